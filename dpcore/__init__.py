@@ -1,0 +1,47 @@
+"""dpcore: a fast numeric core for differentially private distribution curves.
+
+>>> import dpcore as dp
+>>> grid = dp.Grid.uniform(0, 100, 256)
+>>> curve = dp.cdf(range(100), grid, epsilon=2.0)
+>>> curve.n
+100
+"""
+
+from __future__ import annotations
+
+from . import mechanisms, noise
+from .curve import CDF
+from .errors import (
+    ConvergenceError,
+    DpcoreError,
+    DtypeError,
+    FormatError,
+    MissingExtraError,
+    MissingValueError,
+    ParameterError,
+)
+from .grid import Grid
+from .privacy import Privacy
+from .release import cdf, cdf_from_counts
+from .smoothing import Smoothing, smooth
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CDF",
+    "ConvergenceError",
+    "DpcoreError",
+    "DtypeError",
+    "FormatError",
+    "Grid",
+    "MissingExtraError",
+    "MissingValueError",
+    "ParameterError",
+    "Privacy",
+    "Smoothing",
+    "cdf",
+    "cdf_from_counts",
+    "mechanisms",
+    "noise",
+    "smooth",
+]

@@ -1,0 +1,118 @@
+"""Checks of arguments: each returns the argument in the form the kernels take, or raises."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import numbers
+from fractions import Fraction
+from types import ModuleType
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .errors import DtypeError, MissingExtraError, ParameterError
+
+__all__ = [
+    "choice",
+    "cumulative_counts",
+    "extra",
+    "finite",
+    "integer",
+    "positive",
+    "probabilities",
+    "scale_fraction",
+]
+
+Extra = Literal["plot", "io", "cli", "studies", "bench", "test"]
+
+
+def integer(argument: str, value: object, least: int, most: int) -> int:
+    """Return a Python int within [least, most]."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
+        raise DtypeError(
+            argument, f"{value!r} of type {type(value).__name__}", "must be an integer"
+        )
+    if not least <= int(value) <= most:
+        raise ParameterError(argument, value, f"must be between {least} and {most}")
+    return int(value)
+
+
+def finite(argument: str, value: object) -> float:
+    """Return a finite float."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+        raise DtypeError(
+            argument, f"{value!r} of type {type(value).__name__}", "must be a real number"
+        )
+    if not math.isfinite(value):
+        raise ParameterError(argument, value, "must be finite")
+    try:
+        return float(value)
+    except OverflowError:
+        raise ParameterError(argument, value, "must fit a double") from None
+
+
+def positive(argument: str, value: object) -> float:
+    """Return a finite float above 0."""
+    checked = finite(argument, value)
+    if not checked > 0.0:
+        raise ParameterError(argument, value, "must be positive and finite")
+    return checked
+
+
+def scale_fraction(argument: str, value: object) -> Fraction:
+    """Return a positive fraction equal to ``value``, small enough for the exact samplers."""
+    if isinstance(value, numbers.Rational) and not isinstance(value, bool):
+        fraction = Fraction(value)
+        if fraction <= 0:
+            raise ParameterError(argument, value, "must be positive")
+    else:
+        fraction = Fraction(positive(argument, value))
+    if fraction.numerator >= 2**53 or fraction.denominator >= 2**63:
+        raise ParameterError(
+            argument,
+            value,
+            "must be a fraction whose numerator, in lowest terms, is below 2^53 and whose "
+            "denominator is below 2^63",
+        )
+    return fraction
+
+
+def choice(argument: str, value: object, options: object) -> None:
+    """Check that value is one of the strings of a Literal type."""
+    allowed = get_args(options)
+    if value not in allowed:
+        raise ParameterError(argument, value, f"must be one of {', '.join(map(repr, allowed))}")
+
+
+def probabilities(argument: str, value: ArrayLike) -> NDArray[np.float64]:
+    """Return an array of floats within [0, 1]."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "iuf":
+        raise DtypeError(argument, array.dtype, "must hold real numbers")
+    array = array.astype(np.float64)
+    if not np.all((array >= 0.0) & (array <= 1.0)):
+        raise ParameterError(argument, value, "must lie within [0, 1]")
+    return array
+
+
+def cumulative_counts(argument: str, value: ArrayLike) -> NDArray[np.float64]:
+    """Return released cumulative counts, (..., M) with M >= 1, all finite."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "iuf":
+        raise DtypeError(argument, array.dtype, "must hold real numbers")
+    if array.ndim < 1 or array.shape[-1] < 1:
+        raise ParameterError(argument, array.shape, "must have at least one entry on its last axis")
+    array = array.astype(np.float64)
+    if not np.all(np.isfinite(array)):
+        raise ParameterError(argument, "an entry that is not", "must be finite")
+    return array
+
+
+def extra(module: str, purpose: str, name: Extra) -> ModuleType:
+    """Import an optional dependency, or say which extra holds it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise MissingExtraError(purpose, name) from None

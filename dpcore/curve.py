@@ -1,0 +1,249 @@
+"""Released distribution curves. Everything here is post-processing: it costs no privacy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import isotonic_regression
+from scipy.special import ndtri
+
+from . import _check, serialization
+from .errors import DtypeError, ParameterError
+from .grid import Grid
+from .privacy import Privacy
+from .smoothing import Norm, Solver, smooth
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["CDF"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class CDF:
+    """A released empirical distribution function, as cumulative counts over a grid.
+
+    Made by ``dpcore.cdf``; the parameters are what a release consists of.
+
+    Parameters
+    ----------
+    grid
+        The public thresholds, N of them.
+    counts
+        (N,) released cumulative counts, int64 as the mechanism made them or float64 after
+        post-processing; the last is n. Raw ones may decrease and may leave [0, n].
+    n
+        The number of records (public).
+    privacy
+        What the release cost.
+    mechanism
+        Name and parameters of the mechanism.
+    noise_deviation
+        (N,) standard deviation of the mechanism's noise in each count, known in closed form.
+    processing
+        What has been done to the counts since, oldest first.
+    """
+
+    grid: Grid
+    counts: NDArray[np.int64] | NDArray[np.float64]
+    n: int
+    privacy: Privacy
+    mechanism: Mapping[str, str | int | float]
+    noise_deviation: NDArray[np.float64]
+    processing: tuple[str, ...] = ()
+
+    @property
+    def thresholds(self) -> NDArray[np.float64]:
+        """(N,) the thresholds, read-only."""
+        return self.grid.thresholds
+
+    @property
+    def is_monotone(self) -> bool:
+        """Whether the counts never decrease and stay within [0, n]."""
+        return bool(
+            self.counts[0] >= 0 and np.all(np.diff(self.counts) >= 0) and self.counts[-1] <= self.n
+        )
+
+    def __call__(self, t: ArrayLike) -> NDArray[np.float64]:
+        """Evaluate the curve: the share of records with a value of at most ``t``.
+
+        Parameters
+        ----------
+        t
+            Real numbers, any shape; infinities are allowed, NaN is not.
+
+        Returns
+        -------
+        numpy.ndarray
+            Of the shape of ``t``: the count at the last threshold <= t over n; 0 before the
+            first threshold, 1 from the last one on. A raw curve may leave [0, 1] in between.
+
+        Notes
+        -----
+        O(log N) each. Between thresholds the curve is not known: the value is a lower bound of
+        what it stands for.
+        """
+        points = np.asarray(t)
+        if points.dtype.kind not in "biuf":
+            raise DtypeError("t", f"dtype {points.dtype}", "must hold real numbers")
+        if np.isnan(points).any():
+            raise ParameterError("t", t, "must not be NaN")
+        at = np.searchsorted(self.thresholds, points, side="right")
+        padded = np.concatenate([np.zeros(1, self.counts.dtype), self.counts])
+        return np.asarray(padded[at] / self.n)
+
+    def quantile(self, p: ArrayLike) -> NDArray[np.float64]:
+        """Return the thresholds at which the curve reaches ``p``.
+
+        Parameters
+        ----------
+        p
+            Probabilities within [0, 1], any shape.
+
+        Returns
+        -------
+        numpy.ndarray
+            Of the shape of ``p``. On a monotone curve the exact generalised inverse, the least
+            threshold tau with F(tau) >= p. On a raw one a threshold where the curve crosses p
+            from below: there may be several, and binary search finds one.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            p is not real, or not within [0, 1].
+
+        Notes
+        -----
+        Algorithm 1 of the ECDF paper on the grid's indices (it returns the middle of the last
+        interval; here it is the interval's upper end, which makes the inverse exact).
+        O(log N) each. Invariant: F(low) < p <= F(high), with F(-1) < p and p <= F(N - 1) = 1.
+        """
+        target = _check.probabilities("p", p) * self.n
+        low = np.full(target.shape, -1)
+        high = np.full(target.shape, self.grid.size - 1)
+        for _ in range(self.grid.size.bit_length()):
+            middle = (low + high) // 2
+            inside = middle > low
+            below = inside & (self.counts[middle] < target)
+            low = np.where(below, middle, low)
+            high = np.where(inside & ~below, middle, high)
+        return np.asarray(self.thresholds[high])
+
+    def smooth(self, norm: Norm = 2, *, solver: Solver = "osqp", tolerance: float = 1e-6) -> CDF:
+        """Return the monotone curve that the least noise on the mechanism's tree explains.
+
+        See ``dpcore.smooth``; the curve has to be raw, and of a mechanism with a noise tree.
+
+        Raises
+        ------
+        ParameterError
+            The curve was processed before, or its mechanism has no tree.
+        ConvergenceError
+            The solver did not reach the tolerance.
+        """
+        if self.processing:
+            raise ParameterError("curve", self.processing, "must be raw, not processed before")
+        base = self.mechanism.get("base")
+        if not isinstance(base, int):
+            raise ParameterError("mechanism", dict(self.mechanism), "must have a noise tree")
+        counts = np.full(self.grid.size, float(self.n))
+        if self.grid.size > 1:  # the last count is n exactly
+            counts[:-1] = smooth(
+                self.counts[:-1], self.n, norm=norm, solver=solver, base=base, tolerance=tolerance
+            ).cumulative
+        return self._processed(counts, f"smooth(norm={norm})")
+
+    def isotonic(self) -> CDF:
+        """Return the non-decreasing curve within [0, 1] that is nearest in least squares.
+
+        Isotonic regression (SciPy's pool-adjacent-violators), clipped, which is the projection
+        onto bounded monotone curves; it never increases the total squared error. O(N).
+        """
+        counts = np.full(self.grid.size, float(self.n))
+        if self.grid.size > 1:
+            fitted = isotonic_regression(self.counts[:-1].astype(np.float64)).x
+            counts[:-1] = np.clip(np.maximum.accumulate(fitted), 0.0, self.n)
+        return self._processed(counts, "isotonic()")
+
+    def sample(self, size: int, rng: np.random.Generator | None = None) -> NDArray[np.float64]:
+        """Draw synthetic values with this distribution, each one of the thresholds.
+
+        Parameters
+        ----------
+        size
+            How many.
+        rng
+            None for fresh entropy. No secrecy is needed: the curve is public already.
+
+        Returns
+        -------
+        numpy.ndarray
+            (size,) independent draws from the curve, made monotone by ``isotonic`` if it is not.
+        """
+        size = _check.integer("size", size, 0, 2**40)
+        if rng is None:
+            rng = np.random.default_rng()
+        elif not isinstance(rng, np.random.Generator):
+            raise DtypeError("rng", type(rng).__name__, "must be None or a numpy.random.Generator")
+        curve = self if self.is_monotone else self.isotonic()
+        at = np.searchsorted(curve.counts, (1.0 - rng.random(size)) * self.n, side="left")
+        return self.thresholds[at]
+
+    def standard_error(self) -> NDArray[np.float64]:
+        """Return the standard deviation of the privacy noise in F at each threshold, (N,).
+
+        In closed form, for the curve as the mechanism released it. It does not count how far the
+        records stray from the population that they come from. Isotonic regression can only lower
+        the total squared error, so for ``isotonic`` it is on the safe side on average; at single
+        thresholds, and for ``smooth``, it is a guide.
+        """
+        return self.noise_deviation / self.n
+
+    def band(self, level: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the ends of pointwise confidence intervals for the records' own F, each (N,).
+
+        The noise is a sum of many terms, and taken as normal. Clipped to [0, 1].
+        """
+        if not 0.0 < _check.finite("level", level) < 1.0:
+            raise ParameterError("level", level, "must be between 0 and 1")
+        width = ndtri(0.5 + level / 2) * self.standard_error()
+        middle = self.counts / self.n
+        return np.clip(middle - width, 0.0, 1.0), np.clip(middle + width, 0.0, 1.0)
+
+    def plot(self, ax: Axes | None = None, *, level: float = 0.95, **line: Any) -> Axes:
+        """Draw the curve as steps, with its confidence band; needs the extra ``plot``.
+
+        Parameters
+        ----------
+        ax
+            Matplotlib axes, or None for new ones.
+        level
+            Confidence of the band, pointwise.
+        **line
+            Passed on to ``Axes.step``.
+        """
+        from .plots import plot_cdf
+
+        return plot_cdf(self, ax, level, line)
+
+    def to_json(self) -> str:
+        """Return the release as JSON (docs/format.md); ``from_json`` gives it back exactly."""
+        return serialization.dump(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> CDF:
+        """Read a release back.
+
+        Raises
+        ------
+        FormatError
+            The text is not a release that this version can read.
+        """
+        return cls(**serialization.load(text))
+
+    def _processed(self, counts: NDArray[np.float64], step: str) -> CDF:
+        return replace(self, counts=counts, processing=(*self.processing, step))

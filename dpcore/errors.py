@@ -1,0 +1,78 @@
+"""The errors that dpcore raises, all under one base; each is also a standard Python error."""
+
+from __future__ import annotations
+
+__all__ = [
+    "ConvergenceError",
+    "DpcoreError",
+    "DtypeError",
+    "FormatError",
+    "MissingExtraError",
+    "MissingValueError",
+    "ParameterError",
+]
+
+
+class DpcoreError(Exception):
+    """Base of all errors that dpcore raises on purpose."""
+
+
+class ParameterError(DpcoreError, ValueError):
+    """An argument has a value that is not allowed.
+
+    Parameters
+    ----------
+    argument
+        Its name.
+    value
+        What was passed; shown in the message.
+    requirement
+        What it has to be, as the end of a sentence: "must be positive".
+    """
+
+    def __init__(self, argument: str, value: object, requirement: str) -> None:
+        self.argument = argument
+        self.value = value
+        self.requirement = requirement
+        super().__init__(f"{argument} {requirement}; got {_shown(value)}")
+
+
+class DtypeError(DpcoreError, TypeError):
+    """An argument has a type, or an array an element type, that is not allowed."""
+
+    def __init__(self, argument: str, found: object, requirement: str) -> None:
+        self.argument = argument
+        self.found = found
+        super().__init__(f"{argument} {requirement}; got {found}")
+
+
+class MissingValueError(DpcoreError, ValueError):
+    """Values are missing (NaN or null) and were not asked to be left out."""
+
+    def __init__(self, argument: str) -> None:
+        self.argument = argument
+        super().__init__(
+            f"{argument} has missing values (NaN or null); clean them, "
+            'or leave them out with nan_policy="omit"'
+        )
+
+
+class FormatError(DpcoreError, ValueError):
+    """A stored release cannot be read back."""
+
+
+class ConvergenceError(DpcoreError, RuntimeError):
+    """A solver stopped before it reached the tolerances that were asked for."""
+
+
+class MissingExtraError(DpcoreError, ImportError):
+    """An optional dependency is not installed; the message names the extra that has it."""
+
+    def __init__(self, purpose: str, extra: str) -> None:
+        self.extra = extra
+        super().__init__(f'{purpose} needs an extra: pip install "dpcore[{extra}]"')
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."

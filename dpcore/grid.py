@@ -1,0 +1,207 @@
+"""Grids: public, ordered thresholds, chosen without looking at the data."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _check, columns
+from .errors import DtypeError, MissingValueError, ParameterError
+from .kernels import counts as kernels
+
+__all__ = ["Grid"]
+
+MOST_CELLS: Final = 2**24
+NanPolicy = Literal["raise", "omit"]
+
+
+class Grid:
+    """Thresholds tau_1 < ... < tau_N at which a distribution curve is known.
+
+    Cell i holds tau_{i-1} < x <= tau_i. Values below go to the first cell and values above to the
+    last: they are clamped, and nobody learns that they were out of bounds. Thresholds are
+    **public**: choose them from knowledge of the domain, never from the data.
+
+    Parameters
+    ----------
+    thresholds
+        (N,) strictly increasing and finite, 1 <= N <= 2^24.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        The thresholds are not such an array.
+
+    See Also
+    --------
+    Grid.uniform, Grid.log : the usual ones.
+    """
+
+    __slots__ = ("_line", "_thresholds")
+
+    def __init__(self, thresholds: ArrayLike) -> None:
+        array = np.asarray(thresholds)
+        if array.dtype.kind not in "iuf":
+            raise DtypeError("thresholds", f"dtype {array.dtype}", "must hold real numbers")
+        if array.ndim != 1 or not 1 <= array.size <= MOST_CELLS:
+            raise ParameterError(
+                "thresholds",
+                array.shape,
+                f"must be one-dimensional, with 1 to {MOST_CELLS} entries",
+            )
+        array = array.astype(np.float64)
+        if not np.all(np.isfinite(array)):
+            raise ParameterError("thresholds", array[~np.isfinite(array)][0], "must be finite")
+        steps = np.diff(array)
+        if not np.all(steps > 0):
+            at = int(np.argmin(steps > 0))
+            raise ParameterError(
+                "thresholds",
+                (float(array[at]), float(array[at + 1])),
+                f"must be strictly increasing (entries {at} and {at + 1})",
+            )
+        array.flags.writeable = False
+        self._thresholds = array
+        self._line: tuple[float, float] | None = None
+
+    @classmethod
+    def uniform(cls, lower: float, upper: float, size: int) -> Grid:
+        """Return ``size`` cells of one width: tau_i = lower + (upper - lower) i / size.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            A bound is not finite, upper <= lower, size is not within [1, 2^24], or the cells are
+            too narrow for doubles at this distance from zero.
+        """
+        low, high, size = _bounds(lower, upper, size)
+        if not math.isfinite((high - low) * size):
+            raise ParameterError("upper", upper, f"is too far from lower, {lower!r}, for doubles")
+        thresholds = low + (high - low) * np.arange(1, size + 1) / size
+        thresholds[-1] = high
+        grid = cls._checked(thresholds, size)
+        grid._line = (low, high)
+        return grid
+
+    @classmethod
+    def log(cls, lower: float, upper: float, size: int) -> Grid:
+        """Return thresholds in geometric progression: tau_i = lower (upper / lower)^(i / size).
+
+        Relative, not absolute, precision is the same everywhere; 0 < lower < upper.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            As in ``uniform``, or lower <= 0.
+        """
+        low, high, size = _bounds(lower, upper, size)
+        if low <= 0:
+            raise ParameterError("lower", lower, "must be positive on a logarithmic grid")
+        thresholds = np.exp(np.linspace(math.log(low), math.log(high), size + 1)[1:])
+        thresholds[-1] = high
+        return cls._checked(thresholds, size)
+
+    @classmethod
+    def _checked(cls, thresholds: NDArray[np.float64], size: int) -> Grid:
+        try:
+            return cls(thresholds)
+        except ParameterError:
+            raise ParameterError(
+                "size", size, "is more than doubles can tell apart between these bounds"
+            ) from None
+
+    @property
+    def thresholds(self) -> NDArray[np.float64]:
+        """(N,) the thresholds, read-only."""
+        return self._thresholds
+
+    @property
+    def size(self) -> int:
+        """Number of cells, which is the number of thresholds, N."""
+        return self._thresholds.size
+
+    def count(self, values: Any, *, nan_policy: NanPolicy = "raise") -> NDArray[np.int64]:
+        """Count the values in each cell.
+
+        Parameters
+        ----------
+        values
+            (n,) real numbers: a NumPy array of any real dtype, a sequence, a pandas or polars
+            series, an Arrow array. Infinities are out of bounds and are clamped like any other.
+        nan_policy
+            What to do with NaN and nulls: "raise", or "omit" them. Leaving them out makes the
+            number of the others public, see docs/limitations.md.
+
+        Returns
+        -------
+        numpy.ndarray
+            (N,) int64. Counts of chunks add up to the counts of the whole, exactly.
+
+        Raises
+        ------
+        MissingValueError
+            There are missing values and nan_policy is "raise".
+        DtypeError, ParameterError
+            The values are not a one-dimensional array of real numbers.
+
+        Notes
+        -----
+        O(n) for uniform grids, O(n log N) for others; memory N + O(1) beyond the input.
+        Exact: x <= tau_i is decided by comparing with the stored threshold, for every dtype.
+        """
+        _check.choice("nan_policy", nan_policy, NanPolicy)
+        counts = np.zeros(self.size, np.int64)
+        for chunk in columns.chunks(values):
+            missing = chunk is None or self._add(chunk, counts) > 0
+            if missing and nan_policy == "raise":
+                raise MissingValueError("values")
+        return counts
+
+    def _add(self, chunk: columns.Chunk, counts: NDArray[np.int64]) -> int:
+        if self._line is None:
+            return kernels.count_search(chunk, self._thresholds, counts)
+        lower, upper = self._line
+        cells_per_unit = self.size / (upper - lower)
+        # Where |x - lower| <= upper - lower: five roundings of the position, relative to its size
+        # N, and one of the threshold, relative to the bounds. Eight of each is safe.
+        unit = np.finfo(np.float64).eps
+        margin = 8 * unit * (self.size + max(abs(lower), abs(upper)) * cells_per_unit)
+        return kernels.count_uniform(chunk, self._thresholds, lower, cells_per_unit, margin, counts)
+
+    def describe(self) -> dict[str, Any]:
+        """Return what makes the grid again, in JSON's types."""
+        if self._line is not None:
+            lower, upper = self._line
+            return {"kind": "uniform", "lower": lower, "upper": upper, "size": self.size}
+        return {"kind": "thresholds", "thresholds": self._thresholds.tolist()}
+
+    @classmethod
+    def from_description(cls, description: dict[str, Any]) -> Grid:
+        """Return the grid that was described."""
+        if description["kind"] == "uniform":
+            return cls.uniform(description["lower"], description["upper"], description["size"])
+        return cls(description["thresholds"])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Grid):
+            return NotImplemented
+        return np.array_equal(self._thresholds, other._thresholds)
+
+    def __hash__(self) -> int:
+        return hash(self._thresholds.tobytes())
+
+    def __repr__(self) -> str:
+        first, last = self._thresholds[0], self._thresholds[-1]
+        if self._line is not None:
+            return f"Grid.uniform({self._line[0]!r}, {self._line[1]!r}, {self.size})"
+        return f"<Grid of {self.size} thresholds from {first:g} to {last:g}>"
+
+
+def _bounds(lower: object, upper: object, size: object) -> tuple[float, float, int]:
+    low, high = _check.finite("lower", lower), _check.finite("upper", upper)
+    if not low < high:
+        raise ParameterError("upper", upper, f"must be greater than lower, {lower!r}")
+    return low, high, _check.integer("size", size, 1, MOST_CELLS)

@@ -1,0 +1,44 @@
+"""What every mechanism offers, and all that the rest of the house may ask of one."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..privacy import Privacy
+
+__all__ = ["Mechanism"]
+
+
+@runtime_checkable
+class Mechanism(Protocol):
+    """A way to release cumulative counts over a grid of N cells.
+
+    The number of records n is public, so the last cumulative count is n, and is released as it is.
+    """
+
+    @property
+    def privacy(self) -> Privacy:
+        """The guarantee of one release with cryptographic noise."""
+        ...
+
+    def release(
+        self,
+        counts: NDArray[np.integer[Any]],
+        *,
+        rng: np.random.Generator | None = None,
+        replicates: int | None = None,
+        workers: int | None = None,
+    ) -> NDArray[np.int64]:
+        """Return noisy cumulative counts, (N,), or (replicates, N) independent ones."""
+        ...
+
+    def standard_error(self, size: int) -> NDArray[np.float64]:
+        """Return the standard deviation of the noise in each cumulative count, (N,)."""
+        ...
+
+    def describe(self) -> dict[str, str | int | float]:
+        """Return the name and the parameters, as a release records them."""
+        ...
