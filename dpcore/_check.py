@@ -105,8 +105,9 @@ def cumulative_counts(argument: str, value: ArrayLike) -> NDArray[np.float64]:
     if array.ndim < 1 or array.shape[-1] < 1:
         raise ParameterError(argument, array.shape, "must have at least one entry on its last axis")
     array = array.astype(np.float64)
-    if not np.all(np.isfinite(array)):
-        raise ParameterError(argument, "an entry that is not", "must be finite")
+    finite_entries = np.isfinite(array)
+    if not finite_entries.all():
+        raise ParameterError(argument, array[~finite_entries][0], "must be finite")
     return array
 
 

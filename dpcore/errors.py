@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 __all__ = [
     "ConvergenceError",
     "DpcoreError",
@@ -74,5 +76,5 @@ class MissingExtraError(DpcoreError, ImportError):
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
+    text = repr(value.item() if isinstance(value, np.generic) else value)
     return text if len(text) <= 80 else text[:77] + "..."

@@ -52,7 +52,7 @@ class CryptographicSource:
     def fill(self, words: NDArray[np.uint64]) -> None:
         """Overwrite ``words`` with the next words of the stream."""
         for start in range(0, words.size, _MOST_WORDS):
-            part = memoryview(words[start : start + _MOST_WORDS].view(np.uint8))
+            part = words[start : start + _MOST_WORDS].view(np.uint8).data
             self._stream.update_into(_ZEROS[: len(part)], part)
 
     def spawn(self, count: int) -> list[CryptographicSource]:

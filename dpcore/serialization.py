@@ -75,9 +75,10 @@ def load(text: str) -> dict[str, Any]:
 def _fields(data: dict[str, Any]) -> dict[str, Any]:
     grid = Grid.from_description(data["grid"])
     counts = np.asarray(data["counts"])
-    deviation = np.asarray(
-        [value for value, count in data["noise_deviation"] for _ in range(count)], np.float64
-    )
+    runs = data["noise_deviation"]
+    if sum(count for _, count in runs) != grid.size:
+        raise ValueError(f"noise_deviation must be runs of {grid.size} numbers in all")
+    deviation = np.repeat([float(value) for value, _ in runs], [count for _, count in runs])
     n = data["n"]
     if type(n) is not int or n < 1:
         raise ValueError("n must be a positive integer")
@@ -85,8 +86,8 @@ def _fields(data: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(f"counts must be {grid.size} numbers")
     if counts[-1] != n:
         raise ValueError("the last of counts must be n")
-    if deviation.shape != (grid.size,) or np.any(deviation < 0):
-        raise ValueError(f"noise_deviation must be runs of {grid.size} numbers, none negative")
+    if not np.all(np.isfinite(deviation) & (deviation >= 0)):
+        raise ValueError("noise_deviation must not be negative")
     mechanism, processing = data["mechanism"], data["processing"]
     if not isinstance(mechanism, dict):
         raise ValueError("mechanism must be an object")

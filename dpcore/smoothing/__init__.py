@@ -89,7 +89,7 @@ def smooth(
     max_iterations = _check.integer("max_iterations", max_iterations, 1, 10**9)
     chosen = np.arange(size) if at is None else _indices(at, size)
     problem = Problem.from_curves(
-        cumulative.reshape(-1, size)[:, chosen], total, noise_edges(chosen, base), norm
+        cumulative.reshape(-1, size)[:, chosen], total, noise_edges(size, base, chosen), norm
     )
     flat = osqp.solve(problem, tolerance, max_iterations)
     return flat.reshaped(cumulative.shape[:-1])

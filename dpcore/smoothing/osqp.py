@@ -41,10 +41,11 @@ def solve(problem: Problem, tolerance: float, max_iterations: int) -> Smoothing:
     increments = problem.increments.copy()
     figures = np.zeros((replicates, 4))
     iterations = np.zeros(replicates, np.int64)
+    units = np.abs(increments).max(axis=1)
     for r, row in enumerate(problem.increments):
         if row.min() >= 0.0:  # nothing to repair: the optimum is no flow at all
             continue
-        unit = float(np.abs(row).max())
+        unit = float(units[r])
         solver.update_settings(rho=_START_RHO)
         solver.update(q=row / unit)
         solver.warm_start(x=np.zeros(boundaries), y=np.zeros(solver.m))
@@ -67,6 +68,7 @@ def solve(problem: Problem, tolerance: float, max_iterations: int) -> Smoothing:
         dual_residual=figures[:, 2],
         gap=figures[:, 3],
         iterations=iterations,
+        unit=units,
     )
 
 

@@ -31,23 +31,24 @@ class Edges:
     copies: NDArray[np.int64]
 
 
-def noise_edges(at: NDArray[np.int64], base: int) -> Edges:
-    """Return the tree's nodes as seen from the thresholds ``at``, (B,), increasing.
+def noise_edges(size: int, base: int, at: NDArray[np.int64]) -> Edges:
+    """Return the nodes of the tree over ``size`` thresholds as seen from those in ``at``, (B,).
 
     A node that covers none of them drops out; nodes that cover the same ones are one edge.
     At most 2 B - 1 edges; O(B) time a level.
     """
-    size = at.size
+    boundaries = at.size + 1
     keys = []
-    node = at.copy()  # the node of this level over each threshold
+    node = at.copy()  # the node of this level over each chosen threshold
     while True:
         first = np.flatnonzero(np.r_[True, node[1:] != node[:-1]])
-        keys.append(first * (size + 1) + np.r_[first[1:], size])
-        if not node.any():  # everything is under node 0: the root
+        keys.append(first * boundaries + np.r_[first[1:], at.size])
+        if size == 1:  # that was the root
             break
+        size = (size - 1) // base + 1
         node //= base
     key, copies = np.unique(np.concatenate(keys), return_counts=True)
-    return Edges(key // (size + 1), key % (size + 1), copies)
+    return Edges(key // boundaries, key % boundaries, copies)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +118,14 @@ class Smoothing:
     primal_residual
         (...) largest negative increment before the projection, in counts.
     dual_residual
-        (...) largest violation of the dual constraints, in the dual's units.
+        (...) largest violation of the dual constraints, in the scaled problem.
     gap
         (...) objective minus the cost that the dual solution, made feasible, proves necessary.
         Below 0 only as far as the primal residual allows.
     iterations
         (...) of the solver.
+    unit
+        (...) the largest increment put in, in counts: what residuals are large or small against.
     """
 
     cumulative: Float
@@ -133,13 +136,15 @@ class Smoothing:
     dual_residual: Float
     gap: Float
     iterations: NDArray[np.int64]
+    unit: Float
 
     def is_optimal(self, tolerance: float = 1e-4) -> bool:
-        """Say whether all residuals, and the gap relative to the objective, are within it."""
+        """Say whether residuals and gap are within it, relative to the problem's own size."""
+        smallest = self.unit**self.norm
         return bool(
-            np.all(self.primal_residual <= tolerance * (1.0 + self.cumulative[..., -1]))
+            np.all(self.primal_residual <= tolerance * self.unit)
             and np.all(self.dual_residual <= tolerance)
-            and np.all(np.abs(self.gap) <= tolerance * (1.0 + self.objective))
+            and np.all(np.abs(self.gap) <= tolerance * np.maximum(self.objective, smallest))
         )
 
     def reshaped(self, shape: tuple[int, ...]) -> Smoothing:
@@ -152,4 +157,5 @@ class Smoothing:
             dual_residual=self.dual_residual.reshape(shape),
             gap=self.gap.reshape(shape),
             iterations=self.iterations.reshape(shape),
+            unit=self.unit.reshape(shape),
         )

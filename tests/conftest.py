@@ -1,0 +1,41 @@
+"""What all tests share: where kernels are cached, and which tests run."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+
+_KERNELS = Path(__file__).parent.parent / "kernels"
+
+
+def _kernels_digest() -> str:
+    digest = hashlib.sha256()
+    for path in sorted(_KERNELS.rglob("*.py")):
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+# Before Numba is imported: its cache does not see edits in files that a kernel calls into.
+os.environ.setdefault(
+    "NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir()) / f"dpcore-tests-{_kernels_digest()}")
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--full", action="store_true", help="also run slow audits and studies")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    import numba
+
+    full = pytest.mark.skip(reason="slow: run with --full")
+    compiled = pytest.mark.skip(reason="millions of draws: minutes without the JIT")
+    for item in items:
+        if "full" in item.keywords and not config.getoption("--full"):
+            item.add_marker(full)
+        if "needs_jit" in item.keywords and numba.config.DISABLE_JIT:
+            item.add_marker(compiled)

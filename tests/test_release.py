@@ -1,0 +1,107 @@
+"""The way from records to a release, and what is refused before anything is spent."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dpcore as dp
+
+GRID = dp.Grid.uniform(0, 10, 20)
+VALUES = np.linspace(0, 10, 500)
+
+
+def test_default_is_the_dyadic_mechanism():
+    curve = dp.cdf(VALUES, GRID, epsilon=0.5)
+    assert curve.mechanism == dp.mechanisms.Dyadic(0.5).describe()
+    assert curve.privacy == dp.Privacy(0.5)
+    assert curve.n == 500
+    assert curve.counts.dtype == np.int64
+    assert curve.processing == ()
+
+
+def test_a_seeded_release_says_so():
+    assert dp.cdf(VALUES, GRID, epsilon=0.5, rng=np.random.default_rng(1)).privacy.simulated
+    assert not dp.cdf(VALUES, GRID, epsilon=0.5).privacy.simulated
+
+
+def test_seeds_repeat_and_releases_do_not():
+    seeded = [dp.cdf(VALUES, GRID, epsilon=0.1, rng=np.random.default_rng(1)) for _ in range(2)]
+    assert np.array_equal(seeded[0].counts, seeded[1].counts)
+    fresh = [dp.cdf(VALUES, GRID, epsilon=0.1) for _ in range(2)]
+    assert not np.array_equal(fresh[0].counts, fresh[1].counts)
+
+
+def test_counted_chunks_make_the_same_release():
+    counts = GRID.count(VALUES[:123]) + GRID.count(VALUES[123:])
+    whole = dp.cdf(VALUES, GRID, epsilon=0.1, rng=np.random.default_rng(1))
+    parts = dp.cdf_from_counts(counts, GRID, epsilon=0.1, rng=np.random.default_rng(1))
+    assert np.array_equal(whole.counts, parts.counts)
+
+
+def test_one_record_and_clamped_records():
+    assert dp.cdf([3], GRID, epsilon=1.0).n == 1
+    exact = dp.cdf([-99, 99, np.inf, -np.inf], GRID, epsilon=1e9)
+    assert exact(0.5) == 0.5
+    assert exact(9.99) == 0.5
+
+
+def test_omitted_values_are_not_in_n():
+    assert dp.cdf([1.0, np.nan, 3.0], GRID, epsilon=1.0, nan_policy="omit").n == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "error", "words"),
+    [
+        ((VALUES, GRID), {}, dp.ParameterError, "epsilon must be given if no mechanism is"),
+        ((VALUES, GRID), {"epsilon": 0}, dp.ParameterError, "epsilon must be positive"),
+        ((VALUES, GRID), {"epsilon": -1}, dp.ParameterError, "epsilon must be positive"),
+        ((VALUES, GRID), {"epsilon": np.nan}, dp.ParameterError, "epsilon must be finite"),
+        ((VALUES, GRID), {"epsilon": np.inf}, dp.ParameterError, "epsilon must be finite"),
+        ((VALUES, GRID), {"epsilon": "1"}, dp.DtypeError, "epsilon must be a real number"),
+        ((VALUES, GRID), {"epsilon": 1e-15}, dp.ParameterError, "epsilon is too small"),
+        ((VALUES, [1, 2]), {"epsilon": 1.0}, dp.DtypeError, "grid must be a Grid; got list"),
+        ((VALUES, GRID, "dyadic"), {}, dp.DtypeError, "mechanism must be a mechanism; got str"),
+        ((VALUES, GRID), {"epsilon": 1.0, "rng": 5}, dp.DtypeError, "rng must be None or"),
+        (
+            (VALUES, GRID, dp.mechanisms.Dyadic(1.0)),
+            {"epsilon": 1.0},
+            dp.ParameterError,
+            "epsilon must not be given beside a mechanism",
+        ),
+        (([], GRID), {"epsilon": 1.0}, dp.ParameterError, "values must hold at least one record"),
+        (([np.nan], GRID), {"epsilon": 1.0}, dp.MissingValueError, "values has missing values"),
+        (
+            ([np.nan], GRID),
+            {"epsilon": 1.0, "nan_policy": "omit"},
+            dp.ParameterError,
+            "at least one record",
+        ),
+        ((["a"], GRID), {"epsilon": 1.0}, dp.DtypeError, "values must hold real numbers"),
+    ],
+)
+def test_nothing_is_drawn_for_a_call_that_is_refused(
+    arguments, options, error, words, monkeypatch
+):
+    def spent(*_):
+        raise AssertionError("noise was drawn")
+
+    monkeypatch.setattr("dpcore.noise.fill_discrete_laplace", spent)
+    with pytest.raises(error, match=words):
+        dp.cdf(*arguments, **options)
+    with pytest.raises(AssertionError, match="noise was drawn"):
+        dp.cdf(VALUES, GRID, epsilon=1.0)
+
+
+@pytest.mark.parametrize(
+    ("counts", "words"),
+    [
+        (np.ones(20), "counts must hold integers"),
+        (np.ones(19, int), r"counts must have shape \(20,\)"),
+        (np.r_[np.ones(19, int), -1], "counts must not be negative"),
+        (np.zeros(20, int), "at least one record"),
+    ],
+)
+def test_bad_counts(counts, words):
+    with pytest.raises((dp.ParameterError, dp.DtypeError), match=words):
+        dp.cdf_from_counts(counts, GRID, epsilon=1.0)
