@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -11,10 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from . import _check, columns
 from .errors import DtypeError, MissingValueError, ParameterError
 from .kernels import counts as kernels
+from .randomness import on_threads
 
 __all__ = ["Grid"]
 
 MOST_CELLS: Final = 2**24
+_PART: Final = 2**20  # values worth a thread of their own
 NanPolicy = Literal["raise", "omit"]
 
 
@@ -149,7 +152,8 @@ class Grid:
 
         Notes
         -----
-        O(n) for uniform grids, O(n log N) for others; memory N + O(1) beyond the input.
+        O(n) for uniform grids, O(n log N) for others, on all processors from 2^21 values on;
+        memory N (times the processors, if n > 4 N) beyond the input.
         Exact: x <= tau_i is decided by comparing with the stored threshold, for every dtype.
         """
         _check.choice("nan_policy", nan_policy, NanPolicy)
@@ -161,6 +165,22 @@ class Grid:
         return counts
 
     def _add(self, chunk: columns.Chunk, counts: NDArray[np.int64]) -> int:
+        """Add a chunk to the counts, and return how many of its values were NaN."""
+        parts = min(os.cpu_count() or 1, chunk.size // max(_PART, 4 * self.size))
+        if parts <= 1:
+            return self._add_part(chunk, counts)
+        own = np.zeros((parts, self.size), np.int64)
+        missing = np.zeros(parts, np.int64)
+
+        def add(i: int) -> None:
+            start, end = i * chunk.size // parts, (i + 1) * chunk.size // parts
+            missing[i] = self._add_part(chunk[start:end], own[i])
+
+        on_threads(add, range(parts), None)
+        counts += own.sum(axis=0)
+        return int(missing.sum())
+
+    def _add_part(self, chunk: columns.Chunk, counts: NDArray[np.int64]) -> int:
         if self._line is None:
             return kernels.count_search(chunk, self._thresholds, counts)
         lower, upper = self._line

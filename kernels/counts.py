@@ -52,7 +52,7 @@ def count_uniform(
     size = thresholds.size
     last = size - 1
     half, whole = np.float64(0.5), np.float64(size)
-    cells = np.empty(_BLOCK, np.int32)
+    cells = np.empty(_BLOCK, np.uint32)  # unsigned: no test for indices from the end
     missing = 0
     for start in range(0, values.size, _BLOCK):
         block = values[start : start + _BLOCK]
@@ -61,7 +61,7 @@ def count_uniform(
             position = (np.float64(block[i]) - lower) * cells_per_unit
             near += not abs(position - np.rint(position)) > margin  # NaN and infinities, too
             position = min(whole, max(half, position))  # in this order NaN gives a half
-            cells[i] = np.int32(np.ceil(position)) - 1
+            cells[i] = np.uint32(np.int32(np.ceil(position)) - 1)
         if near == 0:
             for i in range(block.size):
                 counts[cells[i]] += 1
@@ -71,7 +71,7 @@ def count_uniform(
             if np.isnan(value):
                 missing += 1
                 continue
-            k = cells[i]
+            k = np.int64(cells[i])
             while k > 0 and value <= thresholds[k - 1]:
                 k -= 1
             while k < last and value > thresholds[k]:
@@ -102,7 +102,7 @@ def count_search(
     A block of searches advances together, so that their cache misses overlap. Invariant: after
     each halving, a value's cell is within ``[cells[i], cells[i] + length)``.
     """
-    cells = np.empty(_BLOCK, np.int32)
+    cells = np.empty(_BLOCK, np.uint32)
     missing = 0
     for start in range(0, values.size, _BLOCK):
         block = values[start : start + _BLOCK]
@@ -112,8 +112,8 @@ def count_search(
         while length > 1:
             half = length >> 1
             for i in range(block.size):
-                at = cells[i] + half
-                cells[i] = at if thresholds[at - 1] < block[i] else cells[i]
+                at = cells[i] + np.uint32(half)
+                cells[i] = at if thresholds[at - np.uint32(1)] < block[i] else cells[i]
             length -= half
         for i in range(block.size):
             if np.isnan(block[i]):
