@@ -52,9 +52,7 @@ class TestSearch:
 
     def test_numpy_searchsorted(self, measure, values):
         thresholds = dp.Grid.log(1e-6, 1, CELLS).thresholds
-        measure(
-            lambda: np.bincount(np.searchsorted(thresholds, values), minlength=CELLS), rounds=3
-        )
+        measure(lambda: np.bincount(np.searchsorted(thresholds, values), minlength=CELLS), rounds=3)
 
     def test_boost_histogram(self, measure, values, peer):
         bh = peer("boost_histogram")

@@ -10,6 +10,8 @@ import os
 
 import numpy as np
 import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 
 import dpcore as dp
 from dpcore.randomness import CryptographicSource
@@ -47,6 +49,15 @@ class TestDraws:
         words = np.empty(4 * DRAWS, np.uint64)
         source = CryptographicSource()
         measure(lambda: source.fill(words), rounds=25)
+
+    def test_random_bits_from_chacha20(self, measure):
+        zeros = bytes(4 * 8 * DRAWS)
+        stream = Cipher(ChaCha20(os.urandom(32), os.urandom(16)), mode=None).encryptor()
+        measure(lambda: stream.update(zeros), rounds=25)
+
+    def test_random_bits_from_pcg64(self, measure):
+        rng = np.random.default_rng(1)
+        measure(lambda: rng.integers(0, 2**64, 4 * DRAWS, dtype=np.uint64), rounds=25)
 
     def test_random_bits_from_os_urandom(self, measure):
         measure(lambda: os.urandom(4 * 8 * DRAWS), rounds=25)

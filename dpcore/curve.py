@@ -136,7 +136,8 @@ class CDF:
     def smooth(self, norm: Norm = 2, *, solver: Solver = "osqp", tolerance: float = 1e-6) -> CDF:
         """Return the monotone curve that the least noise on the mechanism's tree explains.
 
-        See ``dpcore.smooth``; the curve has to be raw, and of a mechanism with a noise tree.
+        See ``dpcore.smooth``; the curve has to be raw, and of a mechanism with a noise tree. Biased
+        where F is near 0 or 1 over many thresholds (docs/smoothing.md): prefer ``isotonic`` there.
 
         Raises
         ------

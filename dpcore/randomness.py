@@ -41,7 +41,7 @@ class CryptographicSource:
 
     Each source has its own key and first counter block, lives for one call, and is never stored:
     nothing to seed, to leak, or to share after a fork. Why not ``os.urandom`` for each word: it
-    was 15 times slower (docs/noise.md).
+    is more than ten times slower (docs/noise.md).
     """
 
     simulated = False

@@ -51,7 +51,7 @@ def count_uniform(
     """
     size = thresholds.size
     last = size - 1
-    half, whole = np.float64(0.5), np.float64(size)
+    half, middle_of_last = np.float64(0.5), np.float64(size) - 0.5
     cells = np.empty(_BLOCK, np.uint32)  # unsigned: no test for indices from the end
     missing = 0
     for start in range(0, values.size, _BLOCK):
@@ -59,8 +59,9 @@ def count_uniform(
         near = 0
         for i in range(block.size):
             position = (np.float64(block[i]) - lower) * cells_per_unit
-            near += not abs(position - np.rint(position)) > margin  # NaN and infinities, too
-            position = min(whole, max(half, position))  # in this order NaN gives a half
+            near += position != position  # NaN
+            position = min(middle_of_last, max(half, position))  # in this order NaN gives a half
+            near += abs(position - np.rint(position)) <= margin
             cells[i] = np.uint32(np.int32(np.ceil(position)) - 1)
         if near == 0:
             for i in range(block.size):

@@ -29,6 +29,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--full", action="store_true", help="also run slow audits and studies")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    import numba
+
+    if numba.config.DISABLE_JIT:  # interpreted kernels warn where compiled ones round to infinity
+        config.addinivalue_line("filterwarnings", "ignore:overflow encountered in scalar multiply")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     import numba
 

@@ -127,6 +127,14 @@ def test_a_loose_tolerance_shows_in_the_certificate():
     assert np.all(np.diff(loose.cumulative) >= 0)  # projected all the same
 
 
+def test_norm_1_does_not_cycle_under_heavy_noise():
+    rng = np.random.default_rng(1)
+    counts = np.random.default_rng(0).poisson(3, 256)
+    noisy = dp.mechanisms.Dyadic(0.02).release(counts, rng=rng, replicates=60)[:, :-1]
+    smoothing = dp.smooth(noisy, counts.sum(), norm=1, max_iterations=20_000)
+    assert smoothing.is_optimal(1e-3)
+
+
 def test_not_converging_is_an_error():
     curve = np.cumsum(np.random.default_rng(5).integers(-300, 306, 500))
     with pytest.raises(dp.ConvergenceError, match="stopped after 10 iterations"):

@@ -29,7 +29,7 @@ _MOST_SCALE: Final = 2**40  # sums of dozens of terms stay far inside 64 bits
 class Dyadic:
     """Every cumulative count gets the noise of the tree nodes that cover its threshold.
 
-    Barczewski, Ramon et al., *Differentially private empirical cumulative distribution functions*,
+    Barczewski, Mawass & Ramon, *Differentially private empirical cumulative distribution functions*,
     Eq. 2 and Theorem 1, with discrete Laplace noise, for any number of cells and any base.
 
     Parameters
@@ -201,7 +201,7 @@ class Dyadic:
 
 @lru_cache(maxsize=256)
 def _graph_diameter(thresholds: int, base: int) -> int:
-    return kernels.diameter(thresholds, base)
+    return int(kernels.diameter(thresholds, base))  # a NumPy integer when interpreted
 
 
 def _rounded_up(exact: Fraction) -> Fraction:

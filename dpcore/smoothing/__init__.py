@@ -32,7 +32,7 @@ def smooth(
 ) -> Smoothing:
     """Return the non-decreasing cumulative counts within [0, n] that the least tree noise explains.
 
-    Barczewski, Ramon et al., *Differentially private empirical cumulative distribution functions*,
+    Barczewski, Mawass & Ramon, *Differentially private empirical cumulative distribution functions*,
     Eq. 3: among all corrections nu of the noise of the tree's nodes that make the curve
     monotone, take one with the least sum of |nu|^norm. Post-processing: costs no privacy.
 

@@ -1,0 +1,179 @@
+"""A demonstration: ``python scripts/demo.py [--output DIR]``.
+
+Releases two private distribution curves of the RAND Health Insurance Experiment (Cameron & Trivedi
+2005; public domain, shipped with statsmodels), compares them with the truth, and draws them. The
+first start makes ``.venv`` in the clone.
+"""
+
+import argparse
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from _environment import ROOT, ensure
+
+parser = argparse.ArgumentParser(description="Two private distribution curves of real data.")
+parser.add_argument(
+    "--output",
+    type=Path,
+    default=ROOT / "demo-output",
+    metavar="DIR",
+    help="where pictures and curves go; default: demo-output in the clone",
+)
+OUTPUT: Path = parser.parse_args().output
+ensure("studies")
+
+# What follows needs the environment.
+import matplotlib.pyplot as plt  # noqa: E402
+import numpy as np  # noqa: E402
+from numpy.typing import NDArray  # noqa: E402
+from statsmodels.datasets import randhie  # noqa: E402
+
+import dpcore as dp  # noqa: E402
+
+EPSILON = 0.5
+LEVEL, HALF_WIDTH = 0.95, 1.96  # of the band, and how many standard errors that is
+PROBABILITIES = np.array([0.1, 0.25, 0.5, 0.75, 0.9, 0.99])
+PRIVATE, SMOOTH, ISOTONIC, TRUE = "#6f9fd0", "#d1602b", "#1c7a54", "#222222"
+
+
+class Study(NamedTuple):
+    """A variable, and its grid: from what is known of the variable, never from the data."""
+
+    column: str
+    title: str
+    unit: str
+    grid: dp.Grid
+    shown: float  # where the picture ends: the rest is flat
+
+
+class Curves(NamedTuple):
+    """A release, and two ways to make it monotone."""
+
+    raw: dp.CDF
+    smooth: dp.CDF
+    isotonic: dp.CDF
+
+
+STUDIES = [
+    # A count: one cell each for 0, 1, ..., 100.
+    Study("mdvis", "Visits to a doctor in a year", "visits", dp.Grid(np.arange(101)), 30),
+    Study("disea", "Index of chronic diseases", "index", dp.Grid.uniform(0, 60, 2**12), 50),
+]
+
+
+def main() -> None:
+    """Release, compare, draw."""
+    data = randhie.load_pandas().data
+    print(f"RAND Health Insurance Experiment: {len(data):,} records, one a person and year.")
+    print("A guarantee is for one record, not for all years of a person. These data are public:")
+    print("only because of that is the truth shown beside the private curves.")
+    plt.switch_backend("Agg")
+    OUTPUT.mkdir(parents=True, exist_ok=True)
+    releases, written = [], []
+    for study in STUDIES:
+        values = data[study.column].to_numpy()
+        raw = dp.cdf(values, study.grid, epsilon=EPSILON)
+        curves = Curves(raw, raw.smooth(norm=2), raw.isotonic())
+        releases.append(raw)
+        report(study, values, curves)
+        written += [draw(study, values, curves), keep(study, raw)]
+    first, second = releases
+    print(f"\nPrivacy spent, in total: {first.privacy + second.privacy}.")
+    print("Smoothing, quantiles and pictures are read off the releases: they cost nothing more.")
+    print("\nPictures, and the releases as JSON:")
+    for path in written:
+        print(f"  {path}")
+
+
+def report(study: Study, values: NDArray[Any], curves: Curves) -> None:
+    """Print the quantiles and the errors."""
+    print(f"\n{study.title} ({study.column})")
+    print(f"{study.grid!r}, {curves.raw.privacy}\n")
+    _row("quantile", ["true", *Curves._fields])
+    true = np.quantile(values, PROBABILITIES, method="inverted_cdf")
+    found = [curve.quantile(PROBABILITIES) for curve in curves]
+    for p, *row in zip(PROBABILITIES, true, *found, strict=True):
+        _row(f"{p:.0%}", [f"{value:.2f}" for value in row])
+    errors = [100 * np.abs(error(curve, values)) for curve in curves]
+    predicted = 100 * curves.raw.standard_error()[0]
+    print("  error of F, in percentage points")
+    _row("mean", ["", *(f"{e.mean():.3f}" for e in errors)])
+    _row("maximal", ["", *(f"{e.max():.3f}" for e in errors)])
+    _row("root mean square", ["", *(f"{np.sqrt(np.mean(e**2)):.3f}" for e in errors)])
+    _row("predicted", ["", f"{predicted:.3f}"])
+
+
+def _row(name: str, entries: list[str]) -> None:
+    print(f"  {name:<16}" + "".join(f"{entry:>10}" for entry in entries))
+
+
+def true_curve(grid: dp.Grid, values: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the records' own F at the thresholds."""
+    return np.searchsorted(np.sort(values), grid.thresholds, side="right") / values.size
+
+
+def error(curve: dp.CDF, values: NDArray[Any]) -> NDArray[np.float64]:
+    """Return how far a curve is from the records' own F, at each threshold."""
+    return curve(curve.thresholds) - true_curve(curve.grid, values)
+
+
+def draw(study: Study, values: NDArray[Any], curves: Curves) -> Path:
+    """Draw the curves, and below them their errors, and return where the picture is."""
+    raw = curves.raw
+    at = raw.thresholds
+    # Wide under the others, or thin where its noise would fill the picture.
+    light: dict[str, Any] = {"color": PRIVATE, "linewidth": 3.5 if at.size < 500 else 0.8}
+    monotone: list[tuple[str, dp.CDF, dict[str, Any]]] = [
+        ("smooth", curves.smooth, {"color": SMOOTH, "linewidth": 1.6, "where": "post"}),
+        ("isotonic", curves.isotonic, {"color": ISOTONIC, "linewidth": 1.6, "where": "post"}),
+    ]
+    dashed: dict[str, Any] = {"color": TRUE, "linewidth": 1.1, "linestyle": (0, (4, 2))}
+    figure, (above, below) = plt.subplots(
+        2, 1, figsize=(8, 7.5), sharex=True, height_ratios=[5, 4], layout="constrained"
+    )
+
+    raw.plot(above, level=LEVEL, label="private, raw", **light)
+    for name, curve, line in monotone:
+        above.step(at, curve(at), label=f"private, {name}", **line)
+    above.step(at, true_curve(study.grid, values), where="post", label="true", **dashed)
+    above.set_title(study.title, loc="left", weight="bold", pad=24)
+    about = f"{raw.n:,} records, {at.size:,} thresholds, {raw.privacy}"
+    above.annotate(about, (0, 1), (0, 9), "axes fraction", textcoords="offset points")
+    above.set_ylabel("records at most this, %")
+    above.set_yticks(np.arange(6) / 5, [f"{20 * i}" for i in range(6)])
+    above.set_xlabel("")
+    above.legend(loc="lower right", frameon=False)
+
+    deviation = 100 * raw.standard_error()[0]
+    below.axhspan(
+        -HALF_WIDTH * deviation, HALF_WIDTH * deviation, color=PRIVATE, alpha=0.2, linewidth=0
+    )
+    below.axhline(0, **dashed)
+    below.step(at, 100 * error(raw, values), where="post", **light)
+    for _, curve, line in monotone:
+        below.step(at, 100 * error(curve, values), **line)
+    below.set_ylabel("private minus true,\npercentage points")
+    below.set_xlabel(study.unit)
+
+    below.set_xlim(0, study.shown)
+    below.set_ylim(-4.5 * deviation, 4.5 * deviation)
+    for axes in (above, below):
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(color="0.92")
+        axes.set_axisbelow(True)
+    figure.align_ylabels()
+    path = OUTPUT / f"{study.column}.png"
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
+    return path
+
+
+def keep(study: Study, curve: dp.CDF) -> Path:
+    """Write a release as JSON, for dpcore.CDF.from_json, and return where it is."""
+    path = OUTPUT / f"{study.column}.json"
+    path.write_text(curve.to_json() + "\n", "utf-8")
+    return path
+
+
+if __name__ == "__main__":
+    main()
