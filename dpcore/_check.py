@@ -19,10 +19,10 @@ __all__ = [
     "cumulative_counts",
     "extra",
     "finite",
+    "fraction",
     "integer",
     "positive",
     "probabilities",
-    "scale_fraction",
 ]
 
 Extra = Literal["plot", "io", "cli", "studies", "bench", "test"]
@@ -61,22 +61,14 @@ def positive(argument: str, value: object) -> float:
     return checked
 
 
-def scale_fraction(argument: str, value: object) -> Fraction:
-    """Return a positive fraction equal to ``value``, small enough for the exact samplers."""
-    if isinstance(value, numbers.Rational) and not isinstance(value, bool):
-        fraction = Fraction(value)
-        if fraction <= 0:
-            raise ParameterError(argument, value, "must be positive")
-    else:
-        fraction = Fraction(positive(argument, value))
-    if fraction.numerator >= 2**53 or fraction.denominator >= 2**63:
-        raise ParameterError(
-            argument,
-            value,
-            "must be a fraction whose numerator, in lowest terms, is below 2^53 and whose "
-            "denominator is below 2^63",
-        )
-    return fraction
+def fraction(argument: str, value: object) -> Fraction:
+    """Return the positive fraction that a number is; floats are taken as what they stand for."""
+    if isinstance(value, numbers.Rational) and not isinstance(value, bool | np.bool_):
+        exact = Fraction(int(value.numerator), int(value.denominator))
+        if exact <= 0:
+            raise ParameterError(argument, value, "must be positive and finite")
+        return exact
+    return Fraction(positive(argument, value))
 
 
 def choice(argument: str, value: object, options: object) -> None:

@@ -20,6 +20,7 @@ __all__ = ["Chunk", "chunks"]
 Chunk = NDArray[np.float64] | NDArray[np.float32]
 
 _CHUNK = 2**16  # values converted at a time: half a megabyte of doubles
+_COLUMN_LIBRARIES = {"pandas": "dtype", "polars": "dtype", "pyarrow": "null_count"}  # not of tables
 _EXACT = 2**53  # integers up to here are doubles
 
 
@@ -54,6 +55,8 @@ def chunks(values: Any, argument: str = "values") -> Iterator[Chunk | None]:
 def _arrays(values: Any, argument: str) -> Iterator[NDArray[Any] | None]:
     """Yield NumPy arrays without nulls, and None where there were nulls."""
     library = type(values).__module__.partition(".")[0]
+    if library in _COLUMN_LIBRARIES and not hasattr(values, _COLUMN_LIBRARIES[library]):
+        raise DtypeError(argument, f"a {library} {type(values).__name__}", "must be one column")
     if library == "pandas":
         if values.isna().any():
             yield None

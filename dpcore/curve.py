@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import isotonic_regression
-from scipy.special import ndtri
 
 from . import _check, serialization
 from .errors import DtypeError, ParameterError
@@ -164,6 +163,8 @@ class CDF:
         Isotonic regression (SciPy's pool-adjacent-violators), clipped, which is the projection
         onto bounded monotone curves; it never increases the total squared error. O(N).
         """
+        from scipy.optimize import isotonic_regression  # a quarter of a second, on first use
+
         counts = np.full(self.grid.size, float(self.n))
         if self.grid.size > 1:
             fitted = isotonic_regression(self.counts[:-1].astype(np.float64)).x
@@ -211,7 +212,7 @@ class CDF:
         """
         if not 0.0 < _check.finite("level", level) < 1.0:
             raise ParameterError("level", level, "must be between 0 and 1")
-        width = ndtri(0.5 + level / 2) * self.standard_error()
+        width = NormalDist().inv_cdf(0.5 + level / 2) * self.standard_error()
         middle = self.counts / self.n
         return np.clip(middle - width, 0.0, 1.0), np.clip(middle + width, 0.0, 1.0)
 

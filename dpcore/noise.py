@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _check
+from .errors import ParameterError
 from .kernels import samplers
 from .randomness import Source, source
 
@@ -59,13 +60,19 @@ def discrete_laplace(
     >>> discrete_laplace(2, 5, np.random.default_rng(7)).dtype
     dtype('int64')
     """
-    fraction = _check.scale_fraction("scale", scale)
+    exact = _check.fraction("scale", scale)
+    if exact.numerator >= 2**53 or exact.denominator >= 2**63:
+        raise ParameterError(
+            "scale",
+            scale,
+            "must have, in lowest terms, a numerator below 2^53 and a denominator below 2^63",
+        )
     shape = size if isinstance(size, tuple) else (size,)
     for length in shape:
         _check.integer("size", length, 0, 2**40)
     stream = source(rng)
     draws = np.empty(shape, np.int64)
-    fill_discrete_laplace(draws.reshape(-1), fraction, stream)
+    fill_discrete_laplace(draws.reshape(-1), exact, stream)
     return draws
 
 

@@ -40,8 +40,9 @@ class Privacy:
     simulated: bool = False
 
     def __post_init__(self) -> None:
-        _check.positive("epsilon", self.epsilon)
-        if not (0.0 <= _check.finite("delta", self.delta) < 1.0):
+        object.__setattr__(self, "epsilon", _check.positive("epsilon", self.epsilon))
+        object.__setattr__(self, "delta", _check.finite("delta", self.delta))
+        if not 0.0 <= self.delta < 1.0:
             raise ParameterError("delta", self.delta, "must be at least 0 and below 1")
         _check.choice("neighbours", self.neighbours, Neighbours)
         if not isinstance(self.simulated, bool):

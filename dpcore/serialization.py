@@ -88,6 +88,9 @@ def _fields(data: dict[str, Any]) -> dict[str, Any]:
         raise ValueError("the last of counts must be n")
     if not np.all(np.isfinite(deviation) & (deviation >= 0)):
         raise ValueError("noise_deviation must not be negative")
+    privacy = data["privacy"]
+    if set(privacy) != {"epsilon", "delta", "neighbours", "simulated"}:
+        raise ValueError("privacy must have epsilon, delta, neighbours and simulated")
     mechanism, processing = data["mechanism"], data["processing"]
     if not isinstance(mechanism, dict):
         raise ValueError("mechanism must be an object")
@@ -97,7 +100,7 @@ def _fields(data: dict[str, Any]) -> dict[str, Any]:
         "grid": grid,
         "counts": counts,
         "n": n,
-        "privacy": Privacy(**data["privacy"]),
+        "privacy": Privacy(**privacy),
         "mechanism": mechanism,
         "noise_deviation": deviation,
         "processing": tuple(processing),

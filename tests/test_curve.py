@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import dpcore as dp
 
 GRID = dp.Grid([1.0, 2.0, 4.0, 8.0])
+PRIVACY = {"epsilon": 1.0, "delta": 0.0, "neighbours": "replace-one", "simulated": False}
 
 
 def curve_of(counts, grid=None, n=None):
@@ -181,8 +182,9 @@ def broken(**changes):
         (broken(counts=[1, 2, 3, 4]), "the last of counts must be n"),
         (broken(n=0), "n must be a positive integer"),
         (broken(grid={"kind": "thresholds", "thresholds": [1, 1]}), "strictly increasing"),
-        (broken(privacy={"epsilon": -1}), "epsilon must be positive"),
-        (broken(privacy={"epsilon": 1, "sigma": 2}), "bad field"),
+        (broken(privacy={**PRIVACY, "epsilon": -1}), "epsilon must be positive"),
+        (broken(privacy={"epsilon": 1}), "privacy must have epsilon, delta"),
+        (broken(privacy=3), "bad field"),
         (broken(noise_deviation=[[1.0, 3]]), "noise_deviation must be runs of 4"),
         (broken(noise_deviation=[[1.0, 10**12]]), "noise_deviation must be runs of 4"),
         (broken(mechanism=[]), "mechanism must be an object"),

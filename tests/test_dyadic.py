@@ -61,6 +61,18 @@ def test_scales_of_whole_ratios_are_whole():
     assert Dyadic(1.0).noise_scale(1) == 0
 
 
+@pytest.mark.parametrize("kind", [np.float32, np.float64, np.int64, float, int, Fraction])
+def test_epsilon_of_any_real_type(kind):
+    assert Dyadic(kind(2)).noise_scale(2**15) == Fraction(15, 2)
+    assert Dyadic(kind(2)).privacy == dp.Privacy(2.0)
+
+
+def test_the_stated_epsilon_is_not_below_the_one_that_was_used():
+    for denominator in range(1, 100):
+        epsilon = Fraction(1, denominator)
+        assert Fraction(Dyadic(epsilon).privacy.epsilon) >= epsilon
+
+
 def test_the_papers_scale_is_refused_where_it_would_not_be_private():
     assert kernels.diameter(31, 4) > reference.levels(31, 4) + 1
     with pytest.raises(dp.ParameterError, match="base must be 2 with sensitivity"):

@@ -114,7 +114,9 @@ def test_every_real_dtype(code):
     if values is None:
         values = np.r_[rng.integers(0, 100, 1000), rng.normal(50, 9, 1000)].astype(code)
     grid = dp.Grid.uniform(0, 100, 37)
-    assert np.array_equal(grid.count(values), reference.count(values.astype(float), grid.thresholds))
+    assert np.array_equal(
+        grid.count(values), reference.count(values.astype(float), grid.thresholds)
+    )
 
 
 def test_integers_beyond_doubles_are_compared_exactly():
@@ -208,6 +210,10 @@ def test_counting_takes_no_memory_that_grows_with_the_input():
     assert columns._CHUNK * 8 < large < values.size * 8 / 2
 
 
+def count(values):
+    return dp.Grid.uniform(0, 1, 3).count(values)
+
+
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [
@@ -230,15 +236,23 @@ def test_counting_takes_no_memory_that_grows_with_the_input():
         (lambda: dp.Grid.uniform(-1e308, 1e308, 3), dp.ParameterError, "too far from lower"),
         (lambda: dp.Grid.uniform(1e16, 1e16 + 4, 9), dp.ParameterError, "size is more than"),
         (lambda: dp.Grid.log(0, 1, 3), dp.ParameterError, "lower must be positive"),
-        (lambda: dp.Grid.uniform(0, 1, 3).count(["a"]), dp.DtypeError, "values must hold real"),
-        (lambda: dp.Grid.uniform(0, 1, 3).count([None]), dp.DtypeError, "dtype object"),
-        (lambda: dp.Grid.uniform(0, 1, 3).count([[1.0]]), dp.ParameterError, "one-dimensional"),
-        (lambda: dp.Grid.uniform(0, 1, 3).count(3.0), dp.ParameterError, "one-dimensional"),
-        (lambda: dp.Grid.uniform(0, 1, 3).count([[1], [2, 3]]), dp.DtypeError, "got list"),
-        (lambda: dp.Grid.uniform(0, 1, 3).count([1j]), dp.DtypeError, "dtype complex128"),
-        (lambda: dp.Grid.uniform(0, 1, 3).count(pd.Series(["a"])), dp.DtypeError, "values must"),
+        (lambda: count(["a"]), dp.DtypeError, "values must hold real"),
+        (lambda: count([None]), dp.DtypeError, "dtype object"),
+        (lambda: count([[1.0]]), dp.ParameterError, "one-dimensional"),
+        (lambda: count(3.0), dp.ParameterError, "one-dimensional"),
+        (lambda: count([[1], [2, 3]]), dp.DtypeError, "got list"),
+        (lambda: count([1j]), dp.DtypeError, "dtype complex128"),
+        (lambda: count(pd.Series(["a"])), dp.DtypeError, "values must"),
+        (lambda: count(pd.DataFrame({"a": [1.0]})), dp.DtypeError, "got a pandas DataFrame"),
+        (lambda: count(pl.DataFrame({"a": [1.0]})), dp.DtypeError, "got a polars DataFrame"),
+        (lambda: count(pa.table({"a": [1.0]})), dp.DtypeError, "got a pyarrow Table"),
+        (lambda: count(pl.Series(["a"])), dp.DtypeError, "values must hold real numbers"),
+        (lambda: count(pa.array(["a"])), dp.DtypeError, "values must hold real numbers"),
+        (lambda: count(pd.Series(["a"], dtype="category")), dp.DtypeError, "values must hold"),
+        (lambda: count(pd.Series(pd.to_datetime(["2020"]))), dp.DtypeError, "values must hold"),
+        (lambda: count(x for x in [1.0]), dp.DtypeError, "dtype object"),
         (
-            lambda: dp.Grid.uniform(0, 1, 3).count(np.array(["2020"], "datetime64[D]")),
+            lambda: count(np.array(["2020"], "datetime64[D]")),
             dp.DtypeError,
             "dtype datetime64",
         ),

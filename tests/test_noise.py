@@ -32,7 +32,7 @@ def test_a_generator_is_advanced_so_two_calls_differ():
 @pytest.mark.parametrize(
     ("scale", "size", "rng", "error", "words"),
     [
-        (0, 3, None, dp.ParameterError, "scale must be positive; got 0"),
+        (0, 3, None, dp.ParameterError, "scale must be positive and finite; got 0"),
         (-1.5, 3, None, dp.ParameterError, "scale must be positive and finite; got -1.5"),
         (float("nan"), 3, None, dp.ParameterError, "scale must be finite; got nan"),
         (float("inf"), 3, None, dp.ParameterError, "scale must be finite; got inf"),

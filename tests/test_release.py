@@ -80,9 +80,7 @@ def test_omitted_values_are_not_in_n():
         ((["a"], GRID), {"epsilon": 1.0}, dp.DtypeError, "values must hold real numbers"),
     ],
 )
-def test_nothing_is_drawn_for_a_call_that_is_refused(
-    arguments, options, error, words, monkeypatch
-):
+def test_nothing_is_drawn_for_a_call_that_is_refused(arguments, options, error, words, monkeypatch):
     def spent(*_):
         raise AssertionError("noise was drawn")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -29,8 +30,8 @@ _MOST_SCALE: Final = 2**40  # sums of dozens of terms stay far inside 64 bits
 class Dyadic:
     """Every cumulative count gets the noise of the tree nodes that cover its threshold.
 
-    Barczewski, Mawass & Ramon, *Differentially private empirical cumulative distribution functions*,
-    Eq. 2 and Theorem 1, with discrete Laplace noise, for any number of cells and any base.
+    Barczewski, Mawass & Ramon, *Differentially private empirical cumulative distribution
+    functions*, Eq. 2 and Theorem 1, with discrete Laplace noise, for any number of cells and any base.
 
     Parameters
     ----------
@@ -63,7 +64,7 @@ class Dyadic:
     sensitivity: Sensitivity = "exact"
 
     def __post_init__(self) -> None:
-        _check.positive("epsilon", self.epsilon)
+        _check.fraction("epsilon", self.epsilon)
         _check.integer("base", self.base, 2, MOST_CELLS)
         _check.choice("sensitivity", self.sensitivity, Sensitivity)
         if self.sensitivity == "paper" and self.base != 2:
@@ -72,7 +73,9 @@ class Dyadic:
     @property
     def privacy(self) -> Privacy:
         """The guarantee of one release with cryptographic noise."""
-        return Privacy(float(self.epsilon))
+        exact = _check.fraction("epsilon", self.epsilon)
+        epsilon = float(self.epsilon)
+        return Privacy(epsilon if epsilon >= exact else math.nextafter(epsilon, math.inf))
 
     def noise_scale(self, size: int) -> Fraction:
         """Return the scale of each node's discrete Laplace noise, in counts; 0 for one cell.
@@ -92,7 +95,7 @@ class Dyadic:
             changed = (size - 1).bit_length() + 1
         else:
             changed = _graph_diameter(size - 1, min(self.base, size))
-        exact = changed / Fraction(self.epsilon)
+        exact = changed / _check.fraction("epsilon", self.epsilon)
         if exact > _MOST_SCALE:
             raise ParameterError(
                 "epsilon", self.epsilon, f"is too small: its noise scale passes {_MOST_SCALE}"

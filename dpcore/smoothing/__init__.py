@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from .. import _check
 from ..errors import DtypeError, ParameterError
 from ..grid import MOST_CELLS
-from . import osqp
 from .problem import Problem, Smoothing, noise_edges
 
 __all__ = ["Smoothing", "smooth"]
@@ -32,8 +31,8 @@ def smooth(
 ) -> Smoothing:
     """Return the non-decreasing cumulative counts within [0, n] that the least tree noise explains.
 
-    Barczewski, Mawass & Ramon, *Differentially private empirical cumulative distribution functions*,
-    Eq. 3: among all corrections nu of the noise of the tree's nodes that make the curve
+    Barczewski, Mawass & Ramon, *Differentially private empirical cumulative distribution
+    functions*, Eq. 3: among all corrections nu of the noise of the tree's nodes that make the curve
     monotone, take one with the least sum of |nu|^norm. Post-processing: costs no privacy.
 
     Parameters
@@ -91,6 +90,8 @@ def smooth(
     problem = Problem.from_curves(
         cumulative.reshape(-1, size)[:, chosen], total, noise_edges(size, base, chosen), norm
     )
+    from . import osqp  # SciPy's sparse matrices and the solver load on first use
+
     flat = osqp.solve(problem, tolerance, max_iterations)
     return flat.reshaped(cumulative.shape[:-1])
 

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..errors import ConvergenceError
-from .problem import Float, Problem, Smoothing
+from .problem import Edges, Float, Problem, Smoothing
 
 __all__ = ["solve"]
 
@@ -38,7 +38,7 @@ def solve(problem: Problem, tolerance: float, max_iterations: int) -> Smoothing:
         A replicate did not reach the tolerance.
     """
     replicates, boundaries = problem.increments.shape
-    incidence = problem.incidence()
+    incidence = _incidence(problem.edges, boundaries)
     solver = _set_up(problem, incidence, tolerance, max_iterations)
     increments = problem.increments.copy()
     figures = np.zeros((replicates, 4))
@@ -71,6 +71,19 @@ def solve(problem: Problem, tolerance: float, max_iterations: int) -> Smoothing:
         gap=figures[:, 3],
         iterations=iterations,
         unit=units,
+    )
+
+
+def _incidence(edges: Edges, boundaries: int) -> Any:
+    """Return G, (B + 1, E): noise nu on (a, b] adds nu to increment a, takes it from b."""
+    count = edges.start.size
+    column = np.arange(count)
+    return sp.csc_array(
+        (
+            np.r_[np.ones(count), -np.ones(count)],
+            (np.r_[edges.start, edges.end], np.r_[column, column]),
+        ),
+        shape=(boundaries, count),
     )
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 __all__ = ["Edges", "Problem", "Smoothing", "noise_edges"]
@@ -56,7 +54,7 @@ class Problem:
     """Repair the negative increments with the cheapest flow.
 
     minimise over nu (E,): sum |nu|^p * weight (p = 1), or 1/2 sum nu^2 / copies (p = 2), subject
-    to increments + G nu >= 0, where G = ``incidence()``.
+    to increments + G nu >= 0, where G is the graph's incidence matrix (docs/smoothing.md).
 
     Parameters
     ----------
@@ -80,18 +78,6 @@ class Problem:
         """Return the problem for cumulative counts (R, B)."""
         padded = np.pad(cumulative, ((0, 0), (1, 1)), constant_values=((0, 0), (0, total)))
         return cls(np.diff(padded, axis=1), total, edges, norm)
-
-    def incidence(self) -> Any:
-        """Return G, (B + 1, E): noise nu on (a, b] adds nu to increment a, takes it from b."""
-        count = self.edges.start.size
-        column = np.arange(count)
-        return sp.csc_array(
-            (
-                np.r_[np.ones(count), -np.ones(count)],
-                (np.r_[self.edges.start, self.edges.end], np.r_[column, column]),
-            ),
-            shape=(self.increments.shape[1], count),
-        )
 
     def curve(self, increments: Float) -> Float:
         """Return the cumulative counts of increments that are >= 0 up to a solver's tolerance.
