@@ -31,7 +31,8 @@ class Dyadic:
     """Every cumulative count gets the noise of the tree nodes that cover its threshold.
 
     Barczewski, Mawass & Ramon, *Differentially private empirical cumulative distribution
-    functions*, Eq. 2 and Theorem 1, with discrete Laplace noise, for any number of cells and any base.
+    functions*, Eq. 2 and Theorem 1, with discrete Laplace noise, for any number of cells and any
+    base.
 
     Parameters
     ----------
