@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from . import mechanisms, noise
+from . import files, mechanisms, noise
 from .curve import CDF
 from .errors import (
     ConvergenceError,
@@ -41,6 +41,7 @@ __all__ = [
     "Smoothing",
     "cdf",
     "cdf_from_counts",
+    "files",
     "mechanisms",
     "noise",
     "smooth",

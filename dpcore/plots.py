@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from . import _check
 
@@ -13,22 +15,26 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_cdf"]
 
+_DRAWN: Final = 2**13  # thresholds, several to a pixel; Matplotlib gives up on very long paths
+
 
 def plot_cdf(curve: CDF, ax: Axes | None, level: float, line: dict[str, Any]) -> Axes:
     """Draw a curve and its band; see ``CDF.plot``."""
-    pyplot = _check.extra("matplotlib.pyplot", "plotting", "plot")
     low, high = curve.band(level)
     if ax is None:
-        _, ax = pyplot.subplots()
+        _, ax = _check.extra("matplotlib.pyplot", "plotting", "plot").subplots()
+    drawn = min(curve.grid.size, _DRAWN)
+    at = np.arange(1, drawn + 1) * curve.grid.size // drawn - 1  # the last one among them
+    thresholds = curve.thresholds[at]
     if "label" not in line:
         line["label"] = f"private, {curve.privacy}"
-    (drawn,) = ax.step(curve.thresholds, curve.counts / curve.n, where="post", **line)
+    (steps,) = ax.step(thresholds, curve.counts[at] / curve.n, where="post", **line)
     ax.fill_between(
-        curve.thresholds,
-        low,
-        high,
+        thresholds,
+        low[at],
+        high[at],
         step="post",
-        color=drawn.get_color(),
+        color=steps.get_color(),
         alpha=0.2,
         linewidth=0,
         label=f"{level:.0%} band for the noise",

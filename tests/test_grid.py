@@ -151,6 +151,7 @@ def test_long_doubles_are_compared_exactly():
         pl.Series,
         pa.array,
         lambda v: pa.chunked_array([v[:7], v[7:]]),
+        lambda v: pa.array(np.r_[[5], v])[1:],
         lambda v: v[::-1],
         lambda v: np.repeat(v, 2)[::2],
         lambda v: v.astype(v.dtype.newbyteorder()),
@@ -188,9 +189,19 @@ def test_missing_values_are_refused_or_left_out(values, grid):
     assert grid.count(values, nan_policy="omit").tolist() == [1, 0, 1]
 
 
+def test_arrow_booleans():
+    assert dp.Grid([0.0, 1.0]).count(pa.array([True, False, True])).tolist() == [1, 2]
+
+
+def test_arrow_half_floats():
+    values = np.arange(9, dtype=np.float16)
+    assert dp.Grid([3.0, 9.0]).count(pa.array(values)).tolist() == [4, 5]
+
+
 def test_empty_input_counts_nothing():
     assert dp.Grid.uniform(0, 1, 3).count([]).tolist() == [0, 0, 0]
     assert dp.Grid([0.0, 1.0]).count(np.empty(0, np.int8)).tolist() == [0, 0]
+    assert dp.Grid([0.0, 1.0]).count(pa.array([], pa.float64())).tolist() == [0, 0]
 
 
 def test_counting_takes_no_memory_that_grows_with_the_input():

@@ -40,6 +40,14 @@ def test_uses_the_axes_and_the_style_it_is_given(curve):
     assert ax.lines[0].get_label() == "mine"
 
 
+def test_a_fine_grid_is_drawn_in_steps_that_can_be_seen(tmp_path):
+    fine = dp.cdf([0.3, 0.6], dp.Grid.uniform(0, 1, 2**18), epsilon=1.0)
+    ax = fine.plot()
+    assert ax.lines[0].get_xdata().size == 2**13
+    assert ax.lines[0].get_xdata()[-1] == 1
+    ax.figure.savefig(tmp_path / "fine.png")
+
+
 def test_a_missing_extra_is_named(curve, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(dp.MissingExtraError, match=r'pip install "dpcore\[plot\]"'):

@@ -1,0 +1,91 @@
+"""The arguments of the command line."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NoReturn
+
+from . import __version__
+from .errors import DpcoreError
+
+__all__ = ["PICTURES", "TAKE_VALUES", "UsageError", "parse"]
+
+PICTURES: Final = (".png", ".pdf", ".svg")
+TAKE_VALUES: Final = ("column", "lower", "upper", "size", "epsilon", "base", "format", "delimiter")
+
+
+class UsageError(DpcoreError, ValueError):
+    """The command line cannot be obeyed."""
+
+
+def parse(argv: Sequence[str], options: argparse.Namespace) -> None:
+    """Fill ``options`` in.
+
+    Raises
+    ------
+    UsageError
+        An argument is missing, unknown or not of its type.
+    SystemExit
+        ``--help`` or ``--version`` was asked for, and has been printed.
+    """
+    _parser().parse_args(_glued(argv), options)
+
+
+def _glued(argv: Sequence[str]) -> list[str]:
+    """Write ``--lower -1e5`` as ``--lower=-1e5``: argparse takes only -5 and -.5 for numbers."""
+    valued = [f"--{name}" for name in TAKE_VALUES]
+    glued: list[str] = []
+    for word in argv:
+        if glued and glued[-1] in valued and len(word) > 1 and word[0] == "-" != word[1]:
+            glued[-1] += f"={word}"
+        else:
+            glued.append(word)
+    return glued
+
+
+class _Parser(argparse.ArgumentParser):
+    """Raises what argparse would print with a usage of many lines."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message)
+
+
+def _parser() -> _Parser:
+    parser = _Parser(
+        prog="dpcore", allow_abbrev=False, description="Differentially private distributions."
+    )
+    parser.add_argument("--version", action="version", version=f"dpcore {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    cdf = commands.add_parser(
+        "cdf",
+        allow_abbrev=False,
+        help="release the distribution of a column",
+        description="Release the distribution of a column of a CSV or Parquet file of any size, "
+        "with differential privacy. Every run spends epsilon again. The bounds are public: take "
+        "them from what is known of the column, never from its values.",
+    )
+    add = cdf.add_argument
+    add("file", metavar="FILE", help="a CSV or Parquet file; - is CSV on standard input")
+    add("--column", metavar="C", required=True, help="name of the column, which holds numbers")
+    add("--lower", metavar="A", required=True, type=float, help="least value")
+    add("--upper", metavar="B", required=True, type=float, help="greatest value; others are moved")
+    add("--size", metavar="N", required=True, type=int, help="number of cells between them")
+    add("--epsilon", metavar="E", required=True, type=float, help="privacy parameter to spend")
+    add("--mechanism", choices=("dyadic", "dyadic-paper"), default="dyadic")
+    add("--base", metavar="K", type=int, default=2, help="children per node of the noise tree (2)")
+    after = cdf.add_mutually_exclusive_group()
+    after.add_argument("--smooth", type=int, choices=(1, 2), help="smooth the curve in this norm")
+    after.add_argument("--isotonic", action="store_true", help="make the curve monotone")
+    add("--nan-policy", choices=("raise", "omit"), default="raise", help="on missing values")
+    add("--format", choices=("csv", "parquet"), help="of FILE, if its name does not say")
+    add("--delimiter", metavar="D", type=_delimiter, default=",", help=r"of CSV (,); \t is a tab")
+    add("--plot", metavar="OUT", type=Path, help=f"draw the curve to a {'/'.join(PICTURES)} file")
+    add("--json", metavar="OUT", type=Path, help="store the curve, as smoothed if it is")
+    add("--quiet", action="store_true", help="no progress bar")
+    return parser
+
+
+def _delimiter(text: str) -> str:
+    return "\t" if text == r"\t" else text

@@ -1,0 +1,265 @@
+"""Columns of CSV and Parquet files, a batch at a time (the extra ``io``).
+
+Errors speak of names, types and shapes. What pyarrow says of a cell that it cannot read is never
+passed on: it quotes the cell, and cells are private.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Final, Literal
+
+import numpy as np
+
+from . import _check
+from ._header import check_column, first_line, is_showable
+from .errors import DpcoreError, DtypeError, ParameterError
+from .kernels import rows
+
+if TYPE_CHECKING:
+    import pyarrow
+
+__all__ = ["FileError", "Format", "Progress", "Source", "column_batches"]
+
+Format = Literal["csv", "parquet"]
+Source = str | os.PathLike[str] | BinaryIO
+Progress = Callable[[int, int | None, str], None]
+
+_SUFFIXES: Final[dict[str, Format]] = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
+_BLOCK = 2**20  # bytes of CSV that a thread parses: a row has to fit
+_PAGES = 2**20  # bytes of Parquet at a time, so that a huge row group is not read at once
+
+
+class FileError(DpcoreError, OSError):
+    """A file cannot be opened, read or written, or is not what its format says."""
+
+    def __init__(self, file: str, problem: str) -> None:
+        self.file = file
+        super().__init__(f"{file!r} {problem}")
+
+
+def column_batches(
+    source: Source,
+    column: str,
+    *,
+    format: Format | None = None,  # noqa: A002
+    delimiter: str = ",",
+    on_progress: Progress | None = None,
+) -> Iterator[pyarrow.Array]:
+    r"""Read one numeric column of a file that may be larger than memory.
+
+    Parameters
+    ----------
+    source
+        A path, or a binary stream, which is read to its end and not closed. Parquet streams have
+        to be seekable.
+    column
+        Its name. CSV files have a first line of names; a UTF-8 byte order mark is skipped.
+    format
+        "csv" or "parquet"; None: by the path's suffix (.csv, .parquet, .pq).
+    delimiter
+        What stands between the cells of a CSV file: one ASCII character.
+    on_progress
+        Called after each batch with how much is done, the total (None: not known) and the
+        unit, "B" for CSV and "rows" for Parquet.
+
+    Yields
+    ------
+    pyarrow.Array
+        The column's values in order, for ``Grid.count``. CSV: doubles, each the nearest to what
+        is written; empty cells, and the usual spellings of NA, are null, as are the blank lines
+        of a file with one column. Parquet: the type that is stored.
+
+    Raises
+    ------
+    DtypeError
+        The column does not hold numbers (Parquet: integers, floats or booleans).
+    FileError
+        The suffix is another; or the file cannot be opened or read, is empty or damaged, has rows
+        of different lengths, or changed while it was read.
+    MissingExtraError
+        pyarrow is not installed.
+    ParameterError
+        There is no such column, or more than one; or an argument is not as above.
+
+    Notes
+    -----
+    Memory: some tens of MiB (CSV) or a few pages (Parquet), whatever the size of the file. The
+    arguments are checked at once; the file is opened when the first batch is asked for.
+
+    Examples
+    --------
+    >>> import io
+    >>> import dpcore as dp
+    >>> stream = io.BytesIO(b"age,city\n34,Lille\n61,Bruges\n")
+    >>> grid = dp.Grid.uniform(0, 100, 2)
+    >>> sum(grid.count(batch) for batch in column_batches(stream, "age", format="csv"))
+    array([1, 1])
+    """
+    _check.extra("pyarrow", "reading files", "io")
+    if isinstance(source, io.TextIOBase):
+        raise DtypeError("source", type(source).__name__, "must be a path or a binary stream")
+    chosen = _format_of(source) if format is None else format
+    _check.choice("format", chosen, Format)
+    if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0':
+        raise ParameterError("delimiter", delimiter, "must be one ASCII character, not a quote")
+    return _reported(_positions(source, column, chosen, delimiter), chosen, on_progress)
+
+
+# A batch, how much of the file has been read with it, and of how much (None: not known).
+_Position = tuple["pyarrow.Array", int, int | None]
+
+
+def _reported(
+    positions: Iterator[_Position], kind: Format, on_progress: Progress | None
+) -> Iterator[pyarrow.Array]:
+    for batch, done, total in positions:
+        yield batch
+        if on_progress is not None:
+            on_progress(done, total, "B" if kind == "csv" else "rows")
+
+
+def _format_of(source: Source) -> Format:
+    if not isinstance(source, str | os.PathLike):
+        raise ParameterError("format", None, "must be given for a stream")
+    suffix = Path(source).suffix
+    if suffix.lower() not in _SUFFIXES:
+        known = ", ".join(_SUFFIXES)
+        raise FileError(os.fspath(source), f"must end in {known}, or have its format given")
+    return _SUFFIXES[suffix.lower()]
+
+
+def _positions(source: Source, column: str, kind: Format, delimiter: str) -> Iterator[_Position]:
+    """Read the column; every failure is one of ours."""
+    import pyarrow as pa
+
+    if isinstance(source, str | os.PathLike):
+        file = os.fspath(source)
+    else:
+        file = str(getattr(source, "name", "stream"))
+    try:
+        with _opened(source) as stream:
+            state = _state(stream)
+            if kind == "csv":
+                yield from _from_csv(stream, file, column, delimiter, state and state[0])
+            else:
+                yield from _from_parquet(stream, file, column)
+            if _state(stream) != state:
+                raise FileError(file, "changed while it was read")
+    except DpcoreError:
+        raise
+    except (pa.ArrowException, OSError, ValueError) as error:
+        number = getattr(error, "errno", None)
+        if number:  # in the system's words, not in pyarrow's
+            raise FileError(file, f"cannot be read: {os.strerror(number)}") from None
+        if kind == "parquet":
+            raise FileError(file, "is not a Parquet file, or is damaged") from None
+        if "conversion error" in str(error):
+            raise DtypeError(f"column {column!r}", "text", "must hold numbers") from None
+        raise FileError(
+            file,
+            "is not a well-formed CSV file in UTF-8: not all rows have as many cells as the "
+            f"first line, a quote is left open, or a row exceeds {_BLOCK >> 20} MiB",
+        ) from None
+
+
+def _opened(source: Source) -> AbstractContextManager[BinaryIO]:
+    return open(source, "rb") if isinstance(source, str | os.PathLike) else nullcontext(source)
+
+
+def _state(stream: BinaryIO) -> tuple[int, int] | None:
+    """Return a regular file's size and when it last changed; None for pipes and the like."""
+    try:
+        found = os.fstat(stream.fileno())
+    except (AttributeError, OSError):  # in memory
+        return None
+    return (found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else None
+
+
+def _from_csv(
+    stream: BinaryIO, file: str, column: str, delimiter: str, total: int | None
+) -> Iterator[_Position]:
+    """Let pyarrow parse a few whole rows at a time, in memory.
+
+    Its streaming reader would call ``stream`` from threads of its own, which go on after an error
+    or an interrupt: they keep the process waiting for a slow pipe, or abort it as it ends.
+    """
+    import pyarrow as pa
+    import pyarrow.csv as pc
+
+    names: list[str] = []
+    done = 0
+    for text in _whole_rows(stream, delimiter):
+        is_first = not names
+        if is_first:
+            names = first_line(text.decode("utf-8", errors="replace"), delimiter)
+            check_column(names, column, file, shown=is_showable(names))
+        table = pc.read_csv(
+            pa.BufferReader(text),
+            read_options=pc.ReadOptions(
+                block_size=_BLOCK, column_names=names, skip_rows_after_names=int(is_first)
+            ),
+            # With one column a blank line is an empty cell, and must not be left out in silence.
+            parse_options=pc.ParseOptions(
+                delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=len(names) > 1
+            ),
+            convert_options=pc.ConvertOptions(
+                include_columns=[column], column_types={column: pa.float64()}
+            ),
+        )
+        done += len(text)
+        for batch in table.column(0).chunks:
+            yield batch, done, total
+    if not names:
+        raise FileError(file, "is empty")
+
+
+def _whole_rows(stream: BinaryIO, delimiter: str) -> Iterator[bytes]:
+    """Yield the text in pieces that end with a row; without byte order mark and first blank lines.
+
+    Raises
+    ------
+    ValueError
+        A row goes on and on: a quote was left open, or this is not CSV.
+    """
+    size = 4 * _BLOCK
+    rest = stream.read(size).removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n")
+    while more := stream.read(size):
+        text = rest + more
+        end = rows.complete_rows(np.frombuffer(text, np.uint8), ord(delimiter))
+        if end:
+            yield text[:end]
+        elif len(text) > size:
+            raise ValueError
+        rest = text[end:]
+    if rest:
+        yield rest if rest.endswith((b"\r", b"\n")) else rest + b"\n"
+
+
+def _from_parquet(stream: BinaryIO, file: str, column: str) -> Iterator[_Position]:
+    import pyarrow.parquet as pq
+    from pyarrow import types
+
+    if not stream.seekable():
+        raise FileError(file, "cannot be read from a pipe: Parquet has to seek")
+    parquet = pq.ParquetFile(
+        stream,
+        buffer_size=_PAGES,
+        pre_buffer=False,  # which would hold the column of a whole row group
+        page_checksum_verification=True,
+    )
+    schema = parquet.schema_arrow
+    check_column(schema.names, column, file, shown=True)
+    kind = schema.field(column).type
+    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
+        raise DtypeError(f"column {column!r}", f"type {kind}", "must hold numbers")
+    done = 0
+    for batch in parquet.iter_batches(columns=[column]):
+        done += batch.num_rows
+        yield batch.column(column), done, parquet.metadata.num_rows
