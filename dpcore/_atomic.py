@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
@@ -23,6 +24,8 @@ def check_writable(target: Path) -> None:
     """
     try:
         final = target.resolve()  # a link stays, and what it leads to is replaced
+        if final.is_symlink():  # of links that lead to each other; Python 3.12 and before raise
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         if not final.exists() or final.is_file():
             probe = _beside(final)
             try:

@@ -10,12 +10,13 @@ from numpy.typing import ArrayLike
 from .. import _check
 from ..errors import DtypeError, ParameterError
 from ..grid import MOST_CELLS
-from .problem import Problem, Smoothing, noise_edges
+from . import graph
+from .problem import Problem, Smoothing
 
 __all__ = ["Smoothing", "smooth"]
 
 Norm = Literal[1, 2]
-Solver = Literal["osqp"]
+Solver = Literal["graph", "osqp"]
 
 
 def smooth(
@@ -23,11 +24,12 @@ def smooth(
     n: float,
     *,
     norm: Norm = 2,
-    solver: Solver = "osqp",
+    solver: Solver | None = None,
     base: int = 2,
     at: ArrayLike | None = None,
     tolerance: float = 1e-6,
     max_iterations: int = 100_000,
+    workers: int | None = None,
 ) -> Smoothing:
     """Return the non-decreasing cumulative counts within [0, n] that the least tree noise explains.
 
@@ -41,12 +43,13 @@ def smooth(
         (..., M) cumulative counts, each with the noise of the nodes over its threshold. Leading
         axes are replicates. Leave out a last count that is n exactly.
     n
-        The number of records, an upper bound for every cumulative count, 0 or more.
+        The number of records, an upper bound for every cumulative count; positive.
     norm
         2 (least squares; one optimum), or 1 (likeliest under Laplace noise; optima are many, and
         which one is returned depends on the solver).
     solver
-        "osqp": the operator splitting solver, on the dual (docs/smoothing.md).
+        "graph": exact, by elimination on the graph of noise nodes, norm 2 only; "osqp": the general
+        operator splitting solver, on the dual (docs/smoothing.md). None: "graph" if it can.
     base
         Children per node of the noise tree.
     at
@@ -55,6 +58,8 @@ def smooth(
         OSQP's absolute and relative tolerance, on a problem scaled to increments within [-1, 1].
     max_iterations
         OSQP's bound on its iterations, per replicate.
+    workers
+        Threads that the graph solver uses for replicates; None: all processors.
 
     Returns
     -------
@@ -71,28 +76,36 @@ def smooth(
 
     Notes
     -----
-    Memory O(M). The matrices have at most 4 (norm 2) or 5 (norm 1) nonzeros a threshold, and are
-    set up and factorised once for all replicates.
+    Memory O(M). The graph solver takes a handful of eliminations, O(M) each, and its results do not
+    depend on the number of threads. OSQP's matrices have at most 4 (norm 2) or 5 (norm 1) nonzeros
+    a threshold, and are set up and factorised once for all replicates.
     """
     cumulative = _check.cumulative_counts("noisy_cumulative", noisy_cumulative)
     size = cumulative.shape[-1]
     if size > MOST_CELLS:
         raise ParameterError("noisy_cumulative", cumulative.shape, f"is longer than {MOST_CELLS}")
     total = _check.finite("n", n)
-    if total < 0:
-        raise ParameterError("n", n, "must not be negative")
+    if total <= 0:
+        raise ParameterError("n", n, "must be positive")
     _check.choice("norm", norm, Norm)
+    if solver is None:
+        solver = "graph" if norm == 2 else "osqp"
     _check.choice("solver", solver, Solver)
+    if solver == "graph" and norm == 1:
+        raise ParameterError("solver", solver, 'must be "osqp" with norm=1')
     base = _check.integer("base", base, 2, MOST_CELLS)
     tolerance = _check.positive("tolerance", tolerance)
     max_iterations = _check.integer("max_iterations", max_iterations, 1, 10**9)
     chosen = np.arange(size) if at is None else _indices(at, size)
-    problem = Problem.from_curves(
-        cumulative.reshape(-1, size)[:, chosen], total, noise_edges(size, base, chosen), norm
-    )
-    from . import osqp  # SciPy's sparse matrices and the solver load on first use
+    curves = cumulative.reshape(-1, size)[:, chosen]
+    padded = np.pad(curves, ((0, 0), (1, 1)), constant_values=((0, 0), (0, total)))
+    problem = Problem(np.diff(padded, axis=1), total, size, base, chosen, norm)
+    if solver == "graph":
+        flat = graph.solve(problem, workers)
+    else:
+        from . import osqp  # SciPy's sparse matrices and the solver load on first use
 
-    flat = osqp.solve(problem, tolerance, max_iterations)
+        flat = osqp.solve(problem, tolerance, max_iterations)
     return flat.reshaped(cumulative.shape[:-1])
 
 

@@ -11,6 +11,7 @@ the Laplacian G C G' and B + 1 in the constraints; norm 1 has 4 B - 2 and B + 1.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,14 +20,51 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..errors import ConvergenceError
-from .problem import Edges, Float, Problem, Smoothing
+from .problem import Float, Problem, Smoothing
 
-__all__ = ["solve"]
+__all__ = ["Edges", "noise_edges", "solve"]
 
 _START_RHO = 0.1
 # On the linear programs of norm 1, over-relaxation and eager changes of rho can chase each other
 # forever; tests/test_smoothing.py has curves on which OSQP's defaults do.
 _STEADY = {"alpha": 1.0, "adaptive_rho_tolerance": 50.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """Noise nodes as edges of a graph whose vertices are the boundaries 0, ..., B.
+
+    Parameters
+    ----------
+    start, end
+        (E,) the boundaries at the two ends; the node covers thresholds start + 1, ..., end.
+    copies
+        (E,) how many nodes of the tree cover exactly these thresholds.
+    """
+
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    copies: NDArray[np.int64]
+
+
+def noise_edges(size: int, base: int, at: NDArray[np.int64]) -> Edges:
+    """Return the nodes of the tree over ``size`` thresholds as seen from those in ``at``, (B,).
+
+    A node that covers none of them drops out; nodes that cover the same ones are one edge.
+    At most 2 B - 1 edges; O(B) time a level.
+    """
+    boundaries = at.size + 1
+    keys = []
+    node = at.copy()  # the node of this level over each chosen threshold
+    while True:
+        first = np.flatnonzero(np.r_[True, node[1:] != node[:-1]])
+        keys.append(first * boundaries + np.r_[first[1:], at.size])
+        if size == 1:  # that was the root
+            break
+        size = (size - 1) // base + 1
+        node //= base
+    key, copies = np.unique(np.concatenate(keys), return_counts=True)
+    return Edges(key // boundaries, key % boundaries, copies)
 
 
 def solve(problem: Problem, tolerance: float, max_iterations: int) -> Smoothing:
@@ -38,8 +76,9 @@ def solve(problem: Problem, tolerance: float, max_iterations: int) -> Smoothing:
         A replicate did not reach the tolerance.
     """
     replicates, boundaries = problem.increments.shape
-    incidence = _incidence(problem.edges, boundaries)
-    solver = _set_up(problem, incidence, tolerance, max_iterations)
+    edges = noise_edges(problem.size, problem.base, problem.at)
+    incidence = _incidence(edges, boundaries)
+    solver = _set_up(problem.norm, edges, incidence, tolerance, max_iterations)
     increments = problem.increments.copy()
     figures = np.zeros((replicates, 4))
     iterations = np.zeros(replicates, np.int64)
@@ -57,7 +96,7 @@ def solve(problem: Problem, tolerance: float, max_iterations: int) -> Smoothing:
                 f"OSQP stopped after {found.info.iter} iterations: {found.info.status}; "
                 f"raise tolerance (now {tolerance:g}) or max_iterations (now {max_iterations})"
             )
-        flow, figures[r] = _read(problem, row, incidence, found, unit)
+        flow, figures[r] = _read(problem.norm, edges, row, incidence, found, unit)
         increments[r] += incidence @ flow
         figures[r, 1] = max(0.0, -increments[r].min())
         iterations[r] = found.info.iter
@@ -87,19 +126,19 @@ def _incidence(edges: Edges, boundaries: int) -> Any:
     )
 
 
-def _set_up(problem: Problem, incidence: Any, tolerance: float, max_iterations: int) -> Any:
-    boundaries, edges = incidence.shape
+def _set_up(norm: int, edges: Edges, incidence: Any, tolerance: float, max_iterations: int) -> Any:
+    boundaries, count = incidence.shape
     potentials = sp.eye_array(boundaries, format="csc")
-    if problem.norm == 2:
-        laplacian = incidence @ sp.diags_array(problem.edges.copies.astype(float)) @ incidence.T
+    if norm == 2:
+        laplacian = incidence @ sp.diags_array(edges.copies.astype(float)) @ incidence.T
         quadratic = sp.triu(laplacian, format="csc")
         constraints, lowest = potentials, np.zeros(boundaries)
         highest = np.full(boundaries, np.inf)
     else:
         quadratic = sp.csc_array((boundaries, boundaries))
         constraints = sp.vstack([incidence.T, potentials], format="csc")
-        lowest = np.r_[np.full(edges, -1.0), np.zeros(boundaries)]
-        highest = np.r_[np.ones(edges), np.full(boundaries, np.inf)]
+        lowest = np.r_[np.full(count, -1.0), np.zeros(boundaries)]
+        highest = np.r_[np.ones(count), np.full(boundaries, np.inf)]
     solver = osqp.OSQP()
     solver.setup(
         P=sp.csc_matrix(quadratic),
@@ -112,20 +151,20 @@ def _set_up(problem: Problem, incidence: Any, tolerance: float, max_iterations: 
         max_iter=max_iterations,
         rho=_START_RHO,
         verbose=False,
-        **(_STEADY if problem.norm == 1 else {}),
+        **(_STEADY if norm == 1 else {}),
     )
     return solver
 
 
 def _read(
-    problem: Problem, row: Float, incidence: Any, found: Any, unit: float
+    norm: int, edges: Edges, row: Float, incidence: Any, found: Any, unit: float
 ) -> tuple[Float, NDArray[np.float64]]:
     """Return the flow, and (objective, 0, dual residual, gap) of OSQP's answer."""
     slope = incidence.T @ found.x
     feasible = np.maximum(found.x, 0.0)
     dual_residual = max(0.0, -found.x.min())
-    if problem.norm == 2:
-        copies = problem.edges.copies
+    if norm == 2:
+        copies = edges.copies
         flow = copies * slope * unit
         objective = float(np.sum(flow**2 / copies))
         energy = float(np.sum(copies * (incidence.T @ feasible) ** 2)) * unit**2

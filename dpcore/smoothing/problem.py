@@ -7,54 +7,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Edges", "Problem", "Smoothing", "noise_edges"]
+__all__ = ["Problem", "Smoothing"]
 
 Float = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Edges:
-    """Noise nodes as edges of a graph whose vertices are the boundaries 0, ..., B.
-
-    Parameters
-    ----------
-    start, end
-        (E,) the boundaries at the two ends; the node covers thresholds start + 1, ..., end.
-    copies
-        (E,) how many nodes of the tree cover exactly these thresholds.
-    """
-
-    start: NDArray[np.int64]
-    end: NDArray[np.int64]
-    copies: NDArray[np.int64]
-
-
-def noise_edges(size: int, base: int, at: NDArray[np.int64]) -> Edges:
-    """Return the nodes of the tree over ``size`` thresholds as seen from those in ``at``, (B,).
-
-    A node that covers none of them drops out; nodes that cover the same ones are one edge.
-    At most 2 B - 1 edges; O(B) time a level.
-    """
-    boundaries = at.size + 1
-    keys = []
-    node = at.copy()  # the node of this level over each chosen threshold
-    while True:
-        first = np.flatnonzero(np.r_[True, node[1:] != node[:-1]])
-        keys.append(first * boundaries + np.r_[first[1:], at.size])
-        if size == 1:  # that was the root
-            break
-        size = (size - 1) // base + 1
-        node //= base
-    key, copies = np.unique(np.concatenate(keys), return_counts=True)
-    return Edges(key // boundaries, key % boundaries, copies)
-
-
-@dataclass(frozen=True, slots=True)
 class Problem:
-    """Repair the negative increments with the cheapest flow.
+    """Repair the negative increments with the cheapest flow on the graph of noise nodes.
 
-    minimise over nu (E,): sum |nu|^p * weight (p = 1), or 1/2 sum nu^2 / copies (p = 2), subject
-    to increments + G nu >= 0, where G is the graph's incidence matrix (docs/smoothing.md).
+    minimise over nu, one number for each node: sum |nu|^norm, subject to increments + G nu >= 0,
+    where G is the graph's incidence matrix (docs/smoothing.md).
 
     Parameters
     ----------
@@ -62,22 +25,20 @@ class Problem:
         (R, B + 1): F(1), F(2) - F(1), ..., n - F(B); each row sums to n.
     total
         n.
-    edges
-        The noise nodes.
+    size, base
+        Thresholds of the whole noise tree, and children per node.
+    at
+        (B,) increasing indices of the thresholds that matter.
     norm
-        p.
+        1 or 2.
     """
 
     increments: Float
     total: float
-    edges: Edges
+    size: int
+    base: int
+    at: NDArray[np.int64]
     norm: int
-
-    @classmethod
-    def from_curves(cls, cumulative: Float, total: float, edges: Edges, norm: int) -> Problem:
-        """Return the problem for cumulative counts (R, B)."""
-        padded = np.pad(cumulative, ((0, 0), (1, 1)), constant_values=((0, 0), (0, total)))
-        return cls(np.diff(padded, axis=1), total, edges, norm)
 
     def curve(self, increments: Float) -> Float:
         """Return the cumulative counts of increments that are >= 0 up to a solver's tolerance.

@@ -1,0 +1,191 @@
+"""Elimination without fill on the dyadic graph.
+
+Vertices are the boundaries 0, ..., B around B thresholds, edges the noise nodes
+(docs/smoothing.md).
+Boundary v is *separated* at the levels on which its two thresholds are under different nodes; it
+is eliminated when they come under one: level by level, so that neighbouring eliminations do not
+wait for each other. By then its only neighbours are ``left[v]``, where that
+node starts, and ``right[v]``, the next boundary that is separated at least as long. Those two are
+joined already, so eliminating v adds to an edge that is there: no fill, O(B) in time and memory.
+
+An edge's conductance lives with the one of its ends that goes first: slot 2 v is the edge from v to
+``left[v]``, slot 2 v + 1 the edge from v to ``right[v]``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._compile import kernel
+
+
+@kernel
+def separations(at: NDArray[np.int64], base: int, levels: int) -> NDArray[np.int64]:
+    """Return on how many levels each boundary is separated, (B + 1,); the two ends: on all.
+
+    Parameters
+    ----------
+    at
+        (B,) increasing indices of thresholds.
+    base
+        Children per node.
+    levels
+        L + 1, the number of levels of the whole tree.
+    """
+    found = np.full(at.size + 1, levels, np.int64)
+    for v in range(1, at.size):
+        before, after = at[v - 1], at[v]
+        count = 0
+        while before != after:
+            before //= base
+            after //= base
+            count += 1
+        found[v] = count
+    return found
+
+
+@kernel
+def _by_key(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Sort small keys, stably; return the order and every key's place in it."""
+    starts = np.zeros(keys.max() + 2, np.int64)
+    for key in keys:
+        starts[key + 1] += 1
+    starts = np.cumsum(starts)
+    order, place = np.empty(keys.size, np.int64), np.empty(keys.size, np.int64)
+    for v in range(keys.size):
+        place[v] = starts[keys[v]]
+        order[place[v]] = v
+        starts[keys[v]] += 1
+    return order, place
+
+
+@kernel
+def plan(
+    separated: NDArray[np.int64],
+) -> tuple[
+    NDArray[np.int64],
+    NDArray[np.uint32],
+    NDArray[np.uint32],
+    NDArray[np.uint32],
+    NDArray[np.float64],
+]:
+    """Return the order of elimination, and the graph with its vertices numbered in that order.
+
+    Parameters
+    ----------
+    separated
+        (B + 1,) from ``separations``, B >= 1.
+
+    Returns
+    -------
+    order
+        (B + 1,) the boundaries by how long they are separated; it ends with 0 and B.
+    left, right
+        (B + 1,) the later neighbours of the i-th to be eliminated, by their own places in the
+        order. Both of boundary 0 are B, and the last one has none.
+    fill
+        (B + 1,) the slot of the edge between those neighbours.
+    conductances
+        (2 B + 2,) how many nodes of the tree an edge stands for; 0: no edge.
+
+    Notes
+    -----
+    Invariant: before boundary u, the stack holds those boundaries before u that are separated
+    longer than all between them and u, in decreasing order.
+    """
+    last = separated.size - 1
+    left, right = np.full(last + 1, last), np.full(last + 1, last)
+    to_left, to_right = np.zeros(last + 1), np.zeros(last + 1)
+    stack = np.zeros(last + 1, np.int64)
+    depth = 1
+    for u in range(1, last + 1):
+        between = 0  # the longest separation of a boundary between the top of the stack and u
+        while depth > 1 and separated[stack[depth - 1]] <= separated[u]:
+            depth -= 1
+            v = stack[depth]
+            left[v], right[v] = stack[depth - 1], u
+            to_right[v] = separated[v] - between
+            between = separated[v]
+        if u == last:
+            to_right[0] = separated[u] - between  # the root, and what covers as much
+        elif between < separated[u]:
+            to_left[u] = separated[u] - between
+        stack[depth] = u
+        depth += 1
+    order, place = _by_key(separated)
+    fill = np.full(last + 1, 2 * last, np.uint32)
+    conductances = np.zeros(2 * last + 2)
+    new_left, new_right = np.empty(last + 1, np.uint32), np.empty(last + 1, np.uint32)
+    for i in range(last + 1):
+        v = order[i]
+        conductances[2 * i], conductances[2 * i + 1] = to_left[v], to_right[v]
+        new_left[i], new_right[i] = place[left[v]], place[right[v]]
+        if 0 < v < last:
+            goes_first = separated[left[v]] <= separated[right[v]] > separated[v]
+            fill[i] = 2 * place[left[v]] + 1 if goes_first else 2 * place[right[v]]
+    return order, new_left, new_right, fill, conductances
+
+
+@kernel
+def eliminate(
+    left: NDArray[np.uint32],
+    right: NDArray[np.uint32],
+    fill: NDArray[np.uint32],
+    conductances: NDArray[np.float64],
+    free: NDArray[np.bool_],
+    sources: NDArray[np.float64],
+    totals: NDArray[np.float64],
+) -> None:
+    """Eliminate the free vertices of the system "Laplacian times potentials = sources".
+
+    Vertices that are not free have potential 0.
+
+    Parameters
+    ----------
+    left, right, fill, conductances
+        From ``plan``. Conductances are overwritten by those between a vertex and its later
+        neighbours at the time when it is its turn.
+    free
+        (B + 1,) which vertices are free; at least one is not.
+    sources
+        (B + 1,) overwritten by those at the time when it is a vertex's turn.
+    totals
+        (B + 1,) the result: all conductances at a vertex when it is its turn.
+
+    Notes
+    -----
+    Invariant: the remaining vertices, with their conductances to each other and to potential 0,
+    and their sources, have the solution that they had before. Conductances only add up, so
+    nothing cancels.
+    """
+    last = free.size - 1
+    totals[:] = 0.0  # to potential 0, until it is a vertex's turn
+    for v in range(last):
+        a, b = left[v], right[v]
+        to_a, to_b, ground = conductances[2 * v], conductances[2 * v + 1], totals[v]
+        totals[v] = to_a + to_b + ground
+        share = 1.0 / totals[v] if free[v] else 0.0  # no branches: which are free is random
+        share_a, share_b = to_a * share, to_b * share
+        conductances[fill[v]] += to_a * share_b
+        totals[a] += share_a * ground if free[v] else to_a
+        totals[b] += share_b * ground if free[v] else to_b
+        sources[a] += share_a * sources[v]
+        sources[b] += share_b * sources[v]
+
+
+@kernel
+def add_laplacian(
+    left: NDArray[np.uint32],
+    right: NDArray[np.uint32],
+    conductances: NDArray[np.float64],
+    potentials: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None:
+    """Add the Laplacian times ``potentials``, (B + 1,), to ``out``."""
+    for v in range(left.size):
+        to_left = conductances[2 * v] * (potentials[v] - potentials[left[v]])
+        to_right = conductances[2 * v + 1] * (potentials[v] - potentials[right[v]])
+        out[left[v]] -= to_left
+        out[right[v]] -= to_right
+        out[v] += to_left + to_right
