@@ -1,15 +1,15 @@
 """Elimination without fill on the dyadic graph.
 
 Vertices are the boundaries 0, ..., B around B thresholds, edges the noise nodes
-(docs/smoothing.md).
-Boundary v is *separated* at the levels on which its two thresholds are under different nodes; it
-is eliminated when they come under one: level by level, so that neighbouring eliminations do not
-wait for each other. By then its only neighbours are ``left[v]``, where that
-node starts, and ``right[v]``, the next boundary that is separated at least as long. Those two are
-joined already, so eliminating v adds to an edge that is there: no fill, O(B) in time and memory.
+(docs/smoothing.md). Boundary v is *separated* on the levels on which the thresholds next to it are
+under different nodes; it is eliminated when they come under one: level by level, so that
+neighbouring eliminations do not wait for each other. By then its only neighbours are ``left[v]``,
+where that node starts, and ``right[v]``, the next boundary that is separated at least as long: the
+node's end, or v's next sibling. Two later neighbours each: O(B) in time and memory.
 
 An edge's conductance lives with the one of its ends that goes first: slot 2 v is the edge from v to
-``left[v]``, slot 2 v + 1 the edge from v to ``right[v]``.
+``left[v]`` (empty at first if a sibling stands between), slot 2 v + 1 the edge from v to
+``right[v]``. Eliminating v adds to the slot of the edge between its neighbours.
 """
 
 from __future__ import annotations
