@@ -48,10 +48,14 @@ def separations(at: NDArray[np.int64], base: int, levels: int) -> NDArray[np.int
 @kernel
 def _by_key(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Sort small keys, stably; return the order and every key's place in it."""
-    starts = np.zeros(keys.max() + 2, np.int64)
+    most = 0
+    for key in keys:
+        most = max(most, key)
+    starts = np.zeros(most + 2, np.int64)
     for key in keys:
         starts[key + 1] += 1
-    starts = np.cumsum(starts)
+    for key in range(most + 1):
+        starts[key + 1] += starts[key]
     order, place = np.empty(keys.size, np.int64), np.empty(keys.size, np.int64)
     for v in range(keys.size):
         place[v] = starts[keys[v]]
@@ -160,7 +164,8 @@ def eliminate(
     nothing cancels.
     """
     last = free.size - 1
-    totals[:] = 0.0  # to potential 0, until it is a vertex's turn
+    for v in range(last + 1):
+        totals[v] = 0.0  # to potential 0, until it is a vertex's turn
     for v in range(last):
         a, b = left[v], right[v]
         to_a, to_b, ground = conductances[2 * v], conductances[2 * v + 1], totals[v]

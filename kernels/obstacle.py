@@ -28,7 +28,9 @@ def _raise(
     the elimination then see. Return whether any came in. One vertex is always left out.
     """
     last = left.size - 1
-    outside = left.size - active.sum()
+    outside = 0
+    for v in range(last + 1):
+        outside += not active[v]
     grew = False
     for v in range(last, -1, -1):
         pull = sources[v]
@@ -58,7 +60,8 @@ def _read(
     ``figures`` becomes: the flow's energy, the largest negative increment, the largest negative
     potential, and the lower bound that the potentials prove for the energy.
     """
-    smoothed[:] = row
+    for v in range(row.size):
+        smoothed[v] = row[v]
     add_laplacian(left, right, conductances, potentials, smoothed)
     energy, proved, low, under = 0.0, 0.0, 0.0, 0.0
     for v in range(row.size):
@@ -114,17 +117,20 @@ def repair(
     current = np.empty(conductances.size)
     for r in range(increments.shape[0]):
         slack = 0.0
+        grew = False
         for v in range(vertices):
             row[v] = increments[r, order[v]]
             active[v] = row[v] < 0.0
+            grew |= row[v] < 0.0
             slack = max(slack, _ROUNDING * abs(row[v]))
-        u[:] = 0.0
-        grew = bool(active.any())
+            u[v] = 0.0
         steps[r] = 0
         while grew:
             steps[r] += 1
-            current[:] = conductances
-            sources[:] = -row
+            for v in range(vertices):
+                sources[v] = -row[v]
+                current[2 * v] = conductances[2 * v]
+                current[2 * v + 1] = conductances[2 * v + 1]
             eliminate(left, right, fill, current, active, sources, totals)
             grew = _raise(left, right, current, totals, sources, active, slack, u)
         _read(left, right, conductances, row, u, smoothed, figures[r])
