@@ -1,0 +1,1 @@
+"""Speed, ours and others': ``python scripts/bench.py``, or ``pytest benchmarks``."""

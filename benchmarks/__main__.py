@@ -1,0 +1,81 @@
+"""The run: ``python scripts/bench.py`` sets up, and goes on here."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from time import perf_counter
+
+from . import machine, report
+from .jobs import JOBS
+from .registry import Job, size_text
+from .timing import Row, measure, peak_memory, warm_up
+
+ROOT = Path(__file__).parent.parent
+BUDGET, QUICK_BUDGET = 2.0, 0.3  # seconds of rounds for each contender at each size
+
+
+def main() -> int:
+    """Measure, print, and write; return 1 if somebody's answer was wrong."""
+    arguments = parsed()
+    if arguments.render:
+        results = report.Results.load((ROOT / "benchmarks" / "results.json").read_text("utf-8"))
+        written(results)
+        return 0
+    jobs = tuple(job for job in JOBS if not arguments.job or job.name in arguments.job)
+    began = perf_counter()
+    about = machine.describe(jobs)
+    print("\n".join(f"{name}: {value}" for name, value in about.items()), flush=True)
+    rows: list[Row] = []
+    for job in jobs:
+        rows += run(job, arguments.quick, arguments.memory and not arguments.quick)
+    command = "python scripts/bench.py" + (" --quick" if arguments.quick else "")
+    results = report.Results(about, command, perf_counter() - began, rows)
+    print(f"\n{report.losses(results, JOBS)}\n\n{results.seconds:.0f} seconds in all")
+    if arguments.job:
+        print("Nothing written: not all jobs were run.")
+    elif arguments.write:
+        written(results)
+    return 1 if any(row.state.startswith("disagrees") for row in rows) else 0
+
+
+def run(job: Job, quick: bool, memory: bool) -> list[Row]:
+    """Do a job at all of its sizes, and print tables as they come."""
+    start_up = warm_up(job)
+    groups = []
+    for size in job.quick if quick else job.sizes:
+        rows = measure(job, size, QUICK_BUDGET if quick else BUDGET, start_up)
+        groups.append(rows)
+        print(f"\n{report.heading(job, size)}\n{report.plain(rows)}", flush=True)
+    rows = [row for rows in groups for row in rows]
+    if memory:
+        for row in rows:
+            if row.size == job.memory and row.state == "timed":
+                row.peak = peak_memory(job, row.size, job[row.contender])
+        peaks = [row for row in rows if row.peak is not None]
+        named = ", ".join(f"{row.contender} {report.memory_text(row)}" for row in peaks)
+        print(f"  Peak memory at {size_text(job.memory)} {job.unit}: {named}", flush=True)
+    print(f"  {report.start_up(groups[0])}", flush=True)
+    return rows
+
+
+def written(results: report.Results) -> None:
+    """Write everything, and say where."""
+    for path in report.write(results, JOBS, ROOT):
+        print(f"wrote {path.relative_to(ROOT)}")
+
+
+def parsed() -> argparse.Namespace:
+    """Return the arguments of the command line."""
+    parser = argparse.ArgumentParser(prog="scripts/bench.py", description=__doc__)
+    names = [job.name for job in JOBS]
+    parser.add_argument("--quick", action="store_true", help="fewer and smaller sizes")
+    parser.add_argument("--job", nargs="+", choices=names, default=[], help="these jobs only")
+    parser.add_argument("--no-write", dest="write", action="store_false", help="print only")
+    parser.add_argument("--no-memory", dest="memory", action="store_false", help="times only")
+    parser.add_argument("--render", action="store_true", help="write again what was measured last")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,213 @@
+"""Medians of interleaved rounds, and peak memory of a fresh process."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import quantiles
+from time import perf_counter
+from typing import Any
+
+from .registry import Call, Contender, Job
+
+LEAST_ROUNDS, MOST_ROUNDS = 3, 100
+SHORTEST = 2e-3  # seconds: shorter calls are timed several at a time
+
+
+@dataclass
+class Row:
+    """How a contender did at a job of a size: a row of a table.
+
+    Parameters
+    ----------
+    state
+        "timed", or why there is no time: "not installed", "too slow at this size" (the registry
+        says so), "failed: ...", "disagrees: ..." (wrong answers have no time).
+    start_up
+        Seconds of the first use in the process, at the job's small size: imports, kernels loaded
+        or compiled.
+    first
+        Seconds of the first call at this size.
+    low, median, high
+        Seconds: quartiles of the rounds.
+    peak
+        Bytes, at their most, above what the process had with the inputs made; None: not measured.
+    """
+
+    job: str
+    size: int
+    contender: str
+    kind: str
+    state: str = "timed"
+    start_up: float | None = None
+    first: float | None = None
+    low: float | None = None
+    median: float | None = None
+    high: float | None = None
+    rounds: int = 0
+    peak: int | None = None
+
+
+def measure(job: Job, size: int, budget: float, start_up: dict[str, float]) -> list[Row]:
+    """Time everybody at a job of a size, each for about ``budget`` seconds.
+
+    Round by round they take turns, so that whatever slows the machine for a while slows all
+    of them. Everyone's first call is the warm-up, and its answer is compared with the others'.
+    """
+    inputs = job.make(size)
+    rows = [Row(job.name, size, each.name, each.kind) for each in job.contenders]
+    calls: dict[str, Call] = {}
+    outcomes = {}
+    for row, contender in zip(rows, job.contenders, strict=True):
+        row.start_up = start_up.get(contender.name)
+        if not contender.is_installed():
+            row.state = "not installed"
+        elif contender.largest is not None and size > contender.largest:
+            row.state = "too slow at this size"
+        else:
+            try:
+                call = contender.start(inputs)
+                row.first, answer = timed(call)
+                if contender.kind != "floor":
+                    outcomes[contender.name] = job.outcome(inputs, answer)
+                del answer
+            except Exception as error:
+                row.state = f"failed: {type(error).__name__}: {error}"
+            else:
+                calls[contender.name] = call
+    wrong = job.disagreements(inputs, outcomes)
+    for row in rows:
+        if row.contender in wrong:
+            row.state = f"disagrees: {wrong[row.contender]}"
+            del calls[row.contender]
+    del outcomes
+    running = [row for row in rows if row.contender in calls]
+    times = interleaved(
+        {row.contender: (calls[row.contender], row.first) for row in running}, budget
+    )
+    for row in running:
+        found = times[row.contender]
+        row.rounds = len(found)
+        row.low, row.median, row.high = (
+            quantiles(found, method="inclusive") if len(found) > 1 else found * 3
+        )
+    return rows
+
+
+def interleaved(calls: dict[str, tuple[Call, float]], budget: float) -> dict[str, list[float]]:
+    """Return seconds a call, for each name in turn until all budgets are spent.
+
+    Given are the calls and how long each took at first. Whoever took longer than the budget has
+    one round.
+    """
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    spent = dict.fromkeys(calls, 0.0)
+    while True:
+        before = sum(spent.values())
+        for name, (call, first) in calls.items():
+            done = len(times[name])
+            wanted = 1 if first > budget else LEAST_ROUNDS
+            if done >= wanted and (spent[name] >= budget or done >= MOST_ROUNDS or first > budget):
+                continue
+            # The first call may have been slow for its being the first; later rounds know better.
+            number = max(1, round(SHORTEST / min(times[name] or [first])))
+            seconds, _ = timed(call, number)
+            times[name].append(seconds / number)
+            spent[name] += seconds
+        if sum(spent.values()) == before:
+            return times
+
+
+def timed(call: Call, number: int = 1) -> tuple[float, Any]:
+    """Return seconds of so many calls, and the last answer; without the garbage collector."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        start = perf_counter()
+        for _ in range(number):
+            answer = call()
+        return perf_counter() - start, answer
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def warm_up(job: Job) -> dict[str, float]:
+    """Let everybody do the job once, small, and return how long each took."""
+    inputs = job.make(job.small)
+    seconds = {}
+    for contender in job.contenders:
+        begin = perf_counter()
+        if contender.is_installed():
+            try:
+                contender.start(inputs)()
+            except Exception:  # the sizes that matter will show it, by name
+                continue
+            seconds[contender.name] = perf_counter() - begin
+    return seconds
+
+
+# --- memory
+
+
+def peak_memory(job: Job, size: int, contender: Contender) -> int | None:
+    """Return the peak of ``report_peak`` in a process of its own; None where there is no way."""
+    command = [sys.executable, "-m", "benchmarks.timing", job.name, str(size), contender.name]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    lines = done.stdout.split()
+    return int(lines[-1]) if done.returncode == 0 and lines and lines[-1].isdigit() else None
+
+
+def report_peak(job: Job, size: int, contender: Contender) -> None:
+    """Print by how many bytes memory rises, at its most, above where it was with inputs made."""
+    contender.start(job.make(job.small))()  # imports, kernels
+    call = contender.start(job.make(size))
+    gc.collect()
+    rise = _peak_meter()
+    call()
+    print(max(0, rise()))
+
+
+def _peak_meter() -> Callable[[], int]:
+    """Return what tells the rise of the peak since now."""
+    try:  # Linux: the peak can be set back. (Its ru_maxrss starts at the parent's peak.)
+        _give_back_freed_memory()
+        with open("/proc/self/clear_refs", "w") as file:
+            file.write("5")
+        start = _status("VmHWM")
+        return lambda: _status("VmHWM") - start
+    except OSError:
+        import resource
+
+        unit = 1 if sys.platform == "darwin" else 1024
+
+        def peak() -> int:
+            return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+        before = peak()
+        return lambda: peak() - before
+
+
+def _give_back_freed_memory() -> None:
+    """Keep the call from filling holes that earlier work left: it would seem to need nothing."""
+    import ctypes
+
+    with contextlib.suppress(AttributeError):  # other C libraries than glibc
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def _status(field: str) -> int:
+    with open("/proc/self/status") as file:
+        line = next(line for line in file if line.startswith(field))
+    return int(line.split()[1]) * 1024
+
+
+if __name__ == "__main__":
+    from .jobs import JOBS
+
+    chosen = next(job for job in JOBS if job.name == sys.argv[1])
+    report_peak(chosen, int(sys.argv[2]), chosen[sys.argv[3]])
