@@ -132,9 +132,7 @@ class CDF:
             high = np.where(inside & ~below, middle, high)
         return np.asarray(self.thresholds[high])
 
-    def smooth(
-        self, norm: Norm = 2, *, solver: Solver | None = None, tolerance: float = 1e-6
-    ) -> CDF:
+    def smooth(self, norm: Norm = 2, *, solver: Solver = "graph", tolerance: float = 1e-6) -> CDF:
         """Return the monotone curve that the least noise on the mechanism's tree explains.
 
         See ``dpcore.smooth``; the curve has to be raw, and of a mechanism with a noise tree. Biased

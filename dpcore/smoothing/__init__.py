@@ -24,7 +24,7 @@ def smooth(
     n: float,
     *,
     norm: Norm = 2,
-    solver: Solver | None = None,
+    solver: Solver = "graph",
     base: int = 2,
     at: ArrayLike | None = None,
     tolerance: float = 1e-6,
@@ -45,11 +45,11 @@ def smooth(
     n
         The number of records, an upper bound for every cumulative count; positive.
     norm
-        2 (least squares; one optimum), or 1 (likeliest under Laplace noise; optima are many, and
-        which one is returned depends on the solver).
+        2 (least squares; one optimum), or 1 (likeliest under Laplace noise; optima are many: the
+        graph solver returns the one with the least sum of squares, OSQP any).
     solver
-        "graph": exact, by elimination on the graph of noise nodes, norm 2 only; "osqp": the general
-        operator splitting solver, on the dual (docs/smoothing.md). None: "graph" if it can.
+        "graph": exact, by elimination on the graph of noise nodes; "osqp": the general operator
+        splitting solver, on the dual (docs/smoothing.md).
     base
         Children per node of the noise tree.
     at
@@ -72,13 +72,14 @@ def smooth(
     DtypeError, ParameterError
         An argument is not as above.
     ConvergenceError
-        The tolerance was not reached.
+        OSQP did not reach the tolerance; or the graph solver, with norm 1, the least energy.
 
     Notes
     -----
-    Memory O(M). The graph solver takes a handful of eliminations, O(M) each, and its results do not
-    depend on the number of threads. OSQP's matrices have at most 4 (norm 2) or 5 (norm 1) nonzeros
-    a threshold, and are set up and factorised once for all replicates.
+    Memory O(M). The graph solver takes a handful (norm 2) or some dozens (norm 1; more for bases in
+    the thousands) of eliminations, O(M) each; its results do not depend on the number of threads.
+    OSQP's matrices have at most 4 (norm 2) or 5 (norm 1) nonzeros a threshold, and are set up and
+    factorised once for all replicates.
     """
     cumulative = _check.cumulative_counts("noisy_cumulative", noisy_cumulative)
     size = cumulative.shape[-1]
@@ -88,11 +89,7 @@ def smooth(
     if total <= 0:
         raise ParameterError("n", n, "must be positive")
     _check.choice("norm", norm, Norm)
-    if solver is None:
-        solver = "graph" if norm == 2 else "osqp"
     _check.choice("solver", solver, Solver)
-    if solver == "graph" and norm == 1:
-        raise ParameterError("solver", solver, 'must be "osqp" with norm=1')
     base = _check.integer("base", base, 2, MOST_CELLS)
     tolerance = _check.positive("tolerance", tolerance)
     max_iterations = _check.integer("max_iterations", max_iterations, 1, 10**9)

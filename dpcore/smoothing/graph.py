@@ -1,4 +1,4 @@
-"""The solver of the graph: exact, in a handful of eliminations without fill (norm 2)."""
+"""The solver of the graph: exact, by eliminations without fill."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import elimination, obstacle
+from ..errors import ConvergenceError
+from ..kernels import elimination, obstacle, transport
 from ..randomness import on_threads
 from .problem import Problem, Smoothing
 
@@ -23,32 +24,47 @@ _Plan = tuple[
 ]
 _BLOCK: Final = 2**14  # replicates are dealt to threads in blocks of about so many increments
 
+_LEAST_ENERGY: Final = 1e-8  # how far from it, in units, a flow may be
+
 
 def solve(problem: Problem, workers: int | None) -> Smoothing:
-    """Solve the problem, norm 2, for every replicate, (R, B), on up to ``workers`` threads."""
+    """Solve the problem for every replicate, (R, B), on up to ``workers`` threads.
+
+    Raises
+    ------
+    ConvergenceError
+        Norm 1: a row did not reach the flow of least energy to rounding.
+    """
     replicates, boundaries = problem.increments.shape
     if problem.at.size == problem.size:
         plan = _plan(problem.size, problem.base)
     else:
         plan = _plan_for(problem.at, problem.size, problem.base)
+    kernel = obstacle.repair if problem.norm == 2 else transport.repair
     units = np.abs(problem.increments).max(axis=1)
     increments = problem.increments.copy()
-    figures = np.empty((replicates, 4))
+    figures = np.zeros((replicates, 6))  # cost, residuals, the bound; norm 1: energy, its residual
     steps = np.empty(replicates, np.int64)
     rows = max(1, _BLOCK // boundaries)
 
     def repair(start: int) -> None:
         part = slice(start, start + rows)
-        obstacle.repair(*plan, increments[part], figures[part], steps[part])
+        kernel(*plan, increments[part], figures[part], steps[part])
 
     on_threads(repair, range(0, replicates, rows), workers)
+    worst = float((figures[:, 5] / units).max())
+    if not worst <= _LEAST_ENERGY:
+        raise ConvergenceError(
+            f"the flow is {worst:g} of the largest increment away from least energy; "
+            'solver="osqp" does not need it'
+        )
     return Smoothing(
         problem.curve(increments),
         problem.norm,
         "graph",
         objective=figures[:, 0],
         primal_residual=figures[:, 1],
-        dual_residual=figures[:, 2] / units,
+        dual_residual=figures[:, 2] / (units if problem.norm == 2 else 1.0),
         gap=figures[:, 0] - figures[:, 3],
         iterations=steps,
         unit=units,
