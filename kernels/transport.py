@@ -62,9 +62,12 @@ def _least_energy(
         size = max(size, abs(network.row[v]))
         square += network.row[v] ** 2 / levels.size
     point, work = start(network), scratch(network)
-    products = np.sum(point.flows * point.slacks)
-    products += np.sum(point.spares * point.potentials[network.sources])
-    product = float(products) / (point.flows.size + point.spares.size)
+    product = 0.0
+    for e in range(flows.size):
+        product += point.flows[e] * point.slacks[e]
+    for i in range(point.spares.size):
+        product += point.spares[i] * point.potentials[network.sources[i]]
+    product /= flows.size + point.spares.size
     near, tries, best, steps, done = _NEAR * square, _TRIES, np.inf, 1, False
     potentials, after = np.empty(levels.size), np.empty(levels.size)
     trial, carries = np.empty(flows.size), np.empty(flows.size, np.bool_)
@@ -77,9 +80,13 @@ def _least_energy(
         if product > near:
             continue
         near = 0.1 * product
-        potentials[:] = point.potentials
-        carries[:] = point.flows > network.weight * point.slacks
-        full[network.sources] = point.spares > potentials[network.sources]
+        for v in range(levels.size):
+            potentials[v] = point.potentials[v]
+        for e in range(flows.size):
+            carries[e] = point.flows[e] > network.weight[e] * point.slacks[e]
+        for i in range(point.spares.size):
+            v = network.sources[i]
+            full[v] = point.spares[i] > potentials[v]
         tried, error, done = settle(
             network,
             levels,
@@ -95,7 +102,8 @@ def _least_energy(
         tries = min(2 * tries, _MOST_TRIES)
         if error < best:
             best = error
-            flows[:] = trial
+            for e in range(flows.size):
+                flows[e] = trial[e]
     return steps, best
 
 
@@ -110,7 +118,8 @@ def _read(
     figures: NDArray[np.float64],
 ) -> None:
     """Set the smoothed increments and the figures of ``repair`` but the last."""
-    smoothed[:] = row
+    for v in range(row.size):
+        smoothed[v] = row[v]
     cost, energy, proved, low, steep = 0.0, 0.0, 0.0, 0.0, 0
     for e in range(flows.size):
         smoothed[network.tail[e]] -= flows[e]
@@ -171,13 +180,16 @@ def repair(
     row, whole, smoothed = np.empty(vertices), np.empty(vertices), np.empty(vertices)
     levels = np.zeros(vertices, np.int64)
     for r in range(increments.shape[0]):
+        least = 0.0
         for v in range(vertices):
             row[v] = increments[r, order[v]]
-        figures[r] = 0.0
+            whole[v] = row[v]
+            least = min(least, row[v])
+        for i in range(6):
+            figures[r, i] = 0.0
         steps[r] = 0
-        if row.min() >= 0.0:
+        if least >= 0.0:
             continue
-        whole[:] = row
         exponent = _exact(whole)
         cuts = lift(left, right, fill, conductances, whole, levels)
         network = tight(left, right, fill, conductances, whole, levels)

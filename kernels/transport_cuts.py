@@ -17,7 +17,9 @@ def _forbid(
     costs: NDArray[np.float64],
 ) -> None:
     """Start the tables of all edges: 0, or infinite where a potential would differ by 2."""
-    costs[:] = 0.0
+    for slot in range(2 * left.size):
+        for state in range(4):
+            costs[slot, state] = 0.0
     for v in range(left.size - 1):
         for slot, end in ((2 * v, left[v]), (2 * v + 1, right[v])):
             if conductances[slot] > 0.0:
@@ -106,7 +108,8 @@ def lift(
     {u < u*} and holds all vertices where u* - u is largest (Murota 2003, chapter 10). So the loop
     takes max u* steps, at most the longest distance in the graph.
     """
-    potentials[:] = 0
+    for v in range(left.size):
+        potentials[v] = 0
     costs = np.empty((2 * left.size, 4))
     choices, lifted = np.empty(left.size, np.uint8), np.empty(left.size, np.uint8)
     for cut in range(left.size + 1):

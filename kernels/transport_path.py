@@ -96,10 +96,9 @@ def _predict(network: Network, point: Point, work: Scratch) -> float:
     """Set up the Newton system and solve it for all products 0; return the longest step, <= 1."""
     g, s, p, z = point
     pull, d, totals, rest, conductances, inverses, products, source_products = work
-    pull[:] = -network.row
-    d[:] = -network.row
-    totals[:] = 0.0
-    conductances[:] = 0.0
+    for v in range(p.size):
+        pull[v] = d[v] = -network.row[v]
+        totals[v] = conductances[2 * v] = conductances[2 * v + 1] = 0.0
     for e in range(g.size):
         a, b = network.tail[e], network.head[e]
         ratio = g[e] / network.weight[e]
@@ -148,7 +147,8 @@ def advance(network: Network, point: Point, work: Scratch, product: float) -> fl
     pull, d, totals, rest, conductances, inverses, products, source_products = work
     reach = _predict(network, point, work)
     target = product * (1.0 - reach) ** 3
-    d[:] = pull
+    for v in range(p.size):
+        d[v] = pull[v]
     for e in range(g.size):
         products[e] = target - g[e] * s[e] - products[e]
         push = products[e] * inverses[e]

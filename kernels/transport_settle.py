@@ -26,7 +26,8 @@ def balance(
     what is left is the largest increment where it must be 0, at u > 0 and at sources with
     positive potential, and the largest negative one elsewhere.
     """
-    after[:] = network.row
+    for v in range(levels.size):
+        after[v] = network.row[v]
     for e in range(flows.size):
         a, b = network.tail[e], network.head[e]
         flow = network.weight[e] * max(potentials[b] - potentials[a], 0.0)
@@ -87,8 +88,8 @@ def settle(
     values = np.empty(vertices)
     error, before = np.inf, np.inf
     for step in range(most):
-        conductances[:] = 0.0
-        totals[:] = 0.0
+        for v in range(vertices):
+            conductances[2 * v] = conductances[2 * v + 1] = totals[v] = 0.0
         for e in range(flows.size):
             if carries[e]:
                 if full[network.tail[e]]:
