@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, Protocol, TypeVar
@@ -111,10 +112,24 @@ def on_threads(
     else:
         workers = os.cpu_count() or 1
     workers = min(workers, len(blocks))
-    if workers <= 1:
-        for block in blocks:
+    pending = deque(blocks)
+
+    def drain() -> None:
+        while True:
+            try:
+                block = pending.popleft()
+            except IndexError:
+                return
             work(block)
+
+    if workers <= 1:
+        drain()
         return
-    with ThreadPoolExecutor(workers) as pool:
-        for done in [pool.submit(work, block) for block in blocks]:
-            done.result()
+    with ThreadPoolExecutor(workers - 1) as pool:
+        others = [pool.submit(drain) for _ in range(workers - 1)]
+        try:
+            drain()  # the caller works, too: its processor is not free for another thread
+        finally:
+            pending.clear()
+        for other in others:
+            other.result()

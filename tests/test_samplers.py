@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from dpcore import noise
+from dpcore import noise, randomness
 from dpcore.kernels import samplers
 from dpcore.randomness import CryptographicSource, GeneratorSource
 from tests import reference
@@ -133,6 +133,19 @@ def test_variance_in_closed_form(scale):
     y = np.arange(-4000, 4001)
     direct = np.sum(y**2 * reference.discrete_laplace_pmf(y, scale))
     assert noise.laplace_variance(scale) == pytest.approx(direct, rel=1e-12)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 7])
+def test_every_block_is_worked_on_once_and_errors_come_through(workers):
+    done = []
+    randomness.on_threads(done.append, list(range(50)), workers)
+    assert sorted(done) == list(range(50))
+
+    def fail(block):
+        raise IndexError(f"block {block}")
+
+    with pytest.raises(IndexError, match="block"):
+        randomness.on_threads(fail, [1, 2, 3], workers)
 
 
 def test_cryptographic_streams_differ_and_look_uniform():
