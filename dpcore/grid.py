@@ -153,7 +153,7 @@ class Grid:
         Notes
         -----
         O(n) for uniform grids, O(n log N) for others, on all processors from 2^21 values on;
-        memory N (times the processors, if n > 4 N) beyond the input.
+        memory N, and up to an eighth of a large input, beyond it.
         Exact: x <= tau_i is decided by comparing with the stored threshold, for every dtype.
         """
         _check.choice("nan_policy", nan_policy, NanPolicy)
@@ -166,8 +166,10 @@ class Grid:
 
     def _add(self, chunk: columns.Chunk, counts: NDArray[np.int64]) -> int:
         """Add a chunk to the counts, and return how many of its values were NaN."""
-        parts = min(os.cpu_count() or 1, chunk.size // max(_PART, 4 * self.size))
-        if parts <= 1:
+        processors = os.cpu_count() or 1
+        # More parts than processors: whoever starts late or is held up does fewer.
+        parts = min(4 * processors, chunk.size // max(_PART, 8 * self.size))
+        if parts <= 1 or processors == 1:
             return self._add_part(chunk, counts)
         own = np.zeros((parts, self.size), np.int64)
         missing = np.zeros(parts, np.int64)

@@ -198,6 +198,20 @@ def test_arrow_half_floats():
     assert dp.Grid([3.0, 9.0]).count(pa.array(values)).tolist() == [4, 5]
 
 
+@pytest.mark.parametrize("grid", [dp.Grid.uniform(0, 1, 13), dp.Grid([0.1, 0.5, 0.7])])
+def test_long_input_is_counted_in_parts_on_threads(grid, monkeypatch):
+    monkeypatch.setattr("dpcore.grid._PART", 500)
+    monkeypatch.setattr("os.cpu_count", lambda: 3)
+    values = np.random.default_rng(1).normal(size=10_007)
+    assert np.array_equal(grid.count(values), reference.count(values, grid.thresholds))
+    values[[3, 5000, 10_006]] = np.nan
+    with pytest.raises(dp.MissingValueError):
+        grid.count(values)
+    kept = values[~np.isnan(values)]
+    found = grid.count(values, nan_policy="omit")
+    assert np.array_equal(found, reference.count(kept, grid.thresholds))
+
+
 def test_empty_input_counts_nothing():
     assert dp.Grid.uniform(0, 1, 3).count([]).tolist() == [0, 0, 0]
     assert dp.Grid([0.0, 1.0]).count(np.empty(0, np.int8)).tolist() == [0, 0]
