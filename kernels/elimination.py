@@ -132,51 +132,44 @@ def plan(
 
 
 @kernel
-def eliminate(
-    left: NDArray[np.uint32],
-    right: NDArray[np.uint32],
-    fill: NDArray[np.uint32],
-    conductances: NDArray[np.float64],
-    free: NDArray[np.bool_],
-    sources: NDArray[np.float64],
-    totals: NDArray[np.float64],
-) -> None:
-    """Eliminate the free vertices of the system "Laplacian times potentials = sources".
+def segments(
+    fill: NDArray[np.uint32], conductances: NDArray[np.float64]
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float64]]:
+    """Return the eliminations as a binary tree: each joins two segments of the line into one.
 
-    Vertices that are not free have potential 0.
+    Eliminating v leaves one segment, from ``left[v]`` to ``right[v]``, in place of the two that
+    meet in v. Here segment i < B - 1 is what the i-th elimination leaves, and the B segments
+    between neighbouring boundaries come after them, in the order in which they are needed.
 
     Parameters
     ----------
-    left, right, fill, conductances
-        From ``plan``. Conductances are overwritten by those between a vertex and its later
-        neighbours at the time when it is its turn.
-    free
-        (B + 1,) which vertices are free; at least one is not.
-    sources
-        (B + 1,) overwritten by those at the time when it is a vertex's turn.
-    totals
-        (B + 1,) the result: all conductances at a vertex when it is its turn.
+    fill, conductances
+        From ``plan``.
 
-    Notes
-    -----
-    Invariant: the remaining vertices, with their conductances to each other and to potential 0,
-    and their sources, have the solution that they had before. Conductances only add up, so
-    nothing cancels.
+    Returns
+    -------
+    first, second
+        (B - 1,) the segments to the left and to the right of an eliminated vertex.
+    direct
+        (2 B - 1,) the conductance of the edge that joins the two ends of a segment by itself.
     """
-    last = free.size - 1
-    for v in range(last + 1):
-        totals[v] = 0.0  # to potential 0, until it is a vertex's turn
-    for v in range(last):
-        a, b = left[v], right[v]
-        to_a, to_b, ground = conductances[2 * v], conductances[2 * v + 1], totals[v]
-        totals[v] = to_a + to_b + ground
-        share = 1.0 / totals[v] if free[v] else 0.0  # no branches: which are free is random
-        share_a, share_b = to_a * share, to_b * share
-        conductances[fill[v]] += to_a * share_b
-        totals[a] += share_a * ground if free[v] else to_a
-        totals[b] += share_b * ground if free[v] else to_b
-        sources[a] += share_a * sources[v]
-        sources[b] += share_b * sources[v]
+    last = fill.size - 1
+    first, second = np.empty(last - 1, np.uint32), np.empty(last - 1, np.uint32)
+    direct = np.empty(2 * last - 1)
+    at_slot = np.full(2 * last + 1, -1)
+    fresh = last - 1
+    for v in range(last - 1):
+        for slot in range(2 * v, 2 * v + 2):
+            if at_slot[slot] < 0:
+                at_slot[slot] = fresh
+                direct[fresh] = conductances[slot]
+                fresh += 1
+        first[v], second[v] = at_slot[2 * v], at_slot[2 * v + 1]
+        at_slot[fill[v]] = v
+        direct[v] = conductances[fill[v]]
+    if last == 1:
+        direct[0] = conductances[1]
+    return first, second, direct
 
 
 @kernel

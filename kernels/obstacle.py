@@ -6,43 +6,115 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._compile import kernel
-from .elimination import add_laplacian, eliminate
+from .elimination import add_laplacian
 
 _ROUNDING = 2.0**-40  # what of the largest increment counts as zero
 
 
 @kernel
-def _raise(
+def eliminate(
+    first: NDArray[np.uint32],
+    second: NDArray[np.uint32],
+    direct: NDArray[np.float64],
+    active: NDArray[np.bool_],
+    row: NDArray[np.float64],
+    ends: NDArray[np.float64],
+    turns: NDArray[np.float64],
+) -> None:
+    """Eliminate all boundaries but 0 and B; those that are not active have potential 0.
+
+    Parameters
+    ----------
+    first, second, direct
+        From ``elimination.segments``.
+    active
+        (B + 1,) which vertices have their increment brought to 0.
+    row
+        (B + 1,) the increments.
+    ends
+        (2 B - 1, 5) the result: what is left of a segment and all in it, as its two ends see it:
+        the conductance between them, from each to potential 0, and the pull on each. Segments
+        between neighbouring boundaries must have ``direct`` and zeros.
+    turns
+        (B - 1, 4) the result, for a vertex when it is its turn: conductances to its left and right
+        neighbours, the pull on it, and 1 / all its conductances.
+
+    Notes
+    -----
+    Invariant: the solution stays the same. A segment is made of its two parts alone, so
+    neighbouring ones do not wait for each other; and conductances only add up, so nothing cancels.
+    """
+    for v in range(first.size):
+        a, b = first[v], second[v]
+        to_a, to_b = ends[a, 0], ends[b, 0]
+        ground = ends[a, 2] + ends[b, 1]
+        pull = ends[a, 4] + ends[b, 3] - row[v]
+        inverse = 1.0 / (to_a + to_b + ground)
+        share = inverse if active[v] else 0.0  # no branches: which are active is random
+        share_a, share_b = to_a * share, to_b * share
+        ends[v, 0] = direct[v] + to_a * share_b
+        ends[v, 1] = ends[a, 1] + (share_a * ground if active[v] else to_a)
+        ends[v, 2] = ends[b, 2] + (share_b * ground if active[v] else to_b)
+        ends[v, 3] = ends[a, 3] + share_a * pull
+        ends[v, 4] = ends[b, 4] + share_b * pull
+        turns[v, 0], turns[v, 1], turns[v, 2], turns[v, 3] = to_a, to_b, pull, inverse
+
+
+@kernel
+def substitute(
     left: NDArray[np.uint32],
     right: NDArray[np.uint32],
-    conductances: NDArray[np.float64],
-    totals: NDArray[np.float64],
-    sources: NDArray[np.float64],
-    active: NDArray[np.bool_],
+    ends: NDArray[np.float64],
+    turns: NDArray[np.float64],
+    row: NDArray[np.float64],
     slack: float,
+    active: NDArray[np.bool_],
     potentials: NDArray[np.float64],
 ) -> bool:
     """Substitute back, and let vertices in whose increment would be negative at potential 0.
 
     Such a vertex gets at once the potential that makes its increment 0, which those below it in
     the elimination then see. Return whether any came in. One vertex is always left out.
+
+    Parameters
+    ----------
+    left, right
+        From ``elimination.plan``.
+    ends, turns, row, active
+        As in ``eliminate``.
+    slack
+        Pulls of up to so much count as zero.
+    potentials
+        (B + 1,) the result.
     """
     last = left.size - 1
     outside = 0
     for v in range(last + 1):
         outside += not active[v]
-    grew = False
-    for v in range(last, -1, -1):
-        pull = sources[v]
-        if v < last:
-            pull += conductances[2 * v] * potentials[left[v]]
-            pull += conductances[2 * v + 1] * potentials[right[v]]
-        if not active[v] and pull > slack and outside > 1:
-            active[v] = True
-            outside -= 1
-            grew = True
-        potentials[v] = pull / totals[v] if active[v] else 0.0
-    return grew
+    before = outside
+    top = ends[max(last - 2, 0)]  # all between boundaries 0 and B, whose turns are the last
+    total, pull = top[0] + top[1], top[3] - row[last - 1]
+    share = top[0] / total if active[last - 1] else 0.0
+    end_total = top[2] + (share * top[1] if active[last - 1] else top[0])
+    end_pull = top[4] - row[last] + share * pull
+    came = (end_pull > slack) & (outside > 1) & (not active[last])
+    outside -= came
+    active[last] |= came
+    potentials[last] = end_pull / end_total if active[last] else 0.0
+    pull += top[0] * potentials[last]
+    came = (pull > slack) & (outside > 1) & (not active[last - 1])
+    outside -= came
+    active[last - 1] |= came
+    potentials[last - 1] = pull / total if active[last - 1] else 0.0
+    for v in range(last - 2, -1, -1):
+        from_ends = turns[v, 0] * potentials[left[v]] + turns[v, 1] * potentials[right[v]]
+        pull = turns[v, 2] + from_ends
+        was = active[v]
+        now = was | ((pull > slack) & (outside > 1))
+        outside -= now ^ was
+        active[v] = now
+        potentials[v] = pull * turns[v, 3] if now else 0.0
+    return outside < before
 
 
 @kernel
@@ -78,8 +150,10 @@ def repair(
     order: NDArray[np.int64],
     left: NDArray[np.uint32],
     right: NDArray[np.uint32],
-    fill: NDArray[np.uint32],
     conductances: NDArray[np.float64],
+    first: NDArray[np.uint32],
+    second: NDArray[np.uint32],
+    direct: NDArray[np.float64],
     increments: NDArray[np.float64],
     figures: NDArray[np.float64],
     steps: NDArray[np.int64],
@@ -93,8 +167,10 @@ def repair(
 
     Parameters
     ----------
-    order, left, right, fill, conductances
+    order, left, right, conductances
         From ``elimination.plan``.
+    first, second, direct
+        From ``elimination.segments``.
     increments
         (R, B + 1) the c; replaced by the z.
     figures
@@ -111,28 +187,23 @@ def repair(
     holds all vertices, since the increments outside of it have a positive sum.
     """
     vertices = left.size
-    row, u = np.empty(vertices), np.empty(vertices)
-    sources, totals, smoothed = np.empty(vertices), np.empty(vertices), np.empty(vertices)
+    row, potentials, smoothed = np.empty(vertices), np.empty(vertices), np.empty(vertices)
     active = np.empty(vertices, np.bool_)
-    current = np.empty(conductances.size)
+    turns, ends = np.empty((first.size, 4)), np.zeros((direct.size, 5))
+    for i in range(direct.size):
+        ends[i, 0] = direct[i]
     for r in range(increments.shape[0]):
-        slack = 0.0
-        grew = False
+        largest, grew = 0.0, False
         for v in range(vertices):
-            row[v] = increments[r, order[v]]
-            active[v] = row[v] < 0.0
-            grew |= row[v] < 0.0
-            slack = max(slack, _ROUNDING * abs(row[v]))
-            u[v] = 0.0
+            c = increments[r, order[v]]
+            row[v], active[v], potentials[v] = c, c < 0.0, 0.0
+            largest, grew = max(largest, abs(c)), grew | (c < 0.0)
         steps[r] = 0
         while grew:
             steps[r] += 1
-            for v in range(vertices):
-                sources[v] = -row[v]
-                current[2 * v] = conductances[2 * v]
-                current[2 * v + 1] = conductances[2 * v + 1]
-            eliminate(left, right, fill, current, active, sources, totals)
-            grew = _raise(left, right, current, totals, sources, active, slack, u)
-        _read(left, right, conductances, row, u, smoothed, figures[r])
+            eliminate(first, second, direct, active, row, ends, turns)
+            slack = _ROUNDING * largest
+            grew = substitute(left, right, ends, turns, row, slack, active, potentials)
+        _read(left, right, conductances, row, potentials, smoothed, figures[r])
         for v in range(vertices):
             increments[r, order[v]] = smoothed[v]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpcore as dp
-from dpcore.kernels import elimination
+from dpcore.kernels import elimination, obstacle
 from dpcore.smoothing.osqp import noise_edges
 from tests import reference
 
@@ -50,17 +50,19 @@ def test_elimination_keeps_the_graph_and_its_solutions(size, base, seed, data):
 
     free = rng.random(vertices) < 0.7
     free[rng.integers(vertices)] = False
-    sources, totals = rng.normal(size=vertices), np.empty(vertices)
+    sources = rng.normal(size=vertices)
     expected = np.zeros(vertices)
     inner = laplacian[np.ix_(order, order)][np.ix_(free, free)]
     expected[free] = np.linalg.solve(inner, sources[free])
-    elimination.eliminate(left, right, fill, conductances, free, sources, totals)
-    found = np.zeros(vertices)
-    for v in range(vertices - 1, -1, -1):
-        flow = 0.0
-        if v < vertices - 1:
-            flow = conductances[2 * v] * found[left[v]] + conductances[2 * v + 1] * found[right[v]]
-        found[v] = (sources[v] + flow) / totals[v] if free[v] else 0.0
+    first, second, direct = elimination.segments(fill, conductances)
+    ends = np.zeros((direct.size, 5))
+    ends[:, 0] = direct
+    turns, found = np.empty((first.size, 4)), np.empty(vertices)
+    obstacle.eliminate(first, second, direct, free, -sources, ends, turns)
+    was_free = free.copy()
+    grew = obstacle.substitute(left, right, ends, turns, -sources, np.inf, free, found)
+    assert not grew
+    assert np.array_equal(free, was_free)
     assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 

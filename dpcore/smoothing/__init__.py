@@ -94,9 +94,10 @@ def smooth(
     tolerance = _check.positive("tolerance", tolerance)
     max_iterations = _check.integer("max_iterations", max_iterations, 1, 10**9)
     chosen = np.arange(size) if at is None else _indices(at, size)
-    curves = cumulative.reshape(-1, size)[:, chosen]
-    padded = np.pad(curves, ((0, 0), (1, 1)), constant_values=((0, 0), (0, total)))
-    problem = Problem(np.diff(padded, axis=1), total, size, base, chosen, norm)
+    curves = cumulative.reshape(-1, size)
+    if at is not None:
+        curves = curves[:, chosen]
+    problem = Problem(curves, total, size, base, chosen, norm)
     if solver == "graph":
         flat = graph.solve(problem, workers)
     else:

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConvergenceError
 from ..kernels import elimination, obstacle, transport
+from ..kernels.increments import accumulate, difference
 from ..randomness import on_threads
 from .problem import Problem, Smoothing
 
 __all__ = ["solve"]
 
-_Plan = tuple[
-    NDArray[np.int64],
-    NDArray[np.uint32],
-    NDArray[np.uint32],
-    NDArray[np.uint32],
-    NDArray[np.float64],
-]
 _BLOCK: Final = 2**14  # replicates are dealt to threads in blocks of about so many increments
 
 _LEAST_ENERGY: Final = 1e-8  # how far from it, in units, a flow may be
@@ -35,21 +30,24 @@ def solve(problem: Problem, workers: int | None) -> Smoothing:
     ConvergenceError
         Norm 1: a row did not reach the flow of least energy to rounding.
     """
-    replicates, boundaries = problem.increments.shape
-    if problem.at.size == problem.size:
-        plan = _plan(problem.size, problem.base)
+    replicates, thresholds = problem.curves.shape
+    if thresholds == problem.size:
+        plan = _plan(problem.norm, problem.size, problem.base)
     else:
-        plan = _plan_for(problem.at, problem.size, problem.base)
-    kernel = obstacle.repair if problem.norm == 2 else transport.repair
-    units = np.abs(problem.increments).max(axis=1)
-    increments = problem.increments.copy()
+        plan = _plan_for(problem.norm, problem.at, problem.size, problem.base)
+    repair_rows: Callable[..., None] = obstacle.repair if problem.norm == 2 else transport.repair
+    smoothed, units = np.empty_like(problem.curves), np.empty(replicates)
     figures = np.zeros((replicates, 6))  # cost, residuals, the bound; norm 1: energy, its residual
     steps = np.empty(replicates, np.int64)
-    rows = max(1, _BLOCK // boundaries)
+    rows = max(1, _BLOCK // (thresholds + 1))
 
     def repair(start: int) -> None:
         part = slice(start, start + rows)
-        kernel(*plan, increments[part], figures[part], steps[part])
+        curves = problem.curves[part]
+        increments = np.empty((curves.shape[0], thresholds + 1))
+        difference(curves, problem.total, increments, units[part])
+        repair_rows(*plan, increments, figures[part], steps[part])
+        accumulate(increments, problem.total, smoothed[part])
 
     on_threads(repair, range(0, replicates, rows), workers)
     worst = float((figures[:, 5] / units).max())
@@ -59,7 +57,7 @@ def solve(problem: Problem, workers: int | None) -> Smoothing:
             'solver="osqp" does not need it'
         )
     return Smoothing(
-        problem.curve(increments),
+        smoothed,
         problem.norm,
         "graph",
         objective=figures[:, 0],
@@ -72,13 +70,18 @@ def solve(problem: Problem, workers: int | None) -> Smoothing:
 
 
 @lru_cache(maxsize=4)
-def _plan(size: int, base: int) -> _Plan:
+def _plan(norm: int, size: int, base: int) -> tuple[NDArray[Any], ...]:
     """Return the plan for all thresholds; the same for all curves of a size, and kept."""
-    return _plan_for(np.arange(size), size, base)
+    return _plan_for(norm, np.arange(size), size, base)
 
 
-def _plan_for(at: NDArray[np.int64], size: int, base: int) -> _Plan:
+def _plan_for(norm: int, at: NDArray[np.int64], size: int, base: int) -> tuple[NDArray[Any], ...]:
+    """Return what the norm's kernel asks for before the increments."""
     levels, width = 1, 1
     while width < size:
         levels, width = levels + 1, width * base
-    return elimination.plan(elimination.separations(at, base, levels))
+    plan = elimination.plan(elimination.separations(at, base, levels))
+    if norm == 1:
+        return plan
+    order, left, right, fill, conductances = plan
+    return order, left, right, conductances, *elimination.segments(fill, conductances)

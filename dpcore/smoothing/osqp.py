@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..errors import ConvergenceError
+from ..kernels.increments import accumulate, difference
 from .problem import Float, Problem, Smoothing
 
 __all__ = ["Edges", "noise_edges", "solve"]
@@ -75,15 +76,16 @@ def solve(problem: Problem, tolerance: float, max_iterations: int) -> Smoothing:
     ConvergenceError
         A replicate did not reach the tolerance.
     """
-    replicates, boundaries = problem.increments.shape
+    replicates, boundaries = problem.curves.shape[0], problem.curves.shape[1] + 1
     edges = noise_edges(problem.size, problem.base, problem.at)
     incidence = _incidence(edges, boundaries)
     solver = _set_up(problem.norm, edges, incidence, tolerance, max_iterations)
-    increments = problem.increments.copy()
+    noisy, units = np.empty((replicates, boundaries)), np.empty(replicates)
+    difference(problem.curves, problem.total, noisy, units)
+    increments = noisy.copy()
     figures = np.zeros((replicates, 4))
     iterations = np.zeros(replicates, np.int64)
-    units = np.abs(increments).max(axis=1)
-    for r, row in enumerate(problem.increments):
+    for r, row in enumerate(noisy):
         if row.min() >= 0.0:  # nothing to repair: the optimum is no flow at all
             continue
         unit = float(units[r])
@@ -100,8 +102,10 @@ def solve(problem: Problem, tolerance: float, max_iterations: int) -> Smoothing:
         increments[r] += incidence @ flow
         figures[r, 1] = max(0.0, -increments[r].min())
         iterations[r] = found.info.iter
+    smoothed = np.empty_like(problem.curves)
+    accumulate(increments, problem.total, smoothed)
     return Smoothing(
-        problem.curve(increments),
+        smoothed,
         problem.norm,
         "osqp",
         objective=figures[:, 0],

@@ -19,10 +19,12 @@ class Problem:
     minimise over nu, one number for each node: sum |nu|^norm, subject to increments + G nu >= 0,
     where G is the graph's incidence matrix (docs/smoothing.md).
 
+    Here increments are F(1), F(2) - F(1), ..., n - F(B).
+
     Parameters
     ----------
-    increments
-        (R, B + 1): F(1), F(2) - F(1), ..., n - F(B); each row sums to n.
+    curves
+        (R, B) noisy cumulative counts F.
     total
         n.
     size, base
@@ -33,20 +35,12 @@ class Problem:
         1 or 2.
     """
 
-    increments: Float
+    curves: Float
     total: float
     size: int
     base: int
     at: NDArray[np.int64]
     norm: int
-
-    def curve(self, increments: Float) -> Float:
-        """Return the cumulative counts of increments that are >= 0 up to a solver's tolerance.
-
-        Projected so as to be non-decreasing and within [0, n], with no tolerance.
-        """
-        cumulative = np.clip(np.cumsum(increments[..., :-1], axis=-1), 0.0, self.total)
-        return np.maximum.accumulate(cumulative, axis=-1)
 
 
 @dataclass(frozen=True, slots=True)
