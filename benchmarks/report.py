@@ -219,7 +219,8 @@ def summary(results: Results, jobs: Iterable[Job]) -> str:
         f"`{results.command}` on {made['date']}: {made['processor']}; {made['system']}; "
         f"Python {made['Python']}."
     )
-    return f"{table}\n\n{how}\n\n{losses(results, jobs)}"
+    picture = "![Time against size: ours, peers, floor](docs/benchmarks.png)"
+    return f"{table}\n\n{how}\n\n{losses(results, jobs)}\n\n{picture}"
 
 
 def fastest(rows: list[Row], kind: str) -> str:

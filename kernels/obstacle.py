@@ -154,6 +154,8 @@ def repair(
     first: NDArray[np.uint32],
     second: NDArray[np.uint32],
     direct: NDArray[np.float64],
+    ends: NDArray[np.float64],
+    turns: NDArray[np.float64],
     increments: NDArray[np.float64],
     figures: NDArray[np.float64],
     steps: NDArray[np.int64],
@@ -171,6 +173,8 @@ def repair(
         From ``elimination.plan``.
     first, second, direct
         From ``elimination.segments``.
+    ends, turns
+        (2 B - 1, 5) and (B - 1, 4) working memory.
     increments
         (R, B + 1) the c; replaced by the z.
     figures
@@ -189,9 +193,9 @@ def repair(
     vertices = left.size
     row, potentials, smoothed = np.empty(vertices), np.empty(vertices), np.empty(vertices)
     active = np.empty(vertices, np.bool_)
-    turns, ends = np.empty((first.size, 4)), np.zeros((direct.size, 5))
     for i in range(direct.size):
         ends[i, 0] = direct[i]
+        ends[i, 1] = ends[i, 2] = ends[i, 3] = ends[i, 4] = 0.0
     for r in range(increments.shape[0]):
         largest, grew = 0.0, False
         for v in range(vertices):

@@ -123,6 +123,55 @@ def test_any_size_base_and_subset(values, base, how, data):
     assert smoothing.objective == pytest.approx(best, rel=1e-3, abs=1e-3)
 
 
+@settings(deadline=None, max_examples=40)
+@given(
+    st.integers(1, 150),
+    st.integers(2, 20),
+    st.sampled_from([1, 2]),
+    st.integers(0, 2**32),
+    st.sampled_from([2, 30, 10**6]),
+    st.sampled_from([0.2, 0.7, 1.0]),
+)
+def test_both_solvers_agree_on_random_trees(size, base, norm, seed, noise, share):
+    rng = np.random.default_rng(seed)
+    at = np.flatnonzero(np.r_[True, rng.random(size - 1) < share])
+    curve = np.cumsum(rng.integers(-noise, noise + 2, size))
+    graph = dp.smooth(curve, 40, norm=norm, base=base, at=at)
+    general = dp.smooth(
+        curve,
+        40,
+        norm=norm,
+        base=base,
+        at=at,
+        solver="osqp",
+        tolerance=1e-8,
+        max_iterations=1_000_000,
+    )
+    unit = float(graph.unit)
+    slack = 1e-4 * unit**norm
+    assert graph.objective == pytest.approx(float(general.objective), rel=1e-4, abs=slack)
+    if norm == 2:  # the one optimum
+        assert graph.cumulative == pytest.approx(general.cumulative, abs=1e-3 * unit)
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 31, 97, 1009])
+@pytest.mark.parametrize("scale", [1e-140, 1.0, 1e9])
+def test_adversarial_curves_are_solved_exactly(size, scale, norm):
+    rng = np.random.default_rng(size)
+    curves = {
+        "all equal": np.full(size, 3.0),
+        "decreasing": -np.arange(size, dtype=float),
+        "spike": np.where(np.arange(size) == size // 2, 1e6, 2.0),
+        "noise of a billion": np.cumsum(rng.integers(-(10**9), 10**9, size)).astype(float),
+    }
+    for n in (1.0 * scale, 17.0 * scale):
+        for curve in curves.values():
+            smoothing = dp.smooth(curve * scale, n, norm=norm, base=3)
+            assert np.all(np.diff(smoothing.cumulative, prepend=0.0, append=n) >= 0.0)
+            assert smoothing.is_optimal(1e-9)
+
+
 def test_least_squares_optimum_is_the_one_curve():
     z = reference.tree_matrix(4, 2)
     # lifting a dent of 4 between equal neighbours by the cheapest noise, worked out by hand:

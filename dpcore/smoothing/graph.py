@@ -35,7 +35,7 @@ def solve(problem: Problem, workers: int | None) -> Smoothing:
         plan = _plan(problem.norm, problem.size, problem.base)
     else:
         plan = _plan_for(problem.norm, problem.at, problem.size, problem.base)
-    repair_rows: Callable[..., None] = obstacle.repair if problem.norm == 2 else transport.repair
+    repair_rows: Callable[..., None] = _least_squares if problem.norm == 2 else transport.repair
     smoothed, units = np.empty_like(problem.curves), np.empty(replicates)
     figures = np.zeros((replicates, 6))  # cost, residuals, the bound; norm 1: energy, its residual
     steps = np.empty(replicates, np.int64)
@@ -67,6 +67,15 @@ def solve(problem: Problem, workers: int | None) -> Smoothing:
         iterations=steps,
         unit=units,
     )
+
+
+def _least_squares(*arguments: NDArray[Any]) -> None:
+    """Call the kernel of norm 2 with memory from NumPy, which asks for huge pages if it is much."""
+    *plan, increments, figures, steps = arguments
+    segments = plan[-1].size
+    work = np.empty((segments, 5)), np.empty((segments // 2, 4))
+    repair: Callable[..., None] = obstacle.repair
+    repair(*plan, *work, increments, figures, steps)
 
 
 @lru_cache(maxsize=4)
