@@ -114,7 +114,7 @@ def substitute(
         outside -= now ^ was
         active[v] = now
         potentials[v] = pull * turns[v, 3] if now else 0.0
-    return outside < before
+    return bool(outside < before)
 
 
 @kernel
