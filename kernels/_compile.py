@@ -63,3 +63,21 @@ def kernel(function: _Function) -> _Function:
         return cast(_Function, numba.njit(function, cache=_CACHE is not None, nogil=True))
     finally:
         config.CACHE_DIR = before  # type: ignore[attr-defined]
+
+
+def inner(function: _Function) -> _Function:
+    """Compile for kernels only: no entry from Python, which takes a good part of compilation.
+
+    Not cached: a kernel's machine code holds all that it calls. Divisions by 0 are infinite or NaN
+    as in IEEE, instead of a check and an exception in each.
+    """
+    return cast(
+        _Function,
+        numba.njit(  # type: ignore[call-overload]  # the stubs lack the last two
+            function,
+            nogil=True,
+            error_model="numpy",
+            no_cpython_wrapper=True,
+            no_cfunc_wrapper=True,
+        ),
+    )

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from ._compile import kernel
 
 
-@kernel
-def separations(at: NDArray[np.int64], base: int, levels: int) -> NDArray[np.int64]:
+def separations(at: NDArray[np.int64], base: int, levels: int) -> NDArray[np.uint8]:
     """Return on how many levels each boundary is separated, (B + 1,); the two ends: on all.
 
     Parameters
@@ -33,47 +32,25 @@ def separations(at: NDArray[np.int64], base: int, levels: int) -> NDArray[np.int
     levels
         L + 1, the number of levels of the whole tree.
     """
-    found = np.full(at.size + 1, levels, np.int64)
-    for v in range(1, at.size):
-        before, after = at[v - 1], at[v]
-        count = 0
-        while before != after:
-            before //= base
-            after //= base
-            count += 1
-        found[v] = count
+    found = np.full(at.size + 1, levels, np.uint8)
+    found[1:-1] = 0
+    nodes = at
+    while nodes[-1] != nodes[0]:
+        found[1:-1] += nodes[1:] != nodes[:-1]
+        nodes = nodes // base
     return found
 
 
-@kernel
-def _by_key(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Sort small keys, stably; return the order and every key's place in it."""
-    most = 0
-    for key in keys:
-        most = max(most, key)
-    starts = np.zeros(most + 2, np.int64)
-    for key in keys:
-        starts[key + 1] += 1
-    for key in range(most + 1):
-        starts[key + 1] += starts[key]
-    order, place = np.empty(keys.size, np.int64), np.empty(keys.size, np.int64)
-    for v in range(keys.size):
-        place[v] = starts[keys[v]]
-        order[place[v]] = v
-        starts[keys[v]] += 1
-    return order, place
-
-
-@kernel
-def plan(
-    separated: NDArray[np.int64],
-) -> tuple[
+Plan = tuple[
     NDArray[np.int64],
     NDArray[np.uint32],
     NDArray[np.uint32],
     NDArray[np.uint32],
     NDArray[np.float64],
-]:
+]
+
+
+def plan(separated: NDArray[np.uint8]) -> Plan:
     """Return the order of elimination, and the graph with its vertices numbered in that order.
 
     Parameters
@@ -92,16 +69,29 @@ def plan(
         (B + 1,) the slot of the edge between those neighbours.
     conductances
         (2 B + 2,) how many nodes of the tree an edge stands for; 0: no edge.
+    """
+    order = np.argsort(separated, kind="stable")  # bytes: a counting sort
+    return (order, *_numbered(separated.astype(np.int64), order))
 
-    Notes
-    -----
+
+@kernel
+def _numbered(
+    separated: NDArray[np.int64], order: NDArray[np.int64]
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float64]]:
+    """Return what ``plan`` does, but for the order.
+
     Invariant: before boundary u, the stack holds those boundaries before u that are separated
     longer than all between them and u, in decreasing order.
     """
     last = separated.size - 1
-    left, right = np.full(last + 1, last), np.full(last + 1, last)
-    to_left, to_right = np.zeros(last + 1), np.zeros(last + 1)
-    stack = np.zeros(last + 1, np.int64)
+    place, stack = np.empty(last + 1, np.int64), np.empty(last + 1, np.int64)
+    left, right = np.empty(last + 1, np.int64), np.empty(last + 1, np.int64)
+    to_left, to_right = np.empty(last + 1), np.empty(last + 1)
+    for v in range(last + 1):
+        place[order[v]] = v
+        left[v] = right[v] = last
+        to_left[v] = to_right[v] = 0.0
+    stack[0] = 0
     depth = 1
     for u in range(1, last + 1):
         between = 0  # the longest separation of a boundary between the top of the stack and u
@@ -117,18 +107,17 @@ def plan(
             to_left[u] = separated[u] - between
         stack[depth] = u
         depth += 1
-    order, place = _by_key(separated)
-    fill = np.full(last + 1, 2 * last, np.uint32)
-    conductances = np.zeros(2 * last + 2)
+    fill, conductances = np.empty(last + 1, np.uint32), np.empty(2 * last + 2)
     new_left, new_right = np.empty(last + 1, np.uint32), np.empty(last + 1, np.uint32)
     for i in range(last + 1):
         v = order[i]
         conductances[2 * i], conductances[2 * i + 1] = to_left[v], to_right[v]
         new_left[i], new_right[i] = place[left[v]], place[right[v]]
+        fill[i] = 2 * last
         if 0 < v < last:
             goes_first = separated[left[v]] <= separated[right[v]] > separated[v]
             fill[i] = 2 * place[left[v]] + 1 if goes_first else 2 * place[right[v]]
-    return order, new_left, new_right, fill, conductances
+    return new_left, new_right, fill, conductances
 
 
 @kernel

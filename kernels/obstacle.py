@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ._compile import kernel
+from ._compile import inner, kernel
 from .elimination import add_laplacian
 
 _ROUNDING = 2.0**-40  # what of the largest increment counts as zero
@@ -117,7 +117,7 @@ def substitute(
     return bool(outside < before)
 
 
-@kernel
+@inner
 def _read(
     left: NDArray[np.uint32],
     right: NDArray[np.uint32],

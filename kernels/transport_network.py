@@ -7,126 +7,147 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._compile import kernel
+from ._compile import inner
 
 
 class Network(NamedTuple):
     """Edges on which integral optimal potentials u differ, each open towards the higher one.
 
     A flow is a cheapest transport if and only if it is on these edges in this direction, leaves
-    increment 0 where u > 0, and increments >= 0 where u = 0 (complementary slackness).
+    increment 0 where u > 0, and increments >= 0 where u = 0 (complementary slackness). What
+    increment is left at u = 0 is a flow, too: to a vertex B + 1, the *ground*, for nothing.
 
     Parameters
     ----------
     left, right, fill
         From ``elimination.plan``.
     tail, head
-        (T,) where an edge starts, u = k, and ends, u = k + 1.
+        (T,) where an edge starts and ends: first the edges of the graph, from u = k to k + 1, then
+        those to the ground, from vertices with u = 0 where one of the others starts.
     slot
-        (T,) the edge's place in the plan.
-    weight
-        (T,) its copies.
-    sources
-        (S,) the vertices with u = 0 at these edges.
+        (T,) the edge's place in a system, see ``factorise``.
+    resistance
+        (T,) 1 / copies; to the ground 0.
     row
         (B + 1,) the increments before the flow.
+    edges
+        How many are not to the ground.
     """
 
     left: NDArray[np.uint32]
     right: NDArray[np.uint32]
     fill: NDArray[np.uint32]
-    tail: NDArray[np.int64]
-    head: NDArray[np.int64]
-    slot: NDArray[np.int64]
-    weight: NDArray[np.float64]
-    sources: NDArray[np.int64]
+    tail: NDArray[np.uint32]
+    head: NDArray[np.uint32]
+    slot: NDArray[np.uint32]
+    resistance: NDArray[np.float64]
     row: NDArray[np.float64]
+    edges: int
 
 
-@kernel
-def tight(
+@inner
+def connect(
     left: NDArray[np.uint32],
     right: NDArray[np.uint32],
-    fill: NDArray[np.uint32],
     conductances: NDArray[np.float64],
-    row: NDArray[np.float64],
-    potentials: NDArray[np.int64],
-) -> Network:
-    """Return the network of ``potentials``, (B + 1,)."""
-    last = left.size - 1
-    tail, head, slot = (
-        np.empty(2 * last, np.int64),
-        np.empty(2 * last, np.int64),
-        np.empty(2 * last, np.int64),
-    )
-    touched = np.zeros(last + 1, np.bool_)
+    levels: NDArray[np.int64],
+    places: NDArray[np.uint32],
+    resistance: NDArray[np.float64],
+    source: NDArray[np.bool_],
+) -> tuple[int, int]:
+    """Set the edges of the network of the potentials ``levels``.
+
+    Parameters
+    ----------
+    left, right, conductances
+        From ``elimination.plan``.
+    levels
+        (B + 1,) integral optimal potentials.
+    places, resistance
+        (3, 3 B + 3) tail, head and slot, and (3 B + 3,): the result.
+    source
+        (B + 1,) the result: which vertices have an edge to the ground.
+
+    Returns
+    -------
+    edges of the graph, edges in all
+    """
+    vertices = left.size
+    for v in range(vertices):
+        source[v] = False
     count = 0
-    for v in range(last):
-        for s, end in ((2 * v, np.int64(left[v])), (2 * v + 1, np.int64(right[v]))):
-            if conductances[s] > 0.0 and potentials[v] != potentials[end]:
-                up = potentials[v] > potentials[end]
-                tail[count], head[count] = (end, v) if up else (v, end)
-                touched[tail[count]] = True
-                slot[count] = s
+    for side in range(2):
+        ends = right if side else left
+        for v in range(vertices - 1):
+            slot, end = 2 * v + side, ends[v]
+            up = levels[v] > levels[end]
+            # written in any case, and kept if it is one: which are is random
+            places[0, count], places[1, count] = (end, v) if up else (v, end)
+            places[2, count] = slot
+            resistance[count] = 1.0 / conductances[slot] if conductances[slot] > 0.0 else 0.0
+            if conductances[slot] > 0.0 and levels[v] != levels[end]:
+                source[places[0, count]] = True
                 count += 1
-    sources = np.flatnonzero(touched & (potentials == 0))
-    slot = slot[:count].copy()
-    tail, head = tail[:count].copy(), head[:count].copy()
-    return Network(left, right, fill, tail, head, slot, conductances[slot], sources, row)
+    edges = count
+    for v in range(vertices):
+        source[v] &= levels[v] == 0
+        if source[v]:
+            places[0, count], places[1, count] = v, vertices
+            places[2, count] = 2 * vertices + v
+            resistance[count] = 0.0
+            count += 1
+    return edges, count
 
 
-@kernel
-def factorise(
-    network: Network, conductances: NDArray[np.float64], totals: NDArray[np.float64]
-) -> None:
+@inner
+def factorise(network: Network, system: NDArray[np.float64]) -> None:
     """Factorise a Laplacian plus a diagonal in place.
 
     Parameters
     ----------
     network
         For its ``left``, ``right`` and ``fill``.
-    conductances
-        (2 B + 2,) by slot; overwritten by the shares of a vertex that its later neighbours take.
-    totals
-        (B + 1,) conductances to potential 0; overwritten by 1 / all conductances at a vertex when
-        it is its turn, or by 0 where there are none.
+    system
+        (3 B + 3,) conductances by slot, then of the vertices to the ground. Overwritten by the
+        shares of a vertex that its later neighbours take, then by 1 / all conductances at a
+        vertex when it is its turn, or by 0 where there are none.
 
     Notes
     -----
     As in ``elimination.eliminate``, nothing is subtracted: a part of the network with no way to
-    potential 0 ends in a vertex with exactly no conductance.
+    the ground ends in a vertex with exactly no conductance.
     """
     left, right, fill = network.left, network.right, network.fill
     last = left.size - 1
+    ground = 2 * left.size
     for v in range(last):
         a, b = left[v], right[v]
-        to_a, to_b, ground = conductances[2 * v], conductances[2 * v + 1], totals[v]
-        total = to_a + to_b + ground
+        to_a, to_b, to_ground = system[2 * v], system[2 * v + 1], system[ground + v]
+        total = to_a + to_b + to_ground
         inverse = 1.0 / total if total > 0.0 else 0.0
         share_a, share_b = to_a * inverse, to_b * inverse
-        conductances[fill[v]] += to_a * share_b
-        totals[a] += share_a * ground
-        totals[b] += share_b * ground
-        totals[v] = inverse
-        conductances[2 * v], conductances[2 * v + 1] = share_a, share_b
-    totals[last] = 1.0 / totals[last] if totals[last] > 0.0 else 0.0
+        system[fill[v]] += to_a * share_b
+        system[ground + a] += share_a * to_ground
+        system[ground + b] += share_b * to_ground
+        system[2 * v], system[2 * v + 1], system[ground + v] = share_a, share_b, inverse
+    total = system[ground + last]
+    system[ground + last] = 1.0 / total if total > 0.0 else 0.0
 
 
-@kernel
-def substitute(
-    network: Network,
-    shares: NDArray[np.float64],
-    inverses: NDArray[np.float64],
-    rest: NDArray[np.float64],
-    values: NDArray[np.float64],
-) -> None:
-    """Solve for potentials in place of sources; where there is no conductance, take ``rest``."""
+@inner
+def substitute(network: Network, system: NDArray[np.float64], values: NDArray[np.float64]) -> None:
+    """Solve for potentials in place of sources, (B + 2,), with the ground at 0.
+
+    Of a part with no way to the ground, whose sources have to add up to 0, one vertex gets 0.
+    """
     left, right = network.left, network.right
     last = left.size - 1
+    ground = 2 * left.size
     for v in range(last):
-        values[left[v]] += shares[2 * v] * values[v]
-        values[right[v]] += shares[2 * v + 1] * values[v]
-    values[last] = values[last] * inverses[last] if inverses[last] > 0.0 else rest[last]
+        values[left[v]] += system[2 * v] * values[v]
+        values[right[v]] += system[2 * v + 1] * values[v]
+    values[last] *= system[ground + last]
     for v in range(last - 1, -1, -1):
-        from_ends = shares[2 * v] * values[left[v]] + shares[2 * v + 1] * values[right[v]]
-        values[v] = values[v] * inverses[v] + from_ends if inverses[v] > 0.0 else rest[v]
+        from_ends = system[2 * v] * values[left[v]] + system[2 * v + 1] * values[right[v]]
+        values[v] = values[v] * system[ground + v] + from_ends
+    values[last + 1] = 0.0

@@ -5,53 +5,23 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ._compile import kernel
+from ._compile import inner
 from .transport_network import Network, factorise, substitute
+from .transport_path import Point
 
 _ROUNDING = 2.0**-46  # what of the largest potential counts as zero
 
 
-@kernel
-def balance(
-    network: Network,
-    levels: NDArray[np.int64],
-    potentials: NDArray[np.float64],
-    flows: NDArray[np.float64],
-    after: NDArray[np.float64],
-) -> float:
-    """Set the flows that ``potentials`` drive and the increments after them.
-
-    Return by how much these fall short of the optimum: flows and potentials belong together
-    (flow = weight times the rise of the potential, if positive; potentials >= 0 at sources), so
-    what is left is the largest increment where it must be 0, at u > 0 and at sources with
-    positive potential, and the largest negative one elsewhere.
-    """
-    for v in range(levels.size):
-        after[v] = network.row[v]
-    for e in range(flows.size):
-        a, b = network.tail[e], network.head[e]
-        flow = network.weight[e] * max(potentials[b] - potentials[a], 0.0)
-        flows[e] = flow
-        after[a] -= flow
-        after[b] += flow
-    worst = 0.0
-    for v in range(levels.size):
-        loose = levels[v] == 0 and potentials[v] <= 0.0
-        worst = max(worst, -after[v] if loose else abs(after[v]))
-    return worst
-
-
-@kernel
+@inner
 def settle(
     network: Network,
     levels: NDArray[np.int64],
+    point: Point,
     most: int,
     tolerance: float,
     potentials: NDArray[np.float64],
     carries: NDArray[np.bool_],
     full: NDArray[np.bool_],
-    flows: NDArray[np.float64],
-    after: NDArray[np.float64],
 ) -> tuple[int, float, bool]:
     """Solve with the edges that carry flow fixed, see which should, and repeat.
 
@@ -59,63 +29,88 @@ def settle(
     ----------
     network, levels
         The network of the integral potentials ``levels``.
+    point
+        Near the optimum: which edges carry flow is guessed from it. Its working memory is used,
+        and ``flow_steps`` becomes the result: the flows.
     most, tolerance
-        End after so many eliminations, or when ``balance`` is at most so much, give or take the
+        End after so many eliminations, or when the error is at most so much, give or take the
         rounding of the potentials.
-    potentials
-        (B + 1,) a guess, replaced by the solution. Parts that have no way to potential 0 keep
-        their potential at one vertex: their flows do not depend on it.
-    carries
-        (T,) which edges carry flow: a guess, replaced.
-    full
-        (B + 1,) sources that keep an increment, and so have potential 0: a guess, replaced.
-    flows, after
-        (T,) and (B + 1,) the result: the flow and the increments after it.
+    potentials, carries, full
+        (B + 2,), (T,) and (B + 1,) working memory: the solution's potentials, which edges carry
+        flow, and which vertices keep an increment and so have potential 0; all False at first.
 
     Returns
     -------
-    eliminations, balance, whether that is within the tolerance
+    eliminations
+    error
+        By how much the flows fall short of the optimum. Flows and potentials belong together (flow
+        = the rise of the potential / resistance, if positive; potentials >= 0 at u = 0), so what
+        is left is the largest increment where it must be 0, at u > 0 and at positive potential,
+        and the largest negative one elsewhere.
+    whether that is within the tolerance
 
     Notes
     -----
     Active sets without a safeguard: the end is exact, but they get there only from a guess that
     is nearly right. After a third of ``most`` it gives up when two eliminations in a row do not
     lower the error by a tenth. An edge whose flow comes out as 0 stays in: ties hold parts of the
-    network at each other's potential, and are found one after the other.
+    network at each other's potential, and are found one after the other. What is solved for is
+    the change of the potentials: a part with no way to the ground keeps its own at one vertex, on
+    which its flows do not depend.
     """
-    vertices = levels.size
-    conductances, totals = np.empty(2 * vertices), np.empty(vertices)
-    values = np.empty(vertices)
-    error, before = np.inf, np.inf
-    for step in range(most):
-        for v in range(vertices):
-            conductances[2 * v] = conductances[2 * v + 1] = totals[v] = 0.0
-        for e in range(flows.size):
-            if carries[e]:
-                if full[network.tail[e]]:
-                    totals[network.head[e]] += network.weight[e]
-                else:
-                    conductances[network.slot[e]] = network.weight[e]
-        for v in range(vertices):
-            values[v] = 0.0 if full[v] else -network.row[v]
+    row, tail, head, edges = network.row, network.tail, network.head, network.edges
+    flows, after, system = point.flow_steps, point.steps, point.system
+    ground = 2 * row.size
+    for v in range(potentials.size):
+        potentials[v] = point.potentials[v]
+    for e in range(tail.size):
+        carries[e] = network.resistance[e] * point.flows[e] > point.slacks[e]
+        if e >= edges:
+            full[tail[e]] = point.flows[e] > point.slacks[e]
+    step, error, before = 0, np.inf, np.inf
+    while step < most:
+        step += 1
+        for s in range(system.size):
+            system[s] = 0.0
+        for v in range(row.size):
+            after[v] = -row[v]
             if full[v]:
                 potentials[v] = 0.0
-        factorise(network, conductances, totals)
-        substitute(network, conductances, totals, potentials, values)
+        for e in range(edges):
+            a, b = tail[e], head[e]
+            weight = 1.0 / network.resistance[e] if carries[e] else 0.0
+            flow = weight * (potentials[b] - potentials[a])
+            after[a] += flow
+            after[b] -= flow
+            system[ground + b if full[a] else network.slot[e]] += weight
+        factorise(network, system)
+        substitute(network, system, after)
         largest = 0.0
-        for v in range(vertices):
-            potentials[v] = max(values[v], 0.0) if levels[v] == 0 else values[v]
-            largest = max(largest, abs(values[v]))
+        for v in range(row.size):
+            p = potentials[v] + after[v]
+            largest = max(largest, abs(p))
+            potentials[v] = max(p, 0.0) if levels[v] == 0 else p
+            after[v] = row[v]
+        for e in range(edges):
+            a, b = tail[e], head[e]
+            flows[e] = max(potentials[b] - potentials[a], 0.0) / network.resistance[e]
+            after[a] -= flows[e]
+            after[b] += flows[e]
         two_ago, before = before, error
-        error = balance(network, levels, potentials, flows, after)
-        if error <= tolerance + _ROUNDING * largest:
-            return step + 1, error, True
-        if step >= most // 3 and not error <= 0.9 * two_ago:
-            return step + 1, error, False
-        tie = (tolerance + _ROUNDING * largest) / 32.0
-        for e in range(flows.size):
-            rise = potentials[network.head[e]] - potentials[network.tail[e]]
-            carries[e] = rise > 0.0 or (carries[e] and rise >= -tie)
-        for v in network.sources:
-            full[v] = potentials[v] <= 0.0 and after[v] >= -tie
-    return most, error, False
+        error = 0.0
+        for v in range(row.size):
+            loose = (levels[v] == 0) & (potentials[v] <= 0.0)
+            error = max(error, -after[v] if loose else abs(after[v]))
+        rounding = tolerance + _ROUNDING * largest
+        if error <= rounding:
+            return step, error, True
+        if 3 * step > most and not error <= 0.9 * two_ago:
+            break
+        tie = rounding / 32.0
+        for e in range(edges):  # no branches: which edges carry flow is random
+            rise = potentials[head[e]] - potentials[tail[e]]
+            carries[e] = (rise > 0.0) | (carries[e] & (rise >= -tie))
+        for e in range(edges, tail.size):
+            v = tail[e]
+            full[v] = (potentials[v] <= 0.0) & (after[v] >= -tie)
+    return step, error, False
