@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from . import files, mechanisms, noise
+from . import files, mechanisms, noise, privacy, streams
 from .curve import CDF
 from .errors import (
     ConvergenceError,
@@ -21,6 +21,7 @@ from .errors import (
     ParameterError,
 )
 from .grid import Grid
+from .planner import Plan, plan
 from .privacy import Privacy
 from .release import cdf, cdf_from_counts
 from .smoothing import Smoothing, smooth
@@ -37,6 +38,7 @@ __all__ = [
     "MissingExtraError",
     "MissingValueError",
     "ParameterError",
+    "Plan",
     "Privacy",
     "Smoothing",
     "cdf",
@@ -44,5 +46,8 @@ __all__ = [
     "files",
     "mechanisms",
     "noise",
+    "plan",
+    "privacy",
     "smooth",
+    "streams",
 ]

@@ -13,7 +13,10 @@ from .errors import DpcoreError
 __all__ = ["PICTURES", "TAKE_VALUES", "UsageError", "parse"]
 
 PICTURES: Final = (".png", ".pdf", ".svg")
-TAKE_VALUES: Final = ("column", "lower", "upper", "size", "epsilon", "base", "format", "delimiter")
+MECHANISMS: Final = ("best", "hierarchy", "histogram", "dawa", "dyadic", "dyadic-paper")
+TAKE_VALUES: Final = (
+    *("column", "lower", "upper", "size", "epsilon", "rho", "base", "format", "delimiter"),
+)
 
 
 class UsageError(DpcoreError, ValueError):
@@ -72,17 +75,19 @@ def _parser() -> _Parser:
     add("--lower", metavar="A", required=True, type=float, help="least value")
     add("--upper", metavar="B", required=True, type=float, help="greatest value; others are moved")
     add("--size", metavar="N", required=True, type=int, help="number of cells between them")
-    add("--epsilon", metavar="E", required=True, type=float, help="privacy parameter to spend")
-    add("--mechanism", choices=("dyadic", "dyadic-paper"), default="dyadic")
-    add("--base", metavar="K", type=int, default=2, help="children per node of the noise tree (2)")
+    budget = cdf.add_mutually_exclusive_group(required=True)
+    budget.add_argument("--epsilon", metavar="E", type=float, help="privacy parameter to spend, or")
+    budget.add_argument("--rho", metavar="R", type=float, help="zero-concentrated privacy to spend")
+    add("--mechanism", choices=MECHANISMS, default="best", help="(best: the least noise)")
+    add("--base", metavar="K", type=int, help="children per node of a dyadic noise tree (2)")
     after = cdf.add_mutually_exclusive_group()
-    after.add_argument("--smooth", type=int, choices=(1, 2), help="smooth the curve in this norm")
-    after.add_argument("--isotonic", action="store_true", help="make the curve monotone")
+    after.add_argument("--smooth", type=int, choices=(1, 2), help="smooth a dyadic curve in a norm")
+    after.add_argument("--raw", action="store_true", help="do not make the curve monotone")
     add("--nan-policy", choices=("raise", "omit"), default="raise", help="on missing values")
     add("--format", choices=("csv", "parquet"), help="of FILE, if its name does not say")
     add("--delimiter", metavar="D", type=_delimiter, default=",", help=r"of CSV (,); \t is a tab")
     add("--plot", metavar="OUT", type=Path, help=f"draw the curve to a {'/'.join(PICTURES)} file")
-    add("--json", metavar="OUT", type=Path, help="store the curve, as smoothed if it is")
+    add("--json", metavar="OUT", type=Path, help="store the curve")
     add("--quiet", action="store_true", help="no progress bar")
     return parser
 

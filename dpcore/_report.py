@@ -18,13 +18,15 @@ _PERCENT: Final = (1, 5, 10, 25, 50, 75, 90, 95, 99)
 def summary(curve: CDF, column: str) -> str:
     """Return a few lines on a release and its quantiles."""
     parameters = [f"{key} {value}" for key, value in curve.mechanism.items()]
+    error = float(curve.standard_error().max())
+    error_text = f"{error:.2g} (privacy noise in the share at a value)"
     rows = {
         "column": column if column.isprintable() else repr(column),
         "records": curve.n,
         "privacy": curve.privacy,
         "mechanism": ", ".join(parameters).removeprefix("name "),
         "curve": ", ".join(curve.processing) or "raw",
-        "std. error": f"{curve.standard_error().max():.2g} (privacy noise in the share at a value)",
+        "std. error": error_text if np.isfinite(error) else "not known: it depends on the data",
     }
     lines = [f"{name:<12}{value}" for name, value in rows.items()]
     quantiles = curve.quantile(np.array(_PERCENT) / 100)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -60,10 +60,9 @@ def _cdf(options: argparse.Namespace) -> str:
     mechanism = _mechanism(options, grid)
     _check_outputs(options)
     counts = _counts(options, grid)
-    curve = dpcore.cdf_from_counts(counts, grid, mechanism)
-    if options.isotonic:
-        curve = curve.isotonic()
-    elif options.smooth is not None:
+    isotonic = not options.raw and options.smooth is None
+    curve = dpcore.cdf_from_counts(counts, grid, mechanism, isotonic=isotonic)
+    if options.smooth is not None:
         curve = curve.smooth(options.smooth)
     contents: dict[Path, bytes] = {}
     if options.json is not None:
@@ -79,13 +78,27 @@ def _cdf(options: argparse.Namespace) -> str:
 
 
 def _mechanism(options: argparse.Namespace, grid: dpcore.Grid) -> dpcore.mechanisms.Mechanism:
-    is_paper = options.mechanism == "dyadic-paper"
-    if is_paper and options.base != 2:
-        raise UsageError(f"--base must be 2 with --mechanism dyadic-paper; got {options.base}")
-    mechanism = dpcore.mechanisms.Dyadic(
-        options.epsilon, base=options.base, sensitivity="paper" if is_paper else "exact"
-    )
-    mechanism.standard_error(grid.size)  # refuses an epsilon too small for this grid
+    name, epsilon, rho, base = options.mechanism, options.epsilon, options.rho, options.base
+    if not name.startswith("dyadic"):
+        for flag, value in (("--base", base), ("--smooth", options.smooth)):
+            if value is not None:
+                raise UsageError(f"{flag} needs --mechanism dyadic; got {name}")
+    if rho is not None and name in ("dawa", "dyadic-paper"):
+        raise UsageError(f"--rho must not be given with --mechanism {name}")
+    if name == "best":
+        return dpcore.plan(grid.size, epsilon=epsilon, rho=rho).best
+    if name == "dyadic-paper" and base not in (None, 2):
+        raise UsageError(f"--base must be 2 with --mechanism dyadic-paper; got {base}")
+    known = dpcore.mechanisms
+    make: dict[str, Callable[[], dpcore.mechanisms.Mechanism]] = {
+        "hierarchy": lambda: known.Hierarchy(epsilon, rho=rho),
+        "histogram": lambda: known.Histogram(epsilon, rho=rho),
+        "dawa": lambda: known.Dawa(epsilon),
+        "dyadic": lambda: known.Dyadic(epsilon, 2 if base is None else base, rho=rho),
+        "dyadic-paper": lambda: known.Dyadic(epsilon, sensitivity="paper"),
+    }
+    mechanism = make[name]()
+    mechanism.standard_error(grid.size)  # refuses a budget too small for this grid
     return mechanism
 
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import _check, serialization
 from .errors import DtypeError, ParameterError
 from .grid import Grid
+from .kernels.isotonic import isotonic
 from .privacy import Privacy
 from .smoothing import Norm, Solver, smooth
 
@@ -33,16 +34,17 @@ class CDF:
     grid
         The public thresholds, N of them.
     counts
-        (N,) released cumulative counts, int64 as the mechanism made them or float64 after
-        post-processing; the last is n. Raw ones may decrease and may leave [0, n].
+        (N,) released cumulative counts, int64 or float64; the last is n. Raw ones may decrease and
+        may leave [0, n].
     n
-        The number of records (public).
+        The number of records: public, or under add-or-remove-one released like the counts.
     privacy
         What the release cost.
     mechanism
         Name and parameters of the mechanism.
     noise_deviation
-        (N,) standard deviation of the mechanism's noise in each count, known in closed form.
+        (N,) standard deviation of the mechanism's noise in each count, in closed form; infinite
+        where the mechanism has none.
     processing
         What has been done to the counts since, oldest first.
     """
@@ -160,15 +162,12 @@ class CDF:
     def isotonic(self) -> CDF:
         """Return the non-decreasing curve within [0, 1] that is nearest in least squares.
 
-        Isotonic regression (SciPy's pool-adjacent-violators), clipped, which is the projection
-        onto bounded monotone curves; it never increases the total squared error. O(N).
+        Isotonic regression (pool adjacent violators), clipped, which is the projection onto
+        bounded monotone curves; it never increases the total squared error. O(N).
         """
-        from scipy.optimize import isotonic_regression  # a quarter of a second, on first use
-
-        counts = np.full(self.grid.size, float(self.n))
-        if self.grid.size > 1:
-            fitted = isotonic_regression(self.counts[:-1].astype(np.float64)).x
-            counts[:-1] = np.clip(np.maximum.accumulate(fitted), 0.0, self.n)
+        counts = self.counts.astype(np.float64)
+        counts[-1] = self.n
+        isotonic(counts[np.newaxis, :-1], 0.0, float(self.n))
         return self._processed(counts, "isotonic()")
 
     def sample(self, size: int, rng: np.random.Generator | None = None) -> NDArray[np.float64]:

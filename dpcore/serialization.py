@@ -20,11 +20,12 @@ __all__ = ["dump", "load"]
 
 _FORMAT: Final = "dpcore.cdf"
 _VERSION: Final = 1
+_EPSILON_FIELDS: Final = {"epsilon", "delta", "neighbours", "simulated"}
+_RHO_FIELDS: Final = {"rho", "neighbours", "simulated"}
 
 
 def dump(curve: CDF) -> str:
     """Return a curve as JSON text, ASCII, on one line."""
-    privacy = curve.privacy
     return json.dumps(
         {
             "format": _FORMAT,
@@ -32,12 +33,7 @@ def dump(curve: CDF) -> str:
             "grid": curve.grid.describe(),
             "n": curve.n,
             "counts": curve.counts.tolist(),
-            "privacy": {
-                "epsilon": privacy.epsilon,
-                "delta": privacy.delta,
-                "neighbours": privacy.neighbours,
-                "simulated": privacy.simulated,
-            },
+            "privacy": _described(curve.privacy),
             "mechanism": dict(curve.mechanism),
             "noise_deviation": _runs(curve.noise_deviation),
             "processing": list(curve.processing),
@@ -78,7 +74,8 @@ def _fields(data: dict[str, Any]) -> dict[str, Any]:
     runs = data["noise_deviation"]
     if sum(count for _, count in runs) != grid.size:
         raise ValueError(f"noise_deviation must be runs of {grid.size} numbers in all")
-    deviation = np.repeat([float(value) for value, _ in runs], [count for _, count in runs])
+    values = [np.inf if value is None else float(value) for value, _ in runs]
+    deviation = np.repeat(values, [count for _, count in runs])
     n = data["n"]
     if type(n) is not int or n < 1:
         raise ValueError("n must be a positive integer")
@@ -86,11 +83,11 @@ def _fields(data: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(f"counts must be {grid.size} numbers")
     if counts[-1] != n:
         raise ValueError("the last of counts must be n")
-    if not np.all(np.isfinite(deviation) & (deviation >= 0)):
+    if not np.all(deviation >= 0):
         raise ValueError("noise_deviation must not be negative")
     privacy = data["privacy"]
-    if set(privacy) != {"epsilon", "delta", "neighbours", "simulated"}:
-        raise ValueError("privacy must have epsilon, delta, neighbours and simulated")
+    if set(privacy) not in (_EPSILON_FIELDS, _RHO_FIELDS):
+        raise ValueError("privacy must have epsilon, delta (or rho), neighbours and simulated")
     mechanism, processing = data["mechanism"], data["processing"]
     if not isinstance(mechanism, dict):
         raise ValueError("mechanism must be an object")
@@ -107,9 +104,19 @@ def _fields(data: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _runs(values: NDArray[np.float64]) -> list[list[float | int]]:
-    """Return [value, how often] for each run of equal values."""
-    return [[value, len(list(run))] for value, run in itertools.groupby(values.tolist())]
+def _described(privacy: Privacy) -> dict[str, Any]:
+    """Return the parameters of a guarantee of either kind."""
+    epsilon = {"epsilon": privacy.epsilon, "delta": privacy.delta}
+    parameters = epsilon if privacy.rho is None else {"rho": privacy.rho}
+    return {**parameters, "neighbours": privacy.neighbours, "simulated": privacy.simulated}
+
+
+def _runs(values: NDArray[np.float64]) -> list[list[float | int | None]]:
+    """Return [value, how often] for each run of equal values; None stands for infinity."""
+    return [
+        [None if value == np.inf else value, len(list(run))]
+        for value, run in itertools.groupby(values.tolist())
+    ]
 
 
 def _refuse_constant(name: str) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ._compile import kernel
+from ._compile import inner, kernel
 
 
 @kernel
@@ -61,14 +61,14 @@ def add_ancestors(nodes: NDArray[np.int64], base: int, out: NDArray[np.int64]) -
             out[r, i] += row[i]
 
 
-@kernel
+@inner
 def _around(i: int, j: int, length: int) -> int:
     """Distance between positions i and j of a cycle."""
     gap = abs(i - j)
     return min(gap, length - gap)
 
 
-@kernel
+@inner
 def _between(
     first: NDArray[np.int64], i: int, second: NDArray[np.int64], j: int, length: int
 ) -> int:
@@ -95,7 +95,7 @@ def _between(
     return largest
 
 
-@kernel
+@inner
 def _join(
     child: NDArray[np.int64], copies: int, last: NDArray[np.int64], has_last: bool
 ) -> tuple[NDArray[np.int64], int]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ._compile import kernel
+from ._compile import inner, kernel
 
 _FACTORIAL_12 = np.uint64(479001600)
 _WORD = np.uint64(32)
@@ -21,7 +21,7 @@ _ONE = np.uint64(1)
 _MOST_COUNT = np.uint64(2**62)
 
 
-@kernel
+@inner
 def _word(words: NDArray[np.uint32], at: int) -> np.uint64:
     """Return word ``at``, or 0 past the end.
 
@@ -61,7 +61,7 @@ def _uniform(words: NDArray[np.uint32], at: int, bound: np.uint64) -> tuple[np.u
     return remainder, at
 
 
-@kernel
+@inner
 def _bernoulli_exp_fraction(
     words: NDArray[np.uint32], at: int, part: np.uint64, whole: np.uint64
 ) -> tuple[bool, int]:

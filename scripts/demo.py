@@ -1,8 +1,9 @@
 """A demonstration: ``python scripts/demo.py [--output DIR]``.
 
-Releases two private distribution curves of the RAND Health Insurance Experiment (Cameron & Trivedi
-2005; public domain, shipped with statsmodels), compares them with the truth, and draws them. The
-first start makes ``.venv`` in the clone.
+Releases private distribution curves of two variables of the RAND Health Insurance Experiment
+(Cameron & Trivedi 2005; public domain, shipped with statsmodels), as dpcore does by default and as
+the ECDF paper does, compares them with the truth, and draws them. The first start makes ``.venv``
+in the clone.
 """
 
 import argparse
@@ -31,9 +32,9 @@ from statsmodels.datasets import randhie  # noqa: E402
 import dpcore as dp  # noqa: E402
 
 EPSILON = 0.5
-LEVEL, HALF_WIDTH = 0.95, 1.96  # of the band, and how many standard errors that is
+HALF_WIDTH = 1.96  # of a band that holds 95 %, in standard errors
 PROBABILITIES = np.array([0.1, 0.25, 0.5, 0.75, 0.9, 0.99])
-PRIVATE, SMOOTH, ISOTONIC, TRUE = "#6f9fd0", "#d1602b", "#1c7a54", "#222222"
+PAPER, SMOOTHED, DPCORE, TRUE = "#b9b9b9", "#d1602b", "#1f5fa8", "#222222"
 
 
 class Study(NamedTuple):
@@ -47,11 +48,11 @@ class Study(NamedTuple):
 
 
 class Curves(NamedTuple):
-    """A release, and two ways to make it monotone."""
+    """The ECDF paper's release, the same smoothed as the paper does, and dpcore's default."""
 
-    raw: dp.CDF
-    smooth: dp.CDF
-    isotonic: dp.CDF
+    paper: dp.CDF
+    smoothed: dp.CDF
+    dpcore: dp.CDF
 
 
 STUDIES = [
@@ -72,13 +73,15 @@ def main() -> None:
     releases, written = [], []
     for study in STUDIES:
         values = data[study.column].to_numpy()
-        raw = dp.cdf(values, study.grid, epsilon=EPSILON)
-        curves = Curves(raw, raw.smooth(norm=2), raw.isotonic())
-        releases.append(raw)
+        best = dp.cdf(values, study.grid, epsilon=EPSILON)
+        mechanism = dp.mechanisms.Dyadic(EPSILON, sensitivity="paper")
+        paper = dp.cdf(values, study.grid, mechanism, isotonic=False)
+        curves = Curves(paper, paper.smooth(norm=2), best)
+        releases += [best, paper]
         report(study, values, curves)
-        written += [draw(study, values, curves), keep(study, raw)]
-    first, second = releases
-    print(f"\nPrivacy spent, in total: {first.privacy + second.privacy}.")
+        written += [draw(study, values, curves), keep(study, best)]
+    spent = [release.privacy for release in releases]
+    print(f"\nPrivacy spent on four releases: {spent[0] + spent[1] + spent[2] + spent[3]}.")
     print("Smoothing, quantiles and pictures are read off the releases: they cost nothing more.")
     print("\nPictures, and the releases as JSON:")
     for path in written:
@@ -88,19 +91,22 @@ def main() -> None:
 def report(study: Study, values: NDArray[Any], curves: Curves) -> None:
     """Print the quantiles and the errors."""
     print(f"\n{study.title} ({study.column})")
-    print(f"{study.grid!r}, {curves.raw.privacy}\n")
+    print(f"{study.grid!r}, {curves.dpcore.privacy} for each of two releases\n")
     _row("quantile", ["true", *Curves._fields])
     true = np.quantile(values, PROBABILITIES, method="inverted_cdf")
     found = [curve.quantile(PROBABILITIES) for curve in curves]
     for p, *row in zip(PROBABILITIES, true, *found, strict=True):
         _row(f"{p:.0%}", [f"{value:.2f}" for value in row])
     errors = [100 * np.abs(error(curve, values)) for curve in curves]
-    predicted = 100 * curves.raw.standard_error()[0]
+    predicted = [
+        100 * np.sqrt(np.mean(curve.standard_error() ** 2))
+        for curve in (curves.paper, curves.dpcore)
+    ]
     print("  error of F, in percentage points")
     _row("mean", ["", *(f"{e.mean():.3f}" for e in errors)])
     _row("maximal", ["", *(f"{e.max():.3f}" for e in errors)])
     _row("root mean square", ["", *(f"{np.sqrt(np.mean(e**2)):.3f}" for e in errors)])
-    _row("predicted", ["", f"{predicted:.3f}"])
+    _row("predicted", ["", f"{predicted[0]:.3f}", "", f"{predicted[1]:.3f}"])
 
 
 def _row(name: str, entries: list[str]) -> None:
@@ -119,44 +125,40 @@ def error(curve: dp.CDF, values: NDArray[Any]) -> NDArray[np.float64]:
 
 def draw(study: Study, values: NDArray[Any], curves: Curves) -> Path:
     """Draw the curves, and below them their errors, and return where the picture is."""
-    raw = curves.raw
-    at = raw.thresholds
+    best, at = curves.dpcore, curves.dpcore.thresholds
     # Wide under the others, or thin where its noise would fill the picture.
-    light: dict[str, Any] = {"color": PRIVATE, "linewidth": 3.5 if at.size < 500 else 0.8}
-    monotone: list[tuple[str, dp.CDF, dict[str, Any]]] = [
-        ("smooth", curves.smooth, {"color": SMOOTH, "linewidth": 1.6, "where": "post"}),
-        ("isotonic", curves.isotonic, {"color": ISOTONIC, "linewidth": 1.6, "where": "post"}),
+    light: dict[str, Any] = {"color": PAPER, "linewidth": 3.5 if at.size < 500 else 0.5}
+    lines: list[tuple[str, dp.CDF, dict[str, Any]]] = [
+        ("the paper's curve", curves.paper, light),
+        ("the same, smoothed", curves.smoothed, {"color": SMOOTHED, "linewidth": 1.1}),
+        ("dp.cdf", best, {"color": DPCORE, "linewidth": 1.6}),
     ]
     dashed: dict[str, Any] = {"color": TRUE, "linewidth": 1.1, "linestyle": (0, (4, 2))}
     figure, (above, below) = plt.subplots(
         2, 1, figsize=(8, 7.5), sharex=True, height_ratios=[5, 4], layout="constrained"
     )
 
-    raw.plot(above, level=LEVEL, label="private, raw", **light)
-    for name, curve, line in monotone:
-        above.step(at, curve(at), label=f"private, {name}", **line)
+    for name, curve, line in lines:
+        above.step(at, curve(at), where="post", label=name, **line)
+        below.step(at, 100 * error(curve, values), where="post", **line)
     above.step(at, true_curve(study.grid, values), where="post", label="true", **dashed)
     above.set_title(study.title, loc="left", weight="bold", pad=24)
-    about = f"{raw.n:,} records, {at.size:,} thresholds, {raw.privacy}"
+    about = f"{best.n:,} records, {at.size:,} thresholds, {best.privacy} for each curve"
     above.annotate(about, (0, 1), (0, 9), "axes fraction", textcoords="offset points")
     above.set_ylabel("records at most this, %")
     above.set_yticks(np.arange(6) / 5, [f"{20 * i}" for i in range(6)])
     above.set_xlabel("")
     above.legend(loc="lower right", frameon=False)
 
-    deviation = 100 * raw.standard_error()[0]
-    below.axhspan(
-        -HALF_WIDTH * deviation, HALF_WIDTH * deviation, color=PRIVATE, alpha=0.2, linewidth=0
-    )
+    band = 100 * HALF_WIDTH * best.standard_error()
+    below.fill_between(at, -band, band, step="post", color=DPCORE, alpha=0.15, linewidth=0)
     below.axhline(0, **dashed)
-    below.step(at, 100 * error(raw, values), where="post", **light)
-    for _, curve, line in monotone:
-        below.step(at, 100 * error(curve, values), **line)
     below.set_ylabel("private minus true,\npercentage points")
     below.set_xlabel(study.unit)
 
     below.set_xlim(0, study.shown)
-    below.set_ylim(-4.5 * deviation, 4.5 * deviation)
+    widest = 400 * curves.paper.standard_error().max()
+    below.set_ylim(-widest, widest)
     for axes in (above, below):
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(color="0.92")

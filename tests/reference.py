@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from math import factorial
+from math import factorial, isqrt
 
+import mpmath
 import numpy as np
 from scipy.optimize import linprog, nnls
 
@@ -138,3 +139,196 @@ def smooth_objective(cumulative, n, norm, base, at):
     u, _ = nnls(np.vstack([a.T, b / unit]), np.r_[np.zeros(count), 1.0], maxiter=100 * count)
     r = np.vstack([a.T, b / unit]) @ u - np.r_[np.zeros(count), 1.0]
     return float(np.sum((-r[:count] / r[count] * unit) ** 2))
+
+
+def hierarchy_matrix(size, branching):
+    """Rows: the nodes of a tree over ``size`` cells, root first; 1 where a node holds a cell."""
+    rows = []
+    for level in range(len(branching) + 1):
+        width = int(np.prod(branching[level:], dtype=np.int64))
+        for first in range(0, size, width):
+            rows.append([1.0 if first <= cell < first + width else 0.0 for cell in range(size)])
+    return np.array(rows)
+
+
+def hierarchy_estimate(size, branching, variances):
+    """The matrix from noisy counts of the nodes to the best linear unbiased cumulative counts,
+    and the variances of these. ``variances``: one for each level, 0 for a root that is known."""
+    nodes = hierarchy_matrix(size, branching)
+    level = [
+        at
+        for at in range(len(branching) + 1)
+        for _ in range(0, size, int(np.prod(branching[at:], dtype=np.int64)))
+    ]
+    noise = np.array(variances, dtype=float)[level]
+    # minimise sum (nodes @ x - y)^2 / noise subject to the rows without noise, by its KKT system
+    exact, inexact = noise == 0.0, (noise > 0.0) & (noise < np.inf)
+    a, w, e = nodes[inexact], 1.0 / noise[inexact], nodes[exact]
+    kkt = np.block([[a.T @ (w[:, None] * a), e.T], [e, np.zeros((len(e), len(e)))]])
+    right = np.zeros((size + len(e), len(nodes)))
+    right[:size, inexact] = a.T * w
+    right[size:, exact] = np.eye(len(e))
+    cells = np.linalg.lstsq(kkt, right, rcond=None)[0][:size]
+    cumulative = np.cumsum(cells, axis=0)
+    used = np.where(np.isfinite(noise), noise, 0.0)
+    return cumulative, (cumulative**2) @ used
+
+
+# --- buckets of alike cells, and Hilbert's curve
+
+
+def partition_nodes(size: int, branching: int, levels: int) -> list[tuple[int, int]]:
+    """(a, b) of every interval that may be a bucket, but for single cells: cells a, ..., b - 1."""
+    lengths = [branching**level for level in range(1, levels + 1)]
+    return [(a, min(a + width, size)) for width in lengths for a in range(0, size, width)]
+
+
+def deviation(cells) -> int:
+    """The least sum of distances to one number; some cell is such a number."""
+    return min(sum(abs(int(x) - int(c)) for x in cells) for c in cells)
+
+
+def partitions(size, branching, levels):
+    """All ways to cut the row into single cells and nodes, as edges."""
+    stops = {a: {a + 1} for a in range(size)}
+    for a, b in partition_nodes(size, branching, levels):
+        stops[a].add(b)
+
+    def after(cell):
+        if cell == size:
+            yield (size,)
+        for stop in sorted(stops.get(cell, ())):
+            for rest in after(stop):
+                yield (cell, *rest)
+
+    return list(after(0))
+
+
+def partition_cost(edges, costs, size, branching, levels, allowance, bucket_cost):
+    """What a partition costs when ``costs`` are its nodes' (noisy) deviations."""
+    of_node: dict[tuple[int, int], float] = {(a, a + 1): 0.0 for a in range(size)}
+    for node, cost in zip(partition_nodes(size, branching, levels), costs, strict=True):
+        excess = max(float(cost) - allowance, 0.0)
+        of_node[node] = min(of_node.get(node, np.inf), excess)
+    buckets = [(edges[k], edges[k + 1]) for k in range(len(edges) - 1)]
+    return sum(bucket_cost + of_node[bucket] for bucket in buckets)
+
+
+def hilbert(order: int) -> list[tuple[int, int]]:
+    """The cells (row, column) of a 2^order x 2^order square along the curve, by recursion."""
+    if order == 0:
+        return [(0, 0)]
+    inner, side = hilbert(order - 1), 2 ** (order - 1)
+    return (
+        [(column, row) for row, column in inner]
+        + [(row + side, column) for row, column in inner]
+        + [(row + side, column + side) for row, column in inner]
+        + [(side - 1 - column, 2 * side - 1 - row) for row, column in inner]
+    )
+
+
+# --- the discrete Gaussian: Canonne, Kamath & Steinke (2020), on a stream of 32-bit words
+
+
+def bernoulli(words: Iterator[int], probability: Fraction) -> bool:
+    """A uniform real, its base-2^32 digits the words, is below a probability < 1."""
+    while True:
+        digit, probability = divmod(probability * 2**32, 1)
+        word = next(words)
+        if word != digit:
+            return word < digit
+
+
+def bernoulli_exp_fraction(words: Iterator[int], gamma: Fraction) -> bool:
+    """Bernoulli(exp(-gamma)), any gamma >= 0: Algorithm 1."""
+    whole, rest = divmod(gamma, 1)
+    for _ in range(whole):
+        if not bernoulli_exp_one(words):
+            return False
+    k = 1
+    while (k == 1 or uniform(words, k) == 0) and bernoulli(words, rest):
+        k += 1
+    return k % 2 == 1
+
+
+def discrete_gaussian_proposal(words: Iterator[int], sigma_squared: Fraction) -> int | None:
+    """One round of Algorithm 3: discrete Laplace of scale t = floor(sigma) + 1, or a rejection."""
+    t = isqrt(int(sigma_squared)) + 1
+    part = uniform(words, t)
+    if not bernoulli_exp(words, part, t):
+        return None
+    periods = 0
+    while bernoulli_exp_one(words):
+        periods += 1
+    magnitude = part + t * periods
+    negative = next(words) % 2 == 1
+    if negative and magnitude == 0:
+        return None
+    if not bernoulli_exp_fraction(words, (magnitude - sigma_squared / t) ** 2 / 2 / sigma_squared):
+        return None
+    return -magnitude if negative else magnitude
+
+
+def discrete_gaussian(words: Iterator[int], sigma_squared: Fraction) -> int:
+    """Algorithm 3: rounds until one is accepted."""
+    while True:
+        proposal = discrete_gaussian_proposal(words, sigma_squared)
+        if proposal is not None:
+            return proposal
+
+
+def discrete_gaussian_pmf(y, sigma_squared):
+    """e^(-y^2 / (2 sigma^2)) over the sum of it."""
+    edge = int(40 * float(sigma_squared) ** 0.5) + 10
+    total = np.sum(np.exp(-(np.arange(-edge, edge + 1.0) ** 2) / (2 * float(sigma_squared))))
+    return np.exp(-(np.asarray(y, float) ** 2) / (2 * float(sigma_squared))) / total
+
+
+# --- what one Gaussian release costs, to 50 digits
+
+
+def gaussian_delta(sigma, epsilon, sensitivity):
+    """Balle & Wang (2018), Theorem 8, as it stands there."""
+    with mpmath.workdps(450):  # the two terms may agree in hundreds of digits
+        apart = mpmath.mpf(sensitivity) / mpmath.mpf(sigma)
+        epsilon = mpmath.mpf(epsilon)
+        first = mpmath.ncdf(apart / 2 - epsilon / apart)
+        return first - mpmath.exp(epsilon) * mpmath.ncdf(-apart / 2 - epsilon / apart)
+
+
+def discrete_gaussian_delta(sigma_squared: Fraction, epsilon, sensitivity):
+    """The sum of max(0, P(y) - e^epsilon P(y + sensitivity)) over all y."""
+    with mpmath.workdps(50):
+        rate = mpmath.mpf(sigma_squared.denominator) / (2 * sigma_squared.numerator)
+        edge = int(30 * float(sigma_squared) ** 0.5 * (1 + epsilon)) + sensitivity + 5
+        weight = [mpmath.exp(-rate * y * y) for y in range(2 * edge)]
+        factor = mpmath.exp(mpmath.mpf(epsilon))
+        excess = (
+            weight[abs(y)] - factor * weight[abs(y + sensitivity)] for y in range(-edge, edge)
+        )
+        total = 2 * mpmath.fsum(weight) - 1
+        return mpmath.fsum(max(mpmath.mpf(0), term) for term in excess) / total
+
+
+# --- streams: the same tree, its nodes in the order in which they open
+
+
+def opening_order(thresholds: int, base: int) -> list[int]:
+    """Columns of ``tree_matrix`` by first threshold; of those that open together, leaves first."""
+    found = nodes(thresholds, base)
+    return sorted(range(len(found)), key=lambda column: found[column][0])
+
+
+def causal_shift(thresholds: int, base: int, a: int, b: int) -> np.ndarray:
+    """A flow of one unit from a to b > a, node by node as they open, not knowing what comes.
+
+    At each threshold the node of the highest level that opens there makes up for what the open
+    nodes lack of the change, which is 1 on a + 1, ..., b and 0 elsewhere.
+    """
+    found = nodes(thresholds, base)
+    flow = np.zeros(len(found), int)
+    for threshold in range(thresholds):
+        opening = max(column for column, node in enumerate(found) if node[0] == threshold)
+        carried = sum(flow[k] for k, node in enumerate(found) if node[0] < threshold < node[1])
+        flow[opening] = int(a <= threshold < b) - carried
+    return flow

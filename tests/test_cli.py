@@ -21,7 +21,7 @@ from dpcore import cli
 SECRET = "66321.75"
 VALUES = np.arange(1, 1001) / 10  # p percent of them are at most p
 FLAGS = ["--column", "x", "--lower", "0", "--upper", "100", "--size", "1000"]
-EXACT = [*FLAGS, "--epsilon", "1e6"]  # noise that is zero
+EXACT = [*FLAGS, "--epsilon", "1e6", "--mechanism", "dyadic"]  # integer noise that is zero
 ROOT = Path(__file__).parent.parent
 
 
@@ -65,7 +65,7 @@ def run(*argv: str, **options) -> subprocess.CompletedProcess:
 
 
 @pytest.mark.parametrize("file", ["t.csv", "t.parquet"])
-@pytest.mark.parametrize("extra", [[], ["--isotonic"], ["--smooth", "2"], ["--smooth", "1"]])
+@pytest.mark.parametrize("extra", [[], ["--raw"], ["--smooth", "2"], ["--smooth", "1"]])
 def test_quantiles(folder, capsys, file, extra):
     assert cli.main(["cdf", file, *EXACT, *extra]) == 0
     captured = capsys.readouterr()
@@ -76,7 +76,7 @@ def test_quantiles(folder, capsys, file, extra):
     assert "mechanism   dyadic, " in captured.out
 
 
-@pytest.mark.parametrize(("extra", "processing"), [([], ()), (["--isotonic"], ("isotonic()",))])
+@pytest.mark.parametrize(("extra", "processing"), [(["--raw"], ()), ([], ("isotonic()",))])
 def test_what_is_printed_is_what_is_stored(folder, capsys, extra, processing):
     argv = ["cdf", "t.csv", *FLAGS, "--epsilon", "0.01", "--json", "o.json", *extra]
     assert cli.main(argv) == 0
@@ -100,7 +100,11 @@ def test_all_batches_count(folder, capsys):
 def test_mechanisms(folder):
     argv = ["cdf", "t.csv", *FLAGS, "--epsilon", "0.5", "--json", "o.json"]
     for extra, mechanism in {
-        ("--base", "3"): dp.mechanisms.Dyadic(0.5, base=3),
+        (): dp.mechanisms.Hierarchy(0.5),
+        ("--mechanism", "hierarchy"): dp.mechanisms.Hierarchy(0.5),
+        ("--mechanism", "histogram"): dp.mechanisms.Histogram(0.5),
+        ("--mechanism", "dawa"): dp.mechanisms.Dawa(0.5),
+        ("--mechanism", "dyadic", "--base", "3"): dp.mechanisms.Dyadic(0.5, base=3),
         ("--mechanism", "dyadic-paper"): dp.mechanisms.Dyadic(0.5, sensitivity="paper"),
     }.items():
         assert cli.main([*argv, *extra]) == 0
@@ -169,11 +173,17 @@ def test_missing_values(folder, capsys):
         (["--epsilon", "inf"], "--epsilon must be finite; got inf"),
         (["--epsilon", "nan"], "--epsilon must be finite; got nan"),
         (["--epsilon", "1e-300"], "--epsilon is too small"),
-        (["--base", "1"], "--base must be between 2 and 16777216; got 1"),
+        (["--mechanism", "best", "--base", "1"], "--base needs --mechanism dyadic; got best"),
+        (["--mechanism", "dawa", "--smooth", "1"], "--smooth needs --mechanism dyadic; got dawa"),
+        (
+            ["--mechanism", "dyadic", "--base", "1"],
+            "--base must be between 2 and 16777216; got 1",
+        ),
+        (["--rho", "1"], "argument --rho: not allowed with argument --epsilon"),
         (["--base", "3", "--mechanism", "dyadic-paper"], "--base must be 2 with --mechanism"),
         (["--mechanism", "x"], "argument --mechanism: invalid choice: 'x'"),
         (["--smooth", "3"], "argument --smooth: invalid choice: 3"),
-        (["--smooth", "1", "--isotonic"], "--isotonic: not allowed with argument --smooth"),
+        (["--smooth", "1", "--raw"], "--raw: not allowed with argument --smooth"),
         (["--col", "x\ny"], "unrecognized arguments: --col x y"),
         (["--delimiter", ";;"], "--delimiter must be one ASCII character, not a quote; got ';;'"),
         (["--column", "z"], "--column must be one of the columns of 't.csv': 'id', 'x'; got 'z'"),

@@ -37,7 +37,7 @@ def test_evaluation_steps_at_thresholds():
 
 
 def test_noise_does_not_hide_what_is_known():
-    curve = dp.cdf(np.linspace(0, 8, 50), GRID, epsilon=0.01)
+    curve = dp.cdf(np.linspace(0, 8, 50), GRID, epsilon=0.01, isotonic=False)
     assert curve.counts[-1] == curve.n == 50
     assert curve(8.0) == 1
     assert curve(-3.0) == 0
@@ -92,7 +92,8 @@ def test_monotone_input_is_left_as_it_is():
 
 @pytest.mark.parametrize("norm", [1, 2])
 def test_smooth_is_monotone_and_keeps_the_end(norm):
-    curve = dp.cdf(np.linspace(0, 1, 1000), dp.Grid.uniform(0, 1, 100), epsilon=0.05)
+    grid, mechanism = dp.Grid.uniform(0, 1, 100), dp.mechanisms.Dyadic(0.05)
+    curve = dp.cdf(np.linspace(0, 1, 1000), grid, mechanism, isotonic=False)
     smoothed = curve.smooth(norm)
     assert not curve.is_monotone
     assert smoothed.is_monotone
@@ -106,13 +107,13 @@ def test_smooth_uses_the_tree_of_the_mechanism():
     values = np.linspace(0, 1, 1000)
     grid = dp.Grid.uniform(0, 1, 50)
     rng = np.random.default_rng(3)
-    curve = dp.cdf(values, grid, dp.mechanisms.Dyadic(0.1, base=7), rng=rng)
+    curve = dp.cdf(values, grid, dp.mechanisms.Dyadic(0.1, base=7), isotonic=False, rng=rng)
     expected = dp.smooth(curve.counts[:-1], 1000, base=7).cumulative
     assert curve.smooth().counts[:-1].tolist() == expected.tolist()
 
 
 def test_one_cell():
-    curve = dp.cdf([1.0, 2.0], dp.Grid([5.0]), epsilon=1.0)
+    curve = dp.cdf([1.0, 2.0], dp.Grid([5.0]), dp.mechanisms.Dyadic(1.0), isotonic=False)
     assert curve.counts.tolist() == [2]
     for other in (curve, curve.smooth(), curve.isotonic()):
         assert other.quantile(0.5) == 5.0
@@ -137,7 +138,7 @@ def test_band_covers_the_records_curve_as_often_as_it_says():
     truth = np.cumsum(grid.count(values)) / 5000
     inside = []
     for child in np.random.default_rng(2).spawn(400):
-        low, high = dp.cdf(values, grid, epsilon=1.0, rng=child).band(0.9)
+        low, high = dp.cdf(values, grid, epsilon=1.0, isotonic=False, rng=child).band(0.9)
         inside.append((low <= truth) & (truth <= high))
     assert np.mean(np.array(inside)[:, 8:40]) == pytest.approx(0.9, abs=0.02)
 
@@ -146,7 +147,8 @@ def test_band_covers_the_records_curve_as_often_as_it_says():
 @pytest.mark.parametrize("grid", [dp.Grid.uniform(0, 1, 33), dp.Grid.log(0.01, 1, 20)])
 def test_json_round_trip(kind, grid):
     values = np.linspace(0, 1, 200)
-    curve = dp.cdf(values, grid, epsilon=0.3, rng=np.random.default_rng(1))
+    mechanism, rng = dp.mechanisms.Dyadic(0.3), np.random.default_rng(1)
+    curve = dp.cdf(values, grid, mechanism, isotonic=False, rng=rng)
     curve = curve if kind == "raw" else getattr(curve, kind)()
     again = dp.CDF.from_json(curve.to_json())
     assert again.counts.dtype == curve.counts.dtype

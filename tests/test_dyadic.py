@@ -107,7 +107,7 @@ def test_the_papers_error():
 
 @pytest.mark.parametrize("size", [1, 2, 3, 100])
 def test_replicates_are_the_same_on_any_number_of_threads(size, monkeypatch):
-    monkeypatch.setattr("dpcore.mechanisms.dyadic._BLOCK_DRAWS", 1000)
+    monkeypatch.setattr("dpcore.mechanisms._release._BLOCK_DRAWS", 1000)
     counts = np.arange(size)
     releases = [
         Dyadic(1.0).release(counts, rng=np.random.default_rng(9), replicates=57, workers=workers)

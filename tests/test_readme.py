@@ -23,3 +23,4 @@ def test_examples(tmp_path, monkeypatch):
     plt.close("all")
     assert names["again"].is_monotone
     assert names["noisy"].shape == (200, 4096)
+    assert names["smoothed"].cumulative.shape == (200, 4095)

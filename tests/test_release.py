@@ -11,11 +11,18 @@ GRID = dp.Grid.uniform(0, 10, 20)
 VALUES = np.linspace(0, 10, 500)
 
 
-def test_default_is_the_dyadic_mechanism():
+def test_default_is_the_best_mechanism_made_monotone():
     curve = dp.cdf(VALUES, GRID, epsilon=0.5)
-    assert curve.mechanism == dp.mechanisms.Dyadic(0.5).describe()
+    assert curve.mechanism == dp.plan(GRID.size, epsilon=0.5).best.describe()
     assert curve.privacy == dp.Privacy(0.5)
     assert curve.n == 500
+    assert curve.is_monotone
+    assert curve.processing == ("isotonic()",)
+
+
+def test_a_raw_release_is_as_the_mechanism_made_it():
+    curve = dp.cdf(VALUES, GRID, dp.mechanisms.Dyadic(0.5), isotonic=False)
+    assert curve.mechanism == dp.mechanisms.Dyadic(0.5).describe()
     assert curve.counts.dtype == np.int64
     assert curve.processing == ()
 
@@ -53,13 +60,20 @@ def test_omitted_values_are_not_in_n():
 @pytest.mark.parametrize(
     ("arguments", "options", "error", "words"),
     [
-        ((VALUES, GRID), {}, dp.ParameterError, "epsilon must be given if no mechanism is"),
+        ((VALUES, GRID), {}, dp.ParameterError, "epsilon or rho must be given"),
         ((VALUES, GRID), {"epsilon": 0}, dp.ParameterError, "epsilon must be positive"),
         ((VALUES, GRID), {"epsilon": -1}, dp.ParameterError, "epsilon must be positive"),
         ((VALUES, GRID), {"epsilon": np.nan}, dp.ParameterError, "epsilon must be finite"),
         ((VALUES, GRID), {"epsilon": np.inf}, dp.ParameterError, "epsilon must be finite"),
         ((VALUES, GRID), {"epsilon": "1"}, dp.DtypeError, "epsilon must be a real number"),
         ((VALUES, GRID), {"epsilon": 1e-15}, dp.ParameterError, "epsilon is too small"),
+        (
+            (VALUES, GRID),
+            {"epsilon": 1, "rho": 1},
+            dp.ParameterError,
+            "rho must not be given beside",
+        ),
+        ((VALUES, GRID), {"epsilon": 1, "isotonic": 1}, dp.DtypeError, "isotonic must be a bool"),
         ((VALUES, [1, 2]), {"epsilon": 1.0}, dp.DtypeError, "grid must be a Grid; got list"),
         ((VALUES, GRID, "dyadic"), {}, dp.DtypeError, "mechanism must be a mechanism; got str"),
         ((VALUES, GRID), {"epsilon": 1.0, "rng": 5}, dp.DtypeError, "rng must be None or"),
@@ -84,7 +98,7 @@ def test_nothing_is_drawn_for_a_call_that_is_refused(arguments, options, error, 
     def spent(*_):
         raise AssertionError("noise was drawn")
 
-    monkeypatch.setattr("dpcore.noise.fill_discrete_laplace", spent)
+    monkeypatch.setattr("dpcore.noise.DiscreteLaplace.fill", spent)
     with pytest.raises(error, match=words):
         dp.cdf(*arguments, **options)
     with pytest.raises(AssertionError, match="noise was drawn"):

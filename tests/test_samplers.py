@@ -93,16 +93,16 @@ def test_no_words_no_draws():
 
 def test_python_windows_give_the_same_draws_as_one_long_window(monkeypatch):
     few, many = np.empty(500, np.int64), np.empty(500, np.int64)
-    noise.fill_discrete_laplace(many, Fraction(9, 2), GeneratorSource(np.random.default_rng(3)))
+    noise.DiscreteLaplace(Fraction(9, 2)).fill(many, GeneratorSource(np.random.default_rng(3)))
     monkeypatch.setattr(noise, "_WINDOW", 5)
-    noise.fill_discrete_laplace(few, Fraction(9, 2), GeneratorSource(np.random.default_rng(3)))
+    noise.DiscreteLaplace(Fraction(9, 2)).fill(few, GeneratorSource(np.random.default_rng(3)))
     assert few.tolist() == many.tolist()
 
 
-def p_value(draws, scale):
-    edge = int(np.ceil(6 * scale)) + 2
+def p_value(draws, edge, pmf):
+    """Of a chi-square test of draws against a law, with one class for the rare values."""
     inside = np.arange(-edge, edge + 1)
-    probability = reference.discrete_laplace_pmf(inside, scale)
+    probability = pmf(inside)
     observed = np.bincount(np.clip(draws, -edge - 1, edge + 1) + edge + 1, minlength=2 * edge + 3)
     tail = (1 - probability.sum()) / 2
     expected = np.r_[tail, probability, tail] * draws.size
@@ -114,25 +114,30 @@ def p_value(draws, scale):
     ).pvalue
 
 
+def laplace_p_value(draws, scale):
+    edge = int(np.ceil(6 * scale)) + 2
+    return p_value(draws, edge, lambda y: reference.discrete_laplace_pmf(y, scale))
+
+
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(1), Fraction(22, 7), Fraction(40)])
 @pytest.mark.parametrize("stream", ["seeded", "cryptographic"])
 def test_law(scale, stream):
     rng = np.random.default_rng(11) if stream == "seeded" else None
-    assert p_value(noise.discrete_laplace(scale, 1_000_000, rng), scale) > 1e-9
+    assert laplace_p_value(noise.discrete_laplace(scale, 1_000_000, rng), scale) > 1e-9
 
 
 @pytest.mark.needs_jit
 def test_the_law_test_would_notice_a_slightly_wrong_scale():
     draws = noise.discrete_laplace(Fraction(41, 4), 1_000_000, np.random.default_rng(11))
-    assert p_value(draws, Fraction(10)) < 1e-9
+    assert laplace_p_value(draws, Fraction(10)) < 1e-9
 
 
 @pytest.mark.parametrize("scale", SCALES[:4], ids=str)
 def test_variance_in_closed_form(scale):
     y = np.arange(-4000, 4001)
     direct = np.sum(y**2 * reference.discrete_laplace_pmf(y, scale))
-    assert noise.laplace_variance(scale) == pytest.approx(direct, rel=1e-12)
+    assert noise.DiscreteLaplace(scale).variance == pytest.approx(direct, rel=1e-12)
 
 
 @pytest.mark.parametrize("workers", [1, 2, 7])

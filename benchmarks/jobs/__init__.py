@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
-from . import counts, isotonic, noise, release, smoothing
+from . import counts, hierarchy, isotonic, noise, release, smoothing
 
-JOBS = (*counts.JOBS, *noise.JOBS, *smoothing.JOBS, *isotonic.JOBS, *release.JOBS)
+JOBS = (
+    *counts.JOBS,
+    *noise.JOBS,
+    *hierarchy.JOBS,
+    *smoothing.JOBS,
+    *isotonic.JOBS,
+    *release.JOBS,
+)

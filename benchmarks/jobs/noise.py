@@ -1,4 +1,4 @@
-"""Exact noise: single draws, and whole trees. The floor is the random bits, four words a draw."""
+"""Exact noise: single draws, and whole trees. The floor is the random bits, some words a draw."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from dpcore.randomness import CryptographicSource
 from ..registry import Contender, Job
 
 WORDS = 4  # 64-bit words a draw
+GAUSSIAN_WORDS = 6
 SCALE = 15
+SIGMA = 15
 REPLICATES = 1000
 STANDARD_ERRORS = 8  # how far moments may be off
 
@@ -53,8 +55,28 @@ def numpy_draws(size: int):
     return lambda: difference(rng, SCALE, size)
 
 
-def aes_words(size: int):
-    words = np.empty(WORDS * size, np.uint64)
+def opendp_gaussian_draws(size: int):
+    import opendp.prelude as odp
+
+    odp.enable_features("contrib")
+    space = odp.vector_domain(odp.atom_domain(T="i64"), size=size), odp.l2_distance(T="i64")
+    measurement = space >> odp.m.then_gaussian(float(SIGMA))
+    zeros = [0] * size
+    return lambda: measurement(zeros)
+
+
+def seeded_gaussian_draws(size: int):
+    rng = np.random.default_rng(1)
+    return lambda: dp.noise.discrete_gaussian(SIGMA**2, size, rng)
+
+
+def numpy_gaussian_draws(size: int):
+    rng = np.random.default_rng(1)
+    return lambda: rng.normal(0.0, SIGMA, size).round()
+
+
+def aes_words(size: int, words_per_draw: int = WORDS):
+    words = np.empty(words_per_draw * size, np.uint64)
     source = CryptographicSource()
     return lambda: source.fill(words)
 
@@ -85,6 +107,19 @@ def draws_disagreements(size: int, outcomes):
         if abs(mean) > STANDARD_ERRORS * (true / size) ** 0.5:
             found[name] = f"mean {mean:g}, not 0"
         elif abs(spread / true - 1) > STANDARD_ERRORS * (5 / size) ** 0.5:
+            found[name] = f"variance {spread:g}, not {true:g}"
+    return found
+
+
+def gaussian_disagreements(size: int, outcomes):
+    # Of continuous noise, by less than 1e-100 off; rounding it to integers adds a twelfth.
+    true = SIGMA**2
+    found = {}
+    for name, (mean, spread) in outcomes.items():
+        rounding = 1 / 12 if "rounded" in name else 0.0
+        if abs(mean) > STANDARD_ERRORS * (true / size) ** 0.5:
+            found[name] = f"mean {mean:g}, not 0"
+        elif abs((spread - rounding) / true - 1) > STANDARD_ERRORS * (2 / size) ** 0.5:
             found[name] = f"variance {spread:g}, not {true:g}"
     return found
 
@@ -188,6 +223,30 @@ JOBS = (
             Contender("random bits alone: ChaCha20", "floor", chacha_words),
             Contender("random bits alone: PCG64, not secret", "floor", pcg_words),
             Contender("random bits alone: os.urandom", "floor", urandom_words),
+        ),
+    ),
+    Job(
+        name="gaussian",
+        title="Draw discrete Gaussian noise of sigma 15",
+        unit="draws",
+        sizes=(65_535,),
+        quick=(65_535,),
+        small=2000,
+        memory=65_535,
+        make=lambda size: size,
+        outcome=lambda size, answer: (float(np.mean(answer)), float(np.var(answer))),
+        disagreements=gaussian_disagreements,
+        agreement=AGREEMENT,
+        contenders=(
+            Contender("dpcore", "ours", lambda n: lambda: dp.noise.discrete_gaussian(SIGMA**2, n)),
+            Contender("dpcore, seeded", "ours", seeded_gaussian_draws),
+            Contender("OpenDP", "peer", opendp_gaussian_draws, "opendp.prelude"),
+            Contender("NumPy normal, rounded: not exact", "numpy", numpy_gaussian_draws),
+            Contender(
+                "random bits alone: AES in counter mode",
+                "floor",
+                lambda n: aes_words(n, GAUSSIAN_WORDS),
+            ),
         ),
     ),
     Job(

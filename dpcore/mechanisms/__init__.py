@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from .base import Mechanism
+from .dawa import Dawa
 from .dyadic import Dyadic
+from .hierarchy import Hierarchy, Histogram
+from .toeplitz import ToeplitzGaussian
 
-__all__ = ["Dyadic", "Mechanism"]
+__all__ = ["Dawa", "Dyadic", "Hierarchy", "Histogram", "Mechanism", "ToeplitzGaussian"]

@@ -16,7 +16,8 @@ __all__ = ["Mechanism"]
 class Mechanism(Protocol):
     """A way to release cumulative counts over a grid of N cells.
 
-    The number of records n is public, so the last cumulative count is n, and is released as it is.
+    If ``privacy.neighbours`` is "replace-one", the number of records n is public, and the last
+    cumulative count is n. Otherwise that has noise, too.
     """
 
     @property
@@ -31,7 +32,7 @@ class Mechanism(Protocol):
         rng: np.random.Generator | None = None,
         replicates: int | None = None,
         workers: int | None = None,
-    ) -> NDArray[np.int64]:
+    ) -> NDArray[np.int64] | NDArray[np.float64]:
         """Return noisy cumulative counts, (N,), or (replicates, N) independent ones."""
         ...
 

@@ -11,19 +11,22 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _check, noise
-from ..errors import DtypeError, ParameterError
+from .. import _check
+from ..errors import ParameterError
 from ..grid import MOST_CELLS
 from ..kernels import dyadic as kernels
+from ..kernels.resistance import largest_resistance
+from ..noise import DiscreteGaussian
 from ..privacy import Privacy
-from ..randomness import Source, on_threads, source
+from ..randomness import Source
+from ._budget import Budget, Law
+from ._release import cell_counts, released
 
 __all__ = ["Dyadic"]
 
 Sensitivity = Literal["exact", "paper"]
 
-_BLOCK_DRAWS: Final = 2**16  # replicates are dealt to threads in blocks of about so many draws
-_MOST_SCALE: Final = 2**40  # sums of dozens of terms stay far inside 64 bits
+_MARGIN: Final = Fraction(2**30 + 1, 2**30)  # over the rounding of the largest resistance
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,25 +34,27 @@ class Dyadic:
     """Every cumulative count gets the noise of the tree nodes that cover its threshold.
 
     Barczewski, Mawass & Ramon, *Differentially private empirical cumulative distribution
-    functions*, Eq. 2 and Theorem 1, with discrete Laplace noise, for any number of cells and any
-    base.
+    functions*, Eq. 2 and Theorem 1, with discrete noise, for any number of cells and any base.
 
     Parameters
     ----------
     epsilon
-        The privacy parameter, a positive number (a Fraction is taken exactly). Neighbours: one
-        record replaced; the number of records is public.
+        For pure differential privacy, by discrete Laplace noise: a positive number (a Fraction is
+        taken exactly). Neighbours: one record replaced; the number of records is public.
     base
         Children per tree node, 2 or more.
     sensitivity
         "exact": how much noise a replaced record can use up, computed for this size and base as a
-        distance in the dyadic graph (docs/dyadic.md). "paper": the bound L + 1 of Theorem 1, to
-        reproduce its figures; base 2 only, because for larger bases it is *below* the truth.
+        distance in the dyadic graph, or an effective resistance (docs/dyadic.md). "paper": the
+        bound L + 1 of Theorem 1, to reproduce its figures; for epsilon and base 2 only, because
+        for larger bases it is *below* the truth.
+    rho
+        For zero-concentrated differential privacy, by discrete Gaussian noise; instead of epsilon.
 
     Raises
     ------
     DtypeError, ParameterError
-        epsilon is not positive and finite, base < 2, or sensitivity="paper" with another base.
+        An argument is not as above.
 
     Examples
     --------
@@ -60,48 +65,61 @@ class Dyadic:
     Fraction(16, 1)
     """
 
-    epsilon: float | Fraction
+    epsilon: float | Fraction | None = None
     base: int = 2
     sensitivity: Sensitivity = "exact"
+    rho: float | Fraction | None = None
 
     def __post_init__(self) -> None:
-        _check.fraction("epsilon", self.epsilon)
+        self._budget()
         _check.integer("base", self.base, 2, MOST_CELLS)
         _check.choice("sensitivity", self.sensitivity, Sensitivity)
         if self.sensitivity == "paper" and self.base != 2:
             raise ParameterError("base", self.base, 'must be 2 with sensitivity="paper"')
+        if self.sensitivity == "paper" and self.rho is not None:
+            raise ParameterError("rho", self.rho, 'must be None with sensitivity="paper"')
+
+    def _budget(self) -> Budget:
+        return Budget.checked(self.epsilon, self.rho, "replace-one")
 
     @property
     def privacy(self) -> Privacy:
         """The guarantee of one release with cryptographic noise."""
-        exact = _check.fraction("epsilon", self.epsilon)
-        epsilon = float(self.epsilon)
-        return Privacy(epsilon if epsilon >= exact else math.nextafter(epsilon, math.inf))
+        return self._budget().privacy
 
     def noise_scale(self, size: int) -> Fraction:
         """Return the scale of each node's discrete Laplace noise, in counts; 0 for one cell.
 
-        The sensitivity over epsilon, rounded up to 31 significant bits, so that draws need
-        32-bit words only; epsilon is never exceeded. The sensitivity takes O(base log size) once.
+        The sensitivity over epsilon, rounded up to 31 significant bits; epsilon is never exceeded.
+        The sensitivity takes O(base log size) once.
 
         Raises
         ------
         DtypeError, ParameterError
-            size is not within [1, 2^24], or the scale would pass 2^40.
+            size is not within [1, 2^24], the scale would pass 2^40, or the mechanism has rho.
+        """
+        law, _ = self.noise(size)
+        if isinstance(law, DiscreteGaussian):
+            raise ParameterError("rho", self.rho, "must be None: Gaussian noise has no such scale")
+        return law.scale if law else Fraction(0)
+
+    def noise(self, size: int) -> tuple[Law | None, int]:
+        """Return each node's noise, and how many of its units make a count; no noise for one cell.
+
+        The unit is 1 count for Laplace noise. For Gaussian noise it is a small fraction of a
+        count, so that integers can follow the electrical flow (docs/dyadic.md, section 6).
         """
         size = _check.integer("size", size, 1, MOST_CELLS)
         if size == 1:
-            return Fraction(0)
-        if self.sensitivity == "paper":
-            changed = (size - 1).bit_length() + 1
+            return None, 1
+        base = min(self.base, size)
+        if self.rho is not None:
+            unit, change = _gaussian_change(size - 1, base)
+        elif self.sensitivity == "paper":
+            unit, change = 1, Fraction((size - 1).bit_length() + 1)
         else:
-            changed = _graph_diameter(size - 1, min(self.base, size))
-        exact = changed / _check.fraction("epsilon", self.epsilon)
-        if exact > _MOST_SCALE:
-            raise ParameterError(
-                "epsilon", self.epsilon, f"is too small: its noise scale passes {_MOST_SCALE}"
-            )
-        return _rounded_up(exact)
+            unit, change = 1, Fraction(_graph_diameter(size - 1, base))
+        return self._budget().law(change), unit
 
     def levels(self, size: int) -> int:
         """Return how many noise terms each cumulative count gets but the last, which has none."""
@@ -114,8 +132,8 @@ class Dyadic:
 
     def variance(self, size: int) -> float:
         """Return the variance of every noisy cumulative count (all but the last), in counts^2."""
-        scale = self.noise_scale(size)
-        return self.levels(size) * noise.laplace_variance(scale) if scale else 0.0
+        law, unit = self.noise(size)
+        return self.levels(size) * law.variance / unit**2 if law else 0.0
 
     def mean_squared_error(self, size: int) -> float:
         """Return the mean squared error of a cumulative count over the N thresholds, in counts^2.
@@ -134,7 +152,7 @@ class Dyadic:
         """Return the name and the parameters, as a release records them."""
         return {
             "name": "dyadic",
-            "epsilon": float(self.epsilon),
+            **self._budget().describe(),
             "base": self.base,
             "sensitivity": self.sensitivity,
         }
@@ -146,7 +164,7 @@ class Dyadic:
         rng: np.random.Generator | None = None,
         replicates: int | None = None,
         workers: int | None = None,
-    ) -> NDArray[np.int64]:
+    ) -> NDArray[np.int64] | NDArray[np.float64]:
         """Return cumulative counts with noise.
 
         Parameters
@@ -157,14 +175,15 @@ class Dyadic:
             None for a release: a cryptographic source. A generator is for studies; its children
             are used, so that results do not depend on the number of threads.
         replicates
-            None for one release, or the number of independent ones. Each of them spends epsilon.
+            None for one release, or the number of independent ones. Each of them spends the budget.
         workers
             Threads to use for replicates; None for all processors.
 
         Returns
         -------
         numpy.ndarray
-            int64, (N,) or (replicates, N). The last entry is n in all of them.
+            (N,) or (replicates, N), int64 with Laplace noise and float64 with Gaussian noise. The
+            last entry is n in all of them.
 
         Raises
         ------
@@ -173,34 +192,22 @@ class Dyadic:
 
         Notes
         -----
-        O(N) draws, additions and memory a replicate. epsilon-differentially private for a
-        replaced record: docs/dyadic.md, section 3.
+        O(N) draws, additions and memory a replicate. Privacy: docs/dyadic.md, sections 3 and 6.
         """
-        counts = _cell_counts(counts)
-        repeat = 1 if replicates is None else _check.integer("replicates", replicates, 1, 2**40)
-        cumulative = np.empty((repeat, counts.size), np.int64)
-        cumulative[:] = np.cumsum(counts)
-        self._add_noise(cumulative[:, :-1], self.noise_scale(counts.size), source(rng), workers)
-        return cumulative if replicates is not None else cumulative[0]
+        exact = cell_counts(counts)
+        law, unit = self.noise(exact.size)
+        cumulative = unit * np.cumsum(exact)
+        nodes = kernels.node_count(exact.size - 1, self.base) if law else 1
 
-    def _add_noise(
-        self, out: NDArray[np.int64], scale: Fraction, stream: Source, workers: int | None
-    ) -> None:
-        """Add tree noise to each row of ``out``, (R, M); rows are independent."""
-        if out.shape[1] == 0:
-            return
-        nodes = kernels.node_count(out.shape[1], self.base)
-        rows = max(1, _BLOCK_DRAWS // nodes)
-        starts = range(0, out.shape[0], rows)
+        def make(out: NDArray[np.int64], stream: Source) -> None:
+            out[:] = cumulative
+            if law:
+                draws = np.empty((out.shape[0], nodes), np.int64)
+                law.fill(draws.reshape(-1), stream)
+                kernels.add_ancestors(draws, self.base, out[:, :-1])
 
-        def add(block: tuple[int, Source]) -> None:
-            start, own = block
-            part = out[start : start + rows]
-            draws = np.empty((part.shape[0], nodes), np.int64)
-            noise.fill_discrete_laplace(draws.reshape(-1), scale, own)
-            kernels.add_ancestors(draws, self.base, part)
-
-        on_threads(add, list(zip(starts, stream.spawn(len(starts)), strict=True)), workers)
+        noisy = released(exact, make, nodes, np.int64, rng, replicates, workers)
+        return noisy / unit if self.rho is not None else noisy
 
 
 @lru_cache(maxsize=256)
@@ -208,19 +215,15 @@ def _graph_diameter(thresholds: int, base: int) -> int:
     return int(kernels.diameter(thresholds, base))  # a NumPy integer when interpreted
 
 
-def _rounded_up(exact: Fraction) -> Fraction:
-    """Return the least fraction >= exact with 31 significant bits (or an integer, if larger)."""
-    bits = exact.numerator.bit_length() - exact.denominator.bit_length()
-    shift = min(max(0, 30 - bits), 62)
-    return Fraction(-(-(exact.numerator << shift) // exact.denominator), 1 << shift)
+@lru_cache(maxsize=256)
+def _gaussian_change(thresholds: int, base: int) -> tuple[int, Fraction]:
+    """Return units a count, and the largest sum of squares by which a record shifts the noise.
 
-
-def _cell_counts(counts: object) -> NDArray[np.int64]:
-    array = np.asarray(counts)
-    if array.dtype.kind not in "iu":
-        raise DtypeError("counts", f"dtype {array.dtype}", "must hold integers")
-    if array.ndim != 1 or not 1 <= array.size <= MOST_CELLS:
-        raise ParameterError(
-            "counts", array.shape, f"must be one-dimensional, with 1 to {MOST_CELLS} cells"
-        )
-    return array.astype(np.int64)
+    With K units a count, an integral flow of value K costs at most K^2 times the effective
+    resistance plus a quarter for each node: docs/dyadic.md, section 6. K is chosen so that the
+    quarters are less than 2^-12 of it.
+    """
+    resistance = Fraction(largest_resistance(thresholds, base)) * _MARGIN
+    nodes = int(kernels.node_count(thresholds, base))
+    unit = 1 << math.ceil(math.log2(2**10 * nodes / resistance) / 2)
+    return unit, unit**2 * resistance + Fraction(nodes, 4)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dpcore.mechanisms import Dyadic
+from dpcore.noise import DiscreteLaplace
 from tests import reference
 from tests.audit.harness import least_shift, neighbouring_counts
 
@@ -55,8 +56,9 @@ def test_the_papers_claim_covers_what_is_needed():
 class Thin(Dyadic):
     """A broken mechanism: its noise is 20 % too small, so it overspends by 25 %."""
 
-    def noise_scale(self, size):
-        return super().noise_scale(size) * Fraction(4, 5)
+    def noise(self, size):
+        law, unit = super().noise(size)
+        return DiscreteLaplace(law.scale * Fraction(4, 5)), unit
 
 
 def test_a_scale_that_is_a_fifth_too_small_is_caught():

@@ -1,0 +1,331 @@
+"""Noisy counts on all levels of a tree, made consistent by least squares."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check
+from ..errors import DtypeError, ParameterError
+from ..grid import MOST_CELLS
+from ..kernels import hierarchy as kernels
+from ..kernels import hierarchy_errors
+from ..privacy import Neighbours, Privacy
+from ..randomness import Source
+from ._branching import (
+    Branching,
+    best_branching,
+    best_shares,
+    hb_branching,
+    trimmed,
+    uniform_branching,
+)
+from ._budget import Budget, Law
+from ._release import cell_counts, released
+
+__all__ = ["Hierarchy", "Histogram"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A hierarchy for a number of cells, with the noise of each level.
+
+    Parameters
+    ----------
+    branching
+        (levels - 1,) children of a node, from the root down.
+    starts
+        (levels + 1,) where the nodes of each level start, in an array of all.
+    laws
+        The noise of a node on each level; None for a root that is public, or no counts at all.
+    variances
+        (levels,) of that noise, in counts^2.
+    """
+
+    branching: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    laws: tuple[Law | None, ...]
+    variances: NDArray[np.float64]
+
+    def noisy(self, nodes: NDArray[np.int64], rows: int, stream: Source) -> NDArray[np.int64]:
+        """Return the counts of all nodes with noise, (rows, nodes), from the exact ones, (nodes,).
+
+        A level without noise is the public total, or is not counted and comes out as 0.
+        """
+        noisy = np.zeros((rows, nodes.size), np.int64)
+        for level, law in enumerate(self.laws):
+            part = slice(self.starts[level], self.starts[level + 1])
+            if law is not None:
+                draws = np.empty((rows, part.stop - part.start), np.int64)
+                law.fill(draws.reshape(-1), stream)
+                noisy[:, part] = draws + nodes[part]
+            elif self.variances[level] == 0.0:
+                noisy[:, part] = nodes[part]
+        return noisy
+
+
+@dataclass(frozen=True, slots=True)
+class Hierarchy:
+    """Cumulative counts by least squares from noisy counts on all levels of a tree over the cells.
+
+    Hay, Rastogi, Miklau & Suciu, *Boosting the accuracy of differentially private histograms
+    through consistency* (2010), for any branching on each level, any number of cells, and
+    a budget for each level; the defaults minimise the mean squared error of cumulative counts.
+
+    Parameters
+    ----------
+    epsilon
+        For pure differential privacy, by discrete Laplace noise: a positive number (a Fraction is
+        taken exactly).
+    branching
+        "auto": the branchings with the least error, level by level. "hb": the rule of Qardaji,
+        Yang & Li 2013, for equal budgets. An integer: the same on all levels. A sequence: one for
+        each level below the root, from the top down.
+    budgets
+        "auto": the shares with the least error. "equal". A sequence of positive weights, one for
+        each level that has noise, from the top down: all below the root, and the root itself
+        under add-or-remove-one.
+    rho
+        For zero-concentrated differential privacy, by discrete Gaussian noise; instead of epsilon.
+    neighbours
+        "replace-one": the number of records is public, and the root is it. "add-or-remove-one":
+        the root has noise, too.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        An argument is not as above.
+
+    Notes
+    -----
+    Privacy: docs/hierarchy.md. Every error here is linear in the noise, so the error of each
+    cumulative count is known in closed form, and the best tree does not depend on the data.
+
+    Examples
+    --------
+    >>> from dpcore.mechanisms import Hierarchy
+    >>> Hierarchy(epsilon=1.0).branching_for(2**15)
+    (12, 14, 14, 14)
+    """
+
+    epsilon: float | Fraction | None = None
+    branching: Literal["auto", "hb"] | int | Sequence[int] = "auto"
+    budgets: Literal["auto", "equal"] | Sequence[float] = "auto"
+    rho: float | Fraction | None = None
+    neighbours: Neighbours = "replace-one"
+
+    def __post_init__(self) -> None:
+        self._budget()
+        if isinstance(self.branching, str):
+            _check.choice("branching", self.branching, Literal["auto", "hb"])
+        elif isinstance(self.branching, Sequence):
+            for each in self.branching:
+                _check.integer("branching", each, 2, MOST_CELLS)
+            object.__setattr__(self, "branching", tuple(map(int, self.branching)))
+        else:
+            _check.integer("branching", self.branching, 2, MOST_CELLS)
+        if isinstance(self.budgets, str):
+            _check.choice("budgets", self.budgets, Literal["auto", "equal"])
+        elif isinstance(self.budgets, Sequence):
+            weights = tuple(_check.positive("budgets", each) for each in self.budgets)
+            object.__setattr__(self, "budgets", weights)
+        else:
+            raise DtypeError("budgets", type(self.budgets).__name__, "must be a string or numbers")
+
+    def _budget(self) -> Budget:
+        return Budget.checked(self.epsilon, self.rho, self.neighbours)
+
+    @property
+    def privacy(self) -> Privacy:
+        """The guarantee of one release with cryptographic noise."""
+        return self._budget().privacy
+
+    def branching_for(self, size: int) -> Branching:
+        """Return how many children nodes have, from the root down, for ``size`` cells.
+
+        Raises
+        ------
+        ParameterError
+            The given branchings do not cover the cells, or some of them do alone.
+        """
+        size = _check.integer("size", size, 1, MOST_CELLS)
+        if size == 1:
+            return ()
+        if self.branching == "auto":
+            budget = self._budget()
+            return best_branching(size, budget.power, budget.total_is_public)
+        if self.branching == "hb":
+            return hb_branching(size)
+        if isinstance(self.branching, int):
+            return uniform_branching(size, self.branching)
+        given = tuple(self.branching)
+        if math.prod(given) < size or trimmed(size, given)[0] < 2:
+            raise ParameterError(
+                "branching", given, f"must cover {size} cells, and all but its first must not"
+            )
+        return trimmed(size, given)
+
+    def shares_for(self, size: int) -> tuple[float, ...]:
+        """Return each level's share of the budget, root first, for ``size`` cells; they sum to 1.
+
+        Raises
+        ------
+        ParameterError
+            The given budgets are not one for each level that has noise.
+        """
+        branching = self.branching_for(size)
+        if not branching:
+            return (1.0,)
+        known = self._budget().total_is_public
+        if self.budgets == "auto":
+            return tuple(best_shares(branching, self._budget().power, known)[1])
+        noisy = len(branching) + (0 if known else 1)
+        weights = (1.0,) * noisy if self.budgets == "equal" else tuple(self.budgets)
+        if len(weights) != noisy:
+            raise ParameterError("budgets", weights, f"must be {noisy}, one for each noisy level")
+        shares = tuple(float(weight) / math.fsum(weights) for weight in weights)
+        return (0.0, *shares) if known else shares
+
+    def tree(self, size: int) -> Tree:
+        """Return the tree over ``size`` cells, and its noise. Cached."""
+        return _tree(self, _check.integer("size", size, 1, MOST_CELLS))
+
+    def standard_error(self, size: int) -> NDArray[np.float64]:
+        """Return the standard deviation of the noise in each cumulative count, (N,). O(N)."""
+        tree = self.tree(size)
+        variances = hierarchy_errors.prefix_variances(tree.branching, tree.starts, tree.variances)
+        if tree.variances[0] == 0.0:
+            variances[-1] = 0.0
+        return np.sqrt(np.maximum(variances, 0.0))
+
+    def mean_squared_error(self, size: int) -> float:
+        """Return the mean squared error of a cumulative count over the N thresholds, in counts^2.
+
+        In closed form. The last threshold counts.
+        """
+        return float(np.mean(self.standard_error(size) ** 2))
+
+    def describe(self) -> dict[str, str | int | float]:
+        """Return the name and the parameters, as a release records them."""
+        return {
+            "name": "hierarchy",
+            **self._budget().describe(),
+            "branching": _text(self.branching),
+            "budgets": _text(self.budgets),
+        }
+
+    def release(
+        self,
+        counts: NDArray[np.integer[Any]],
+        *,
+        rng: np.random.Generator | None = None,
+        replicates: int | None = None,
+        workers: int | None = None,
+    ) -> NDArray[np.float64]:
+        """Return cumulative counts with noise.
+
+        Parameters
+        ----------
+        counts
+            (N,) integers, the exact counts of the cells, from ``Grid.count``.
+        rng
+            None for a release: a cryptographic source. A generator is for studies; its children
+            are used, so that results do not depend on the number of threads.
+        replicates
+            None for one release, or the number of independent ones. Each of them spends the budget.
+        workers
+            Threads to use for replicates; None for all processors.
+
+        Returns
+        -------
+        numpy.ndarray
+            float64, (N,) or (replicates, N): unbiased. Under replace-one the last entry is n.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            counts is not a non-empty array of integers, or another argument is not as above.
+
+        Notes
+        -----
+        O(N) draws, additions and memory a replicate.
+        """
+        exact = cell_counts(counts)
+        tree = self.tree(exact.size)
+        nodes = kernels.node_sums(exact, tree.branching, tree.starts)
+
+        def make(out: NDArray[np.float64], stream: Source) -> None:
+            noisy = tree.noisy(nodes, out.shape[0], stream)
+            kernels.cumulative_estimates(noisy, tree.branching, tree.starts, tree.variances, out)
+            if tree.variances[0] == 0.0:
+                out[:, -1] = nodes[0]  # it is that up to rounding
+
+        return released(exact, make, nodes.size, np.float64, rng, replicates, workers)
+
+
+class Histogram(Hierarchy):
+    """Noise on the count of every cell, and on nothing else; its error grows with N.
+
+    A hierarchy without levels between the root and the cells: where the total is public, what the
+    noisy counts miss of it is dealt out evenly.
+
+    Parameters
+    ----------
+    epsilon, rho, neighbours
+        As in ``Hierarchy``.
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        epsilon: float | Fraction | None = None,
+        *,
+        rho: float | Fraction | None = None,
+        neighbours: Neighbours = "replace-one",
+    ) -> None:
+        super().__init__(epsilon, rho=rho, neighbours=neighbours)
+
+    def branching_for(self, size: int) -> Branching:
+        """Return (N,), or nothing for one cell."""
+        size = _check.integer("size", size, 1, MOST_CELLS)
+        return (size,) if size > 1 else ()
+
+    def shares_for(self, size: int) -> tuple[float, ...]:
+        """Return each level's share of the budget, root first: all is for the cells."""
+        return (*(0.0 for _ in self.branching_for(size)), 1.0)
+
+    def describe(self) -> dict[str, str | int | float]:
+        """Return the name and the parameters, as a release records them."""
+        return {"name": "histogram", **self._budget().describe()}
+
+
+@lru_cache(maxsize=64)
+def _tree(mechanism: Hierarchy, size: int) -> Tree:
+    budget = mechanism._budget()
+    branching = np.array(mechanism.branching_for(size), np.int64)
+    weights = [Fraction(share) for share in mechanism.shares_for(size)]
+    laws: list[Law | None] = []
+    for weight in weights:  # exact fractions, so that the shares of the levels sum to 1
+        laws.append(budget.law(budget.moved, weight / sum(weights)) if weight else None)
+    # never 0, not even where noise is all but impossible: 0 is for what is public
+    variances = np.array([np.inf if law is None else max(law.variance, 1e-100) for law in laws])
+    if budget.total_is_public:
+        variances[0] = 0.0
+        laws[0] = None
+    starts = kernels.level_starts(size, branching)
+    return Tree(branching, starts, tuple(laws), variances)
+
+
+def _text(parameter: str | int | Sequence[float]) -> str:
+    """Return a parameter as one word."""
+    if isinstance(parameter, str | int):
+        return str(parameter)
+    return ",".join(f"{each:g}" for each in parameter)

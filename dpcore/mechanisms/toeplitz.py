@@ -1,0 +1,245 @@
+"""The square root of the prefix sum: the least Gaussian noise known for cumulative counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check
+from ..grid import MOST_CELLS
+from ..noise import DiscreteGaussian
+from ..privacy import Neighbours, Privacy
+from ..randomness import Source
+from ._budget import Budget
+from ._release import cell_counts, released
+
+__all__ = ["ToeplitzGaussian"]
+
+_UNIT: Final = 2**12  # the coefficients are multiples of 1 / this
+_LIMB: Final = 2**16  # counts are convolved in parts below this, so that rounding is exact
+_MARGIN: Final = Fraction(2**40 + 1, 2**40)  # over the rounding of sums of squares
+
+
+@dataclass(frozen=True, slots=True)
+class Factors:
+    """The two factors of the prefix sum for N cells; both are convolutions.
+
+    Parameters
+    ----------
+    strategy
+        (N,) integers: what is released is the counts convolved with them, and noise.
+    reconstruction
+        (N,) what gives cumulative counts when convolved with strategy / 2^12 and the counts.
+    largest_change
+        How much neighbours change the convolved counts, a sum of squares, at most.
+    gains
+        (N,) share of the last cumulative count's error that is in each, for a public total.
+    variances
+        (N,) of the cumulative counts for noise of variance 1, before the gains are used.
+    """
+
+    strategy: NDArray[np.int64]
+    reconstruction: NDArray[np.float64]
+    largest_change: Fraction
+    gains: NDArray[np.float64]
+    variances: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class ToeplitzGaussian:
+    """Cumulative counts by a square-root factorisation of the prefix sum, with Gaussian noise.
+
+    The N x N matrix of ones on and below the diagonal is the square of the Toeplitz matrix with
+    the coefficients of (1 - t)^(-1/2), c_k = binom(2 k, k) / 4^k (Bennett 1977; Fichtenberger,
+    Henzinger & Upadhyay 2023). The counts are convolved with c, rounded to multiples of 2^-12, and
+    get discrete Gaussian noise on that lattice; convolving with the exact inverse's running sum
+    gives the cumulative counts. Under replace-one the public total then corrects all of them.
+
+    Parameters
+    ----------
+    rho
+        The parameter of zero-concentrated differential privacy, a positive number.
+    neighbours
+        "replace-one" or "add-or-remove-one".
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        An argument is not as above.
+
+    Notes
+    -----
+    docs/toeplitz.md has the proof. The largest standard deviation grows as log N.
+    """
+
+    rho: float | Fraction
+    neighbours: Neighbours = "replace-one"
+
+    def __post_init__(self) -> None:
+        self._budget()
+
+    def _budget(self) -> Budget:
+        return Budget.checked(None, self.rho, self.neighbours)
+
+    @property
+    def privacy(self) -> Privacy:
+        """The guarantee of one release with cryptographic noise."""
+        return self._budget().privacy
+
+    def noise(self, size: int) -> DiscreteGaussian:
+        """Return the noise of each convolved count, in units of 2^-12 counts."""
+        factors = self._factors(_check.integer("size", size, 1, MOST_CELLS))
+        law = self._budget().law(factors.largest_change or Fraction(1))
+        assert isinstance(law, DiscreteGaussian)
+        return law
+
+    def _factors(self, size: int) -> Factors:
+        return _factors(size, self._budget().total_is_public)
+
+    def standard_error(self, size: int) -> NDArray[np.float64]:
+        """Return the standard deviation of the noise in each cumulative count, (N,)."""
+        unit = self.noise(size).variance / _UNIT**2
+        factors = self._factors(size)
+        variances = factors.variances - factors.gains**2 * factors.variances[-1]
+        if self._budget().total_is_public:
+            variances[-1] = 0.0
+        return np.asarray(np.sqrt(unit * np.maximum(variances, 0.0)))
+
+    def mean_squared_error(self, size: int) -> float:
+        """Return the mean squared error of a cumulative count over the N thresholds, in counts^2.
+
+        In closed form. The last threshold counts.
+        """
+        return float(np.mean(self.standard_error(size) ** 2))
+
+    def describe(self) -> dict[str, str | int | float]:
+        """Return the name and the parameters, as a release records them."""
+        return {"name": "toeplitz", **self._budget().describe()}
+
+    def release(
+        self,
+        counts: NDArray[np.integer[Any]],
+        *,
+        rng: np.random.Generator | None = None,
+        replicates: int | None = None,
+        workers: int | None = None,
+    ) -> NDArray[np.float64]:
+        """Return cumulative counts with noise.
+
+        Parameters
+        ----------
+        counts
+            (N,) integers, the exact counts of the cells, from ``Grid.count``.
+        rng
+            None for a release: a cryptographic source. A generator is for studies; its children
+            are used, so that results do not depend on the number of threads.
+        replicates
+            None for one release, or the number of independent ones. Each of them spends the budget.
+        workers
+            Threads to use for replicates; None for all processors.
+
+        Returns
+        -------
+        numpy.ndarray
+            float64, (N,) or (replicates, N): unbiased. Under replace-one the last entry is n.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            counts is not a non-empty array of integers, or another argument is not as above.
+
+        Notes
+        -----
+        O(N log N) by fast Fourier transforms, and N draws, a replicate.
+        """
+        exact = cell_counts(counts)
+        law, factors = self.noise(exact.size), self._factors(exact.size)
+        convolved, total = exact_convolution(exact, factors.strategy), int(exact.sum())
+        public = self._budget().total_is_public
+
+        def make(out: NDArray[np.float64], stream: Source) -> None:
+            noisy = np.empty(out.shape, np.int64)
+            law.fill(noisy.reshape(-1), stream)
+            noisy += convolved
+            out[:] = _convolution(noisy / _UNIT, factors.reconstruction)
+            if public:
+                out += factors.gains * (total - out[:, -1:])
+                out[:, -1] = total  # it is that up to rounding
+
+        return released(exact, make, exact.size, np.float64, rng, replicates, workers)
+
+
+@lru_cache(maxsize=8)
+def _factors(size: int, total_is_public: bool) -> Factors:
+    k = np.arange(1, size)
+    root = np.concatenate([[1.0], np.cumprod((2 * k - 1) / (2 * k))])
+    strategy = np.rint(_UNIT * root).astype(np.int64)
+    reconstruction = np.cumsum(_inverse_series(strategy / _UNIT))
+    variances = np.cumsum(reconstruction**2)
+    gains = np.zeros(size)
+    if total_is_public:
+        gains = _correlations(reconstruction)[::-1] / variances[-1]
+    squares = np.cumsum(strategy.astype(np.float64) ** 2)
+    change = squares[-1]
+    if total_is_public:  # columns 0 and d differ most, for some d: docs/toeplitz.md
+        products = _correlations(strategy.astype(np.float64))
+        apart = squares[-1] + squares[:-1][::-1] - 2.0 * products[1:]
+        change = max(0.0, apart.max(initial=0.0))
+    return Factors(strategy, reconstruction, Fraction(change) * _MARGIN, gains, variances)
+
+
+def exact_convolution(counts: NDArray[np.int64], strategy: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the first N terms of a convolution of integers, exactly.
+
+    By floating-point transforms of parts of the counts. Their error is below 1/2 by far
+    (docs/toeplitz.md), so that rounding gives the integers. Invariant: ``rest`` times
+    2^16^part is what has not been convolved yet.
+    """
+    total = np.zeros(counts.size, np.int64)
+    rest, unit = counts, 1
+    while rest.any():
+        rest, part = np.divmod(rest, _LIMB)
+        product = _convolution(part.astype(np.float64), strategy.astype(np.float64))
+        total += unit * np.rint(product).astype(np.int64)
+        unit *= _LIMB
+    return total
+
+
+def _convolution(rows: NDArray[np.float64], series: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the first N terms of the convolution of each row, (..., N), with a series, (N,)."""
+    size = series.size
+    length = _transform_length(2 * size)
+    transformed = np.fft.rfft(rows, length) * np.fft.rfft(series, length)
+    return np.asarray(np.fft.irfft(transformed, length)[..., :size])
+
+
+def _correlations(series: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return sum_k s_k s_(k + d) for d = 0, ..., N - 1."""
+    length = _transform_length(2 * series.size)
+    power = np.abs(np.fft.rfft(series, length)) ** 2
+    return np.asarray(np.fft.irfft(power, length)[: series.size])
+
+
+def _inverse_series(series: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the first N terms of 1 / (s_0 + s_1 t + ...) by Newton's method.
+
+    Invariant: ``inverse`` has its first ``inverse.size`` terms right.
+    """
+    inverse = np.array([1.0 / series[0]])
+    while inverse.size < series.size:
+        known = min(2 * inverse.size, series.size)
+        length = _transform_length(4 * known)
+        ours = np.fft.rfft(inverse, length)
+        update = 2.0 * ours - np.fft.rfft(series[:known], length) * ours * ours
+        inverse = np.fft.irfft(update, length)[:known]
+    return inverse
+
+
+def _transform_length(least: int) -> int:
+    """Return a power of two that is at least so much."""
+    return 1 << max(1, (least - 1).bit_length())

@@ -1,0 +1,222 @@
+"""How accurate the mechanisms are: ``python scripts/accuracy.py [--data DIR]``.
+
+Writes docs/plan.md (the planner's tables, and simulations beside them) and docs/accuracy.png. With
+a folder of DPBench histograms (Hay et al. 2016; not part of this project), it also writes
+docs/dawa-accuracy.md. Takes about a minute. The first start makes ``.venv`` in the clone.
+"""
+
+import argparse
+import os
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from _environment import ROOT, ensure
+
+parser = argparse.ArgumentParser(description="Tables and a picture of errors, for the docs.")
+parser.add_argument(
+    "--data",
+    type=Path,
+    default=os.environ.get("DPCORE_DATA"),
+    metavar="DIR",
+    help="a folder with a folder dpbench of .npy histograms; default: DPCORE_DATA",
+)
+DATA: Path | None = parser.parse_args().data
+ensure("studies")
+
+# What follows needs the environment.
+import matplotlib.pyplot as plt  # noqa: E402
+import numpy as np  # noqa: E402
+from numpy.typing import NDArray  # noqa: E402
+from scipy.optimize import isotonic_regression  # noqa: E402
+
+import dpcore as dp  # noqa: E402
+from dpcore.kernels import hilbert  # noqa: E402
+from dpcore.mechanisms import Dawa, Dyadic, Hierarchy, Mechanism, ToeplitzGaussian  # noqa: E402
+
+Curves = NDArray[np.float64]
+SIZE, RATE, REPLICATES = 2**15, 3, 1000
+BUDGETS: list[dict[str, Any]] = [{"epsilon": 1.0}, {"rho": 0.5}]
+TOTALS, EPSILON = (10**4, 10**6), 0.1
+GREY, ORANGE, BLUE = "#9a9a9a", "#d1602b", "#1f5fa8"
+
+
+class Row(NamedTuple):
+    """A mechanism, what is done to its curve, and the errors in squared counts."""
+
+    name: str
+    predicted: float | None
+    simulated: float
+
+
+def main() -> None:
+    """Compute, write, and say where."""
+    counts = np.random.default_rng(1).poisson(RATE, SIZE)
+    written = [write("plan.md", plan_page(simulations(counts))), draw(counts)]
+    if DATA is None:
+        print("dawa-accuracy.md is skipped: it needs --data DIR with DPBench histograms")
+    else:
+        written.append(write("dawa-accuracy.md", dawa_page(DATA / "dpbench")))
+    for path in written:
+        print(f"written: {path.relative_to(ROOT)}")
+
+
+def smoothed(curves: Any, n: int) -> Curves:
+    """Return the curves by Eq. 3 of the ECDF paper, norm 2."""
+    found = np.full(curves.shape, float(n))
+    found[:, :-1] = dp.smooth(curves[:, :-1], n).cumulative
+    return found
+
+
+def isotonic(curves: Any, n: int) -> Curves:
+    """Return the nearest monotone curves within [0, n]."""
+    return np.array([np.clip(isotonic_regression(curve).x, 0, n) for curve in curves])
+
+
+def simulations(counts: NDArray[np.int64]) -> list[Row]:
+    """Return the mean squared errors, predicted and found, of the paper's curve and of ours."""
+    truth, n = np.cumsum(counts), int(counts.sum())
+    paper, exact = Dyadic(1.0, sensitivity="paper"), Dyadic(1.0)
+    best, root = Hierarchy(1.0), ToeplitzGaussian(0.5)
+    rows = []
+    studies: list[tuple[str, Dyadic | Hierarchy | ToeplitzGaussian, dict[str, Any]]] = [
+        ("dyadic tree, the paper's scale", paper, {"smoothed, norm 2": smoothed}),
+        ("dyadic tree, exact sensitivity", exact, {"smoothed, norm 2": smoothed}),
+        ("hierarchy: the default for epsilon", best, {"isotonic": isotonic}),
+        ("square root: the default for rho = 0.5", root, {"isotonic": isotonic}),
+    ]
+    for name, mechanism, steps in studies:
+        raw = mechanism.release(counts, rng=np.random.default_rng(2), replicates=REPLICATES)
+        rows.append(
+            Row(name, mechanism.mean_squared_error(SIZE), float(np.mean((raw - truth) ** 2)))
+        )
+        for step, process in steps.items():
+            error = float(np.mean((process(raw, n) - truth) ** 2))
+            rows.append(Row(f"{name}, {step}", None, error))
+    return rows
+
+
+def plan_page(rows: list[Row]) -> str:
+    """Return docs/plan.md."""
+    lines = [
+        "# The planner's tables",
+        "",
+        "Written by `python scripts/accuracy.py`. `dp.plan(size, epsilon=... | rho=...)` predicts",
+        "the errors of all mechanisms whose noise does not depend on the data, from closed forms.",
+        "`dp.cdf` takes the first one, and then isotonic regression.",
+        "",
+        "Errors are in counts: the root mean square over the thresholds, and the largest standard",
+        "deviation at one of them. Divide by n for errors of F. Neighbours: one record replaced.",
+    ]
+    for budget in BUDGETS:
+        for size in (2**8, 2**12, 2**15):
+            (name, value), plan = *budget.items(), dp.plan(size, **budget)
+            lines += ["", f"## {size:,} cells, {name} = {value:g}", ""]
+            lines += ["| mechanism | RMSE | largest |", "|---|---|---|"]
+            for option in plan:
+                lines.append(f"| {option.name} | {option.error:.4g} | {option.largest_error:.4g} |")
+    paper = rows[0].simulated
+    lines += [
+        "",
+        f"## Simulated: {SIZE:,} cells, counts Poisson({RATE}), epsilon = 1",
+        "",
+        f"Mean squared errors over all thresholds and {REPLICATES:,} releases, in counts^2, and",
+        "how many times smaller than that of the paper's raw curve.",
+        "",
+        "| curve | predicted | simulated | gain |",
+        "|---|---|---|---|",
+    ]
+    for row in rows:
+        predicted = f"{row.predicted:,.0f}" if row.predicted else ""
+        gain = f"{paper / row.simulated:.2f}x" if "rho" not in row.name else "another guarantee"
+        lines.append(f"| {row.name} | {predicted} | {row.simulated:,.0f} | {gain} |")
+    return "\n".join([*lines, "", "![Errors beside the paper's](accuracy.png)", ""])
+
+
+def dawa_page(folder: Path) -> str:
+    """Return docs/dawa-accuracy.md."""
+    lines = [
+        "# DAWA on benchmark histograms",
+        "",
+        "Written by `python scripts/accuracy.py --data DIR` from histograms of DPBench (Hay et al.",
+        "2016), resampled to n records. Root mean square error of the cumulative counts, epsilon =",
+        f"{EPSILON:g}, one record replaced, after isotonic regression as in `dp.cdf`; the mean of",
+        "40 releases. A gain below 1: the hierarchy is better. The two-dimensional table is in the",
+        "order of Hilbert's curve.",
+        "",
+        "| histogram | cells | empty | n | hierarchy | DAWA | gain | DAWA, split 0.1 |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    rng = np.random.default_rng(3)
+    for path in sorted(folder.glob("*.npy")):
+        histogram = np.load(path)
+        if histogram.ndim == 2:
+            histogram = histogram.reshape(-1)[hilbert.rectangle(*histogram.shape)]
+        for n in TOTALS:
+            counts = rng.multinomial(n, histogram / histogram.sum())
+            mechanisms = Hierarchy(EPSILON), Dawa(EPSILON), Dawa(EPSILON, split=0.1)
+            plain, dawa, other = (rmse(mechanism, counts, rng) for mechanism in mechanisms)
+            lines.append(
+                f"| {path.stem.partition('.')[0]} | {counts.size:,} | {np.mean(counts == 0):.0%} "
+                f"| {n:,} | {plain:.1f} | {dawa:.1f} | {plain / dawa:.2f}x | {other:.1f} |"
+            )
+    return "\n".join([*lines, ""])
+
+
+def rmse(mechanism: Mechanism, counts: NDArray[np.int64], rng: np.random.Generator) -> float:
+    """Return the root mean square error after isotonic regression."""
+    curves = isotonic(mechanism.release(counts, rng=rng, replicates=40), int(counts.sum()))
+    return float(np.sqrt(np.mean((curves - np.cumsum(counts)) ** 2)))
+
+
+def draw(counts: NDArray[np.int64]) -> Path:
+    """Draw one release of each kind, and the predicted errors against the size of the grid."""
+    plt.switch_backend("Agg")
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    truth, n = np.cumsum(counts), int(counts.sum())
+    raw = Dyadic(1.0, sensitivity="paper").release(
+        counts, rng=np.random.default_rng(5), replicates=1
+    )
+    best = Hierarchy(1.0).release(counts, rng=np.random.default_rng(6), replicates=1)
+    for name, curve, color, width in [
+        ("the paper's curve", raw, GREY, 0.3),
+        ("the same, smoothed", smoothed(raw, n), ORANGE, 0.7),
+        ("dp.cdf", isotonic(best, n), BLUE, 0.7),
+    ]:
+        left.plot((curve[0] - truth), color=color, linewidth=width, label=name)
+    left.set_title("One release: error of the cumulative count", loc="left")
+    left.set_xlabel(f"threshold, of {SIZE:,}")
+    left.set_ylabel("counts")
+    sizes = 2 ** np.arange(3, 19)
+    compared: list[tuple[str, Dyadic | Hierarchy, str]] = [
+        ("the paper's scale", Dyadic(1.0, sensitivity="paper"), GREY),
+        ("dyadic tree, exact", Dyadic(1.0), ORANGE),
+        ("hierarchy (default)", Hierarchy(1.0), BLUE),
+    ]
+    for name, mechanism, color in compared:
+        errors = [mechanism.mean_squared_error(int(size)) ** 0.5 for size in sizes]
+        right.plot(sizes, errors, "o-", color=color, markersize=3, label=name)
+    right.set_xscale("log", base=2)
+    right.set_title("Predicted error, epsilon = 1", loc="left")
+    right.set_xlabel("cells")
+    right.set_ylabel("root mean square, counts")
+    for axes in (left, right):
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(color="0.92")
+        legend = axes.legend(framealpha=0.9, edgecolor="none")
+        for line in legend.get_lines():
+            line.set_linewidth(2)
+    path: Path = ROOT / "docs" / "accuracy.png"
+    figure.savefig(path, dpi=130, metadata={"Software": None})
+    plt.close(figure)
+    return path
+
+
+def write(name: str, text: str) -> Path:
+    """Write a page of the docs, and return where it is."""
+    path: Path = ROOT / "docs" / name
+    path.write_text(text, "utf-8")
+    return path
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""The square-root factorisation: exact sensitivity, exact integers, the predicted error."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dpcore as dp
+from dpcore.mechanisms import Dyadic, Hierarchy, ToeplitzGaussian
+from dpcore.mechanisms.toeplitz import _factors, exact_convolution
+
+RELATIONS = ["replace-one", "add-or-remove-one"]
+
+
+def strategy_matrix(size):
+    """The integers that are released are this matrix times the counts, plus noise."""
+    column = _factors(size, True).strategy.tolist()
+    return np.array(
+        [[column[i - j] if i >= j else 0 for j in range(size)] for i in range(size)], dtype=object
+    )
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 8, 31, 64])
+@pytest.mark.parametrize("neighbours", RELATIONS)
+def test_no_neighbours_spend_more_and_some_spend_the_budget(size, neighbours):
+    matrix = strategy_matrix(size)
+    columns = [matrix[:, j] for j in range(size)]
+    changes = columns
+    if neighbours == "replace-one":
+        changes = [a - b for i, a in enumerate(columns) for b in columns[:i]]
+    most = max((int((change**2).sum()) for change in changes), default=0)
+    sigma_squared = ToeplitzGaussian(0.4, neighbours).noise(size).sigma_squared
+    spent = Fraction(most) / (2 * sigma_squared)
+    assert spent <= Fraction(0.4)
+    assert size == 1 or spent > Fraction(0.4) * (1 - Fraction(1, 2**26))
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.integers(0, 2**40), min_size=1, max_size=200))
+def test_integers_are_convolved_exactly(values):
+    counts, strategy = np.array(values), _factors(len(values), True).strategy
+    exact = np.convolve(counts.astype(object), strategy.astype(object))[: counts.size]
+    assert exact_convolution(counts, strategy).tolist() == exact.tolist()
+
+
+def test_large_counts_on_large_grids_are_convolved_exactly():
+    counts = np.random.default_rng(1).integers(0, 2**36, 2**16)
+    strategy = _factors(counts.size, True).strategy
+    found = exact_convolution(counts, strategy)
+    for at in (0, 1, 1000, 40_000, counts.size - 1):
+        assert found[at] == sum(
+            map(int.__mul__, counts[: at + 1].tolist(), strategy[at::-1].tolist())
+        )
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 100, 5000])
+def test_the_factors_multiply_to_the_prefix_sum(size):
+    factors = _factors(size, True)
+    product = np.convolve(factors.reconstruction, factors.strategy / 2**12)[:size]
+    assert product == pytest.approx(np.ones(size), abs=1e-9)
+
+
+@pytest.mark.needs_jit
+@pytest.mark.parametrize("neighbours", RELATIONS)
+def test_predicted_and_simulated_errors_agree(neighbours):
+    counts = np.random.default_rng(1).poisson(3, 57)
+    mechanism = ToeplitzGaussian(0.3, neighbours)
+    found = mechanism.release(counts, rng=np.random.default_rng(2), replicates=20_000)
+    errors = found - np.cumsum(counts)
+    assert np.mean(errors**2) == pytest.approx(mechanism.mean_squared_error(57), rel=0.03)
+    each = mechanism.standard_error(57)
+    assert errors.std(axis=0) == pytest.approx(each, rel=0.05, abs=1e-9)
+    assert np.abs(errors.mean(axis=0)).max() < 5.5 * each.max() / 20_000**0.5
+    if neighbours == "replace-one":
+        assert np.all(found[:, -1] == counts.sum())
+
+
+def test_the_error_for_one_more_or_less_is_the_known_factorisations():
+    # sigma = 1 for the unit sensitivity: the sum of c_k^2 (Henzinger, Upadhyay & Upadhyay 2023)
+    size = 2**12
+    k = np.arange(1, size)
+    known = 1.0 + np.sum(np.cumprod((2 * k - 1) / (2 * k)) ** 2)
+    found = ToeplitzGaussian(0.5, "add-or-remove-one").standard_error(size).max()
+    assert found == pytest.approx(known, rel=1e-3)
+
+
+def test_it_is_the_most_accurate_for_large_grids():
+    errors = {
+        name: mechanism.standard_error(2**12).max()
+        for name, mechanism in {
+            "root": ToeplitzGaussian(0.5),
+            "tree": Dyadic(rho=0.5),
+            "hierarchy": Hierarchy(rho=0.5),
+        }.items()
+    }
+    assert errors["root"] < 0.8 * errors["hierarchy"] < 0.8 * errors["tree"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [((0,), "rho must be positive"), ((None,), "must be given"), ((1, "x"), "neighbours must be")],
+)
+def test_bad_parameters(arguments, words):
+    with pytest.raises(dp.ParameterError, match=words):
+        ToeplitzGaussian(*arguments)
+
+
+def test_a_budget_that_is_too_small_is_refused():
+    with pytest.raises(dp.ParameterError, match="rho is too small"):
+        ToeplitzGaussian(1e-9).release(np.arange(100))
