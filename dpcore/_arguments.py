@@ -15,7 +15,7 @@ __all__ = ["PICTURES", "TAKE_VALUES", "UsageError", "parse"]
 PICTURES: Final = (".png", ".pdf", ".svg")
 MECHANISMS: Final = ("best", "hierarchy", "histogram", "dawa", "dyadic", "dyadic-paper")
 TAKE_VALUES: Final = (
-    *("column", "lower", "upper", "size", "epsilon", "rho", "base", "format", "delimiter"),
+    *("column", "lower", "upper", "size", "epsilon", "rho", "delta", "base", "format", "delimiter"),
 )
 
 
@@ -78,6 +78,7 @@ def _parser() -> _Parser:
     budget = cdf.add_mutually_exclusive_group(required=True)
     budget.add_argument("--epsilon", metavar="E", type=float, help="privacy parameter to spend, or")
     budget.add_argument("--rho", metavar="R", type=float, help="zero-concentrated privacy to spend")
+    add("--delta", metavar="D", type=float, help="beside --epsilon: Gaussian noise")
     add("--mechanism", choices=MECHANISMS, default="best", help="(best: the least noise)")
     add("--base", metavar="K", type=int, help="children per node of a dyadic noise tree (2)")
     after = cdf.add_mutually_exclusive_group()

@@ -83,18 +83,20 @@ def _mechanism(options: argparse.Namespace, grid: dpcore.Grid) -> dpcore.mechani
         for flag, value in (("--base", base), ("--smooth", options.smooth)):
             if value is not None:
                 raise UsageError(f"{flag} needs --mechanism dyadic; got {name}")
-    if rho is not None and name in ("dawa", "dyadic-paper"):
-        raise UsageError(f"--rho must not be given with --mechanism {name}")
+    delta = options.delta
+    for flag, value in (("--rho", rho), ("--delta", delta)):
+        if value is not None and name in ("dawa", "dyadic-paper"):
+            raise UsageError(f"{flag} must not be given with --mechanism {name}")
     if name == "best":
-        return dpcore.plan(grid.size, epsilon=epsilon, rho=rho).best
+        return dpcore.plan(grid.size, epsilon=epsilon, rho=rho, delta=delta).best
     if name == "dyadic-paper" and base not in (None, 2):
         raise UsageError(f"--base must be 2 with --mechanism dyadic-paper; got {base}")
-    known = dpcore.mechanisms
+    known, tree_base = dpcore.mechanisms, 2 if base is None else base
     make: dict[str, Callable[[], dpcore.mechanisms.Mechanism]] = {
-        "hierarchy": lambda: known.Hierarchy(epsilon, rho=rho),
-        "histogram": lambda: known.Histogram(epsilon, rho=rho),
+        "hierarchy": lambda: known.Hierarchy(epsilon, rho=rho, delta=delta),
+        "histogram": lambda: known.Histogram(epsilon, rho=rho, delta=delta),
         "dawa": lambda: known.Dawa(epsilon),
-        "dyadic": lambda: known.Dyadic(epsilon, 2 if base is None else base, rho=rho),
+        "dyadic": lambda: known.Dyadic(epsilon, tree_base, rho=rho, delta=delta),
         "dyadic-paper": lambda: known.Dyadic(epsilon, sensitivity="paper"),
     }
     mechanism = make[name]()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -82,6 +82,7 @@ def plan(
     epsilon: float | Fraction | None = None,
     rho: float | Fraction | None = None,
     neighbours: Neighbours = "replace-one",
+    delta: float | None = None,
 ) -> Plan:
     """Compare all mechanisms whose error does not depend on the data.
 
@@ -95,6 +96,8 @@ def plan(
         for zero-concentrated differential privacy: one of the two.
     neighbours
         "replace-one" or "add-or-remove-one".
+    delta
+        Beside epsilon: the budget is (epsilon, delta), and noise is Gaussian.
 
     Returns
     -------
@@ -115,12 +118,12 @@ def plan(
     Examples
     --------
     >>> import dpcore as dp
-    >>> dp.plan(2**15, epsilon=1.0).best
-    Hierarchy(epsilon=1.0, branching='auto', budgets='auto', rho=None, neighbours='replace-one')
+    >>> dp.plan(2**15, epsilon=1.0).best.describe()["name"]
+    'hierarchy'
     """
     size = _check.integer("size", size, 1, MOST_CELLS)
-    Budget.checked(epsilon, rho, neighbours)
-    return _plan(size, epsilon, rho, neighbours)
+    Budget.checked(epsilon, rho, neighbours, delta)
+    return _plan(size, epsilon, rho, neighbours, delta)
 
 
 def most_accurate(
@@ -128,19 +131,20 @@ def most_accurate(
     epsilon: float | Fraction | None,
     rho: float | Fraction | None,
     neighbours: Neighbours,
+    delta: float | None = None,
 ) -> Mechanism:
     """Return the first of ``plan``'s options without working out all the others' errors.
 
     Beyond a few cells those are hierarchies of another shape, or have a tree's noise without its
     consistency.
     """
-    Budget.checked(epsilon, rho, neighbours)
+    budget = Budget.checked(epsilon, rho, neighbours, delta)
     if size <= _FEW_CELLS:
-        return plan(size, epsilon=epsilon, rho=rho, neighbours=neighbours).best
-    hierarchy = Hierarchy(epsilon, rho=rho, neighbours=neighbours)
+        return plan(size, epsilon=epsilon, rho=rho, neighbours=neighbours, delta=delta).best
+    hierarchy = Hierarchy(epsilon, rho=rho, neighbours=neighbours, delta=delta)
     least = hierarchy.mean_squared_error(size)  # refuses a budget too small for this grid
-    if rho is not None:
-        root = ToeplitzGaussian(rho, neighbours)
+    if budget.rho is not None:
+        root = ToeplitzGaussian(rho, neighbours, epsilon, delta)
         if round(root.mean_squared_error(size), 9) < round(least, 9):
             return root
     return hierarchy
@@ -152,20 +156,21 @@ def _plan(
     epsilon: float | Fraction | None,
     rho: float | Fraction | None,
     neighbours: Neighbours,
+    delta: float | None,
 ) -> Plan:
+    is_gaussian = rho is not None or delta is not None
+    common: dict[str, Any] = {"rho": rho, "neighbours": neighbours, "delta": delta}
     candidates: dict[str, Mechanism] = {
-        "hierarchy": Hierarchy(epsilon, rho=rho, neighbours=neighbours),
-        "hierarchy, HB's rule": Hierarchy(epsilon, "hb", "equal", rho=rho, neighbours=neighbours),
-        "hierarchy, binary, equal budgets": Hierarchy(
-            epsilon, 2, "equal", rho=rho, neighbours=neighbours
-        ),
-        "histogram": Histogram(epsilon, rho=rho, neighbours=neighbours),
+        "hierarchy": Hierarchy(epsilon, **common),
+        "hierarchy, HB's rule": Hierarchy(epsilon, "hb", "equal", **common),
+        "hierarchy, binary, equal budgets": Hierarchy(epsilon, 2, "equal", **common),
+        "histogram": Histogram(epsilon, **common),
     }
-    if rho is not None:
-        candidates["square root (Toeplitz)"] = ToeplitzGaussian(rho, neighbours)
+    if is_gaussian:
+        candidates["square root (Toeplitz)"] = ToeplitzGaussian(rho, neighbours, epsilon, delta)
     if neighbours == "replace-one":
-        candidates["dyadic tree"] = Dyadic(epsilon, rho=rho)
-        if epsilon is not None:
+        candidates["dyadic tree"] = Dyadic(epsilon, rho=rho, delta=delta)
+        if not is_gaussian:
             candidates["dyadic tree, the paper's scale"] = Dyadic(epsilon, sensitivity="paper")
     options = []
     for name, mechanism in candidates.items():

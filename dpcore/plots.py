@@ -29,16 +29,17 @@ def plot_cdf(curve: CDF, ax: Axes | None, level: float, line: dict[str, Any]) ->
     if "label" not in line:
         line["label"] = f"private, {curve.privacy}"
     (steps,) = ax.step(thresholds, curve.counts[at] / curve.n, where="post", **line)
-    ax.fill_between(
-        thresholds,
-        low[at],
-        high[at],
-        step="post",
-        color=steps.get_color(),
-        alpha=0.2,
-        linewidth=0,
-        label=f"{level:.0%} band for the noise",
-    )
+    if np.all(np.isfinite(curve.noise_deviation)):  # or nothing is known
+        ax.fill_between(
+            thresholds,
+            low[at],
+            high[at],
+            step="post",
+            color=steps.get_color(),
+            alpha=0.2,
+            linewidth=0,
+            label=f"{level:.0%} band for the noise",
+        )
     ax.set_xlabel("value")
     ax.set_ylabel("share of records at most this")
     ax.set_ylim(-0.02, 1.02)

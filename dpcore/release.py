@@ -28,6 +28,7 @@ def cdf(
     epsilon: float | Fraction | None = None,
     rho: float | Fraction | None = None,
     neighbours: Neighbours | None = None,
+    delta: float | None = None,
     isotonic: bool = True,
     rng: np.random.Generator | None = None,
     nan_policy: NanPolicy = "raise",
@@ -49,6 +50,8 @@ def cdf(
         privacy, one of the two.
     neighbours
         If no mechanism is given: "replace-one", which is what None means, or "add-or-remove-one".
+    delta
+        Beside epsilon, if no mechanism is given: for (epsilon, delta)-differential privacy.
     isotonic
         Whether to make the curve monotone by ``CDF.isotonic``, at no cost in privacy and hardly
         ever one in accuracy. Off: the raw release, as ``CDF.smooth`` needs it.
@@ -84,7 +87,7 @@ def cdf(
     >>> bool(abs(curve.quantile(0.5) - 40) < 1)
     True
     """
-    chosen = _checked(grid, mechanism, epsilon, rho, neighbours, isotonic, rng)
+    chosen = _checked(grid, mechanism, epsilon, rho, neighbours, delta, isotonic, rng)
     counts = grid.count(values, nan_policy=nan_policy)
     return _release(counts, grid, chosen, isotonic, rng)
 
@@ -97,6 +100,7 @@ def cdf_from_counts(
     epsilon: float | Fraction | None = None,
     rho: float | Fraction | None = None,
     neighbours: Neighbours | None = None,
+    delta: float | None = None,
     isotonic: bool = True,
     rng: np.random.Generator | None = None,
 ) -> CDF:
@@ -109,7 +113,7 @@ def cdf_from_counts(
     ----------
     counts
         (N,) integers, 0 or more: how many records are in each cell of the grid.
-    grid, mechanism, epsilon, rho, neighbours, isotonic, rng
+    grid, mechanism, epsilon, rho, neighbours, delta, isotonic, rng
         As in ``cdf``.
 
     Raises
@@ -117,7 +121,7 @@ def cdf_from_counts(
     DtypeError, ParameterError
         As in ``cdf``; or counts are not N integers that are 0 or more.
     """
-    chosen = _checked(grid, mechanism, epsilon, rho, neighbours, isotonic, rng)
+    chosen = _checked(grid, mechanism, epsilon, rho, neighbours, delta, isotonic, rng)
     array = np.asarray(counts)
     if array.dtype.kind not in "iu":
         raise DtypeError("counts", f"dtype {array.dtype}", "must hold integers")
@@ -134,6 +138,7 @@ def _checked(
     epsilon: float | Fraction | None,
     rho: float | Fraction | None,
     neighbours: Neighbours | None,
+    delta: float | None,
     isotonic: object,
     rng: np.random.Generator | None,
 ) -> Mechanism:
@@ -144,8 +149,9 @@ def _checked(
         raise DtypeError("isotonic", type(isotonic).__name__, "must be a bool")
     source(rng)
     if mechanism is None:
-        return most_accurate(grid.size, epsilon, rho, neighbours or "replace-one")
-    for name, value in {"epsilon": epsilon, "rho": rho, "neighbours": neighbours}.items():
+        return most_accurate(grid.size, epsilon, rho, neighbours or "replace-one", delta)
+    given = {"epsilon": epsilon, "rho": rho, "neighbours": neighbours, "delta": delta}
+    for name, value in given.items():
         if value is not None:
             raise ParameterError(name, value, "must not be given beside a mechanism")
     if not isinstance(mechanism, Mechanism):

@@ -18,6 +18,7 @@ def eliminate(
     direct: NDArray[np.float64],
     active: NDArray[np.bool_],
     row: NDArray[np.float64],
+    joined: NDArray[np.float64],
     ends: NDArray[np.float64],
     turns: NDArray[np.float64],
 ) -> None:
@@ -31,39 +32,46 @@ def eliminate(
         (B + 1,) which vertices have their increment brought to 0.
     row
         (B + 1,) the increments.
+    joined
+        (2 B - 1,) the result: the conductance between a segment's two ends through what is left
+        of it. Of segments between neighbouring boundaries it must be ``direct``.
     ends
-        (2 B - 1, 5) the result: what is left of a segment and all in it, as its two ends see it:
-        the conductance between them, from each to potential 0, and the pull on each. Segments
-        between neighbouring boundaries must have ``direct`` and zeros.
+        (B, 4) the result: what its two ends see of the rest of it: conductances to potential 0, and
+        pulls. The last row stands for segments between neighbouring boundaries, and must be 0.
     turns
-        (B - 1, 4) the result, for a vertex when it is its turn: conductances to its left and right
-        neighbours, the pull on it, and 1 / all its conductances.
+        (B - 1, 2) the result: the pull on a vertex when it is its turn, and 1 / all its
+        conductances.
 
     Notes
     -----
     Invariant: the solution stays the same. A segment is made of its two parts alone, so
     neighbouring ones do not wait for each other; and conductances only add up, so nothing cancels.
     """
+    plain = np.uint32(first.size)
     for v in range(first.size):
         a, b = first[v], second[v]
-        to_a, to_b = ends[a, 0], ends[b, 0]
-        ground = ends[a, 2] + ends[b, 1]
-        pull = ends[a, 4] + ends[b, 3] - row[v]
+        to_a, to_b = joined[a], joined[b]
+        a, b = a if a < plain else plain, b if b < plain else plain
+        ground = ends[a, 1] + ends[b, 0]
+        pull = ends[a, 3] + ends[b, 2] - row[v]
         inverse = 1.0 / (to_a + to_b + ground)
         share = inverse if active[v] else 0.0  # no branches: which are active is random
         share_a, share_b = to_a * share, to_b * share
-        ends[v, 0] = direct[v] + to_a * share_b
-        ends[v, 1] = ends[a, 1] + (share_a * ground if active[v] else to_a)
-        ends[v, 2] = ends[b, 2] + (share_b * ground if active[v] else to_b)
-        ends[v, 3] = ends[a, 3] + share_a * pull
-        ends[v, 4] = ends[b, 4] + share_b * pull
-        turns[v, 0], turns[v, 1], turns[v, 2], turns[v, 3] = to_a, to_b, pull, inverse
+        joined[v] = direct[v] + to_a * share_b
+        ends[v, 0] = ends[a, 0] + (share_a * ground if active[v] else to_a)
+        ends[v, 1] = ends[b, 1] + (share_b * ground if active[v] else to_b)
+        ends[v, 2] = ends[a, 2] + share_a * pull
+        ends[v, 3] = ends[b, 3] + share_b * pull
+        turns[v, 0], turns[v, 1] = pull, inverse
 
 
 @kernel
 def substitute(
     left: NDArray[np.uint32],
     right: NDArray[np.uint32],
+    first: NDArray[np.uint32],
+    second: NDArray[np.uint32],
+    joined: NDArray[np.float64],
     ends: NDArray[np.float64],
     turns: NDArray[np.float64],
     row: NDArray[np.float64],
@@ -80,7 +88,9 @@ def substitute(
     ----------
     left, right
         From ``elimination.plan``.
-    ends, turns, row, active
+    first, second
+        From ``elimination.segments``.
+    joined, ends, turns, row, active
         As in ``eliminate``.
     slack
         Pulls of up to so much count as zero.
@@ -92,28 +102,28 @@ def substitute(
     for v in range(last + 1):
         outside += not active[v]
     before = outside
-    top = ends[max(last - 2, 0)]  # all between boundaries 0 and B, whose turns are the last
-    total, pull = top[0] + top[1], top[3] - row[last - 1]
-    share = top[0] / total if active[last - 1] else 0.0
-    end_total = top[2] + (share * top[1] if active[last - 1] else top[0])
-    end_pull = top[4] - row[last] + share * pull
+    top = max(last - 2, 0)  # all between boundaries 0 and B, whose turns are the last
+    total, pull = joined[top] + ends[top, 0], ends[top, 2] - row[last - 1]
+    share = joined[top] / total if active[last - 1] else 0.0
+    end_total = ends[top, 1] + (share * ends[top, 0] if active[last - 1] else joined[top])
+    end_pull = ends[top, 3] - row[last] + share * pull
     came = (end_pull > slack) & (outside > 1) & (not active[last])
     outside -= came
     active[last] |= came
     potentials[last] = end_pull / end_total if active[last] else 0.0
-    pull += top[0] * potentials[last]
+    pull += joined[top] * potentials[last]
     came = (pull > slack) & (outside > 1) & (not active[last - 1])
     outside -= came
     active[last - 1] |= came
     potentials[last - 1] = pull / total if active[last - 1] else 0.0
     for v in range(last - 2, -1, -1):
-        from_ends = turns[v, 0] * potentials[left[v]] + turns[v, 1] * potentials[right[v]]
-        pull = turns[v, 2] + from_ends
+        from_left = joined[first[v]] * potentials[left[v]]
+        pull = turns[v, 0] + from_left + joined[second[v]] * potentials[right[v]]
         was = active[v]
         now = was | ((pull > slack) & (outside > 1))
         outside -= now ^ was
         active[v] = now
-        potentials[v] = pull * turns[v, 3] if now else 0.0
+        potentials[v] = pull * turns[v, 1] if now else 0.0
     return bool(outside < before)
 
 
@@ -154,8 +164,10 @@ def repair(
     first: NDArray[np.uint32],
     second: NDArray[np.uint32],
     direct: NDArray[np.float64],
+    joined: NDArray[np.float64],
     ends: NDArray[np.float64],
     turns: NDArray[np.float64],
+    vectors: NDArray[np.float64],
     increments: NDArray[np.float64],
     figures: NDArray[np.float64],
     steps: NDArray[np.int64],
@@ -173,8 +185,8 @@ def repair(
         From ``elimination.plan``.
     first, second, direct
         From ``elimination.segments``.
-    ends, turns
-        (2 B - 1, 5) and (B - 1, 4) working memory.
+    joined, ends, turns, vectors
+        (2 B - 1,), (B, 4), (B - 1, 2) and (3, B + 1): working memory.
     increments
         (R, B + 1) the c; replaced by the z.
     figures
@@ -191,11 +203,12 @@ def repair(
     holds all vertices, since the increments outside of it have a positive sum.
     """
     vertices = left.size
-    row, potentials, smoothed = np.empty(vertices), np.empty(vertices), np.empty(vertices)
+    row, potentials, smoothed = vectors[0], vectors[1], vectors[2]
     active = np.empty(vertices, np.bool_)
     for i in range(direct.size):
-        ends[i, 0] = direct[i]
-        ends[i, 1] = ends[i, 2] = ends[i, 3] = ends[i, 4] = 0.0
+        joined[i] = direct[i]
+    for i in range(4):
+        ends[first.size, i] = 0.0
     for r in range(increments.shape[0]):
         largest, grew = 0.0, False
         for v in range(vertices):
@@ -205,9 +218,10 @@ def repair(
         steps[r] = 0
         while grew:
             steps[r] += 1
-            eliminate(first, second, direct, active, row, ends, turns)
+            eliminate(first, second, direct, active, row, joined, ends, turns)
             slack = _ROUNDING * largest
-            grew = substitute(left, right, ends, turns, row, slack, active, potentials)
+            tree = left, right, first, second, joined, ends, turns
+            grew = substitute(*tree, row, slack, active, potentials)
         _read(left, right, conductances, row, potentials, smoothed, figures[r])
         for v in range(vertices):
             increments[r, order[v]] = smoothed[v]

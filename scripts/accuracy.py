@@ -105,15 +105,21 @@ def plan_page(rows: list[Row]) -> str:
         "`dp.cdf` takes the first one, and then isotonic regression.",
         "",
         "Errors are in counts: the root mean square over the thresholds, and the largest standard",
-        "deviation at one of them. Divide by n for errors of F. Neighbours: one record replaced.",
+        "deviation at one of them. Divide by n for errors of F.",
     ]
     for budget in BUDGETS:
         for size in (2**8, 2**12, 2**15):
-            (name, value), plan = *budget.items(), dp.plan(size, **budget)
-            lines += ["", f"## {size:,} cells, {name} = {value:g}", ""]
-            lines += ["| mechanism | RMSE | largest |", "|---|---|---|"]
-            for option in plan:
-                lines.append(f"| {option.name} | {option.error:.4g} | {option.largest_error:.4g} |")
+            lines += options(size, budget, "replace-one")
+    for budget in BUDGETS:
+        lines += options(SIZE, budget, "add-or-remove-one")
+    k = np.arange(1, SIZE)
+    known = 1.0 + float(np.sum(np.cumprod((2 * k - 1) / (2 * k)) ** 2))
+    lines += [
+        "",
+        "With rho = 0.5 for one record more or less (sigma = 1 for a sensitivity of 1) the known",
+        f"square-root factorisation has the largest standard deviation sum c_k^2 = {known:.4f}",
+        "([toeplitz.md](toeplitz.md)). For a replaced record the public total lowers it.",
+    ]
     paper = rows[0].simulated
     lines += [
         "",
@@ -130,6 +136,16 @@ def plan_page(rows: list[Row]) -> str:
         gain = f"{paper / row.simulated:.2f}x" if "rho" not in row.name else "another guarantee"
         lines.append(f"| {row.name} | {predicted} | {row.simulated:,.0f} | {gain} |")
     return "\n".join([*lines, "", "![Errors beside the paper's](accuracy.png)", ""])
+
+
+def options(size: int, budget: dict[str, Any], neighbours: dp.privacy.Neighbours) -> list[str]:
+    """Return a plan as a section of a page."""
+    (name, value), plan = *budget.items(), dp.plan(size, **budget, neighbours=neighbours)
+    lines = ["", f"## {size:,} cells, {name} = {value:g}, {neighbours}", ""]
+    lines += ["| mechanism | RMSE | largest |", "|---|---|---|"]
+    for option in plan:
+        lines.append(f"| {option.name} | {option.error:.4g} | {option.largest_error:.4g} |")
+    return lines
 
 
 def dawa_page(folder: Path) -> str:

@@ -55,6 +55,25 @@ def test_the_release_takes_the_best(budget):
     assert not dp.cdf(values, grid, **budget, isotonic=False).processing
 
 
+@pytest.mark.parametrize("size", [5, 300])
+def test_epsilon_with_delta_is_the_rho_that_implies_it(size):
+    budget = {"epsilon": 0.7, "delta": 1e-6}
+    grid = dp.Grid.uniform(0, 1, size)
+    curve = dp.cdf([0.5], grid, **budget)
+    assert curve.privacy == dp.Privacy(0.7, 1e-6)
+    assert curve.mechanism["delta"] == 1e-6
+    rho = dp.privacy.zcdp_rho(0.7, 1e-6)
+    errors = [option.error for option in dp.plan(size, **budget)]
+    assert errors == pytest.approx([option.error for option in dp.plan(size, rho=rho)])
+    assert dp.CDF.from_json(curve.to_json()).privacy == curve.privacy
+    with pytest.raises(dp.ParameterError, match="sensitivity must be 'exact'"):
+        dp.mechanisms.Dyadic(1.0, sensitivity="paper", delta=1e-6)
+    with pytest.raises(dp.ParameterError, match="delta must be given beside epsilon"):
+        ToeplitzGaussian(epsilon=1.0)
+    with pytest.raises(dp.ParameterError, match="delta must not be given beside a mechanism"):
+        dp.cdf([0.5], grid, dp.mechanisms.Histogram(1.0), delta=1e-6)
+
+
 def test_the_number_of_records_is_released_where_it_is_private():
     grid = dp.Grid.uniform(0, 1, 30)
     found = {

@@ -55,12 +55,12 @@ def test_elimination_keeps_the_graph_and_its_solutions(size, base, seed, data):
     inner = laplacian[np.ix_(order, order)][np.ix_(free, free)]
     expected[free] = np.linalg.solve(inner, sources[free])
     first, second, direct = elimination.segments(fill, conductances)
-    ends = np.zeros((direct.size, 5))
-    ends[:, 0] = direct
-    turns, found = np.empty((first.size, 4)), np.empty(vertices)
-    obstacle.eliminate(first, second, direct, free, -sources, ends, turns)
+    joined, ends, turns = direct.copy(), np.zeros((vertices - 1, 4)), np.empty((first.size, 2))
+    found = np.empty(vertices)
+    obstacle.eliminate(first, second, direct, free, -sources, joined, ends, turns)
     was_free = free.copy()
-    grew = obstacle.substitute(left, right, ends, turns, -sources, np.inf, free, found)
+    tree = left, right, first, second, joined, ends, turns
+    grew = obstacle.substitute(*tree, -sources, np.inf, free, found)
     assert not grew
     assert np.array_equal(free, was_free)
     assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)

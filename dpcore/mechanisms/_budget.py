@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
@@ -9,7 +10,7 @@ from typing import Final
 from .. import _check
 from ..errors import ParameterError
 from ..noise import DiscreteGaussian, DiscreteLaplace, rounded_up
-from ..privacy import Neighbours, Privacy, double_above
+from ..privacy import Neighbours, Privacy, double_above, zcdp_rho
 
 __all__ = ["Budget", "Law"]
 
@@ -29,20 +30,37 @@ class Budget:
         One of them, exactly.
     neighbours
         The relation for which it is spent.
+    stated
+        The (epsilon, delta) for the sake of which it is rho, or None.
     """
 
     epsilon: Fraction | None
     rho: Fraction | None
     neighbours: Neighbours
+    stated: tuple[Fraction, float] | None = None
 
     @classmethod
-    def checked(cls, epsilon: object, rho: object, neighbours: Neighbours) -> Budget:
-        """Return the budget that a mechanism's arguments say, or raise."""
+    def checked(
+        cls, epsilon: object, rho: object, neighbours: Neighbours, delta: object = None
+    ) -> Budget:
+        """Return the budget that a mechanism's arguments say, or raise.
+
+        epsilon with delta is the largest rho that implies it (docs/privacy.md): the analytic
+        formula of the Gaussian mechanism is about continuous noise, and this is discrete.
+        """
         if epsilon is None and rho is None:
             raise ParameterError("epsilon", None, "or rho must be given")
         if epsilon is not None and rho is not None:
             raise ParameterError("rho", rho, "must not be given beside epsilon")
+        if delta is not None and epsilon is None:
+            raise ParameterError("delta", delta, "must not be given without epsilon")
         _check.choice("neighbours", neighbours, Neighbours)
+        if delta is not None:
+            exact, chance = _check.fraction("epsilon", epsilon), _check.finite("delta", delta)
+            below = float(exact)
+            if below > exact:
+                below = math.nextafter(below, 0.0)
+            return cls(None, Fraction(zcdp_rho(below, chance)), neighbours, (exact, chance))
         if epsilon is not None:
             return cls(_check.fraction("epsilon", epsilon), None, neighbours)
         return cls(None, _check.fraction("rho", rho), neighbours)
@@ -50,6 +68,9 @@ class Budget:
     @property
     def privacy(self) -> Privacy:
         """The guarantee of spending all of it, rounded up to doubles."""
+        if self.stated is not None:
+            epsilon, delta = self.stated
+            return Privacy(double_above(epsilon), delta, self.neighbours)
         if self.epsilon is not None:
             return Privacy(double_above(self.epsilon), neighbours=self.neighbours)
         assert self.rho is not None
@@ -103,7 +124,9 @@ class Budget:
         return DiscreteGaussian(rounded_up(max(sigma_squared, _LEAST_SCALE)))
 
     def describe(self) -> dict[str, str | int | float]:
-        """Return the parameter that is set, as a release records it."""
+        """Return the parameters that are set, as a release records them."""
+        if self.stated is not None:
+            return {"epsilon": float(self.stated[0]), "delta": self.stated[1]}
         if self.epsilon is not None:
             return {"epsilon": float(self.epsilon)}
         assert self.rho is not None

@@ -50,6 +50,8 @@ class Dyadic:
         for larger bases it is *below* the truth.
     rho
         For zero-concentrated differential privacy, by discrete Gaussian noise; instead of epsilon.
+    delta
+        Beside epsilon: for (epsilon, delta)-differential privacy, by the rho that implies it.
 
     Raises
     ------
@@ -69,6 +71,7 @@ class Dyadic:
     base: int = 2
     sensitivity: Sensitivity = "exact"
     rho: float | Fraction | None = None
+    delta: float | None = None
 
     def __post_init__(self) -> None:
         self._budget()
@@ -76,11 +79,15 @@ class Dyadic:
         _check.choice("sensitivity", self.sensitivity, Sensitivity)
         if self.sensitivity == "paper" and self.base != 2:
             raise ParameterError("base", self.base, 'must be 2 with sensitivity="paper"')
-        if self.sensitivity == "paper" and self.rho is not None:
-            raise ParameterError("rho", self.rho, 'must be None with sensitivity="paper"')
+        if self.sensitivity == "paper" and self._is_gaussian:
+            raise ParameterError("sensitivity", "paper", "must be 'exact' for Gaussian noise")
 
     def _budget(self) -> Budget:
-        return Budget.checked(self.epsilon, self.rho, "replace-one")
+        return Budget.checked(self.epsilon, self.rho, "replace-one", self.delta)
+
+    @property
+    def _is_gaussian(self) -> bool:
+        return self._budget().rho is not None
 
     @property
     def privacy(self) -> Privacy:
@@ -96,11 +103,11 @@ class Dyadic:
         Raises
         ------
         DtypeError, ParameterError
-            size is not within [1, 2^24], the scale would pass 2^40, or the mechanism has rho.
+            size is not within [1, 2^24], the scale would pass 2^40, or noise is Gaussian.
         """
         law, _ = self.noise(size)
         if isinstance(law, DiscreteGaussian):
-            raise ParameterError("rho", self.rho, "must be None: Gaussian noise has no such scale")
+            raise ParameterError("mechanism", self, "must have Laplace noise to have a scale")
         return law.scale if law else Fraction(0)
 
     def noise(self, size: int) -> tuple[Law | None, int]:
@@ -113,7 +120,7 @@ class Dyadic:
         if size == 1:
             return None, 1
         base = min(self.base, size)
-        if self.rho is not None:
+        if self._is_gaussian:
             unit, change = _gaussian_change(size - 1, base)
         elif self.sensitivity == "paper":
             unit, change = 1, Fraction((size - 1).bit_length() + 1)
@@ -207,7 +214,7 @@ class Dyadic:
                 kernels.add_ancestors(draws, self.base, out[:, :-1])
 
         noisy = released(exact, make, nodes, np.int64, rng, replicates, workers)
-        return noisy / unit if self.rho is not None else noisy
+        return noisy / unit if self._is_gaussian else noisy
 
 
 @lru_cache(maxsize=256)

@@ -27,48 +27,11 @@ from ._branching import (
     trimmed,
     uniform_branching,
 )
-from ._budget import Budget, Law
+from ._budget import Budget
 from ._release import cell_counts, released
+from ._tree import Tree
 
 __all__ = ["Hierarchy", "Histogram"]
-
-
-@dataclass(frozen=True, slots=True)
-class Tree:
-    """A hierarchy for a number of cells, with the noise of each level.
-
-    Parameters
-    ----------
-    branching
-        (levels - 1,) children of a node, from the root down.
-    starts
-        (levels + 1,) where the nodes of each level start, in an array of all.
-    laws
-        The noise of a node on each level; None for a root that is public, or no counts at all.
-    variances
-        (levels,) of that noise, in counts^2.
-    """
-
-    branching: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    laws: tuple[Law | None, ...]
-    variances: NDArray[np.float64]
-
-    def noisy(self, nodes: NDArray[np.int64], rows: int, stream: Source) -> NDArray[np.int64]:
-        """Return the counts of all nodes with noise, (rows, nodes), from the exact ones, (nodes,).
-
-        A level without noise is the public total, or is not counted and comes out as 0.
-        """
-        noisy = np.zeros((rows, nodes.size), np.int64)
-        for level, law in enumerate(self.laws):
-            part = slice(self.starts[level], self.starts[level + 1])
-            if law is not None:
-                draws = np.empty((rows, part.stop - part.start), np.int64)
-                law.fill(draws.reshape(-1), stream)
-                noisy[:, part] = draws + nodes[part]
-            elif self.variances[level] == 0.0:
-                noisy[:, part] = nodes[part]
-        return noisy
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +60,8 @@ class Hierarchy:
     neighbours
         "replace-one": the number of records is public, and the root is it. "add-or-remove-one":
         the root has noise, too.
+    delta
+        Beside epsilon: for (epsilon, delta)-differential privacy, by the rho that implies it.
 
     Raises
     ------
@@ -120,6 +85,7 @@ class Hierarchy:
     budgets: Literal["auto", "equal"] | Sequence[float] = "auto"
     rho: float | Fraction | None = None
     neighbours: Neighbours = "replace-one"
+    delta: float | None = None
 
     def __post_init__(self) -> None:
         self._budget()
@@ -140,7 +106,7 @@ class Hierarchy:
             raise DtypeError("budgets", type(self.budgets).__name__, "must be a string or numbers")
 
     def _budget(self) -> Budget:
-        return Budget.checked(self.epsilon, self.rho, self.neighbours)
+        return Budget.checked(self.epsilon, self.rho, self.neighbours, self.delta)
 
     @property
     def privacy(self) -> Privacy:
@@ -278,7 +244,7 @@ class Histogram(Hierarchy):
 
     Parameters
     ----------
-    epsilon, rho, neighbours
+    epsilon, rho, neighbours, delta
         As in ``Hierarchy``.
     """
 
@@ -290,8 +256,9 @@ class Histogram(Hierarchy):
         *,
         rho: float | Fraction | None = None,
         neighbours: Neighbours = "replace-one",
+        delta: float | None = None,
     ) -> None:
-        super().__init__(epsilon, rho=rho, neighbours=neighbours)
+        super().__init__(epsilon, rho=rho, neighbours=neighbours, delta=delta)
 
     def branching_for(self, size: int) -> Branching:
         """Return (N,), or nothing for one cell."""
@@ -309,19 +276,9 @@ class Histogram(Hierarchy):
 
 @lru_cache(maxsize=64)
 def _tree(mechanism: Hierarchy, size: int) -> Tree:
-    budget = mechanism._budget()
-    branching = np.array(mechanism.branching_for(size), np.int64)
-    weights = [Fraction(share) for share in mechanism.shares_for(size)]
-    laws: list[Law | None] = []
-    for weight in weights:  # exact fractions, so that the shares of the levels sum to 1
-        laws.append(budget.law(budget.moved, weight / sum(weights)) if weight else None)
-    # never 0, not even where noise is all but impossible: 0 is for what is public
-    variances = np.array([np.inf if law is None else max(law.variance, 1e-100) for law in laws])
-    if budget.total_is_public:
-        variances[0] = 0.0
-        laws[0] = None
-    starts = kernels.level_starts(size, branching)
-    return Tree(branching, starts, tuple(laws), variances)
+    return Tree.of(
+        size, mechanism.branching_for(size), mechanism.shares_for(size), mechanism._budget()
+    )
 
 
 def _text(parameter: str | int | Sequence[float]) -> str:

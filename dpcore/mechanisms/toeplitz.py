@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
+from ..errors import ParameterError
 from ..grid import MOST_CELLS
 from ..noise import DiscreteGaussian
 from ..privacy import Neighbours, Privacy
@@ -66,6 +67,8 @@ class ToeplitzGaussian:
         The parameter of zero-concentrated differential privacy, a positive number.
     neighbours
         "replace-one" or "add-or-remove-one".
+    epsilon, delta
+        Instead of rho: for (epsilon, delta)-differential privacy, by the rho that implies it.
 
     Raises
     ------
@@ -77,14 +80,17 @@ class ToeplitzGaussian:
     docs/toeplitz.md has the proof. The largest standard deviation grows as log N.
     """
 
-    rho: float | Fraction
+    rho: float | Fraction | None = None
     neighbours: Neighbours = "replace-one"
+    epsilon: float | Fraction | None = None
+    delta: float | None = None
 
     def __post_init__(self) -> None:
-        self._budget()
+        if self._budget().rho is None:
+            raise ParameterError("delta", None, "must be given beside epsilon")
 
     def _budget(self) -> Budget:
-        return Budget.checked(None, self.rho, self.neighbours)
+        return Budget.checked(self.epsilon, self.rho, self.neighbours, self.delta)
 
     @property
     def privacy(self) -> Privacy:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import threading
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final
@@ -19,7 +21,12 @@ __all__ = ["solve"]
 
 _BLOCK: Final = 2**14  # replicates are dealt to threads in blocks of about so many increments
 
+_KEPT: Final = 2**20  # doubles of working memory that a thread keeps
+
 _LEAST_ENERGY: Final = 1e-8  # how far from it, in units, a flow may be
+
+
+_thread = threading.local()
 
 
 def solve(problem: Problem, workers: int | None) -> Smoothing:
@@ -70,12 +77,31 @@ def solve(problem: Problem, workers: int | None) -> Smoothing:
 
 
 def _least_squares(*arguments: NDArray[Any]) -> None:
-    """Call the kernel of norm 2 with memory from NumPy, which asks for huge pages if it is much."""
+    """Call the kernel of norm 2 with its working memory."""
     *plan, increments, figures, steps = arguments
-    segments = plan[-1].size
-    work = np.empty((segments, 5)), np.empty((segments // 2, 4))
+    segments, vertices = plan[-1].size, increments.shape[1]
+    shapes = (segments,), (vertices - 1, 4), (vertices - 2, 2), (3, vertices)
+    ends = np.cumsum([math.prod(shape) for shape in shapes])
+    memory = _memory(int(ends[-1]))
+    work = [
+        part.reshape(shape) for part, shape in zip(np.split(memory, ends[:-1]), shapes, strict=True)
+    ]
     repair: Callable[..., None] = obstacle.repair
     repair(*plan, *work, increments, figures, steps)
+
+
+def _memory(size: int) -> NDArray[np.float64]:
+    """Return ``size`` doubles, as the last call on this thread left them if there were as many.
+
+    Fresh memory is paid for page by page, which took a third of a call. Much of it is not kept:
+    then NumPy asks for huge pages.
+    """
+    if size > _KEPT:
+        return np.empty(size)
+    kept: NDArray[np.float64] | None = getattr(_thread, "memory", None)
+    if kept is None or kept.size < size:
+        kept = _thread.memory = np.empty(size)
+    return kept[:size]
 
 
 @lru_cache(maxsize=4)
