@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from . import counts, hierarchy, isotonic, noise, release, smoothing
+from . import counts, hierarchy, isotonic, noise, prefix, release, smoothing
 
 JOBS = (
     *counts.JOBS,
     *noise.JOBS,
     *hierarchy.JOBS,
+    *prefix.JOBS,
     *smoothing.JOBS,
     *isotonic.JOBS,
     *release.JOBS,

@@ -1,9 +1,9 @@
-"""Releases, one or many at once: dealt to threads in blocks, each with its own noise stream."""
+"""What the mechanisms share: checked counts in, one or many releases out."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,60 +11,116 @@ from numpy.typing import NDArray
 from .. import _check
 from ..errors import DtypeError, ParameterError
 from ..grid import MOST_CELLS
+from ..privacy import Privacy
 from ..randomness import Source, on_threads, source
+from ._budget import Budget
 
-__all__ = ["cell_counts", "released"]
+__all__ = ["Releases", "Work"]
 
 _BLOCK_DRAWS: Final = 2**16  # replicates are dealt to threads in blocks of about so many draws
 
-_Number = TypeVar("_Number", np.int64, np.float64)
 
-
-def released(
-    exact: NDArray[np.int64],
-    make: Callable[[NDArray[_Number], Source], None],
-    draws: int,
-    dtype: type[_Number],
-    rng: np.random.Generator | None,
-    replicates: int | None,
-    workers: int | None,
-) -> NDArray[_Number]:
-    """Return one or more releases from cell counts.
+class Work(NamedTuple):
+    """How releases of some counts are made.
 
     Parameters
     ----------
-    exact
-        (N,) the counts, from ``cell_counts``.
-    make
-        Overwrites an array (rows, N) with independent releases of them, given a noise stream.
+    fill
+        Overwrites an array (rows, N) with independent releases, given a noise stream.
     draws
         About how many noise variates a release takes; blocks, and so results, depend on it.
     dtype
         Of the releases.
-    rng, replicates, workers
-        As in a mechanism's ``release``.
-
-    Raises
-    ------
-    DtypeError, ParameterError
-        An argument is not as in ``release``.
     """
-    repeat = 1 if replicates is None else _check.integer("replicates", replicates, 1, 2**40)
-    stream = source(rng)
-    out = np.empty((repeat, exact.size), dtype)
-    rows = max(1, _BLOCK_DRAWS // max(1, draws))
-    starts = range(0, repeat, rows)
 
-    def fill(block: tuple[int, Source]) -> None:
-        start, own = block
-        make(out[start : start + rows], own)
-
-    on_threads(fill, list(zip(starts, stream.spawn(len(starts)), strict=True)), workers)
-    return out if replicates is not None else out[0]
+    fill: Callable[[NDArray[Any], Source], None]
+    draws: int
+    dtype: type[np.int64] | type[np.float64]
 
 
-def cell_counts(counts: object) -> NDArray[np.int64]:
-    """Return the counts of N cells, (N,), or raise."""
+class Releases:
+    """A mechanism that has a budget, and prepares counts for any number of releases."""
+
+    __slots__ = ()
+
+    def _budget(self) -> Budget:
+        """Return what one release may spend."""
+        raise NotImplementedError
+
+    def _prepared(self, exact: NDArray[np.int64]) -> Work:
+        """Return how to release the counts of N cells, (N,)."""
+        raise NotImplementedError
+
+    def standard_error(self, size: int) -> NDArray[np.float64]:
+        """Return the standard deviation of the noise in each cumulative count, (N,)."""
+        raise NotImplementedError
+
+    @property
+    def privacy(self) -> Privacy:
+        """The guarantee of one release with cryptographic noise."""
+        return self._budget().privacy
+
+    def mean_squared_error(self, size: int) -> float:
+        """Return the mean squared error of a cumulative count over the N thresholds, in counts^2.
+
+        In closed form. The last threshold counts; where n is public its error is 0.
+        """
+        return float(np.mean(self.standard_error(size) ** 2))
+
+    def release(
+        self,
+        counts: NDArray[np.integer[Any]],
+        *,
+        rng: np.random.Generator | None = None,
+        replicates: int | None = None,
+        workers: int | None = None,
+    ) -> NDArray[np.int64] | NDArray[np.float64]:
+        """Return cumulative counts with noise.
+
+        Parameters
+        ----------
+        counts
+            (N,) integers, the exact counts of the cells, from ``Grid.count``.
+        rng
+            None for a release: a cryptographic source. A generator is for studies; its children
+            are used, so that results do not depend on the number of threads.
+        replicates
+            None for one release, or the number of independent ones. Each of them spends the budget.
+        workers
+            Threads to use for replicates; None for all processors.
+
+        Returns
+        -------
+        numpy.ndarray
+            (N,) or (replicates, N): int64 from ``Dyadic`` with Laplace noise, float64 otherwise.
+            Under replace-one the last entry is n.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            counts is not a non-empty array of integers, or another argument is not as above.
+
+        Notes
+        -----
+        O(N) draws and memory a replicate, and O(N) additions (``ToeplitzGaussian`` and ``Dawa``:
+        O(N log N)).
+        """
+        exact = _cell_counts(counts)
+        repeat = 1 if replicates is None else _check.integer("replicates", replicates, 1, 2**40)
+        stream, work = source(rng), self._prepared(exact)
+        out: NDArray[Any] = np.empty((repeat, exact.size), work.dtype)
+        rows = max(1, _BLOCK_DRAWS // max(1, work.draws))
+        starts = range(0, repeat, rows)
+
+        def fill(block: tuple[int, Source]) -> None:
+            start, own = block
+            work.fill(out[start : start + rows], own)
+
+        on_threads(fill, list(zip(starts, stream.spawn(len(starts)), strict=True)), workers)
+        return out if replicates is not None else out[0]
+
+
+def _cell_counts(counts: object) -> NDArray[np.int64]:
     array: NDArray[Any] = np.asarray(counts)
     if array.dtype.kind not in "iu":
         raise DtypeError("counts", f"dtype {array.dtype}", "must hold integers")

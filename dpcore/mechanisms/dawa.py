@@ -16,10 +16,10 @@ from ..kernels import hierarchy as counting
 from ..kernels import hilbert, partition
 from ..kernels.hierarchy_errors import prefix_variances
 from ..noise import DiscreteLaplace
-from ..privacy import Neighbours, Privacy
+from ..privacy import Neighbours
 from ..randomness import Source
 from ._budget import Budget
-from ._release import cell_counts, released
+from ._release import Releases, Work
 from .hierarchy import Hierarchy
 
 __all__ = ["Dawa"]
@@ -28,7 +28,7 @@ _WIDTHS: Final = (2, 4, 8, 16, 32)  # even trees that compete with the best one 
 
 
 @dataclass(frozen=True, slots=True)
-class Dawa:
+class Dawa(Releases):
     """Data-aware cumulative counts: cells are put in buckets within which they are taken as equal.
 
     After Li, Hay, Miklau & Wang, *A data- and workload-aware algorithm for range queries under
@@ -69,11 +69,6 @@ class Dawa:
     def _budget(self) -> Budget:
         return Budget.checked(self.epsilon, None, self.neighbours)
 
-    @property
-    def privacy(self) -> Privacy:
-        """The guarantee of one release with cryptographic noise."""
-        return self._budget().privacy
-
     def stages(self, size: int) -> tuple[DiscreteLaplace | None, Hierarchy]:
         """Return the noise of a bucket's cost, and what counts the buckets.
 
@@ -104,55 +99,19 @@ class Dawa:
             "branching": self.branching,
         }
 
-    def release(
-        self,
-        counts: NDArray[np.integer[Any]],
-        *,
-        rng: np.random.Generator | None = None,
-        replicates: int | None = None,
-        workers: int | None = None,
-    ) -> NDArray[np.float64]:
-        """Return cumulative counts with noise.
-
-        Parameters
-        ----------
-        counts
-            (N,) integers, the exact counts of the cells, from ``Grid.count``.
-        rng
-            None for a release: a cryptographic source. A generator is for studies; its children
-            are used, so that results do not depend on the number of threads.
-        replicates
-            None for one release, or the number of independent ones. Each of them spends epsilon.
-        workers
-            Threads to use for replicates; None for all processors.
-
-        Returns
-        -------
-        numpy.ndarray
-            float64, (N,) or (replicates, N). Under replace-one the last entry is n.
-
-        Raises
-        ------
-        DtypeError, ParameterError
-            counts is not a non-empty array of integers, or another argument is not as above.
-
-        Notes
-        -----
-        O(N log N) time and O(N) memory a replicate.
-        """
-        exact = cell_counts(counts)
+    def _prepared(self, exact: NDArray[np.int64]) -> Work:
         law, hierarchy = self.stages(exact.size)
         levels = partition.level_count(exact.size, self.branching) if law else 0
         costs = np.empty(partition.node_count(exact.size, self.branching, levels), np.int64)
         partition.deviation_costs(exact, self.branching, levels, costs)
         cumulative = np.concatenate([[0], np.cumsum(exact)])
 
-        def make(out: NDArray[np.float64], stream: Source) -> None:
+        def fill(out: NDArray[np.float64], stream: Source) -> None:
             for row in out:
                 edges = self._edges(costs, exact.size, law, hierarchy, stream)
                 row[:] = _counted(np.diff(cumulative[edges]), edges, hierarchy, stream)
 
-        return released(exact, make, 2 * exact.size, np.float64, rng, replicates, workers)
+        return Work(fill, 2 * exact.size, np.float64)
 
     def release_table(
         self, counts: NDArray[np.integer[Any]], *, rng: np.random.Generator | None = None

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,9 @@ from ..grid import MOST_CELLS
 from ..kernels import dyadic as kernels
 from ..kernels.resistance import largest_resistance
 from ..noise import DiscreteGaussian
-from ..privacy import Privacy
 from ..randomness import Source
 from ._budget import Budget, Law
-from ._release import cell_counts, released
+from ._release import Releases, Work
 
 __all__ = ["Dyadic"]
 
@@ -30,7 +29,7 @@ _MARGIN: Final = Fraction(2**30 + 1, 2**30)  # over the rounding of the largest 
 
 
 @dataclass(frozen=True, slots=True)
-class Dyadic:
+class Dyadic(Releases):
     """Every cumulative count gets the noise of the tree nodes that cover its threshold.
 
     Barczewski, Mawass & Ramon, *Differentially private empirical cumulative distribution
@@ -89,11 +88,6 @@ class Dyadic:
     def _is_gaussian(self) -> bool:
         return self._budget().rho is not None
 
-    @property
-    def privacy(self) -> Privacy:
-        """The guarantee of one release with cryptographic noise."""
-        return self._budget().privacy
-
     def noise_scale(self, size: int) -> Fraction:
         """Return the scale of each node's discrete Laplace noise, in counts; 0 for one cell.
 
@@ -142,13 +136,6 @@ class Dyadic:
         law, unit = self.noise(size)
         return self.levels(size) * law.variance / unit**2 if law else 0.0
 
-    def mean_squared_error(self, size: int) -> float:
-        """Return the mean squared error of a cumulative count over the N thresholds, in counts^2.
-
-        In closed form. The last threshold counts, with error 0: its cumulative count is n.
-        """
-        return self.variance(size) * (size - 1) / size
-
     def standard_error(self, size: int) -> NDArray[np.float64]:
         """Return the standard deviation of the noise in each cumulative count, (N,)."""
         errors = np.full(size, self.variance(size) ** 0.5)
@@ -164,57 +151,26 @@ class Dyadic:
             "sensitivity": self.sensitivity,
         }
 
-    def release(
-        self,
-        counts: NDArray[np.integer[Any]],
-        *,
-        rng: np.random.Generator | None = None,
-        replicates: int | None = None,
-        workers: int | None = None,
-    ) -> NDArray[np.int64] | NDArray[np.float64]:
-        """Return cumulative counts with noise.
-
-        Parameters
-        ----------
-        counts
-            (N,) integers, the exact counts of the cells, from ``Grid.count``.
-        rng
-            None for a release: a cryptographic source. A generator is for studies; its children
-            are used, so that results do not depend on the number of threads.
-        replicates
-            None for one release, or the number of independent ones. Each of them spends the budget.
-        workers
-            Threads to use for replicates; None for all processors.
-
-        Returns
-        -------
-        numpy.ndarray
-            (N,) or (replicates, N), int64 with Laplace noise and float64 with Gaussian noise. The
-            last entry is n in all of them.
-
-        Raises
-        ------
-        DtypeError, ParameterError
-            counts is not a non-empty array of integers, or another argument is not as above.
-
-        Notes
-        -----
-        O(N) draws, additions and memory a replicate. Privacy: docs/dyadic.md, sections 3 and 6.
-        """
-        exact = cell_counts(counts)
+    def _prepared(self, exact: NDArray[np.int64]) -> Work:
         law, unit = self.noise(exact.size)
         cumulative = unit * np.cumsum(exact)
         nodes = kernels.node_count(exact.size - 1, self.base) if law else 1
 
-        def make(out: NDArray[np.int64], stream: Source) -> None:
+        def add_noise(out: NDArray[np.int64], stream: Source) -> None:
             out[:] = cumulative
             if law:
                 draws = np.empty((out.shape[0], nodes), np.int64)
                 law.fill(draws.reshape(-1), stream)
                 kernels.add_ancestors(draws, self.base, out[:, :-1])
 
-        noisy = released(exact, make, nodes, np.int64, rng, replicates, workers)
-        return noisy / unit if self._is_gaussian else noisy
+        def fill(out: NDArray[np.float64], stream: Source) -> None:
+            units = np.empty(out.shape, np.int64)
+            add_noise(units, stream)
+            out[:] = units / unit
+
+        if self._is_gaussian:
+            return Work(fill, nodes, np.float64)
+        return Work(add_noise, nodes, np.int64)
 
 
 @lru_cache(maxsize=256)

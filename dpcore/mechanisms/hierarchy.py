@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from ..errors import DtypeError, ParameterError
 from ..grid import MOST_CELLS
 from ..kernels import hierarchy as kernels
 from ..kernels import hierarchy_errors
-from ..privacy import Neighbours, Privacy
+from ..privacy import Neighbours
 from ..randomness import Source
 from ._branching import (
     Branching,
@@ -28,14 +28,14 @@ from ._branching import (
     uniform_branching,
 )
 from ._budget import Budget
-from ._release import cell_counts, released
+from ._release import Releases, Work
 from ._tree import Tree
 
 __all__ = ["Hierarchy", "Histogram"]
 
 
 @dataclass(frozen=True, slots=True)
-class Hierarchy:
+class Hierarchy(Releases):
     """Cumulative counts by least squares from noisy counts on all levels of a tree over the cells.
 
     Hay, Rastogi, Miklau & Suciu, *Boosting the accuracy of differentially private histograms
@@ -108,11 +108,6 @@ class Hierarchy:
     def _budget(self) -> Budget:
         return Budget.checked(self.epsilon, self.rho, self.neighbours, self.delta)
 
-    @property
-    def privacy(self) -> Privacy:
-        """The guarantee of one release with cryptographic noise."""
-        return self._budget().privacy
-
     def branching_for(self, size: int) -> Branching:
         """Return how many children nodes have, from the root down, for ``size`` cells.
 
@@ -171,13 +166,6 @@ class Hierarchy:
             variances[-1] = 0.0
         return np.sqrt(np.maximum(variances, 0.0))
 
-    def mean_squared_error(self, size: int) -> float:
-        """Return the mean squared error of a cumulative count over the N thresholds, in counts^2.
-
-        In closed form. The last threshold counts.
-        """
-        return float(np.mean(self.standard_error(size) ** 2))
-
     def describe(self) -> dict[str, str | int | float]:
         """Return the name and the parameters, as a release records them."""
         return {
@@ -187,53 +175,17 @@ class Hierarchy:
             "budgets": _text(self.budgets),
         }
 
-    def release(
-        self,
-        counts: NDArray[np.integer[Any]],
-        *,
-        rng: np.random.Generator | None = None,
-        replicates: int | None = None,
-        workers: int | None = None,
-    ) -> NDArray[np.float64]:
-        """Return cumulative counts with noise.
-
-        Parameters
-        ----------
-        counts
-            (N,) integers, the exact counts of the cells, from ``Grid.count``.
-        rng
-            None for a release: a cryptographic source. A generator is for studies; its children
-            are used, so that results do not depend on the number of threads.
-        replicates
-            None for one release, or the number of independent ones. Each of them spends the budget.
-        workers
-            Threads to use for replicates; None for all processors.
-
-        Returns
-        -------
-        numpy.ndarray
-            float64, (N,) or (replicates, N): unbiased. Under replace-one the last entry is n.
-
-        Raises
-        ------
-        DtypeError, ParameterError
-            counts is not a non-empty array of integers, or another argument is not as above.
-
-        Notes
-        -----
-        O(N) draws, additions and memory a replicate.
-        """
-        exact = cell_counts(counts)
+    def _prepared(self, exact: NDArray[np.int64]) -> Work:
         tree = self.tree(exact.size)
         nodes = kernels.node_sums(exact, tree.branching, tree.starts)
 
-        def make(out: NDArray[np.float64], stream: Source) -> None:
+        def fill(out: NDArray[np.float64], stream: Source) -> None:
             noisy = tree.noisy(nodes, out.shape[0], stream)
             kernels.cumulative_estimates(noisy, tree.branching, tree.starts, tree.variances, out)
             if tree.variances[0] == 0.0:
                 out[:, -1] = nodes[0]  # it is that up to rounding
 
-        return released(exact, make, nodes.size, np.float64, rng, replicates, workers)
+        return Work(fill, nodes.size, np.float64)
 
 
 class Histogram(Hierarchy):

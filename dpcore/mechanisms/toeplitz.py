@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,10 @@ from .. import _check
 from ..errors import ParameterError
 from ..grid import MOST_CELLS
 from ..noise import DiscreteGaussian
-from ..privacy import Neighbours, Privacy
+from ..privacy import Neighbours
 from ..randomness import Source
 from ._budget import Budget
-from ._release import cell_counts, released
+from ._release import Releases, Work
 
 __all__ = ["ToeplitzGaussian"]
 
@@ -52,7 +52,7 @@ class Factors:
 
 
 @dataclass(frozen=True, slots=True)
-class ToeplitzGaussian:
+class ToeplitzGaussian(Releases):
     """Cumulative counts by a square-root factorisation of the prefix sum, with Gaussian noise.
 
     The N x N matrix of ones on and below the diagonal is the square of the Toeplitz matrix with
@@ -92,11 +92,6 @@ class ToeplitzGaussian:
     def _budget(self) -> Budget:
         return Budget.checked(self.epsilon, self.rho, self.neighbours, self.delta)
 
-    @property
-    def privacy(self) -> Privacy:
-        """The guarantee of one release with cryptographic noise."""
-        return self._budget().privacy
-
     def noise(self, size: int) -> DiscreteGaussian:
         """Return the noise of each convolved count, in units of 2^-12 counts."""
         factors = self._factors(_check.integer("size", size, 1, MOST_CELLS))
@@ -116,59 +111,16 @@ class ToeplitzGaussian:
             variances[-1] = 0.0
         return np.asarray(np.sqrt(unit * np.maximum(variances, 0.0)))
 
-    def mean_squared_error(self, size: int) -> float:
-        """Return the mean squared error of a cumulative count over the N thresholds, in counts^2.
-
-        In closed form. The last threshold counts.
-        """
-        return float(np.mean(self.standard_error(size) ** 2))
-
     def describe(self) -> dict[str, str | int | float]:
         """Return the name and the parameters, as a release records them."""
         return {"name": "toeplitz", **self._budget().describe()}
 
-    def release(
-        self,
-        counts: NDArray[np.integer[Any]],
-        *,
-        rng: np.random.Generator | None = None,
-        replicates: int | None = None,
-        workers: int | None = None,
-    ) -> NDArray[np.float64]:
-        """Return cumulative counts with noise.
-
-        Parameters
-        ----------
-        counts
-            (N,) integers, the exact counts of the cells, from ``Grid.count``.
-        rng
-            None for a release: a cryptographic source. A generator is for studies; its children
-            are used, so that results do not depend on the number of threads.
-        replicates
-            None for one release, or the number of independent ones. Each of them spends the budget.
-        workers
-            Threads to use for replicates; None for all processors.
-
-        Returns
-        -------
-        numpy.ndarray
-            float64, (N,) or (replicates, N): unbiased. Under replace-one the last entry is n.
-
-        Raises
-        ------
-        DtypeError, ParameterError
-            counts is not a non-empty array of integers, or another argument is not as above.
-
-        Notes
-        -----
-        O(N log N) by fast Fourier transforms, and N draws, a replicate.
-        """
-        exact = cell_counts(counts)
+    def _prepared(self, exact: NDArray[np.int64]) -> Work:
         law, factors = self.noise(exact.size), self._factors(exact.size)
         convolved, total = exact_convolution(exact, factors.strategy), int(exact.sum())
         public = self._budget().total_is_public
 
-        def make(out: NDArray[np.float64], stream: Source) -> None:
+        def fill(out: NDArray[np.float64], stream: Source) -> None:
             noisy = np.empty(out.shape, np.int64)
             law.fill(noisy.reshape(-1), stream)
             noisy += convolved
@@ -177,7 +129,7 @@ class ToeplitzGaussian:
                 out += factors.gains * (total - out[:, -1:])
                 out[:, -1] = total  # it is that up to rounding
 
-        return released(exact, make, exact.size, np.float64, rng, replicates, workers)
+        return Work(fill, exact.size, np.float64)
 
 
 @lru_cache(maxsize=8)
