@@ -45,12 +45,13 @@ def finite(argument: str, value: object) -> float:
         raise DtypeError(
             argument, f"{value!r} of type {type(value).__name__}", "must be a real number"
         )
-    if not math.isfinite(value):
-        raise ParameterError(argument, value, "must be finite")
     try:
-        return float(value)
+        double = float(value)
     except OverflowError:
         raise ParameterError(argument, value, "must fit a double") from None
+    if not math.isfinite(double):
+        raise ParameterError(argument, value, "must be finite")
+    return double
 
 
 def positive(argument: str, value: object) -> float:

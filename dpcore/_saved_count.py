@@ -12,7 +12,7 @@ from typing import Any, Final
 from .errors import FormatError
 from .files import FileError
 
-__all__ = ["claim", "dump", "load", "put", "read"]
+__all__ = ["Attempt", "claim", "dump", "load", "put", "read"]
 
 _FORMAT: Final = "dpcore.running-count"
 _VERSION: Final = 1
@@ -64,16 +64,24 @@ def read(path: Path) -> bytes:
         raise _failure(path, "read", error) from None
 
 
-def put(path: Path, content: bytes) -> None:
+class Attempt:
+    """Whether a file that is being made may have been seen by others under its name."""
+
+    published = False
+
+
+def put(path: Path, content: bytes, attempt: Attempt) -> None:
     """Make a file that was not there, for its owner alone, whole or not at all.
 
     An empty file holds the name while a temporary file is written down to the disk, which then
-    takes its place.
+    takes its place. From then on somebody else may have used it: it is not taken back, whatever
+    fails, and ``attempt.published`` says so.
 
     Raises
     ------
     FileError
-        There is such a file already, or it cannot be written; nothing has changed.
+        There is such a file already, or it cannot be written and nothing has changed; or, if
+        ``attempt.published``, it is there but might be lost in a power failure.
     """
     fresh = _beside(path)
     try:
@@ -85,14 +93,20 @@ def put(path: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
+        attempt.published = True  # before it is true, so that an interrupt finds it so
         os.replace(fresh, path)
-        _sync(path.parent)
     except BaseException as error:
-        fresh.unlink(missing_ok=True)
-        path.unlink(missing_ok=True)
+        if not attempt.published or fresh.exists():
+            attempt.published = False
+            fresh.unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
         if isinstance(error, OSError):
             raise _failure(path, "written", error) from None
         raise
+    try:
+        _sync(path.parent)
+    except OSError as error:
+        raise _failure(path, "brought down to the disk (but is there)", error) from None
 
 
 def claim(path: Path, content: bytes) -> None:

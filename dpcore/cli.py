@@ -22,6 +22,7 @@ from ._arguments import PICTURES, TAKE_VALUES, UsageError, parse
 from ._atomic import check_writable, write_together
 from ._report import picture, summary
 from .files import FileError, Progress, column_batches
+from .planner import most_accurate
 
 __all__ = ["UsageError", "main"]
 
@@ -88,7 +89,7 @@ def _mechanism(options: argparse.Namespace, grid: dpcore.Grid) -> dpcore.mechani
         if value is not None and name in ("dawa", "dyadic-paper"):
             raise UsageError(f"{flag} must not be given with --mechanism {name}")
     if name == "best":
-        return dpcore.plan(grid.size, epsilon=epsilon, rho=rho, delta=delta).best
+        return most_accurate(grid.size, epsilon, rho, "replace-one", delta)
     if name == "dyadic-paper" and base not in (None, 2):
         raise UsageError(f"--base must be 2 with --mechanism dyadic-paper; got {base}")
     known, tree_base = dpcore.mechanisms, 2 if base is None else base

@@ -148,10 +148,10 @@ class CDF:
             The solver did not reach the tolerance.
         """
         if self.processing:
-            raise ParameterError("curve", self.processing, "must be raw, not processed before")
+            raise ParameterError("curve", self.processing, "must be raw: released isotonic=False")
         base = self.mechanism.get("base")
         if not isinstance(base, int):
-            raise ParameterError("mechanism", dict(self.mechanism), "must have a noise tree")
+            raise ParameterError("mechanism", self.mechanism["name"], "must be Dyadic's noise tree")
         counts = np.full(self.grid.size, float(self.n))
         if self.grid.size > 1:  # the last count is n exactly
             counts[:-1] = smooth(

@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from . import _check
+from .errors import ParameterError
 from .grid import MOST_CELLS
 from .mechanisms import Dyadic, Hierarchy, Histogram, Mechanism, ToeplitzGaussian
 from .mechanisms._budget import Budget
@@ -143,11 +144,14 @@ def most_accurate(
         return plan(size, epsilon=epsilon, rho=rho, neighbours=neighbours, delta=delta).best
     hierarchy = Hierarchy(epsilon, rho=rho, neighbours=neighbours, delta=delta)
     least = hierarchy.mean_squared_error(size)  # refuses a budget too small for this grid
-    if budget.rho is not None:
-        root = ToeplitzGaussian(rho, neighbours, epsilon, delta)
-        if round(root.mean_squared_error(size), 9) < round(least, 9):
-            return root
-    return hierarchy
+    if budget.rho is None:
+        return hierarchy
+    root = ToeplitzGaussian(rho, neighbours, epsilon, delta)
+    try:
+        is_better = round(root.mean_squared_error(size), 9) < round(least, 9)
+    except ParameterError:  # its lattice is finer, so that it gives up earlier
+        return hierarchy
+    return root if is_better else hierarchy
 
 
 @lru_cache(maxsize=64)
@@ -173,9 +177,16 @@ def _plan(
         if not is_gaussian:
             candidates["dyadic tree, the paper's scale"] = Dyadic(epsilon, sensitivity="paper")
     options = []
+    refusal = None
     for name, mechanism in candidates.items():
-        errors = mechanism.standard_error(size)
+        try:
+            errors = mechanism.standard_error(size)
+        except ParameterError as error:  # the budget is too small for this one
+            refusal = refusal or error
+            continue
         mean = float(np.sqrt(np.mean(errors**2)))
         options.append(Option(name, mechanism, mean, float(errors.max())))
+    if refusal and not options:
+        raise refusal
     # equals are in the order above: small grids have many names for one mechanism
     return Plan(size, tuple(sorted(options, key=lambda option: round(option.error, 9))))

@@ -167,7 +167,8 @@ def _release(
     isotonic: bool,
     rng: np.random.Generator | None,
 ) -> CDF:
-    public = mechanism.privacy.neighbours == "replace-one"
+    privacy = mechanism.privacy
+    public = privacy.neighbours == "replace-one"
     if public and counts.sum() < 1:
         raise ParameterError("values", 0, "must hold at least one record")
     released = mechanism.release(counts, rng=rng)
@@ -177,7 +178,7 @@ def _release(
         grid=grid,
         counts=released,
         n=int(released[-1]),
-        privacy=replace(mechanism.privacy, simulated=rng is not None),
+        privacy=replace(privacy, simulated=privacy.simulated or rng is not None),
         mechanism=mechanism.describe(),
         noise_deviation=mechanism.standard_error(grid.size),
     )

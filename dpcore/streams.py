@@ -224,7 +224,8 @@ class RunningCount:
         CounterClosedError
             The count has been saved before, or this is a forked copy.
         FileError
-            There is such a file already, or it cannot be written. The counter is still open.
+            There is such a file already, or it cannot be written: the counter is still open. Or
+            the file is there, but might not survive a power failure: the counter is closed.
         DtypeError, ParameterError
             ``path`` is none, or the study's generator is not one of NumPy's.
         """
@@ -233,10 +234,11 @@ class RunningCount:
             self._check_open()
             content = _saved_count.dump(self._fields())
             self._saved_to = target  # before anybody can resume it
+            attempt = _saved_count.Attempt()
             try:
-                _saved_count.put(target, content)
-            except BaseException as error:
-                if isinstance(error, FileError) or not target.exists():
+                _saved_count.put(target, content, attempt)
+            except BaseException:
+                if not attempt.published:
                     self._saved_to = None
                 raise
 

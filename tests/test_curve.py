@@ -99,7 +99,7 @@ def test_smooth_is_monotone_and_keeps_the_end(norm):
     assert smoothed.is_monotone
     assert smoothed.counts[-1] == smoothed.n == 1000
     assert smoothed.privacy == curve.privacy
-    with pytest.raises(dp.ParameterError, match="must be raw"):
+    with pytest.raises(dp.ParameterError, match="must be raw: released isotonic=False"):
         smoothed.smooth(norm)
 
 

@@ -189,6 +189,12 @@ def test_bad_parameters(arguments, words):
         Hierarchy(**arguments)
 
 
+def test_branchings_and_budgets_may_be_arrays_and_budgets_huge():
+    given = Hierarchy(1.0, np.array([2, 3]), np.array([1e308, 1e308]))
+    assert given == Hierarchy(1.0, (2, 3), (1e308, 1e308))
+    assert given.shares_for(6) == (0.0, 0.5, 0.5)
+
+
 @pytest.mark.parametrize(
     ("mechanism", "counts", "words"),
     [
@@ -196,7 +202,10 @@ def test_bad_parameters(arguments, words):
         (Hierarchy(1.0, (2, 8)), np.arange(5), "and all but its first must not"),
         (Hierarchy(1.0, 2, (1, 2)), np.arange(5), "budgets must be 3, one for each"),
         (Hierarchy(1e-13), np.arange(5), "epsilon is too small"),
-        (Hierarchy(rho=1e-13), np.arange(5), "rho is too small"),
+        (Hierarchy(rho=1e-17), np.arange(5), "rho is too small"),
+        (Hierarchy(1.0, (2, 2), (1e300, 1e-300)), np.arange(4), "must leave a share for the cells"),
+        (Hierarchy(1.0), np.array([3, -1]), "counts must not be negative"),
+        (Hierarchy(1.0), np.array([2**45, 2**46]), "counts must sum to at most"),
         (Hierarchy(1.0), np.array([0.5]), "counts must hold integers"),
         (Hierarchy(1.0), np.zeros((2, 2), int), "counts must be one-dimensional"),
         (Hierarchy(1.0), np.array([], int), "counts must be one-dimensional"),

@@ -74,6 +74,25 @@ def test_epsilon_with_delta_is_the_rho_that_implies_it(size):
         dp.cdf([0.5], grid, dp.mechanisms.Histogram(1.0), delta=1e-6)
 
 
+def test_a_budget_that_only_some_mechanisms_can_meet():
+    plan = dp.plan(2**20, rho=1e-8)
+    assert plan.options
+    assert dp.cdf([0.5], dp.Grid.uniform(0, 1, 2**12), epsilon=0.03, delta=1e-9).n == 1
+    with pytest.raises(dp.ParameterError, match=r"rho is too small: sigma\^2 passes"):
+        dp.plan(2**12, rho=1e-16)
+    with pytest.raises(dp.ParameterError, match="epsilon is too small: sigma"):
+        dp.plan(2**12, epsilon=1e-9, delta=1e-300)
+
+
+def test_a_simulated_mechanism_stays_simulated():
+    class Seeded(Hierarchy):
+        @property
+        def privacy(self):
+            return dp.Privacy(1.0, simulated=True)
+
+    assert dp.cdf([0.5], dp.Grid.uniform(0, 1, 20), Seeded(1.0)).privacy.simulated
+
+
 def test_the_number_of_records_is_released_where_it_is_private():
     grid = dp.Grid.uniform(0, 1, 30)
     found = {

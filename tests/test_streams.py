@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import errno
 import json
 import os
 import pickle
@@ -518,6 +519,39 @@ def test_a_generator_that_cannot_be_stored_is_refused_before_the_counter_closes(
 def test_a_counter_is_not_copied(duplicate):
     with pytest.raises(dp.DtypeError, match="must not be copied or pickled"):
         duplicate(seeded())
+
+
+def test_a_file_that_may_have_been_resumed_is_not_taken_back(tmp_path, monkeypatch):
+    counter, path = seeded(), tmp_path / "count"
+
+    def resume_and_fail(folder):
+        monkeypatch.undo()
+        resumed.append(RunningCount.resume(path))
+        raise OSError(errno.EIO, "no")
+
+    resumed: list[RunningCount] = []
+    monkeypatch.setattr("dpcore._saved_count._sync", resume_and_fail)
+    with pytest.raises(FileError, match="cannot be brought down to the disk"):
+        counter.save(path)
+    assert resumed[0].add(1) == seeded().add(1)
+    with pytest.raises(CounterClosedError):
+        counter.add(1)
+
+
+def test_an_interrupt_after_the_renaming_leaves_the_counter_closed(tmp_path, monkeypatch):
+    counter, path, replace = seeded(), tmp_path / "count", os.replace
+
+    def interrupted(source, target):
+        replace(source, target)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("os.replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        counter.save(path)
+    monkeypatch.undo()
+    with pytest.raises(CounterClosedError):
+        counter.add(1)
+    assert RunningCount.resume(path).add(1) == seeded().add(1)
 
 
 def test_a_forked_copy_is_closed():

@@ -17,6 +17,7 @@ __all__ = ["Budget", "Law"]
 Law = DiscreteLaplace | DiscreteGaussian
 
 _MOST_SCALE: Final = 2**40  # sums of dozens of terms stay far inside 64 bits
+_MOST_SIGMA_SQUARED: Final = 2**52  # the same, and the most that the sampler takes
 _LEAST_SCALE: Final = Fraction(1, 2**22)  # noise that is all but never drawn; samplers take it
 
 
@@ -57,7 +58,7 @@ class Budget:
         _check.choice("neighbours", neighbours, Neighbours)
         if delta is not None:
             exact, chance = _check.fraction("epsilon", epsilon), _check.finite("delta", delta)
-            below = float(exact)
+            below = _check.positive("epsilon", epsilon)
             if below > exact:
                 below = math.nextafter(below, 0.0)
             return cls(None, Fraction(zcdp_rho(below, chance)), neighbours, (exact, chance))
@@ -104,7 +105,7 @@ class Budget:
         Raises
         ------
         ParameterError
-            The scale would pass 2^40.
+            The scale would pass 2^40, or sigma^2 2^52.
 
         Notes
         -----
@@ -115,12 +116,12 @@ class Budget:
         if self.epsilon is not None:
             scale = changes / (share * self.epsilon)
             if scale > _MOST_SCALE:
-                raise ParameterError("epsilon", float(self.epsilon), _too_small())
+                raise self._too_small(f"noise scale passes {_MOST_SCALE}")
             return DiscreteLaplace(rounded_up(max(scale, _LEAST_SCALE)))
         assert self.rho is not None
         sigma_squared = changes / (2 * share * self.rho)
-        if sigma_squared > _MOST_SCALE:
-            raise ParameterError("rho", float(self.rho), _too_small())
+        if sigma_squared > _MOST_SIGMA_SQUARED:
+            raise self._too_small(f"sigma^2 passes {_MOST_SIGMA_SQUARED}, in units of the lattice")
         return DiscreteGaussian(rounded_up(max(sigma_squared, _LEAST_SCALE)))
 
     def describe(self) -> dict[str, str | int | float]:
@@ -132,6 +133,6 @@ class Budget:
         assert self.rho is not None
         return {"rho": float(self.rho)}
 
-
-def _too_small() -> str:
-    return f"is too small: its noise scale passes {_MOST_SCALE}"
+    def _too_small(self, why: str) -> ParameterError:
+        name, value = next(iter(self.describe().items()))
+        return ParameterError(name, value, f"is too small: {why}")

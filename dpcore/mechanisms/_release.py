@@ -18,6 +18,7 @@ from ._budget import Budget
 __all__ = ["Releases", "Work"]
 
 _BLOCK_DRAWS: Final = 2**16  # replicates are dealt to threads in blocks of about so many draws
+_MOST_RECORDS: Final = 2**46  # sums in fine units stay inside 64 bits; beyond, they wrap around
 
 
 class Work(NamedTuple):
@@ -98,7 +99,8 @@ class Releases:
         Raises
         ------
         DtypeError, ParameterError
-            counts is not a non-empty array of integers, or another argument is not as above.
+            counts is not a non-empty array of integers that are 0 or more, their public sum is
+            beyond 2^46, or another argument is not as above.
 
         Notes
         -----
@@ -106,6 +108,8 @@ class Releases:
         O(N log N)).
         """
         exact = _cell_counts(counts)
+        if self._budget().total_is_public and int(exact.sum()) > _MOST_RECORDS:
+            raise ParameterError("counts", int(exact.sum()), f"must sum to at most {_MOST_RECORDS}")
         repeat = 1 if replicates is None else _check.integer("replicates", replicates, 1, 2**40)
         stream, work = source(rng), self._prepared(exact)
         out: NDArray[Any] = np.empty((repeat, exact.size), work.dtype)
@@ -128,4 +132,6 @@ def _cell_counts(counts: object) -> NDArray[np.int64]:
         raise ParameterError(
             "counts", array.shape, f"must be one-dimensional, with 1 to {MOST_CELLS} cells"
         )
+    if np.any(array < 0):
+        raise ParameterError("counts", "a negative count", "must not be negative")
     return array.astype(np.int64)

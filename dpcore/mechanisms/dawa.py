@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
@@ -87,7 +88,8 @@ class Dawa(Releases):
 
     def standard_error(self, size: int) -> NDArray[np.float64]:
         """Return infinities, (N,): how far cells in a bucket are from equal is not known."""
-        self.stages(size)
+        _, hierarchy = self.stages(size)
+        hierarchy.tree(size)  # of as many buckets as there can be
         return np.full(size, np.inf)
 
     def describe(self) -> dict[str, str | int | float]:
@@ -197,7 +199,10 @@ def _weighted(hierarchy: Hierarchy, widths: NDArray[np.int64]) -> Hierarchy:
     ]
 
     def error(candidate: Hierarchy) -> float:
-        tree = candidate.tree(buckets)
+        try:
+            tree = candidate.tree(buckets)
+        except ParameterError:  # a scale that is too large
+            return math.inf
         variances = prefix_variances(tree.branching, tree.starts, tree.variances)
         return float(np.sum(widths * (variances + np.append(0.0, variances[:-1]))))
 

@@ -48,9 +48,9 @@ class Hierarchy(Releases):
         For pure differential privacy, by discrete Laplace noise: a positive number (a Fraction is
         taken exactly).
     branching
-        "auto": the branchings with the least error, level by level. "hb": the rule of Qardaji,
-        Yang & Li 2013, for equal budgets. An integer: the same on all levels. A sequence: one for
-        each level below the root, from the top down.
+        "auto": the branchings with the least error that a local search finds, level by level.
+        "hb": the rule of Qardaji, Yang & Li 2013, for equal budgets. An integer: the same on all
+        levels. A sequence: one for each level below the root, from the top down.
     budgets
         "auto": the shares with the least error. "equal". A sequence of positive weights, one for
         each level that has noise, from the top down: all below the root, and the root itself
@@ -77,7 +77,7 @@ class Hierarchy(Releases):
     --------
     >>> from dpcore.mechanisms import Hierarchy
     >>> Hierarchy(epsilon=1.0).branching_for(2**15)
-    (12, 14, 14, 14)
+    (14, 14, 12, 14)
     """
 
     epsilon: float | Fraction | None = None
@@ -89,6 +89,9 @@ class Hierarchy(Releases):
 
     def __post_init__(self) -> None:
         self._budget()
+        for name in ("branching", "budgets"):
+            if isinstance(given := getattr(self, name), np.ndarray):
+                object.__setattr__(self, name, tuple(given.tolist()))
         if isinstance(self.branching, str):
             _check.choice("branching", self.branching, Literal["auto", "hb"])
         elif isinstance(self.branching, Sequence):
@@ -151,7 +154,10 @@ class Hierarchy(Releases):
         weights = (1.0,) * noisy if self.budgets == "equal" else tuple(self.budgets)
         if len(weights) != noisy:
             raise ParameterError("budgets", weights, f"must be {noisy}, one for each noisy level")
-        shares = tuple(float(weight) / math.fsum(weights) for weight in weights)
+        parts = [float(weight) / max(weights) for weight in weights]  # sums cannot overflow
+        shares = tuple(part / math.fsum(parts) for part in parts)
+        if shares[-1] == 0.0:
+            raise ParameterError("budgets", weights, "must leave a share for the cells")
         return (0.0, *shares) if known else shares
 
     def tree(self, size: int) -> Tree:
