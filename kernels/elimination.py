@@ -123,7 +123,7 @@ def _numbered(
 @kernel
 def segments(
     fill: NDArray[np.uint32], conductances: NDArray[np.float64]
-) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float64]]:
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float32]]:
     """Return the eliminations as a binary tree: each joins two segments of the line into one.
 
     Eliminating v leaves one segment, from ``left[v]`` to ``right[v]``, in place of the two that
@@ -144,7 +144,7 @@ def segments(
     """
     last = fill.size - 1
     first, second = np.empty(last - 1, np.uint32), np.empty(last - 1, np.uint32)
-    direct = np.empty(2 * last - 1)
+    direct = np.empty(2 * last - 1, np.float32)  # small integers
     at_slot = np.full(2 * last + 1, -1)
     fresh = last - 1
     for v in range(last - 1):
@@ -165,7 +165,7 @@ def segments(
 def add_laplacian(
     left: NDArray[np.uint32],
     right: NDArray[np.uint32],
-    conductances: NDArray[np.float64],
+    conductances: NDArray[np.float32],
     potentials: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:

@@ -9,15 +9,19 @@ from ._compile import inner, kernel
 from .elimination import add_laplacian
 
 _ROUNDING = 2.0**-40  # what of the largest increment counts as zero
+_FEW = 16  # fewer newcomers than a vertex in so many: only what they change is eliminated anew
 
 
 @kernel
 def eliminate(
+    left: NDArray[np.uint32],
+    right: NDArray[np.uint32],
     first: NDArray[np.uint32],
     second: NDArray[np.uint32],
-    direct: NDArray[np.float64],
+    direct: NDArray[np.float32],
     active: NDArray[np.bool_],
     row: NDArray[np.float64],
+    stale: NDArray[np.bool_],
     joined: NDArray[np.float64],
     ends: NDArray[np.float64],
     turns: NDArray[np.float64],
@@ -26,12 +30,16 @@ def eliminate(
 
     Parameters
     ----------
+    left, right
+        From ``elimination.plan``.
     first, second, direct
         From ``elimination.segments``.
     active
         (B + 1,) which vertices have their increment brought to 0.
     row
         (B + 1,) the increments.
+    stale
+        (B + 1,) whose elimination is out of date; what is made of it will be, too.
     joined
         (2 B - 1,) the result: the conductance between a segment's two ends through what is left
         of it. Of segments between neighbouring boundaries it must be ``direct``.
@@ -44,11 +52,15 @@ def eliminate(
 
     Notes
     -----
-    Invariant: the solution stays the same. A segment is made of its two parts alone, so
-    neighbouring ones do not wait for each other; and conductances only add up, so nothing cancels.
+    Invariant: what is not stale is as if all were eliminated anew. A segment is made of its two
+    parts alone, so neighbouring ones do not wait for each other; and conductances only add up, so
+    nothing cancels.
     """
     plain = np.uint32(first.size)
     for v in range(first.size):
+        if not stale[v]:
+            continue
+        stale[min(left[v], right[v])] = True  # the next to join this segment to another
         a, b = first[v], second[v]
         to_a, to_b = joined[a], joined[b]
         a, b = a if a < plain else plain, b if b < plain else plain
@@ -77,12 +89,13 @@ def substitute(
     row: NDArray[np.float64],
     slack: float,
     active: NDArray[np.bool_],
+    stale: NDArray[np.bool_],
     potentials: NDArray[np.float64],
-) -> bool:
+) -> int:
     """Substitute back, and let vertices in whose increment would be negative at potential 0.
 
     Such a vertex gets at once the potential that makes its increment 0, which those below it in
-    the elimination then see. Return whether any came in. One vertex is always left out.
+    the elimination then see. Return how many came in. One vertex is always left out.
 
     Parameters
     ----------
@@ -94,6 +107,8 @@ def substitute(
         As in ``eliminate``.
     slack
         Pulls of up to so much count as zero.
+    stale
+        (B + 1,) the result: who came in.
     potentials
         (B + 1,) the result.
     """
@@ -122,16 +137,16 @@ def substitute(
         was = active[v]
         now = was | ((pull > slack) & (outside > 1))
         outside -= now ^ was
-        active[v] = now
+        active[v], stale[v] = now, now ^ was
         potentials[v] = pull * turns[v, 1] if now else 0.0
-    return bool(outside < before)
+    return int(before - outside)
 
 
 @inner
 def _read(
     left: NDArray[np.uint32],
     right: NDArray[np.uint32],
-    conductances: NDArray[np.float64],
+    conductances: NDArray[np.float32],
     row: NDArray[np.float64],
     potentials: NDArray[np.float64],
     smoothed: NDArray[np.float64],
@@ -157,13 +172,13 @@ def _read(
 
 @kernel
 def repair(
-    order: NDArray[np.int64],
+    order: NDArray[np.uint32],
     left: NDArray[np.uint32],
     right: NDArray[np.uint32],
-    conductances: NDArray[np.float64],
+    conductances: NDArray[np.float32],
     first: NDArray[np.uint32],
     second: NDArray[np.uint32],
-    direct: NDArray[np.float64],
+    direct: NDArray[np.float32],
     joined: NDArray[np.float64],
     ends: NDArray[np.float64],
     turns: NDArray[np.float64],
@@ -182,7 +197,7 @@ def repair(
     Parameters
     ----------
     order, left, right, conductances
-        From ``elimination.plan``.
+        From ``elimination.plan``, in four bytes each: memory is what a pass waits for.
     first, second, direct
         From ``elimination.segments``.
     joined, ends, turns, vectors
@@ -204,24 +219,27 @@ def repair(
     """
     vertices = left.size
     row, potentials, smoothed = vectors[0], vectors[1], vectors[2]
-    active = np.empty(vertices, np.bool_)
+    active, stale = np.empty(vertices, np.bool_), np.empty(vertices, np.bool_)
     for i in range(direct.size):
         joined[i] = direct[i]
     for i in range(4):
         ends[first.size, i] = 0.0
     for r in range(increments.shape[0]):
-        largest, grew = 0.0, False
+        largest, came = 0.0, 0
         for v in range(vertices):
             c = increments[r, order[v]]
             row[v], active[v], potentials[v] = c, c < 0.0, 0.0
-            largest, grew = max(largest, abs(c)), grew | (c < 0.0)
+            largest, came = max(largest, abs(c)), came + (c < 0.0)
         steps[r] = 0
-        while grew:
+        while came > 0:
+            if steps[r] == 0 or _FEW * came > vertices:
+                for v in range(vertices):
+                    stale[v] = True
             steps[r] += 1
-            eliminate(first, second, direct, active, row, joined, ends, turns)
+            eliminate(left, right, first, second, direct, active, row, stale, joined, ends, turns)
             slack = _ROUNDING * largest
             tree = left, right, first, second, joined, ends, turns
-            grew = substitute(*tree, row, slack, active, potentials)
+            came = substitute(*tree, row, slack, active, stale, potentials)
         _read(left, right, conductances, row, potentials, smoothed, figures[r])
         for v in range(vertices):
             increments[r, order[v]] = smoothed[v]

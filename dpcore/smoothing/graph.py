@@ -119,4 +119,5 @@ def _plan_for(norm: int, at: NDArray[np.int64], size: int, base: int) -> tuple[N
     if norm == 1:
         return plan
     order, left, right, fill, conductances = plan
-    return order, left, right, conductances, *elimination.segments(fill, conductances)
+    short = order.astype(np.uint32), left, right, conductances.astype(np.float32)
+    return *short, *elimination.segments(fill, conductances)
