@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from math import factorial, isqrt
+from math import comb, factorial, isqrt
 
 import mpmath
 import numpy as np
@@ -332,3 +332,21 @@ def causal_shift(thresholds: int, base: int, a: int, b: int) -> np.ndarray:
         carried = sum(flow[k] for k, node in enumerate(found) if node[0] < threshold < node[1])
         flow[opening] = int(a <= threshold < b) - carried
     return flow
+
+
+def square_root_matrix(size):
+    """The integers round(2^12 c_(i-j)), c_k = binom(2k, k) / 4^k: what multiplies the counts."""
+    column = [round(2**12 * Fraction(comb(2 * k, k), 4**k)) for k in range(size)]
+    return np.array(
+        [[column[i - j] if i >= j else 0 for j in range(size)] for i in range(size)], dtype=object
+    )
+
+
+def square_root_errors(size, variance, total_is_public):
+    """Variances of the cumulative counts, for noise of this variance on each integer."""
+    strategy = square_root_matrix(size).astype(float)
+    errors = np.tril(np.ones((size, size))) @ np.linalg.inv(strategy)  # of unit noises
+    if total_is_public:  # least squares: take out what the last error explains
+        last = errors[-1]
+        errors = errors - np.outer(errors @ last, last) / (last @ last)
+    return variance * (errors**2).sum(axis=1)

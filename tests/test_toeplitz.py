@@ -12,22 +12,28 @@ from hypothesis import strategies as st
 import dpcore as dp
 from dpcore.mechanisms import Dyadic, Hierarchy, ToeplitzGaussian
 from dpcore.mechanisms.toeplitz import _factors, exact_convolution
+from tests import reference
 
 RELATIONS = ["replace-one", "add-or-remove-one"]
 
 
-def strategy_matrix(size):
-    """The integers that are released are this matrix times the counts, plus noise."""
-    column = _factors(size, True).strategy.tolist()
-    return np.array(
-        [[column[i - j] if i >= j else 0 for j in range(size)] for i in range(size)], dtype=object
+@pytest.mark.parametrize("size", [1, 2, 7, 60])
+@pytest.mark.parametrize("neighbours", RELATIONS)
+def test_strategy_and_errors_are_those_of_the_matrices(size, neighbours):
+    assert (
+        _factors(size, True).strategy.tolist() == reference.square_root_matrix(size)[:, 0].tolist()
     )
+    mechanism = ToeplitzGaussian(0.4, neighbours)
+    expected = reference.square_root_errors(
+        size, mechanism.noise(size).variance, neighbours == "replace-one"
+    )
+    assert mechanism.standard_error(size) ** 2 == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 8, 31, 64])
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_no_neighbours_spend_more_and_some_spend_the_budget(size, neighbours):
-    matrix = strategy_matrix(size)
+    matrix = reference.square_root_matrix(size)
     columns = [matrix[:, j] for j in range(size)]
     changes = columns
     if neighbours == "replace-one":
