@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _check
+from ._budget import Law
 from .errors import ParameterError
 from .kernels import dyadic
 from .kernels import streams as kernels
-from .mechanisms._budget import Law
 from .randomness import CryptographicSource, GeneratorSource, source
 
 __all__ = ["Held", "OpenNodes", "level_count"]

@@ -11,10 +11,10 @@ from typing import Any, Final
 import numpy as np
 
 from . import _check
+from ._budget import Budget
 from .errors import ParameterError
 from .grid import MOST_CELLS
 from .mechanisms import Dyadic, Hierarchy, Histogram, Mechanism, ToeplitzGaussian
-from .mechanisms._budget import Budget
 from .privacy import Neighbours
 
 __all__ = ["Option", "Plan", "most_accurate", "plan"]

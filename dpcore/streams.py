@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _check, _saved_count
+from ._budget import Budget, Law
 from ._open_nodes import Held, OpenNodes, level_count
 from .errors import DpcoreError, DtypeError, FormatError, ParameterError
 from .files import FileError
 from .grid import MOST_CELLS
 from .kernels import dyadic
-from .mechanisms._budget import Budget, Law
 from .noise import DiscreteLaplace
 from .privacy import Privacy
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
@@ -9,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
+from .._budget import Budget
 from ..errors import DtypeError, ParameterError
 from ..grid import MOST_CELLS
 from ..privacy import Privacy
 from ..randomness import Source, on_threads, source
-from ._budget import Budget
 
 __all__ = ["Releases", "Work"]
 
@@ -39,22 +40,22 @@ class Work(NamedTuple):
     dtype: type[np.int64] | type[np.float64]
 
 
-class Releases:
+class Releases(ABC):
     """A mechanism that has a budget, and prepares counts for any number of releases."""
 
     __slots__ = ()
 
+    @abstractmethod
     def _budget(self) -> Budget:
         """Return what one release may spend."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
         """Return how to release the counts of N cells, (N,)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def standard_error(self, size: int) -> NDArray[np.float64]:
         """Return the standard deviation of the noise in each cumulative count, (N,)."""
-        raise NotImplementedError
 
     @property
     def privacy(self) -> Privacy:

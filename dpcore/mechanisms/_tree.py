@@ -9,10 +9,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from .._budget import Budget, Law
 from ..kernels import hierarchy as kernels
+from ..kernels import hierarchy_errors
 from ..randomness import Source
 from ._branching import Branching
-from ._budget import Budget, Law
 
 __all__ = ["Tree"]
 
@@ -52,6 +53,29 @@ class Tree:
             variances[0] = 0.0
             laws[0] = None
         return cls(children, kernels.level_starts(size, children), tuple(laws), variances)
+
+    @property
+    def total_is_public(self) -> bool:
+        """Whether the root is known, and has no noise."""
+        return bool(self.variances[0] == 0.0)
+
+    def prefix_variances(self) -> NDArray[np.float64]:
+        """Return the variance of every cumulative count, (N,). O(N)."""
+        variances = hierarchy_errors.prefix_variances(self.branching, self.starts, self.variances)
+        if self.total_is_public:
+            variances[-1] = 0.0
+        return np.maximum(variances, 0.0)
+
+    def node_sums(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the exact counts of all nodes, (nodes,), from those of the cells, (N,)."""
+        return kernels.node_sums(counts, self.branching, self.starts)
+
+    def release(self, nodes: NDArray[np.int64], out: NDArray[np.float64], stream: Source) -> None:
+        """Overwrite ``out``, (rows, N), with releases: noise on the nodes, then least squares."""
+        noisy = self.noisy(nodes, out.shape[0], stream)
+        kernels.cumulative_estimates(noisy, self.branching, self.starts, self.variances, out)
+        if self.total_is_public:
+            out[:, -1] = nodes[0]  # it is that up to rounding
 
     def noisy(self, nodes: NDArray[np.int64], rows: int, stream: Source) -> NDArray[np.int64]:
         """Return the counts of all nodes with noise, (rows, nodes), from the exact ones, (nodes,).

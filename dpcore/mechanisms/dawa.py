@@ -11,15 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
+from .._budget import Budget
 from ..errors import DtypeError, ParameterError
 from ..grid import MOST_CELLS
-from ..kernels import hierarchy as counting
 from ..kernels import hilbert, partition
-from ..kernels.hierarchy_errors import prefix_variances
 from ..noise import DiscreteLaplace
 from ..privacy import Neighbours
 from ..randomness import Source
-from ._budget import Budget
 from ._release import Releases, Work
 from .hierarchy import Hierarchy
 
@@ -177,12 +175,8 @@ def _counted(
 ) -> NDArray[np.float64]:
     """Return cumulative counts at all cells, (N,), linear within each bucket: stage 2."""
     tree = _weighted(hierarchy, np.diff(edges)).tree(counts.size)
-    nodes = counting.node_sums(counts, tree.branching, tree.starts)
     ends = np.zeros((1, counts.size + 1))
-    noisy = tree.noisy(nodes, 1, stream)
-    counting.cumulative_estimates(noisy, tree.branching, tree.starts, tree.variances, ends[:, 1:])
-    if tree.variances[0] == 0.0:
-        ends[0, -1] = nodes[0]
+    tree.release(tree.node_sums(counts), ends[:, 1:], stream)
     return np.asarray(np.interp(np.arange(1, edges[-1] + 1), edges, ends[0]))
 
 
@@ -200,10 +194,9 @@ def _weighted(hierarchy: Hierarchy, widths: NDArray[np.int64]) -> Hierarchy:
 
     def error(candidate: Hierarchy) -> float:
         try:
-            tree = candidate.tree(buckets)
+            variances = candidate.tree(buckets).prefix_variances()
         except ParameterError:  # a scale that is too large
             return math.inf
-        variances = prefix_variances(tree.branching, tree.starts, tree.variances)
         return float(np.sum(widths * (variances + np.append(0.0, variances[:-1]))))
 
     return min([hierarchy, *even], key=error)

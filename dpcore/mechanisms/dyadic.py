@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
+from .._budget import Budget, Law
 from ..errors import ParameterError
 from ..grid import MOST_CELLS
 from ..kernels import dyadic as kernels
 from ..kernels.resistance import largest_resistance
 from ..noise import DiscreteGaussian
 from ..randomness import Source
-from ._budget import Budget, Law
 from ._release import Releases, Work
 
 __all__ = ["Dyadic"]

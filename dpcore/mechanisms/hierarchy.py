@@ -6,19 +6,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
+from .._budget import Budget
 from ..errors import DtypeError, ParameterError
 from ..grid import MOST_CELLS
-from ..kernels import hierarchy as kernels
-from ..kernels import hierarchy_errors
 from ..privacy import Neighbours
-from ..randomness import Source
 from ._branching import (
     Branching,
     best_branching,
@@ -27,7 +25,6 @@ from ._branching import (
     trimmed,
     uniform_branching,
 )
-from ._budget import Budget
 from ._release import Releases, Work
 from ._tree import Tree
 
@@ -166,11 +163,7 @@ class Hierarchy(Releases):
 
     def standard_error(self, size: int) -> NDArray[np.float64]:
         """Return the standard deviation of the noise in each cumulative count, (N,). O(N)."""
-        tree = self.tree(size)
-        variances = hierarchy_errors.prefix_variances(tree.branching, tree.starts, tree.variances)
-        if tree.variances[0] == 0.0:
-            variances[-1] = 0.0
-        return np.sqrt(np.maximum(variances, 0.0))
+        return np.asarray(np.sqrt(self.tree(size).prefix_variances()))
 
     def describe(self) -> dict[str, str | int | float]:
         """Return the name and the parameters, as a release records them."""
@@ -183,15 +176,8 @@ class Hierarchy(Releases):
 
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
         tree = self.tree(exact.size)
-        nodes = kernels.node_sums(exact, tree.branching, tree.starts)
-
-        def fill(out: NDArray[np.float64], stream: Source) -> None:
-            noisy = tree.noisy(nodes, out.shape[0], stream)
-            kernels.cumulative_estimates(noisy, tree.branching, tree.starts, tree.variances, out)
-            if tree.variances[0] == 0.0:
-                out[:, -1] = nodes[0]  # it is that up to rounding
-
-        return Work(fill, nodes.size, np.float64)
+        nodes = tree.node_sums(exact)
+        return Work(partial(tree.release, nodes), nodes.size, np.float64)
 
 
 class Histogram(Hierarchy):

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
+from .._budget import Budget
 from ..errors import ParameterError
 from ..grid import MOST_CELLS
 from ..noise import DiscreteGaussian
 from ..privacy import Neighbours
 from ..randomness import Source
-from ._budget import Budget
 from ._release import Releases, Work
 
 __all__ = ["ToeplitzGaussian"]

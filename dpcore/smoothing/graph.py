@@ -93,8 +93,8 @@ def _least_squares(*arguments: NDArray[Any]) -> None:
 def _memory(size: int) -> NDArray[np.float64]:
     """Return ``size`` doubles, as the last call on this thread left them if there were as many.
 
-    Fresh memory is paid for page by page, which took a third of a call. Much of it is not kept:
-    then NumPy asks for huge pages.
+    Fresh memory is paid for page by page, in every call. Much of it is not kept: then NumPy asks
+    for huge pages.
     """
     if size > _KEPT:
         return np.empty(size)

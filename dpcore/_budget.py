@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from .. import _check
-from ..errors import ParameterError
-from ..noise import DiscreteGaussian, DiscreteLaplace, rounded_up
-from ..privacy import Neighbours, Privacy, double_above, zcdp_rho
+from . import _check
+from .errors import ParameterError
+from .noise import DiscreteGaussian, DiscreteLaplace, rounded_up
+from .privacy import Neighbours, Privacy, double_above, zcdp_rho
 
 __all__ = ["Budget", "Law"]
 
