@@ -119,7 +119,10 @@ class Budget:
                 raise self._too_small(f"noise scale passes {_MOST_SCALE}")
             return DiscreteLaplace(rounded_up(max(scale, _LEAST_SCALE)))
         assert self.rho is not None
-        sigma_squared = changes / (2 * share * self.rho)
+        return self.gaussian(changes / (2 * share * self.rho))
+
+    def gaussian(self, sigma_squared: Fraction) -> DiscreteGaussian:
+        """Return the noise of this variance, rounded up to 31 bits, or refuse the budget."""
         if sigma_squared > _MOST_SIGMA_SQUARED:
             raise self._too_small(f"sigma^2 passes {_MOST_SIGMA_SQUARED}, in units of the lattice")
         return DiscreteGaussian(rounded_up(max(sigma_squared, _LEAST_SCALE)))

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import math
-import os
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _check, columns
-from .errors import DtypeError, MissingValueError, ParameterError
+from ._totals import NanPolicy, totals
+from .errors import DtypeError, ParameterError
 from .kernels import counts as kernels
-from .randomness import on_threads
 
 __all__ = ["Grid"]
 
 MOST_CELLS: Final = 2**24
 _PART: Final = 2**20  # values worth a thread of their own
-NanPolicy = Literal["raise", "omit"]
 
 
 class Grid:
@@ -156,33 +154,11 @@ class Grid:
         memory N, and up to an eighth of a large input, beyond it.
         Exact: x <= tau_i is decided by comparing with the stored threshold, for every dtype.
         """
-        _check.choice("nan_policy", nan_policy, NanPolicy)
-        counts = np.zeros(self.size, np.int64)
-        for chunk in columns.chunks(values):
-            missing = chunk is None or self._add(chunk, counts) > 0
-            if missing and nan_policy == "raise":
-                raise MissingValueError("values")
-        return counts
+        least_part = max(_PART, 8 * self.size)
+        return totals(values, self._add, self.size, least_part, nan_policy)
 
     def _add(self, chunk: columns.Chunk, counts: NDArray[np.int64]) -> int:
         """Add a chunk to the counts, and return how many of its values were NaN."""
-        processors = os.cpu_count() or 1
-        # More parts than processors: whoever starts late or is held up does fewer.
-        parts = min(4 * processors, chunk.size // max(_PART, 8 * self.size))
-        if parts <= 1 or processors == 1:
-            return self._add_part(chunk, counts)
-        own = np.zeros((parts, self.size), np.int64)
-        missing = np.zeros(parts, np.int64)
-
-        def add(i: int) -> None:
-            start, end = i * chunk.size // parts, (i + 1) * chunk.size // parts
-            missing[i] = self._add_part(chunk[start:end], own[i])
-
-        on_threads(add, range(parts), None)
-        counts += own.sum(axis=0)
-        return int(missing.sum())
-
-    def _add_part(self, chunk: columns.Chunk, counts: NDArray[np.int64]) -> int:
         if self._line is None:
             return kernels.count_search(chunk, self._thresholds, counts)
         lower, upper = self._line

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._totals import NanPolicy
 from .curve import CDF
 from .errors import DtypeError, ParameterError
-from .grid import Grid, NanPolicy
+from .grid import Grid
 from .mechanisms import Mechanism
 from .planner import most_accurate
 from .privacy import Neighbours
