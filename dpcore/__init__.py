@@ -9,7 +9,10 @@
 
 from __future__ import annotations
 
-from . import files, mechanisms, noise, privacy, streams
+from . import distances, files, mechanisms, noise, privacy, streams
+from .bounds import Bounds, bounds
+from .boxplot import BoxPlot, box_plot
+from .combination import average, combine
 from .curve import CDF
 from .errors import (
     ConvergenceError,
@@ -23,6 +26,9 @@ from .errors import (
 from .grid import Grid
 from .planner import Plan, plan
 from .privacy import Privacy
+from .projecting import project, project_sums
+from .projection import Projection
+from .quantiles import Quantiles, quantiles
 from .release import cdf, cdf_from_counts
 from .smoothing import Smoothing, smooth
 
@@ -30,6 +36,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CDF",
+    "Bounds",
+    "BoxPlot",
     "ConvergenceError",
     "DpcoreError",
     "DtypeError",
@@ -40,14 +48,24 @@ __all__ = [
     "ParameterError",
     "Plan",
     "Privacy",
+    "Projection",
+    "Quantiles",
     "Smoothing",
+    "average",
+    "bounds",
+    "box_plot",
     "cdf",
     "cdf_from_counts",
+    "combine",
+    "distances",
     "files",
     "mechanisms",
     "noise",
     "plan",
     "privacy",
+    "project",
+    "project_sums",
+    "quantiles",
     "smooth",
     "streams",
 ]

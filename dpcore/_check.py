@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from .errors import DtypeError, MissingExtraError, ParameterError
 
 __all__ = [
+    "bounds",
     "choice",
     "cumulative_counts",
     "extra",
@@ -70,6 +71,14 @@ def fraction(argument: str, value: object) -> Fraction:
             raise ParameterError(argument, value, "must be positive and finite")
         return exact
     return Fraction(positive(argument, value))
+
+
+def bounds(lower: object, upper: object) -> tuple[float, float]:
+    """Return two finite floats, the first one below the second."""
+    low, high = finite("lower", lower), finite("upper", upper)
+    if not low < high:
+        raise ParameterError("upper", upper, f"must be greater than lower, {lower!r}")
+    return low, high
 
 
 def choice(argument: str, value: object, options: object) -> None:

@@ -20,7 +20,8 @@ __all__ = ["LatticeNoise", "lattice_noise"]
 
 _FINE: Final = 25  # sigma is about 2^25 units, if the lattice may be as fine as that
 _LEAST_BITS: Final = -32
-_TAIL: Final = 40.0  # standard deviations, beyond which there is a mass below 10^-340
+_LEAST_SIGMA: Final = 8.0  # units, with which the theta function is 1 to 500 digits
+_TAIL: Final = 800.0  # with probability e^-this noise vectors are longer than the proof allows
 _LEAST_DELTA: Final = 1e-300
 _MARGIN: Final = 1.0 + 1e-12  # over the roundings of a few operations on doubles
 
@@ -80,16 +81,18 @@ def lattice_noise(budget: Budget, change: float, coordinates: int, most_bits: in
     epsilon, delta = budget.stated
     # What the lattice costs: e^upper bounds how much likelier an integer is than under rounded
     # continuous noise, and e^lower how much less likely.
-    least = _deviation(budget) * units
+    least = max(_LEAST_SIGMA, _deviation(budget) * units)
     upper = coordinates / (24.0 * least**2) * _MARGIN
-    lower = coordinates * (_TAIL + units / least) ** 2 / (8.0 * least**2) * _MARGIN
+    longest = math.sqrt(coordinates + 2.0 * math.sqrt(_TAIL * coordinates) + 2.0 * _TAIL)
+    lower = (longest + units / least) ** 2 / (8.0 * least**2) * _MARGIN
     left = Fraction(epsilon) - Fraction(upper) - Fraction(lower)
     if left <= 0 or delta < _LEAST_DELTA:
         name, value = ("epsilon", float(epsilon)) if left <= 0 else ("delta", delta)
         raise ParameterError(name, value, f"is too small for noise in {coordinates} coordinates")
     below = math.nextafter(float(left), 0.0)
     sigma = gaussian_sigma(below, delta * math.exp(-upper) / _MARGIN)
-    return LatticeNoise(budget.gaussian((Fraction(sigma) * Fraction(units)) ** 2), bits)
+    enough = max(Fraction(_LEAST_SIGMA), Fraction(sigma) * Fraction(units))
+    return LatticeNoise(budget.gaussian(enough**2), bits)
 
 
 def _deviation(budget: Budget) -> float:

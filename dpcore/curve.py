@@ -170,6 +170,20 @@ class CDF:
         isotonic(counts[np.newaxis, :-1], 0.0, float(self.n))
         return self._processed(counts, "isotonic()")
 
+    def without_negative_counts(self) -> CDF:
+        """Return the curve with the negative counts of cells set to 0, scaled to end at n.
+
+        The usual post-processing of noisy histograms. The scale is at most 1: what was set to 0 is
+        taken from all other cells. ``isotonic`` is least squares instead, and mostly nearer
+        (docs/queries.md). O(N).
+        """
+        cumulative = self.counts.astype(np.float64)
+        cumulative[-1] = self.n
+        cumulative = np.cumsum(np.maximum(np.diff(cumulative, prepend=0.0), 0.0))
+        scaled = np.minimum(cumulative * (self.n / cumulative[-1]), float(self.n))
+        scaled[-1] = self.n  # it is that up to rounding
+        return self._processed(scaled, "without_negative_counts()")
+
     def sample(self, size: int, rng: np.random.Generator | None = None) -> NDArray[np.float64]:
         """Draw synthetic values with this distribution, each one of the thresholds.
 

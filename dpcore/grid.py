@@ -78,7 +78,8 @@ class Grid:
             A bound is not finite, upper <= lower, size is not within [1, 2^24], or the cells are
             too narrow for doubles at this distance from zero.
         """
-        low, high, size = _bounds(lower, upper, size)
+        low, high = _check.bounds(lower, upper)
+        size = _check.integer("size", size, 1, MOST_CELLS)
         if not math.isfinite((high - low) * size):
             raise ParameterError("upper", upper, f"is too far from lower, {lower!r}, for doubles")
         thresholds = low + (high - low) * np.arange(1, size + 1) / size
@@ -98,7 +99,8 @@ class Grid:
         DtypeError, ParameterError
             As in ``uniform``, or lower <= 0.
         """
-        low, high, size = _bounds(lower, upper, size)
+        low, high = _check.bounds(lower, upper)
+        size = _check.integer("size", size, 1, MOST_CELLS)
         if low <= 0:
             raise ParameterError("lower", lower, "must be positive on a logarithmic grid")
         thresholds = np.exp(np.linspace(math.log(low), math.log(high), size + 1)[1:])
@@ -196,10 +198,3 @@ class Grid:
         if self._line is not None:
             return f"Grid.uniform({self._line[0]!r}, {self._line[1]!r}, {self.size})"
         return f"<Grid of {self.size} thresholds from {first:g} to {last:g}>"
-
-
-def _bounds(lower: object, upper: object, size: object) -> tuple[float, float, int]:
-    low, high = _check.finite("lower", lower), _check.finite("upper", upper)
-    if not low < high:
-        raise ParameterError("upper", upper, f"must be greater than lower, {lower!r}")
-    return low, high, _check.integer("size", size, 1, MOST_CELLS)

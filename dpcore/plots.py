@@ -11,9 +11,10 @@ from . import _check
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from .boxplot import BoxPlot
     from .curve import CDF
 
-__all__ = ["plot_cdf"]
+__all__ = ["plot_box", "plot_cdf"]
 
 _DRAWN: Final = 2**13  # thresholds, several to a pixel; Matplotlib gives up on very long paths
 
@@ -43,4 +44,23 @@ def plot_cdf(curve: CDF, ax: Axes | None, level: float, line: dict[str, Any]) ->
     ax.set_xlabel("value")
     ax.set_ylabel("share of records at most this")
     ax.set_ylim(-0.02, 1.02)
+    return ax
+
+
+def plot_box(box: BoxPlot, ax: Axes | None, position: float, style: dict[str, Any]) -> Axes:
+    """Draw a box plot; see ``BoxPlot.plot``."""
+    if ax is None:
+        _, ax = _check.extra("matplotlib.pyplot", "plotting", "plot").subplots()
+    guarantee = "" if box.privacy is None else f"private,\n{box.privacy}"
+    guarantee = guarantee.replace(" (", "\n(").replace("; ", ";\n")  # boxes stand side by side
+    shown = {
+        "label": style.pop("label", guarantee),
+        "whislo": box.lower_whisker,
+        "q1": box.first_quartile,
+        "med": box.median,
+        "q3": box.third_quartile,
+        "whishi": box.upper_whisker,
+        "fliers": box.outliers,
+    }
+    ax.bxp([shown], positions=[position], **{"widths": 0.5, **style})
     return ax

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import operator
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -56,12 +58,19 @@ class Privacy:
     2016, Lemma 1.7). Where one is pure (delta = 0) and the other zero-concentrated, the pure one
     counts with rho = epsilon^2 / 2 (there, Proposition 1.4). Sums are rounded up.
 
+    ``first | second`` is parallel composition (McSherry 2009, Theorem 4): every record is in the
+    input of one of the two releases only, and which one is public and fixed. The larger of the
+    two guarantees holds, taken for epsilon, delta and rho apart. Under replace-one the sizes of
+    both inputs are public, and a replaced record stays in its input (docs/privacy.md).
+
     Examples
     --------
     >>> Privacy(0.5) + Privacy(0.25)
     Privacy(epsilon=0.75, delta=0.0, neighbours='replace-one', simulated=False)
     >>> Privacy(rho=0.25) + Privacy(0.5)
     Privacy(rho=0.375, neighbours='replace-one', simulated=False)
+    >>> Privacy(0.5) | Privacy(0.25, delta=1e-6)
+    Privacy(epsilon=0.5, delta=1e-06, neighbours='replace-one', simulated=False)
     """
 
     epsilon: float | None = None
@@ -115,6 +124,13 @@ class Privacy:
         return self.epsilon
 
     def __add__(self, other: Privacy) -> Privacy:
+        return self._composed(other, operator.add)
+
+    def __or__(self, other: Privacy) -> Privacy:
+        return self._composed(other, max)
+
+    def _composed(self, other: Privacy, total: Callable[[Fraction, Fraction], Fraction]) -> Privacy:
+        """Return the guarantee of both releases, by the sum or the larger of two parameters."""
         if not isinstance(other, Privacy):
             return NotImplemented
         if self.neighbours != other.neighbours:
@@ -123,10 +139,10 @@ class Privacy:
             )
         simulated = self.simulated or other.simulated
         if self.epsilon is not None and other.epsilon is not None:
-            epsilon = double_above(Fraction(self.epsilon) + Fraction(other.epsilon))
-            delta = double_above(Fraction(self.delta) + Fraction(other.delta))
+            epsilon = double_above(total(Fraction(self.epsilon), Fraction(other.epsilon)))
+            delta = double_above(total(Fraction(self.delta), Fraction(other.delta)))
             return Privacy(epsilon, delta, self.neighbours, simulated)
-        rho = double_above(self._concentrated() + other._concentrated())
+        rho = double_above(total(self._concentrated(), other._concentrated()))
         return Privacy(rho=rho, neighbours=self.neighbours, simulated=simulated)
 
     def _concentrated(self) -> Fraction:
@@ -137,7 +153,8 @@ class Privacy:
             raise ParameterError(
                 "delta",
                 self.delta,
-                "must be 0 to add up with rho: convert that guarantee first, by epsilon_at(delta)",
+                "must be 0 where the other guarantee has rho: "
+                "convert the other first, by epsilon_at(delta)",
             )
         assert self.epsilon is not None
         return Fraction(self.epsilon) ** 2 / 2

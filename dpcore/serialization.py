@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Callable
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from . import _check
 from .errors import DpcoreError, FormatError
 from .grid import Grid
 from .privacy import Privacy
 
 if TYPE_CHECKING:
     from .curve import CDF
+    from .projection import Projection
 
-__all__ = ["dump", "load"]
+__all__ = ["dump", "dump_projection", "load", "load_projection"]
 
-_FORMAT: Final = "dpcore.cdf"
+_CDF: Final = "dpcore.cdf"
+_PROJECTION: Final = "dpcore.projection"
 _VERSION: Final = 1
 _EPSILON_FIELDS: Final = {"epsilon", "delta", "neighbours", "simulated"}
 _RHO_FIELDS: Final = {"rho", "neighbours", "simulated"}
@@ -28,7 +33,7 @@ def dump(curve: CDF) -> str:
     """Return a curve as JSON text, ASCII, on one line."""
     return json.dumps(
         {
-            "format": _FORMAT,
+            "format": _CDF,
             "version": _VERSION,
             "grid": curve.grid.describe(),
             "n": curve.n,
@@ -42,6 +47,14 @@ def dump(curve: CDF) -> str:
     )
 
 
+def dump_projection(projection: Projection) -> str:
+    """Return a projection as JSON text, ASCII, on one line."""
+    content = {field.name: getattr(projection, field.name) for field in fields(projection)}
+    content["privacy"] = _described(projection.privacy)
+    content["mechanism"] = dict(projection.mechanism)
+    return json.dumps({"format": _PROJECTION, "version": _VERSION, **content}, allow_nan=False)
+
+
 def load(text: str) -> dict[str, Any]:
     """Return the arguments that make the curve again.
 
@@ -50,18 +63,35 @@ def load(text: str) -> dict[str, Any]:
     FormatError
         The text is not such a release.
     """
+    return _loaded(text, _CDF, _fields)
+
+
+def load_projection(text: str) -> dict[str, Any]:
+    """Return the arguments that make the projection again.
+
+    Raises
+    ------
+    FormatError
+        The text is not such a release.
+    """
+    return _loaded(text, _PROJECTION, _projection_fields)
+
+
+def _loaded(
+    text: str, kind: str, read: Callable[[dict[str, Any]], dict[str, Any]]
+) -> dict[str, Any]:
     try:
         data = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise FormatError(f"not JSON: {error}") from None
-    if not isinstance(data, dict) or data.get("format") != _FORMAT:
-        raise FormatError(f'not a release: the field "format" has to be "{_FORMAT}"')
+    if not isinstance(data, dict) or data.get("format") != kind:
+        raise FormatError(f'not a release: the field "format" has to be "{kind}"')
     if data.get("version") != _VERSION:
         raise FormatError(
             f"format version {data.get('version')!r}; this dpcore reads version {_VERSION}"
         )
     try:
-        return _fields(data)
+        return read(data)
     except KeyError as error:
         raise FormatError(f"a release without the field {error}") from None
     except (DpcoreError, TypeError, ValueError, OverflowError) as error:
@@ -76,32 +106,57 @@ def _fields(data: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(f"noise_deviation must be runs of {grid.size} numbers in all")
     values = [np.inf if value is None else float(value) for value, _ in runs]
     deviation = np.repeat(values, [count for _, count in runs])
-    n = data["n"]
-    if type(n) is not int or n < 1:
-        raise ValueError("n must be a positive integer")
+    n = _check.integer("n", data["n"], 1, 2**63)
     if counts.dtype not in (np.int64, np.float64) or counts.shape != (grid.size,):
         raise ValueError(f"counts must be {grid.size} numbers")
     if counts[-1] != n:
         raise ValueError("the last of counts must be n")
     if not np.all(deviation >= 0):
         raise ValueError("noise_deviation must not be negative")
-    privacy = data["privacy"]
-    if set(privacy) not in (_EPSILON_FIELDS, _RHO_FIELDS):
-        raise ValueError("privacy must have epsilon, delta (or rho), neighbours and simulated")
-    mechanism, processing = data["mechanism"], data["processing"]
-    if not isinstance(mechanism, dict):
-        raise ValueError("mechanism must be an object")
+    processing = data["processing"]
     if not isinstance(processing, list) or not all(isinstance(step, str) for step in processing):
         raise ValueError("processing must be a list of strings")
     return {
         "grid": grid,
         "counts": counts,
         "n": n,
-        "privacy": Privacy(**privacy),
-        "mechanism": mechanism,
         "noise_deviation": deviation,
         "processing": tuple(processing),
+        **_cost(data),
     }
+
+
+def _projection_fields(data: dict[str, Any]) -> dict[str, Any]:
+    from ._polynomials import MOST_DEGREE, Basis, Budgets
+
+    lower, upper = _check.bounds(data["lower"], data["upper"])
+    totals = data["totals"]
+    if not isinstance(totals, list) or not all(type(total) is int for total in totals):
+        raise ValueError("totals must be a list of integers")
+    _check.integer("degree", len(totals) - 1, 1, MOST_DEGREE)
+    _check.choice("basis", data["basis"], Basis)
+    _check.choice("budgets", data["budgets"], Budgets)
+    return {
+        "lower": lower,
+        "upper": upper,
+        "n": _check.integer("n", data["n"], 1, 2**63),
+        "totals": tuple(totals),
+        "bits": _check.integer("bits", data["bits"], -64, 64),
+        "variance": _check.positive("variance", data["variance"]),
+        "basis": data["basis"],
+        "budgets": data["budgets"],
+        **_cost(data),
+    }
+
+
+def _cost(data: dict[str, Any]) -> dict[str, Any]:
+    """Return what a release of either kind cost, and what made it."""
+    privacy = data["privacy"]
+    if set(privacy) not in (_EPSILON_FIELDS, _RHO_FIELDS):
+        raise ValueError("privacy must have epsilon, delta (or rho), neighbours and simulated")
+    if not isinstance(data["mechanism"], dict):
+        raise ValueError("mechanism must be an object")
+    return {"privacy": Privacy(**privacy), "mechanism": data["mechanism"]}
 
 
 def _described(privacy: Privacy) -> dict[str, Any]:

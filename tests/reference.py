@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import pairwise
 from math import comb, factorial, isqrt
 
 import mpmath
@@ -350,3 +351,237 @@ def square_root_errors(size, variance, total_is_public):
         last = errors[-1]
         errors = errors - np.outer(errors @ last, last) / (last @ last)
     return variance * (errors**2).sum(axis=1)
+
+
+# --- polynomial projection: what a record adds, and what the released numbers mean
+
+
+def legendre_steps(x, degree):
+    """<1{x <= t}, e_k> for k = 0, ..., K by adaptive quadrature of the definition, (K + 1,)."""
+    e = [
+        lambda t, k=k: mpmath.sqrt(k + mpmath.mpf(1) / 2) * mpmath.legendre(k, t)
+        for k in range(degree + 1)
+    ]
+    return np.array([float(mpmath.quad(each, [x, (x + 1) / 2, 1])) for each in e])
+
+
+def projected(values, points, degree):
+    """F's L2-nearest polynomial on [-1, 1] at some points: Gauss-Legendre on every piece of F."""
+    jumps = np.concatenate([[-1.0], np.sort(values), [1.0]])
+    nodes, weights = np.polynomial.legendre.leggauss(degree + 1)
+    series = np.zeros(degree + 1)
+    for i, (a, b) in enumerate(pairwise(jumps)):
+        t = (a + b) / 2 + (b - a) / 2 * nodes
+        p = np.polynomial.legendre.legvander(t, degree)
+        series += i / len(values) * (b - a) / 2 * weights @ p
+    return np.polynomial.legendre.legval(points, series * (np.arange(degree + 1) + 0.5))
+
+
+def with_ends(curve, points, degree):
+    """The L2-nearest polynomial that is 0 at -1 and 1 at 1, to one given at Gauss-Legendre nodes.
+
+    As (1 + t) / 2 + (1 - t^2) q(t), by weighted least squares over q of degree K - 2.
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(degree + 1)
+    shapes = (1 - nodes[:, None] ** 2) * np.polynomial.legendre.legvander(nodes, degree - 2)
+    roots = np.sqrt(weights)
+    q, *_ = np.linalg.lstsq(
+        roots[:, None] * shapes, roots * (curve(nodes) - (1 + nodes) / 2), rcond=None
+    )
+    return (1 + points) / 2 + (1 - points**2) * np.polynomial.legendre.legval(points, q)
+
+
+def moments_coefficients(moments, degree):
+    """The paper's a_k, from mu_1, ..., mu_{K + 1}: its formulas, P_k by binomials."""
+    coefficients = np.zeros(degree + 1)
+    for k in range(degree + 1):
+        for i in range(k + 1):
+            over = np.prod([(k + i - 1) / 2 - j for j in range(k)]) / factorial(k)
+            beta = 2**k * comb(k, i) * over
+            coefficients[k] += np.sqrt((2 * k + 1) / 2) * beta * (1 - moments[i]) / (i + 1)
+    return coefficients
+
+
+# --- distances between step functions
+
+
+def step_distances(first, second):
+    """Supremum, area, and energy distance squared, exactly, of F - G.
+
+    F and G are functions on exact fractions that jump at some points, and agree beyond them all:
+    each argument is (function, points).
+    """
+    (f, ours), (g, theirs) = first, second
+    points = sorted({Fraction(t) for t in [*ours, *theirs]})
+    apart = [abs(f(t) - g(t)) for t in points]
+    widths = [points[i + 1] - points[i] for i in range(len(points) - 1)]
+    inner = list(zip(apart, widths, strict=False))
+    area, square = sum(d * w for d, w in inner), 2 * sum(d * d * w for d, w in inner)
+    return max(apart), Fraction(area), Fraction(square)
+
+
+def empirical(sample):
+    """The empirical distribution function of a sample, and where it jumps."""
+    exact = [Fraction(x) for x in sample]
+    return (lambda t: Fraction(sum(x <= t for x in exact), len(exact))), exact
+
+
+def curve_steps(curve):
+    """What a curve is evaluated to, in fractions, and where it jumps."""
+    thresholds = [Fraction(t) for t in curve.thresholds.tolist()]
+    levels = [Fraction(c) / curve.n for c in curve.counts.tolist()]
+
+    def level(t):
+        passed = sum(tau <= t for tau in thresholds)
+        return levels[passed - 1] if passed else Fraction(0)
+
+    return level, thresholds
+
+
+# --- histogram queries and adaptive quantiles, given their noise
+
+
+def through(known, size, between):
+    """Cumulative counts at all cells from {threshold: count}, which knows 0 and ``size``."""
+    at = sorted(known)
+    if between == "linear":
+        return np.interp(np.arange(1, size + 1), at, [known[t] for t in at])
+    return np.array([known[max(t for t in at if t <= cell)] for cell in range(1, size + 1)])
+
+
+def histogram_queries(counts, bins, noise, between):
+    """Noise on the counts of bins; what they miss of n is dealt out evenly; added up."""
+    size, n = len(counts), sum(counts)
+    bins = min(bins, size)
+    ends = [i * size // bins for i in range(bins + 1)]
+    noisy = [sum(counts[a:b]) + z for (a, b), z in zip(pairwise(ends), noise, strict=True)]
+    even = [each + (n - sum(noisy)) / bins for each in noisy]
+    return through({end: sum(even[:i]) for i, end in enumerate(ends)}, size, between)
+
+
+def adaptive_questions(counts, noise):
+    """The questions in the order in which they are asked, [(threshold, answer), ...]."""
+    n = sum(counts)
+    known = {0: 0, len(counts): n}
+    for z in noise:
+        gaps = [(a, b) for a, b in pairwise(sorted(known)) if b - a > 1]
+        a, b = max(gaps, key=lambda gap: known[gap[1]] - known[gap[0]])  # the first of equal ones
+        known[(a + b) // 2] = min(max(sum(counts[: (a + b) // 2]) + z, 0), n)
+    return list(known.items())[2:]
+
+
+def adaptive_quantiles(counts, noise, between):
+    """The answers, sorted, at the thresholds, sorted."""
+    known = dict([(0, 0), (len(counts), sum(counts)), *adaptive_questions(counts, noise)])
+    sorted_known = dict(zip(sorted(known), sorted(known.values()), strict=True))
+    return through(sorted_known, len(counts), between)
+
+
+def without_negative_counts(cumulative):
+    """Negative increments are 0, and what remains is scaled to end where it did."""
+    cells = [max(b - a, 0.0) for a, b in pairwise([0, *cumulative])]
+    return np.array([sum(cells[: i + 1]) / sum(cells) * cumulative[-1] for i in range(len(cells))])
+
+
+# --- selection: the exponential mechanism on a stream of words, and exact laws
+
+
+def bernoulli_two_over_e(words: Iterator[int]) -> bool:
+    """2 / e = 1 - 1/3 + 1/(3 4) - ...: the first failure of 1/3, 1/4, ... is the K-th, K odd."""
+    k = 3
+    while uniform(words, k) == 0:
+        k += 1
+    return k % 2 == 1
+
+
+def exponential_mechanism(words: Iterator[int], scores, rate: Fraction) -> int:
+    """Slots for classes of candidates, by the whole part of gamma = rate (best - score)."""
+    gammas = [rate * (max(scores) - score) for score in scores]
+    last = max(1, (len(scores) - 1).bit_length())
+    classes = [[] for _ in range(last + 1)]
+    for i, gamma in enumerate(gammas):
+        classes[min(int(gamma), last)].append(i)
+    slots = [(c, k) for c, own in enumerate(classes) for k in range(-(-len(own) // 2**c))]
+    while True:
+        c, k = slots[uniform(words, len(slots))]
+        if not all(bernoulli_two_over_e(words) for _ in range(c)):
+            continue
+        rank = 2**c * k + uniform(words, 2**c)
+        if rank >= len(classes[c]):
+            continue
+        candidate = classes[c][rank]
+        whole, part = divmod(gammas[candidate] - c, 1)
+        if not all(bernoulli_exp_one(words) for _ in range(whole)):
+            continue
+        if bernoulli_exp(words, part * rate.denominator, rate.denominator):
+            return candidate
+
+
+def exponential_law(scores, rate):
+    """The probabilities, proportional to e^(rate score)."""
+    weights = np.exp(float(rate) * (np.asarray(scores, float) - max(scores)))
+    return weights / weights.sum()
+
+
+def discrete_laplace_tail(k, scale):
+    """P(Y >= k) under discrete Laplace noise."""
+    q, k = np.exp(-1 / float(scale)), np.asarray(k, float)
+    half = q ** np.where(k > 0, k, 1 - k) / (1 + q)
+    return np.where(k > 0, half, 1 - half)
+
+
+def above_threshold_law(queries, threshold, of_threshold, of_queries, fresh=False):
+    """The probabilities of every answer, by a sum over the threshold's noise; (N,).
+
+    The scales of the noises are given. ``fresh``: a new noisy threshold for every query.
+    """
+    edge = int(45 * max(of_threshold, of_queries)) + 5
+    noisy = np.arange(-edge, edge + 1)
+    weights = discrete_laplace_pmf(noisy, of_threshold)
+    still, law = (weights.sum() if fresh else np.ones(noisy.size)), []
+    for query in queries[:-1]:
+        least = threshold + noisy - query
+        reached = discrete_laplace_tail(least, of_queries)
+        below = discrete_laplace_tail(1 - least, of_queries)
+        if fresh:
+            reached, below = weights @ reached, weights @ below
+        law.append(np.sum(still * reached) if fresh else np.sum(weights * still * reached))
+        still = still * below
+    law.append(np.sum(still) if fresh else np.sum(weights * still))
+    return np.array(law)
+
+
+# --- sums in multiples of 2^-28: every record's terms by themselves
+
+
+def position(value: float, lower: float, upper: float) -> float:
+    """Where a record is on [-1, 1], to the bit: clipped, and scaled by a division."""
+    shrink = 0.5 if upper / 2 - lower / 2 >= 2.0**1022 else 1.0
+    low, high = shrink * lower, shrink * upper
+    return (shrink * min(max(value, lower), upper) - low) / (high - low) * 2.0 - 1.0
+
+
+def legendre_terms(x: float, size: int) -> list[int]:
+    """The integers nearest to 2^28 P_k(x), k < size, P_k by the recurrence in doubles."""
+    values = [1.0, x]
+    for k in range(2, size):
+        product = x * values[-1]
+        values.append(product + (k - 1) / k * (product - values[-2]))
+    return [round(2.0**28 * value) for value in values[:size]]
+
+
+def moment_terms(x: float, size: int) -> list[int]:
+    """The integers nearest to 2^28 x^i, i < size, one multiplication after the other."""
+    values = [1.0]
+    for _ in range(1, size):
+        values.append(values[-1] * x)
+    return [round(2.0**28 * value) for value in values]
+
+
+def legendre_values(x: float, size: int) -> list[mpmath.mpf]:
+    """P_k(x), k < size, to 50 digits less what the recurrence loses, which is about 4."""
+    with mpmath.workdps(50):
+        values = [mpmath.mpf(1), mpmath.mpf(x)]
+        for k in range(2, size):
+            values.append(((2 * k - 1) * x * values[-1] - (k - 1) * values[-2]) / k)
+        return values[:size]

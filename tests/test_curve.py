@@ -182,7 +182,7 @@ def broken(**changes):
         (broken(counts=[1, 2]), "counts must be 4 numbers"),
         (broken(counts=["a", "b", "c", "d"]), "counts must be 4 numbers"),
         (broken(counts=[1, 2, 3, 4]), "the last of counts must be n"),
-        (broken(n=0), "n must be a positive integer"),
+        (broken(n=0), "n must be between 1 and"),
         (broken(grid={"kind": "thresholds", "thresholds": [1, 1]}), "strictly increasing"),
         (broken(privacy={**PRIVACY, "epsilon": -1}), "epsilon must be positive"),
         (broken(privacy={"epsilon": 1}), "privacy must have epsilon, delta"),

@@ -74,6 +74,59 @@ def test_approximate_and_concentrated_do_not_add_up():
             first + second
 
 
+# --- guarantees of releases of disjoint records
+
+
+def test_the_larger_of_two_guarantees_covers_disjoint_records():
+    assert Privacy(0.5) | Privacy(0.25) == Privacy(0.5)
+    assert Privacy(0.5, 1e-9) | Privacy(0.25, 1e-6) == Privacy(0.5, 1e-6)
+    assert Privacy(rho=0.5) | Privacy(rho=0.25) == Privacy(rho=0.5)
+    assert Privacy(1.0) | Privacy(rho=0.25) == Privacy(rho=0.5) == Privacy(rho=0.25) | Privacy(1.0)
+    assert Privacy(0.5) | Privacy(rho=0.25) == Privacy(rho=0.25)
+    assert (Privacy(1.0) | Privacy(1.0, simulated=True)).simulated
+    assert not (Privacy(1.0) | Privacy(2.0)).simulated
+
+
+def test_what_parallel_composition_refuses():
+    with pytest.raises(dp.ParameterError, match="must be 'replace-one' in both"):
+        Privacy(1.0) | Privacy(1.0, neighbours="add-or-remove-one")
+    for first, second in itertools.permutations([Privacy(1.0, 1e-6), Privacy(rho=0.5)]):
+        with pytest.raises(dp.ParameterError, match=r"delta must be 0 .* convert .* first"):
+            first | second
+    with pytest.raises(TypeError):
+        Privacy(1.0) | 1.0
+
+
+losses = st.floats(1e-9, 1e9)
+pure = st.builds(Privacy, losses)
+approximate = st.builds(Privacy, losses, st.floats(0.0, 0.1), simulated=st.booleans())
+concentrated = st.one_of(pure, st.builds(Privacy, rho=losses, simulated=st.booleans()))
+one_kind = st.one_of(*(st.tuples(*[kind] * 3) for kind in (pure, approximate, concentrated)))
+
+
+def covers(stronger: Privacy, weaker: Privacy) -> bool:
+    """Whether all that has the first guarantee has the second one, by its numbers."""
+    if stronger.rho is None and weaker.rho is not None:
+        return stronger.delta == 0.0 and Fraction(stronger.epsilon) ** 2 / 2 <= weaker.rho
+    if stronger.rho is not None:
+        return weaker.rho is not None and stronger.rho <= weaker.rho
+    return stronger.epsilon <= weaker.epsilon and stronger.delta <= weaker.delta
+
+
+@given(one_kind)
+def test_algebra_of_guarantees(three):
+    a, b, c = three
+    assert a | a == a
+    assert a | b == b | a
+    assert a | (b | c) == (a | b) | c
+    assert a + b == b + a
+    assert covers(a, a | b)
+    assert covers(b, a | b)
+    assert covers(a | b, a + b)
+    if len({each.rho is None for each in three}) == 1:  # otherwise it is rounded twice
+        assert (a | b) + c == (a + c) | (b + c)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

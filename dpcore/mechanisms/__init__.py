@@ -1,11 +1,30 @@
-"""Mechanisms: each turns exact counts into noisy cumulative counts, and states what that costs."""
+"""Mechanisms: each turns exact counts into noisy cumulative counts, and states what that costs.
+
+Those that choose among candidates are ``exponential_mechanism`` and ``above_threshold``.
+"""
 
 from __future__ import annotations
 
+from .adaptive import AdaptiveQuantiles
 from .base import Mechanism
 from .dawa import Dawa
 from .dyadic import Dyadic
 from .hierarchy import Hierarchy, Histogram
+from .polynomial import PolynomialProjection
+from .queries import HistogramQueries
+from .selection import above_threshold, exponential_mechanism
 from .toeplitz import ToeplitzGaussian
 
-__all__ = ["Dawa", "Dyadic", "Hierarchy", "Histogram", "Mechanism", "ToeplitzGaussian"]
+__all__ = [
+    "AdaptiveQuantiles",
+    "Dawa",
+    "Dyadic",
+    "Hierarchy",
+    "Histogram",
+    "HistogramQueries",
+    "Mechanism",
+    "PolynomialProjection",
+    "ToeplitzGaussian",
+    "above_threshold",
+    "exponential_mechanism",
+]

@@ -109,8 +109,9 @@ class Releases(ABC):
         O(N log N)).
         """
         exact = _cell_counts(counts)
-        if self._budget().total_is_public and int(exact.sum()) > _MOST_RECORDS:
-            raise ParameterError("counts", int(exact.sum()), f"must sum to at most {_MOST_RECORDS}")
+        total = float(exact.sum(dtype=np.float64))  # 64-bit integers could wrap around
+        if self._budget().total_is_public and total > _MOST_RECORDS:
+            raise ParameterError("counts", total, f"must sum to at most {_MOST_RECORDS}")
         repeat = 1 if replicates is None else _check.integer("replicates", replicates, 1, 2**40)
         stream, work = source(rng), self._prepared(exact)
         out: NDArray[Any] = np.empty((repeat, exact.size), work.dtype)

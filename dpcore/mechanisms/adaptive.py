@@ -1,0 +1,225 @@
+"""Adaptive quantiles: cumulative counts, asked for where the curve rises most."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check
+from .._budget import Budget, Law
+from ..errors import DtypeError, ParameterError
+from ..grid import MOST_CELLS
+from ..kernels import adaptive as kernels
+from ..randomness import Source
+from ._release import Releases, Work
+from .queries import CELLS_PER_DRAW, THROUGH, Between, in_units, noise_of, variance_of
+
+__all__ = ["AdaptiveQuantiles"]
+
+_MOST_STEPS: Final = 2**12  # the choice of a question takes time in proportion to those before
+
+
+@dataclass(frozen=True, slots=True)
+class AdaptiveQuantiles(Releases):
+    """Step by step, the threshold in the middle of the largest gap gets a noisy cumulative count.
+
+    The strongest rival in the publication of *polynomial projection*. A gap is the difference of
+    the answers at two neighbouring known thresholds, the two ends of the grid included. The
+    answers are clipped to [0, n] and, at the end, sorted, so the curve is monotone. Neighbours:
+    one record replaced; n is public, so one noisy count is enough for a quantile.
+
+    Parameters
+    ----------
+    epsilon
+        For pure differential privacy, by discrete Laplace noise, epsilon / steps for each answer:
+        a positive number (a Fraction is taken exactly).
+    steps
+        How many thresholds are asked about, 1 to 4096. A grid with fewer has each asked once, and
+        the budget is theirs.
+    rho
+        For zero-concentrated differential privacy, by discrete Gaussian noise; instead of epsilon.
+    delta
+        Beside epsilon: for (epsilon, delta)-differential privacy, by the analytic Gaussian
+        mechanism (Balle & Wang 2018) on a fine lattice, composed adaptively (Dong, Roth & Su 2022).
+    between
+        What the curve does between known thresholds. "step": it stays. "linear": it runs straight.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        An argument is not as above.
+
+    Notes
+    -----
+    docs/queries.md has the proofs. O(steps) draws, O(steps^2 + N) time a release.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore.mechanisms.adaptive import AdaptiveQuantiles
+    >>> AdaptiveQuantiles(epsilon=1e6, steps=3).release(np.array([0, 9, 1, 0, 0, 0, 0, 0]))
+    array([ 0.,  9.,  9., 10., 10., 10., 10., 10.])
+    """
+
+    epsilon: float | Fraction | None = None
+    steps: int = 50
+    _: KW_ONLY
+    rho: float | Fraction | None = None
+    delta: float | None = None
+    between: Between = "step"
+
+    def __post_init__(self) -> None:
+        self._budget()
+        object.__setattr__(self, "steps", _check.integer("steps", self.steps, 1, _MOST_STEPS))
+        _check.choice("between", self.between, Between)
+
+    def _budget(self) -> Budget:
+        return Budget.checked(self.epsilon, self.rho, "replace-one", self.delta)
+
+    def questions(self, size: int) -> int:
+        """Return how many thresholds of ``size`` cells are asked about: all, if steps allow."""
+        return min(self.steps, _check.integer("size", size, 1, MOST_CELLS) - 1)
+
+    def noise(self, size: int) -> tuple[Law | None, int]:
+        """Return the noise of each answer, and bits: its unit is 2^-bits counts. Cached.
+
+        One cell needs no question, and has no noise.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            size is not within [1, 2^24], or the budget is too small.
+        """
+        return _noise(self, self.questions(size))
+
+    def noise_deviation(self, size: int) -> float:
+        """Return the standard deviation of the noise in an answer, before clipping and sorting."""
+        return float(np.sqrt(variance_of(*self.noise(size))))
+
+    def standard_error(self, size: int) -> NDArray[np.float64]:
+        """Return infinities, (N,), but for the last, which is n: what is asked depends on answers.
+
+        ``noise_deviation`` says what is known: the noise of one answer.
+        """
+        self.noise(size)  # refuses a budget too small for this grid
+        errors = np.full(size, np.inf)
+        errors[-1] = 0.0
+        return errors
+
+    def describe(self) -> dict[str, str | int | float]:
+        """Return the name and the parameters, as a release records them."""
+        return {
+            "name": "adaptive-quantiles",
+            **self._budget().describe(),
+            "steps": self.steps,
+            "between": self.between,
+        }
+
+    def release_from_sites(
+        self,
+        counts: NDArray[np.integer[Any]],
+        *,
+        rng: np.random.Generator | None = None,
+        replicates: int | None = None,
+        workers: int | None = None,
+    ) -> NDArray[np.float64]:
+        """Return the curve of all records that an untrusted server gets by asking several sites.
+
+        Each site answers each question with noise of its own, enough for the whole budget, and
+        the server adds up. Records stay in their sites: neighbours differ in one record of
+        one site, and the size of every site is public. Here it is simulated in one place.
+
+        Parameters
+        ----------
+        counts
+            (S, N) integers, the exact counts of the cells at each site.
+        rng, replicates, workers
+            As in ``release``.
+
+        Returns
+        -------
+        numpy.ndarray
+            As ``release``, of the counts of all sites; an answer's noise has S times the variance.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            As in ``release``; or counts are not of two dimensions, with a site at least.
+        """
+        array = np.asarray(counts)
+        if array.dtype.kind not in "iu":
+            raise DtypeError("counts", f"dtype {array.dtype}", "must hold integers")
+        if array.ndim != 2 or array.shape[0] < 1 or not 1 <= array.shape[1] <= MOST_CELLS:
+            what = f"must have a row for each site, at least one, with 1 to {MOST_CELLS} cells"
+            raise ParameterError("counts", array.shape, what)
+        if np.any(array < 0):
+            raise ParameterError("counts", "a negative count", "must not be negative")
+        sites = array.astype(np.int64)
+        server = _Server(self, sites)
+        released = server.release(
+            sites.sum(axis=0), rng=rng, replicates=replicates, workers=workers
+        )
+        return np.asarray(released, np.float64)
+
+    def answers(
+        self, totals: NDArray[np.int64], n: int, sites: int, rows: int, stream: Source
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return rows of known thresholds and the noisy answers there, from 0 to N and 0 to n.
+
+        Totals, (N,), are the sites' cumulative counts in the noise's unit. All that is spent is
+        spent here.
+        """
+        asked = self.questions(totals.size)
+        law, bits = self.noise(totals.size)
+        noise = np.zeros((rows, sites, asked), np.int64)
+        if law:
+            law.fill(noise.reshape(-1), stream)
+        thresholds = np.empty((rows, asked + 2), np.int64)
+        answers = np.empty((rows, asked + 2))
+        kernels.adaptive_quantiles(
+            totals, noise.sum(axis=1), 2.0**-bits, float(n), thresholds, answers
+        )
+        return thresholds, answers
+
+    def _prepared(self, exact: NDArray[np.int64]) -> Work:
+        return self.asking(exact[np.newaxis])
+
+    def asking(self, sites: NDArray[np.int64]) -> Work:
+        """Return how to release the sum of the counts of some sites, (S, N)."""
+        count, size = sites.shape
+        n, bits = int(sites.sum()), self.noise(size)[1]
+        totals = in_units(np.cumsum(sites, axis=1), bits).sum(axis=0)  # each rounds its own
+
+        def fill(out: NDArray[np.float64], stream: Source) -> None:
+            thresholds, answers = self.answers(totals, n, count, out.shape[0], stream)
+            THROUGH[self.between](thresholds, np.sort(answers, axis=1), out)
+
+        draws = count * self.questions(size)
+        return Work(fill, draws + size // CELLS_PER_DRAW, np.float64)
+
+
+@lru_cache(maxsize=64)
+def _noise(mechanism: AdaptiveQuantiles, asked: int) -> tuple[Law | None, int]:
+    return noise_of(mechanism._budget(), asked, asked) if asked else (None, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Server(Releases):
+    """The same questions to several sites."""
+
+    mechanism: AdaptiveQuantiles
+    sites: NDArray[np.int64]
+
+    def _budget(self) -> Budget:
+        return self.mechanism._budget()
+
+    def _prepared(self, exact: NDArray[np.int64]) -> Work:
+        return self.mechanism.asking(self.sites)
+
+    def standard_error(self, size: int) -> NDArray[np.float64]:
+        return self.mechanism.standard_error(size)

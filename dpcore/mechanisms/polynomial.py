@@ -1,0 +1,219 @@
+"""Polynomial projection: a curve from a few noisy numbers, at a sensitivity that hardly grows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check
+from .._budget import Budget
+from .._lattice import LatticeNoise, lattice_noise
+from .._polynomials import (
+    FIXED_POINT,
+    MOST_DEGREE,
+    Basis,
+    Budgets,
+    Scheme,
+    Sensitivity,
+    exact_sums,
+    scheme,
+)
+from .._totals import NanPolicy, totals
+from ..errors import ParameterError
+from ..grid import MOST_CELLS
+from ..kernels import legendre as kernels
+from ..kernels import moments
+from ..randomness import Source
+from ._release import Releases, Work
+
+__all__ = ["Budgets", "PolynomialProjection"]
+
+_AUTO: Final = {"legendre": 32, "moments": 6}
+_MOST_DEGREE: Final = {"legendre": MOST_DEGREE, "moments": 32}
+_MOST_RECORDS: Final = 2**33  # sums stay inside 64 bits
+_PART: Final = 2**17  # values worth a thread of their own
+
+
+@dataclass(frozen=True, slots=True)
+class PolynomialProjection(Releases):
+    """The curve's nearest polynomial, from noisy sums over the records of Legendre polynomials.
+
+    In ``dpcore.cdf`` the cells of the grid are [-1, 1] in equal parts, so on a uniform grid it is
+    a polynomial of the value, and on a logarithmic one of its logarithm. Without a grid:
+    ``dpcore.project``.
+
+    Parameters
+    ----------
+    epsilon, delta
+        For (epsilon, delta)-differential privacy, both above 0, by the analytic Gaussian
+        mechanism (Balle & Wang 2018). Neighbours: one record replaced; n is public.
+    degree
+        K, 1 to 128 ("moments": 32); more follows narrower features, and has more noise. "auto":
+        32, and for moments 6. Chosen without the data: docs/polynomial.md says how.
+    basis
+        "legendre": sums of P_{k-1} - P_{k+1}, k = 0, ..., K, which are the Legendre coefficients of
+        the curve up to factors. The two ends, F = 0 and F = 1, are public, and met exactly.
+        "moments": the published mechanism, sums of x, ..., x^{K+1}, without the ends.
+    budgets
+        "auto": the noise is the same in all sums of P_{k-1} - P_{k+1}, so that the coefficient of
+        P_k gets variance in proportion to 1 / (2k + 1), and the sensitivity grows as the logarithm
+        of K. "equal": the same noise in all orthonormal coefficients, whose sensitivity is
+        sqrt(2) / n at every degree (Bessel's inequality). Moments: equal noise either way.
+    sensitivity
+        "exact", computed to 0.3 %; or "paper", for moments only: its bound sqrt((5K + 8) / 2) / n,
+        or sqrt((5K + 5) / 2) / n for odd K, which is above the truth.
+    rho
+        For zero-concentrated differential privacy, instead of epsilon and delta.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        An argument is not as above.
+
+    Notes
+    -----
+    docs/polynomial.md has the proofs. O(n K) for the sums, once; O(N K) a release.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> heights = np.random.default_rng(1).normal(170, 8, 10_000)
+    >>> grid = dp.Grid.uniform(100, 240, 2**10)
+    >>> mechanism = dp.mechanisms.PolynomialProjection(epsilon=1.0, delta=1e-6)
+    >>> curve = dp.cdf(heights, grid, mechanism)
+    >>> bool(abs(curve.quantile(0.5) - 170) < 2)
+    True
+    """
+
+    epsilon: float | Fraction | None = None
+    delta: float | None = None
+    degree: int | str = "auto"
+    basis: Basis = "legendre"
+    budgets: Budgets = "auto"
+    sensitivity: Sensitivity = "exact"
+    rho: float | Fraction | None = None
+
+    def __post_init__(self) -> None:
+        _check.choice("basis", self.basis, Basis)
+        _check.choice("budgets", self.budgets, Budgets)
+        _check.choice("sensitivity", self.sensitivity, Sensitivity)
+        if self.sensitivity == "paper" and self.basis != "moments":
+            raise ParameterError("sensitivity", "paper", 'must be "exact" but for moments')
+        if isinstance(self.degree, str):
+            if self.degree != "auto":
+                raise ParameterError("degree", self.degree, 'must be an integer or "auto"')
+        else:
+            _check.integer("degree", self.degree, 1, _MOST_DEGREE[self.basis])
+        if self._budget().rho is None:
+            raise ParameterError("delta", None, "must be given beside epsilon: noise is Gaussian")
+
+    def _budget(self) -> Budget:
+        return Budget.checked(self.epsilon, self.rho, "replace-one", self.delta)
+
+    @property
+    def scheme(self) -> Scheme:
+        """What is asked of the records, and what the answers mean."""
+        degree = _AUTO[self.basis] if isinstance(self.degree, str) else self.degree
+        return scheme(degree, self.basis, self.budgets, self.sensitivity)
+
+    def noise(self) -> LatticeNoise:
+        """Return each total's noise, and the lattice that totals are rounded to."""
+        asked = self.scheme
+        return lattice_noise(self._budget(), asked.change, len(asked.scales), FIXED_POINT)
+
+    def standard_error(self, size: int) -> NDArray[np.float64]:
+        """Return the standard deviation of the noise in each cumulative count, (N,).
+
+        What the polynomial misses of the curve is not in it. O(N K).
+        """
+        size = _check.integer("size", size, 1, MOST_CELLS)
+        asked, unit = self.scheme, self.noise().variance
+        errors = np.sqrt(asked.variances(_ends(size), unit))
+        errors[-1] = 0.0
+        return errors
+
+    def describe(self) -> dict[str, str | int | float]:
+        """Return the name and the parameters, as a release records them."""
+        return {
+            "name": "polynomial",
+            **self._budget().describe(),
+            "degree": self.scheme.degree,
+            "basis": self.basis,
+            "budgets": self.budgets,
+            "sensitivity": self.sensitivity,
+        }
+
+    def sums(
+        self, values: Any, lower: float, upper: float, *, nan_policy: NanPolicy = "raise"
+    ) -> NDArray[np.int64]:
+        """Return the records' exact sums, for ``dpcore.project_sums``: private, and additive.
+
+        Parameters
+        ----------
+        values
+            (n,) real numbers, in any container that ``Grid.count`` takes; up to 2^33 of them.
+            Values beyond the bounds, infinities among them, count as the bounds.
+        lower, upper
+            Public bounds, finite.
+        nan_policy
+            What to do with missing values: "raise", or "omit" them.
+
+        Returns
+        -------
+        numpy.ndarray
+            (K + 2,) int64: sums of P_0, ..., P_{K+1}, or of 1, x, ..., x^{K+1}, each rounded to
+            multiples of 2^-28, in that unit. Sums of chunks, files and sites add up, bit for bit.
+
+        Raises
+        ------
+        DtypeError, ParameterError, MissingValueError
+            As in ``Grid.count``; or the bounds are not finite and in order.
+
+        Notes
+        -----
+        O(n K), on all processors; memory that does not depend on n.
+        """
+        low, high = _check.bounds(lower, upper)
+        kernel = kernels.legendre_sums if self.basis == "legendre" else moments.moment_sums
+        size = self.scheme.degree + 2
+        return totals(
+            values, lambda chunk, out: kernel(chunk, low, high, out), size, _PART, nan_policy
+        )
+
+    def noisy_totals(self, sums: NDArray[np.int64], rows: int, stream: Source) -> NDArray[np.int64]:
+        """Return (rows, m) releases of the totals, in units of the lattice, from exact sums."""
+        law, bits = self.noise()
+        noisy = np.empty((rows, len(self.scheme.scales)), np.int64)
+        law.fill(noisy.reshape(-1), stream)
+        noisy += np.array(self.scheme.totals(sums, bits), np.int64)
+        return noisy
+
+    def _prepared(self, exact: NDArray[np.int64]) -> Work:
+        n = checked_records(int(exact.sum()))
+        asked, unit = self.scheme, np.float64(2.0 ** -self.noise().bits)
+        sums = exact_sums(asked.basis, asked.degree, exact)
+        points = _ends(exact.size)
+
+        def fill(out: NDArray[np.float64], stream: Source) -> None:
+            totals = self.noisy_totals(sums, out.shape[0], stream) * unit
+            kernels.series(asked.curve(totals, n), points, out)
+            out[:, -1] = n
+
+        return Work(fill, len(asked.scales), np.float64)
+
+
+def checked_records(n: int) -> int:
+    """Return a number of records whose sums stay inside 64 bits, or raise."""
+    if not 1 <= n <= _MOST_RECORDS:
+        raise ParameterError("n", n, f"must be between 1 and {_MOST_RECORDS} records")
+    return n
+
+
+def _ends(size: int) -> NDArray[np.float64]:
+    """Return the upper ends of the cells that [-1, 1] is cut into."""
+    return (2.0 * np.arange(1, size + 1) - size) / size

@@ -1,0 +1,192 @@
+"""Histogram queries: noise on the counts of a few wide bins, and a curve through their ends."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check
+from .._budget import Budget, Law
+from .._lattice import lattice_noise
+from ..grid import MOST_CELLS
+from ..kernels import adaptive as kernels
+from ..randomness import Source
+from ._release import Releases, Work
+
+__all__ = ["Between", "HistogramQueries"]
+
+Between = Literal["step", "linear"]
+
+THROUGH: Final = {"step": kernels.steps_through, "linear": kernels.lines_through}
+CELLS_PER_DRAW: Final = 32  # writing so many cells of a curve takes about as long as a draw
+_MOST_BITS: Final = 16  # 2^46 records in units of 2^-16 stay inside 64 bits
+
+
+@dataclass(frozen=True, slots=True)
+class HistogramQueries(Releases):
+    """The records in a few bins are counted with noise, and the noisy counts added up.
+
+    The classic that *polynomial projection* is compared with, with one change: n is public here,
+    and what the noisy counts miss of it is dealt out evenly, which is least squares. Neighbours:
+    one record replaced.
+
+    Parameters
+    ----------
+    epsilon
+        For pure differential privacy, by discrete Laplace noise: a positive number (a Fraction is
+        taken exactly).
+    bins
+        Into how many runs the N cells are cut; the i-th ends after floor(i N / bins) cells. With
+        fewer cells than bins each cell is one.
+    rho
+        For zero-concentrated differential privacy, by discrete Gaussian noise; instead of epsilon.
+    delta
+        Beside epsilon: for (epsilon, delta)-differential privacy, by the analytic Gaussian
+        mechanism (Balle & Wang 2018) on a fine lattice.
+    between
+        What the curve does between the ends of bins. "step": it stays, as in the publication.
+        "linear": it runs straight, which takes the records of a bin as evenly spread.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        An argument is not as above.
+
+    Notes
+    -----
+    docs/queries.md has the proofs. O(bins) draws and O(N) additions a release. It is linear in
+    the counts, but for the public n, so curves of disjoint records add up.
+
+    Examples
+    --------
+    >>> from dpcore.mechanisms.queries import HistogramQueries
+    >>> HistogramQueries(epsilon=1.0, bins=4).ends(10)
+    array([ 2,  5,  7, 10])
+    """
+
+    epsilon: float | Fraction | None = None
+    bins: int = 30
+    _: KW_ONLY
+    rho: float | Fraction | None = None
+    delta: float | None = None
+    between: Between = "step"
+
+    def __post_init__(self) -> None:
+        self._budget()
+        bins = _check.integer("bins", self.bins, 1, MOST_CELLS)
+        object.__setattr__(self, "bins", bins)
+        _check.choice("between", self.between, Between)
+
+    def _budget(self) -> Budget:
+        return Budget.checked(self.epsilon, self.rho, "replace-one", self.delta)
+
+    def ends(self, size: int) -> NDArray[np.int64]:
+        """Return how many of ``size`` cells lie before the end of each bin, (bins,)."""
+        size = _check.integer("size", size, 1, MOST_CELLS)
+        bins = min(self.bins, size)
+        return np.arange(1, bins + 1) * size // bins
+
+    def noise(self, size: int) -> tuple[Law | None, int]:
+        """Return the noise of each bin's count, and bits: its unit is 2^-bits counts. Cached.
+
+        One bin holds all records, and has no noise.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            size is not within [1, 2^24], or the budget is too small.
+        """
+        return _noise(self, _check.integer("size", size, 1, MOST_CELLS))
+
+    def standard_error(self, size: int) -> NDArray[np.float64]:
+        """Return the standard deviation of the noise in each cumulative count, (N,).
+
+        How far the records of a bin are from where the curve puts them is not in it.
+        """
+        ends = np.append(0, self.ends(size))
+        cells = np.arange(1, size + 1)
+        bins = ends.size - 1
+        before = np.searchsorted(ends, cells, side="right") - 1
+        variances = before * (bins - before) / bins
+        if self.between == "linear":
+            # A Brownian bridge at the ends of bins, and what a line misses of it between them.
+            inside = before < bins
+            k = before[inside]
+            along = (cells[inside] - ends[k]) / (ends[k + 1] - ends[k])
+            at = k + along
+            variances[inside] = at * (bins - at) / bins - along * (1.0 - along)
+        return np.sqrt(np.maximum(variances, 0.0) * variance_of(*self.noise(size)))
+
+    def describe(self) -> dict[str, str | int | float]:
+        """Return the name and the parameters, as a release records them."""
+        return {
+            "name": "histogram-queries",
+            **self._budget().describe(),
+            "bins": self.bins,
+            "between": self.between,
+        }
+
+    def noisy_counts(
+        self, exact: NDArray[np.int64], rows: int, stream: Source
+    ) -> NDArray[np.int64]:
+        """Return releases of the bins' counts, (rows, bins), in the noise's unit, from the cells'.
+
+        All that is spent is spent here.
+        """
+        law, bits = self.noise(exact.size)
+        starts = np.append(0, self.ends(exact.size)[:-1])
+        noisy = np.zeros((rows, starts.size), np.int64)
+        if law:
+            law.fill(noisy.reshape(-1), stream)
+        noisy += in_units(np.add.reduceat(exact, starts), bits)
+        return noisy
+
+    def _prepared(self, exact: NDArray[np.int64]) -> Work:
+        n, ends = int(exact.sum()), np.append(0, self.ends(exact.size))
+        unit = 2.0 ** -self.noise(exact.size)[1]
+        shares = np.arange(ends.size) / (ends.size - 1)
+
+        def fill(out: NDArray[np.float64], stream: Source) -> None:
+            known = np.zeros((out.shape[0], ends.size))
+            noisy = self.noisy_counts(exact, out.shape[0], stream)
+            known[:, 1:] = np.cumsum(noisy, axis=1) * unit
+            known += shares * (n - known[:, -1:])
+            known[:, -1] = n  # it is that up to rounding
+            THROUGH[self.between](np.tile(ends, (out.shape[0], 1)), known, out)
+
+        return Work(fill, ends.size + exact.size // CELLS_PER_DRAW, np.float64)
+
+
+@lru_cache(maxsize=64)
+def _noise(mechanism: HistogramQueries, size: int) -> tuple[Law | None, int]:
+    bins = min(mechanism.bins, size)
+    return noise_of(mechanism._budget(), 2, bins) if bins > 1 else (None, 0)
+
+
+def noise_of(budget: Budget, changes: int, questions: int) -> tuple[Law, int]:
+    """Return the noise of each of some counts, which may be chosen adaptively, and its bits.
+
+    ``changes`` of them, at most, change for a neighbour, each by one. Integers with rho need no
+    lattice finer than they are.
+    """
+    if budget.stated is None:
+        return budget.law(changes), 0
+    return lattice_noise(budget, math.sqrt(changes), questions, _MOST_BITS)[:2]
+
+
+def variance_of(law: Law | None, bits: int) -> float:
+    """Return the variance of noise in units of 2^-bits counts, in counts^2."""
+    return law.variance * 4.0**-bits if law else 0.0
+
+
+def in_units(counts: NDArray[np.int64], bits: int) -> NDArray[np.int64]:
+    """Return counts in units of 2^-bits, rounded down where bits are negative."""
+    if bits == 0:
+        return counts
+    return counts << bits if bits > 0 else counts >> -bits

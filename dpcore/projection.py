@@ -1,0 +1,187 @@
+"""Distribution functions as a few released numbers: small messages that add up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _check, serialization
+from ._polynomials import Basis, Budgets, Scheme, scheme
+from .curve import CDF
+from .errors import DtypeError, ParameterError
+from .grid import Grid
+from .kernels import legendre as kernels
+from .privacy import Privacy
+
+__all__ = ["Projection"]
+
+_MOST_ORDER: Final = 33
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """A released distribution function over [lower, upper]: K + 1 noisy totals.
+
+    Made by ``dpcore.project``. All that is read off it is post-processing. ``first + second`` is
+    the projection of two disjoint sets of records: two sites, or old records and new ones.
+
+    Parameters
+    ----------
+    lower, upper
+        The public bounds.
+    n
+        The public number of records.
+    totals
+        (K + 1,) the noisy totals, integers in units of 2^-bits.
+    bits
+        Of the lattice.
+    variance
+        Of the noise in each total, in squares of its own unit.
+    basis, budgets
+        What the totals are sums of: see ``mechanisms.PolynomialProjection``.
+    privacy
+        What the release cost.
+    mechanism
+        Name and parameters of the mechanism.
+    """
+
+    lower: float
+    upper: float
+    n: int
+    totals: tuple[int, ...]
+    bits: int
+    variance: float
+    basis: Basis
+    budgets: Budgets
+    privacy: Privacy
+    mechanism: Mapping[str, str | int | float]
+
+    @property
+    def degree(self) -> int:
+        """K, of the polynomial."""
+        return len(self.totals) - 1
+
+    def curve(self, grid: Grid) -> CDF:
+        """Return the curve on a grid, raw: ``.isotonic()`` makes it monotone.
+
+        Parameters
+        ----------
+        grid
+            Any thresholds. Beyond the bounds the curve is what it is at them, and at the last
+            threshold it is 1, because values above count in the last cell.
+
+        Returns
+        -------
+        CDF
+            Its ``noise_deviation`` does not count what the polynomial misses. O(N K).
+        """
+        if not isinstance(grid, Grid):
+            raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+        middle, half = self.lower / 2 + self.upper / 2, self.upper / 2 - self.lower / 2
+        points = np.clip((grid.thresholds - middle) / half, -1.0, 1.0)
+        counts = np.empty((1, grid.size))
+        kernels.series(self._scheme.curve(self._reals[None, :], self.n), points, counts)
+        deviation = np.sqrt(self._scheme.variances(points, self.variance))
+        counts[0, -1], deviation[-1] = self.n, 0.0
+        return CDF(grid, counts[0], self.n, self.privacy, self.mechanism, deviation)
+
+    def coefficients(self) -> NDArray[np.float64]:
+        """Return the noisy orthonormal Legendre coefficients of F, (K + 1,), as released.
+
+        F(t) is about sum_k a_k sqrt(k + 1/2) P_k(x), x = 2 (t - lower) / (upper - lower) - 1. The
+        public ends of F are not used here.
+        """
+        norms = np.sqrt(np.arange(self.degree + 1) + 0.5)
+        return np.asarray(self._scheme.plain(self._reals, self.n) / norms / self.n)
+
+    def moments(self, order: int) -> NDArray[np.float64]:
+        """Return unbiased estimates of the records' means of v, v^2, ..., v^order, (order,).
+
+        Parameters
+        ----------
+        order
+            1 to K + 1, and at most 33.
+
+        Notes
+        -----
+        From the integrals of F x^i, which the coefficients give exactly; of values that were
+        clamped into the bounds.
+        """
+        to_moments, constant = self._to_moments(order)
+        return np.asarray(to_moments @ self._scheme.plain(self._reals, self.n) / self.n + constant)
+
+    def moment_errors(self, order: int) -> NDArray[np.float64]:
+        """Return the standard deviations of the noise in ``moments(order)``, (order,)."""
+        to_moments, _ = self._to_moments(order)
+        parts = to_moments @ self._scheme.plain.matrix
+        return np.asarray(np.sqrt(self.variance * np.sum(parts**2, axis=1)) / self.n)
+
+    def __add__(self, other: Projection) -> Projection:
+        if not isinstance(other, Projection):
+            return NotImplemented
+        for name in ("lower", "upper", "degree", "basis", "budgets"):
+            if getattr(self, name) != getattr(other, name):
+                raise ParameterError(
+                    name, getattr(other, name), f"must be {getattr(self, name)!r} in both"
+                )
+        bits = max(self.bits, other.bits)
+        ours, theirs = bits - self.bits, bits - other.bits
+        totals = tuple(
+            (a << ours) + (b << theirs) for a, b in zip(self.totals, other.totals, strict=True)
+        )
+        same = self.mechanism == other.mechanism
+        return replace(
+            self,
+            n=self.n + other.n,
+            totals=totals,
+            bits=bits,
+            variance=self.variance + other.variance,
+            privacy=self.privacy | other.privacy,
+            mechanism=self.mechanism if same else {"name": "polynomial", "degree": self.degree},
+        )
+
+    def to_json(self) -> str:
+        """Return the release as JSON (docs/format.md); ``from_json`` gives it back exactly."""
+        return serialization.dump_projection(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> Projection:
+        """Read a release back.
+
+        Raises
+        ------
+        FormatError
+            The text is not a release that this version can read.
+        """
+        return cls(**serialization.load_projection(text))
+
+    @property
+    def _scheme(self) -> Scheme:
+        return scheme(self.degree, self.basis, self.budgets, "exact")
+
+    @property
+    def _reals(self) -> NDArray[np.float64]:
+        return np.array([math.ldexp(each, -self.bits) for each in self.totals])
+
+    def _to_moments(self, order: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return matrix and constant: moments of the values from the coefficients of F.
+
+        With x = (v - middle) / half: E x^i = 1 - i integral of F x^(i - 1).
+        """
+        order = _check.integer("order", order, 1, min(self.degree + 1, _MOST_ORDER))
+        nodes, weights = np.polynomial.legendre.leggauss(self.degree + order)
+        legendre = np.polynomial.legendre.legvander(nodes, self.degree)
+        i = np.arange(1, order + 1)
+        integrals = -i[:, None] * ((nodes[:, None] ** (i - 1) * weights[:, None]).T @ legendre)
+        middle, half = self.lower / 2 + self.upper / 2, self.upper / 2 - self.lower / 2
+        # E v^j = middle^j + sum_k of this times E x^k
+        expand = np.zeros((order, order))
+        for j in range(1, order + 1):
+            for k in range(1, j + 1):
+                expand[j - 1, k - 1] = math.comb(j, k) * middle ** (j - k) * half**k
+        return expand @ integrals, middle**i + expand.sum(axis=1)
