@@ -30,6 +30,7 @@ from .projecting import project, project_sums
 from .projection import Projection
 from .quantiles import Quantiles, quantiles
 from .release import cdf, cdf_from_counts
+from .scores import ScoreCurves, score_counts, score_curves
 from .smoothing import Smoothing, smooth
 
 __version__ = "0.1.0"
@@ -50,6 +51,7 @@ __all__ = [
     "Privacy",
     "Projection",
     "Quantiles",
+    "ScoreCurves",
     "Smoothing",
     "average",
     "bounds",
@@ -66,6 +68,8 @@ __all__ = [
     "project",
     "project_sums",
     "quantiles",
+    "score_counts",
+    "score_curves",
     "smooth",
     "streams",
 ]

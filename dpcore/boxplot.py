@@ -26,6 +26,7 @@ __all__ = ["BoxPlot", "box_plot"]
 
 _QUARTILES = (0.25, 0.5, 0.75)
 _PARTS = 5  # three quartiles and two ends share epsilon
+_SCALES = 2  # of noise, to be left out at either end: with fewer, searches often run to the last
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -172,7 +173,7 @@ def box_plot(
     Notes
     -----
     Quartiles as in ``dpcore.quantiles``. Minimum and maximum by the searches of ``dpcore.bounds``
-    on the grid, with outside = 10 / epsilon, the scale of their noise: on many thresholds noise
+    on the grid, with outside = 20 / epsilon, two scales of their noise: on many thresholds noise
     makes them stop early as it is (docs/selection.md). The five are then put in order. O(n + N)
     for uniform grids.
 
@@ -192,7 +193,7 @@ def box_plot(
     each = budget.epsilon / _PARTS
     counts = grid.count(values, nan_policy=nan_policy)
     quartiles = quantiles_from_counts(counts, _QUARTILES, grid, epsilon=3 * each, rng=rng)
-    low, high = ends(counts, ceil(2 / each), each, rng)
+    low, high = ends(counts, ceil(_SCALES * 2 / each), each, rng)
     found = np.append(quartiles.values, grid.thresholds[[low, high]])
     least, first, median, third, most = np.sort(found).tolist()
     privacy = replace(budget.privacy, simulated=rng is not None)

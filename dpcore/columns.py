@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import DtypeError, ParameterError
+from .errors import DtypeError, MissingValueError, ParameterError
 
-__all__ = ["Chunk", "chunks"]
+__all__ = ["Chunk", "chunks", "whole"]
 
 Chunk = NDArray[np.float64] | NDArray[np.float32]
 
@@ -50,6 +50,25 @@ def chunks(values: Any, argument: str = "values") -> Iterator[Chunk | None]:
             continue
         for start in range(0, array.size, _CHUNK):
             yield _rounded_up(array[start : start + _CHUNK])
+
+
+def whole(values: Any, argument: str) -> Chunk:
+    """Return a column in one piece, for records that other columns go with.
+
+    Raises
+    ------
+    MissingValueError
+        The container marks some values as missing: leaving them out would shift the others.
+    DtypeError, ParameterError
+        As in ``chunks``.
+    """
+    parts: list[Any] = []
+    for part in chunks(values, argument):
+        if part is None:
+            raise MissingValueError(argument)
+        parts.append(part)
+    whole: Chunk = parts[0] if len(parts) == 1 else np.concatenate(parts)
+    return whole
 
 
 def _arrays(values: Any, argument: str) -> Iterator[NDArray[Any] | None]:

@@ -36,7 +36,8 @@ class Privacy:
     Parameters
     ----------
     epsilon, delta
-        The parameters of (epsilon, delta)-differential privacy; 0 < epsilon, 0 <= delta < 1.
+        The parameters of (epsilon, delta)-differential privacy; 0 < epsilon, 0 <= delta < 1. An
+        infinite epsilon is no guarantee (``mechanisms.NoNoise``).
     neighbours
         Which pairs of inputs are neighbours. "replace-one": one record changes its value, and the
         number of records is public. "add-or-remove-one": one record more or less.
@@ -87,7 +88,9 @@ class Privacy:
         if self.rho is not None:
             object.__setattr__(self, "rho", _check.positive("rho", self.rho))
         else:
-            object.__setattr__(self, "epsilon", _check.positive("epsilon", self.epsilon))
+            has_none = self.epsilon == math.inf  # said of exact results, to compare with
+            epsilon = math.inf if has_none else _check.positive("epsilon", self.epsilon)
+            object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "delta", _check.finite("delta", self.delta))
         if not 0.0 <= self.delta < 1.0:
             raise ParameterError("delta", self.delta, "must be at least 0 and below 1")
@@ -138,6 +141,8 @@ class Privacy:
                 "neighbours", other.neighbours, f"must be {self.neighbours!r} in both guarantees"
             )
         simulated = self.simulated or other.simulated
+        if math.inf in (self.epsilon, other.epsilon):
+            return Privacy(math.inf, 0.0, self.neighbours, simulated)
         if self.epsilon is not None and other.epsilon is not None:
             epsilon = double_above(total(Fraction(self.epsilon), Fraction(other.epsilon)))
             delta = double_above(total(Fraction(self.delta), Fraction(other.delta)))

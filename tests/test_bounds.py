@@ -82,6 +82,7 @@ def test_the_default_depends_on_epsilon_and_rungs_alone():
     assert bounds([3.0] * 10_000, epsilon=0.1).outside == 397
 
 
+@pytest.mark.needs_jit
 def test_at_most_one_in_twenty_fails():
     """docs/selection.md: twice as many records outside as were to be, or a rung too far."""
     values = generator().lognormal(3, 2, 5000)

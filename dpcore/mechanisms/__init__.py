@@ -10,6 +10,7 @@ from .base import Mechanism
 from .dawa import Dawa
 from .dyadic import Dyadic
 from .hierarchy import Hierarchy, Histogram
+from .no_noise import NoNoise
 from .polynomial import PolynomialProjection
 from .queries import HistogramQueries
 from .selection import above_threshold, exponential_mechanism
@@ -23,6 +24,7 @@ __all__ = [
     "Histogram",
     "HistogramQueries",
     "Mechanism",
+    "NoNoise",
     "PolynomialProjection",
     "ToeplitzGaussian",
     "above_threshold",

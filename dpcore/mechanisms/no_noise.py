@@ -1,0 +1,59 @@
+"""No noise at all: for tests, and for the true curve beside a private one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check
+from .._budget import Budget
+from ..grid import MOST_CELLS
+from ..privacy import Privacy
+from ..randomness import Source
+from ._release import Releases, Work
+
+__all__ = ["NoNoise"]
+
+
+@dataclass(frozen=True, slots=True)
+class NoNoise(Releases):
+    """The exact cumulative counts, **without any privacy**: ``privacy.epsilon`` is infinite.
+
+    What is computed of it is what a statistic would be without the mechanism. It cannot be written
+    as JSON.
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> grid = dp.Grid.uniform(0, 1, 4)
+    >>> dp.cdf([0.1, 0.3, 0.35, 0.9], grid, dp.mechanisms.NoNoise()).counts
+    array([1., 3., 3., 4.])
+    """
+
+    @property
+    def privacy(self) -> Privacy:
+        """No guarantee: epsilon is infinite."""
+        return Privacy(math.inf)
+
+    def _budget(self) -> Budget:
+        return Budget(None, None, "replace-one")
+
+    def standard_error(self, size: int) -> NDArray[np.float64]:
+        """Return zeros, (N,)."""
+        return np.zeros(_check.integer("size", size, 1, MOST_CELLS))
+
+    def describe(self) -> dict[str, str | int | float]:
+        """Return the name, as a release records it."""
+        return {"name": "no-noise"}
+
+    def _prepared(self, exact: NDArray[np.int64]) -> Work:
+        cumulative = np.cumsum(exact)
+
+        def fill(out: NDArray[np.int64], stream: Source) -> None:
+            del stream
+            out[:] = cumulative
+
+        return Work(fill, 0, np.int64)
