@@ -32,6 +32,7 @@ from .quantiles import Quantiles, quantiles
 from .release import cdf, cdf_from_counts
 from .scores import ScoreCurves, score_counts, score_curves
 from .smoothing import Smoothing, smooth
+from .sums import PolynomialSums, polynomial_sums
 
 __version__ = "0.1.0"
 
@@ -48,6 +49,7 @@ __all__ = [
     "MissingValueError",
     "ParameterError",
     "Plan",
+    "PolynomialSums",
     "Privacy",
     "Projection",
     "Quantiles",
@@ -64,6 +66,7 @@ __all__ = [
     "mechanisms",
     "noise",
     "plan",
+    "polynomial_sums",
     "privacy",
     "project",
     "project_sums",

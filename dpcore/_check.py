@@ -7,7 +7,7 @@ import math
 import numbers
 from fractions import Fraction
 from types import ModuleType
-from typing import Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,7 @@ from .errors import DtypeError, MissingExtraError, ParameterError
 __all__ = [
     "bounds",
     "choice",
+    "counts",
     "cumulative_counts",
     "extra",
     "finite",
@@ -24,8 +25,10 @@ __all__ = [
     "integer",
     "positive",
     "probabilities",
+    "same",
 ]
 
+_MOST_TOTAL: Final = 2.0**62
 Extra = Literal["plot", "io", "cli", "studies", "bench", "test"]
 
 
@@ -81,6 +84,14 @@ def bounds(lower: object, upper: object) -> tuple[float, float]:
     return low, high
 
 
+def same(first: object, second: object, *names: str) -> None:
+    """Check that two things have the same attributes, so that they can be added."""
+    for name in names:
+        ours, theirs = getattr(first, name), getattr(second, name)
+        if ours != theirs:
+            raise ParameterError(name, theirs, f"must be {ours!r} in both")
+
+
 def choice(argument: str, value: object, options: object) -> None:
     """Check that value is one of the strings of a Literal type."""
     allowed = get_args(options)
@@ -97,6 +108,18 @@ def probabilities(argument: str, value: ArrayLike) -> NDArray[np.float64]:
     if not np.all((array >= 0.0) & (array <= 1.0)):
         raise ParameterError(argument, value, "must lie within [0, 1]")
     return array
+
+
+def counts(argument: str, value: object) -> NDArray[np.int64]:
+    """Return exact counts, of any shape: integers of 0 or more whose sums fit 64 bits."""
+    array: NDArray[Any] = np.asarray(value)
+    if array.dtype.kind not in "iu":
+        raise DtypeError(argument, f"dtype {array.dtype}", "must hold integers")
+    if np.any(array < 0):
+        raise ParameterError(argument, "a negative count", "must not be negative")
+    if float(array.sum(dtype=np.float64)) >= _MOST_TOTAL:
+        raise ParameterError(argument, "larger counts", "must sum to less than 2^62")
+    return array.astype(np.int64)
 
 
 def cumulative_counts(argument: str, value: ArrayLike) -> NDArray[np.float64]:

@@ -47,7 +47,9 @@ class LatticeNoise(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def lattice_noise(budget: Budget, change: float, coordinates: int, most_bits: int) -> LatticeNoise:
+def lattice_noise(
+    budget: Budget, change: float, coordinates: int, most_bits: int, are_whole: bool = False
+) -> LatticeNoise:
     """Return the noise for totals that neighbours change by at most so much.
 
     Parameters
@@ -60,6 +62,8 @@ def lattice_noise(budget: Budget, change: float, coordinates: int, most_bits: in
         Of the totals, all in all: the noise may be spread over several, adaptive, questions.
     most_bits
         How fine the lattice may be.
+    are_whole
+        Whether the totals are integers, which lattices of 0 bits and more leave as they are.
 
     Raises
     ------
@@ -72,9 +76,11 @@ def lattice_noise(budget: Budget, change: float, coordinates: int, most_bits: in
     Rounding two vectors down moves their difference by at most one unit a coordinate, so
     sqrt(coordinates) units in length; the noise is for the sum.
     """
-    deviation = _deviation(budget) * change  # about, for the choice of the lattice
+    # about, for the choice of the lattice; a tiny one has any
+    deviation = max(_deviation(budget) * change, 2.0**-1000)
     bits = max(_LEAST_BITS, min(most_bits, _FINE - math.ceil(math.log2(deviation))))
-    units = (change * 2.0**bits + math.sqrt(coordinates)) * _MARGIN
+    rounding = 0.0 if are_whole and bits >= 0 else math.sqrt(coordinates)
+    units = (change * 2.0**bits + rounding) * _MARGIN
     if budget.stated is None:
         assert budget.rho is not None
         return LatticeNoise(budget.gaussian(Fraction(units) ** 2 / (2 * budget.rho)), bits)

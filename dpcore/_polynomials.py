@@ -21,11 +21,14 @@ from .kernels import moments
 __all__ = [
     "FIXED_POINT",
     "MOST_DEGREE",
+    "MOST_DEGREES",
+    "MOST_RECORDS",
     "Basis",
     "Budgets",
     "Scheme",
     "Sensitivity",
     "exact_sums",
+    "places",
     "scheme",
 ]
 
@@ -35,12 +38,22 @@ Sensitivity = Literal["exact", "paper"]
 Matrix = NDArray[np.float64]
 
 MOST_DEGREE: Final = 128
+MOST_DEGREES: Final = {"legendre": MOST_DEGREE, "moments": 32}
+MOST_RECORDS: Final = 2**33  # sums stay inside 64 bits
 FIXED_POINT: Final = 28  # the kernels sum multiples of 2^-28
 _SCALE_BITS: Final = 30  # scales are multiples of 2^-30
 _ROUNDING: Final = 0.51  # of a kernel's function of one record, in units of 2^-28
 _NODES: Final = 24  # for each degree, where distances of two records are evaluated
 _BLOCK: Final = 256
 _MARGIN: Final = 1.0 + 1e-9  # over the roundings of sums of some hundred doubles
+
+
+def places(values: Matrix, lower: float, upper: float) -> Matrix:
+    """Return where values are on [-1, 1], as ``kernels.moments.positions`` has it."""
+    shrink = 0.5 if upper / 2 - lower / 2 >= 2.0**1022 else 1.0  # or the width overflows
+    width = shrink * upper - shrink * lower
+    clipped = np.clip(values, lower, upper)
+    return np.asarray((shrink * clipped - shrink * lower) / width * 2.0 - 1.0)
 
 
 class Affine(NamedTuple):
@@ -118,6 +131,7 @@ class Scheme:
 @lru_cache(maxsize=64)
 def scheme(degree: int, basis: Basis, budgets: Budgets, sensitivity: Sensitivity) -> Scheme:
     """Return the scheme. O(degree^3) once."""
+    degree = int(degree)  # NumPy's small integers wrap around
     k = np.arange(degree + 1)
     if basis == "moments":
         plain = curve = _from_moments(degree)
@@ -138,6 +152,8 @@ def scheme(degree: int, basis: Basis, budgets: Budgets, sensitivity: Sensitivity
     change *= 1.0 + float(np.max(np.abs(whole * 2.0**-_SCALE_BITS / scales - 1.0)))
     change = (change + rounding) * _MARGIN
     variance = _variance_series(curve.matrix)
+    for array in (*plain, *curve, variance):
+        array.flags.writeable = False  # the scheme is shared by all that ask for it
     return Scheme(degree, basis, tuple(int(s) for s in whole), change, plain, curve, variance)
 
 
@@ -205,4 +221,6 @@ def _largest_distance(functions: Any, degree: int) -> float:
         part = slice(start, start + _BLOCK)
         apart = squares[part, None] + squares - 2.0 * f[part] @ f.T
         largest = max(largest, float(apart.max()))
+    if not largest >= 1.0:  # one record can move each scheme by more than that
+        raise AssertionError(f"no distance of records was found for degree {degree}")
     return math.sqrt(largest) / math.cos(math.pi / (2 * _NODES))

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["BoxPlot", "box_plot"]
 
 _QUARTILES = (0.25, 0.5, 0.75)
+_MOST = 2.0**1000  # the reach of whiskers would overflow
 _PARTS = 5  # three quartiles and two ends share epsilon
 _SCALES = 2  # of noise, to be left out at either end: with fewer, searches often run to the last
 
@@ -81,8 +82,9 @@ class BoxPlot:
         if array.ndim != 1 or array.size < 1:
             raise ParameterError("sample", array.shape, "must be one-dimensional and not empty")
         array = array.astype(np.float64)
-        if not np.all(np.isfinite(array)):
-            raise ParameterError("sample", "NaN or infinity", "must be finite")
+        if not np.all(np.abs(array) < _MOST):
+            requirement = f"must be finite, and within {_MOST:g}"
+            raise ParameterError("sample", "NaN, or larger values", requirement)
         least, first, median, third, most = np.quantile(array, [0.0, *_QUARTILES, 1.0]).tolist()
         reach = 1.5 * (third - first)
         is_near = (array >= first - reach) & (array <= third + reach)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from . import _check
+from .errors import ParameterError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from .boxplot import BoxPlot
     from .curve import CDF
+    from .statistics.calibration import Reliability
 
-__all__ = ["plot_box", "plot_cdf"]
+__all__ = ["plot_box", "plot_cdf", "plot_reliability"]
 
 _DRAWN: Final = 2**13  # thresholds, several to a pixel; Matplotlib gives up on very long paths
 
@@ -51,10 +54,13 @@ def plot_box(box: BoxPlot, ax: Axes | None, position: float, style: dict[str, An
     """Draw a box plot; see ``BoxPlot.plot``."""
     if ax is None:
         _, ax = _check.extra("matplotlib.pyplot", "plotting", "plot").subplots()
-    guarantee = "" if box.privacy is None else f"private,\n{box.privacy}"
-    guarantee = guarantee.replace(" (", "\n(").replace("; ", ";\n")  # boxes stand side by side
+    name = ""
+    if box.privacy is not None:  # in two short lines, since boxes stand side by side
+        kind = "SIMULATED" if box.privacy.simulated else "private"
+        budget, _, _ = str(box.privacy).partition(" (")
+        name = f"{kind},\n{budget}"
     shown = {
-        "label": style.pop("label", guarantee),
+        "label": style.pop("label", name),
         "whislo": box.lower_whisker,
         "q1": box.first_quartile,
         "med": box.median,
@@ -63,4 +69,40 @@ def plot_box(box: BoxPlot, ax: Axes | None, position: float, style: dict[str, An
         "fliers": box.outliers,
     }
     ax.bxp([shown], positions=[position], **{"widths": 0.5, **style})
+    return ax
+
+
+def plot_reliability(
+    table: Reliability, ax: Axes | None, level: float, style: dict[str, Any]
+) -> Axes:
+    """Draw a reliability diagram above its counts; see ``Reliability.plot``."""
+    if not 0.0 < _check.finite("level", level) < 1.0:
+        raise ParameterError("level", level, "must be between 0 and 1")
+    if ax is None:
+        pyplot = _check.extra("matplotlib.pyplot", "plotting", "plot")
+        _, ax = pyplot.subplots(figsize=(5, 6), layout="constrained")
+    some = table.counts > 0.0  # NaN would be gaps in the line
+    score, rate = table.mean_score[some], table.positive_rate[some]
+    ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--", label="calibrated")
+    shown = {"marker": "o", "markersize": 4, "linewidth": 1, "label": f"private, {table.privacy}"}
+    (line,) = ax.plot(score, rate, **{**shown, **style})
+    color, width = line.get_color(), NormalDist().inv_cdf(0.5 + level / 2)
+    for deviation, thickness, opacity, label in (
+        (table.noise_deviation, 4.0, 0.35, f"{level:.0%}, noise alone"),
+        (table.standard_error, 1.0, 1.0, f"{level:.0%}, noise and sampling"),
+    ):
+        reach = width * deviation[some]
+        low, high = np.maximum(rate - reach, 0.0), np.minimum(rate + reach, 1.0)
+        bars = ax.vlines(score, low, high, [color], label=label)
+        bars.set(linewidth=thickness, alpha=opacity)
+    below = ax.inset_axes((0.0, -0.28, 1.0, 0.22), sharex=ax)
+    edges = table.bins.edges
+    look: dict[str, Any] = {"alpha": 0.5, "edgecolor": "white", "linewidth": 0.5}
+    below.bar(edges[:-1], table.counts, np.diff(edges), align="edge", color=color, **look)
+    ax.set_xlim(-0.02, 1.02)
+    ax.set_ylim(-0.02, 1.02)
+    ax.set_ylabel("share of positives")
+    ax.tick_params(labelbottom=False)
+    below.set_ylabel("records")
+    below.set_xlabel("score")
     return ax

@@ -7,16 +7,13 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from . import _check
-from ._polynomials import FIXED_POINT
 from ._totals import NanPolicy
 from .errors import DtypeError, ParameterError
 from .mechanisms import PolynomialProjection
-from .mechanisms.polynomial import checked_records
 from .projection import Projection
 from .randomness import source
+from .sums import PolynomialSums, polynomial_sums
 
 __all__ = ["project", "project_sums"]
 
@@ -63,7 +60,7 @@ def project(
 
     Notes
     -----
-    O(n K), and memory that does not depend on n. For data in chunks: add up ``mechanism.sums``,
+    O(n K), and memory that does not depend on n. For data in chunks: add up ``polynomial_sums``,
     and release once by ``project_sums``.
 
     Examples
@@ -80,28 +77,25 @@ def project(
     True
     """
     chosen = _chosen(mechanism, epsilon, delta, rho, rng)
-    sums = chosen.sums(values, lower, upper, nan_policy=nan_policy)
-    return project_sums(sums, lower, upper, chosen, rng=rng)
+    degree = chosen.scheme.degree
+    sums = polynomial_sums(values, lower, upper, degree, chosen.basis, nan_policy=nan_policy)
+    return project_sums(sums, chosen, rng=rng)
 
 
 def project_sums(
-    sums: NDArray[np.int64],
-    lower: float,
-    upper: float,
+    sums: PolynomialSums,
     mechanism: PolynomialProjection,
     *,
     rng: np.random.Generator | None = None,
 ) -> Projection:
-    """Release exact sums that were made before, by ``mechanism.sums``.
+    """Release exact sums that were made before, by ``polynomial_sums``.
 
     Parameters
     ----------
     sums
-        (K + 2,) int64, every record in them exactly once.
-    lower, upper
-        The bounds that they were made with.
+        Of at least one record, every record in them exactly once.
     mechanism
-        The mechanism that made them, or one with another budget.
+        Of their basis and degree.
     rng
         As in ``project``.
 
@@ -111,19 +105,19 @@ def project_sums(
         An argument is not as above.
     """
     chosen = _chosen(mechanism, None, None, None, rng)
-    low, high = _check.bounds(lower, upper)
-    array = np.asarray(sums)
-    if array.dtype != np.int64:
-        raise DtypeError("sums", f"dtype {array.dtype}", "must be int64, from mechanism.sums")
+    if not isinstance(sums, PolynomialSums):
+        raise DtypeError("sums", type(sums).__name__, "must be PolynomialSums")
     asked, noise = chosen.scheme, chosen.noise()
-    if array.shape != (asked.degree + 2,):
-        raise ParameterError("sums", array.shape, f"must have shape ({asked.degree + 2},)")
-    n = checked_records(int(array[0]) >> FIXED_POINT)
-    totals = chosen.noisy_totals(array, 1, source(rng))[0]
+    if (sums.basis, sums.degree) != (asked.basis, asked.degree):
+        wanted = f"must be of basis {asked.basis!r} and degree {asked.degree}"
+        raise ParameterError("sums", (sums.basis, sums.degree), wanted)
+    if sums.n < 1:
+        raise ParameterError("values", sums.n, "must hold at least one record")
+    totals = chosen.noisy_totals(sums.sums, 1, source(rng))[0]
     return Projection(
-        lower=low,
-        upper=high,
-        n=n,
+        lower=sums.lower,
+        upper=sums.upper,
+        n=sums.n,
         totals=tuple(int(each) for each in totals),
         bits=noise.bits,
         variance=noise.variance,
@@ -144,10 +138,13 @@ def _chosen(
     """Check all that does not depend on the records, and return the mechanism."""
     source(rng)
     if mechanism is None:
-        return PolynomialProjection(epsilon, delta, rho=rho)
+        mechanism = PolynomialProjection(epsilon, delta, rho=rho)
+        mechanism.noise()  # refuses a budget too small
+        return mechanism
     for name, value in {"epsilon": epsilon, "delta": delta, "rho": rho}.items():
         if value is not None:
             raise ParameterError(name, value, "must not be given beside a mechanism")
     if not isinstance(mechanism, PolynomialProjection):
         raise DtypeError("mechanism", type(mechanism).__name__, "must be a PolynomialProjection")
+    mechanism.noise()
     return mechanism

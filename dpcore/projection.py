@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _check, serialization
-from ._polynomials import Basis, Budgets, Scheme, scheme
+from ._polynomials import Basis, Budgets, Scheme, places, scheme
 from .curve import CDF
 from .errors import DtypeError, ParameterError
 from .grid import Grid
@@ -82,8 +82,7 @@ class Projection:
         """
         if not isinstance(grid, Grid):
             raise DtypeError("grid", type(grid).__name__, "must be a Grid")
-        middle, half = self.lower / 2 + self.upper / 2, self.upper / 2 - self.lower / 2
-        points = np.clip((grid.thresholds - middle) / half, -1.0, 1.0)
+        points = places(grid.thresholds, self.lower, self.upper)
         counts = np.empty((1, grid.size))
         kernels.series(self._scheme.curve(self._reals[None, :], self.n), points, counts)
         deviation = np.sqrt(self._scheme.variances(points, self.variance))
@@ -124,11 +123,7 @@ class Projection:
     def __add__(self, other: Projection) -> Projection:
         if not isinstance(other, Projection):
             return NotImplemented
-        for name in ("lower", "upper", "degree", "basis", "budgets"):
-            if getattr(self, name) != getattr(other, name):
-                raise ParameterError(
-                    name, getattr(other, name), f"must be {getattr(self, name)!r} in both"
-                )
+        _check.same(self, other, "lower", "upper", "degree", "basis", "budgets")
         bits = max(self.bits, other.bits)
         ours, theirs = bits - self.bits, bits - other.bits
         totals = tuple(
@@ -178,10 +173,15 @@ class Projection:
         legendre = np.polynomial.legendre.legvander(nodes, self.degree)
         i = np.arange(1, order + 1)
         integrals = -i[:, None] * ((nodes[:, None] ** (i - 1) * weights[:, None]).T @ legendre)
-        middle, half = self.lower / 2 + self.upper / 2, self.upper / 2 - self.lower / 2
+        middle = np.float64(self.lower / 2 + self.upper / 2)
+        half = np.float64(self.upper / 2 - self.lower / 2)
         # E v^j = middle^j + sum_k of this times E x^k
         expand = np.zeros((order, order))
-        for j in range(1, order + 1):
-            for k in range(1, j + 1):
-                expand[j - 1, k - 1] = math.comb(j, k) * middle ** (j - k) * half**k
-        return expand @ integrals, middle**i + expand.sum(axis=1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for j in range(1, order + 1):
+                for k in range(1, j + 1):
+                    expand[j - 1, k - 1] = math.comb(j, k) * middle ** (j - k) * half**k
+            matrix, constant = expand @ integrals, middle**i + expand.sum(axis=1)
+        if not (np.isfinite(matrix).all() and np.isfinite(constant).all()):
+            raise ParameterError("order", order, "has moments beyond doubles on these bounds")
+        return matrix, constant

@@ -17,7 +17,7 @@ from .grid import Grid
 from .kernels import selection
 from .mechanisms._release import _MOST_RECORDS, _cell_counts
 from .mechanisms.selection import exponential_mechanism
-from .privacy import Privacy
+from .privacy import Privacy, double_above
 from .randomness import source
 
 __all__ = ["Quantiles", "quantiles", "quantiles_from_counts"]
@@ -178,4 +178,4 @@ def _release(
     values = np.empty(asked.size)
     values[np.argsort(asked)] = grid.thresholds[np.sort(chosen)]
     privacy = replace(budget.privacy, simulated=rng is not None)
-    return Quantiles(asked, values, n, privacy, float(each))
+    return Quantiles(asked, values, n, privacy, double_above(each))

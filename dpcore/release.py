@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from . import _check
 from ._totals import NanPolicy
 from .curve import CDF
 from .errors import DtypeError, ParameterError
@@ -123,14 +124,10 @@ def cdf_from_counts(
         As in ``cdf``; or counts are not N integers that are 0 or more.
     """
     chosen = _checked(grid, mechanism, epsilon, rho, neighbours, delta, isotonic, rng)
-    array = np.asarray(counts)
-    if array.dtype.kind not in "iu":
-        raise DtypeError("counts", f"dtype {array.dtype}", "must hold integers")
+    array = _check.counts("counts", counts)
     if array.shape != (grid.size,):
         raise ParameterError("counts", array.shape, f"must have shape ({grid.size},)")
-    if np.any(array < 0):
-        raise ParameterError("counts", "a negative count", "must not be negative")
-    return _release(array.astype(np.int64), grid, chosen, isotonic, rng)
+    return _release(array, grid, chosen, isotonic, rng)
 
 
 def _checked(

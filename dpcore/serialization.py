@@ -133,16 +133,21 @@ def _projection_fields(data: dict[str, Any]) -> dict[str, Any]:
     totals = data["totals"]
     if not isinstance(totals, list) or not all(type(total) is int for total in totals):
         raise ValueError("totals must be a list of integers")
+    if any(total.bit_length() > 256 for total in totals):
+        raise ValueError("totals must be below 2^256")
     _check.integer("degree", len(totals) - 1, 1, MOST_DEGREE)
     _check.choice("basis", data["basis"], Basis)
     _check.choice("budgets", data["budgets"], Budgets)
+    variance = _check.finite("variance", data["variance"])
+    if variance < 0.0:
+        raise ValueError("variance must not be negative")
     return {
         "lower": lower,
         "upper": upper,
         "n": _check.integer("n", data["n"], 1, 2**63),
         "totals": tuple(totals),
         "bits": _check.integer("bits", data["bits"], -64, 64),
-        "variance": _check.positive("variance", data["variance"]),
+        "variance": variance,
         "basis": data["basis"],
         "budgets": data["budgets"],
         **_cost(data),

@@ -93,7 +93,7 @@ def by_epsilon(runs: int) -> Any:
         panels[2, column].set_xlabel("epsilon")
     for row, distance in enumerate(DISTANCES):
         panels[row, 0].set_ylabel(distance)
-    panels[0, 0].legend(frameon=False, fontsize=8)
+    _legend(figure, panels[0, 0])
     figure.suptitle(f"Distance from the records' own curve, means of {runs} runs, n = {RECORDS:,}")
     return figure
 
@@ -131,8 +131,7 @@ def by_sites(data: Path | None, runs: int) -> Any:
     for ax in panels[1]:
         ax.set_xscale("linear")
         ax.set_xlabel(f"rounds of {values.size // SITES:,} new records, epsilon = {ROUND_EPSILON}")
-    for ax in panels[:, 0]:
-        ax.legend(frameon=False, fontsize=8)
+    _legend(figure, panels[0, 0], panels[1, 0])
     figure.suptitle(f"{title}, means of {runs} runs")
     return figure
 
@@ -176,3 +175,9 @@ def _row(panels: NDArray[Any], x: Any, means: NDArray[np.float64], name: str) ->
 def _line(ax: Axes, x: Any, y: NDArray[np.float64], name: str) -> None:
     style = "o-" if name in ("PP", "dp.cdf") else ".--"
     ax.loglog(x, y, style, color=COLOURS[name], linewidth=1.4, markersize=4, label=name)
+
+
+def _legend(figure: Any, *panels: Axes) -> None:
+    """Put one legend for the lines of these panels below the figure."""
+    lines = {line.get_label(): line for ax in panels for line in ax.get_lines()}
+    figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=7, frameon=False)

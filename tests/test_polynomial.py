@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import operator
 from dataclasses import replace
+from functools import reduce
 
 import numpy as np
 import pytest
@@ -128,11 +130,10 @@ def test_counted_records_sit_in_the_middles_of_their_cells():
 @given(st.lists(st.integers(0, 60), max_size=4), st.sampled_from(["legendre", "moments"]))
 def test_sums_of_chunks_add_up_bit_for_bit(cuts, basis):
     values = np.random.default_rng(5).normal(0, 1, 60)
-    mechanism = PolynomialProjection(1.0, 1e-6, basis=basis)
-    parts = np.split(values, sorted(cuts))
-    whole = mechanism.sums(values, -2, 2)
-    assert np.array_equal(sum(mechanism.sums(part, -2, 2) for part in parts), whole)
-    assert whole[0] == 60 << 28
+    parts = [dp.polynomial_sums(part, -2, 2, 6, basis) for part in np.split(values, sorted(cuts))]
+    whole = dp.polynomial_sums(values, -2, 2, 6, basis)
+    assert np.array_equal(reduce(operator.add, parts).sums, whole.sums)
+    assert whole.n == 60
 
 
 @pytest.mark.parametrize(("basis", "budgets"), SCHEMES)
@@ -243,28 +244,83 @@ def test_bad_input_is_refused_before_anything_is_spent():
     assert dp.project([0.5, math.nan], 0, 1, mechanism, nan_policy="omit").n == 1
     with pytest.raises(dp.ParameterError, match="upper must be greater than lower"):
         dp.project([0.5], 1, 1, mechanism)
-    with pytest.raises(dp.ParameterError, match="n must be between 1 and"):
+    with pytest.raises(dp.ParameterError, match="values must hold at least one record"):
         dp.project([], 0, 1, mechanism)
     with pytest.raises(dp.ParameterError, match="epsilon must not be given beside a mechanism"):
         dp.project([0.5], 0, 1, mechanism, epsilon=1.0)
     with pytest.raises(dp.DtypeError, match="mechanism must be a PolynomialProjection"):
         dp.project([0.5], 0, 1, dp.mechanisms.Dyadic(1.0))
-    sums = mechanism.sums([0.5], 0, 1)
-    with pytest.raises(dp.DtypeError, match="sums must be int64"):
-        dp.project_sums(sums.astype(float), 0, 1, mechanism)
-    with pytest.raises(dp.ParameterError, match=r"sums must have shape \(8,\)"):
-        dp.project_sums(sums, 0, 1, PolynomialProjection(1.0, 1e-6, 6))
+    sums = dp.polynomial_sums([0.5], 0, 1, 32)
+    with pytest.raises(dp.DtypeError, match="sums must be PolynomialSums"):
+        dp.project_sums(sums.sums, mechanism)
+    with pytest.raises(dp.ParameterError, match="sums must be of basis 'legendre' and degree 6"):
+        dp.project_sums(sums, PolynomialProjection(1.0, 1e-6, 6))
     with pytest.raises(dp.ParameterError, match="order must be between 1 and 33"):
-        dp.project_sums(sums, 0, 1, mechanism).moments(34)
+        dp.project_sums(sums, mechanism).moments(34)
     with pytest.raises(dp.DtypeError, match="grid must be a Grid"):
-        dp.project_sums(sums, 0, 1, mechanism).curve([0.0, 1.0])
+        dp.project_sums(sums, mechanism).curve([0.0, 1.0])
+    for budget in ({"rho": 1e-30}, {"epsilon": 1e-12, "delta": 1e-9}):
+        with pytest.raises(dp.ParameterError, match=f"{next(iter(budget))} is too small"):
+            dp.project([math.nan], 0, 1, **budget)
+
+
+def test_sums_that_are_none_are_refused():
+    good = dp.polynomial_sums([0.5, 0.25], 0, 1, 4)
+    with pytest.raises(dp.DtypeError, match="sums must be int64"):
+        replace(good, sums=good.sums.astype(float))
+    for change, message in [
+        ({0: 5}, "sums must be of 0 to 8589934592 records"),
+        ({0: 2**62}, "sums must be of 0 to 8589934592 records"),
+        ({3: 2**62}, "sums must be sums of n numbers up to 1"),
+        ({3: -(2**63)}, "sums must be sums of n numbers up to 1"),
+    ]:
+        wrong = good.sums.copy()
+        for k, value in change.items():
+            wrong[k] = value
+        with pytest.raises(dp.ParameterError, match=message):
+            replace(good, sums=wrong)
+    with pytest.raises(dp.ParameterError, match=r"lower must be 0\.0 in both; got -1\.0"):
+        good + dp.polynomial_sums([0.5], -1, 1, 4)
+    with pytest.raises(dp.ParameterError, match="degree must be 4 in both; got 5"):
+        good + dp.polynomial_sums([0.5], 0, 1, 5)
+    most = good.sums.copy()
+    most[0] = 2**61
+    with pytest.raises(dp.ParameterError, match="sums must be of at most 8589934592 records"):
+        replace(good, sums=most) + good
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.uint32, np.int64])
+@pytest.mark.parametrize("degree", [15, 26, 31, 100])
+def test_numpy_integers_are_degrees_like_others(kind, degree):
+    mechanism = PolynomialProjection(1.0, 1e-6, kind(degree))
+    assert mechanism == PolynomialProjection(1.0, 1e-6, degree)
+    assert mechanism.scheme.change >= 2.0
+    assert mechanism.scheme.change == PolynomialProjection(1.0, 1e-6, degree).scheme.change
+    assert dp.project([0.5], 0, 1, mechanism).to_json()
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(1.0, np.nextafter(1.0, 2.0)), (0.0, 5e-324)])
+def test_bounds_that_are_next_to_each_other(lower, upper):
+    mechanism = PolynomialProjection(rho=1e6)
+    curve = dp.project([lower, upper], lower, upper, mechanism).curve(dp.Grid([lower, upper]))
+    assert curve.counts == pytest.approx([0, 2], abs=1e-2)
+
+
+def test_moments_beyond_doubles_are_refused():
+    projection = dp.project([0.0, 1.0], -1e308, 1e308, rho=0.5)
+    with pytest.raises(dp.ParameterError, match="order has moments beyond doubles"):
+        projection.moments(4)
+
+
+def test_schemes_cannot_be_changed():
+    asked = PolynomialProjection(rho=0.5).scheme
+    with pytest.raises(ValueError, match="read-only"):
+        asked.curve.matrix[0, 0] = 1.0
 
 
 def test_infinite_values_count_as_the_bounds():
-    mechanism = PolynomialProjection(1.0, 1e-6)
-    assert np.array_equal(
-        mechanism.sums([-math.inf, math.inf, 7.0], 0, 1), mechanism.sums([0.0, 1.0, 1.0], 0, 1)
-    )
+    beyond = dp.polynomial_sums([-math.inf, math.inf, 7.0], 0, 1, 9)
+    assert np.array_equal(beyond.sums, dp.polynomial_sums([0.0, 1.0, 1.0], 0, 1, 9).sums)
 
 
 def test_workers_do_not_change_releases():

@@ -117,3 +117,40 @@ def test_nothing_is_drawn_for_a_call_that_is_refused(arguments, options, error, 
 def test_bad_counts(counts, words):
     with pytest.raises((dp.ParameterError, dp.DtypeError), match=words):
         dp.cdf_from_counts(counts, GRID, epsilon=1.0)
+
+
+WRAPPING = [
+    np.array([2**62] * 4 + [5]),
+    np.array([2**64 - 5, 10, 0, 0, 0], np.uint64),
+    np.array([2**63, 2**63, 7, 0, 0], np.uint64),
+]
+
+
+@pytest.mark.parametrize("counts", WRAPPING)
+def test_counts_that_would_wrap_around_are_refused(counts):
+    grid = dp.Grid.uniform(0, 1, 5)
+    for release in (
+        dp.mechanisms.Hierarchy(1.0).release,
+        lambda c: dp.cdf_from_counts(c, grid, epsilon=1.0),
+        lambda c: dp.mechanisms.AdaptiveQuantiles(1.0).release_from_sites(c[:, None]),
+        lambda c: dp.mechanisms.Dawa(1.0).release_table(c[None, :]),
+    ):
+        with pytest.raises(dp.ParameterError, match="counts must sum to less than 2"):
+            release(counts)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        dp.mechanisms.Dyadic(1.0, np.int64(2)),
+        dp.mechanisms.Hierarchy(1.0, np.int64(2)),
+        dp.mechanisms.HistogramQueries(1.0, np.int8(3)),
+        dp.mechanisms.AdaptiveQuantiles(1.0, np.int8(3)),
+        dp.mechanisms.PolynomialProjection(rho=0.5, degree=np.int64(3)),
+    ],
+)
+def test_numpy_integers_are_parameters_like_others(mechanism):
+    curve = dp.cdf([0.1, 0.9], dp.Grid.uniform(0, 1, 8), mechanism)
+    again = dp.CDF.from_json(curve.to_json())
+    assert np.array_equal(again.counts, curve.counts)
+    assert again.mechanism == curve.mechanism

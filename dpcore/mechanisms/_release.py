@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .. import _check
 from .._budget import Budget
-from ..errors import DtypeError, ParameterError
+from ..errors import ParameterError
 from ..grid import MOST_CELLS
 from ..privacy import Privacy
 from ..randomness import Source, on_threads, source
@@ -109,7 +109,7 @@ class Releases(ABC):
         O(N log N)).
         """
         exact = _cell_counts(counts)
-        total = float(exact.sum(dtype=np.float64))  # 64-bit integers could wrap around
+        total = int(exact.sum())
         if self._budget().total_is_public and total > _MOST_RECORDS:
             raise ParameterError("counts", total, f"must sum to at most {_MOST_RECORDS}")
         repeat = 1 if replicates is None else _check.integer("replicates", replicates, 1, 2**40)
@@ -127,13 +127,9 @@ class Releases(ABC):
 
 
 def _cell_counts(counts: object) -> NDArray[np.int64]:
-    array: NDArray[Any] = np.asarray(counts)
-    if array.dtype.kind not in "iu":
-        raise DtypeError("counts", f"dtype {array.dtype}", "must hold integers")
+    array = _check.counts("counts", counts)
     if array.ndim != 1 or not 1 <= array.size <= MOST_CELLS:
         raise ParameterError(
             "counts", array.shape, f"must be one-dimensional, with 1 to {MOST_CELLS} cells"
         )
-    if np.any(array < 0):
-        raise ParameterError("counts", "a negative count", "must not be negative")
-    return array.astype(np.int64)
+    return array

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .. import _check
 from .._budget import Budget, Law
-from ..errors import DtypeError, ParameterError
+from ..errors import ParameterError
 from ..grid import MOST_CELLS
 from ..kernels import adaptive as kernels
 from ..randomness import Source
@@ -151,15 +151,10 @@ class AdaptiveQuantiles(Releases):
         DtypeError, ParameterError
             As in ``release``; or counts are not of two dimensions, with a site at least.
         """
-        array = np.asarray(counts)
-        if array.dtype.kind not in "iu":
-            raise DtypeError("counts", f"dtype {array.dtype}", "must hold integers")
-        if array.ndim != 2 or array.shape[0] < 1 or not 1 <= array.shape[1] <= MOST_CELLS:
+        sites = _check.counts("counts", counts)
+        if sites.ndim != 2 or sites.shape[0] < 1 or not 1 <= sites.shape[1] <= MOST_CELLS:
             what = f"must have a row for each site, at least one, with 1 to {MOST_CELLS} cells"
-            raise ParameterError("counts", array.shape, what)
-        if np.any(array < 0):
-            raise ParameterError("counts", "a negative count", "must not be negative")
-        sites = array.astype(np.int64)
+            raise ParameterError("counts", sites.shape, what)
         server = _Server(self, sites)
         released = server.release(
             sites.sum(axis=0), rng=rng, replicates=replicates, workers=workers

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .. import _check
 from .._budget import Budget
-from ..errors import DtypeError, ParameterError
+from ..errors import ParameterError
 from ..grid import MOST_CELLS
 from ..kernels import hilbert, partition
 from ..noise import DiscreteLaplace
@@ -136,9 +136,7 @@ class Dawa(Releases):
         DtypeError, ParameterError
             counts is not a two-dimensional array of integers with at most 2^24 cells.
         """
-        table = np.asarray(counts)
-        if table.dtype.kind not in "iu":
-            raise DtypeError("counts", f"dtype {table.dtype}", "must hold integers")
+        table = _check.counts("counts", counts)
         if table.ndim != 2 or not 1 <= table.size <= MOST_CELLS:
             raise ParameterError(
                 "counts", table.shape, f"must be two-dimensional, with 1 to {MOST_CELLS} cells"

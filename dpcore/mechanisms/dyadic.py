@@ -74,7 +74,7 @@ class Dyadic(Releases):
 
     def __post_init__(self) -> None:
         self._budget()
-        _check.integer("base", self.base, 2, MOST_CELLS)
+        object.__setattr__(self, "base", _check.integer("base", self.base, 2, MOST_CELLS))
         _check.choice("sensitivity", self.sensitivity, Sensitivity)
         if self.sensitivity == "paper" and self.base != 2:
             raise ParameterError("base", self.base, 'must be 2 with sensitivity="paper"')

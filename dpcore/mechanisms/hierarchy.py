@@ -96,7 +96,8 @@ class Hierarchy(Releases):
                 _check.integer("branching", each, 2, MOST_CELLS)
             object.__setattr__(self, "branching", tuple(map(int, self.branching)))
         else:
-            _check.integer("branching", self.branching, 2, MOST_CELLS)
+            base = _check.integer("branching", self.branching, 2, MOST_CELLS)
+            object.__setattr__(self, "branching", base)
         if isinstance(self.budgets, str):
             _check.choice("budgets", self.budgets, Literal["auto", "equal"])
         elif isinstance(self.budgets, Sequence):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,8 @@ from .._budget import Budget
 from .._lattice import LatticeNoise, lattice_noise
 from .._polynomials import (
     FIXED_POINT,
-    MOST_DEGREE,
+    MOST_DEGREES,
+    MOST_RECORDS,
     Basis,
     Budgets,
     Scheme,
@@ -22,20 +23,15 @@ from .._polynomials import (
     exact_sums,
     scheme,
 )
-from .._totals import NanPolicy, totals
 from ..errors import ParameterError
 from ..grid import MOST_CELLS
 from ..kernels import legendre as kernels
-from ..kernels import moments
 from ..randomness import Source
 from ._release import Releases, Work
 
 __all__ = ["Budgets", "PolynomialProjection"]
 
 _AUTO: Final = {"legendre": 32, "moments": 6}
-_MOST_DEGREE: Final = {"legendre": MOST_DEGREE, "moments": 32}
-_MOST_RECORDS: Final = 2**33  # sums stay inside 64 bits
-_PART: Final = 2**17  # values worth a thread of their own
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +58,7 @@ class PolynomialProjection(Releases):
         "auto": the noise is the same in all sums of P_{k-1} - P_{k+1}, so that the coefficient of
         P_k gets variance in proportion to 1 / (2k + 1), and the sensitivity grows as the logarithm
         of K. "equal": the same noise in all orthonormal coefficients, whose sensitivity is
-        sqrt(2) / n at every degree (Bessel's inequality). Moments: equal noise either way.
+        sqrt(2) / n at every degree (Bessel's inequality). Moments have equal noise.
     sensitivity
         "exact", computed to 0.3 %; or "paper", for moments only: its bound sqrt((5K + 8) / 2) / n,
         or sqrt((5K + 5) / 2) / n for odd K, which is above the truth.
@@ -108,7 +104,10 @@ class PolynomialProjection(Releases):
             if self.degree != "auto":
                 raise ParameterError("degree", self.degree, 'must be an integer or "auto"')
         else:
-            _check.integer("degree", self.degree, 1, _MOST_DEGREE[self.basis])
+            degree = _check.integer("degree", self.degree, 1, MOST_DEGREES[self.basis])
+            object.__setattr__(self, "degree", degree)
+        if self.basis == "moments":
+            object.__setattr__(self, "budgets", "equal")
         if self._budget().rho is None:
             raise ParameterError("delta", None, "must be given beside epsilon: noise is Gaussian")
 
@@ -148,43 +147,6 @@ class PolynomialProjection(Releases):
             "sensitivity": self.sensitivity,
         }
 
-    def sums(
-        self, values: Any, lower: float, upper: float, *, nan_policy: NanPolicy = "raise"
-    ) -> NDArray[np.int64]:
-        """Return the records' exact sums, for ``dpcore.project_sums``: private, and additive.
-
-        Parameters
-        ----------
-        values
-            (n,) real numbers, in any container that ``Grid.count`` takes; up to 2^33 of them.
-            Values beyond the bounds, infinities among them, count as the bounds.
-        lower, upper
-            Public bounds, finite.
-        nan_policy
-            What to do with missing values: "raise", or "omit" them.
-
-        Returns
-        -------
-        numpy.ndarray
-            (K + 2,) int64: sums of P_0, ..., P_{K+1}, or of 1, x, ..., x^{K+1}, each rounded to
-            multiples of 2^-28, in that unit. Sums of chunks, files and sites add up, bit for bit.
-
-        Raises
-        ------
-        DtypeError, ParameterError, MissingValueError
-            As in ``Grid.count``; or the bounds are not finite and in order.
-
-        Notes
-        -----
-        O(n K), on all processors; memory that does not depend on n.
-        """
-        low, high = _check.bounds(lower, upper)
-        kernel = kernels.legendre_sums if self.basis == "legendre" else moments.moment_sums
-        size = self.scheme.degree + 2
-        return totals(
-            values, lambda chunk, out: kernel(chunk, low, high, out), size, _PART, nan_policy
-        )
-
     def noisy_totals(self, sums: NDArray[np.int64], rows: int, stream: Source) -> NDArray[np.int64]:
         """Return (rows, m) releases of the totals, in units of the lattice, from exact sums."""
         law, bits = self.noise()
@@ -194,7 +156,9 @@ class PolynomialProjection(Releases):
         return noisy
 
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
-        n = checked_records(int(exact.sum()))
+        n = int(exact.sum())
+        if n > MOST_RECORDS:
+            raise ParameterError("counts", n, f"must sum to at most {MOST_RECORDS}")
         asked, unit = self.scheme, np.float64(2.0 ** -self.noise().bits)
         sums = exact_sums(asked.basis, asked.degree, exact)
         points = _ends(exact.size)
@@ -205,13 +169,6 @@ class PolynomialProjection(Releases):
             out[:, -1] = n
 
         return Work(fill, len(asked.scales), np.float64)
-
-
-def checked_records(n: int) -> int:
-    """Return a number of records whose sums stay inside 64 bits, or raise."""
-    if not 1 <= n <= _MOST_RECORDS:
-        raise ParameterError("n", n, f"must be between 1 and {_MOST_RECORDS} records")
-    return n
 
 
 def _ends(size: int) -> NDArray[np.float64]:

@@ -177,7 +177,8 @@ def noise_of(budget: Budget, changes: int, questions: int) -> tuple[Law, int]:
     """
     if budget.stated is None:
         return budget.law(changes), 0
-    return lattice_noise(budget, math.sqrt(changes), questions, _MOST_BITS)[:2]
+    noise = lattice_noise(budget, math.sqrt(changes), questions, _MOST_BITS, are_whole=True)
+    return noise.law, noise.bits
 
 
 def variance_of(law: Law | None, bits: int) -> float:

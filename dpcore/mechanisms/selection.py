@@ -225,6 +225,8 @@ def _budget(epsilon: object) -> Budget:
 
 def _integers(argument: str, value: ArrayLike) -> NDArray[np.int64]:
     array: NDArray[Any] = np.asarray(value)
+    if array.ndim == 1 and array.size == 0:
+        raise ParameterError(argument, array.shape, "must not be empty")
     if array.dtype.kind not in "iu" or not np.can_cast(array.dtype, np.int64):
         raise DtypeError(argument, f"dtype {array.dtype}", "must hold integers that fit int64")
     if array.ndim != 1 or not 1 <= array.size <= MOST_CELLS:

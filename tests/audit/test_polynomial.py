@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+import dpcore as dp
 from dpcore.mechanisms import PolynomialProjection
 from dpcore.privacy import gaussian_delta
 from dpcore.randomness import GeneratorSource
@@ -30,10 +31,15 @@ MECHANISMS = [
 TIGHT = [each for each in MECHANISMS if each.get("sensitivity") != "paper"]
 
 
+def sums(mechanism, values):
+    return dp.polynomial_sums(values, -1, 1, mechanism.scheme.degree, mechanism.basis).sums
+
+
 def integers(mechanism, values):
     """The totals of some records as they are before the noise, in units of the lattice."""
-    sums = mechanism.sums(values, -1, 1)
-    return np.array(mechanism.scheme.totals(sums, mechanism.noise().bits), object)
+    return np.array(
+        mechanism.scheme.totals(sums(mechanism, values), mechanism.noise().bits), object
+    )
 
 
 def distances(mechanism):
@@ -64,8 +70,8 @@ def test_the_sensitivity_is_attained(arguments):
 
 def released(mechanism, values, seed):
     """Noisy totals, from the code that releases them."""
-    sums = mechanism.sums(values, -1, 1)
-    return mechanism.noisy_totals(sums, RELEASES, GeneratorSource(np.random.default_rng(seed)))
+    source = GeneratorSource(np.random.default_rng(seed))
+    return mechanism.noisy_totals(sums(mechanism, values), RELEASES, source)
 
 
 def audited(mechanism):
