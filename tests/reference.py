@@ -585,3 +585,150 @@ def legendre_values(x: float, size: int) -> list[mpmath.mpf]:
         for k in range(2, size):
             values.append(((2 * k - 1) * x * values[-1] - (k - 1) * values[-2]) / k)
         return values[:size]
+
+
+# --- medians of intervals, and their smooth sensitivities
+
+
+def order_statistic(positions, rank, low, high):
+    """x_rank of sorted positions, from 1, and a bound where there is none."""
+    if rank < 1:
+        return low
+    return positions[rank - 1] if rank <= len(positions) else high
+
+
+def median_position(counts):
+    """The first place but the last with half of the records before or at it, or the last but one.
+
+    (At the last place the interval ends: it cannot be split there.)
+    """
+    places = np.arange(len(counts) - 1)
+    reached = 2 * np.cumsum(counts)[:-1] >= sum(counts)
+    return int(places[reached][0]) if reached.any() else len(counts) - 2
+
+
+def node_positions(counts):
+    """The sorted positions of an interval's records, and the bounds."""
+    last = len(counts) - 2
+    return np.minimum(np.repeat(np.arange(len(counts)), counts), last).tolist(), 0, last
+
+
+def falling_weights(ratio, size):
+    """2^38, and so on by a factor ratio / 2^24, rounded up."""
+    weights = [2**38]
+    while len(weights) < size:
+        weights.append(-(-weights[-1] * ratio // 2**24))
+    return weights
+
+
+def node_sensitivity(counts, ratio):
+    """The smooth sensitivity if records come or go, by its formula; in units of 2^-38."""
+    positions, low, high = node_positions(counts)
+    n = len(positions)
+    gaps = []
+    for k in range(n + 1):
+        i = (n - k) // 2
+        ends = [order_statistic(positions, rank, low, high) for rank in (i, i + k + 1)]
+        gaps.append(ends[1] - ends[0])
+    return max(w * gap for w, gap in zip(falling_weights(ratio, n + 1), gaps, strict=True))
+
+
+def replace_one_sensitivity(positions, low, high, beta):
+    """Nissim, Raskhodnikova & Smith 2007, Proposition 3.4, term by term."""
+    n = len(positions)
+    m = (n + 1) // 2
+    best = 0.0
+    for k in range(n + 1):
+        for t in range(k + 2):
+            upper = order_statistic(positions, m + t, low, high)
+            lower = order_statistic(positions, m + t - k - 1, low, high)
+            best = max(best, float(np.exp(-beta * k)) * (upper - lower))
+    return best
+
+
+def rounded_cauchy_law(middle, scale, size):
+    """The probabilities of 0, ..., size - 1 for a rounded Cauchy variate, and of none of them."""
+    edges = np.arctan((np.arange(size + 1) - 0.5 - middle) / float(scale)) / np.pi
+    inside = np.diff(edges)
+    return inside, 1.0 - inside.sum()
+
+
+def split_law(middle, scale, cells):
+    """The probabilities of the places after which an interval is split: outside is the middle."""
+    law, outside = rounded_cauchy_law(middle, scale, cells - 1)
+    law[(cells - 2) // 2] += outside
+    return law
+
+
+def rounded_cauchy(words, scale):
+    """A rounded draw, from an iterator of 64-bit words: all that can be read is read first."""
+    while True:
+        u, v = next(words), next(words)
+        negative, u, v, one = v & 1, u >> 1, v >> 1, 2**63
+        while u * u + v * v < one * one:
+            ends = [Fraction(a, b) * scale for a, b in ((v, u + 1), (v + 1, u)) if b > 0]
+            nearest = {(end + Fraction(1, 2)) // 1 for end in ends}
+            if (u + 1) ** 2 + (v + 1) ** 2 <= one * one and len(ends) == 2 and len(nearest) == 1:
+                return -nearest.pop() if negative else nearest.pop()
+            u, v, one = u * 2**64 + next(words), v * 2**64 + next(words), one * 2**64
+
+
+# --- calibration: from the records themselves
+
+
+def records_by_bin(labels, scores, edges):
+    """The records with edges[b] < score <= edges[b + 1]; the first bin has its lower edge, too."""
+    for b in range(len(edges) - 1):
+        inside = (scores > edges[b]) & (scores <= edges[b + 1])
+        if b == 0:
+            inside |= scores == edges[0]
+        yield labels[inside], scores[inside]
+
+
+def calibration_errors(labels, scores, edges):
+    """Expected calibration error, norms 1 and 2, and the maximum: bin by bin."""
+    gaps, weights = [], []
+    for own, theirs in records_by_bin(labels, scores, edges):
+        if len(own):
+            gaps.append(abs(own.mean() - theirs.mean()))
+            weights.append(len(own) / len(labels))
+    gaps, weights = np.array(gaps), np.array(weights)
+    return gaps @ weights, np.sqrt(gaps**2 @ weights), gaps.max()
+
+
+def equi_depth_ends(counts, size):
+    """After how many cells each bin ends: where the count reaches b n / B, by cross-products."""
+    n, cumulative, ends = int(sum(counts)), np.cumsum(counts), [0]
+    for b in range(1, size):
+        reached = next(k for k, count in enumerate(cumulative) if size * int(count) >= b * n)
+        ends.append(len(counts) if cumulative[reached] == n else reached + 1)
+    return [*ends, len(counts)]
+
+
+def urn(positives: int, negatives: int, mean: Fraction) -> Fraction:
+    """How likely some labels are, in any order, by an urn that begins with two balls."""
+    likelihood, balls = Fraction(1), Fraction(2)
+    for color, number in ((2 * mean, positives), (2 * (1 - mean), negatives)):
+        for drawn in range(number):
+            likelihood *= (color + drawn) / balls
+            balls += 1
+    return likelihood
+
+
+def bayesian_binning(positives, negatives, edges, sizes):
+    """The averaged probability of each cell and the weight of each number of bins, as fractions."""
+    edges = [Fraction(float(edge)) for edge in edges]
+    weights, maps = [], []
+    for size in sizes:
+        weight, values = Fraction(1), []
+        for first, last in pairwise(equi_depth_ends(positives + negatives, size)):
+            p, q = int(positives[first:last].sum()), int(negatives[first:last].sum())
+            mean = (edges[first] + edges[last]) / 2
+            mean = min(max(mean, Fraction(0.005)), Fraction(1 - 0.005))
+            weight *= urn(p, q, mean)
+            values += [(p + 2 * mean) / (p + q + 2)] * (last - first)
+        weights.append(weight)
+        maps.append(values)
+    weights = [weight / sum(weights) for weight in weights]
+    cells = zip(*maps, strict=True)
+    return [sum(w * v for w, v in zip(weights, each, strict=True)) for each in cells], weights

@@ -1,0 +1,237 @@
+"""Calibration of released scores: how far the scores are from the shares of positives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check
+from ..privacy import Privacy
+from ..scores import ScoreCurves
+from .binning import Bins, counted_bins, share, uniform_bins
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Reliability", "expected_calibration_error", "maximum_calibration_error", "reliability"]
+
+ErrorNorm = Literal[1, 2]
+
+
+def expected_calibration_error(
+    curves: ScoreCurves, bins: int | Bins = 10, norm: ErrorNorm = 1
+) -> float:
+    """Return the distance of mean score and share of positives, averaged over the records.
+
+    Parameters
+    ----------
+    curves
+        Of scores that are probabilities: thresholds within [0, 1], the last one 1.
+    bins
+        So many bins of one width; or the edges of these ``Bins``, whose counts are not used.
+    norm
+        1: the mean of the distances, which is the textbook's; 2: the root of their mean square.
+
+    Returns
+    -------
+    float
+        Within [0, 1].
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        An argument is not as above.
+
+    Notes
+    -----
+    Naeini, Cooper & Hauskrecht 2015: the sum over the bins of n_b / n times |o_b - e_b|, with the
+    share of positives o_b and the mean score e_b. Empty bins add nothing. For norm 1 noise moves
+    it by at most 2 (B + 1) / n times the largest noise in a cumulative count (docs/calibration.md).
+    Noise and few records rather raise it than lower it. O(N + B log N).
+
+    Examples
+    --------
+    Half of the records are positive, where the scores are 0.9:
+
+    >>> import dpcore as dp
+    >>> from dpcore.statistics.calibration import expected_calibration_error
+    >>> grid = dp.Grid.uniform(0, 1, 5)  # 0.9 is in the middle of the last cell
+    >>> curves = dp.score_curves([0, 1], [0.9, 0.9], grid, dp.mechanisms.NoNoise())
+    >>> round(expected_calibration_error(curves, 5), 12)
+    0.4
+    """
+    _check.choice("norm", norm, ErrorNorm)
+    counted = counted_bins(curves, bins, uniform_bins)
+    shares = counted.counts / counted.counts.sum()
+    gaps = _gaps(counted)
+    if norm == 1:
+        return float(np.sum(shares * gaps))
+    return float(np.sqrt(np.sum(shares * gaps**2)))
+
+
+def maximum_calibration_error(curves: ScoreCurves, bins: int | Bins = 10) -> float:
+    """Return the largest distance of mean score and share of positives in a bin.
+
+    Parameters
+    ----------
+    curves, bins
+        As in ``expected_calibration_error``.
+
+    Returns
+    -------
+    float
+        Within [0, 1]. Empty bins do not count.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        As in ``expected_calibration_error``.
+
+    Notes
+    -----
+    Naeini, Cooper & Hauskrecht 2015. In bins with few records there is little but noise, and the
+    largest distance is likely to be that of such a bin: prefer the edges of ``equi_depth_bins``.
+    """
+    return float(np.max(_gaps(counted_bins(curves, bins, uniform_bins))))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Reliability:
+    """A reliability table: what the scores say, what the labels say, and how sure that is.
+
+    Made by ``reliability``.
+
+    Parameters
+    ----------
+    bins
+        The released counts.
+    privacy
+        What the release cost.
+    """
+
+    bins: Bins
+    privacy: Privacy
+
+    @property
+    def mean_score(self) -> NDArray[np.float64]:
+        """(B,) the mean score of each bin; NaN where it is empty."""
+        return self.bins.mean_score
+
+    @property
+    def positive_rate(self) -> NDArray[np.float64]:
+        """(B,) the share of positives in each bin; NaN where it is empty."""
+        return self.bins.positive_rate
+
+    @property
+    def counts(self) -> NDArray[np.float64]:
+        """(B,) the released number of records in each bin."""
+        return self.bins.counts
+
+    @property
+    def noise_deviation(self) -> NDArray[np.float64]:
+        """(B,) standard deviation of the privacy noise in ``positive_rate``, on the safe side.
+
+        To first order, for raw curves and edges that do not depend on the noise. For curves that
+        were made monotone, and equi-depth bins, it is a guide. NaN where the bin is empty.
+        """
+        rate, positives = self.positive_rate, self.bins.positives_deviation
+        with np.errstate(invalid="ignore"):  # 0 times infinity, where nothing is known of the noise
+            noise = (1.0 - rate) * positives + rate * self.bins.negatives_deviation
+        return share(np.where(np.isinf(positives), np.inf, noise), self.counts)
+
+    @property
+    def sampling_deviation(self) -> NDArray[np.float64]:
+        """(B,) binomial standard deviation of ``positive_rate``: records stray from a population.
+
+        NaN where the bin is empty.
+        """
+        rate = self.positive_rate
+        return np.sqrt(share(rate * (1.0 - rate), self.counts))
+
+    @property
+    def standard_error(self) -> NDArray[np.float64]:
+        """(B,) both deviations together: the root of the sum of their squares."""
+        return np.hypot(self.noise_deviation, self.sampling_deviation)
+
+    @property
+    def table(self) -> Mapping[str, NDArray[np.float64]]:
+        """Columns by name, each (B,); ``pandas.DataFrame(found.table)`` shows them."""
+        return {
+            "lower": self.bins.edges[:-1],
+            "upper": self.bins.edges[1:],
+            "negatives": self.bins.negatives,
+            "positives": self.bins.positives,
+            "mean_score": self.mean_score,
+            "positive_rate": self.positive_rate,
+            "noise_deviation": self.noise_deviation,
+            "standard_error": self.standard_error,
+        }
+
+    def plot(self, ax: Axes | None = None, *, level: float = 0.95, **style: Any) -> Axes:
+        """Draw the reliability diagram, the counts below it; needs the extra ``plot``.
+
+        Parameters
+        ----------
+        ax
+            Matplotlib axes, or None for new ones. The counts hang below the axes, for which figures
+            with ``layout="constrained"`` have room.
+        level
+            Confidence of the bars, one bin at a time: thick for the noise alone, thin for noise
+            and sampling.
+        **style
+            Passed on to ``Axes.plot``, for the line through the bins.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            Of the diagram.
+        """
+        from ..plots import plot_reliability
+
+        return plot_reliability(self, ax, level, style)
+
+
+def reliability(curves: ScoreCurves, bins: int | Bins = 10) -> Reliability:
+    """Return mean scores and shares of positives by bins: the table behind a reliability diagram.
+
+    Parameters
+    ----------
+    curves, bins
+        As in ``expected_calibration_error``.
+
+    Returns
+    -------
+    Reliability
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        As in ``expected_calibration_error``.
+
+    Notes
+    -----
+    On exact curves the non-empty bins are those of ``sklearn.calibration.calibration_curve``, but
+    for mean scores, which are wrong by at most half of a cell's width.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> from dpcore.statistics.calibration import reliability
+    >>> rng = np.random.default_rng(1)
+    >>> scores = rng.random(100_000)
+    >>> labels = rng.random(100_000) < scores**2  # the scores are too high
+    >>> table = reliability(dp.score_curves(labels, scores, epsilon=1.0), 5)
+    >>> bool(np.all(table.positive_rate < table.mean_score))
+    True
+    """
+    return Reliability(counted_bins(curves, bins, uniform_bins), curves.privacy)
+
+
+def _gaps(bins: Bins) -> NDArray[np.float64]:
+    """Return |o_b - e_b|, 0 for empty bins."""
+    return np.where(bins.counts > 0.0, np.abs(bins.positive_rate - bins.mean_score), 0.0)

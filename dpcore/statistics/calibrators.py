@@ -1,0 +1,162 @@
+"""Histogram binning and isotonic regression: maps from scores to probabilities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DtypeError
+from ..scores import ScoreCurves
+from .binning import Bins, Cells, counted_bins, equi_depth_bins
+
+__all__ = ["HistogramBinning", "IsotonicCalibration", "steps"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class HistogramBinning:
+    """The share of positives of the bin that a score is in (Zadrozny & Elkan 2001).
+
+    Made by ``HistogramBinning.fit``.
+
+    Parameters
+    ----------
+    edges
+        (B + 1,) of the bins, as in ``Bins``.
+    values
+        (B,) their shares of positives; NaN where a bin is empty.
+    """
+
+    edges: NDArray[np.float64]
+    values: NDArray[np.float64]
+
+    @classmethod
+    def fit(cls, curves: ScoreCurves, bins: int | Bins = 10) -> Self:
+        """Read the shares off released curves, at no further cost in privacy.
+
+        Parameters
+        ----------
+        curves
+            Of scores that are probabilities: thresholds within [0, 1], the last one 1.
+        bins
+            So many bins of about as many records each; or the edges of these ``Bins``, whose
+            counts are not used.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            An argument is not as above.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> from dpcore.statistics.calibrators import HistogramBinning
+        >>> labels, scores = [0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.8, 0.9]
+        >>> curves = dp.score_curves(labels, scores, mechanism=dp.mechanisms.NoNoise())
+        >>> HistogramBinning.fit(curves, 2).predict([0.25, 0.75]).round(3)
+        array([0.333, 0.667])
+        """
+        found = counted_bins(curves, bins, equi_depth_bins)
+        return cls(found.edges, found.positive_rate)
+
+    def predict(self, y_score: Any) -> NDArray[np.float64]:
+        """Return the share of positives in the bin of each score.
+
+        Parameters
+        ----------
+        y_score
+            Real numbers, any shape. Those beyond [0, 1] belong to the end bins.
+
+        Returns
+        -------
+        numpy.ndarray
+            Of the shape of ``y_score``. NaN for NaN, and in bins that were empty.
+        """
+        return steps(self.edges, self.values, y_score)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class IsotonicCalibration:
+    """The non-decreasing map that is nearest to the labels (Zadrozny & Elkan 2002).
+
+    Made by ``IsotonicCalibration.fit``.
+
+    Parameters
+    ----------
+    scores
+        (K,) increasing: the middles of the cells (or the mean scores of the bins) with records.
+    values
+        (K,) never decreasing, within [0, 1]: the map there. It is linear in between, and constant
+        beyond, as scikit-learn's.
+    """
+
+    scores: NDArray[np.float64]
+    values: NDArray[np.float64]
+
+    @classmethod
+    def fit(cls, curves: ScoreCurves, bins: int | Bins | None = None) -> Self:
+        """Fit released curves by weighted least squares, at no further cost in privacy.
+
+        Parameters
+        ----------
+        curves
+            Of scores that are probabilities: thresholds within [0, 1], the last one 1.
+        bins
+            None: one share of positives for each cell, weighted with its count. Or as in
+            ``HistogramBinning.fit``: one for each bin.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            An argument is not as above.
+
+        Notes
+        -----
+        Pool adjacent violators. The values are the slopes of the greatest convex minorant of
+        cumulative positives over cumulative records, so that noise in cumulative counts does not
+        add up over the cells of a block (docs/calibration.md). O(N).
+        """
+        from scipy.optimize import isotonic_regression  # a quarter of a second, on first use
+
+        if bins is None:
+            cells = Cells.of(curves)
+            found = cells.bins(np.arange(cells.edges.size))
+        else:
+            found = counted_bins(curves, bins, equi_depth_bins)
+        some = found.counts > 0.0
+        values = isotonic_regression(found.positive_rate[some], weights=found.counts[some]).x
+        # means of shares, but for rounding
+        return cls(found.mean_score[some], np.clip(values, 0.0, 1.0))
+
+    def predict(self, y_score: Any) -> NDArray[np.float64]:
+        """Return the map's value at each score.
+
+        Parameters
+        ----------
+        y_score
+            Real numbers, any shape.
+
+        Returns
+        -------
+        numpy.ndarray
+            Of the shape of ``y_score``; NaN for NaN.
+        """
+        return np.asarray(np.interp(_real(y_score), self.scores, self.values))
+
+
+def steps(
+    edges: NDArray[np.float64], values: NDArray[np.float64], y_score: Any
+) -> NDArray[np.float64]:
+    """Return the value of the bin that each score is in."""
+    scores = np.clip(_real(y_score), 0.0, 1.0)  # beyond coinciding edges there may be no records
+    found = values[np.searchsorted(edges[1:-1], scores)]
+    return np.where(np.isnan(scores), np.nan, found)
+
+
+def _real(y_score: Any) -> NDArray[np.float64]:
+    scores = np.asarray(y_score)
+    if scores.dtype.kind not in "biuf":
+        raise DtypeError("y_score", f"dtype {scores.dtype}", "must hold real numbers")
+    return scores.astype(np.float64)

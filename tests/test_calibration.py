@@ -1,0 +1,354 @@
+"""Calibration from released curves: bins, errors, tables and calibrators."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import expit, logit
+
+import dpcore as dp
+from dpcore.mechanisms import Hierarchy, NoNoise
+from dpcore.statistics.bayesian_binning import BayesianBinning
+from dpcore.statistics.binning import equi_depth_bins, uniform_bins
+from dpcore.statistics.calibration import (
+    expected_calibration_error,
+    maximum_calibration_error,
+    reliability,
+)
+from dpcore.statistics.calibrators import HistogramBinning, IsotonicCalibration
+from tests import reference
+
+RNG = np.random.default_rng
+
+
+def exact(labels, scores, grid=None):
+    return dp.score_curves(labels, scores, grid, NoNoise())
+
+
+def released(counts, grid):
+    """Curves with such joint counts, as they are: raw, and without a mechanism."""
+    curves = exact([0], [0.5], grid)
+    joint = replace(curves.joint, counts=np.asarray(counts, float), n=int(counts[-1]))
+    return replace(curves, joint=joint)
+
+
+def miscalibrated(n, rng):
+    """Scores that are too extreme, and the true probabilities."""
+    truth = rng.beta(1.2, 3.0, n)
+    return rng.random(n) < truth, expit(2 * logit(truth) + 0.5), truth
+
+
+@st.composite
+def records(draw):
+    """Labels, and scores in the middles of cells."""
+    cells = draw(st.integers(1, 24))
+    at = draw(st.lists(st.integers(0, cells - 1), min_size=1, max_size=60))
+    labels = draw(st.lists(st.booleans(), min_size=len(at), max_size=len(at)))
+    return np.array(labels), (np.array(at) + 0.5) / cells, dp.Grid.uniform(0, 1, cells)
+
+
+@settings(deadline=None, max_examples=60)
+@given(records(), st.integers(1, 30))
+def test_exact_curves_have_the_textbooks_errors(data, size):
+    labels, scores, grid = data
+    curves = exact(labels, scores, grid)
+    for make in (uniform_bins, equi_depth_bins):
+        bins = make(curves, size)
+        assert bins.edges.size == size + 1
+        assert bins.edges[0] == 0
+        assert bins.edges[-1] == 1
+        assert np.all(np.diff(bins.edges) >= 0)
+        for b, (own, theirs) in enumerate(reference.records_by_bin(labels, scores, bins.edges)):
+            assert bins.positives[b] == own.sum()
+            assert bins.negatives[b] == (~own).sum()
+            if own.size:
+                assert bins.mean_score[b] == pytest.approx(theirs.mean(), abs=1e-12)
+                assert bins.positive_rate[b] == pytest.approx(own.mean(), abs=1e-12)
+            else:
+                assert math.isnan(bins.mean_score[b])
+                assert math.isnan(bins.positive_rate[b])
+        found = (
+            expected_calibration_error(curves, bins),
+            expected_calibration_error(curves, bins, norm=2),
+            maximum_calibration_error(curves, bins),
+        )
+        assert found == pytest.approx(
+            reference.calibration_errors(labels, scores, bins.edges), abs=1e-12
+        )
+
+
+@settings(deadline=None, max_examples=50)
+@given(records(), st.integers(1, 30))
+def test_equi_depth_bins_end_where_the_count_reaches_their_share(data, size):
+    labels, scores, grid = data
+    bins = equi_depth_bins(exact(labels, scores, grid), size)
+    ends = reference.equi_depth_ends(grid.count(scores), size)
+    assert np.array_equal(bins.edges, np.append(0, grid.thresholds)[ends])
+    assert np.array_equal(bins.counts > 0, np.diff(bins.edges) > 0)
+
+
+@pytest.mark.parametrize(("cells", "size"), [(1024, 10), (1000, 10), (64, 7), (5, 5)])
+def test_uniform_edges_are_the_nearest_thresholds(cells, size):
+    curves = exact([0], [0.5], dp.Grid.uniform(0, 1, cells))
+    edges, wanted = uniform_bins(curves, size).edges, np.arange(size + 1) / size
+    assert np.all(np.abs(edges - wanted) <= 0.5 / cells + 1e-12)
+    if cells % size == 0:
+        assert np.array_equal(edges, wanted)
+
+
+def test_more_bins_than_cells_leave_some_empty():
+    labels, scores = [0, 1, 1], [0.0, 0.3, 0.9]
+    curves = exact(labels, scores, dp.Grid.uniform(0, 1, 2))
+    bins = uniform_bins(curves, 9)
+    assert sorted(set(bins.edges.tolist())) == [0.0, 0.5, 1.0]
+    assert bins.counts[bins.counts > 0].tolist() == [2, 1]
+    # no score falls into a bin without a cell
+    found = HistogramBinning.fit(curves, bins).predict([-1.0, 0.0, 0.5, 0.6, 1.0, 7.0])
+    assert found.tolist() == [0.5, 0.5, 0.5, 1.0, 1.0, 1.0]
+
+
+def test_errors_agree_with_scikit_learn():
+    calibration = pytest.importorskip("sklearn.calibration", reason="a reference, if installed")
+    rng = RNG(1)
+    labels, scores, _ = miscalibrated(4000, rng)
+    scores = (np.floor(scores * 1000) + 0.5) / 1000  # the middles of the grid's cells
+    curves = exact(labels, scores, dp.Grid.uniform(0, 1, 1000))
+    table = reliability(curves, 20)
+    rate, mean = calibration.calibration_curve(labels, scores, n_bins=20)
+    some = table.counts > 0
+    assert table.positive_rate[some] == pytest.approx(rate, abs=1e-12)
+    assert table.mean_score[some] == pytest.approx(mean, abs=1e-12)
+
+
+def test_ends_belong_to_the_end_bins():
+    labels, scores = np.array([0, 1, 1, 0, 1]), np.array([0.0, 0.0, 0.2, 1.0, 1.0])
+    for grid in (dp.Grid.uniform(0, 1, 10), dp.Grid([0.0, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0])):
+        bins = uniform_bins(exact(labels, scores, grid), 5)
+        assert bins.counts.tolist() == [3, 0, 0, 0, 2]  # 0.2 is the upper edge of the first
+        assert bins.positives.tolist() == [2, 0, 0, 0, 1]
+    # with a cell {0}, scores of 0 are known
+    table = reliability(exact([0, 1], [0.0, 0.0], dp.Grid([0.0, 0.5, 1.0])), 1)
+    assert table.mean_score == [0.0]
+    found = equi_depth_bins(exact(labels, scores, grid), 5)
+    assert found.edges.tolist() == [0.0, 0.0, 0.0, 0.2, 1.0, 1.0]
+    assert found.counts.tolist() == [2, 0, 1, 2, 0]
+    predicted = HistogramBinning.fit(exact(labels, scores, grid), found).predict([0.0, 0.1, 1.0])
+    assert predicted.tolist() == [0.5, 1.0, 0.5]
+
+
+def test_the_edges_of_other_bins_are_taken_and_not_their_counts():
+    grid = dp.Grid.uniform(0, 1, 100)
+    first, second = (exact(*miscalibrated(500, RNG(k))[:2], grid) for k in (1, 2))
+    bins = equi_depth_bins(first, 7)
+    assert np.array_equal(reliability(first, bins).counts, bins.counts)
+    other = reliability(second, bins)
+    assert np.array_equal(other.bins.edges, bins.edges)
+    assert not np.array_equal(other.counts, bins.counts)
+    assert HistogramBinning.fit(second, bins).values.tolist() == other.positive_rate.tolist()
+
+
+@settings(deadline=None, max_examples=60)
+@given(records(), st.integers(1, 8), st.integers(0, 2**32), st.floats(0.0, 30.0))
+def test_noise_moves_the_error_by_no_more_than_proven(data, size, seed, scale):
+    labels, scores, grid = data
+    curves = exact(labels, scores, grid)
+    noise = RNG(seed).normal(0, scale, 2 * grid.size)
+    noise[-1] = 0
+    noisy = released(curves.joint.counts + noise, grid)
+    moved = abs(expected_calibration_error(noisy, size) - expected_calibration_error(curves, size))
+    assert moved <= 2 * (size + 1) / curves.n * np.abs(noise).max() + 1e-12
+
+
+@pytest.mark.needs_jit
+def test_deviations_are_on_the_safe_side():
+    labels, scores, _ = miscalibrated(60_000, RNG(1))
+    grid = dp.Grid.uniform(0, 1, 64)
+    true = reliability(exact(labels, scores, grid), 8)
+    counts, rng = dp.score_counts(labels, scores, grid), RNG(2)
+    mechanism = Hierarchy(1.0)
+    raw = dp.score_curves(labels, scores, grid, mechanism, rng=RNG(3), isotonic=False)
+    joints = mechanism.release(counts, rng=rng, replicates=600)
+    tables = [
+        reliability(replace(raw, joint=replace(raw.joint, counts=joint)), 8) for joint in joints
+    ]
+    rates = np.array([table.positive_rate for table in tables])
+    spread = np.sqrt(np.mean((rates - true.positive_rate) ** 2, axis=0))
+    bound = tables[0].noise_deviation
+    assert np.all(spread < bound)
+    assert np.all(spread > bound / 20)  # safe, but not useless
+
+
+def test_deviations_of_exact_curves_are_those_of_sampling():
+    table = reliability(exact([0, 1, 1, 1], [0.9, 0.9, 0.9, 0.9]), 2)
+    assert table.noise_deviation[1] == 0
+    assert table.sampling_deviation[1] == math.sqrt(0.75 * 0.25 / 4)
+    assert table.standard_error[1] == table.sampling_deviation[1]
+    for found in (table.noise_deviation, table.sampling_deviation, table.standard_error):
+        assert math.isnan(found[0])
+
+
+def test_unknown_noise_is_infinite():
+    curves = exact([0, 1, 1], [0.2, 0.8, 0.8], dp.Grid.uniform(0, 1, 10))
+    unknown = replace(curves.joint, noise_deviation=np.full(20, np.inf))
+    unknown = replace(curves, joint=unknown)
+    deviation = reliability(unknown, 5).noise_deviation
+    assert deviation[[0, 3]].tolist() == [np.inf, np.inf]
+    assert np.all(np.isnan(deviation[[1, 2, 4]]))
+    assert BayesianBinning.fit(unknown).sizes.tolist() == [1]
+
+
+def test_isotonic_calibration_is_scikit_learns():
+    isotonic = pytest.importorskip("sklearn.isotonic", reason="a reference, if installed")
+    labels, scores, _ = miscalibrated(2000, RNG(1))
+    scores = (np.floor(scores * 500) + 0.5) / 500
+    curves = exact(labels, scores, dp.Grid.uniform(0, 1, 500))
+    theirs = isotonic.IsotonicRegression(out_of_bounds="clip").fit(scores, labels)
+    asked = RNG(2).random(1000)
+    ours = IsotonicCalibration.fit(curves).predict(asked)
+    assert ours == pytest.approx(theirs.predict(asked), abs=1e-9)
+    # over bins: the same, with the records of a bin at their mean score
+    bins = equi_depth_bins(curves, 15)
+    theirs.fit(bins.mean_score, bins.positive_rate, sample_weight=bins.counts)
+    ours = IsotonicCalibration.fit(curves, 15).predict(asked)
+    assert ours == pytest.approx(theirs.predict(asked), abs=1e-9)
+
+
+@settings(deadline=None, max_examples=60)
+@given(records(), st.lists(st.integers(1, 12), min_size=1, max_size=6))
+def test_bayesian_binning_is_an_average_over_urns(data, sizes):
+    labels, scores, grid = data
+    counts = dp.score_counts(labels, scores, grid)
+    negatives, positives = counts[: grid.size], counts[grid.size :][::-1]
+    edges = np.append(0, grid.thresholds)
+    values, weights = reference.bayesian_binning(positives, negatives, edges, sizes)
+    found = BayesianBinning.fit(exact(labels, scores, grid), sizes)
+    assert found.weights == pytest.approx([float(w) for w in weights], abs=1e-11)
+    assert found.values == pytest.approx([float(v) for v in values], abs=1e-12)
+    assert np.array_equal(found.predict(scores), found.values[(scores * grid.size).astype(int)])
+
+
+def test_the_numbers_of_bins_follow_the_records_the_cells_and_the_noise():
+    labels, scores, _ = miscalibrated(8000, RNG(1))
+    fitted = BayesianBinning.fit(exact(labels, scores))
+    assert fitted.sizes.tolist() == list(range(2, 201))
+    assert fitted.weights.sum() == pytest.approx(1)
+    assert BayesianBinning.fit(exact([0, 1], [0.2, 0.7])).sizes.tolist() == [1]
+    few = BayesianBinning.fit(exact(labels, scores, dp.Grid.uniform(0, 1, 50)))
+    assert few.sizes[-1] == 50
+    noisy = dp.score_curves(labels, scores, epsilon=0.2, rng=RNG(1))
+    most = BayesianBinning.fit(noisy).sizes[-1]
+    largest = max(each.max() for each in noisy.deviations)
+    assert most**2 <= 8000 / largest < (most + 1) ** 2
+
+
+@pytest.mark.needs_jit
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, math.inf])
+def test_calibrators_calibrate(epsilon):
+    labels, scores, truth = miscalibrated(100_000, RNG(1))
+    if epsilon == math.inf:
+        curves = exact(labels, scores)
+    else:
+        curves = dp.score_curves(labels, scores, epsilon=epsilon, rng=RNG(2))
+    before = np.mean(np.abs(scores - truth))
+    fitted = [kind.fit(curves) for kind in (HistogramBinning, IsotonicCalibration, BayesianBinning)]
+    for each in fitted:
+        after = each.predict(scores)
+        assert np.all((after >= 0) & (after <= 1))
+        assert np.mean(np.abs(after - truth)) < before / 2
+    assert np.all(np.diff(fitted[1].predict(np.sort(scores))) >= 0)
+
+
+@settings(deadline=None, max_examples=80)
+@given(st.integers(1, 9), st.integers(1, 50), st.integers(0, 2**32), st.floats(0, 1e4))
+def test_whatever_is_released_nothing_fails(cells, n, seed, scale):
+    """Raw curves far beyond [0, n], empty classes and bins: numbers or NaN, and no warnings."""
+    noise = np.round(RNG(seed).normal(0, scale, 2 * cells))
+    curves = released(np.append(noise[:-1], n), dp.Grid.uniform(0, 1, cells))
+    for bins in (uniform_bins(curves, 4), equi_depth_bins(curves, 4)):
+        assert bins.counts.sum() == pytest.approx(n)
+        assert np.array_equal(np.isnan(bins.positive_rate), bins.counts == 0)
+        assert np.array_equal(np.isnan(bins.mean_score), bins.counts == 0)
+        assert 0 <= expected_calibration_error(curves, bins) <= 1
+        assert maximum_calibration_error(curves, bins) <= 1
+        for column in reliability(curves, bins).table.values():
+            assert column.shape == (4,)
+    asked = np.array([-1.0, 0.0, 0.3, 1.0, 2.0, np.inf])
+    for kind in (HistogramBinning, IsotonicCalibration, BayesianBinning):
+        values = kind.fit(curves).predict(asked)
+        assert np.all((values >= 0) & (values <= 1))
+
+
+def test_empty_bins_predict_nan():
+    curves = exact([0, 1], [0.1, 0.9], dp.Grid.uniform(0, 1, 10))
+    found = HistogramBinning.fit(curves, uniform_bins(curves, 5))
+    assert np.isnan(found.predict([0.5])).all()
+    assert found.predict([[0.1, 0.9]]).tolist() == [[0.0, 1.0]]
+    for kind in (HistogramBinning, IsotonicCalibration, BayesianBinning):
+        assert np.isnan(kind.fit(curves).predict(np.nan))
+        assert kind.fit(curves).predict(np.float32(0.1)).shape == ()
+        assert kind.fit(curves).predict([]).shape == (0,)
+
+
+def test_bad_arguments_are_named():
+    curves = exact([0, 1], [0.2, 0.7], dp.Grid.uniform(0, 1, 10))
+    wide = exact([0, 1], [0.2, 0.7], dp.Grid.uniform(0, 2, 10))
+    low = exact([0, 1], [0.2, 0.7], dp.Grid.uniform(0, 0.5, 10))
+    signed = exact([0, 1], [0.2, 0.7], dp.Grid.uniform(-1, 1, 10))
+    for other in (wide, low, signed):
+        with pytest.raises(dp.ParameterError, match=r"curves must have thresholds within \[0, 1\]"):
+            reliability(other)
+    with pytest.raises(dp.DtypeError, match="curves must be ScoreCurves; got CDF"):
+        expected_calibration_error(curves.joint)
+    with pytest.raises(dp.ParameterError, match="bins must be between 1 and"):
+        equi_depth_bins(curves, 0)
+    with pytest.raises(dp.DtypeError, match="bins must be an integer"):
+        expected_calibration_error(curves, 2.5)
+    with pytest.raises(dp.ParameterError, match="norm must be one of 1, 2; got 3"):
+        expected_calibration_error(curves, norm=3)
+    with pytest.raises(dp.DtypeError, match="sizes must be integers; got int"):
+        BayesianBinning.fit(curves, 5)
+    with pytest.raises(dp.ParameterError, match="sizes must have at least one entry"):
+        BayesianBinning.fit(curves, [])
+    with pytest.raises(dp.ParameterError, match="sizes must be between 1 and"):
+        BayesianBinning.fit(curves, [2, 0])
+    for kind in (HistogramBinning, IsotonicCalibration, BayesianBinning):
+        with pytest.raises(dp.DtypeError, match="y_score must hold real numbers"):
+            kind.fit(curves).predict(["a"])
+
+
+@pytest.fixture
+def _no_windows():
+    plt.switch_backend("Agg")
+    yield
+    plt.close("all")
+
+
+@pytest.mark.usefixtures("_no_windows")
+def test_plot_shows_the_table(tmp_path):
+    labels, scores, _ = miscalibrated(2000, RNG(1))
+    table = reliability(dp.score_curves(labels, np.minimum(scores, 0.7), epsilon=1.0), 20)
+    ax = table.plot(level=0.9, color="red")
+    diagonal, line = ax.lines
+    assert np.array_equal(diagonal.get_xdata(), diagonal.get_ydata())
+    some = table.counts > 0
+    assert np.array_equal(line.get_xdata(), table.mean_score[some])
+    assert np.array_equal(line.get_ydata(), table.positive_rate[some])
+    noise, both = ([path.vertices for path in bars.get_paths()] for bars in ax.collections)
+    for inner, outer in zip(noise, both, strict=True):
+        assert 0 <= outer[0, 1] <= inner[0, 1] <= inner[1, 1] <= outer[1, 1] <= 1
+    middle = np.flatnonzero(some)[0]
+    reach = 1.6448536 * table.standard_error[middle]
+    assert both[0][1, 1] == pytest.approx(min(table.positive_rate[middle] + reach, 1))
+    (below,) = ax.child_axes
+    assert [bar.get_height() for bar in below.patches] == pytest.approx(table.counts)
+    ax.figure.savefig(tmp_path / "reliability.png")
+    with pytest.raises(dp.ParameterError, match="level must be between 0 and 1"):
+        table.plot(level=95)
+    _, given_axes = plt.subplots()
+    assert table.plot(given_axes) is given_axes
