@@ -12,6 +12,7 @@ from __future__ import annotations
 from . import distances, files, mechanisms, noise, privacy, streams
 from .bounds import Bounds, bounds
 from .boxplot import BoxPlot, box_plot
+from .classifiers import roc_curve
 from .combination import average, combine
 from .curve import CDF
 from .errors import (
@@ -23,6 +24,7 @@ from .errors import (
     MissingValueError,
     ParameterError,
 )
+from .goodness_of_fit import hosmer_lemeshow
 from .grid import Grid
 from .planner import Plan, plan
 from .privacy import Privacy
@@ -63,6 +65,7 @@ __all__ = [
     "combine",
     "distances",
     "files",
+    "hosmer_lemeshow",
     "mechanisms",
     "noise",
     "plan",
@@ -71,6 +74,7 @@ __all__ = [
     "project",
     "project_sums",
     "quantiles",
+    "roc_curve",
     "score_counts",
     "score_curves",
     "smooth",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 from . import __version__
 from .errors import DpcoreError
@@ -16,7 +16,14 @@ PICTURES: Final = (".png", ".pdf", ".svg")
 MECHANISMS: Final = ("best", "hierarchy", "histogram", "dawa", "dyadic", "dyadic-paper")
 TAKE_VALUES: Final = (
     *("column", "lower", "upper", "size", "epsilon", "rho", "delta", "base", "format", "delimiter"),
+    *("label", "positive", "score"),
 )
+_FILE: Final = "a CSV or Parquet file; - is CSV on standard input"
+_SMOOTH: Final[dict[str, Any]] = {
+    "type": int,
+    "choices": (1, 2),
+    "help": "smooth a dyadic curve in a norm",
+}
 
 
 class UsageError(DpcoreError, ValueError):
@@ -60,7 +67,7 @@ def _parser() -> _Parser:
         prog="dpcore", allow_abbrev=False, description="Differentially private distributions."
     )
     parser.add_argument("--version", action="version", version=f"dpcore {__version__}")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, dest="command")
     cdf = commands.add_parser(
         "cdf",
         allow_abbrev=False,
@@ -69,28 +76,61 @@ def _parser() -> _Parser:
         "with differential privacy. Every run spends epsilon again. The bounds are public: take "
         "them from what is known of the column, never from its values.",
     )
-    add = cdf.add_argument
-    add("file", metavar="FILE", help="a CSV or Parquet file; - is CSV on standard input")
-    add("--column", metavar="C", required=True, help="name of the column, which holds numbers")
+    cdf.add_argument("file", metavar="FILE", help=_FILE)
+    cdf.add_argument(
+        "--column", metavar="C", required=True, help="name of the column, which holds numbers"
+    )
+    _add_grid_and_budget(cdf)
+    after = cdf.add_mutually_exclusive_group()
+    after.add_argument("--smooth", **_SMOOTH)
+    after.add_argument("--raw", action="store_true", help="do not make the curve monotone")
+    _add_files(cdf)
+    roc = commands.add_parser(
+        "roc",
+        allow_abbrev=False,
+        help="release the ROC curve of scored labels",
+        description="Release how the scores of positives and of negatives are distributed, "
+        "two columns of a CSV or Parquet file of any size, with differential privacy, and show "
+        "the ROC curve. Every run spends epsilon again. The bounds are public: take them from what "
+        "is known of the scores, never from their values.",
+    )
+    roc.add_argument("file", metavar="FILE", help=_FILE)
+    roc.add_argument("--label", metavar="C", required=True, help="name of the column of labels")
+    roc.add_argument(
+        "--positive",
+        metavar="L",
+        default="1",
+        help="the label of the positives (1, or true); what is not that is negative, "
+        "and a label that no record has is no error",
+    )
+    roc.add_argument("--score", metavar="C", required=True, help="name of the column of scores")
+    _add_grid_and_budget(roc)
+    roc.add_argument("--smooth", **_SMOOTH)
+    _add_files(roc)
+    return parser
+
+
+def _add_grid_and_budget(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
     add("--lower", metavar="A", required=True, type=float, help="least value")
     add("--upper", metavar="B", required=True, type=float, help="greatest value; others are moved")
     add("--size", metavar="N", required=True, type=int, help="number of cells between them")
-    budget = cdf.add_mutually_exclusive_group(required=True)
+    budget = parser.add_mutually_exclusive_group(required=True)
     budget.add_argument("--epsilon", metavar="E", type=float, help="privacy parameter to spend, or")
     budget.add_argument("--rho", metavar="R", type=float, help="zero-concentrated privacy to spend")
     add("--delta", metavar="D", type=float, help="beside --epsilon: Gaussian noise")
     add("--mechanism", choices=MECHANISMS, default="best", help="(best: the least noise)")
     add("--base", metavar="K", type=int, help="children per node of a dyadic noise tree (2)")
-    after = cdf.add_mutually_exclusive_group()
-    after.add_argument("--smooth", type=int, choices=(1, 2), help="smooth a dyadic curve in a norm")
-    after.add_argument("--raw", action="store_true", help="do not make the curve monotone")
+
+
+def _add_files(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
     add("--nan-policy", choices=("raise", "omit"), default="raise", help="on missing values")
     add("--format", choices=("csv", "parquet"), help="of FILE, if its name does not say")
     add("--delimiter", metavar="D", type=_delimiter, default=",", help=r"of CSV (,); \t is a tab")
     add("--plot", metavar="OUT", type=Path, help=f"draw the curve to a {'/'.join(PICTURES)} file")
-    add("--json", metavar="OUT", type=Path, help="store the curve")
+    add("--json", metavar="OUT", type=Path, help="store the release")
     add("--quiet", action="store_true", help="no progress bar")
-    return parser
 
 
 def _delimiter(text: str) -> str:

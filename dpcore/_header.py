@@ -44,8 +44,23 @@ def is_showable(names: Sequence[str]) -> bool:
     )
 
 
-def check_column(names: Sequence[str], column: str, file: str, *, shown: bool) -> None:
+def check_column(
+    names: Sequence[str], column: str, file: str, *, shown: bool, argument: str = "column"
+) -> None:
     """Check that one column has this name; if not, list those there are, if they may be shown.
+
+    Parameters
+    ----------
+    names
+        Those of the columns of the file.
+    column
+        That of the one to look for.
+    file
+        Of the file, for messages.
+    shown
+        Whether messages may show the names.
+    argument
+        What messages call the column.
 
     Raises
     ------
@@ -54,19 +69,19 @@ def check_column(names: Sequence[str], column: str, file: str, *, shown: bool) -
     """
     found = names.count(column)
     if found > 1:
-        raise ParameterError("column", column, f"must name one column of {file!r}, not {found}")
+        raise ParameterError(argument, column, f"must name one column of {file!r}, not {found}")
     if found == 1:
         return
     if not shown:
         raise ParameterError(
-            "column",
+            argument,
             column,
             f"must be in the first line of {file!r} (not shown here: it may be a record)",
         )
     listed = ", ".join(repr(name[:80]) for name in names[:_LISTED])
     if len(names) > _LISTED:
         listed += f", ... ({len(names)} in all)"
-    raise ParameterError("column", column, f"must be one of the columns of {file!r}: {listed}")
+    raise ParameterError(argument, column, f"must be one of the columns of {file!r}: {listed}")
 
 
 def _is_number(text: str) -> bool:

@@ -13,7 +13,7 @@ from . import _check, columns
 from .errors import MissingValueError
 from .randomness import on_threads
 
-__all__ = ["NanPolicy", "totals"]
+__all__ = ["NanPolicy", "add_on_threads", "totals"]
 
 NanPolicy = Literal["raise", "omit"]
 Totals = NDArray[np.int64]
@@ -51,28 +51,49 @@ def totals(
     _check.choice("nan_policy", nan_policy, NanPolicy)
     out = np.zeros(size, np.int64)
     for chunk in columns.chunks(values):
-        missing = chunk is None or _add_on_threads(chunk, add, least_part, out) > 0
+        missing = chunk is None or _add_chunk(chunk, add, least_part, out) > 0
         if missing and nan_policy == "raise":
             raise MissingValueError("values")
     return out
 
 
-def _add_on_threads(
-    chunk: columns.Chunk, add: Callable[[columns.Chunk, Totals], int], least_part: int, out: Totals
+def add_on_threads(
+    add: Callable[[int, int, Totals], int], size: int, least_part: int, out: Totals
 ) -> int:
-    """Add a chunk, and return how many of its values were NaN."""
+    """Add the totals of records 0, ..., size - 1, and return how many of them had a NaN.
+
+    Parameters
+    ----------
+    add
+        Takes the first record, the one behind the last, and an array; adds their totals to that,
+        without the GIL, and returns how many had a NaN.
+    size
+        The number of records.
+    least_part
+        Of the records, to be worth a thread.
+    out
+        Added to in place.
+    """
     processors = os.cpu_count() or 1
     # More parts than processors: whoever starts late or is held up does fewer.
-    parts = min(4 * processors, chunk.size // least_part)
+    parts = min(4 * processors, size // least_part)
     if parts <= 1 or processors == 1:
-        return add(chunk, out)
+        return add(0, size, out)
     own = np.zeros((parts, out.size), np.int64)
     missing = np.zeros(parts, np.int64)
 
     def work(i: int) -> None:
-        start, end = i * chunk.size // parts, (i + 1) * chunk.size // parts
-        missing[i] = add(chunk[start:end], own[i])
+        missing[i] = add(i * size // parts, (i + 1) * size // parts, own[i])
 
     on_threads(work, range(parts), None)
     out += own.sum(axis=0)
     return int(missing.sum())
+
+
+def _add_chunk(
+    chunk: columns.Chunk, add: Callable[[columns.Chunk, Totals], int], least_part: int, out: Totals
+) -> int:
+    """Add a chunk, and return how many of its values were NaN."""
+    return add_on_threads(
+        lambda start, stop, part: add(chunk[start:stop], part), chunk.size, least_part, out
+    )

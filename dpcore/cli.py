@@ -1,4 +1,4 @@
-"""The command line: ``dpcore cdf FILE`` releases the distribution of one column, once.
+"""The command line: ``dpcore cdf`` and ``dpcore roc`` release what a file tells, once.
 
 What can be refused is refused before the data are read. The release stays in memory until all
 files are written, and is printed last: who sees an error has seen nothing of the records.
@@ -9,20 +9,23 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 import dpcore
 
-from ._arguments import PICTURES, TAKE_VALUES, UsageError, parse
-from ._atomic import check_writable, write_together
-from ._report import picture, summary
-from .files import FileError, Progress, column_batches
-from .planner import most_accurate
+from ._arguments import UsageError, parse
+from ._labels import scored_labels
+from ._report import picture, roc_picture, roc_summary, summary
+from ._running import as_typed, check_outputs, input_of, mechanism_of, progress_bar, written
+from .files import Column, column_batches, record_batches
+from .scores import MOST_SCORE_CELLS, score_curves_from_counts
+from .statistics.roc import ROC
 
 __all__ = ["UsageError", "main"]
 
@@ -44,11 +47,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = argparse.Namespace()
     try:
         parse(sys.argv[1:] if argv is None else argv, options)
-        return _print(_cdf(options) + "\n")
+        return _print(_COMMANDS[options.command](options) + "\n")
     except SystemExit as done:  # --help and --version, which have been printed
         return _print("") or int(done.code or 0)
     except dpcore.DpcoreError as error:
-        return _fail(_as_typed(error, options))
+        return _fail(as_typed(error, options))
     except MemoryError:
         return _fail("out of memory")
     except KeyboardInterrupt:
@@ -58,97 +61,41 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _cdf(options: argparse.Namespace) -> str:
     """Release the curve, write the files, and return what to print."""
     grid = dpcore.Grid.uniform(options.lower, options.upper, options.size)
-    mechanism = _mechanism(options, grid)
-    _check_outputs(options)
+    mechanism = mechanism_of(options, grid.size)
+    check_outputs(options)
     counts = _counts(options, grid)
     isotonic = not options.raw and options.smooth is None
     curve = dpcore.cdf_from_counts(counts, grid, mechanism, isotonic=isotonic)
     if options.smooth is not None:
         curve = curve.smooth(options.smooth)
-    contents: dict[Path, bytes] = {}
-    if options.json is not None:
-        contents[options.json] = f"{curve.to_json()}\n".encode()
-    if options.plot is not None:
-        form = options.plot.suffix[1:].lower()
-        contents[options.plot] = picture(curve, options.column, form)
-    try:
-        write_together(contents)
-    except FileError as error:
-        raise UsageError(f"{_as_typed(error, options)}; nothing was released") from None
+    written(options, curve.to_json(), partial(picture, curve, options.column))
     return summary(curve, options.column)
 
 
-def _mechanism(options: argparse.Namespace, grid: dpcore.Grid) -> dpcore.mechanisms.Mechanism:
-    name, epsilon, rho, base = options.mechanism, options.epsilon, options.rho, options.base
-    if not name.startswith("dyadic"):
-        for flag, value in (("--base", base), ("--smooth", options.smooth)):
-            if value is not None:
-                raise UsageError(f"{flag} needs --mechanism dyadic; got {name}")
-    delta = options.delta
-    for flag, value in (("--rho", rho), ("--delta", delta)):
-        if value is not None and name in ("dawa", "dyadic-paper"):
-            raise UsageError(f"{flag} must not be given with --mechanism {name}")
-    if name == "best":
-        return most_accurate(grid.size, epsilon, rho, "replace-one", delta)
-    if name == "dyadic-paper" and base not in (None, 2):
-        raise UsageError(f"--base must be 2 with --mechanism dyadic-paper; got {base}")
-    known, tree_base = dpcore.mechanisms, 2 if base is None else base
-    make: dict[str, Callable[[], dpcore.mechanisms.Mechanism]] = {
-        "hierarchy": lambda: known.Hierarchy(epsilon, rho=rho, delta=delta),
-        "histogram": lambda: known.Histogram(epsilon, rho=rho, delta=delta),
-        "dawa": lambda: known.Dawa(epsilon),
-        "dyadic": lambda: known.Dyadic(epsilon, tree_base, rho=rho, delta=delta),
-        "dyadic-paper": lambda: known.Dyadic(epsilon, sensitivity="paper"),
-    }
-    mechanism = make[name]()
-    mechanism.standard_error(grid.size)  # refuses a budget too small for this grid
-    return mechanism
+def _roc(options: argparse.Namespace) -> str:
+    """Release the scores of both classes, write the files, and return what to print."""
+    grid = dpcore.Grid.uniform(options.lower, options.upper, options.size)
+    if grid.size > MOST_SCORE_CELLS:
+        raise UsageError(f"--size must be between 1 and {MOST_SCORE_CELLS}; got {options.size}")
+    mechanism = mechanism_of(options, 2 * grid.size)
+    check_outputs(options)
+    counts = _score_counts(options, grid)
+    curves = score_curves_from_counts(counts, grid, mechanism, isotonic=options.smooth is None)
+    if options.smooth is not None:
+        curves = curves.smooth(options.smooth)
+    roc = ROC.from_curves(curves)
+    written(options, curves.to_json(), partial(roc_picture, roc, options.score))
+    return roc_summary(roc, options.label, options.positive, options.score)
 
 
-def _check_outputs(options: argparse.Namespace) -> None:
-    """Check that what is asked for can be written, and is written over nothing that is needed."""
-    if options.plot is not None:
-        if options.plot.suffix.lower() not in PICTURES:
-            allowed = ", ".join(PICTURES)
-            raise UsageError(f"--plot must end in one of {allowed}; got {str(options.plot)!r}")
-        _require_matplotlib()
-    source = Path("/dev/stdin" if options.file == "-" else options.file)
-    for flag, path in (("--json", options.json), ("--plot", options.plot)):
-        if path is not None:
-            check_writable(path)
-            if _is_same(path, source):
-                raise UsageError(f"{flag} {str(path)!r} is FILE, and would be written over it")
-    if None not in (options.json, options.plot) and _is_same(options.json, options.plot):
-        raise UsageError(f"--json and --plot must differ; got {str(options.plot)!r} for both")
-
-
-def _is_same(first: Path, second: Path) -> bool:
-    try:
-        return first.samefile(second)
-    except OSError:  # one is not there yet
-        return os.path.realpath(first) == os.path.realpath(second)
-
-
-def _require_matplotlib() -> None:
-    try:
-        import matplotlib.figure  # noqa: F401
-    except ImportError:
-        raise dpcore.MissingExtraError("--plot", "plot") from None
-    except ValueError as error:  # MPLBACKEND names none
-        raise UsageError(f"--plot: Matplotlib does not start: {error}") from None
+_COMMANDS: Final[Mapping[str, Callable[[argparse.Namespace], str]]] = {"cdf": _cdf, "roc": _roc}
 
 
 def _counts(options: argparse.Namespace, grid: dpcore.Grid) -> NDArray[np.int64]:
-    source, form = options.file, options.format
-    if source == "-":
-        if form == "parquet":
-            raise UsageError("FILE must not be '-' with --format parquet, which has to seek")
-        if sys.stdin is None:
-            raise UsageError("FILE '-' is standard input, and that is closed")
-        source, form = sys.stdin.buffer, "csv"
+    source, form = input_of(options)
     counts = np.zeros(grid.size, np.int64)
     try:
-        with _progress_bar(options.quiet) as advance:
+        with progress_bar(options.quiet) as advance:
             for batch in column_batches(
                 source,
                 options.column,
@@ -158,40 +105,39 @@ def _counts(options: argparse.Namespace, grid: dpcore.Grid) -> NDArray[np.int64]
             ):
                 counts += grid.count(batch, nan_policy=options.nan_policy)
     except dpcore.MissingValueError:
-        raise UsageError(
-            f"--column {options.column!r} has missing values (NaN, null or empty); clean them, "
-            "or leave them out with --nan-policy omit"
-        ) from None
+        raise _missing(f"--column {options.column!r}") from None
     if not counts.any():
         raise UsageError(f"--column {options.column!r} holds no values in FILE {options.file!r}")
     return counts
 
 
-@contextmanager
-def _progress_bar(quiet: bool) -> Iterator[Progress | None]:
-    if quiet or sys.stderr is None or not sys.stderr.isatty():
-        yield None
-        return
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        raise dpcore.MissingExtraError("a progress bar (--quiet: none)", "cli") from None
-    with tqdm(unit_scale=True, leave=False, file=sys.stderr) as bar:
+def _score_counts(options: argparse.Namespace, grid: dpcore.Grid) -> NDArray[np.int64]:
+    source, form = input_of(options)
+    label = Column(options.label, "labels", "label")
+    score = Column(options.score, "numbers", "score")
+    counts = np.zeros(2 * grid.size, np.int64)
+    with progress_bar(options.quiet) as advance:
+        for batch in record_batches(
+            source,
+            [label, score],
+            format=form,
+            delimiter=options.delimiter,
+            on_progress=advance,
+        ):
+            is_positive, scores, missing = scored_labels(batch, options.positive)
+            if missing is not None and options.nan_policy == "raise":
+                raise _missing(f"--{(label, score)[missing]}")
+            counts += dpcore.score_counts(is_positive, scores, grid)
+    if not counts.any():
+        raise UsageError(f"--{label} and --{score} hold no records in FILE {options.file!r}")
+    return counts
 
-        def advance(done: int, total: int | None, unit: str) -> None:
-            bar.total, bar.unit = total, unit
-            bar.update(done - bar.n)
 
-        yield advance
-
-
-def _as_typed(error: dpcore.DpcoreError, options: argparse.Namespace) -> str:
-    """Return the message with arguments named as on the command line."""
-    message = str(error)
-    if isinstance(error, FileError):
-        flags = {str(options.json): "--json", str(options.plot): "--plot"}
-        return f"{flags.get(error.file, 'FILE')} {message}"
-    return f"--{message}" if message.partition(" ")[0] in TAKE_VALUES else message
+def _missing(column: str) -> UsageError:
+    return UsageError(
+        f"{column} has missing values (NaN, null or empty); clean them, "
+        "or leave them out with --nan-policy omit"
+    )
 
 
 def _fail(message: str) -> int:

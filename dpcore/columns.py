@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import DtypeError, MissingValueError, ParameterError
+from .errors import DtypeError, ParameterError
 
-__all__ = ["Chunk", "chunks", "whole"]
+__all__ = ["Chunk", "absent", "chunks", "whole"]
 
 Chunk = NDArray[np.float64] | NDArray[np.float32]
 
@@ -53,22 +53,42 @@ def chunks(values: Any, argument: str = "values") -> Iterator[Chunk | None]:
 
 
 def whole(values: Any, argument: str) -> Chunk:
-    """Return a column in one piece, for records that other columns go with.
+    """Return a column in one piece, NaN where values are missing, to go with other columns.
 
     Raises
     ------
-    MissingValueError
-        The container marks some values as missing: leaving them out would shift the others.
     DtypeError, ParameterError
         As in ``chunks``.
     """
     parts: list[Any] = []
+    is_complete = True
     for part in chunks(values, argument):
-        if part is None:
-            raise MissingValueError(argument)
-        parts.append(part)
-    whole: Chunk = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        is_complete &= part is not None
+        if part is not None:
+            parts.append(part)
+    whole: Chunk = parts[0] if len(parts) == 1 else np.concatenate([np.empty(0), *parts])
+    if not is_complete and (missing := absent(values)) is not None:
+        present, whole = whole, np.full(missing.size, np.nan)
+        whole[~missing] = present
     return whole
+
+
+def absent(values: Any) -> NDArray[np.bool_] | None:
+    """Return which values the container marks as missing, or None if it marks none.
+
+    Of NumPy's arrays those of objects do, by None and NaN; NaN among floats is not looked for.
+    """
+    library = type(values).__module__.partition(".")[0]
+    if library == "pandas":
+        return np.asarray(values.isna())
+    if library in ("polars", "pyarrow"):
+        return np.asarray(values.is_null(), bool)
+    if isinstance(values, np.ma.MaskedArray):
+        return np.ma.getmaskarray(values)
+    array = np.asarray(values)
+    if array.dtype.kind != "O":
+        return None
+    return np.array([each is None or each != each for each in array.flat], bool)
 
 
 def _arrays(values: Any, argument: str) -> Iterator[NDArray[Any] | None]:

@@ -10,10 +10,10 @@ import codecs
 import io
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final, Literal
+from typing import TYPE_CHECKING, BinaryIO, Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,15 @@ from .kernels import rows
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["FileError", "Format", "Progress", "Source", "column_batches"]
+__all__ = [
+    "Column",
+    "FileError",
+    "Format",
+    "Progress",
+    "Source",
+    "column_batches",
+    "record_batches",
+]
 
 Format = Literal["csv", "parquet"]
 Source = str | os.PathLike[str] | BinaryIO
@@ -42,6 +50,27 @@ class FileError(DpcoreError, OSError):
     def __init__(self, file: str, problem: str) -> None:
         self.file = file
         super().__init__(f"{file!r} {problem}")
+
+
+class Column(NamedTuple):
+    """A column to read.
+
+    Parameters
+    ----------
+    name
+        Its name in the file.
+    holds
+        "numbers"; or "labels", which are text, numbers or booleans.
+    argument
+        What errors call it.
+    """
+
+    name: str
+    holds: Literal["numbers", "labels"] = "numbers"
+    argument: str = "column"
+
+    def __str__(self) -> str:
+        return f"{self.argument} {self.name!r}"
 
 
 def column_batches(
@@ -102,6 +131,50 @@ def column_batches(
     >>> sum(grid.count(batch) for batch in column_batches(stream, "age", format="csv"))
     array([1, 1])
     """
+    batches = record_batches(
+        source, [Column(column)], format=format, delimiter=delimiter, on_progress=on_progress
+    )
+    return (batch.column(0) for batch in batches)
+
+
+def record_batches(
+    source: Source,
+    columns: Sequence[Column],
+    *,
+    format: Format | None = None,  # noqa: A002
+    delimiter: str = ",",
+    on_progress: Progress | None = None,
+) -> Iterator[pyarrow.RecordBatch]:
+    r"""Read some columns of a file that may be larger than memory, row by row.
+
+    Parameters
+    ----------
+    source, format, delimiter, on_progress
+        As in ``column_batches``.
+    columns
+        One or more, of different names.
+
+    Yields
+    ------
+    pyarrow.RecordBatch
+        The columns in the order asked for. Numbers are as in ``column_batches``. Labels are bytes
+        as they are written (CSV; cells that are missing as numbers are so as labels) or of the type
+        that is stored (Parquet).
+
+    Raises
+    ------
+    DtypeError, FileError, MissingExtraError, ParameterError
+        As in ``column_batches``; or two columns have one name.
+
+    Examples
+    --------
+    >>> import io
+    >>> from dpcore.files import Column, record_batches
+    >>> stream = io.BytesIO(b"id,bought,score\n1,yes,0.9\n2,no,0.4\n")
+    >>> columns = [Column("score"), Column("bought", "labels")]
+    >>> [batch.to_pydict() for batch in record_batches(stream, columns, format="csv")]
+    [{'score': [0.9, 0.4], 'bought': [b'yes', b'no']}]
+    """
     _check.extra("pyarrow", "reading files", "io")
     if isinstance(source, io.TextIOBase):
         raise DtypeError("source", type(source).__name__, "must be a path or a binary stream")
@@ -109,16 +182,20 @@ def column_batches(
     _check.choice("format", chosen, Format)
     if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0':
         raise ParameterError("delimiter", delimiter, "must be one ASCII character, not a quote")
-    return _reported(_positions(source, column, chosen, delimiter), chosen, on_progress)
+    for at, column in enumerate(columns):
+        for other in columns[:at]:
+            if column.name == other.name:
+                raise ParameterError(column.argument, column.name, f"must differ from {other}")
+    return _reported(_positions(source, columns, chosen, delimiter), chosen, on_progress)
 
 
 # A batch, how much of the file has been read with it, and of how much (None: not known).
-_Position = tuple["pyarrow.Array", int, int | None]
+_Position = tuple["pyarrow.RecordBatch", int, int | None]
 
 
 def _reported(
     positions: Iterator[_Position], kind: Format, on_progress: Progress | None
-) -> Iterator[pyarrow.Array]:
+) -> Iterator[pyarrow.RecordBatch]:
     for batch, done, total in positions:
         yield batch
         if on_progress is not None:
@@ -135,8 +212,10 @@ def _format_of(source: Source) -> Format:
     return _SUFFIXES[suffix.lower()]
 
 
-def _positions(source: Source, column: str, kind: Format, delimiter: str) -> Iterator[_Position]:
-    """Read the column; every failure is one of ours."""
+def _positions(
+    source: Source, columns: Sequence[Column], kind: Format, delimiter: str
+) -> Iterator[_Position]:
+    """Read the columns; every failure is one of ours."""
     import pyarrow as pa
 
     if isinstance(source, str | os.PathLike):
@@ -147,9 +226,9 @@ def _positions(source: Source, column: str, kind: Format, delimiter: str) -> Ite
         with _opened(source) as stream:
             state = _state(stream)
             if kind == "csv":
-                yield from _from_csv(stream, file, column, delimiter, state and state[0])
+                yield from _from_csv(stream, file, columns, delimiter, state and state[0])
             else:
-                yield from _from_parquet(stream, file, column)
+                yield from _from_parquet(stream, file, columns)
             if _state(stream) != state:
                 raise FileError(file, "changed while it was read")
     except DpcoreError:
@@ -161,7 +240,8 @@ def _positions(source: Source, column: str, kind: Format, delimiter: str) -> Ite
         if kind == "parquet":
             raise FileError(file, "is not a Parquet file, or is damaged") from None
         if "conversion error" in str(error):
-            raise DtypeError(f"column {column!r}", "text", "must hold numbers") from None
+            named = " or ".join(str(each) for each in columns if each.holds == "numbers")
+            raise DtypeError(named, "text", "must hold numbers") from None
         raise FileError(
             file,
             "is not a well-formed CSV file in UTF-8: not all rows have as many cells as the "
@@ -183,7 +263,7 @@ def _state(stream: BinaryIO) -> tuple[int, int] | None:
 
 
 def _from_csv(
-    stream: BinaryIO, file: str, column: str, delimiter: str, total: int | None
+    stream: BinaryIO, file: str, columns: Sequence[Column], delimiter: str, total: int | None
 ) -> Iterator[_Position]:
     """Let pyarrow parse a few whole rows at a time, in memory.
 
@@ -193,13 +273,19 @@ def _from_csv(
     import pyarrow as pa
     import pyarrow.csv as pc
 
+    types = {
+        each.name: pa.float64() if each.holds == "numbers" else pa.binary() for each in columns
+    }
     names: list[str] = []
     done = 0
     for text in _whole_rows(stream, delimiter):
         is_first = not names
         if is_first:
             names = first_line(text.decode("utf-8", errors="replace"), delimiter)
-            check_column(names, column, file, shown=is_showable(names))
+            for column in columns:
+                check_column(
+                    names, column.name, file, shown=is_showable(names), argument=column.argument
+                )
         table = pc.read_csv(
             pa.BufferReader(text),
             read_options=pc.ReadOptions(
@@ -210,11 +296,11 @@ def _from_csv(
                 delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=len(names) > 1
             ),
             convert_options=pc.ConvertOptions(
-                include_columns=[column], column_types={column: pa.float64()}
+                include_columns=list(types), column_types=types, strings_can_be_null=True
             ),
         )
         done += len(text)
-        for batch in table.column(0).chunks:
+        for batch in table.to_batches():
             yield batch, done, total
     if not names:
         raise FileError(file, "is empty")
@@ -242,9 +328,8 @@ def _whole_rows(stream: BinaryIO, delimiter: str) -> Iterator[bytes]:
         yield rest if rest.endswith((b"\r", b"\n")) else rest + b"\n"
 
 
-def _from_parquet(stream: BinaryIO, file: str, column: str) -> Iterator[_Position]:
+def _from_parquet(stream: BinaryIO, file: str, columns: Sequence[Column]) -> Iterator[_Position]:
     import pyarrow.parquet as pq
-    from pyarrow import types
 
     if not stream.seekable():
         raise FileError(file, "cannot be read from a pipe: Parquet has to seek")
@@ -255,11 +340,25 @@ def _from_parquet(stream: BinaryIO, file: str, column: str) -> Iterator[_Positio
         page_checksum_verification=True,
     )
     schema = parquet.schema_arrow
-    check_column(schema.names, column, file, shown=True)
-    kind = schema.field(column).type
-    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
-        raise DtypeError(f"column {column!r}", f"type {kind}", "must hold numbers")
+    for column in columns:
+        check_column(schema.names, column.name, file, shown=True, argument=column.argument)
+        _check_type(schema.field(column.name).type, column)
+    names = [column.name for column in columns]
     done = 0
-    for batch in parquet.iter_batches(columns=[column]):
+    for batch in parquet.iter_batches(columns=names):
         done += batch.num_rows
-        yield batch.column(column), done, parquet.metadata.num_rows
+        yield batch.select(names), done, parquet.metadata.num_rows
+
+
+def _check_type(kind: pyarrow.DataType, column: Column) -> None:
+    """Check that a column of a Parquet file is of a type that it may have."""
+    from pyarrow import types
+
+    if column.holds == "labels" and types.is_dictionary(kind):
+        kind = kind.value_type
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
+        return
+    if column.holds == "numbers":
+        raise DtypeError(str(column), f"type {kind}", "must hold numbers")
+    if not (types.is_string(kind) or types.is_large_string(kind) or types.is_binary(kind)):
+        raise DtypeError(str(column), f"type {kind}", "must hold text or numbers")

@@ -161,15 +161,28 @@ class Grid:
 
     def _add(self, chunk: columns.Chunk, counts: NDArray[np.int64]) -> int:
         """Add a chunk to the counts, and return how many of its values were NaN."""
-        if self._line is None:
+        if (line := self.line()) is None:
             return kernels.count_search(chunk, self._thresholds, counts)
+        return kernels.count_uniform(chunk, self._thresholds, *line, counts)
+
+    def line(self) -> tuple[float, float, float] | None:
+        """Return what sends values to cells without a search; None if the cells are not uniform.
+
+        Returns
+        -------
+        tuple or None
+            The lower bound, cells per unit, and a bound on the rounding error of (x - lower) times
+            cells per unit against the stored thresholds, in cells: for ``kernels.counts``.
+        """
+        if self._line is None:
+            return None
         lower, upper = self._line
         cells_per_unit = self.size / (upper - lower)
         # Where |x - lower| <= upper - lower: five roundings of the position, relative to its size
         # N, and one of the threshold, relative to the bounds. Eight of each is safe.
-        unit = np.finfo(np.float64).eps
+        unit = float(np.finfo(np.float64).eps)
         margin = 8 * unit * (self.size + max(abs(lower), abs(upper)) * cells_per_unit)
-        return kernels.count_uniform(chunk, self._thresholds, lower, cells_per_unit, margin, counts)
+        return lower, cells_per_unit, margin
 
     def describe(self) -> dict[str, Any]:
         """Return what makes the grid again, in JSON's types."""

@@ -6,6 +6,7 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import _check
 from .errors import ParameterError
@@ -16,8 +17,10 @@ if TYPE_CHECKING:
     from .boxplot import BoxPlot
     from .curve import CDF
     from .statistics.calibration import Reliability
+    from .statistics.hosmer_lemeshow import HosmerLemeshow
+    from .statistics.roc import ROC
 
-__all__ = ["plot_box", "plot_cdf", "plot_reliability"]
+__all__ = ["plot_box", "plot_cdf", "plot_hosmer_lemeshow", "plot_reliability", "plot_roc"]
 
 _DRAWN: Final = 2**13  # thresholds, several to a pixel; Matplotlib gives up on very long paths
 
@@ -106,3 +109,61 @@ def plot_reliability(
     below.set_ylabel("records")
     below.set_xlabel("score")
     return ax
+
+
+def plot_roc(roc: ROC, ax: Axes | None, level: float, line: dict[str, Any]) -> Axes:
+    """Draw a ROC curve, its band and the diagonal; see ``ROC.plot``."""
+    band = roc.band(level)
+    if ax is None:
+        pyplot = _check.extra("matplotlib.pyplot", "plotting", "plot")
+        _, ax = pyplot.subplots(figsize=(5, 5), layout="constrained")
+    fpr, tpr = roc.fpr, roc.tpr
+    at = _along(fpr, tpr)
+    ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--", label="guessing")
+    (drawn,) = ax.plot(fpr[at], tpr[at], **{"label": f"private, {roc.privacy}", **line})
+    if all(np.all(np.isfinite(each)) for each in roc.curves.deviations):  # or nothing is known
+        above, below = _along(band.fpr_low, band.tpr_high), _along(band.fpr_high, band.tpr_low)
+        ax.fill(
+            np.append(band.fpr_low[above], band.fpr_high[below][::-1]),
+            np.append(band.tpr_high[above], band.tpr_low[below][::-1]),
+            color=drawn.get_color(),
+            alpha=0.2,
+            linewidth=0,
+            label=f"{level:.0%} band for the noise",
+        )
+    ax.set_xlim(-0.02, 1.02)
+    ax.set_ylim(-0.02, 1.02)
+    ax.set_aspect("equal")
+    ax.set_xlabel("false positive rate")
+    ax.set_ylabel("true positive rate")
+    return ax
+
+
+def plot_hosmer_lemeshow(test: HosmerLemeshow, ax: Axes | None, bars: dict[str, Any]) -> Axes:
+    """Draw what was observed in each group, and what was expected; see ``HosmerLemeshow.plot``."""
+    if ax is None:
+        pyplot = _check.extra("matplotlib.pyplot", "plotting", "plot")
+        _, ax = pyplot.subplots(figsize=(7, 4), layout="constrained")
+    places, observed = np.arange(test.merged.size), test.observed[:, 1]
+    look = {"width": 0.7, "color": "#9dbbdc", "label": f"observed, private, {test.privacy}"}
+    ax.bar(places, observed, **{**look, **bars})
+    deviations = test.deviations[:, 1]
+    if np.all(np.isfinite(deviations)):  # or nothing is known
+        reach = NormalDist().inv_cdf(0.975) * deviations
+        ax.vlines(places, observed - reach, observed + reach, color="0.25", label="95 %, noise")
+    shown: dict[str, Any] = {"linestyle": "", "marker": "D", "markersize": 5, "color": "#d1602b"}
+    ax.plot(places, test.expected[:, 1], label="expected", **shown)
+    edges = zip(test.edges[:-1], test.edges[1:], strict=True)
+    ax.set_xticks(places, [f"{low:.2g}\n{high:.2g}" for low, high in edges])
+    ax.set_xlabel("predicted probability, from and to")
+    ax.set_ylabel("positives in the group")
+    return ax
+
+
+def _along(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return which points of a path to draw: evenly along it, where there are too many."""
+    if x.size <= _DRAWN:
+        return np.arange(x.size)
+    steps = np.abs(np.diff(x)) + np.abs(np.diff(y))
+    path = np.append(0.0, np.cumsum(steps))
+    return np.unique(np.searchsorted(path, np.linspace(0.0, path[-1], _DRAWN)))

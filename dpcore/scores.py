@@ -9,19 +9,28 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _check, columns
+from . import _check, serialization
+from ._score_counts import Label, score_counts
+from ._score_counts import records as _records  # noqa: F401
 from ._totals import NanPolicy
 from .curve import CDF
-from .errors import DtypeError, MissingValueError, ParameterError
+from .errors import DtypeError, ParameterError
 from .grid import MOST_CELLS, Grid
 from .mechanisms import Mechanism
 from .privacy import Privacy
 from .release import cdf_from_counts
 from .smoothing import Norm, Solver
 
-__all__ = ["ScoreCurves", "score_counts", "score_curves"]
+__all__ = [
+    "MOST_SCORE_CELLS",
+    "Label",
+    "ScoreCurves",
+    "score_counts",
+    "score_curves",
+    "score_curves_from_counts",
+]
 
-Label = bool | int | float | str
+MOST_SCORE_CELLS: Final = MOST_CELLS // 2
 _DEFAULT_CELLS: Final = 2**10
 
 
@@ -131,6 +140,22 @@ class ScoreCurves:
         """
         return replace(self, joint=self.joint.smooth(norm, solver=solver, tolerance=tolerance))
 
+    def to_json(self) -> str:
+        """Return the release as JSON (docs/format.md); ``from_json`` gives it back exactly."""
+        return serialization.dump_scores(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> ScoreCurves:
+        """Read a release back.
+
+        Raises
+        ------
+        FormatError
+            The text is not a release that this version can read.
+        """
+        grid, joint = serialization.load_scores(text)
+        return cls(grid, CDF(grid=_cells(2 * grid.size), **joint))
+
 
 def score_curves(
     y_true: Any,
@@ -202,74 +227,68 @@ def score_curves(
     """
     if grid is None:
         grid = Grid.uniform(0, 1, _DEFAULT_CELLS)
-    elif not isinstance(grid, Grid):
-        raise DtypeError("grid", type(grid).__name__, "must be a Grid")
-    if grid.size > MOST_CELLS // 2:
-        raise ParameterError("grid", grid.size, f"must have at most {MOST_CELLS // 2} cells")
-    for each in mechanism if isinstance(mechanism, tuple) else (mechanism,):
-        if isinstance(each, Mechanism) and each.privacy.neighbours != "replace-one":
-            raise ParameterError("mechanism", each.privacy.neighbours, "must be for replace-one")
+    _check_public(grid, mechanism, isotonic)
     counts = score_counts(y_true, y_score, grid, pos_label=pos_label, nan_policy=nan_policy)
+    return score_curves_from_counts(
+        counts, grid, mechanism, epsilon=epsilon, rho=rho, delta=delta, isotonic=isotonic, rng=rng
+    )
+
+
+def score_curves_from_counts(
+    counts: NDArray[np.integer[Any]],
+    grid: Grid,
+    mechanism: Mechanism | tuple[Mechanism, Mechanism] | None = None,
+    *,
+    epsilon: float | Fraction | None = None,
+    rho: float | Fraction | None = None,
+    delta: float | None = None,
+    isotonic: bool = True,
+    rng: np.random.Generator | None = None,
+) -> ScoreCurves:
+    """Release the score distributions of records that were counted before.
+
+    For data that come in chunks or from several files: add up ``score_counts`` of the chunks and
+    release once. Every record must be counted exactly once.
+
+    Parameters
+    ----------
+    counts
+        (2 N,) integers, 0 or more, from ``score_counts``.
+    grid, mechanism, epsilon, rho, delta, isotonic, rng
+        As in ``score_curves``.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        As in ``score_curves``; or counts are not 2 N integers that are 0 or more.
+    """
+    _check_public(grid, mechanism, isotonic)
+    exact = _check.counts("counts", counts)
+    if exact.shape != (2 * grid.size,):
+        raise ParameterError("counts", exact.shape, f"must have shape ({2 * grid.size},)")
     budget: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta}
     if isinstance(mechanism, tuple):
-        curves = _class_by_class(counts, grid, mechanism, budget, rng)
+        curves = _class_by_class(exact, grid, mechanism, budget, rng)
     else:
         cells = _cells(2 * grid.size)
-        joint = cdf_from_counts(counts, cells, mechanism, isotonic=False, rng=rng, **budget)
+        joint = cdf_from_counts(exact, cells, mechanism, isotonic=False, rng=rng, **budget)
         curves = ScoreCurves(grid, joint)
     return curves.isotonic() if isotonic else curves
 
 
-def score_counts(
-    y_true: Any,
-    y_score: Any,
-    grid: Grid,
-    *,
-    pos_label: Label | None = None,
-    nan_policy: NanPolicy = "raise",
-) -> NDArray[np.int64]:
-    """Count records by class and score: private, and additive.
-
-    Parameters
-    ----------
-    y_true, y_score, grid, pos_label, nan_policy
-        As in ``score_curves``.
-
-    Returns
-    -------
-    numpy.ndarray
-        (2 N,) int64: negatives by rising scores, then positives by falling scores.
-    """
-    is_positive, scores = _records(y_true, y_score, pos_label, nan_policy)
-    negatives, positives = grid.count(scores[~is_positive]), grid.count(scores[is_positive])
-    return np.concatenate([negatives, positives[::-1]])
-
-
-def _records(
-    y_true: Any, y_score: Any, pos_label: Label | None, nan_policy: NanPolicy
-) -> tuple[NDArray[np.bool_], NDArray[Any]]:
-    """Return who is positive, and the scores, without missing ones."""
-    _check.choice("nan_policy", nan_policy, NanPolicy)
-    labels = np.asarray(y_true)
-    if labels.dtype.kind not in "biufUSO":
-        raise DtypeError("y_true", f"dtype {labels.dtype}", "must hold numbers or strings")
-    if labels.ndim != 1:
-        raise ParameterError("y_true", labels.shape, "must be one-dimensional")
-    if pos_label is None and labels.dtype.kind in "USO":
-        raise ParameterError("pos_label", None, "must be given where labels are no numbers")
-    scores = columns.whole(y_score, "y_score")
-    if scores.shape != labels.shape:
-        raise ParameterError(
-            "y_score", scores.shape, f"must have the shape of y_true, {labels.shape}"
-        )
-    missing = np.isnan(scores)
-    if labels.dtype.kind == "f":
-        missing |= np.isnan(labels)
-    if missing.any():
-        if nan_policy == "raise":
-            raise MissingValueError("y_score" if np.isnan(scores).any() else "y_true")
-        labels, scores = labels[~missing], scores[~missing]
-    return np.asarray(labels == (1 if pos_label is None else pos_label), bool), scores
+def _check_public(
+    grid: object, mechanism: Mechanism | tuple[Mechanism, Mechanism] | None, isotonic: object
+) -> None:
+    """Check what can be refused before the records are counted."""
+    if not isinstance(grid, Grid):
+        raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+    if grid.size > MOST_SCORE_CELLS:
+        raise ParameterError("grid", grid.size, f"must have at most {MOST_SCORE_CELLS} cells")
+    if not isinstance(isotonic, bool):
+        raise DtypeError("isotonic", type(isotonic).__name__, "must be a bool")
+    for each in mechanism if isinstance(mechanism, tuple) else (mechanism,):
+        if isinstance(each, Mechanism) and each.privacy.neighbours != "replace-one":
+            raise ParameterError("mechanism", each.privacy.neighbours, "must be for replace-one")
 
 
 def _class_by_class(

@@ -19,11 +19,13 @@ from .privacy import Privacy
 if TYPE_CHECKING:
     from .curve import CDF
     from .projection import Projection
+    from .scores import ScoreCurves
 
-__all__ = ["dump", "dump_projection", "load", "load_projection"]
+__all__ = ["dump", "dump_projection", "dump_scores", "load", "load_projection", "load_scores"]
 
 _CDF: Final = "dpcore.cdf"
 _PROJECTION: Final = "dpcore.projection"
+_SCORES: Final = "dpcore.scores"
 _VERSION: Final = 1
 _EPSILON_FIELDS: Final = {"epsilon", "delta", "neighbours", "simulated"}
 _RHO_FIELDS: Final = {"rho", "neighbours", "simulated"}
@@ -31,11 +33,20 @@ _RHO_FIELDS: Final = {"rho", "neighbours", "simulated"}
 
 def dump(curve: CDF) -> str:
     """Return a curve as JSON text, ASCII, on one line."""
+    return _dumped(_CDF, curve.grid, curve)
+
+
+def dump_scores(curves: ScoreCurves) -> str:
+    """Return the curves of two classes as JSON text, ASCII, on one line."""
+    return _dumped(_SCORES, curves.grid, curves.joint)
+
+
+def _dumped(kind: str, grid: Grid, curve: CDF) -> str:
     return json.dumps(
         {
-            "format": _CDF,
+            "format": kind,
             "version": _VERSION,
-            "grid": curve.grid.describe(),
+            "grid": grid.describe(),
             "n": curve.n,
             "counts": curve.counts.tolist(),
             "privacy": _described(curve.privacy),
@@ -64,6 +75,18 @@ def load(text: str) -> dict[str, Any]:
         The text is not such a release.
     """
     return _loaded(text, _CDF, _fields)
+
+
+def load_scores(text: str) -> tuple[Grid, dict[str, Any]]:
+    """Return the grid of the scores, and the other arguments that make the joint curve again.
+
+    Raises
+    ------
+    FormatError
+        The text is not such a release.
+    """
+    found = _loaded(text, _SCORES, _scores_fields)
+    return found.pop("grid"), found
 
 
 def load_projection(text: str) -> dict[str, Any]:
@@ -100,15 +123,25 @@ def _loaded(
 
 def _fields(data: dict[str, Any]) -> dict[str, Any]:
     grid = Grid.from_description(data["grid"])
+    return {"grid": grid, **_curve_fields(data, grid.size)}
+
+
+def _scores_fields(data: dict[str, Any]) -> dict[str, Any]:
+    grid = Grid.from_description(data["grid"])
+    return {"grid": grid, **_curve_fields(data, 2 * grid.size)}
+
+
+def _curve_fields(data: dict[str, Any], size: int) -> dict[str, Any]:
+    """Return the arguments, but for the grid, that make a curve over so many cells again."""
     counts = np.asarray(data["counts"])
     runs = data["noise_deviation"]
-    if sum(count for _, count in runs) != grid.size:
-        raise ValueError(f"noise_deviation must be runs of {grid.size} numbers in all")
+    if sum(count for _, count in runs) != size:
+        raise ValueError(f"noise_deviation must be runs of {size} numbers in all")
     values = [np.inf if value is None else float(value) for value, _ in runs]
     deviation = np.repeat(values, [count for _, count in runs])
     n = _check.integer("n", data["n"], 1, 2**63)
-    if counts.dtype not in (np.int64, np.float64) or counts.shape != (grid.size,):
-        raise ValueError(f"counts must be {grid.size} numbers")
+    if counts.dtype not in (np.int64, np.float64) or counts.shape != (size,):
+        raise ValueError(f"counts must be {size} numbers")
     if counts[-1] != n:
         raise ValueError("the last of counts must be n")
     if not np.all(deviation >= 0):
@@ -117,7 +150,6 @@ def _fields(data: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(processing, list) or not all(isinstance(step, str) for step in processing):
         raise ValueError("processing must be a list of strings")
     return {
-        "grid": grid,
         "counts": counts,
         "n": n,
         "noise_deviation": deviation,

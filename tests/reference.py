@@ -732,3 +732,94 @@ def bayesian_binning(positives, negatives, edges, sizes):
     weights = [weight / sum(weights) for weight in weights]
     cells = zip(*maps, strict=True)
     return [sum(w * v for w, v in zip(weights, each, strict=True)) for each in cells], weights
+
+
+# --- ROC curves: pair by pair, and threshold by threshold
+
+
+def area_by_pairs(labels, scores) -> Fraction:
+    """How likely a positive has a higher score than a negative, ties counting half."""
+    positives = [score for label, score in zip(labels, scores, strict=True) if label]
+    negatives = [score for label, score in zip(labels, scores, strict=True) if not label]
+    won = sum(Fraction(int(p > q) + int(p >= q), 2) for p in positives for q in negatives)
+    return won / (len(positives) * len(negatives))
+
+
+def confusion_above(labels, scores, threshold):
+    """True negatives, false positives, false negatives, true positives, as scikit-learn's."""
+    found = [0, 0, 0, 0]
+    for label, score in zip(labels, scores, strict=True):
+        found[2 * bool(label) + (score > threshold)] += 1
+    return tuple(found)
+
+
+def area_between(first, second) -> Fraction:
+    """The area between two curves of points (x, y), straight between them, by exact fractions."""
+    both = (first, second)
+    curves = [[(Fraction(x), Fraction(y)) for x, y in zip(*c, strict=True)] for c in both]
+
+    def value(curve, x):  # of an x that is no abscissa of a point
+        for (x0, y0), (x1, y1) in pairwise(curve):
+            if x0 < x < x1:
+                return y0 + (y1 - y0) * (x - x0) / (x1 - x0)
+        raise AssertionError
+
+    total = Fraction(0)
+    for low, high in pairwise(sorted({x for curve in curves for x, _ in curve})):
+        at = low + (high - low) / 3, low + 2 * (high - low) / 3  # two points make a line
+        near, far = (value(curves[0], x) - value(curves[1], x) for x in at)
+        start, end = 2 * near - far, 2 * far - near
+        if start * end >= 0:
+            total += (high - low) * abs(start + end) / 2
+        else:
+            total += (high - low) * (start**2 + end**2) / (2 * (abs(start) + abs(end)))
+    return total
+
+
+def count_by_class(labels, scores, thresholds):
+    """Records by class and cell: negatives by rising scores, then positives by falling ones."""
+    size = len(thresholds)
+    counts = [0] * (2 * size)
+    for label, score in zip(labels, scores, strict=True):
+        cell = min(sum(float(tau) < score for tau in thresholds), size - 1)
+        counts[2 * size - 1 - cell if label else cell] += 1
+    return counts
+
+
+# --- the Hosmer-Lemeshow test, record by record
+
+
+def risk_groups(probabilities, groups: int) -> list[int]:
+    """Each record's group: group q ends at the least probability that q n / Q do not exceed."""
+    n = len(probabilities)
+    ends = [
+        min(c for c in probabilities if groups * sum(p <= c for p in probabilities) >= q * n)
+        for q in range(1, groups + 1)
+    ]
+    return [sum(end < p for end in ends) for p in probabilities]
+
+
+def hosmer_lemeshow(labels, probabilities, of_record) -> float:
+    """Eq. 5 of the ECDF paper, over the groups that hold records."""
+    total = 0.0
+    for group in sorted(set(of_record)):
+        own = [i for i, found in enumerate(of_record) if found == group]
+        for label in (False, True):
+            observed = sum(labels[i] == label for i in own)
+            expected = sum(probabilities[i] if label else 1 - probabilities[i] for i in own)
+            total += (observed - expected) ** 2 / expected
+    return total
+
+
+def merged_groups(expected, minimum: float) -> list[list[int]]:
+    """Neighbours go together until enough is expected of both classes; what is left, backwards."""
+    groups, own = [], []
+    for i in range(len(expected)):
+        own.append(i)
+        sums = [sum(expected[j][label] for j in own) for label in (0, 1)]
+        if min(sums) > 0 and min(sums) >= minimum:
+            groups.append(own)
+            own = []
+    if own:
+        groups[-1:] = [[*(groups[-1] if groups else []), *own]]
+    return groups

@@ -7,11 +7,13 @@ from . import (
     hierarchy,
     isotonic,
     legendre,
+    medians,
     noise,
     polynomial,
     prefix,
     queries,
     release,
+    roc,
     selection,
     smoothing,
 )
@@ -28,4 +30,6 @@ JOBS = (
     *isotonic.JOBS,
     *release.JOBS,
     *selection.JOBS,
+    *medians.JOBS,
+    *roc.JOBS,
 )

@@ -1,0 +1,144 @@
+"""What the commands of the command line share: mechanisms, inputs, outputs, and how errors read."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+import dpcore
+
+from ._arguments import PICTURES, TAKE_VALUES, UsageError
+from ._atomic import check_writable, write_together
+from .files import FileError, Format, Progress
+from .planner import most_accurate
+
+__all__ = ["as_typed", "check_outputs", "input_of", "mechanism_of", "progress_bar", "written"]
+
+
+def mechanism_of(options: argparse.Namespace, size: int) -> dpcore.mechanisms.Mechanism:
+    """Return the mechanism that was asked for, for so many cells."""
+    name, epsilon, rho, base = options.mechanism, options.epsilon, options.rho, options.base
+    if not name.startswith("dyadic"):
+        for flag, value in (("--base", base), ("--smooth", options.smooth)):
+            if value is not None:
+                raise UsageError(f"{flag} needs --mechanism dyadic; got {name}")
+    delta = options.delta
+    for flag, value in (("--rho", rho), ("--delta", delta)):
+        if value is not None and name in ("dawa", "dyadic-paper"):
+            raise UsageError(f"{flag} must not be given with --mechanism {name}")
+    if name == "best":
+        return most_accurate(size, epsilon, rho, "replace-one", delta)
+    if name == "dyadic-paper" and base not in (None, 2):
+        raise UsageError(f"--base must be 2 with --mechanism dyadic-paper; got {base}")
+    known, tree_base = dpcore.mechanisms, 2 if base is None else base
+    make: dict[str, Callable[[], dpcore.mechanisms.Mechanism]] = {
+        "hierarchy": lambda: known.Hierarchy(epsilon, rho=rho, delta=delta),
+        "histogram": lambda: known.Histogram(epsilon, rho=rho, delta=delta),
+        "dawa": lambda: known.Dawa(epsilon),
+        "dyadic": lambda: known.Dyadic(epsilon, tree_base, rho=rho, delta=delta),
+        "dyadic-paper": lambda: known.Dyadic(epsilon, sensitivity="paper"),
+    }
+    mechanism = make[name]()
+    mechanism.standard_error(size)  # refuses a budget too small for this grid
+    return mechanism
+
+
+def check_outputs(options: argparse.Namespace) -> None:
+    """Check that what is asked for can be written, and is written over nothing that is needed."""
+    if options.plot is not None:
+        if options.plot.suffix.lower() not in PICTURES:
+            allowed = ", ".join(PICTURES)
+            raise UsageError(f"--plot must end in one of {allowed}; got {str(options.plot)!r}")
+        _require_matplotlib()
+    source = Path("/dev/stdin" if options.file == "-" else options.file)
+    for flag, path in (("--json", options.json), ("--plot", options.plot)):
+        if path is not None:
+            check_writable(path)
+            if _is_same(path, source):
+                raise UsageError(f"{flag} {str(path)!r} is FILE, and would be written over it")
+    if None not in (options.json, options.plot) and _is_same(options.json, options.plot):
+        raise UsageError(f"--json and --plot must differ; got {str(options.plot)!r} for both")
+
+
+def input_of(options: argparse.Namespace) -> tuple[str | BinaryIO, Format | None]:
+    """Return what to read from, and its format if that is known."""
+    source, form = options.file, options.format
+    if source != "-":
+        return source, form
+    if form == "parquet":
+        raise UsageError("FILE must not be '-' with --format parquet, which has to seek")
+    if sys.stdin is None:
+        raise UsageError("FILE '-' is standard input, and that is closed")
+    return sys.stdin.buffer, "csv"
+
+
+@contextmanager
+def progress_bar(quiet: bool) -> Iterator[Progress | None]:
+    """Show how much of a file is done, on a terminal only."""
+    if quiet or sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        raise dpcore.MissingExtraError("a progress bar (--quiet: none)", "cli") from None
+    with tqdm(unit_scale=True, leave=False, file=sys.stderr) as bar:
+
+        def advance(done: int, total: int | None, unit: str) -> None:
+            bar.total, bar.unit = total, unit
+            bar.update(done - bar.n)
+
+        yield advance
+
+
+def written(options: argparse.Namespace, json: str, picture: Callable[[str], bytes]) -> None:
+    """Write the files that were asked for, all or none.
+
+    Parameters
+    ----------
+    options
+        Of the command line.
+    json
+        The release.
+    picture
+        Takes a format of Matplotlib, and draws the release.
+    """
+    contents: dict[Path, bytes] = {}
+    if options.json is not None:
+        contents[options.json] = f"{json}\n".encode()
+    if options.plot is not None:
+        contents[options.plot] = picture(options.plot.suffix[1:].lower())
+    try:
+        write_together(contents)
+    except FileError as error:
+        raise UsageError(f"{as_typed(error, options)}; nothing was released") from None
+
+
+def as_typed(error: dpcore.DpcoreError, options: argparse.Namespace) -> str:
+    """Return the message with arguments named as on the command line."""
+    message = str(error)
+    if isinstance(error, FileError):
+        flags = {str(options.json): "--json", str(options.plot): "--plot"}
+        return f"{flags.get(error.file, 'FILE')} {message}"
+    return f"--{message}" if message.partition(" ")[0] in TAKE_VALUES else message
+
+
+def _is_same(first: Path, second: Path) -> bool:
+    try:
+        return first.samefile(second)
+    except OSError:  # one is not there yet
+        return os.path.realpath(first) == os.path.realpath(second)
+
+
+def _require_matplotlib() -> None:
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError:
+        raise dpcore.MissingExtraError("--plot", "plot") from None
+    except ValueError as error:  # MPLBACKEND names none
+        raise UsageError(f"--plot: Matplotlib does not start: {error}") from None

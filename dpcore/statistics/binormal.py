@@ -1,0 +1,89 @@
+"""The symmetric binormal ROC curve: what an area alone says of a classifier."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr, ndtri
+
+from .. import _check
+from ..errors import ParameterError
+from ..privacy import Privacy
+
+__all__ = ["BinormalROC"]
+
+_POINTS: Final = 2**12
+_TAIL: Final = 9.0  # standard deviations; there is nothing beyond that doubles could show
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class BinormalROC:
+    """The ROC curve of normal scores with one variance in both classes, and a given area.
+
+    TPR = Phi(a + Phi^-1(FPR)), a = sqrt(2) Phi^-1(area). Made by
+    ``dpcore.classifiers.smooth_roc_curve``. Nothing but the area comes from the records.
+
+    Parameters
+    ----------
+    auc
+        The area, within [0, 1].
+    n
+        The public number of records.
+    privacy
+        What the release cost.
+    mechanism
+        Name and parameters of what released the area.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        The area is not such a number.
+    """
+
+    auc: float
+    n: int
+    privacy: Privacy
+    mechanism: Mapping[str, str | int | float]
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= _check.finite("auc", self.auc) <= 1.0:
+            raise ParameterError("auc", self.auc, "must be within [0, 1]")
+
+    def __call__(self, fpr: ArrayLike) -> NDArray[np.float64]:
+        """Return the true positive rates at some false positive rates, of any shape.
+
+        An area of 1 or 0 is a curve that jumps at 0 or at 1; there the value after the jump counts.
+        """
+        rates = _check.probabilities("fpr", fpr)
+        if self.auc in (0.0, 1.0):
+            return np.where(rates < 1.0 - self.auc, 0.0, 1.0)
+        return np.asarray(ndtr(self._distance + ndtri(rates)))
+
+    @property
+    def fpr(self) -> NDArray[np.float64]:
+        """Abscissae of points of the curve, from 0 to 1, to be joined by straight lines."""
+        return self._points(-1.0)
+
+    @property
+    def tpr(self) -> NDArray[np.float64]:
+        """Ordinates of these points."""
+        return self._points(1.0)
+
+    @property
+    def _distance(self) -> float:
+        """How many standard deviations the means of the classes are apart."""
+        return math.sqrt(2.0) * float(ndtri(self.auc))
+
+    def _points(self, side: float) -> NDArray[np.float64]:
+        if self.auc in (0.0, 1.0):
+            middle = 0.5 + side * (self.auc - 0.5)
+            return np.array([0.0, middle, 1.0])
+        half = self._distance / 2
+        reach = _TAIL + abs(half)
+        at = np.linspace(-reach, reach, _POINTS + 1)
+        return np.concatenate([[0.0], ndtr(at + side * half), [1.0]])

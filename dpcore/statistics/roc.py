@@ -1,0 +1,281 @@
+"""ROC curves, and precision against recall, read off the released scores of two classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check
+from ..errors import DtypeError, ParameterError
+from ..privacy import Privacy
+from ..scores import ScoreCurves
+from .binning import share
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["ROC", "Band", "Rates", "symmetric_difference"]
+
+
+class Band(NamedTuple):
+    """Ends of pointwise confidence intervals for both rates, each (N + 1,)."""
+
+    fpr_low: NDArray[np.float64]
+    fpr_high: NDArray[np.float64]
+    tpr_low: NDArray[np.float64]
+    tpr_high: NDArray[np.float64]
+
+
+class Rates(Protocol):
+    """Points of a monotone curve from (0, 0) to (1, 1), with lines between them."""
+
+    @property
+    def fpr(self) -> NDArray[np.float64]:
+        """Abscissae."""
+        ...
+
+    @property
+    def tpr(self) -> NDArray[np.float64]:
+        """Ordinates."""
+        ...
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ROC:
+    """A receiver operating characteristic: the true positive rate against the false positive rate.
+
+    Made by ``from_curves``. Everything is post-processing of the curves, and computed when it is
+    asked for. Where a released class has no records, its rate is 0/0, and NaN, and so is the area.
+
+    Parameters
+    ----------
+    curves
+        The released scores, taken as they are: raw curves give rates that may leave [0, 1].
+
+    Notes
+    -----
+    Like scikit-learn's ``roc_curve`` with ``drop_intermediate=False``: a point for every threshold,
+    thresholds descending, and one point more. There a score >= threshold is predicted positive, and
+    the additional threshold is +inf; here it is a score > threshold, as cells are open on the left,
+    and -inf. So the points are the same, and a threshold here is the next lower one there.
+    """
+
+    curves: ScoreCurves
+
+    @classmethod
+    def from_curves(cls, curves: ScoreCurves) -> ROC:
+        """Return the ROC curve of released scores, made monotone first if they are not.
+
+        Raises
+        ------
+        DtypeError
+            The curves are no ScoreCurves.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> from dpcore.statistics.roc import ROC
+        >>> labels, scores = [0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]
+        >>> grid = dp.Grid.uniform(0, 1, 10)
+        >>> ROC.from_curves(dp.score_curves(labels, scores, grid, dp.mechanisms.NoNoise())).auc
+        0.875
+        """
+        if not isinstance(curves, ScoreCurves):
+            raise DtypeError("curves", type(curves).__name__, "must be ScoreCurves")
+        return cls(curves if curves.joint.is_monotone else curves.isotonic())
+
+    @property
+    def n(self) -> int:
+        """The public number of records."""
+        return self.curves.n
+
+    @property
+    def privacy(self) -> Privacy:
+        """What the release cost."""
+        return self.curves.privacy
+
+    @property
+    def thresholds(self) -> NDArray[np.float64]:
+        """(N + 1,) descending, from the last of the grid to -inf."""
+        return np.append(self.curves.thresholds[::-1], -np.inf)
+
+    @property
+    def fpr(self) -> NDArray[np.float64]:
+        """(N + 1,) the share of the negatives with scores above each threshold, from 0 to 1."""
+        return _rate(_above(self.curves.negatives))
+
+    @property
+    def tpr(self) -> NDArray[np.float64]:
+        """(N + 1,) the share of the positives with scores above each threshold, from 0 to 1."""
+        return _rate(_above(self.curves.positives))
+
+    @property
+    def recall(self) -> NDArray[np.float64]:
+        """(N + 1,) the same as ``tpr``, by its name beside ``precision``."""
+        return self.tpr
+
+    @property
+    def precision(self) -> NDArray[np.float64]:
+        """(N + 1,) the share of positives among the scores above each threshold.
+
+        1 where there are none above, as scikit-learn ends its ``precision_recall_curve``.
+        """
+        positives = _above(self.curves.positives)
+        found = share(positives, positives + _above(self.curves.negatives))
+        return np.where(np.isnan(found), 1.0, found)
+
+    @property
+    def auc(self) -> float:
+        """The area under the curve, by trapezoids; 0.5 is that of guessing.
+
+        How likely it is that a random positive is in a higher cell than a random negative, ties
+        counting half: Eq. 5 of the federated paper. Of the exact scores it is known to within half
+        of the probability that both are in one cell.
+        """
+        return float(np.trapezoid(self.tpr, self.fpr))
+
+    def band(self, level: float = 0.95) -> Band:
+        """Return pointwise confidence intervals for the records' own rates, on the safe side.
+
+        Parameters
+        ----------
+        level
+            Of each interval alone, between 0 and 1.
+
+        Returns
+        -------
+        Band
+            Within [0, 1]. Nothing is known, [0, 1], where the mechanism's error is not, and where
+            the noise may be all that there is of a class.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            level is not such a number.
+
+        Notes
+        -----
+        The number of records in a class is noisy, too, and correlated with the counts: this holds
+        for any correlation, and without linearisation (docs/roc.md, section 3). Noise is taken as
+        normal, and as that of raw curves; for processed ones it is a guide, as ``CDF.band``.
+        """
+        if not 0.0 < _check.finite("level", level) < 1.0:
+            raise ParameterError("level", level, "must be between 0 and 1")
+        width = NormalDist().inv_cdf(0.5 + level / 2)
+        of_negatives, of_positives = self.curves.deviations
+        return Band(
+            *_interval(self.curves.negatives, width * of_negatives),
+            *_interval(self.curves.positives, width * of_positives),
+        )
+
+    def plot(self, ax: Axes | None = None, *, level: float = 0.95, **line: Any) -> Axes:
+        """Draw the curve with its confidence band, and the diagonal; needs the extra ``plot``.
+
+        Parameters
+        ----------
+        ax
+            Matplotlib axes, or None for new ones.
+        level
+            Confidence of each rate's interval. The band is what the boxes of both intervals cover.
+        **line
+            Passed on to ``Axes.plot``.
+        """
+        from ..plots import plot_roc
+
+        return plot_roc(self, ax, level, line)
+
+
+def symmetric_difference(first: Rates, second: Rates) -> float:
+    """Return the area between two ROC curves, which is within [0, 1]; NaN if a class is empty.
+
+    Parameters
+    ----------
+    first, second
+        ROC curves, monotone, of any number of points.
+
+    Returns
+    -------
+    float
+        The integral of the distance of the true positive rates over the false positive rates. It
+        is exact, but for rounding: curves are straight between their points, and may be vertical.
+
+    Raises
+    ------
+    ParameterError
+        A curve is not monotone: ``ROC.from_curves`` makes it so.
+
+    Notes
+    -----
+    The error of Figure 5 of the ECDF paper. Curves with the same area may differ. O(K log K).
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> from dpcore.statistics.roc import ROC, symmetric_difference
+    >>> exact, grid = dp.mechanisms.NoNoise(), dp.Grid.uniform(0, 1, 4)
+    >>> good = ROC.from_curves(dp.score_curves([0, 1], [0.1, 0.9], grid, exact))
+    >>> bad = ROC.from_curves(dp.score_curves([0, 1], [0.9, 0.1], grid, exact))
+    >>> symmetric_difference(good, bad)
+    1.0
+    """
+    curves = [(first.fpr, first.tpr), (second.fpr, second.tpr)]
+    for name, rates in zip(("first", "second"), curves, strict=True):
+        for each in rates:
+            if np.isnan(each).any():
+                return float("nan")
+            if np.any(np.diff(each) < 0.0):
+                raise ParameterError(name, "rates that fall", "must be monotone")
+    at = np.unique(np.concatenate([fpr for fpr, _ in curves]))
+    (first_low, first_high), (second_low, second_high) = (_ends(*rates, at) for rates in curves)
+    start, end = first_low - second_low, first_high - second_high
+    total = np.abs(start) + np.abs(end)
+    # Where a difference changes its sign, it has two triangles: start^2 and end^2 over the total.
+    crossing = np.divide(start**2 + end**2, total, out=np.zeros_like(total), where=total > 0.0)
+    heights = np.where(start * end < 0.0, crossing, total) / 2
+    return float(np.sum(heights * np.diff(at)))
+
+
+def _above(cumulative: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how many of a class are above each threshold of a ROC curve: (N + 1,)."""
+    return np.append(cumulative[-1] - cumulative[::-1], cumulative[-1])
+
+
+def _rate(above: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return counts as shares of the last one; NaN if that is none."""
+    return share(above, np.full_like(above, above[-1]))
+
+
+def _interval(
+    cumulative: NDArray[np.float64], reach: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the ends of a rate's intervals, if counts are off by at most so much."""
+    total, of_total = cumulative[-1], reach[-1]
+    least, most = np.zeros_like(reach), np.ones_like(reach)  # of the share at or below
+    known = np.isfinite(reach) & np.isfinite(of_total)
+    np.divide(cumulative - reach, total + of_total, out=least, where=known & (total > 0.0))
+    np.divide(cumulative + reach, total - of_total, out=most, where=known & (total > of_total))
+    low, high = 1.0 - np.clip(most[::-1], 0.0, 1.0), 1.0 - np.clip(least[::-1], 0.0, 1.0)
+    low[0] = high[0] = 0.0  # all are at or below the last threshold, whatever the noise
+    return np.append(low, 1.0), np.append(high, 1.0)
+
+
+def _ends(
+    fpr: NDArray[np.float64], tpr: NDArray[np.float64], at: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return a curve's values at both ends of the intervals between some abscissae.
+
+    Every abscissa of the curve is among them, and the curve may jump there: at the lower end of an
+    interval the value after the jump counts, and at the upper end the one before it.
+    """
+    low, high = at[:-1], at[1:]
+    before = np.searchsorted(fpr, low, side="right") - 1  # the last point at or before
+    after = np.searchsorted(fpr, high, side="left")  # the first one at or behind: before + 1
+    run, rise = fpr[after] - fpr[before], tpr[after] - tpr[before]
+    return (
+        tpr[before] + rise * ((low - fpr[before]) / run),
+        tpr[after] - rise * ((fpr[after] - high) / run),
+    )

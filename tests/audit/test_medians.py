@@ -1,0 +1,197 @@
+"""Recursive medians: the exact law of the real code on all small neighbours, and samples of it."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+
+from dpcore.mechanisms import _medians
+from dpcore.mechanisms.medians import RecursiveMedians
+from tests import reference
+from tests.audit.harness import epsilon_lower_bound
+
+TOLERANCE = 1e-9  # of sums in doubles
+
+
+def laws(monkeypatch, method, step, thin=1.0):
+    """Return a function that takes counts, and returns the law of the place of their split.
+
+    All but the draw is done by the real code: the draw is noted, and then its law is worked out.
+    ``thin`` is a factor of its scale.
+    """
+    drawn = []
+
+    def cauchy(scale, stream):
+        drawn.append(lambda at, cells: reference.split_law(at, scale * thin, cells))
+        return 0
+
+    def selector(epsilon, sensitivity, rng):
+        def draw(scores):
+            law = reference.exponential_law(scores, epsilon / (2 * sensitivity) / thin)
+            drawn.append(lambda at, cells: law)
+            return 0
+
+        return draw
+
+    monkeypatch.setattr(_medians, "rounded_cauchy", cauchy)
+    monkeypatch.setattr(_medians, "selector", selector)
+
+    @cache
+    def law(counts):
+        if len(counts) == 2:
+            return np.ones(1)
+        records = _medians.Records.of(np.array(counts, np.int64))
+        at = _medians.FINDERS[method](records, step, None)(0, len(counts))
+        return drawn.pop()(at, len(counts))
+
+    return law
+
+
+def spent(law, depth):
+    """Return a function that takes neighbours, and returns their largest log ratio."""
+
+    @cache
+    def worst(first, second, depth):
+        if depth == 0 or len(first) < 2 or first == second:
+            return 0.0
+        ratios = np.log(law(first) / law(second))
+        return max(
+            ratio
+            + worst(first[: at + 1], second[: at + 1], depth - 1)
+            + worst(first[at + 1 :], second[at + 1 :], depth - 1)
+            for at, ratio in enumerate(ratios.tolist())
+        )
+
+    return lambda first, second: worst(first, second, depth)
+
+
+def tables(cells, records):
+    """All ways to put so many records into cells."""
+    for cuts in itertools.combinations(range(records + cells - 1), cells - 1):
+        yield tuple(np.diff([-1, *cuts, records + cells - 1]).tolist())
+
+
+def counts_of(cells, records):
+    for table in tables(cells, records):
+        yield tuple(part - 1 for part in table)
+
+
+def changed(counts, *changes):
+    """The counts with some records more or less, or None if there are no such records."""
+    other = list(counts)
+    for place, change in changes:
+        other[place] += change
+    return tuple(other) if min(other) >= 0 else None
+
+
+def replaced(counts):
+    for a, b in itertools.permutations(range(len(counts)), 2):
+        if (other := changed(counts, (a, -1), (b, 1))) is not None:
+            yield other
+
+
+def largest(measure, cells, records, neighbours):
+    return max(
+        measure(first, second)
+        for n in records
+        for first in counts_of(cells, n)
+        for second in neighbours(first)
+    )
+
+
+METHODS = ("exponential", "smooth", "paper")
+SIZES = [(3, range(1, 8)), (5, range(1, 6)), (7, range(1, 4))]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("epsilon", [0.3, 3.0, 12.0])
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_all_small_neighbours(monkeypatch, method, epsilon, depth):
+    chooser = RecursiveMedians(epsilon, depth, method)
+    measure = spent(laws(monkeypatch, method, chooser._step()), depth)
+    for cells, records in SIZES:
+        assert largest(measure, cells, records, replaced) <= epsilon + TOLERANCE
+
+
+def one_more(counts):
+    for place in range(len(counts)):
+        yield changed(counts, (place, 1))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("step", [0.1, 1.0, 5.0])
+def test_a_record_that_comes_or_goes_costs_a_step(monkeypatch, method, step):
+    law = laws(monkeypatch, method, Fraction(step))
+    for cells, records in SIZES:
+        both_ways = lambda first, second: np.abs(np.log(law(first) / law(second))).max()  # noqa: E731
+        assert largest(both_ways, cells, records, one_more) <= step + TOLERANCE
+
+
+# neighbours by one record for which next to the whole step is spent
+TIGHT = {
+    "exponential": ((0, 1, *[0] * 20), (0, 1, *[0] * 19, 1)),
+    "smooth": ((0, 0, 1, 0, 0), (1, 0, 1, 0, 0)),
+}
+
+
+@pytest.mark.parametrize("method", TIGHT)
+def test_noise_that_is_a_fifth_too_small_overspends(monkeypatch, method):
+    def worst(thin):
+        law = laws(monkeypatch, method, Fraction(1), thin)
+        first, second = TIGHT[method]
+        return np.abs(np.log(law(first) / law(second))).max()
+
+    assert 0.95 < worst(1.0) <= 1.0 + TOLERANCE
+    assert worst(0.8) > 1.15
+
+
+def test_what_two_intervals_tell_adds_up(monkeypatch):
+    """The first split is sure; a record then leaves one interval and enters the other."""
+    half = (0, 0, 1, 0, 0, 0, 0)
+    first = (*half, 900, *half)
+    second = changed(first, (2, -1), (9, 1))
+    epsilon = 4.0
+    measure = spent(laws(monkeypatch, "exponential", Fraction(1)), 2)
+    assert measure(first, second) <= epsilon
+    charged_once = spent(laws(monkeypatch, "exponential", Fraction(2)), 2)
+    assert charged_once(first, second) > epsilon
+
+
+# --- empirical: the real code, with cryptographic noise
+
+
+def bound(step, method, first, second, replicates):
+    outputs = []
+    for counts in (first, second):
+        records = _medians.Records.of(np.array(counts, np.int64))
+        median = _medians.FINDERS[method](records, Fraction(step), None)
+        drawn = [median(0, len(counts)) for _ in range(replicates)]
+        outputs.append(np.array(drawn).reshape(-1, 1))
+    return max(epsilon_lower_bound(*outputs), epsilon_lower_bound(*outputs[::-1]))
+
+
+@pytest.mark.needs_jit
+@pytest.mark.parametrize(
+    ("method", "replicates"),
+    [("smooth", 40_000), pytest.param("exponential", 120_000, marks=pytest.mark.full)],
+)
+def test_medians_hold_the_claim_and_show_a_third_less_noise(method, replicates):
+    assert 0.5 < bound(1.0, method, *TIGHT[method], replicates) <= 1.0
+    assert bound(1.5, method, *TIGHT[method], replicates) > 1.0
+
+
+@pytest.mark.needs_jit
+def test_thresholds_of_a_replaced_record_hold_the_claim():
+    """Two levels, with a record that changes sides."""
+    first, second = (0, 0, 2, 1, 0, 1), (1, 0, 1, 1, 0, 1)
+    chooser = RecursiveMedians(3.0, 2, "smooth")
+    outputs = [
+        np.array([chooser.choose(np.array(counts))[:3] for _ in range(6_000)])
+        for counts in (first, second)
+    ]
+    found = max(epsilon_lower_bound(*outputs), epsilon_lower_bound(*outputs[::-1]))
+    assert 0.2 < found <= 3.0
