@@ -781,7 +781,7 @@ def count_by_class(labels, scores, thresholds):
     size = len(thresholds)
     counts = [0] * (2 * size)
     for label, score in zip(labels, scores, strict=True):
-        cell = min(sum(float(tau) < score for tau in thresholds), size - 1)
+        cell = min(sum(float(tau) < float(score) for tau in thresholds), size - 1)
         counts[2 * size - 1 - cell if label else cell] += 1
     return counts
 
