@@ -9,7 +9,8 @@
 
 from __future__ import annotations
 
-from . import distances, files, mechanisms, noise, privacy, streams
+from . import distances, files, mechanisms, noise, privacy, statistics, streams
+from ._score_counts import score_counts
 from .bounds import Bounds, bounds
 from .boxplot import BoxPlot, box_plot
 from .classifiers import roc_curve
@@ -32,7 +33,8 @@ from .projecting import project, project_sums
 from .projection import Projection
 from .quantiles import Quantiles, quantiles
 from .release import cdf, cdf_from_counts
-from .scores import ScoreCurves, score_counts, score_curves
+from .scores import ScoreCurves
+from .scoring import score_curves, score_curves_from_counts
 from .smoothing import Smoothing, smooth
 from .sums import PolynomialSums, polynomial_sums
 
@@ -77,6 +79,8 @@ __all__ = [
     "roc_curve",
     "score_counts",
     "score_curves",
+    "score_curves_from_counts",
     "smooth",
+    "statistics",
     "streams",
 ]

@@ -14,7 +14,7 @@ from .errors import ParameterError
 from .grid import Grid
 from .mechanisms import Mechanism
 from .mechanisms.smooth_auc import SmoothS
-from .scores import score_curves
+from .scoring import score_curves
 from .statistics.binormal import BinormalROC
 from .statistics.roc import ROC
 

@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _check, columns
+from ._score_counts import Label, score_counts
 from ._totals import NanPolicy
 from .columns import Chunk
 from .errors import DtypeError, MissingValueError, ParameterError
 from .grid import MOST_CELLS, Grid
 from .mechanisms import Mechanism
 from .planner import most_accurate
-from .scores import Label, score_counts, score_curves_from_counts
+from .scoring import score_curves_from_counts
 from .statistics._risk_groups import check_groups, check_minimum
 from .statistics.hosmer_lemeshow import HosmerLemeshow
 from .statistics.hosmer_lemeshow_noise import Releases, hosmer_lemeshow_under_noise

@@ -148,7 +148,7 @@ def plot_hosmer_lemeshow(test: HosmerLemeshow, ax: Axes | None, bars: dict[str, 
     look = {"width": 0.7, "color": "#9dbbdc", "label": f"observed, private, {test.privacy}"}
     ax.bar(places, observed, **{**look, **bars})
     deviations = test.deviations[:, 1]
-    if np.all(np.isfinite(deviations)):  # or nothing is known
+    if deviations.any() and np.all(np.isfinite(deviations)):  # or there is none, or nothing known
         reach = NormalDist().inv_cdf(0.975) * deviations
         ax.vlines(places, observed - reach, observed + reach, color="0.25", label="95 %, noise")
     shown: dict[str, Any] = {"linestyle": "", "marker": "D", "markersize": 5, "color": "#d1602b"}

@@ -10,6 +10,7 @@ import numpy as np
 
 from . import _check
 from ._budget import Budget
+from ._score_counts import Label, score_counts
 from ._totals import NanPolicy
 from .errors import DtypeError, ParameterError
 from .grid import MOST_CELLS, Grid
@@ -18,7 +19,8 @@ from .mechanisms._medians import Method
 from .mechanisms.medians import RecursiveMedians
 from .randomness import source
 from .release import cdf_from_counts
-from .scores import Label, ScoreCurves, _cells, score_counts, score_curves
+from .scores import ScoreCurves, numbered
+from .scoring import score_curves
 
 __all__ = ["priroc", "priroc_fix", "score_curves_at_medians"]
 
@@ -129,7 +131,7 @@ def score_curves_at_medians(
     merged = [np.add.reduceat(each, starts) for each in (negatives, positives)]
     joint = cdf_from_counts(
         np.concatenate([merged[0], merged[1][::-1]]),
-        _cells(2 * chosen.size),
+        numbered(2 * chosen.size),
         mechanism,
         isotonic=False,
         rng=rng,

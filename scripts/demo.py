@@ -2,7 +2,8 @@
 
 Releases private distribution curves of two variables of the RAND Health Insurance Experiment
 (Cameron & Trivedi 2005; public domain, shipped with statsmodels), as dpcore does by default and as
-the ECDF paper does, compares them with the truth, and draws them. The first start makes ``.venv``
+the ECDF paper does, compares them with the truth, and draws them. Then it checks a classifier in
+the same way: ROC curve, reliability diagram, Hosmer-Lemeshow table. The first start makes ``.venv``
 in the clone.
 """
 
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 
 from _environment import ROOT, ensure
 
-parser = argparse.ArgumentParser(description="Two private distribution curves of real data.")
+parser = argparse.ArgumentParser(description="Private curves of real data, beside the true ones.")
 parser.add_argument(
     "--output",
     type=Path,
@@ -26,6 +27,7 @@ ensure("studies")
 # What follows needs the environment.
 import matplotlib.pyplot as plt  # noqa: E402
 import numpy as np  # noqa: E402
+from _demo_classifier import demonstrate  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 from statsmodels.datasets import randhie  # noqa: E402
 
@@ -83,6 +85,11 @@ def main() -> None:
     spent = [release.privacy for release in releases]
     print(f"\nPrivacy spent on four releases: {spent[0] + spent[1] + spent[2] + spent[3]}.")
     print("Smoothing, quantiles and pictures are read off the releases: they cost nothing more.")
+    of_classifier, files = demonstrate(data, OUTPUT)
+    written += files
+    print(f"\nPrivacy spent on two releases: {of_classifier[0] + of_classifier[1]}.")
+    print("They concern half of the records. For these, all six releases add up to")
+    print(f"{sum(of_classifier, sum(spent[1:], spent[0]))}.")
     print("\nPictures, and the releases as JSON:")
     for path in written:
         print(f"  {path}")

@@ -17,6 +17,7 @@ import pytest
 
 import dpcore as dp
 from dpcore import cli
+from dpcore.command_line import counting
 
 SECRET = "66321.75"
 VALUES = np.arange(1, 1001) / 10  # p percent of them are at most p
@@ -250,7 +251,7 @@ def test_arguments_are_checked_before_the_data_are_read(folder, capsys, monkeypa
     def read(*_, **__):
         raise AssertionError("read")
 
-    monkeypatch.setattr(cli, "column_batches", read)
+    monkeypatch.setattr(counting, "column_batches", read)
     with pytest.raises(AssertionError, match="read"):
         cli.main(["cdf", "t.csv", *EXACT])
     for argv in (

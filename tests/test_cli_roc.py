@@ -11,7 +11,8 @@ import pytest
 
 import dpcore as dp
 from dpcore import cli
-from dpcore._labels import is_label
+from dpcore.command_line import counting
+from dpcore.command_line.labels import is_label
 from dpcore.statistics.roc import ROC
 
 SECRET = "66321.75"
@@ -172,7 +173,7 @@ def test_arguments_are_checked_before_the_data_are_read(folder, capsys, monkeypa
     def read(*_, **__):
         raise AssertionError("read")
 
-    monkeypatch.setattr(cli, "record_batches", read)
+    monkeypatch.setattr(counting, "record_batches", read)
     with pytest.raises(AssertionError, match="read"):
         cli.main(["roc", "t.csv", *EXACT])
     for argv in (["--epsilon", "1e-300"], ["--json", "none/o.json"], ["--size", "8388609"]):

@@ -331,7 +331,7 @@ def test_descriptions():
 @pytest.mark.parametrize("together", [combine, average])
 @pytest.mark.parametrize("mechanism", [Dyadic(1.0), Hierarchy(1.0), ToeplitzGaussian(rho=0.5)])
 def test_json_and_plots_and_summaries(together, mechanism):
-    from dpcore._report import summary
+    from dpcore.command_line.reports import summary
 
     curve = together([raw(np.arange(1, 20), mechanism) for _ in range(3)])
     again = dp.CDF.from_json(json.loads(json.dumps(curve.to_json())))

@@ -159,7 +159,7 @@ def test_a_guarantee_is_written_so_that_it_can_be_read(privacy):
 
 @pytest.mark.parametrize("privacy", [Privacy(0.5, 1e-6), Privacy(rho=0.25)])
 def test_json_and_reports_hold_either_kind(privacy):
-    from dpcore._report import summary
+    from dpcore.command_line.reports import summary
 
     grid = dp.Grid.uniform(0, 1, 4)
     curve = dp.CDF(grid, np.array([1, 2, 3, 9]), 9, privacy, {"name": "none"}, np.zeros(4))

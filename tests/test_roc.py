@@ -19,7 +19,7 @@ from dpcore import _totals, plots
 from dpcore.classifiers import roc_curve, smooth_roc_curve
 from dpcore.kernels import score_counts as kernels
 from dpcore.mechanisms import Dawa, Dyadic, Hierarchy, NoNoise, ToeplitzGaussian
-from dpcore.scores import score_curves_from_counts
+from dpcore.scoring import score_curves_from_counts
 from dpcore.statistics.binormal import BinormalROC
 from dpcore.statistics.roc import ROC, symmetric_difference
 from tests import reference

@@ -16,7 +16,7 @@ from dpcore._score_counts import ranked_counts
 from dpcore.classifiers import smooth_roc_curve
 from dpcore.mechanisms._cauchy import CauchyNoise
 from dpcore.mechanisms.smooth_auc import SmoothS, area_units
-from dpcore.scores import score_curves_from_counts
+from dpcore.scoring import score_curves_from_counts
 from dpcore.statistics.roc import ROC
 from tests import reference
 

@@ -1,1 +1,36 @@
 """Statistics read off released curves: post-processing, at no further cost in privacy."""
+
+from . import classifier
+from .bayesian_binning import BayesianBinning
+from .binning import Bins, equi_depth_bins, uniform_bins
+from .binormal import BinormalROC
+from .calibration import (
+    Reliability,
+    expected_calibration_error,
+    maximum_calibration_error,
+    reliability,
+)
+from .calibrators import HistogramBinning, IsotonicCalibration
+from .hosmer_lemeshow import HosmerLemeshow
+from .hosmer_lemeshow_noise import HosmerLemeshowUnderNoise, hosmer_lemeshow_under_noise
+from .roc import ROC, symmetric_difference
+
+__all__ = [
+    "ROC",
+    "BayesianBinning",
+    "BinormalROC",
+    "Bins",
+    "HistogramBinning",
+    "HosmerLemeshow",
+    "HosmerLemeshowUnderNoise",
+    "IsotonicCalibration",
+    "Reliability",
+    "classifier",
+    "equi_depth_bins",
+    "expected_calibration_error",
+    "hosmer_lemeshow_under_noise",
+    "maximum_calibration_error",
+    "reliability",
+    "symmetric_difference",
+    "uniform_bins",
+]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from . import __version__
-from .errors import DpcoreError
+from .. import __version__
+from ..errors import DpcoreError
 
 __all__ = ["PICTURES", "TAKE_VALUES", "UsageError", "parse"]
 
@@ -16,7 +16,7 @@ PICTURES: Final = (".png", ".pdf", ".svg")
 MECHANISMS: Final = ("best", "hierarchy", "histogram", "dawa", "dyadic", "dyadic-paper")
 TAKE_VALUES: Final = (
     *("column", "lower", "upper", "size", "epsilon", "rho", "delta", "base", "format", "delimiter"),
-    *("label", "positive", "score"),
+    *("label", "positive", "score", "bins", "groups"),
 )
 _FILE: Final = "a CSV or Parquet file; - is CSV on standard input"
 _SMOOTH: Final[dict[str, Any]] = {
@@ -80,41 +80,100 @@ def _parser() -> _Parser:
     cdf.add_argument(
         "--column", metavar="C", required=True, help="name of the column, which holds numbers"
     )
-    _add_grid_and_budget(cdf)
+    _add_bounds(cdf)
+    _add_size(cdf, "number of cells between them")
+    _add_budget(cdf)
     after = cdf.add_mutually_exclusive_group()
     after.add_argument("--smooth", **_SMOOTH)
     after.add_argument("--raw", action="store_true", help="do not make the curve monotone")
     _add_files(cdf)
-    roc = commands.add_parser(
-        "roc",
+    roc = _add_scored(commands, "roc", "the ROC curve of scored labels", "the ROC curve")
+    _add_bounds(roc)
+    _add_size(roc, "number of cells between them")
+    _add_budget(roc)
+    roc.add_argument("--smooth", **_SMOOTH)
+    _add_files(roc)
+    calibration = _add_scored(
+        commands,
+        "calibration",
+        "how far scores are from probabilities",
+        "how far they are from shares of positives. Scores beyond 0 or 1 count as these",
+    )
+    _add_size(calibration, "number of cells of [0, 1] (1000)", default=1000)
+    add = calibration.add_argument
+    add("--bins", metavar="B", type=int, default=10, help="bins of one width in the table (10)")
+    add("--equi-depth", action="store_true", help="bins of about as many records each")
+    _add_budget(calibration)
+    add("--smooth", **_SMOOTH)
+    _add_files(calibration)
+    test = _add_scored(
+        commands,
+        "hosmer-lemeshow",
+        "the Hosmer-Lemeshow test of predicted probabilities",
+        "the Hosmer-Lemeshow test, with a p-value that takes the noise into account. Scores are "
+        "predicted probabilities, by a model that does not depend on the records or was "
+        "released itself",
+    )
+    _add_size(test, "number of cells of [0, 1], of a width like sqrt(p (1 - p)) (128)", default=128)
+    test.add_argument("--groups", metavar="Q", type=int, default=10, help="number of groups (10)")
+    test.add_argument(
+        "--not-fitted",
+        action="store_true",
+        help="the model was fitted to other records: as many degrees of freedom as groups, not 2 "
+        "less",
+    )
+    _add_budget(test)
+    test.set_defaults(smooth=None)
+    _add_files(test)
+    return parser
+
+
+def _add_scored(
+    commands: argparse._SubParsersAction[_Parser], name: str, what: str, shown: str
+) -> _Parser:
+    """Add a command that reads labels and scores."""
+    parser = commands.add_parser(
+        name,
         allow_abbrev=False,
-        help="release the ROC curve of scored labels",
+        help=f"release {what}",
         description="Release how the scores of positives and of negatives are distributed, "
         "two columns of a CSV or Parquet file of any size, with differential privacy, and show "
-        "the ROC curve. Every run spends epsilon again. The bounds are public: take them from what "
-        "is known of the scores, never from their values.",
+        f"{shown}. Every run spends epsilon again.",
     )
-    roc.add_argument("file", metavar="FILE", help=_FILE)
-    roc.add_argument("--label", metavar="C", required=True, help="name of the column of labels")
-    roc.add_argument(
+    add = parser.add_argument
+    add("file", metavar="FILE", help=_FILE)
+    add("--label", metavar="C", required=True, help="name of the column of labels")
+    add(
         "--positive",
         metavar="L",
         default="1",
         help="the label of the positives (1, or true); what is not that is negative, "
         "and a label that no record has is no error",
     )
-    roc.add_argument("--score", metavar="C", required=True, help="name of the column of scores")
-    _add_grid_and_budget(roc)
-    roc.add_argument("--smooth", **_SMOOTH)
-    _add_files(roc)
+    add("--score", metavar="C", required=True, help="name of the column of scores")
     return parser
 
 
-def _add_grid_and_budget(parser: argparse.ArgumentParser) -> None:
+def _add_bounds(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--lower", metavar="A", required=True, type=float, help="least value")
+    add(
+        "--lower",
+        metavar="A",
+        required=True,
+        type=float,
+        help="least value, known beforehand",
+    )
     add("--upper", metavar="B", required=True, type=float, help="greatest value; others are moved")
-    add("--size", metavar="N", required=True, type=int, help="number of cells between them")
+
+
+def _add_size(parser: argparse.ArgumentParser, what: str, default: int | None = None) -> None:
+    required = default is None
+    add = parser.add_argument
+    add("--size", metavar="N", required=required, default=default, type=int, help=what)
+
+
+def _add_budget(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
     budget = parser.add_mutually_exclusive_group(required=True)
     budget.add_argument("--epsilon", metavar="E", type=float, help="privacy parameter to spend, or")
     budget.add_argument("--rho", metavar="R", type=float, help="zero-concentrated privacy to spend")

@@ -12,10 +12,10 @@ from typing import BinaryIO
 
 import dpcore
 
-from ._arguments import PICTURES, TAKE_VALUES, UsageError
-from ._atomic import check_writable, write_together
-from .files import FileError, Format, Progress
-from .planner import most_accurate
+from .._atomic import check_writable, write_together
+from ..files import FileError, Format, Progress
+from ..planner import most_accurate
+from .arguments import PICTURES, TAKE_VALUES, UsageError
 
 __all__ = ["as_typed", "check_outputs", "input_of", "mechanism_of", "progress_bar", "written"]
 

@@ -1,0 +1,1 @@
+"""The parts of the command line, which starts in ``dpcore.cli``."""

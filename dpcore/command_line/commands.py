@@ -1,0 +1,116 @@
+"""The commands: check, count, release once, write the files, and return what to print."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+import dpcore
+
+from ..goodness_of_fit import arcsine_grid
+from ..grid import MOST_CELLS
+from ..scores import MOST_SCORE_CELLS, ScoreCurves
+from ..statistics._risk_groups import check_groups
+from ..statistics.binning import equi_depth_bins, uniform_bins
+from ..statistics.calibration import Reliability
+from ..statistics.hosmer_lemeshow_noise import hosmer_lemeshow_under_noise
+from ..statistics.roc import ROC
+from .arguments import UsageError
+from .counting import counts_of, score_counts_of
+from .reports import picture, summary
+from .running import check_outputs, mechanism_of, written
+from .score_reports import (
+    calibration_picture,
+    calibration_summary,
+    hosmer_lemeshow_picture,
+    hosmer_lemeshow_summary,
+    roc_picture,
+    roc_summary,
+)
+
+__all__ = ["COMMANDS"]
+
+
+def cdf(options: argparse.Namespace) -> str:
+    """Release the distribution of a column."""
+    grid = dpcore.Grid.uniform(options.lower, options.upper, options.size)
+    mechanism = mechanism_of(options, grid.size)
+    check_outputs(options)
+    counts = counts_of(options, grid)
+    isotonic = not options.raw and options.smooth is None
+    curve = dpcore.cdf_from_counts(counts, grid, mechanism, isotonic=isotonic)
+    if options.smooth is not None:
+        curve = curve.smooth(options.smooth)
+    written(options, curve.to_json(), partial(picture, curve, options.column))
+    return summary(curve, options.column)
+
+
+def roc(options: argparse.Namespace) -> str:
+    """Release the scores of both classes, and show the ROC curve."""
+    grid = dpcore.Grid.uniform(options.lower, options.upper, options.size)
+    mechanism, counts = _counted(options, grid)
+    curves = _released(options, grid, mechanism, counts)
+    found = ROC.from_curves(curves)
+    written(options, curves.to_json(), partial(roc_picture, found, options.score))
+    return roc_summary(found, options)
+
+
+def calibration(options: argparse.Namespace) -> str:
+    """Release the scores of both classes, and show how far they are from shares of positives."""
+    grid = dpcore.Grid.uniform(0, 1, options.size)
+    if not 1 <= options.bins <= grid.size:
+        raise UsageError(f"--bins must be between 1 and --size {grid.size}; got {options.bins}")
+    mechanism, counts = _counted(options, grid)
+    curves = _released(options, grid, mechanism, counts)
+    bins = (equi_depth_bins if options.equi_depth else uniform_bins)(curves, options.bins)
+    table = Reliability(bins, curves.privacy)
+    written(options, curves.to_json(), partial(calibration_picture, table, options.score))
+    return calibration_summary(curves, table, options)
+
+
+def hosmer_lemeshow(options: argparse.Namespace) -> str:
+    """Release the scores of both classes, and show the Hosmer-Lemeshow test."""
+    grid, fitted = arcsine_grid(options.size), not options.not_fitted
+    check_groups(options.groups, MOST_CELLS, fitted)  # before the file is read
+    mechanism, counts = _counted(options, grid)
+    check_groups(options.groups, int(counts.sum()), fitted)  # before anything is released
+    curves = _released(options, grid, mechanism, counts)
+    found = hosmer_lemeshow_under_noise(curves, mechanism, options.groups, fitted=fitted)
+    drawn = partial(hosmer_lemeshow_picture, found.test, options.score)
+    written(options, curves.to_json(), drawn)
+    return hosmer_lemeshow_summary(curves, found, options)
+
+
+COMMANDS: Final[Mapping[str, Callable[[argparse.Namespace], str]]] = {
+    "cdf": cdf,
+    "roc": roc,
+    "calibration": calibration,
+    "hosmer-lemeshow": hosmer_lemeshow,
+}
+
+
+def _counted(
+    options: argparse.Namespace, grid: dpcore.Grid
+) -> tuple[dpcore.mechanisms.Mechanism, NDArray[np.int64]]:
+    """Return what is to release the scores, and their exact counts by class."""
+    if grid.size > MOST_SCORE_CELLS:
+        raise UsageError(f"--size must be between 1 and {MOST_SCORE_CELLS}; got {options.size}")
+    mechanism = mechanism_of(options, 2 * grid.size)
+    check_outputs(options)
+    return mechanism, score_counts_of(options, grid)
+
+
+def _released(
+    options: argparse.Namespace,
+    grid: dpcore.Grid,
+    mechanism: dpcore.mechanisms.Mechanism,
+    counts: NDArray[np.int64],
+) -> ScoreCurves:
+    isotonic = options.smooth is None
+    curves = dpcore.score_curves_from_counts(counts, grid, mechanism, isotonic=isotonic)
+    return curves if isotonic else curves.smooth(options.smooth)

@@ -1,0 +1,68 @@
+"""Files, counted cell by cell."""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+from numpy.typing import NDArray
+
+import dpcore
+
+from ..files import Column, column_batches, record_batches
+from .arguments import UsageError
+from .labels import scored_labels
+from .running import input_of, progress_bar
+
+__all__ = ["counts_of", "score_counts_of"]
+
+
+def counts_of(options: argparse.Namespace, grid: dpcore.Grid) -> NDArray[np.int64]:
+    """Return how many values of the column are in each cell, (N,)."""
+    source, form = input_of(options)
+    counts = np.zeros(grid.size, np.int64)
+    try:
+        with progress_bar(options.quiet) as advance:
+            for batch in column_batches(
+                source,
+                options.column,
+                format=form,
+                delimiter=options.delimiter,
+                on_progress=advance,
+            ):
+                counts += grid.count(batch, nan_policy=options.nan_policy)
+    except dpcore.MissingValueError:
+        raise _missing(f"--column {options.column!r}") from None
+    if not counts.any():
+        raise UsageError(f"--column {options.column!r} holds no values in FILE {options.file!r}")
+    return counts
+
+
+def score_counts_of(options: argparse.Namespace, grid: dpcore.Grid) -> NDArray[np.int64]:
+    """Return how many records of each class are in each cell, (2 N,), as ``score_counts``."""
+    source, form = input_of(options)
+    label = Column(options.label, "labels", "label")
+    score = Column(options.score, "numbers", "score")
+    counts = np.zeros(2 * grid.size, np.int64)
+    with progress_bar(options.quiet) as advance:
+        for batch in record_batches(
+            source,
+            [label, score],
+            format=form,
+            delimiter=options.delimiter,
+            on_progress=advance,
+        ):
+            is_positive, scores, missing = scored_labels(batch, options.positive)
+            if missing is not None and options.nan_policy == "raise":
+                raise _missing(f"--{(label, score)[missing]}")
+            counts += dpcore.score_counts(is_positive, scores, grid)
+    if not counts.any():
+        raise UsageError(f"--{label} and --{score} hold no records in FILE {options.file!r}")
+    return counts
+
+
+def _missing(column: str) -> UsageError:
+    return UsageError(
+        f"{column} has missing values (NaN, null or empty); clean them, "
+        "or leave them out with --nan-policy omit"
+    )

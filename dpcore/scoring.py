@@ -1,0 +1,181 @@
+"""From labels and scores to released curves of both classes: what is spent, and on what."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _check
+from ._score_counts import Label, score_counts
+from ._totals import NanPolicy
+from .errors import DtypeError, ParameterError
+from .grid import Grid
+from .mechanisms import Mechanism
+from .release import cdf_from_counts
+from .scores import MOST_SCORE_CELLS, ScoreCurves, numbered
+
+__all__ = ["score_curves", "score_curves_from_counts"]
+
+_DEFAULT_CELLS: Final = 2**10
+
+
+def score_curves(
+    y_true: Any,
+    y_score: Any,
+    grid: Grid | None = None,
+    mechanism: Mechanism | tuple[Mechanism, Mechanism] | None = None,
+    *,
+    epsilon: float | Fraction | None = None,
+    rho: float | Fraction | None = None,
+    delta: float | None = None,
+    pos_label: Label | None = None,
+    isotonic: bool = True,
+    rng: np.random.Generator | None = None,
+    nan_policy: NanPolicy = "raise",
+) -> ScoreCurves:
+    """Release the score distributions of positives and negatives with differential privacy.
+
+    Everything about a classifier is read off this: ROC curves, precision and recall, calibration,
+    the Hosmer-Lemeshow test. Neighbours: one record replaced, its label and its score. The number
+    of records is public; those of the classes are not.
+
+    Parameters
+    ----------
+    y_true
+        (n,) labels, n >= 1: numbers, booleans or strings. What is not ``pos_label`` is negative.
+    y_score
+        (n,) real numbers. Those beyond the grid, infinities among them, count in its end cells.
+    grid
+        Public thresholds of the scores; None: 1,024 cells over [0, 1].
+    mechanism
+        None: the most accurate one for the budget, in closed form. Two of them, for negatives and
+        positives: each class is then released alone, and the guarantees add up.
+    epsilon, rho, delta
+        The budget, if no mechanism is given: see ``dpcore.cdf``.
+    pos_label
+        Of the positives; None: 1 (or True), for labels that are no strings.
+    isotonic
+        Whether to make the curves monotone, by least squares.
+    rng
+        None for a release: noise from a cryptographic source. A generator is for studies.
+    nan_policy
+        What to do with records whose score or label is NaN: "raise", before anything is spent, or
+        "omit" them.
+
+    Returns
+    -------
+    ScoreCurves
+
+    Raises
+    ------
+    DtypeError, ParameterError, MissingValueError
+        Whatever is wrong with the arguments, before any noise is drawn. Errors do not depend on
+        which labels or scores there are, but for missing ones.
+
+    Notes
+    -----
+    docs/scores.md has the proof. O(n + N).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> rng = np.random.default_rng(1)
+    >>> y_true = rng.random(10_000) < 0.3
+    >>> y_score = np.clip(rng.normal(np.where(y_true, 0.6, 0.4), 0.15), 0, 1)
+    >>> curves = dp.score_curves(y_true, y_score, epsilon=1.0)
+    >>> bool(abs(curves.positives[-1] - y_true.sum()) < 200)
+    True
+    """
+    if grid is None:
+        grid = Grid.uniform(0, 1, _DEFAULT_CELLS)
+    _check_public(grid, mechanism, isotonic)
+    counts = score_counts(y_true, y_score, grid, pos_label=pos_label, nan_policy=nan_policy)
+    return score_curves_from_counts(
+        counts, grid, mechanism, epsilon=epsilon, rho=rho, delta=delta, isotonic=isotonic, rng=rng
+    )
+
+
+def score_curves_from_counts(
+    counts: NDArray[np.integer[Any]],
+    grid: Grid,
+    mechanism: Mechanism | tuple[Mechanism, Mechanism] | None = None,
+    *,
+    epsilon: float | Fraction | None = None,
+    rho: float | Fraction | None = None,
+    delta: float | None = None,
+    isotonic: bool = True,
+    rng: np.random.Generator | None = None,
+) -> ScoreCurves:
+    """Release the score distributions of records that were counted before.
+
+    For data that come in chunks or from several files: add up ``score_counts`` of the chunks and
+    release once. Every record must be counted exactly once.
+
+    Parameters
+    ----------
+    counts
+        (2 N,) integers, 0 or more, from ``score_counts``.
+    grid, mechanism, epsilon, rho, delta, isotonic, rng
+        As in ``score_curves``.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        As in ``score_curves``; or counts are not 2 N integers that are 0 or more.
+    """
+    _check_public(grid, mechanism, isotonic)
+    exact = _check.counts("counts", counts)
+    if exact.shape != (2 * grid.size,):
+        raise ParameterError("counts", exact.shape, f"must have shape ({2 * grid.size},)")
+    budget: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta}
+    if isinstance(mechanism, tuple):
+        curves = _class_by_class(exact, grid, mechanism, budget, rng)
+    else:
+        cells = numbered(2 * grid.size)
+        joint = cdf_from_counts(exact, cells, mechanism, isotonic=False, rng=rng, **budget)
+        curves = ScoreCurves(grid, joint)
+    return curves.isotonic() if isotonic else curves
+
+
+def _check_public(
+    grid: object, mechanism: Mechanism | tuple[Mechanism, Mechanism] | None, isotonic: object
+) -> None:
+    """Check what can be refused before the records are counted."""
+    if not isinstance(grid, Grid):
+        raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+    if grid.size > MOST_SCORE_CELLS:
+        raise ParameterError("grid", grid.size, f"must have at most {MOST_SCORE_CELLS} cells")
+    if not isinstance(isotonic, bool):
+        raise DtypeError("isotonic", type(isotonic).__name__, "must be a bool")
+    for each in mechanism if isinstance(mechanism, tuple) else (mechanism,):
+        if isinstance(each, Mechanism) and each.privacy.neighbours != "replace-one":
+            raise ParameterError("mechanism", each.privacy.neighbours, "must be for replace-one")
+
+
+def _class_by_class(
+    counts: NDArray[np.int64],
+    grid: Grid,
+    mechanisms: tuple[Mechanism, Mechanism],
+    budget: dict[str, Any],
+    rng: np.random.Generator | None,
+) -> ScoreCurves:
+    """Release each class alone, with the records of the other one in a cell behind its own."""
+    if len(mechanisms) != 2:
+        raise ParameterError("mechanism", len(mechanisms), "must be one, or one for each class")
+    size = grid.size
+    negatives, positives = (
+        cdf_from_counts(
+            np.append(part, counts.sum() - part.sum()),
+            numbered(size + 1),
+            each,
+            isotonic=False,
+            rng=rng,
+            **budget,
+        )
+        for part, each in zip((counts[:size], counts[size:][::-1]), mechanisms, strict=True)
+    )
+    return ScoreCurves.from_classes(grid, negatives, positives)
