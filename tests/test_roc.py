@@ -122,8 +122,9 @@ def test_the_area_is_equation_5(records, cells):
     [Hierarchy(0.5), Dyadic(0.5), Dawa(0.5), ToeplitzGaussian(0.1), (Hierarchy(0.2), Dyadic(0.3))],
 )
 def test_released_curves_rise_from_corner_to_corner(mechanism):
-    labels, scores = binormal(200, RNG(1))
-    roc = roc_curve(labels, scores, grid=dp.Grid.uniform(-3, 5, 50), mechanism=mechanism)
+    labels, scores = binormal(5000, RNG(1))  # so many that no released class is empty
+    grid = dp.Grid.uniform(-3, 5, 50)
+    roc = roc_curve(labels, scores, grid=grid, mechanism=mechanism, rng=RNG(2))
     for rate in (roc.fpr, roc.tpr):
         assert rate[0] == 0.0
         assert rate[-1] == 1.0
