@@ -135,7 +135,7 @@ def test_released_curves_rise_from_corner_to_corner(mechanism):
     assert np.all(np.diff(roc.thresholds) < 0)
     assert np.all((roc.precision >= 0) & (roc.precision <= 1))
     assert 0 <= roc.auc <= 1
-    assert roc.n == 200
+    assert roc.n == 5000
     assert roc.privacy == roc.curves.privacy
 
 
