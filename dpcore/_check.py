@@ -72,6 +72,7 @@ def fraction(argument: str, value: object) -> Fraction:
         exact = Fraction(int(value.numerator), int(value.denominator))
         if exact <= 0:
             raise ParameterError(argument, value, "must be positive and finite")
+        finite(argument, exact)
         return exact
     return Fraction(positive(argument, value))
 
@@ -93,9 +94,10 @@ def same(first: object, second: object, *names: str) -> None:
 
 
 def choice(argument: str, value: object, options: object) -> None:
-    """Check that value is one of the strings of a Literal type."""
+    """Check that value is one of the strings or integers of a Literal type."""
     allowed = get_args(options)
-    if value not in allowed:
+    scalar = value.item() if isinstance(value, np.generic) else value
+    if isinstance(scalar, bool) or not isinstance(scalar, str | int) or scalar not in allowed:
         raise ParameterError(argument, value, f"must be one of {', '.join(map(repr, allowed))}")
 
 
@@ -112,6 +114,8 @@ def probabilities(argument: str, value: ArrayLike) -> NDArray[np.float64]:
 
 def counts(argument: str, value: object) -> NDArray[np.int64]:
     """Return exact counts, of any shape: integers of 0 or more whose sums fit 64 bits."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.getmaskarray(value).any():
+        raise DtypeError(argument, "a masked array", "must not be masked")
     array: NDArray[Any] = np.asarray(value)
     if array.dtype.kind not in "iu":
         raise DtypeError(argument, f"dtype {array.dtype}", "must hold integers")

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _check, columns
+from ._labels import Label, positives
 from ._totals import NanPolicy, add_on_threads
 from .errors import DtypeError, MissingValueError, ParameterError
 from .grid import Grid
@@ -15,7 +16,6 @@ from .kernels import score_counts as kernels
 
 __all__ = ["Label", "ranked_counts", "records", "score_counts"]
 
-Label = bool | int | float | str
 _PART: Final = 2**20  # records worth a thread of their own
 
 
@@ -97,24 +97,14 @@ def _classes(
     y_true: Any, y_score: Any, pos_label: Label | None, nan_policy: NanPolicy
 ) -> tuple[NDArray[np.bool_], columns.Chunk]:
     """Return who is positive, and the scores, NaN among them, of records with a label."""
-    labels = np.asarray(y_true)
-    if labels.dtype.kind not in "biufUSO":
-        raise DtypeError("y_true", f"dtype {labels.dtype}", "must hold numbers or strings")
-    if labels.ndim != 1:
-        raise ParameterError("y_true", labels.shape, "must be one-dimensional")
-    if pos_label is None and labels.dtype.kind in "USO":
-        raise ParameterError("pos_label", None, "must be given where labels are no numbers")
+    is_positive, is_missing = positives(y_true, pos_label)
     scores = columns.whole(y_score, "y_score")
-    if scores.shape != labels.shape:
+    if scores.shape != is_positive.shape:
         raise ParameterError(
-            "y_score", scores.shape, f"must have the shape of y_true, {labels.shape}"
+            "y_score", scores.shape, f"must have the shape of y_true, {is_positive.shape}"
         )
-    missing = columns.absent(y_true)
-    if labels.dtype.kind == "f":
-        missing = np.isnan(labels) if missing is None else missing | np.isnan(labels)
-    if missing is not None and missing.any():
+    if is_missing is not None:
         if nan_policy == "raise":
             raise MissingValueError("y_true")
-        labels, scores = labels[~missing], scores[~missing]
-    wanted = labels.dtype.type(1) if pos_label is None else pos_label
-    return np.asarray(labels == wanted, bool), scores
+        is_positive, scores = is_positive[~is_missing], scores[~is_missing]
+    return is_positive, scores

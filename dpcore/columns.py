@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .errors import DtypeError, ParameterError
 
-__all__ = ["Chunk", "absent", "chunks", "whole"]
+__all__ = ["Chunk", "absent", "absent_objects", "arrays", "chunks", "whole"]
 
 Chunk = NDArray[np.float64] | NDArray[np.float32]
 
@@ -37,7 +37,7 @@ def chunks(values: Any, argument: str = "values") -> Iterator[Chunk | None]:
     ParameterError
         The values are not one-dimensional.
     """
-    for array in _arrays(values, argument):
+    for array in arrays(values, argument):
         if array is None:
             yield None
             continue
@@ -67,13 +67,13 @@ def whole(values: Any, argument: str) -> Chunk:
         if part is not None:
             parts.append(part)
     whole: Chunk = parts[0] if len(parts) == 1 else np.concatenate([np.empty(0), *parts])
-    if not is_complete and (missing := absent(values)) is not None:
+    if not is_complete and (missing := absent(values, argument)) is not None:
         present, whole = whole, np.full(missing.size, np.nan)
         whole[~missing] = present
     return whole
 
 
-def absent(values: Any) -> NDArray[np.bool_] | None:
+def absent(values: Any, argument: str = "values") -> NDArray[np.bool_] | None:
     """Return which values the container marks as missing, or None if it marks none.
 
     Of NumPy's arrays those of objects do, by None and NaN; NaN among floats is not looked for.
@@ -85,14 +85,28 @@ def absent(values: Any) -> NDArray[np.bool_] | None:
         return np.asarray(values.is_null(), bool)
     if isinstance(values, np.ma.MaskedArray):
         return np.ma.getmaskarray(values)
-    array = np.asarray(values)
-    if array.dtype.kind != "O":
-        return None
-    return np.array([each is None or each != each for each in array.flat], bool)
+    (array,) = arrays(values, argument)
+    assert array is not None
+    return absent_objects(array) if array.dtype.kind == "O" else None
 
 
-def _arrays(values: Any, argument: str) -> Iterator[NDArray[Any] | None]:
-    """Yield NumPy arrays without nulls, and None where there were nulls."""
+def absent_objects(array: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which objects stand for a missing value: None, NaN, and what cannot be compared."""
+    return np.fromiter(map(_is_absent, array.flat), bool, array.size)
+
+
+def _is_absent(value: object) -> bool:
+    try:
+        return value is None or bool(value != value)
+    except (TypeError, ValueError):  # pandas.NA
+        return True
+
+
+def arrays(values: Any, argument: str) -> Iterator[NDArray[Any] | None]:
+    """Yield NumPy arrays without nulls, and None where there were nulls.
+
+    An array of objects is yielded as it is, with what ``absent_objects`` finds in it.
+    """
     library = type(values).__module__.partition(".")[0]
     if library in _COLUMN_LIBRARIES and not hasattr(values, _COLUMN_LIBRARIES[library]):
         raise DtypeError(argument, f"a {library} {type(values).__name__}", "must be one column")
@@ -114,6 +128,8 @@ def _arrays(values: Any, argument: str) -> Iterator[NDArray[Any] | None]:
                 chunk = chunk.drop_null()
             yield _from_arrow(chunk)
     elif isinstance(values, np.ma.MaskedArray):
+        if values.ndim != 1:
+            raise ParameterError(argument, values.shape, "must be one-dimensional")
         if np.ma.getmaskarray(values).any():
             yield None
         yield values.compressed()

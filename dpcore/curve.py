@@ -225,7 +225,7 @@ class CDF:
         """
         if not 0.0 < _check.finite("level", level) < 1.0:
             raise ParameterError("level", level, "must be between 0 and 1")
-        width = NormalDist().inv_cdf(0.5 + level / 2) * self.standard_error()
+        width = -NormalDist().inv_cdf((1.0 - level) / 2) * self.standard_error()
         middle = self.counts / self.n
         return np.clip(middle - width, 0.0, 1.0), np.clip(middle + width, 0.0, 1.0)
 

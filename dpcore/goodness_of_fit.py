@@ -165,7 +165,11 @@ def check_grid(grid: object) -> Grid:
 def checked_probabilities(y_true: Any, y_prob: Any, nan_policy: NanPolicy) -> Chunk:
     """Return the predicted probabilities in one piece, one for each label."""
     _check.choice("nan_policy", nan_policy, NanPolicy)
-    probabilities, shape = columns.whole(y_prob, "y_prob"), np.shape(y_true)
+    probabilities = columns.whole(y_prob, "y_prob")
+    try:
+        shape = np.shape(y_true)
+    except ValueError:  # rows of several lengths
+        raise DtypeError("y_true", type(y_true).__name__, "must be one-dimensional") from None
     if probabilities.shape != shape:
         raise ParameterError(
             "y_prob", probabilities.shape, f"must have the shape of y_true, {shape}"

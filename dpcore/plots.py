@@ -89,7 +89,7 @@ def plot_reliability(
     ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--", label="calibrated")
     shown = {"marker": "o", "markersize": 4, "linewidth": 1, "label": f"private, {table.privacy}"}
     (line,) = ax.plot(score, rate, **{**shown, **style})
-    color, width = line.get_color(), NormalDist().inv_cdf(0.5 + level / 2)
+    color, width = line.get_color(), -NormalDist().inv_cdf((1.0 - level) / 2)
     for deviation, thickness, opacity, label in (
         (table.noise_deviation, 4.0, 0.35, f"{level:.0%}, noise alone"),
         (table.standard_error, 1.0, 1.0, f"{level:.0%}, noise and sampling"),

@@ -115,7 +115,7 @@ def score_curves_at_medians(
         chooser = RecursiveMedians(part * whole, depth, method)
         chooser.check(grid.size)
         mechanism = _mechanism(counter, (1 - part) * whole)
-        mechanism.standard_error(2 * min(2**depth, grid.size))
+        _check_budget(mechanism, 2 * min(2**chooser.depth, grid.size))
     except ParameterError as error:
         if error.argument != "epsilon":
             raise
@@ -247,6 +247,17 @@ def priroc_fix(
         rng=rng,
         nan_policy=nan_policy,
     )
+
+
+def _check_budget(mechanism: Mechanism, most: int) -> None:
+    """Refuse a budget that is too small for any number of cells up to ``most``.
+
+    How many there are depends on the records. A tree of HB's branching is not the taller the more
+    cells it has, but never taller than the binary tree over the most.
+    """
+    mechanism.standard_error(most)
+    if isinstance(mechanism, Hierarchy):
+        Hierarchy(mechanism.epsilon, 2, "equal").standard_error(most)
 
 
 def _mechanism(counter: Counter, epsilon: float | Fraction) -> Mechanism:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from . import serialization
 from .curve import CDF
-from .errors import ParameterError
+from .errors import DtypeError, ParameterError
 from .grid import MOST_CELLS, Grid
 from .privacy import Privacy
 from .smoothing import Norm, Solver
@@ -55,6 +55,8 @@ class ScoreCurves:
             Both tell how many negatives there are: the mean is taken.
         """
         for name, curve in (("negatives", negatives), ("positives", positives)):
+            if not isinstance(curve, CDF):
+                raise DtypeError(name, type(curve).__name__, "must be a CDF")
             if curve.grid.size != grid.size + 1 or curve.n != negatives.n:
                 found = (curve.grid.size, curve.n)
                 raise ParameterError(

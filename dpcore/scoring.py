@@ -92,11 +92,12 @@ def score_curves(
     """
     if grid is None:
         grid = Grid.uniform(0, 1, _DEFAULT_CELLS)
-    _check_public(grid, mechanism, isotonic)
+    budget: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta}
+    _check_public(grid, mechanism, isotonic, budget)
     counts = score_counts(y_true, y_score, grid, pos_label=pos_label, nan_policy=nan_policy)
-    return score_curves_from_counts(
-        counts, grid, mechanism, epsilon=epsilon, rho=rho, delta=delta, isotonic=isotonic, rng=rng
-    )
+    if not counts.any():
+        raise ParameterError("y_true", 0, "must hold at least one record")
+    return score_curves_from_counts(counts, grid, mechanism, isotonic=isotonic, rng=rng, **budget)
 
 
 def score_curves_from_counts(
@@ -127,13 +128,15 @@ def score_curves_from_counts(
     DtypeError, ParameterError
         As in ``score_curves``; or counts are not 2 N integers that are 0 or more.
     """
-    _check_public(grid, mechanism, isotonic)
+    budget: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta}
+    _check_public(grid, mechanism, isotonic, budget)
     exact = _check.counts("counts", counts)
     if exact.shape != (2 * grid.size,):
         raise ParameterError("counts", exact.shape, f"must have shape ({2 * grid.size},)")
-    budget: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta}
+    if not exact.any():
+        raise ParameterError("counts", 0, "must hold at least one record")
     if isinstance(mechanism, tuple):
-        curves = _class_by_class(exact, grid, mechanism, budget, rng)
+        curves = _class_by_class(exact, grid, mechanism, rng)
     else:
         cells = numbered(2 * grid.size)
         joint = cdf_from_counts(exact, cells, mechanism, isotonic=False, rng=rng, **budget)
@@ -142,7 +145,10 @@ def score_curves_from_counts(
 
 
 def _check_public(
-    grid: object, mechanism: Mechanism | tuple[Mechanism, Mechanism] | None, isotonic: object
+    grid: object,
+    mechanism: Mechanism | tuple[Mechanism, Mechanism] | None,
+    isotonic: object,
+    budget: dict[str, Any],
 ) -> None:
     """Check what can be refused before the records are counted."""
     if not isinstance(grid, Grid):
@@ -154,18 +160,32 @@ def _check_public(
     for each in mechanism if isinstance(mechanism, tuple) else (mechanism,):
         if isinstance(each, Mechanism) and each.privacy.neighbours != "replace-one":
             raise ParameterError("mechanism", each.privacy.neighbours, "must be for replace-one")
+    if isinstance(mechanism, tuple):
+        _check_pair(mechanism, grid.size, budget)
+
+
+def _check_pair(mechanisms: tuple[Any, ...], size: int, budget: dict[str, Any]) -> None:
+    """Check that both mechanisms will release, and that their guarantees add up."""
+    if len(mechanisms) != 2:
+        raise ParameterError("mechanism", len(mechanisms), "must be one, or one for each class")
+    for name, value in budget.items():
+        if value is not None:
+            raise ParameterError(name, value, "must not be given beside a mechanism")
+    for each in mechanisms:
+        if not isinstance(each, Mechanism):
+            raise DtypeError("mechanism", type(each).__name__, "must hold two mechanisms")
+        each.standard_error(size + 1)  # refuses a budget too small for this grid
+    first, second = mechanisms
+    _ = first.privacy + second.privacy  # refuses what has no sum
 
 
 def _class_by_class(
     counts: NDArray[np.int64],
     grid: Grid,
     mechanisms: tuple[Mechanism, Mechanism],
-    budget: dict[str, Any],
     rng: np.random.Generator | None,
 ) -> ScoreCurves:
     """Release each class alone, with the records of the other one in a cell behind its own."""
-    if len(mechanisms) != 2:
-        raise ParameterError("mechanism", len(mechanisms), "must be one, or one for each class")
     size = grid.size
     negatives, positives = (
         cdf_from_counts(
@@ -174,7 +194,6 @@ def _class_by_class(
             each,
             isotonic=False,
             rng=rng,
-            **budget,
         )
         for part, each in zip((counts[:size], counts[size:][::-1]), mechanisms, strict=True)
     )

@@ -99,7 +99,7 @@ def weights(
 
 @kernel
 def cumulative_estimates(
-    noisy: NDArray[np.int64],
+    noisy: NDArray[np.int64] | NDArray[np.float64],
     branching: NDArray[np.int64],
     starts: NDArray[np.int64],
     variances: NDArray[np.float64],

@@ -7,6 +7,7 @@ import os
 import tempfile
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 _KERNELS = Path(__file__).parent.parent / "kernels"
@@ -23,6 +24,10 @@ def _kernels_digest() -> str:
 os.environ.setdefault(
     "NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir()) / f"dpcore-tests-{_kernels_digest()}")
 )
+
+
+hypothesis.settings.register_profile("untimed", deadline=None)  # machines are busy
+hypothesis.settings.load_profile("untimed")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

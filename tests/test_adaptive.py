@@ -33,7 +33,7 @@ def first_noise(mechanism, size, seed, sites=1):
 
 @pytest.mark.parametrize("between", BETWEEN)
 @pytest.mark.parametrize("budget", BUDGETS)
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(counts=COUNTS, steps=st.integers(1, 50), seed=st.integers(0, 2**32))
 def test_releases_are_those_of_the_definition(counts, steps, seed, between, budget):
     mechanism = AdaptiveQuantiles(steps=steps, between=between, **budget)
@@ -46,7 +46,7 @@ def test_releases_are_those_of_the_definition(counts, steps, seed, between, budg
     assert found[-1] == sum(counts)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.data())
 def test_questions_and_sorting(data):
     counts = data.draw(st.lists(st.integers(0, 20), min_size=2, max_size=40))
@@ -110,7 +110,7 @@ def test_without_noise_to_speak_of_known_thresholds_are_exact():
         assert np.abs(lines - true).max() < 0.05 * true[-1]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.data())
 def test_lines_and_steps_through_known_points(data):
     size = data.draw(st.integers(1, 40))
@@ -172,7 +172,7 @@ def test_one_site_is_a_release(budget):
         assert asked.dtype == alone.dtype
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     sites=st.lists(st.lists(st.integers(0, 9), min_size=12, max_size=12), min_size=1, max_size=5),
     seed=st.integers(0, 2**32),

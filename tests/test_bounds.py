@@ -22,7 +22,7 @@ def generator(seed=5):
     return np.random.default_rng(seed)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(st.lists(st.integers(0, 6), min_size=2, max_size=12), st.integers(0, 9))
 def test_without_noise(counts, outside):
     counts = np.array([*counts, 2 * outside + 1])

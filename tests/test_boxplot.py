@@ -32,7 +32,7 @@ def five(box):
     return [box.minimum, box.first_quartile, box.median, box.third_quartile, box.maximum]
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.lists(st.floats(-1e6, 1e6) | st.integers(-3, 3), min_size=1, max_size=40))
 def test_a_sample_has_tukeys_box_plot(sample):
     box = BoxPlot.from_sample(sample)

@@ -53,7 +53,7 @@ def records(draw):
     return np.array(labels), (np.array(at) + 0.5) / cells, dp.Grid.uniform(0, 1, cells)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(records(), st.integers(1, 30))
 def test_exact_curves_have_the_textbooks_errors(data, size):
     labels, scores, grid = data
@@ -83,7 +83,7 @@ def test_exact_curves_have_the_textbooks_errors(data, size):
         )
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(records(), st.integers(1, 30))
 def test_equi_depth_bins_end_where_the_count_reaches_their_share(data, size):
     labels, scores, grid = data
@@ -153,7 +153,7 @@ def test_the_edges_of_other_bins_are_taken_and_not_their_counts():
     assert HistogramBinning.fit(second, bins).values.tolist() == other.positive_rate.tolist()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(records(), st.integers(1, 8), st.integers(0, 2**32), st.floats(0.0, 30.0))
 def test_noise_moves_the_error_by_no_more_than_proven(data, size, seed, scale):
     labels, scores, grid = data
@@ -219,7 +219,7 @@ def test_isotonic_calibration_is_scikit_learns():
     assert ours == pytest.approx(theirs.predict(asked), abs=1e-9)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(records(), st.lists(st.integers(1, 12), min_size=1, max_size=6))
 def test_bayesian_binning_is_an_average_over_urns(data, sizes):
     labels, scores, grid = data
@@ -264,7 +264,7 @@ def test_calibrators_calibrate(epsilon):
     assert np.all(np.diff(fitted[1].predict(np.sort(scores))) >= 0)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(st.integers(1, 9), st.integers(1, 50), st.integers(0, 2**32), st.floats(0, 1e4))
 def test_whatever_is_released_nothing_fails(cells, n, seed, scale):
     """Raw curves far beyond [0, n], empty classes and bins: numbers or NaN, and no warnings."""
@@ -352,3 +352,18 @@ def test_plot_shows_the_table(tmp_path):
         table.plot(level=95)
     _, given_axes = plt.subplots()
     assert table.plot(given_axes) is given_axes
+
+
+def test_one_point_is_no_map_for_nan():
+    curves = dp.score_curves([0], [0.45], dp.Grid.uniform(0, 1, 10), NoNoise())
+    found = IsotonicCalibration.fit(curves).predict([np.nan, 0.2])
+    assert np.isnan(found).tolist() == [True, False]
+
+
+def test_noise_that_is_not_known_is_infinite():
+    labels, scores = np.arange(200) % 2, np.linspace(0, 1, 200)
+    pair = (dp.mechanisms.Dawa(5.0), dp.mechanisms.Hierarchy(5.0))
+    for mechanism in (pair, pair[::-1]):
+        curves = dp.score_curves(labels > 2, scores, mechanism=mechanism)
+        table = reliability(curves, 5)
+        assert np.all(np.isinf(table.noise_deviation[table.counts > 0]))

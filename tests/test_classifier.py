@@ -27,7 +27,7 @@ def ratio(part, whole):
     return part / whole if whole else math.nan
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(
     st.lists(st.tuples(st.booleans(), st.integers(0, 9)), min_size=1, max_size=30),
     st.lists(st.sampled_from([-math.inf, -3.0, 0.0, 2.0, 5.0, 9.0, 20.0, math.inf]), max_size=4),

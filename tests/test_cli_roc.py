@@ -139,6 +139,11 @@ def test_a_label_that_nobody_has_is_no_error(folder, capsys):
         (b"nan", "1", False),
         (b"nan", "nan", True),
         (b"\xff", "1", False),
+        (2**53 + 1, str(2**53), False),
+        (2**53 + 1, str(2**53 + 1), True),
+        (b"1_0", "10", False),
+        (b"1e400", "1e401", False),
+        (b"snan", "1", False),
         (10**30, "1e30", True),
         ("\u0661", "1", True),  # an Arabic digit one is a one
     ],

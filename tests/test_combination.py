@@ -52,7 +52,7 @@ parts = st.lists(part(), min_size=1, max_size=6)
 # --- disjoint records
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(parts)
 def test_counts_records_and_variances_add_up(curves):
     found = combine(curves)
@@ -65,7 +65,7 @@ def test_counts_records_and_variances_add_up(curves):
     assert found.privacy.epsilon == max(curve.privacy.epsilon for curve in curves)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(parts, st.integers(0, 5), st.booleans())
 def test_step_by_step_is_the_same_as_all_at_once(curves, middle, floats):
     if floats:
@@ -81,7 +81,7 @@ def test_step_by_step_is_the_same_as_all_at_once(curves, middle, floats):
         assert halves.privacy == one_by_one.privacy
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(parts, st.lists(st.floats(0.01, 100), min_size=6, max_size=6))
 def test_weights(curves, weights):
     weights = weights[: len(curves)]
@@ -101,7 +101,7 @@ def test_weights(curves, weights):
     assert pooled.counts == pytest.approx(combine(curves).counts, rel=1e-12, abs=1e-12)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(parts, st.lists(st.floats(0.01, 100), min_size=6, max_size=6))
 def test_the_weights_of_least_noise(curves, other):
     curves = [replace(curve, noise_deviation=curve.noise_deviation + 0.1) for curve in curves]
@@ -194,7 +194,7 @@ def test_combined_trees_can_be_smoothed(weights):
 # --- the same records again
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(parts)
 def test_the_mean_of_releases_of_the_same_records(curves):
     curves = [

@@ -43,7 +43,7 @@ def test_noise_does_not_hide_what_is_known():
     assert curve(-3.0) == 0
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=40), st.lists(st.floats(0, 1), max_size=9))
 def test_quantile_is_the_generalised_inverse_of_a_monotone_curve(cells, p):
     counts = np.cumsum(cells)
@@ -54,7 +54,7 @@ def test_quantile_is_the_generalised_inverse_of_a_monotone_curve(cells, p):
     assert curve.quantile(p).tolist() == expected
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.lists(st.integers(-9, 9), min_size=0, max_size=40), st.floats(0.01, 1))
 def test_quantile_of_a_raw_curve_is_a_crossing(noisy, p):
     curve = curve_of([*noisy, 5])
@@ -69,7 +69,7 @@ def test_quantile_shapes():
     assert curve.quantile([[0.1, 0.9]]).tolist() == [[1.0, 8.0]]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(st.integers(-50, 150), min_size=0, max_size=60))
 def test_isotonic_is_monotone_bounded_and_never_further_from_any_monotone_curve(noisy):
     curve = curve_of([*noisy, 100])

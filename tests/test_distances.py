@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -44,7 +44,6 @@ either = st.one_of(curves(), integers)
 # --- what they are
 
 
-@settings(deadline=None)
 @given(reals, reals)
 def test_samples_as_scipy_has_them(first, second):
     with np.errstate(divide="ignore"):  # of a p-value that nobody asked for
@@ -56,7 +55,6 @@ def test_samples_as_scipy_has_them(first, second):
     assert energy(first, second) == pytest.approx(distance, rel=1e-12)
 
 
-@settings(deadline=None)
 @given(curves(least=0), curves(least=0), reals)
 def test_monotone_curves_are_weighted_atoms_on_their_thresholds(first, second, sample):
     def atoms(curve):
@@ -73,7 +71,6 @@ def test_monotone_curves_are_weighted_atoms_on_their_thresholds(first, second, s
         assert ours(first, sample) == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
-@settings(deadline=None)
 @given(either, either)
 def test_exact_for_raw_curves_and_samples(first, second):
     def steps(either):
@@ -89,7 +86,6 @@ def test_exact_for_raw_curves_and_samples(first, second):
     assert energy(first, second) ** 2 == pytest.approx(float(square), rel=1e-13, abs=1e-13)
 
 
-@settings(deadline=None)
 @given(curves(), curves())
 def test_the_supremum_is_over_what_curves_are_evaluated_to(first, second):
     t = np.concatenate([[-np.inf, np.inf], np.arange(-85, 86) / 16])
@@ -113,7 +109,6 @@ def test_a_curve_without_noise_is_its_records_rounded_up_to_thresholds():
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
-@settings(deadline=None)
 @given(either, either, either)
 def test_metric(distance, a, b, c):
     assert distance(a, a) == 0.0
@@ -122,7 +117,6 @@ def test_metric(distance, a, b, c):
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
-@settings(deadline=None)
 @given(integers, integers)
 def test_zero_exactly_if_the_functions_are_equal(distance, a, b):
     equal = all(a.count(x) * len(b) == b.count(x) * len(a) for x in [*a, *b])
@@ -130,7 +124,6 @@ def test_zero_exactly_if_the_functions_are_equal(distance, a, b):
     assert distance(a, a * 3) == 0.0
 
 
-@settings(deadline=None)
 @given(integers, integers, st.integers(-1000, 1000))
 def test_units(a, b, exponent):
     scaled_a, scaled_b = np.ldexp(a, exponent), np.ldexp(b, exponent)
@@ -141,7 +134,6 @@ def test_units(a, b, exponent):
     assert energy(scaled_a, scaled_b) == pytest.approx(root * energy(a, b), rel=1e-14)
 
 
-@settings(deadline=None)
 @given(integers, integers, st.integers(-(2**40), 2**40))
 def test_shifts_and_order(a, b, shift):
     moved, permuted = np.array(a) + shift, np.array(b)[::-1] + shift

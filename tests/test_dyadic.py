@@ -15,7 +15,7 @@ from dpcore.mechanisms import Dyadic
 from tests import reference
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.integers(1, 70), st.integers(2, 9), st.integers(1, 3), st.integers(0, 2**32))
 def test_noise_in_a_threshold_is_the_sum_over_its_nodes(size, base, replicates, seed):
     matrix = reference.tree_matrix(size, base)
@@ -32,7 +32,7 @@ def test_diameter_is_the_largest_shortest_path(base):
         assert kernels.diameter(size, base) == reference.distances(size, base).max(), size
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.integers(65, 160), st.integers(2, 20))
 def test_diameter_beyond_the_small_sizes(size, base):
     assert kernels.diameter(size, base) == reference.distances(size, base).max()

@@ -140,7 +140,7 @@ CELL = st.sampled_from(["a", "", '"a"', '"\n"', '"\r\n,"', '"a""b"', 'b"c', '"a"
 ROW = st.builds("{},{}{}".format, CELL, CELL, st.sampled_from(["\n", "\r\n", "\r", "\n\n"]))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(
     text=st.lists(ROW, max_size=4).map("".join) | st.text('",\n\ra', max_size=14), data=st.data()
 )

@@ -54,7 +54,7 @@ def test_is_the_plain_algorithm_on_the_same_words(sigma_squared):
     assert used == 6000 - len(list(stream))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.integers(0, 2**32),
     st.sampled_from(SIGMAS_SQUARED),
@@ -93,7 +93,7 @@ def exponents(n, d, magnitude):
     return plan, abs(magnitude * int(plan.step) - int(plan.numerator)), gamma
 
 
-@settings(deadline=None, max_examples=500)
+@settings(max_examples=500)
 @given(positive, positive, st.floats(0, 63.99))
 def test_bounds_hold_the_digit_and_nearly_always_decide(n, d, periods):
     plan, a, gamma = exponents(n, d, int(periods * (reference.isqrt(n // d) + 1)))
@@ -103,7 +103,7 @@ def test_bounds_hold_the_digit_and_nearly_always_decide(n, d, periods):
     assert most - least < 2**14 * max(1, d / n)
 
 
-@settings(deadline=None, max_examples=500)
+@settings(max_examples=500)
 @given(
     positive,
     positive,

@@ -83,7 +83,7 @@ def test_counts_are_exact_at_and_around_thresholds(grid):
     assert np.array_equal(grid.count(low), reference.count(low, grid.thresholds))
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(
     st.floats(-1e6, 1e6),
     st.floats(1e-3, 1e6),

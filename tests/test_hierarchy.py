@@ -33,7 +33,7 @@ def trees(draw):
     return size, np.array(branching), np.array(variances)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(trees(), st.integers(0, 2**32))
 def test_estimate_is_the_best_linear_unbiased_one(tree, seed):
     size, branching, variances = tree

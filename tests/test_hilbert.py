@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore.kernels import hilbert
@@ -38,7 +38,6 @@ def test_neighbours_on_the_curve_are_neighbours_in_the_plane(order):
 
 
 @given(st.integers(0, 31), st.data())
-@settings(deadline=None)
 def test_there_and_back_for_any_order(order, data):
     side = st.lists(st.integers(0, 2**order - 1), min_size=3, max_size=3)
     rows, columns = data.draw(side), data.draw(side)
@@ -49,7 +48,6 @@ def test_there_and_back_for_any_order(order, data):
 
 
 @given(st.integers(1, 20), st.integers(1, 20))
-@settings(deadline=None)
 def test_rectangles_skip_what_is_outside_and_keep_the_order(height, width):
     order = (max(height, width) - 1).bit_length()
     path = [(r, c) for r, c in reference.hilbert(order) if r < height and c < width]

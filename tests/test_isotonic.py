@@ -11,7 +11,7 @@ from scipy.optimize import isotonic_regression
 from dpcore.kernels.isotonic import isotonic
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(
     st.lists(st.integers(-20, 20) | st.floats(-1e9, 1e9), min_size=1, max_size=60),
     st.floats(-1e3, 0),

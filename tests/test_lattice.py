@@ -20,7 +20,7 @@ def approximate(epsilon, delta):
     return Budget.checked(epsilon, None, "replace-one", delta)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.floats(1e-2, 50),
     st.floats(1e-12, 1e-2),

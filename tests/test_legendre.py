@@ -67,7 +67,6 @@ def bounds(draw):
     return (lower, upper) if lower < upper else (0.0, 1.0)
 
 
-@settings(deadline=None)
 @given(st.floats(allow_nan=False), bounds())
 def test_positions_are_near_the_exact_ones(value, ends):
     lower, upper = ends
@@ -97,7 +96,7 @@ def test_bounds_and_what_is_beyond_are_the_ends(add, terms, lower, upper):
 # --- sums
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.lists(st.floats(), max_size=30),
     bounds(),
@@ -122,7 +121,7 @@ def test_sums_are_those_of_the_terms(add, terms, values, ends, size, dtype, data
     assert missing == values.size - len(whole)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.integers(0, 2**32), st.lists(st.integers(0, 1300), max_size=6), st.booleans())
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize(("add", "terms"), SUMS)
@@ -227,7 +226,7 @@ def test_moment_terms_are_near_the_truth():
 # --- counts
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.integers(0, 2**20), min_size=1, max_size=40), st.integers(2, 34))
 @pytest.mark.parametrize(("add", "terms"), COUNTS)
 def test_counts_are_records_in_the_middles(add, terms, counts, size):
@@ -264,7 +263,7 @@ def test_eight_billion_records_fit(add, terms):
 # --- series
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(
     st.integers(1, 4),
     st.integers(0, 13),

@@ -39,7 +39,7 @@ def padded(before, counts, after):
 # --- sensitivities
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(SOME, NODES, SOME, st.integers(1, 2**24) | st.sampled_from([1, 2**24 - 1, 2**24]))
 def test_median_and_sensitivity(before, counts, after, ratio):
     node = padded(before, counts, after)
@@ -48,7 +48,7 @@ def test_median_and_sensitivity(before, counts, after, ratio):
     assert sensitivity == reference.node_sensitivity(counts, ratio)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(SOME, NODES, SOME, st.floats(1e-3, 3.0))
 def test_replace_one_sensitivity(before, counts, after, beta):
     found = kernels.replace_one_sensitivity(*padded(before, counts, after), beta)
@@ -56,7 +56,7 @@ def test_replace_one_sensitivity(before, counts, after, beta):
     assert found == pytest.approx(max(exact, 2.0**-50 * (len(counts) - 2)), rel=1e-12)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.lists(st.floats(-5, 5), max_size=40), st.floats(1e-4, 900.0))
 def test_smooth_sensitivity(values, beta):
     exact = reference.replace_one_sensitivity(sorted(np.clip(values, -2, 3)), -2, 3, beta)
@@ -111,7 +111,7 @@ def test_sensitivity_is_the_least_that_is_smooth(ratio):
             assert found == sensitivity_by_definition(counts, ratio)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(NODES, st.data(), st.integers(2**22, 2**24), st.floats(0.01, 1.0))
 def test_sensitivities_are_smooth_and_sufficient(counts, data, ratio, beta):
     """If records come or go: replace-one sensitivity bounds that, too."""
@@ -163,7 +163,7 @@ def test_noise_is_sufficient_and_hardly_more(epsilon):
         assert mpmath.log(z) <= spent / mpmath.sqrt(2)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.floats(-3, 3), st.floats(0.05, 20), st.floats(-3, 3), st.floats(0.05, 20))
 def test_harnack(first, scale, second, other_scale):
     y = np.tan(np.linspace(-1.57, 1.57, 20001))
@@ -193,7 +193,7 @@ class Words:
 SCALES = [Fraction(1, 100), Fraction(1), Fraction(22, 7), Fraction(2**60, 3), Fraction(3, 2**70)]
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(
     st.lists(st.integers(0, 2**64 - 1) | st.sampled_from([0, 1, 2, 2**64 - 1]), max_size=12),
     st.sampled_from(SCALES),
@@ -240,7 +240,7 @@ def test_law_of_draws(scale, secret):
 # --- thresholds
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.sampled_from([1, 2, 3, 7, 40]),
     st.integers(1, 6),
@@ -273,7 +273,7 @@ def exact_choice(counts, depth):
     return sorted(chosen)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     st.lists(st.integers(1, 30).map(lambda c: 2 * c), min_size=1, max_size=30), st.integers(1, 4)
 )
@@ -316,7 +316,7 @@ def test_generators_are_repeatable_and_marked(method):
     assert first[1].simulated
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(
     st.lists(st.integers(-60, 0), min_size=1, max_size=50),
     st.fractions(Fraction(1, 50), 5, max_denominator=99),

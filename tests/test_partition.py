@@ -7,7 +7,7 @@ from statistics import median
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore.kernels import partition
@@ -24,7 +24,6 @@ def costs_of(counts, branching, levels):
 
 
 @given(trees, st.data())
-@settings(deadline=None)
 def test_costs_are_deviations_from_the_median(tree, data):
     size, branching, levels = tree
     values = st.one_of(st.integers(0, 3), st.integers(0, 2**50))
@@ -56,7 +55,6 @@ def test_levels_leave_two_nodes_of_the_longest_length(branching):
 
 
 @given(st.integers(1, 9), st.sampled_from([2, 4]), st.integers(0, 3), st.data())
-@settings(deadline=None)
 def test_best_partition_is_the_best_of_all(size, branching, levels, data):
     count = partition.node_count(size, branching, levels)
     costs = np.array(data.draw(st.lists(st.integers(-9, 30), min_size=count, max_size=count)), int)
@@ -75,7 +73,6 @@ def test_best_partition_is_the_best_of_all(size, branching, levels, data):
 
 
 @given(trees, st.integers(0, 2**32 - 1))
-@settings(deadline=None)
 def test_partitions_cover_every_cell_once(tree, seed):
     size = tree[0]
     costs = np.random.default_rng(seed).integers(-20, 60, partition.node_count(*tree))

@@ -126,7 +126,7 @@ def test_counted_records_sit_in_the_middles_of_their_cells():
     assert counted.noise_deviation == pytest.approx(summed.noise_deviation, rel=1e-6, abs=1e-9)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.lists(st.integers(0, 60), max_size=4), st.sampled_from(["legendre", "moments"]))
 def test_sums_of_chunks_add_up_bit_for_bit(cuts, basis):
     values = np.random.default_rng(5).normal(0, 1, 60)

@@ -13,6 +13,7 @@ import dpcore as dp
 from dpcore import priroc as recipes
 from dpcore.errors import DtypeError, MissingValueError, ParameterError
 from dpcore.mechanisms import Dawa, Hierarchy
+from dpcore.mechanisms.medians import RecursiveMedians
 from dpcore.mechanisms.no_noise import NoNoise
 from dpcore.priroc import priroc, priroc_fix, score_curves_at_medians
 
@@ -25,7 +26,7 @@ def records(n, seed=1):
     return labels, rng.beta(2, np.where(labels, 9, 36))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     st.lists(st.tuples(st.booleans(), st.floats(-0.2, 1.2)), min_size=1, max_size=60),
     st.integers(1, 40),
@@ -152,3 +153,23 @@ def test_no_records_are_refused_before_anything_is_drawn(monkeypatch):
     monkeypatch.setattr(recipes.RecursiveMedians, "choose", None)
     with pytest.raises(ParameterError, match="y_true"):
         priroc([], [], epsilon=1.0)
+
+
+def test_a_budget_is_refused_for_any_number_of_chosen_thresholds(monkeypatch):
+    monkeypatch.setattr(RecursiveMedians, "choose", None)
+    with pytest.raises(ParameterError, match=r"epsilon is too small.*counts the rest"):
+        score_curves_at_medians(
+            np.zeros(50),
+            np.full(50, 0.1),
+            dp.Grid.uniform(0, 1, 1400),
+            epsilon=4.5e-9,
+            share=0.999,
+            depth=16,
+        )
+
+
+def test_depth_may_be_any_integer():
+    labels, scores = np.arange(100) % 2, np.linspace(0, 1, 100)
+    for depth in (np.uint8(7), np.int64(5)):
+        curves = score_curves_at_medians(labels, scores, epsilon=50.0, depth=depth)
+        assert dp.ScoreCurves.from_json(curves.to_json()).grid == curves.grid

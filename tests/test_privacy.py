@@ -187,7 +187,6 @@ def least_epsilon(rho, delta):
     return max(0.0, bound.min())
 
 
-@settings(deadline=None)
 @given(rhos, deltas)
 def test_the_equation_finds_the_best_alpha(rho, delta):
     assert zcdp_epsilon(rho, delta) <= least_epsilon(rho, delta) * (1 + 1e-9) + 1e-9
@@ -210,7 +209,7 @@ def exact_epsilon(rho, delta):
         return max(mpmath.mpf(0), bound(low))
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(rhos, deltas)
 def test_epsilon_is_the_bound_rounded_up(rho, delta):
     exact = exact_epsilon(rho, delta)
@@ -297,14 +296,13 @@ def test_discrete_noise_of_large_sigma_costs_what_continuous_noise_does():
         assert discrete == pytest.approx(gaussian_delta(sigma, 1e-5), rel=1e-8)
 
 
-@settings(deadline=None)
 @given(st.floats(1e-3, 1e3), st.floats(0.0, 20.0), st.floats(1e-3, 1e3), st.floats(0.0, 20.0))
 def test_gaussian_delta_is_monotone(sigma, epsilon, other_sigma, other_epsilon):
     larger = max(sigma, other_sigma), max(epsilon, other_epsilon)
     assert gaussian_delta(*larger) <= gaussian_delta(sigma, epsilon) * (1 + 1e-12)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(epsilons, deltas, st.floats(1e-3, 1e3))
 def test_gaussian_sigma_is_the_least_that_is_enough(epsilon, delta, sensitivity):
     sigma = gaussian_sigma(epsilon, delta, sensitivity)
@@ -312,7 +310,7 @@ def test_gaussian_sigma_is_the_least_that_is_enough(epsilon, delta, sensitivity)
     assert gaussian_delta(math.nextafter(sigma, 0.0), epsilon, sensitivity) > delta
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.fractions("1/20", 400, max_denominator=50), st.floats(0.0, 8.0), st.integers(1, 5))
 def test_concentrated_privacy_covers_discrete_noise(sigma_squared, epsilon, sensitivity):
     rho = float(Fraction(sensitivity**2) / (2 * sigma_squared))

@@ -22,7 +22,7 @@ def generator():
     return np.random.default_rng(5)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.lists(st.integers(0, 9), min_size=1, max_size=30),
     st.lists(st.floats(0, 1), min_size=1, max_size=5),

@@ -33,7 +33,7 @@ def first_noise(law, bits, size, seed):
 
 @pytest.mark.parametrize("between", BETWEEN)
 @pytest.mark.parametrize("budget", BUDGETS)
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(counts=COUNTS, bins=st.integers(1, 50), seed=st.integers(0, 2**32))
 def test_releases_are_those_of_the_definition(counts, bins, seed, between, budget):
     mechanism = HistogramQueries(bins=bins, between=between, **budget)
@@ -216,7 +216,7 @@ def curve_of(cumulative):
     )
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.lists(st.floats(-1e6, 1e6), max_size=40), st.integers(1, 10**6))
 def test_without_negative_counts(noisy, n):
     curve = curve_of([*noisy, n])

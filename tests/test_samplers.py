@@ -69,7 +69,7 @@ def test_bernoulli_exp_one_at_its_steps(word):
     assert at == len(words) - len(list(stream))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.integers(0, 2**32),
     st.sampled_from(SCALES),

@@ -16,7 +16,7 @@ from dpcore.mechanisms import Dyadic, Hierarchy, NoNoise, ToeplitzGaussian
 RNG = np.random.default_rng
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.booleans(), st.floats(-0.2, 1.2)), min_size=1, max_size=40),
     st.integers(1, 12),
@@ -125,7 +125,7 @@ def test_bad_input_is_refused_before_anything_is_spent():
         ((["a", "b"], [0.5, 0.5]), "pos_label must be given"),
         (([0, 1], [0.5, 0.5], grid, Hierarchy(1.0, neighbours="add-or-remove-one")), "replace-one"),
         (([0, 1], [0.5, 0.5], grid, (Dyadic(1.0),)), "mechanism must be one, or one for each"),
-        (([], [], grid), "values must hold at least one record"),
+        (([], [], grid), "y_true must hold at least one record"),
     ]:
         budget = {} if len(arguments) == 4 else {"epsilon": 1.0}
         with pytest.raises(dp.ParameterError, match=message):
@@ -137,3 +137,94 @@ def test_bad_input_is_refused_before_anything_is_spent():
     curve = dp.cdf([0.5], grid, epsilon=1.0)
     with pytest.raises(dp.ParameterError, match="negatives must have 5 cells"):
         dp.ScoreCurves.from_classes(grid, curve, curve)
+
+
+GRID = dp.Grid.uniform(0, 1, 4)
+TALL = Hierarchy(1.0, branching=(3, 3))  # for up to 9 cells
+
+
+@pytest.mark.parametrize(
+    ("pair", "budget", "words"),
+    [
+        ((Hierarchy(1.0), Hierarchy(1e-14)), {}, "epsilon is too small"),
+        ((Hierarchy(1.0), "foo"), {}, "mechanism must hold two mechanisms; got str"),
+        ((Hierarchy(1.0), None), {}, "mechanism must hold two mechanisms; got NoneType"),
+        ((None, None), {"epsilon": 1.0}, "epsilon must not be given beside a mechanism"),
+        ((Hierarchy(1.0), TALL), {}, "branching must cover"),
+        ((Hierarchy(rho=0.5), Hierarchy(1.0, delta=1e-6)), {}, "delta"),
+        ((Hierarchy(1.0),) * 3, {}, "mechanism must be one, or one for each class; got 3"),
+    ],
+)
+def test_a_pair_is_refused_before_either_releases(monkeypatch, pair, budget, words):
+    def released(*_, **__):
+        raise AssertionError
+
+    monkeypatch.setattr(Hierarchy, "release", released)
+    grid = dp.Grid.uniform(0, 1, 16)
+    with pytest.raises(dp.DpcoreError, match=words):
+        dp.score_curves([0, 1], [0.1, 0.6], grid, pair, **budget)
+
+
+@pytest.mark.parametrize(
+    ("labels", "pos_label", "words"),
+    [
+        ([1], np.array([]), "pos_label must be a number, a string or bytes; got ndarray"),
+        ([1, 0, 0, 1], [1, 0], "pos_label must be a number, a string or bytes; got list"),
+        ([1], object(), "pos_label must be a number, a string or bytes; got object"),
+        ([1.0], math.nan, "pos_label must not be NaN"),
+        ([0, 1], "1", "pos_label must be a number, as the labels are; got \"'1'\""),
+        (["0", "1"], 1, "pos_label must be a string, as the labels are; got '1'"),
+        (np.array([b"a", b"b"]), "b", "pos_label must be bytes, as the labels are"),
+        (["0", "1"], None, "pos_label must be given where labels are no numbers"),
+        ([[0, 1], [1]], None, "y_true"),
+        (np.array([1j]), None, "y_true must hold numbers or strings; got dtype complex128"),
+        (np.zeros((2, 2)), None, "y_true must be one-dimensional"),
+    ],
+)
+def test_labels_of_another_kind_are_refused(labels, pos_label, words):
+    with pytest.raises(dp.DpcoreError) as caught:
+        dp.score_counts(labels, np.full(len(labels), 0.5), GRID, pos_label=pos_label)
+    assert words.split(";")[0] in str(caught.value)
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "UInt64", "int64[pyarrow]"])
+def test_integer_labels_are_compared_exactly(dtype):
+    labels = pd.Series([2**53, 2**53 + 1, None], dtype=dtype)
+    options = {"pos_label": 2**53 + 1, "nan_policy": "omit"}
+    assert dp.score_counts(labels, [0.1, 0.3, 0.6], GRID, **options)[4:].sum() == 1
+    assert dp.score_counts(labels[:2], [0.1, 0.3], GRID, **options)[4:].sum() == 1
+    floats = np.array([2.0**53, 2.0**53 + 2])
+    assert dp.score_counts(floats, [0.1, 0.3], GRID, pos_label=2**53 + 1)[4:].sum() == 0
+    assert dp.score_counts(np.ones(2, np.float16), [0.1, 0.3], GRID, pos_label=1e10)[:4].sum() == 2
+    assert dp.score_counts(np.ones(2, np.uint8), [0.1, 0.3], GRID, pos_label=-1)[:4].sum() == 2
+    assert dp.score_counts(np.ones(2, int), [0.1, 0.3], GRID, pos_label=10**400)[:4].sum() == 2
+
+
+@pytest.mark.parametrize("dtype", ["boolean", "bool[pyarrow]", object])
+def test_booleans_with_nulls(dtype):
+    labels = pd.Series([True, None, False, True], dtype=dtype)
+    options = {"nan_policy": "omit"} | ({"pos_label": True} if dtype is object else {})
+    counts = dp.score_counts(labels, [0.1, 0.3, 0.6, 0.9], GRID, **options)
+    assert counts.tolist() == [0, 0, 1, 0, 1, 0, 0, 1]
+    with pytest.raises(dp.MissingValueError, match="y_true"):
+        dp.score_counts(labels, [0.1, 0.3, 0.6, 0.9], GRID, pos_label=True)
+    missing = np.array(["a", pd.NA, None, "b"], object)
+    options = {"pos_label": "a", "nan_policy": "omit"}
+    assert dp.score_counts(missing, [0.1, 0.3, 0.6, 0.9], GRID, **options).sum() == 2
+
+
+def test_no_records_are_named_for_what_they_are():
+    with pytest.raises(dp.ParameterError, match="y_true must hold at least one record"):
+        dp.score_curves([], [], epsilon=1.0)
+    with pytest.raises(dp.ParameterError, match="counts must hold at least one record"):
+        dp.score_curves_from_counts(np.zeros(8, int), GRID, epsilon=1.0)
+    with pytest.raises(dp.DtypeError, match="counts must not be masked"):
+        dp.score_curves_from_counts(
+            np.ma.masked_array(np.ones(8, int), mask=[1] + 7 * [0]), GRID, epsilon=1.0
+        )
+    with pytest.raises(dp.ParameterError, match="epsilon must fit a double"):
+        dp.score_curves([0, 1], [0.1, 0.2], epsilon=10**400)
+    with pytest.raises(dp.ParameterError, match="y_score must be one-dimensional"):
+        dp.score_counts([0, 1, 0, 1], np.ma.masked_array(np.ones((2, 2))), GRID)
+    with pytest.raises(dp.DtypeError, match="negatives must be a CDF"):
+        dp.ScoreCurves.from_classes(GRID, None, None)

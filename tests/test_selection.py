@@ -58,7 +58,7 @@ def test_is_the_plain_algorithm_on_the_same_words(name, rate):
     assert used == 700 - len(list(stream))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.integers(0, 2**32),
     st.sampled_from(["votes", "ties", "slope", "all classes"]),
@@ -101,7 +101,7 @@ def test_bernoulli_two_over_e(words):
     assert at == len(words) - len(list(stream))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.lists(st.integers(-30, 0) | st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=60),
     st.integers(1, 700),
@@ -123,7 +123,7 @@ def test_classes_and_their_members(some, size, rate):
                 assert found == inside[rank]
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=9), st.integers(-9, 99))
 def test_rank_scores(counts, target):
     scores = np.empty(len(counts), np.int64)

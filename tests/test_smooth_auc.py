@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import dpcore as dp
 from dpcore._score_counts import ranked_counts
 from dpcore.classifiers import smooth_roc_curve
+from dpcore.errors import ParameterError
 from dpcore.mechanisms._cauchy import CauchyNoise
 from dpcore.mechanisms.smooth_auc import SmoothS, area_units
 from dpcore.scoring import score_curves_from_counts
@@ -26,7 +27,7 @@ COUNTS = np.array([300, 200, 100, 600, 500, 100])  # 600 negatives, 1200 positiv
 AREA = 545_000 / 720_000
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(st.lists(st.tuples(st.booleans(), st.integers(-4, 4)), min_size=1, max_size=30))
 def test_the_area_is_that_of_all_pairs(records):
     labels, scores = (list(column) for column in zip(*records, strict=True))
@@ -129,7 +130,7 @@ def test_arguments():
         ((1.0, 0.0), dp.ParameterError, "delta must be above 0 and at most 1/2; got 0.0"),
         ((1.0, 0.6), dp.ParameterError, "delta must be above 0 and at most 1/2; got 0.6"),
         ((1.0, "x"), dp.DtypeError, "delta must be a real number"),
-        ((2**-16, 1e-9), dp.ParameterError, "epsilon is too small for delta = 1e-09; got"),
+        ((2**-11, 1e-40), dp.ParameterError, "epsilon is too small for delta = 1e-40; got"),
     ]:
         with pytest.raises(error, match=message):
             SmoothS(*arguments)
@@ -151,3 +152,12 @@ def test_arguments():
         smooth_roc_curve([0, 1], [0.5, math.nan], epsilon=1.0)
     with pytest.raises(dp.ParameterError, match="y_true must hold at least one record; got 0"):
         smooth_roc_curve([], [], epsilon=1.0)
+
+
+def test_no_class_size_is_refused_at_the_least_epsilon():
+    least = SmoothS(2.0**-11, 0.01)
+    with pytest.raises(ParameterError, match=r"epsilon must be at least 2\^-11 with delta"):
+        SmoothS(2.0**-12, 0.01)
+    for rarer in [*range(1, 40), 1000, 60_000, 70_001, 2**20 + 1, 2**29, 2**30 - 1]:
+        counts = np.array([2**30, rarer])
+        assert 0.0 <= least.release(counts, rng=np.random.default_rng(1)) <= 1.0

@@ -13,7 +13,7 @@ from dpcore.smoothing.osqp import noise_edges
 from tests import reference
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.integers(1, 40), st.integers(2, 7), st.data())
 def test_edges_are_the_tree_seen_from_the_chosen_thresholds(size, base, data):
     at = np.array(sorted(data.draw(st.sets(st.integers(0, size - 1), min_size=1))))
@@ -29,7 +29,7 @@ def test_edges_are_the_tree_seen_from_the_chosen_thresholds(size, base, data):
     assert np.array_equal(edges.copies[order], copies)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.integers(1, 60), st.integers(2, 7), st.integers(0, 2**32), st.data())
 def test_elimination_keeps_the_graph_and_its_solutions(size, base, seed, data):
     at = np.array(sorted(data.draw(st.sets(st.integers(0, size - 1), min_size=1))))
@@ -111,7 +111,7 @@ def test_same_optimum_as_the_plain_formulation(name, base, n, norm, solver):
     assert smoothing.objective == pytest.approx(best, rel=1e-5, abs=1e-5 * scale**norm)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(
     st.lists(st.integers(-20, 40), min_size=1, max_size=30),
     st.integers(2, 5),
@@ -129,7 +129,7 @@ def test_any_size_base_and_subset(values, base, how, data):
     assert smoothing.objective == pytest.approx(best, rel=1e-3, abs=1e-3)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     st.integers(1, 150),
     st.integers(2, 20),

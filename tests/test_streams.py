@@ -49,7 +49,7 @@ def releases(counter, increments, replicates):
 # --- the same release as the dyadic mechanism
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.integers(1, 200), st.integers(2, 9), st.integers(1, 30), st.integers(0, 2**32))
 def test_kernel_adds_the_nodes_that_cover_each_threshold(thresholds, base, window, seed):
     matrix = reference.tree_matrix(thresholds, base)
@@ -67,7 +67,7 @@ def test_kernel_adds_the_nodes_that_cover_each_threshold(thresholds, base, windo
     assert np.array_equal(out, 1000 + matrix[:, order] @ draws)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(1, 200), st.integers(2, 9), st.sampled_from(BUDGETS), st.integers(0, 2**32))
 def test_every_output_is_the_count_and_its_nodes(horizon, base, budget, seed):
     rng = np.random.default_rng(seed)
@@ -171,7 +171,7 @@ def calls(counter, increments, cuts, path):
     return outputs
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.integers(1, 200),
     st.integers(2, 12),

@@ -45,7 +45,7 @@ def test_no_neighbours_spend_more_and_some_spend_the_budget(size, neighbours):
     assert size == 1 or spent > Fraction(0.4) * (1 - Fraction(1, 2**26))
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.lists(st.integers(0, 2**40), min_size=1, max_size=200))
 def test_integers_are_convolved_exactly(values):
     counts, strategy = np.array(values), _factors(len(values), True).strategy

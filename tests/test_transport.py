@@ -97,7 +97,7 @@ def draw(kind, boundaries, seed):
     return c
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(
     st.integers(1, 24),
     st.integers(2, 7),
@@ -116,7 +116,7 @@ def test_least_cost_and_then_least_energy(size, base, kind, seed, data):
     assert smoothed[0] == pytest.approx(increments, abs=1e-5)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(
     st.integers(1, 150),
     st.sampled_from([2, 3, 4, 7, 16, 50, 200]),

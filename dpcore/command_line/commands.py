@@ -46,8 +46,9 @@ def cdf(options: argparse.Namespace) -> str:
     curve = dpcore.cdf_from_counts(counts, grid, mechanism, isotonic=isotonic)
     if options.smooth is not None:
         curve = curve.smooth(options.smooth)
+    text = summary(curve, options.column)
     written(options, curve.to_json(), partial(picture, curve, options.column))
-    return summary(curve, options.column)
+    return text
 
 
 def roc(options: argparse.Namespace) -> str:
@@ -56,8 +57,9 @@ def roc(options: argparse.Namespace) -> str:
     mechanism, counts = _counted(options, grid)
     curves = _released(options, grid, mechanism, counts)
     found = ROC.from_curves(curves)
+    text = roc_summary(found, options)
     written(options, curves.to_json(), partial(roc_picture, found, options.score))
-    return roc_summary(found, options)
+    return text
 
 
 def calibration(options: argparse.Namespace) -> str:
@@ -69,8 +71,9 @@ def calibration(options: argparse.Namespace) -> str:
     curves = _released(options, grid, mechanism, counts)
     bins = (equi_depth_bins if options.equi_depth else uniform_bins)(curves, options.bins)
     table = Reliability(bins, curves.privacy)
+    text = calibration_summary(curves, table, options)
     written(options, curves.to_json(), partial(calibration_picture, table, options.score))
-    return calibration_summary(curves, table, options)
+    return text
 
 
 def hosmer_lemeshow(options: argparse.Namespace) -> str:
@@ -81,9 +84,10 @@ def hosmer_lemeshow(options: argparse.Namespace) -> str:
     check_groups(options.groups, int(counts.sum()), fitted)  # before anything is released
     curves = _released(options, grid, mechanism, counts)
     found = hosmer_lemeshow_under_noise(curves, mechanism, options.groups, fitted=fitted)
+    text = hosmer_lemeshow_summary(curves, found, options)
     drawn = partial(hosmer_lemeshow_picture, found.test, options.score)
     written(options, curves.to_json(), drawn)
-    return hosmer_lemeshow_summary(curves, found, options)
+    return text
 
 
 COMMANDS: Final[Mapping[str, Callable[[argparse.Namespace], str]]] = {

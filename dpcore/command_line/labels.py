@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,12 +55,17 @@ def is_label(found: Any, typed: str) -> bool:
     """
     text = found.decode("utf-8", "replace") if isinstance(found, bytes) else str(found)
     first, second = text.strip(), typed.strip()
-    return first == second or _number(first) == _number(second)
+    number = _number(first)
+    return first == second or (number is not None and number == _number(second))
 
 
-def _number(text: str) -> float:
-    """Return what a text stands for, or NaN."""
+def _number(text: str) -> Decimal | None:
+    """Return exactly what a text stands for, or None."""
+    word = {"true": "1", "false": "0"}.get(text.lower(), text)
+    if "_" in word:  # of Python's own numbers, not of anybody's file
+        return None
     try:
-        return float({"true": "1", "false": "0"}.get(text.lower(), text))
-    except ValueError:
-        return math.nan
+        number = Decimal(word)
+    except InvalidOperation:
+        return None
+    return None if number.is_nan() else number

@@ -73,7 +73,7 @@ class RecursiveMedians:
 
     def __post_init__(self) -> None:
         budget = self._budget()
-        _check.integer("depth", self.depth, 1, _MOST_DEPTH)
+        object.__setattr__(self, "depth", _check.integer("depth", self.depth, 1, _MOST_DEPTH))
         _check.choice("method", self.method, Method)
         if self.method == "exponential":
             budget.law(4, Fraction(1, 2 * self.depth))  # refuses what the selection would refuse

@@ -25,6 +25,7 @@ _RATIO_UNIT: Final = 2**24  # of exp(-beta), as in CauchyNoise
 _MOST_RATIO: Final = _RATIO_UNIT - 2**6  # beta is 2^-18 or more: the lattice is fine enough
 _MOST_RECORDS: Final = 2**31  # their pairs, doubled, fit 64 bits
 _LEAST_EPSILON, _MOST_EPSILON = Fraction(1, 2**16), Fraction(2**16)
+_LEAST_WITH_DELTA: Final = Fraction(1, 2**11)  # for scales that the sampler takes, whatever T is
 _MOST_DELTA: Final = 0.5
 _FACTOR_BITS: Final = 12  # of 2 / epsilon, so that scales of the noise are what its sampler takes
 
@@ -41,7 +42,7 @@ class SmoothS:
     Parameters
     ----------
     epsilon
-        A number of 2^-16 or more (a Fraction is taken exactly).
+        A number of 2^-16 or more, or with delta 2^-11 (a Fraction is taken exactly).
     delta
         None: pure differential privacy, by Cauchy noise. Up to 1/2: Laplace noise.
 
@@ -75,6 +76,8 @@ class SmoothS:
         delta = _check.finite("delta", self.delta)
         if not 0.0 < delta <= _MOST_DELTA:
             raise ParameterError("delta", self.delta, "must be above 0 and at most 1/2")
+        if self._exact() < _LEAST_WITH_DELTA:
+            raise ParameterError("epsilon", self.epsilon, "must be at least 2^-11 with delta")
         if self.ratio > _MOST_RATIO:
             raise ParameterError("epsilon", self.epsilon, f"is too small for delta = {delta!r}")
 

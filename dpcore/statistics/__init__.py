@@ -14,6 +14,7 @@ from .calibrators import HistogramBinning, IsotonicCalibration
 from .hosmer_lemeshow import HosmerLemeshow
 from .hosmer_lemeshow_noise import HosmerLemeshowUnderNoise, hosmer_lemeshow_under_noise
 from .roc import ROC, symmetric_difference
+from .score_histograms import ScoreHistogram
 
 __all__ = [
     "ROC",
@@ -25,6 +26,7 @@ __all__ = [
     "HosmerLemeshowUnderNoise",
     "IsotonicCalibration",
     "Reliability",
+    "ScoreHistogram",
     "classifier",
     "equi_depth_bins",
     "expected_calibration_error",

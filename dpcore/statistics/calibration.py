@@ -141,7 +141,8 @@ class Reliability:
         rate, positives = self.positive_rate, self.bins.positives_deviation
         with np.errstate(invalid="ignore"):  # 0 times infinity, where nothing is known of the noise
             noise = (1.0 - rate) * positives + rate * self.bins.negatives_deviation
-        return share(np.where(np.isinf(positives), np.inf, noise), self.counts)
+        is_unknown = np.isinf(positives) | np.isinf(self.bins.negatives_deviation)
+        return share(np.where(is_unknown, np.inf, noise), self.counts)
 
     @property
     def sampling_deviation(self) -> NDArray[np.float64]:

@@ -143,7 +143,9 @@ class IsotonicCalibration:
         numpy.ndarray
             Of the shape of ``y_score``; NaN for NaN.
         """
-        return np.asarray(np.interp(_real(y_score), self.scores, self.values))
+        scores = _real(y_score)
+        found = np.interp(scores, self.scores, self.values)
+        return np.where(np.isnan(scores), np.nan, found)  # one point would do for NaN, too
 
 
 def steps(

@@ -147,9 +147,10 @@ class HosmerLemeshow:
 
     @property
     def contributions(self) -> NDArray[np.float64]:
-        """(G,) what each group adds to the statistic; NaN where 0 are expected and 0 are there."""
+        """(G,) what each group adds to the statistic; nothing where 0 are expected and there."""
+        squares = (self.observed - self.expected) ** 2
         with np.errstate(divide="ignore", invalid="ignore"):
-            terms = (self.observed - self.expected) ** 2 / self.expected
+            terms = np.where(squares == 0.0, 0.0, squares / self.expected)
         return np.asarray(terms.sum(axis=1))
 
     @property

@@ -165,7 +165,7 @@ class ROC:
         """
         if not 0.0 < _check.finite("level", level) < 1.0:
             raise ParameterError("level", level, "must be between 0 and 1")
-        width = NormalDist().inv_cdf(0.5 + level / 2)
+        width = -NormalDist().inv_cdf((1.0 - level) / 2)
         of_negatives, of_positives = self.curves.deviations
         return Band(
             *_interval(self.curves.negatives, width * of_negatives),

@@ -1,0 +1,305 @@
+"""Histograms of scores by class: the area under the ROC curve, and how far it is known."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _check
+from ..errors import DtypeError, ParameterError
+from ..grid import MOST_CELLS
+from ..privacy import Privacy
+from ..scores import ScoreCurves
+from .binning import Bins, equi_depth_bins, uniform_bins
+
+__all__ = ["IntervalKind", "ScoreHistogram"]
+
+IntervalKind = Literal["worst-case", "well-behaved"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ScoreHistogram:
+    """Counts of negatives and positives in B buckets of scores, and what they say of the area.
+
+    Made by ``quantile`` or ``uniform``, from the curves of any mechanism or trust model, by
+    post-processing. Precision, recall and accuracy at a threshold are those of
+    ``statistics.classifier`` at ``nearest(t)``, and finer at the threshold itself.
+
+    Parameters
+    ----------
+    curves
+        The released scores, monotone: probabilities, with thresholds within [0, 1].
+    bins
+        The buckets. Their edges are thresholds of the curves, and 0.
+
+    Notes
+    -----
+    Federated paper, sections 4 and 5. docs/score-histograms.md has derivations and measurements.
+    """
+
+    curves: ScoreCurves
+    bins: Bins
+
+    @classmethod
+    def quantile(cls, curves: ScoreCurves, buckets: int = 100) -> ScoreHistogram:
+        """Return buckets of about as many released records each.
+
+        Parameters
+        ----------
+        curves
+            Of scores that are probabilities: thresholds within [0, 1], the last one 1. Made
+            monotone first if they are not.
+        buckets
+            B, how many. Where a cell has more than n / B records, some are empty.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            An argument is not as above.
+
+        Notes
+        -----
+        ``equi_depth_bins``: O(N + B log N).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> from dpcore.statistics.score_histograms import ScoreHistogram
+        >>> rng = np.random.default_rng(1)
+        >>> scores = rng.random(100_000)
+        >>> labels = rng.random(100_000) < scores  # the area is 5 / 6
+        >>> found = ScoreHistogram.quantile(dp.score_curves(labels, scores, epsilon=1.0))
+        >>> bool(abs(found.auc - 5 / 6) < 0.01)
+        True
+        >>> low, high = found.auc_interval("worst-case")
+        >>> bool(low < found.auc < high < low + 0.03)
+        True
+        """
+        monotone = _monotone(curves)
+        return cls(monotone, equi_depth_bins(monotone, _buckets(buckets)))
+
+    @classmethod
+    def uniform(cls, curves: ScoreCurves, buckets: int = 100) -> ScoreHistogram:
+        """Return buckets of one width, as near as the grid's thresholds allow.
+
+        Parameters
+        ----------
+        curves, buckets
+            As in ``quantile``.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            As in ``quantile``.
+        """
+        monotone = _monotone(curves)
+        return cls(monotone, uniform_bins(monotone, _buckets(buckets)))
+
+    @property
+    def privacy(self) -> Privacy:
+        """What the release cost."""
+        return self.curves.privacy
+
+    @property
+    def auc(self) -> float:
+        """The share of pairs whose positive is in a higher bucket, those in one counting half.
+
+        Eq. 5 of the federated paper. Within [0, 1]; NaN if a released class is empty.
+        """
+        return self._area(0.5)[0]
+
+    @property
+    def auc_noise_deviation(self) -> float:
+        """Standard deviation of the privacy noise in ``auc``, on the safe side.
+
+        To first order in the noise, for raw curves and edges that do not depend on the noise. The
+        correlations of the noises are not known: their deviations are added up, which holds for
+        any. NaN if a released class is empty, infinite if the mechanism's error is not known.
+        """
+        return self._area(0.5)[1]
+
+    def auc_discretisation(
+        self, kind: IntervalKind = "worst-case", *, level: float = 0.95
+    ) -> float:
+        """Return how far the area of the records themselves may be from Eq. 5, without noise.
+
+        Parameters
+        ----------
+        kind
+            "worst-case": sum of p_b n_b / (2 P N), half of all pairs in one bucket. It takes no
+            assumption, and is attained. "well-behaved": the least of that and
+
+                V max(m_b)^2 / (8 P N) + z sqrt(sum of p_b n_b (m_b + 1) / 12) / (P N),
+
+            for m_b records in bucket b, and V = 1: of order 1 / B^2.
+        level
+            Of the second term, which is for labels drawn independently; between 0 and 1.
+
+        Returns
+        -------
+        float
+            At least 0; NaN if a released class is empty.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            An argument is not as above.
+
+        Notes
+        -----
+        docs/score-histograms.md, sections 2 and 3. "well-behaved" assumes that labels are
+        independent draws with a rate of positives that depends on the score, and whose total
+        variation V within buckets is at most 1: any rate that never falls. Where that is wrong, so
+        may it be.
+        """
+        return sum(self._discretisation(kind, _deviations(level)))
+
+    def auc_interval(
+        self, kind: IntervalKind = "worst-case", *, level: float = 0.95
+    ) -> tuple[float, float]:
+        """Return an interval for the area of the records' own scores, ties counting half.
+
+        Parameters
+        ----------
+        kind
+            What is assumed of scores in one bucket, as in ``auc_discretisation``.
+        level
+            Confidence, between 0 and 1.
+
+        Returns
+        -------
+        low, high
+            Within [0, 1], and [0, 1] if a released class is empty. If the curves are exact, the
+            worst case is what the buckets allow, and is certain.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            An argument is not as above.
+
+        Notes
+        -----
+        In the worst case all pairs in one bucket are counted, or none of them, and each of these
+        two areas has its own noise. Noise as in ``auc_noise_deviation``, and taken as normal: it
+        has to be small beside the number of records in either class.
+        """
+        width = _deviations(level)
+        bias, sampling = self._discretisation(kind, width)
+        if kind == "worst-case":
+            (least, below), (most, above) = self._area(0.0), self._area(1.0)
+            low, high = least - width * below, most + width * above
+        else:
+            area, noise = self._area(0.5)
+            reach = bias + math.hypot(sampling, width * noise)
+            low, high = area - reach, area + reach
+        if math.isnan(low) or math.isnan(high):
+            return 0.0, 1.0
+        return max(low, 0.0), min(high, 1.0)
+
+    def nearest(self, t: ArrayLike) -> NDArray[np.float64]:
+        """Return the edge of a bucket that stands for a threshold of a classifier.
+
+        Parameters
+        ----------
+        t
+            Thresholds, any shape; infinities are allowed, NaN is not.
+
+        Returns
+        -------
+        numpy.ndarray
+            Of the shape of ``t``: the nearest edge, and of two the lower one.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            t is not as above.
+
+        Notes
+        -----
+        Federated paper, section 4. ``classifier.precision(histogram.curves, histogram.nearest(t))``
+        is that of the buckets. O(log B) each.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> from dpcore.statistics.score_histograms import ScoreHistogram
+        >>> labels, scores = [0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]
+        >>> curves = dp.score_curves(labels, scores, mechanism=dp.mechanisms.NoNoise())
+        >>> ScoreHistogram.uniform(curves, 4).nearest([0.3, 0.6, 2.0])
+        array([0.25, 0.5 , 1.  ])
+        """
+        points = np.asarray(t)
+        if points.dtype.kind not in "biuf":
+            raise DtypeError("t", f"dtype {points.dtype}", "must hold real numbers")
+        if np.isnan(points).any():
+            raise ParameterError("t", t, "must not be NaN")
+        edges, inner = self.bins.edges, np.clip(points, 0.0, 1.0)
+        above = np.searchsorted(edges[1:-1], inner) + 1  # in 1, ..., B
+        low, high = edges[above - 1], edges[above]
+        return np.asarray(np.where(inner - low <= high - inner, low, high))
+
+    def _area(self, tie: float) -> tuple[float, float]:
+        """Return the area, if pairs in one bucket count ``tie``, and the deviation of its noise.
+
+        docs/score-histograms.md, section 4.
+        """
+        negatives, positives = self.bins.negatives, self.bins.positives
+        total_negatives, total_positives = float(negatives.sum()), float(positives.sum())
+        pairs = total_negatives * total_positives
+        if not pairs > 0.0:
+            return math.nan, math.nan
+        below = np.cumsum(negatives) - (1.0 - tie) * negatives
+        area = float(positives @ below) / pairs
+        of_negatives, of_positives = self._edge_deviations()
+        if not (np.isfinite(of_negatives).all() and np.isfinite(of_positives).all()):
+            return area, math.inf
+        inner = of_positives[:-1] @ (tie * negatives[1:] + (1.0 - tie) * negatives[:-1])
+        inner += of_negatives[:-1] @ (tie * positives[:-1] + (1.0 - tie) * positives[1:])
+        # The total of one class is n less that of the other, and has the opposite noise.
+        of_total = area * total_positives - tie * positives[-1]
+        of_total += (1.0 - area) * total_negatives - (1.0 - tie) * negatives[-1]
+        return area, float(inner + abs(of_total) * of_negatives[-1]) / pairs
+
+    def _discretisation(self, kind: IntervalKind, width: float) -> tuple[float, float]:
+        """Return a bound, and ``width`` deviations of a normal error, in addition to it."""
+        _check.choice("kind", kind, IntervalKind)
+        negatives, positives, counts = self.bins.negatives, self.bins.positives, self.bins.counts
+        pairs = float(negatives.sum()) * float(positives.sum())
+        if not pairs > 0.0:
+            return math.nan, 0.0
+        within = negatives * positives
+        worst = float(within.sum()) / (2.0 * pairs)
+        if kind == "worst-case":
+            return worst, 0.0
+        bias = float(counts.max()) ** 2 / (8.0 * pairs)
+        sampling = width * math.sqrt(float(within @ (counts + 1.0)) / 12.0) / pairs
+        return (bias, sampling) if bias + sampling < worst else (worst, 0.0)
+
+    def _edge_deviations(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the deviations of the cumulative counts at the upper edges, each (B,)."""
+        at = np.searchsorted(self.curves.thresholds, self.bins.edges[1:])
+        of_negatives, of_positives = self.curves.deviations
+        return of_negatives[at], of_positives[at]
+
+
+def _monotone(curves: ScoreCurves) -> ScoreCurves:
+    if not isinstance(curves, ScoreCurves):
+        raise DtypeError("curves", type(curves).__name__, "must be ScoreCurves")
+    return curves if curves.joint.is_monotone else curves.isotonic()
+
+
+def _buckets(buckets: int) -> int:
+    return _check.integer("buckets", buckets, 1, MOST_CELLS)
+
+
+def _deviations(level: float) -> float:
+    """Return how many normal deviations a two-sided interval of this level takes."""
+    if not 0.0 < _check.finite("level", level) < 1.0:
+        raise ParameterError("level", level, "must be between 0 and 1")
+    return NormalDist().inv_cdf(0.5 + level / 2)
