@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from . import distances, files, mechanisms, noise, privacy, statistics, streams
+from . import distances, files, mechanisms, noise, privacy, statistics, streams, trust
 from ._score_counts import score_counts
 from .bounds import Bounds, bounds
 from .boxplot import BoxPlot, box_plot
@@ -83,4 +83,5 @@ __all__ = [
     "smooth",
     "statistics",
     "streams",
+    "trust",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from collections.abc import Callable
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _check
-from .errors import DpcoreError, FormatError
+from .errors import DpcoreError, FormatError, ParameterError
 from .grid import Grid
 from .privacy import Privacy
 
@@ -42,6 +43,10 @@ def dump_scores(curves: ScoreCurves) -> str:
 
 
 def _dumped(kind: str, grid: Grid, curve: CDF) -> str:
+    if curve.privacy.epsilon == math.inf:
+        raise ParameterError(
+            "privacy", curve.privacy, "must be finite: exact curves are no releases"
+        )
     return json.dumps(
         {
             "format": kind,

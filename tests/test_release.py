@@ -154,3 +154,9 @@ def test_numpy_integers_are_parameters_like_others(mechanism):
     again = dp.CDF.from_json(curve.to_json())
     assert np.array_equal(again.counts, curve.counts)
     assert again.mechanism == curve.mechanism
+
+
+def test_exact_curves_are_not_kept():
+    curve = dp.cdf([0.1, 0.2], dp.Grid.uniform(0, 1, 4), dp.mechanisms.NoNoise())
+    with pytest.raises(dp.ParameterError, match="privacy must be finite: exact curves are no"):
+        curve.to_json()

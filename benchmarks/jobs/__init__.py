@@ -7,8 +7,10 @@ from . import (
     hierarchy,
     isotonic,
     legendre,
+    local,
     medians,
     noise,
+    polya,
     polynomial,
     prefix,
     queries,
@@ -32,4 +34,6 @@ JOBS = (
     *selection.JOBS,
     *medians.JOBS,
     *roc.JOBS,
+    *polya.JOBS,
+    *local.JOBS,
 )

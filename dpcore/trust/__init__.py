@@ -1,0 +1,38 @@
+"""Trust models: where the noise is made, and so who has to be trusted.
+
+Each is a mechanism, and goes wherever one does: ``dpcore.cdf``, ``dpcore.score_curves``, and all
+that is read off their releases. Clients and servers run the protocols for which they stand.
+"""
+
+from .advice import Advice, Enough, advise, enough
+from .central import Central, SecureAggregation
+from .clients import Client, cell_of
+from .distributed import DistributedNoise
+from .local import Local
+from .partial_sums import PartialSum, combine
+from .protocol import Protocol
+from .releases import release, release_scores
+from .servers import Server, agree
+from .wire import ReportError, RoundError
+
+__all__ = [
+    "Advice",
+    "Central",
+    "Client",
+    "DistributedNoise",
+    "Enough",
+    "Local",
+    "PartialSum",
+    "Protocol",
+    "ReportError",
+    "RoundError",
+    "SecureAggregation",
+    "Server",
+    "advise",
+    "agree",
+    "cell_of",
+    "combine",
+    "enough",
+    "release",
+    "release_scores",
+]

@@ -1,0 +1,114 @@
+"""A curator who sees the records, and secure aggregation, where none sees more than their sum."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check
+from .._budget import Budget
+from ..mechanisms._release import Releases, Work
+from ..mechanisms.hierarchy import Hierarchy
+from ..mechanisms.no_noise import NoNoise
+from ..privacy import Privacy
+
+__all__ = ["Central", "SecureAggregation"]
+
+_MOST_SERVERS = 2**8
+
+
+@dataclass(frozen=True, slots=True)
+class Central(Releases):
+    """A curator sees the records, and adds the noise: ``mechanisms.Hierarchy``.
+
+    The trust model that all mechanisms of ``dpcore.mechanisms`` stand for. This one is there to
+    be compared with the others: the same tree, and the same noise as ``DistributedNoise`` without
+    dropouts.
+
+    Parameters
+    ----------
+    epsilon, rho, delta
+        As in ``mechanisms.Hierarchy``.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        As in ``mechanisms.Hierarchy``.
+    """
+
+    epsilon: float | Fraction | None = None
+    rho: float | Fraction | None = None
+    delta: float | None = None
+
+    def __post_init__(self) -> None:
+        self._hierarchy()
+
+    def standard_error(self, size: int) -> NDArray[np.float64]:
+        """Return the standard deviation of the noise in each cumulative count, (N,). O(N)."""
+        return self._hierarchy().standard_error(size)
+
+    def describe(self) -> dict[str, str | int | float]:
+        """Return the name and the parameters, as a release records them."""
+        return {**self._hierarchy().describe(), "name": "central"}
+
+    def _hierarchy(self) -> Hierarchy:
+        return Hierarchy(self.epsilon, rho=self.rho, delta=self.delta)
+
+    def _budget(self) -> Budget:
+        return self._hierarchy()._budget()
+
+    def _prepared(self, exact: NDArray[np.int64]) -> Work:
+        return self._hierarchy()._prepared(exact)
+
+
+@dataclass(frozen=True, slots=True)
+class SecureAggregation(Releases):
+    """The exact sum of all reports, and nothing else of them: **no differential privacy**.
+
+    Each client splits its report into shares for servers that do not collude; any of them alone
+    sees uniform random numbers. Their sum is exact, and so is the curve: it tells what a sum tells,
+    and whoever knows all records but one knows that one.
+
+    Parameters
+    ----------
+    servers
+        How many, 2 to 256.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        servers is not such a number.
+
+    Notes
+    -----
+    Federated paper, section 2.2. ``privacy.epsilon`` is infinite.
+    """
+
+    servers: int = 2
+
+    def __post_init__(self) -> None:
+        servers = _check.integer("servers", self.servers, 2, _MOST_SERVERS)
+        object.__setattr__(self, "servers", servers)
+
+    @property
+    def privacy(self) -> Privacy:
+        """No guarantee: epsilon is infinite."""
+        return Privacy(math.inf)
+
+    def standard_error(self, size: int) -> NDArray[np.float64]:
+        """Return zeros, (N,)."""
+        return NoNoise().standard_error(size)
+
+    def describe(self) -> dict[str, str | int | float]:
+        """Return the name and the parameters, as a release records them."""
+        return {"name": "secure-aggregation", "servers": self.servers}
+
+    def _budget(self) -> Budget:
+        return NoNoise()._budget()
+
+    def _prepared(self, exact: NDArray[np.int64]) -> Work:
+        return NoNoise()._prepared(exact)

@@ -1,0 +1,200 @@
+"""A client: its one record, made into reports that servers may see."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check
+from .._score_counts import score_counts
+from ..errors import DtypeError
+from ..grid import Grid
+from ..randomness import source
+from . import wire
+from .local import Local
+from .protocol import Protocol
+from .wire import Report, ReportError
+
+__all__ = ["Client", "cell_of"]
+
+_WORD: Final = 2**64
+
+
+class Client:
+    """Makes the reports of one client, once.
+
+    Parameters
+    ----------
+    protocol
+        Of the round.
+    rng
+        None for a report: random numbers from the operating system. A generator is for studies:
+        such a report says so, and what is released of it is marked as simulated.
+
+    Raises
+    ------
+    DtypeError
+        An argument is not as above.
+
+    Notes
+    -----
+    The reports of a client go to different servers, over channels that nobody else can read: who
+    sees all of an additive protocol sees the record. If a message is lost, the *same bytes* are
+    sent again; a second, fresh report would spend the budget twice, so there is none.
+
+    Examples
+    --------
+    >>> from dpcore.trust import SecureAggregation
+    >>> from dpcore.trust.protocol import Protocol
+    >>> protocol = Protocol(SecureAggregation(), 4, bytes(16))
+    >>> [len(report) for report in Client(protocol).report(2)]
+    [92, 92]
+    """
+
+    __slots__ = ("_has_reported", "_protocol", "_rng", "_source")
+
+    def __init__(self, protocol: Protocol, rng: np.random.Generator | None = None) -> None:
+        if not isinstance(protocol, Protocol):
+            raise DtypeError("protocol", type(protocol).__name__, "must be a Protocol")
+        self._protocol = protocol
+        self._rng = rng
+        self._source = source(rng)
+        self._has_reported = False
+
+    def report(self, cell: int) -> list[bytes]:
+        """Return the reports of a record, one for each server, in their order.
+
+        Parameters
+        ----------
+        cell
+            Where the record is, 0 to size - 1: ``cell_of``.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            cell is not such a number.
+        ReportError
+            For "duplicate": this client has reported before.
+
+        Notes
+        -----
+        Additive protocols: all servers but the last get a seed of 32 bytes, and the last one
+        8 bytes for each node. O(nodes), and as many bytes of AES for each seed. Local: O(N).
+        """
+        cell = _check.integer("cell", cell, 0, self._protocol.size - 1)
+        if self._has_reported:
+            raise ReportError("duplicate", "would be this client's second: send the first again")
+        self._has_reported = True
+        if self._protocol.is_additive:
+            payloads = self._shares(self._counts(cell))
+        else:
+            payloads = [(wire.BITS, self._bits(cell))]
+        identity = self._random(wire.ID_BYTES)
+        return [
+            wire.encode(
+                Report(
+                    kind,
+                    self._protocol.round_id,
+                    self._protocol.digest,
+                    identity,
+                    payload,
+                    self._source.simulated,
+                )
+            )
+            for kind, payload in payloads
+        ]
+
+    def _counts(self, cell: int) -> NDArray[np.int64]:
+        """Return the counts of one record on all levels, with the client's share of the noise."""
+        protocol = self._protocol
+        counts = np.zeros(protocol.words, np.int64)
+        if not protocol.noise:
+            counts[cell] = 1
+            return counts
+        for level, share in enumerate(protocol.noise):
+            start, stop = protocol.starts[level], protocol.starts[level + 1]
+            if share is not None:
+                share.fill(counts[start:stop], self._source)
+            elif level > 0:
+                continue  # not counted: without noise it must not be told
+            counts[start + protocol.node(cell, level)] += 1
+        return counts
+
+    def _shares(self, counts: NDArray[np.int64]) -> list[tuple[int, bytes]]:
+        """Split numbers into shares that add up to them modulo 2^64."""
+        rest = counts.view(np.uint64)
+        payloads = []
+        for _ in range(self._protocol.receivers - 1):
+            seed = self._random(wire.SEED_BYTES)
+            rest = rest - wire.expanded(seed, rest.size)
+            payloads.append((wire.SEED, seed))
+        return [*payloads, (wire.ADDITIVE, rest.astype("<u8").tobytes())]
+
+    def _bits(self, cell: int) -> bytes:
+        """Return a level, which is no secret, and the perturbed bits of its nodes."""
+        protocol = self._protocol
+        assert isinstance(protocol.trust, Local)
+        shares = np.cumsum(protocol.asked)
+        drawn = self._below(int(shares[-1]))
+        level = 1 + int(np.searchsorted(shares, drawn, side="right"))
+        size = protocol.level_size(level)
+        node = np.array([protocol.node(cell, level)])
+        words = protocol.trust.encoding.perturb(node, size, rng=self._rng, workers=1)
+        packed: bytes = words[0].astype("<u8").tobytes()
+        length = protocol.payload_bytes(wire.BITS, level) - 1
+        return bytes([level]) + packed[:length]
+
+    def _below(self, bound: int) -> int:
+        """Return a uniform integer of at least 0 and below bound <= 2^40, exactly."""
+        while True:  # goes on with probability below 2^-24
+            word = int.from_bytes(self._random(8), "little")
+            if word < _WORD - _WORD % bound:
+                return word % bound
+
+    def _random(self, length: int) -> bytes:
+        """Return random bytes, a multiple of 8."""
+        if not self._source.simulated:
+            return os.urandom(length)
+        words = np.empty(length // 8, np.uint64)
+        self._source.fill(words)
+        return words.tobytes()
+
+
+def cell_of(score: Any, grid: Grid, label: bool | None = None) -> int:
+    """Return the cell of one record, as ``Grid.count`` and ``dpcore.score_counts`` have it.
+
+    Parameters
+    ----------
+    score
+        One real number.
+    grid
+        N public thresholds.
+    label
+        None: a value, in one of N cells. Otherwise whether a scored record is positive: it is in
+        one of 2 N cells.
+
+    Raises
+    ------
+    DtypeError, ParameterError, MissingValueError
+        score is not such a number, or grid not a grid.
+
+    Notes
+    -----
+    O(N): the functions named above count one record.
+
+    Examples
+    --------
+    >>> grid = Grid.uniform(0, 1, 4)
+    >>> cell_of(0.3, grid), cell_of(0.3, grid, True)
+    (1, 6)
+    """
+    if not isinstance(grid, Grid):
+        raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+    if label is None:
+        return int(np.argmax(grid.count([score])))
+    if not isinstance(label, bool | np.bool_):
+        raise DtypeError("label", type(label).__name__, "must be a bool")
+    return int(np.argmax(score_counts([bool(label)], [score], grid)))

@@ -1,0 +1,163 @@
+"""From the sums of a round to curves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..curve import CDF
+from ..errors import DtypeError, ParameterError
+from ..grid import Grid
+from ..kernels import hierarchy as kernels
+from ..scores import ScoreCurves, numbered
+from .distributed import DistributedNoise
+from .local import Local
+from .partial_sums import PartialSum, of_all_servers
+from .protocol import Protocol
+from .wire import RoundError
+
+__all__ = ["release", "release_scores"]
+
+
+def release(
+    sums: PartialSum | Sequence[PartialSum], grid: Grid | None = None, *, isotonic: bool = True
+) -> CDF:
+    """Return the curve that the reports of a round make.
+
+    Parameters
+    ----------
+    sums
+        As in ``combine``.
+    grid
+        What the cells are, N of them; None: cells by their number, ``dpcore.scores.numbered``.
+    isotonic
+        As in ``dpcore.cdf``.
+
+    Returns
+    -------
+    CDF
+        ``n`` is the number of reports. ``mechanism`` and ``noise_deviation`` are those of the
+        trust model with as many clients as did report.
+
+    Raises
+    ------
+    RoundError
+        As in ``combine``; or the reports are fewer than the trust model requires.
+    DtypeError, ParameterError
+        Another argument is not as above.
+
+    Notes
+    -----
+    Post-processing of the totals, by the same least squares as in the mechanisms; O(nodes).
+
+    Examples
+    --------
+    >>> from dpcore.trust import Local
+    >>> from dpcore.trust.clients import Client
+    >>> from dpcore.trust.protocol import Protocol
+    >>> from dpcore.trust.servers import Server
+    >>> protocol = Protocol(Local(epsilon=4.0, clients=1000), 8, bytes(16))
+    >>> server = Server(protocol)
+    >>> for i in range(1000):
+    ...     server.add(Client(protocol).report(i % 8)[0])
+    >>> curve = release(server.close())
+    >>> curve.n, curve.privacy.epsilon
+    (1000, 4.0)
+    """
+    whole = of_all_servers(sums)
+    size, n = whole.protocol.size, whole.reports
+    if grid is None:
+        grid = numbered(size)
+    if not isinstance(grid, Grid):
+        raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+    if grid.size != size:
+        raise ParameterError("grid", grid.size, f"must have {size} cells")
+    if not isinstance(isotonic, bool):
+        raise DtypeError("isotonic", type(isotonic).__name__, "must be a bool")
+    trust = whole.protocol.trust
+    counts: NDArray[np.int64] | NDArray[np.float64]
+    if isinstance(trust, DistributedNoise):
+        if not trust.required <= n <= trust.clients:
+            raise RoundError(f"{n} reports, and it takes {trust.required} to {trust.clients}")
+        trust = replace(trust, reporting=n)
+        counts = _of_noisy_nodes(whole, trust)
+    elif isinstance(trust, Local):
+        levels = len(whole.by_level)
+        if n < levels or not whole.by_level[-1]:
+            raise RoundError(f"{n} reports, and it takes at least one of each of {levels} levels")
+        trust = replace(trust, clients=n)
+        counts = _of_levels(whole, trust)
+    else:
+        counts = np.cumsum(whole.totals.view(np.int64))
+    curve = CDF(
+        grid=grid,
+        counts=counts,
+        n=n,
+        privacy=replace(trust.privacy, simulated=whole.simulated),
+        mechanism=trust.describe(),
+        noise_deviation=trust.standard_error(size),
+    )
+    return curve.isotonic() if isotonic else curve
+
+
+def release_scores(
+    sums: PartialSum | Sequence[PartialSum], grid: Grid, *, isotonic: bool = True
+) -> ScoreCurves:
+    """Return the curves of both classes, of a round about scored labels.
+
+    Parameters
+    ----------
+    sums, isotonic
+        As in ``release``.
+    grid
+        Thresholds of the scores, half as many as the round has cells (``cell_of`` with a label).
+
+    Raises
+    ------
+    RoundError, DtypeError, ParameterError
+        As in ``release``.
+    """
+    if not isinstance(grid, Grid):
+        raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+    joint = release(sums, isotonic=isotonic)
+    if joint.grid.size != 2 * grid.size:
+        raise ParameterError("grid", grid.size, f"must have {joint.grid.size / 2:g} cells")
+    return ScoreCurves(grid, joint)
+
+
+def _of_noisy_nodes(whole: PartialSum, trust: DistributedNoise) -> NDArray[np.float64]:
+    """Return cumulative counts, (N,), from counts that have the noise of the trust model."""
+    variances = trust.tree(whole.protocol.size).variances
+    return _estimates(whole, whole.totals.view(np.int64), variances)
+
+
+def _of_levels(whole: PartialSum, trust: Local) -> NDArray[np.float64]:
+    """Return cumulative counts, (N,), from perturbed bits, each level scaled to all clients."""
+    protocol, encoding = whole.protocol, trust.encoding
+    nodes = np.zeros(protocol.words)
+    variances = np.full(len(whole.by_level) + 1, np.inf)  # of a level that nobody has reported
+    nodes[0], variances[0] = whole.reports, 0.0
+    for level, reports in enumerate(whole.by_level, 1):
+        part = slice(protocol.starts[level], protocol.starts[level + 1])
+        if reports:
+            scale = whole.reports / reports
+            totals = whole.totals[part].view(np.int64)
+            nodes[part] = scale * encoding.estimates(totals, reports)
+            variances[level] = scale**2 * encoding.variance(reports)
+    return _estimates(whole, nodes, variances)
+
+
+def _estimates(
+    whole: PartialSum, nodes: NDArray[Any], variances: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return cumulative counts, (N,), by least squares; the last is the number of reports."""
+    protocol: Protocol = whole.protocol
+    out = np.empty((1, protocol.size))
+    branching = np.array(protocol.branching, np.int64)
+    kernels.cumulative_estimates(nodes[np.newaxis], branching, protocol.starts, variances, out)
+    out[0, -1] = whole.reports
+    return np.asarray(out[0])

@@ -1,0 +1,233 @@
+"""Servers: reports in, refused or counted, and a sum out."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+
+from ..errors import DtypeError
+from . import storage, wire
+from .partial_sums import PartialSum
+from .protocol import Protocol
+from .tally import Tally
+from .wire import Reason, ReportError, RoundError
+
+__all__ = ["Server", "agree"]
+
+
+class Server:
+    """Collects the reports of one round.
+
+    Parameters
+    ----------
+    protocol
+        Of the round.
+
+    Raises
+    ------
+    DtypeError
+        It is not a Protocol.
+
+    Notes
+    -----
+    Additive protocols: a client may reach one server and not the other, and its share alone would
+    spoil the sum. So shares wait, apart, until ``settle`` says that all servers have the client's
+    report; then they are added up and forgotten. Settle as often as is convenient: memory is 16
+    bytes of id a settled client, 48 bytes a waiting seed, and 8 bytes a node for a waiting share
+    (docs/wire.md has what Python adds to that). Local: reports are complete, and counted at once.
+
+    A server gives its sum away once (``close``). Two sums that differ in one client would be that
+    client's report.
+
+    Not safe for threads: take turns.
+
+    Examples
+    --------
+    >>> from dpcore.trust import SecureAggregation
+    >>> from dpcore.trust.clients import Client
+    >>> from dpcore.trust.partial_sums import combine
+    >>> protocol = Protocol(SecureAggregation(), 4, bytes(16))
+    >>> servers = [Server(protocol), Server(protocol)]
+    >>> for cell in [0, 2, 2]:
+    ...     for server, report in zip(servers, Client(protocol).report(cell)):
+    ...         server.add(report)
+    >>> agree(servers)
+    3
+    >>> combine([server.close() for server in servers])
+    array([1, 0, 2, 0])
+    """
+
+    __slots__ = ("_protocol", "_tally")
+
+    def __init__(self, protocol: Protocol) -> None:
+        if not isinstance(protocol, Protocol):
+            raise DtypeError("protocol", type(protocol).__name__, "must be a Protocol")
+        self._protocol = protocol
+        self._tally = Tally.empty(protocol)
+
+    def __repr__(self) -> str:
+        waiting = sum(map(len, self._tally.waiting.values()))
+        return f"<Server: {self.accepted} reports, {waiting} of them waiting>"
+
+    @property
+    def protocol(self) -> Protocol:
+        """Of the round."""
+        return self._protocol
+
+    @property
+    def accepted(self) -> int:
+        """How many reports were taken."""
+        return self._tally.accepted
+
+    @property
+    def refused(self) -> Mapping[Reason, int]:
+        """How many were refused, by reason."""
+        return MappingProxyType(self._tally.refused)
+
+    @property
+    def ids(self) -> frozenset[bytes]:
+        """Of the reports that are here, waiting or settled."""
+        return self._tally.ids
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the sum has been given away."""
+        return self._tally.closed
+
+    def add(self, report: bytes) -> None:
+        """Take a report, or refuse it and change nothing but the number of those refused.
+
+        Raises
+        ------
+        ReportError
+            It is refused; ``reason`` says why in a word.
+        RoundError
+            The round is closed.
+        DtypeError
+            report is not bytes.
+        """
+        self._check_open()
+        tally, most = self._tally, self._protocol.most_reports
+        try:
+            found = wire.decode(report)
+            self._protocol.check(found)
+            if found.report_id in tally:
+                raise ReportError("duplicate", "is from a client that has reported")
+            if most is not None and tally.accepted >= most:
+                raise ReportError("full", f"is beyond the {most} that were asked for")
+        except ReportError as error:
+            tally.refused[error.reason] += 1
+            raise
+        tally.take(found, self._protocol)
+
+    def settle(self, ids: Iterable[bytes]) -> None:
+        """Add up the reports of clients that have reached all servers. Has to be the same for all.
+
+        Parameters
+        ----------
+        ids
+            Of reports that are here; those settled before may be among them.
+
+        Raises
+        ------
+        RoundError
+            Some are not here, or the round is closed. Nothing has changed.
+
+        Notes
+        -----
+        O(nodes) a report; a seed is expanded here.
+        """
+        self._check_open()
+        fresh = set(ids) - self._tally.settled
+        unknown = sum(each not in self._tally for each in fresh)
+        if unknown:
+            raise RoundError(f"{unknown} of {len(fresh)} reports to settle are not here")
+        self._tally.settle(fresh)
+
+    def merge(self, other: Server) -> None:
+        """Take over what another server in the same place has; the other is not changed.
+
+        For one server that is several processes. Their clients must not overlap.
+
+        Raises
+        ------
+        DtypeError, RoundError
+            other is no server of the same round and parameters, has a client that is here, too,
+            is closed, or together they have too many. Nothing has changed.
+        """
+        if not isinstance(other, Server):
+            raise DtypeError("other", type(other).__name__, "must be a Server")
+        self._check_open()
+        other._check_open()
+        if self._protocol.key != other._protocol.key:
+            raise RoundError("the other server is of another round, or has other parameters")
+        both = len(self.ids & other.ids)
+        if both:
+            raise RoundError(f"{both} clients have reported to both servers")
+        most = self._protocol.most_reports
+        if most is not None and self.accepted + other.accepted > most:
+            raise RoundError(f"together they have more than the {most} that were asked for")
+        self._tally.merge(other._tally)
+
+    def close(self) -> PartialSum:
+        """End the round, forget what is not settled, and return this server's part of the sum.
+
+        Again, it returns the same. A server that goes on from ``to_bytes`` must not be closed a
+        second time with other clients: save it after closing, and before the sum is sent.
+
+        Raises
+        ------
+        RoundError
+            Fewer clients are settled than DistributedNoise requires, or none: the sum would not
+            have the noise that was promised. The round stays open.
+        """
+        tally, least = self._tally, self._protocol.least_reports
+        settled = len(tally.settled)
+        if settled < least:
+            raise RoundError(f"{settled} reports are settled, and it takes at least {least}")
+        tally.close()
+        clients = hashlib.sha256(b"".join(sorted(tally.settled))).digest()
+        by_level = tuple(tally.by_level.tolist())
+        return PartialSum(self._protocol, tally.totals, settled, clients, by_level, tally.simulated)
+
+    def to_bytes(self) -> bytes:
+        """Return all that the server knows, to go on from (docs/wire.md). As secret as reports."""
+        return storage.dump_tally(self._tally, self._protocol)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, protocol: Protocol) -> Server:
+        """Return a server that goes on where ``to_bytes`` was called.
+
+        Raises
+        ------
+        FormatError
+            The data are damaged, or belong to another round or other parameters.
+        """
+        server = cls(protocol)
+        server._tally = storage.load_tally(data, protocol)
+        return server
+
+    def _check_open(self) -> None:
+        if self.is_closed:
+            raise RoundError("the round is closed: its sum has been given away")
+
+
+def agree(servers: Sequence[Server]) -> int:
+    """Settle, on each server, the clients that have reached all of them, and return how many.
+
+    For servers in one process; others send each other ``ids`` (scripts/loopback.py).
+
+    Raises
+    ------
+    RoundError
+        There are no servers, or one is closed.
+    """
+    if not servers:
+        raise RoundError("there are no servers")
+    for server in servers:
+        server._check_open()
+    common = frozenset.intersection(*(server.ids for server in servers))
+    for server in servers:
+        server.settle(common)
+    return len(common)

@@ -1,0 +1,233 @@
+"""The processes of loopback.py: servers that listen on 127.0.0.1, and clients that report to them.
+
+Frames are a length, 4 bytes, little-endian, and as many bytes. The first byte of a request says
+what it is; answers are a frame each. There is no encryption here and nobody is asked who they are:
+a deployment needs both (docs/wire.md).
+"""
+
+import json
+import secrets
+import socket
+import socketserver
+import struct
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from dpcore._atomic import write_together
+from dpcore.errors import DpcoreError
+from dpcore.trust import DistributedNoise
+from dpcore.trust.clients import Client
+from dpcore.trust.partial_sums import PartialSum
+from dpcore.trust.protocol import Protocol
+from dpcore.trust.servers import Server
+from dpcore.trust.wire import ReportError, decode, encode
+
+HOST: Final = "127.0.0.1"
+REPORT, IDS, SETTLE, CLOSE, COUNTS = b"R", b"I", b"S", b"C", b"N"
+MOST_FRAME: Final = 2**22  # bytes; a longer one is refused before it is read
+TIMEOUT: Final = 10.0  # seconds without a byte
+_MOST_REQUESTS: Final = 16  # of one connection
+_SAVED_EVERY: Final = 20  # reports
+_LENGTH: Final = struct.Struct("<I")
+_ID: Final = 16
+
+
+def protocol_of(settings: dict[str, Any]) -> Protocol:
+    """Return the protocol that all processes share, from what their command line says."""
+    trust = DistributedNoise(
+        settings["epsilon"], clients=settings["clients"], dropout=settings["dropout"]
+    )
+    return Protocol(trust, settings["size"], bytes.fromhex(settings["round"]))
+
+
+# --- frames
+
+
+def send(connection: socket.socket, content: bytes) -> None:
+    """Send one frame."""
+    connection.sendall(_LENGTH.pack(len(content)) + content)
+
+
+def receive(connection: socket.socket) -> bytes:
+    """Return one frame.
+
+    Raises
+    ------
+    ValueError
+        It would be too long, or the other side went away before its end.
+    """
+    (length,) = _LENGTH.unpack(_exactly(connection, _LENGTH.size))
+    if length > MOST_FRAME:
+        raise ValueError(f"a frame of {length} bytes: more than {MOST_FRAME}")
+    return _exactly(connection, length)
+
+
+def _exactly(connection: socket.socket, length: int) -> bytes:
+    parts = bytearray()
+    while len(parts) < length:  # ends: every turn brings a byte, or raises
+        part = connection.recv(min(length - len(parts), 2**16))
+        if not part:
+            raise ValueError("the other side went away")
+        parts += part
+    return bytes(parts)
+
+
+def ask(port: int, request: bytes) -> bytes:
+    """Send one request to a server, and return its answer."""
+    with socket.create_connection((HOST, port), timeout=TIMEOUT) as connection:
+        send(connection, request)
+        return receive(connection)
+
+
+# --- a server
+
+
+class Listener(socketserver.ThreadingTCPServer):
+    """A ``Server`` behind a port, which keeps a file to go on from."""
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, protocol: Protocol, path: Path) -> None:
+        super().__init__((HOST, 0), _Handler)
+        self.path = path
+        self.turn = threading.Lock()
+        found = path.read_bytes() if path.exists() else None
+        self.server = Server(protocol) if found is None else Server.from_bytes(found, protocol)
+
+    def answer(self, request: bytes) -> bytes:
+        """Do what is asked, and return the answer: b"+" and more, or b"-" and why not."""
+        kind, content = request[:1], request[1:]
+        with self.turn:
+            try:
+                return b"+" + self._done(kind, content)
+            except ReportError as error:
+                return b"-" + error.reason.encode()
+            except DpcoreError as error:
+                return b"-" + str(error).encode()
+
+    def _done(self, kind: bytes, content: bytes) -> bytes:
+        server = self.server
+        if kind == REPORT:
+            server.add(content)
+            if server.accepted % _SAVED_EVERY == 0:
+                self.save()
+        elif kind == IDS:
+            return b"".join(sorted(server.ids))
+        elif kind == SETTLE:
+            server.settle(content[i : i + _ID] for i in range(0, len(content), _ID))
+            self.save()
+        elif kind == CLOSE:
+            part = server.close()
+            self.save()  # before the sum is sent: nobody gets another one out of an old file
+            return part.to_bytes()
+        elif kind == COUNTS:
+            return json.dumps({"accepted": server.accepted, **server.refused}).encode()
+        return b""
+
+    def save(self) -> None:
+        """Write down all that the server knows, whole or not at all."""
+        write_together({self.path: self.server.to_bytes()})
+
+
+class _Handler(socketserver.BaseRequestHandler):
+    server: Listener
+
+    def handle(self) -> None:
+        self.request.settimeout(TIMEOUT)
+        for _ in range(_MOST_REQUESTS):
+            try:
+                send(self.request, self.server.answer(receive(self.request)))
+            except (OSError, ValueError):
+                return  # gone, too slow, or beyond the limit: the connection ends
+
+
+# --- clients
+
+
+def report_all(protocol: Protocol, cells: Sequence[int], ports: Sequence[int]) -> int:
+    """Let a client report each cell, and return how many reached all servers."""
+    reached = 0
+    for cell in cells:
+        reports = Client(protocol).report(cell)
+        answers = [ask(port, REPORT + report) for port, report in zip(ports, reports, strict=True)]
+        reached += all(answer == b"+" for answer in answers)
+    return reached
+
+
+def misbehave(protocol: Protocol, ports: Sequence[int]) -> dict[str, str]:
+    """Do what servers must withstand, and return what they said."""
+    port = ports[0]
+    said = {}
+    fine = Client(protocol).report(0)[0]
+    said["says that more bytes follow than do"] = _text(ask(port, REPORT + fine[:-8]))
+    other = replace(protocol, round_id=secrets.token_bytes(16))
+    said["reports for another round"] = _text(ask(port, REPORT + Client(other).report(0)[0]))
+    larger = replace(protocol, size=2 * protocol.size)
+    said["reports for other parameters"] = _text(ask(port, REPORT + Client(larger).report(0)[0]))
+    twice = Client(protocol).report(0)
+    for at, report in zip(ports, twice, strict=True):
+        ask(at, REPORT + report)
+    said["sends twice"] = _text(ask(port, REPORT + twice[0]))
+    alone = encode(replace(decode(fine), report_id=secrets.token_bytes(16)))
+    said["reports to one server alone"] = _text(ask(port, REPORT + alone))
+    with socket.create_connection((HOST, port), timeout=TIMEOUT) as connection:
+        connection.sendall(_LENGTH.pack(2**32 - 1))
+        try:
+            receive(connection)
+            said["announces 4 GiB"] = "answered"
+        except (OSError, ValueError):
+            said["announces 4 GiB"] = "connection closed"
+    return said
+
+
+def _text(answer: bytes) -> str:
+    return "accepted" if answer == b"+" else f"refused: {answer[1:].decode()}"
+
+
+# --- who adds up
+
+
+def finish(protocol: Protocol, ports: Sequence[int]) -> tuple[int, list[PartialSum]]:
+    """Let the servers settle whom all of them have, and return how many, and their sums."""
+    held = [_checked(ask(port, IDS)) for port in ports]
+    each = [{ids[i : i + _ID] for i in range(0, len(ids), _ID)} for ids in held]
+    common = set.intersection(*each)
+    for port in ports:
+        _checked(ask(port, SETTLE + b"".join(sorted(common))))
+    sums = [PartialSum.from_bytes(_checked(ask(port, CLOSE)), protocol) for port in ports]
+    return len(common), sums
+
+
+def _checked(answer: bytes) -> bytes:
+    if answer[:1] != b"+":
+        raise ValueError(f"a server refuses: {answer[1:].decode()}")
+    return answer[1:]
+
+
+def main() -> None:
+    """Be a server, or some clients: ``ROLE SETTINGS``, in JSON."""
+    role, settings = sys.argv[1], json.loads(sys.argv[2])
+    protocol = protocol_of(settings)
+    if role == "server":
+        with Listener(protocol, Path(settings["file"])) as listener:
+            threading.Thread(target=_until_the_end_of_input, args=(listener,), daemon=True).start()
+            print(listener.server_address[1], flush=True)
+            listener.serve_forever(poll_interval=0.05)
+    else:
+        cells = json.loads(sys.stdin.read())
+        print(report_all(protocol, cells, settings["ports"]))
+
+
+def _until_the_end_of_input(listener: Listener) -> None:
+    """Stop when whoever started this process is gone, or has closed the pipe."""
+    sys.stdin.read()
+    listener.shutdown()
+
+
+if __name__ == "__main__":
+    main()

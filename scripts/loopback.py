@@ -1,0 +1,189 @@
+"""Two servers that nobody has to trust alone: ``python scripts/loopback.py [--clients N]``.
+
+Starts two servers and some client processes on this machine, which talk over TCP. Each client has
+one score; it splits its counts, with its share of the noise on them, into two reports, one for each
+server. Some clients misbehave. Halfway a server is killed, and goes on from its file. What is
+released in the end is printed beside the truth. The first start makes ``.venv`` in the clone.
+"""
+
+import argparse
+import json
+import secrets
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from _environment import ensure
+
+_PROCESSES: Final = Path(__file__).with_name("_loopback_processes.py")
+_PATIENCE: Final = 120  # seconds for a process to do what it has to
+_DROPOUT: Final = 0.1
+_CELLS: Final = 64
+_EPSILON: Final = 1.0
+_SHOWN: Final = 8
+_FEWEST: Final = 500
+
+
+class Outcome(NamedTuple):
+    """What happened in a round."""
+
+    curve: Any
+    settled: int
+    said: dict[str, str]
+    counts: list[dict[str, int]]
+
+
+def main() -> None:
+    """Take a round from its beginning to the curve, and print what happened."""
+    parser = argparse.ArgumentParser(description="A round with two servers, over loopback TCP.")
+    parser.add_argument("--clients", type=int, default=3000, metavar="N", help="default: 3000")
+    clients: int = parser.parse_args().clients
+    if clients < _FEWEST:
+        parser.error(f"--clients must be at least {_FEWEST}, so that some may get lost")
+    ensure("studies")
+    import numpy as np
+
+    scores = np.random.default_rng(7).beta(2, 5, clients - 20)  # of those who behave
+    cells = np.minimum((scores * _CELLS).astype(int), _CELLS - 1)
+    with tempfile.TemporaryDirectory() as folder:
+        outcome = take_round(Path(folder), cells.tolist(), clients, processes=2)
+    _print(outcome, cells, clients)
+
+
+def take_round(folder: Path, cells: Sequence[int], clients: int, processes: int) -> Outcome:
+    """Run servers and clients, and return the released curve.
+
+    Parameters
+    ----------
+    folder
+        Where the servers keep their files.
+    cells
+        Of the clients that behave.
+    clients
+        How many are asked.
+    processes
+        How many processes the clients are divided among, at a time.
+    """
+    from _loopback_processes import COUNTS, ask, finish, misbehave, protocol_of
+
+    import dpcore as dp
+    from dpcore.trust.releases import release
+
+    settings = {
+        "epsilon": _EPSILON,
+        "clients": clients,
+        "dropout": _DROPOUT,
+        "size": _CELLS,
+        "round": secrets.token_hex(16),
+    }
+    protocol = protocol_of(settings)
+    files = [folder / "first", folder / "second"]
+    half = len(cells) // 2
+    with _server(settings, files[0]) as first, _server(settings, files[1]) as second:
+        ports = [_port(first), _port(second)]
+        _clients(settings, ports, cells[:half], processes)
+        said = misbehave(protocol, ports)
+        second.kill()  # no warning, and no time to save
+        second.wait(_PATIENCE)
+        with _server(settings, files[1]) as resumed:
+            ports[1] = _port(resumed)
+            _clients(settings, ports, cells[half:], processes)
+            settled, sums = finish(protocol, ports)
+            counts = [json.loads(ask(port, COUNTS)[1:]) for port in ports]
+    curve = release(sums, dp.Grid.uniform(0, 1, _CELLS))
+    return Outcome(curve, settled, said, counts)
+
+
+@contextmanager
+def _server(settings: dict[str, Any], file: Path) -> Iterator[subprocess.Popen[str]]:
+    """Start a server, and see to it that it ends."""
+    command = [sys.executable, str(_PROCESSES), "server"]
+    process = subprocess.Popen(
+        [*command, json.dumps({**settings, "file": str(file)})],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        encoding="ascii",
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        yield process
+    finally:
+        process.stdin.close()  # which ends it
+        try:
+            process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        process.stdout.close()
+
+
+def _port(server: subprocess.Popen[str]) -> int:
+    """Return where a server listens, as soon as it does."""
+    assert server.stdout is not None
+    first_line = server.stdout.readline()
+    if not first_line:
+        sys.exit("dpcore: a server did not start")
+    return int(first_line)
+
+
+def _clients(
+    settings: dict[str, Any], ports: Sequence[int], cells: Sequence[int], processes: int
+) -> None:
+    """Let clients report, in some processes at a time."""
+    command = [sys.executable, str(_PROCESSES), "clients", json.dumps({**settings, "ports": ports})]
+    started = []
+    try:
+        for part in range(processes):
+            process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="ascii"
+            )
+            started.append(process)
+            assert process.stdin is not None
+            process.stdin.write(json.dumps(list(cells[part::processes])))
+            process.stdin.close()
+            process.stdin = None
+        for process in started:
+            reached, _ = process.communicate(timeout=_PATIENCE)
+            if process.returncode != 0:
+                sys.exit(f"dpcore: clients failed (exit code {process.returncode})")
+            print(f"  {int(reached):,} clients of a process reached both servers", flush=True)
+    finally:
+        for process in started:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+
+
+def _print(outcome: Outcome, cells: Any, clients: int) -> None:
+    import numpy as np
+
+    print("\nWhat misbehaving clients were told:")
+    for did, told in outcome.said.items():
+        print(f"  {did:<40}{told}")
+    for name, counts in zip(("first", "second"), outcome.counts, strict=True):
+        refused = ", ".join(f"{why} {n}" for why, n in counts.items() if n and why != "accepted")
+        print(f"The {name} server took {counts['accepted']:,} reports, and refused: {refused or 0}")
+    curve = outcome.curve
+    print(
+        f"{outcome.settled:,} of {clients:,} clients reached both, and are in the sum: those whose"
+    )
+    print("reports the killed server had not yet saved are not.\n")
+    true = np.cumsum(np.bincount(cells, minlength=_CELLS)) / len(cells)
+    print(f"{'score':>8}{'released':>12}{'true':>10}{'noise':>10}")
+    for i in range(_CELLS // _SHOWN - 1, _CELLS, _CELLS // _SHOWN):
+        at = curve.thresholds[i]
+        noise = curve.noise_deviation[i] / curve.n
+        print(f"{at:>8.3f}{float(curve(at)):>12.4f}{true[i]:>10.4f}{noise:>10.4f}")
+    print(
+        f"\n{curve.privacy}, of {curve.mechanism['name']}: whoever sees the sum alone, and no more"
+    )
+    print("than one of the two servers. The truth is printed because it is made up.")
+
+
+if __name__ == "__main__":
+    main()

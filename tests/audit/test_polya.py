@@ -1,0 +1,101 @@
+"""Sums of Polya shares as noise: exact ratios of laws, and lower bounds on epsilon from draws."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+
+import mpmath
+import numpy as np
+import pytest
+
+from dpcore.randomness import source
+from dpcore.trust.polya import PolyaShares
+from tests.audit.harness import epsilon_lower_bound
+
+SHARES = 50
+DIGITS = 60
+BROKEN = {
+    "shares for 1.44 times as many": lambda scale: PolyaShares(scale, int(1.44 * SHARES)),
+    "a scale that is a fifth too small": lambda scale: PolyaShares(scale * Fraction(4, 5), SHARES),
+}
+
+
+def law(scale, shape, size):
+    """P(0), P(1), ... of NB(r, a) - NB(r, a), to many digits, by adding up the products."""
+    with mpmath.workdps(DIGITS):
+        r, a = mpmath.mpf(shape.numerator) / shape.denominator, mpmath.exp(-1 / mpmath.mpf(scale))
+        terms = [(1 - a) ** r]
+        while len(terms) < size + 140 * scale:
+            terms.append(terms[-1] * (len(terms) - 1 + r) / len(terms) * a)
+        return [mpmath.fdot(zip(terms, terms[y:], strict=False)) for y in range(size)]
+
+
+def cost(scale, shape, size=30):
+    """The largest log ratio of P(y) and P(y + 1): what a count that changes by 1 shows."""
+    found = law(scale, shape, size)
+    return max(abs(float(mpmath.log(p / q))) for p, q in pairwise(found))
+
+
+@pytest.mark.parametrize("scale", [1, 2, 3])
+def test_enough_shares_cost_epsilon_and_no_more(scale):
+    assert cost(scale, Fraction(1)) == pytest.approx(1 / scale, rel=1e-12)
+    for reporting in (51, 60, 100, 500):
+        assert cost(scale, Fraction(reporting, SHARES)) <= (1 + 1e-12) / scale
+
+
+@pytest.mark.parametrize("scale", [1, 2, 3])
+def test_too_few_shares_cost_more(scale):
+    costs = [cost(scale, Fraction(reporting, SHARES)) for reporting in (49, 40, 35, 25, 5, 1)]
+    assert costs[0] > (1 + 1e-6) / scale
+    assert costs == sorted(costs)
+    assert costs[2] > 1.15 / scale
+
+
+def test_a_single_share_hides_next_to_nothing():
+    assert cost(1, Fraction(1, 10**6)) > 14.0
+
+
+def reported(shares, count, clients, seed, releases=400_000):
+    """A count with the noise of all reports."""
+    stream = source(np.random.default_rng(seed))
+    return count + shares.sum_of(clients, releases, stream)[:, None]
+
+
+def audited(shares, clients=SHARES):
+    first, second = (reported(shares, count, clients, 100 + count) for count in (6, 5))
+    return max(epsilon_lower_bound(first, second), epsilon_lower_bound(second, first))
+
+
+@pytest.mark.needs_jit
+@pytest.mark.parametrize("scale", [Fraction(1), Fraction(2)], ids=str)
+def test_claim_holds(scale):
+    claim = float(1 / scale)
+    assert 0.85 * claim < audited(PolyaShares(scale, SHARES)) <= claim
+    assert audited(PolyaShares(scale, SHARES), clients=SHARES + 20) <= claim
+
+
+@pytest.mark.needs_jit
+@pytest.mark.parametrize("scale", [Fraction(1), Fraction(2)], ids=str)
+@pytest.mark.parametrize("broken", BROKEN)
+def test_a_fifth_less_noise_is_caught(scale, broken):
+    assert audited(BROKEN[broken](scale)) > float(1 / scale)
+
+
+@pytest.mark.needs_jit
+def test_claim_holds_for_reports_that_are_made_one_by_one():
+    """Every client makes its own share, and one of them has the record."""
+
+    def summed(count, seed):
+        reports = np.empty((SHARES, 200_000), np.int64)
+        PolyaShares(Fraction(1), SHARES).fill(reports, source(np.random.default_rng(seed)))
+        reports[0] += count
+        return reports.sum(axis=0)[:, None]
+
+    assert 0.85 < epsilon_lower_bound(summed(6, 1), summed(5, 2)) <= 1.0
+
+
+@pytest.mark.needs_jit
+def test_identical_inputs_show_nothing():
+    first, second = (reported(PolyaShares(1, SHARES), 5, SHARES, seed) for seed in (1, 2))
+    assert epsilon_lower_bound(first, second) < 0.05

@@ -1,0 +1,226 @@
+"""Advice on parameters: predictions against simulations, and settings against their neighbours."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+
+import numpy as np
+import pytest
+
+import dpcore as dp
+from dpcore.errors import DtypeError, ParameterError
+from dpcore.statistics import classifier
+from dpcore.statistics.score_histograms import ScoreHistogram
+from dpcore.trust import DistributedNoise, Local, SecureAggregation
+from dpcore.trust.advice import _noise, advise, enough
+
+RNG = np.random.default_rng
+FINE = 2**16
+CENTRES = (np.arange(FINE) + 0.5) / FINE
+POPULATIONS = {"uniform": np.full(FINE, 1 / FINE), "beta": CENTRES * (1 - CENTRES) ** 2}
+MODELS = ("secure-aggregation", "distributed-noise", "local")
+PURPOSES = ("auc", "metrics", "calibration")
+
+
+def mechanism(model, epsilon, clients):
+    if model == "secure-aggregation":
+        return SecureAggregation()
+    return {"distributed-noise": DistributedNoise, "local": Local}[model](epsilon, clients)
+
+
+def area(negatives, positives):
+    return float(positives @ (np.cumsum(negatives) - negatives / 2)) / (
+        negatives.sum() * positives.sum()
+    )
+
+
+def measured(model, epsilon, clients, heights, population="uniform", replicates=8, seed=1):
+    """Return mean absolute errors by purpose, and there by (height, buckets).
+
+    ``heights`` has the numbers of buckets for each height and purpose; all of one height are read
+    off the same releases. Scores are calibrated: a share s of those with the score s is positive.
+    """
+    weights = POPULATIONS[population] / POPULATIONS[population].sum()
+    rng, thresholds = RNG(seed), np.arange(1, 11) / 11
+    found = {purpose: defaultdict(float) for purpose in PURPOSES}
+    for _ in range(replicates):
+        counts = rng.multinomial(clients, weights)
+        positives = rng.binomial(counts, CENTRES)
+        negatives = counts - positives
+        truth = area(negatives, positives)
+        above = [positives[t < CENTRES].sum() / positives.sum() for t in thresholds]
+        for height, buckets in heights.items():
+            grid = dp.Grid.uniform(0, 1, 2**height)
+            cells = [
+                each.reshape(2**height, -1).sum(axis=1) for each in (negatives, positives[::-1])
+            ]
+            curves = dp.score_curves_from_counts(
+                np.concatenate(cells), grid, mechanism(model, epsilon, clients), rng=rng
+            )
+            for size in buckets["auc"]:
+                error = abs(ScoreHistogram.quantile(curves, size).auc - truth)
+                found["auc"][height, size] += error / replicates
+            everything = ScoreHistogram.uniform(curves, 2**height)
+            recall = classifier.recall(curves, everything.nearest(thresholds))
+            error = np.mean(np.abs(recall - above))
+            found["metrics"][height, 2**height] += error / replicates
+            for size in buckets["calibration"]:
+                bins = ScoreHistogram.quantile(curves, size).bins
+                rates = bins.positive_rate[np.searchsorted(bins.edges[1:], CENTRES)]
+                error = weights @ np.abs(np.where(np.isnan(rates), 0.5, rates) - CENTRES)
+                found["calibration"][height, size] += error / replicates
+    return found
+
+
+def check(model, epsilon, clients, population, replicates):
+    """Compare the advised settings with others, and return the advice and its errors."""
+    advice = advise(clients, epsilon, model)
+    heights = defaultdict(lambda: {purpose: [] for purpose in PURPOSES})
+    for purpose in PURPOSES:
+        height, buckets = advice.heights[purpose], advice.buckets[purpose]
+        for other in {*range(height - 4, height + 3, 2)} & {*range(1, 17)}:
+            factors = (0.1, 0.3, 1.0, 3.0, 10.0) if other == height else (1.0,)
+            sizes = {min(2**other, math.ceil(buckets * factor)) for factor in factors}
+            heights[other][purpose] = sorted(sizes)
+    found = measured(model, epsilon, clients, heights, population, replicates)
+    advised = {
+        purpose: found[purpose][advice.heights[purpose], advice.buckets[purpose]]
+        for purpose in PURPOSES
+    }
+    for purpose in PURPOSES:
+        assert advised[purpose] <= 2.0 * min(found[purpose].values()), (purpose, found[purpose])
+    return advice, advised
+
+
+@pytest.mark.needs_jit
+@pytest.mark.parametrize(
+    ("model", "epsilon"), [("distributed-noise", 1.0), ("local", 5.0)], ids=["distributed", "local"]
+)
+def test_advised_settings_are_near_the_best_and_errors_as_predicted(model, epsilon):
+    advice, found = check(model, epsilon, 50_000, "uniform", 15)
+    for purpose in PURPOSES:
+        assert 0.4 < found[purpose] / advice.expected_errors[purpose] < 2.0
+
+
+@pytest.mark.full
+@pytest.mark.needs_jit
+@pytest.mark.parametrize("population", POPULATIONS)
+@pytest.mark.parametrize("clients", [3000, 300_000])
+@pytest.mark.parametrize(
+    ("model", "epsilon"),
+    [("distributed-noise", 0.3), ("distributed-noise", 3.0), ("local", 1.0), ("local", 5.0)],
+)
+def test_advised_settings_are_near_the_best(model, epsilon, clients, population):
+    advice, found = check(model, epsilon, clients, population, 60)
+    if population == "uniform":
+        for purpose in PURPOSES:
+            assert 0.4 < found[purpose] / advice.expected_errors[purpose] < 2.0
+
+
+@pytest.mark.parametrize("clients", [300, 5000])
+def test_exact_sums_have_the_errors_predicted(clients):
+    advice = advise(clients, None, "secure-aggregation")
+    assert advice.heights["auc"] == advice.heights["metrics"]
+    each = {purpose: [size] for purpose, size in advice.buckets.items()}
+    found = measured("secure-aggregation", None, clients, {advice.heights["auc"]: each})
+    found = {purpose: sum(errors.values()) for purpose, errors in found.items()}
+    assert found["auc"] <= 3 * advice.expected_errors["auc"]
+    for purpose in ("metrics", "calibration"):
+        assert 0.4 < found[purpose] / advice.expected_errors[purpose] < 2.0
+
+
+@pytest.mark.parametrize("model", ["distributed-noise", "local"])
+@pytest.mark.parametrize("clients", [1000, 123_456])
+def test_noise_is_that_of_the_stated_errors(model, clients):
+    stated = mechanism(model, 2.0, clients).standard_error(2**8)[:-1]
+    stated = math.sqrt(np.mean(stated**2)) / clients
+    assert _noise(clients, 2.0, model, 7) == pytest.approx(stated, rel=0.02)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_more_clients_and_larger_budgets_have_less_error(model):
+    for purpose in PURPOSES:
+        by_clients = [
+            advise(10**power, 1.0, model).expected_errors[purpose] for power in range(2, 9)
+        ]
+        assert np.all(np.diff(by_clients) <= 0)
+        if model != "secure-aggregation":
+            by_budget = [
+                advise(10**5, epsilon, model).expected_errors[purpose] for epsilon in (0.1, 1, 5)
+            ]
+            assert np.all(np.diff(by_budget) < 0)
+
+
+def test_less_trust_has_more_error():
+    for purpose in PURPOSES:
+        errors = [advise(10**5, 1.0, model).expected_errors[purpose] for model in MODELS]
+        assert errors == sorted(errors)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_advice_can_be_followed_and_says_why(model):
+    for clients in (1, 30, 10_000, 2**40):
+        advice = advise(clients, 1.0, model)
+        for purpose in PURPOSES:
+            assert 1 <= advice.heights[purpose] <= 16
+            assert 1 <= advice.buckets[purpose] <= 2 ** advice.heights[purpose]
+            assert 0.0 < advice.expected_errors[purpose] <= 1.0
+            assert advice.theorem_errors[purpose] > 0.0
+        text = " ".join(advice.reasons)
+        assert all(str(advice.buckets[purpose]) in text for purpose in PURPOSES)
+        assert str(advice.heights["metrics"]) in text
+
+
+def test_theorems_are_those_of_the_paper():
+    """Table 1, by hand, at 10^6 clients."""
+    found = advise(10**6, 0.125, "distributed-noise").theorem_errors
+    buckets = advise(10**6, 0.125, "distributed-noise").buckets
+    assert found["metrics"] == pytest.approx(4e-4)
+    assert found["calibration"] == pytest.approx(0.01 + 8e-4)
+    assert found["auc"] == pytest.approx((8 + 1 / buckets["auc"]) * 1e-6)
+    local = advise(10**6, 8.0, "local")
+    assert local.theorem_errors["metrics"] == pytest.approx(0.0025)
+    assert local.theorem_errors["auc"] == pytest.approx(local.heights["auc"] / 8000)
+    assert local.theorem_errors["calibration"] == pytest.approx(8**-0.5 * 10**-1.5)
+    exact = advise(10**6, None, "secure-aggregation")
+    assert exact.theorem_errors["metrics"] == 2.0**-16
+    assert exact.theorem_errors["calibration"] == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("purpose", PURPOSES)
+def test_enough_finds_how_many_clients_it_takes(model, purpose):
+    for error in (0.05, 0.02):
+        found = enough(10_000, 2.0, model, error, purpose)
+        assert found.expected_error == advise(10_000, 2.0, model).expected_errors[purpose]
+        assert found.enough == (found.expected_error <= error)
+        assert found.enough == (found.clients <= 10_000)
+        assert enough(found.clients, 2.0, model, error, purpose).enough
+        fewer = int(found.clients * 0.98) - 1
+        assert fewer < 1 or not enough(fewer, 2.0, model, error, purpose).enough
+
+
+def test_no_population_is_enough_for_some_errors():
+    found = enough(10_000, 2.0, "local", 1e-9)
+    assert not found.enough
+    assert found.clients is None
+
+
+def test_errors_name_the_argument():
+    for call in (advise, lambda *arguments: enough(*arguments, 0.01)):
+        with pytest.raises(ParameterError, match="model"):
+            call(1000, 1.0, "central")
+        with pytest.raises(ParameterError, match="clients"):
+            call(0, 1.0, "local")
+        with pytest.raises(DtypeError, match="clients"):
+            call(10.5, 1.0, "local")
+        with pytest.raises(ParameterError, match="epsilon"):
+            call(1000, None, "distributed-noise")
+        with pytest.raises(ParameterError, match="epsilon"):
+            call(1000, -1.0, "local")
+        assert call(1000, None, "secure-aggregation")
+    with pytest.raises(ParameterError, match="error"):
+        enough(1000, 1.0, "local", 0.0)
+    with pytest.raises(ParameterError, match="purpose"):
+        enough(1000, 1.0, "local", 0.1, "f1")

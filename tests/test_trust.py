@@ -1,0 +1,165 @@
+"""Trust models as mechanisms: unbiased releases, with the error that they state."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import dpcore as dp
+from dpcore.errors import DtypeError, ParameterError
+from dpcore.trust import Central, DistributedNoise, Local, SecureAggregation
+
+RNG = np.random.default_rng
+N, SIZE = 5000, 40
+COUNTS = RNG(1).multinomial(N, RNG(2).dirichlet(np.ones(SIZE)))
+EXACT = np.cumsum(COUNTS)
+MODELS = [
+    Central(1.0),
+    SecureAggregation(),
+    DistributedNoise(1.0, clients=N),
+    DistributedNoise(1.0, clients=2 * N, dropout=0.75, reporting=N),
+    Local(5.0, clients=N),
+]
+
+
+def errors(model, replicates=400, seed=3):
+    released = model.release(COUNTS, rng=RNG(seed), replicates=replicates)
+    return released - EXACT
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.describe()["name"])
+def test_releases_are_unbiased_and_their_total_is_public(model):
+    found = errors(model)
+    assert np.all(found[:, -1] == 0)
+    spread = np.maximum(found.std(axis=0), 1e-9)
+    assert np.all(np.abs(found.mean(axis=0)) <= 5 * spread / math.sqrt(len(found)))
+
+
+@pytest.mark.parametrize("model", MODELS[:4], ids=lambda model: model.describe()["name"])
+def test_the_stated_error_is_the_error(model):
+    stated = model.standard_error(SIZE)[:-1]
+    found = errors(model)[:, :-1].std(axis=0)
+    assert np.all(np.abs(found - stated) <= 0.2 * stated)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0, 5.0])
+def test_the_stated_error_of_local_privacy_is_a_bound(epsilon):
+    model = Local(epsilon, clients=N)
+    stated = model.standard_error(SIZE)[:-1]
+    found = errors(model)[:, :-1].std(axis=0)
+    assert np.all(found <= 1.15 * stated)
+    assert found.mean() >= 0.6 * stated.mean()
+
+
+def test_distributed_noise_is_the_hierarchys():
+    hierarchy, model = dp.mechanisms.Hierarchy(1.0), DistributedNoise(1.0, clients=N)
+    assert np.array_equal(model.standard_error(SIZE), hierarchy.standard_error(SIZE))
+    assert np.array_equal(Central(1.0).standard_error(SIZE), hierarchy.standard_error(SIZE))
+    released = [each.release(COUNTS, rng=RNG(4), replicates=2000) for each in (hierarchy, model)]
+    first, second = (each[:, :-1].var(axis=0) for each in released)
+    assert np.all(np.abs(first - second) <= 0.25 * first)
+
+
+def test_more_reports_than_required_make_more_noise():
+    some, all_of_them = (DistributedNoise(1.0, clients=N, dropout=part) for part in (0.5, 0.0))
+    assert some.required == N // 2
+    assert some.excess == 2.0
+    ratio = some.standard_error(SIZE)[:-1] / all_of_them.standard_error(SIZE)[:-1]
+    assert ratio == pytest.approx(math.sqrt(2.0))
+    fewer = DistributedNoise(1.0, clients=N, dropout=0.5, reporting=3000)
+    assert fewer.excess == pytest.approx(1.2)
+    assert fewer.describe()["reporting"] == 3000
+
+
+def test_dropout_is_exact():
+    assert DistributedNoise(1.0, clients=10, dropout=0.25).required == 8
+    assert DistributedNoise(1.0, clients=1).required == 1
+    assert DistributedNoise(1.0, clients=10**6, dropout=1e-9).required == 10**6
+
+
+def test_levels_of_local_privacy_share_all_clients():
+    branching, asked = Local(1.0, clients=N).levels(SIZE)
+    assert asked.sum() == N
+    assert asked.size == len(branching)
+    assert math.prod(branching) >= SIZE
+    assert Local(1.0, clients=N).levels(1)[0] == ()
+
+
+def test_local_privacy_without_a_generator_makes_every_report():
+    model = Local(5.0, clients=2000)
+    counts = np.array([1500, 100, 300, 100])
+    found = np.array([model.release(counts) for _ in range(200)]) - np.cumsum(counts)
+    assert np.all(np.abs(found.mean(axis=0)) <= 5 * model.standard_error(4) / math.sqrt(200) + 1e-9)
+    assert np.all(found.std(axis=0)[:-1] <= 1.3 * model.standard_error(4)[:-1])
+    assert np.all(found.std(axis=0)[:-1] > 0)
+
+
+def test_one_cell():
+    for model in MODELS:
+        assert model.release(np.array([N]), rng=RNG(1)).tolist() == [N]
+        assert model.standard_error(1).tolist() == [0.0]
+
+
+def test_all_statistics_of_scores():
+    rng = RNG(5)
+    labels = rng.random(20_000) < 0.4
+    scores = np.clip(rng.normal(0.4 + 0.2 * labels, 0.15), 0, 1)
+    exact = dp.roc_curve(labels, scores, mechanism=SecureAggregation()).auc
+    for model in (
+        Central(2.0),
+        DistributedNoise(2.0, clients=20_000, dropout=0.1),
+        Local(5.0, clients=20_000),
+    ):
+        grid = dp.Grid.uniform(0, 1, 64)
+        roc = dp.roc_curve(labels, scores, grid=grid, mechanism=model, rng=rng)
+        assert roc.privacy == dp.Privacy(float(model.epsilon), simulated=True)
+        assert abs(roc.auc - exact) < (0.05 if isinstance(model, Local) else 0.01)
+        assert dp.statistics.HosmerLemeshow.from_curves(roc.curves).merged.sum() == 10
+        text = roc.curves.to_json()
+        assert json.loads(text)["mechanism"]["name"] == model.describe()["name"]
+        assert np.array_equal(dp.ScoreCurves.from_json(text).joint.counts, roc.curves.joint.counts)
+
+
+def test_exact_sums_have_no_guarantee():
+    assert SecureAggregation(3).privacy.epsilon == math.inf
+    assert errors(SecureAggregation()).any() == np.False_
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "words"),
+    [
+        (lambda: DistributedNoise(0.0, clients=5), ParameterError, "epsilon must be"),
+        (lambda: DistributedNoise(1.0, clients=0), ParameterError, "clients must be between 1"),
+        (lambda: DistributedNoise(1.0, clients=2.5), DtypeError, "clients"),
+        (lambda: DistributedNoise(1.0, clients=5, dropout=1), ParameterError, "dropout must be 0"),
+        (lambda: DistributedNoise(1.0, clients=5, dropout=-0.1), ParameterError, "dropout"),
+        (lambda: DistributedNoise(1.0, clients=5, dropout="x"), DtypeError, "dropout"),
+        (
+            lambda: DistributedNoise(1.0, clients=10, dropout=0.2, reporting=7),
+            ParameterError,
+            "reporting must be between 8 and 10; got 7",
+        ),
+        (lambda: DistributedNoise(1.0, clients=5, reporting=6), ParameterError, "reporting"),
+        (lambda: Local(0.0, clients=5), ParameterError, "epsilon"),
+        (lambda: Local(1.0, clients=0), ParameterError, "clients"),
+        (lambda: SecureAggregation(1), ParameterError, "servers must be between 2 and 256; got 1"),
+        (lambda: Central(), ParameterError, "epsilon or rho must be given"),
+    ],
+)
+def test_bad_parameters(make, error, words):
+    with pytest.raises(error, match=words):
+        make()
+
+
+@pytest.mark.parametrize("model", [MODELS[2], MODELS[4]], ids=["distributed", "local"])
+def test_the_number_of_reports_is_public_and_checked(model):
+    with pytest.raises(ParameterError, match=f"counts must sum to the {N} clients"):
+        model.release(COUNTS[:-1], rng=RNG(1))
+
+
+def test_fewer_clients_than_levels():
+    with pytest.raises(ParameterError, match="clients must be at least the number of levels"):
+        Local(1.0, clients=1, branching=2).standard_error(1000)
