@@ -23,6 +23,7 @@ __all__ = [
     "finite",
     "fraction",
     "integer",
+    "plain",
     "positive",
     "probabilities",
     "same",
@@ -75,6 +76,17 @@ def fraction(argument: str, value: object) -> Fraction:
         finite(argument, exact)
         return exact
     return Fraction(positive(argument, value))
+
+
+def plain(argument: str, value: object) -> int | float | Fraction:
+    """Return a finite real number as one of Python's own: NumPy's wrap around, or are not exact."""
+    finite(argument, value)
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    if isinstance(value, numbers.Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    assert isinstance(value, numbers.Real)
+    return float(value)
 
 
 def bounds(lower: object, upper: object) -> tuple[float, float]:

@@ -57,7 +57,7 @@ def _poisson_one(words: NDArray[np.uint32], at: int) -> tuple[int, int]:
             while more and at <= words.size:
                 n += 1
                 u, at = _uniform(words, at, np.uint64(n))
-                drawn = u < _TWO
+                drawn = bool(u < _TWO)
                 more = False
                 if drawn:
                     more = (_word(words, at) & _ONE) == _ONE
@@ -175,12 +175,12 @@ def add_shares(
         kept = True
         if begun > full:  # the points of mean part / whole are some of those of mean 1
             u, at = _uniform(words, at, whole)
-            kept = u < part
+            kept = bool(u < part)
         k = _ZERO
         place = _ZERO
         if kept:
             place, at = _uniform(words, at, places)
-            block = np.int64((place % classes) >> _ONE)
+            block = int(np.int64((place % classes) >> _ONE))
             k, at = _size(words, at, block, blocks, numerator, denominator)
         if at > words.size:
             return begun, pending, start

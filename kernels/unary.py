@@ -148,7 +148,7 @@ def perturb_sparse(
         while position < size and at < end:
             cell = words[at]
             at += 1
-            symbol = np.int64(table[cell])
+            symbol = int(np.int64(table[cell]))
             if cell >= certain:
                 symbol, at = _uncertain(words, at, cell - certain, thresholds)
             position += symbol

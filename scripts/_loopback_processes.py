@@ -117,6 +117,7 @@ class Listener(socketserver.ThreadingTCPServer):
             if server.accepted % _SAVED_EVERY == 0:
                 self.save()
         elif kind == IDS:
+            self.save()  # who is told of a report must not find it lost
             return b"".join(sorted(server.ids))
         elif kind == SETTLE:
             server.settle(content[i : i + _ID] for i in range(0, len(content), _ID))

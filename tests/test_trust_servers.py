@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import importlib
 import json
 import os
+import pickle
 import sys
 import threading
 from dataclasses import replace
@@ -19,7 +21,7 @@ from scipy.stats import chi2, chisquare
 
 import dpcore as dp
 from dpcore.errors import DtypeError, FormatError, MissingValueError, ParameterError
-from dpcore.randomness import GeneratorSource
+from dpcore.randomness import GeneratorSource, source
 from dpcore.trust import DistributedNoise, Local, SecureAggregation, wire
 from dpcore.trust.clients import Client, cell_of
 from dpcore.trust.partial_sums import PartialSum, combine
@@ -58,7 +60,8 @@ def totals_of(protocol, reports):
 
 def counts_of(protocol, seed, cell):
     """What a client's report is made of, before it is split."""
-    return Client(protocol, np.random.default_rng(seed))._counts(cell)
+    rng = np.random.default_rng(seed)
+    return Client(protocol, rng)._counts(cell, source(rng))
 
 
 # --- shares
@@ -68,7 +71,7 @@ def counts_of(protocol, seed, cell):
 @given(st.integers(2, 9), st.lists(st.integers(-(2**63), 2**63 - 1), min_size=4, max_size=4))
 def test_shares_sum_exactly_and_wrap_around(servers, numbers):
     protocol = Protocol(SecureAggregation(servers), 4, ROUND)
-    shares = Client(protocol)._shares(np.array(numbers, np.int64))
+    shares = Client(protocol)._shares(np.array(numbers, np.int64), source(None))
     total = np.zeros(4, np.uint64)
     for kind, payload in shares:
         if kind == wire.SEED:
@@ -98,7 +101,7 @@ def test_totals_are_the_sums_of_what_clients_counted(servers):
     rng, expected = np.random.default_rng(3), np.zeros(protocol.words, np.int64)
     for cell in cells:  # the same generator, before what splitting takes from it
         state = rng.bit_generator.state
-        expected += Client(protocol, rng)._counts(int(cell))
+        expected += Client(protocol, rng)._counts(int(cell), source(rng))
         rng.bit_generator.state = state
         Client(protocol, rng).report(int(cell))
     totals = totals_of(protocol, reports_of(protocol, cells, seed=3))
@@ -627,3 +630,65 @@ def test_loopback(tmp_path, script):
     assert 450 <= outcome.settled <= 481  # the killed server had saved all but its last ones
     assert outcome.counts[0] == {"accepted": 482, **REFUSED}
     released_well(outcome.curve, outcome.settled, cells, lost=31)
+
+
+def test_a_server_that_was_taken_over_gives_nothing_away():
+    first, second = (Server(NOISY) for _ in range(2))
+    rows = reports_of(NOISY, np.arange(NOISY.least_reports) % NOISY.size)
+    for row in rows:
+        second.add(row[0])
+    second.settle(second.ids)
+    first.merge(second)
+    assert first.accepted == len(rows)
+    for use in (second.close, lambda: second.add(rows[0][0])):
+        with pytest.raises(RoundError):
+            use()
+    again = Server.from_bytes(second.to_bytes(), NOISY)
+    with pytest.raises(RoundError):
+        again.close()
+    with pytest.raises(RoundError, match="the other server is this one"):
+        first.merge(first)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_neither_servers_nor_clients_are_copied(copied):
+    for each in (Server(NOISY), Client(NOISY)):
+        with pytest.raises(TypeError, match="is not copied or pickled"):
+            copied(each)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_noise_is_made_after_a_fork():
+    client = Client(NOISY)
+    ends = [os.pipe() for _ in range(2)]
+    for _, end in ends:
+        if os.fork() == 0:
+            os.write(end, client.report(3)[-1][:1000])
+            os._exit(0)
+    found = [os.read(end, 1000) for end, _ in ends]
+    for _ in ends:
+        os.wait()
+    assert found[0] != found[1]
+
+
+def test_sums_of_too_few_are_not_combined():
+    servers = [Server(NOISY), Server(NOISY)]
+    for server, report in zip(servers, reports_of(NOISY, [0])[0], strict=True):
+        server.add(report)
+    agree(servers)
+    few = [
+        PartialSum(NOISY, server._tally.totals, 1, bytes(32), (), simulated=True)
+        for server in servers
+    ]
+    with pytest.raises(RoundError, match="1 reports, and it takes"):
+        combine(few)
+
+
+def test_servers_that_cannot_agree():
+    servers = [Server(NOISY), Server(NOISY)]
+    other = Server(replace(NOISY, round_id=bytes(15) + b"x"))
+    for bad in (servers[:1], [servers[0], servers[0]], [servers[0], other]):
+        with pytest.raises(RoundError):
+            agree(bad)
+    with pytest.raises(DtypeError, match="servers must be servers; got int"):
+        agree([1])

@@ -302,4 +302,4 @@ def _deviations(level: float) -> float:
     """Return how many normal deviations a two-sided interval of this level takes."""
     if not 0.0 < _check.finite("level", level) < 1.0:
         raise ParameterError("level", level, "must be between 0 and 1")
-    return NormalDist().inv_cdf(0.5 + level / 2)
+    return -NormalDist().inv_cdf((1.0 - level) / 2)

@@ -108,7 +108,7 @@ def advise(clients: int, epsilon: float | Fraction | None, model: TrustModel) ->
     0.0004
     """
     clients = _clients(clients, epsilon, model)
-    return _advice(clients, 1.0 if epsilon is None else float(epsilon), model)
+    return _advice(clients, _used(epsilon, model), model)
 
 
 def enough(
@@ -152,7 +152,7 @@ def enough(
     """
     clients = _clients(clients, epsilon, model)
     _check.choice("purpose", purpose, Purpose)
-    goal, budget = _check.positive("error", error), 1.0 if epsilon is None else float(epsilon)
+    goal, budget = _check.positive("error", error), _used(epsilon, model)
     expected = _expected(clients, budget, model, purpose)
     if _expected(_MOST_CLIENTS, budget, model, purpose) > goal:
         return Enough(expected <= goal, expected, None)
@@ -164,6 +164,11 @@ def enough(
         else:
             low = middle
     return Enough(expected <= goal, expected, high)
+
+
+def _used(epsilon: float | Fraction | None, model: TrustModel) -> float:
+    """Return epsilon as a double; exact sums have none."""
+    return 1.0 if epsilon is None or model == "secure-aggregation" else float(epsilon)
 
 
 def _clients(clients: int, epsilon: float | Fraction | None, model: TrustModel) -> int:
@@ -210,8 +215,13 @@ def _metrics_error(noise: float, height: int) -> float:
 
 
 def _area_bucketing(clients: int, buckets: int) -> float:
-    """Buckets are Eq. 5's: a rate that rises linearly, and how the labels in a bucket fall."""
-    return math.hypot(1.0 / (3.0 * buckets**2), 0.38 / (buckets * math.sqrt(clients)))
+    """Buckets are Eq. 5's: a rate that rises linearly, and how the labels in a bucket fall.
+
+    These go with the third power of the records in a bucket, m. Where there are few, m is nearly
+    Poisson with mean M / B, and E (m^3 - m) is (M / B)^3 (1 + 3 B / M).
+    """
+    labels = 0.38 / (buckets * math.sqrt(clients)) * math.sqrt(1.0 + 3.0 * buckets / clients)
+    return math.hypot(1.0 / (3.0 * buckets**2), labels)
 
 
 def _area_buckets(clients: int, noise: float, height: int) -> int:

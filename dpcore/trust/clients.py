@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from .. import _check
 from .._score_counts import score_counts
 from ..errors import DtypeError
 from ..grid import Grid
-from ..randomness import source
+from ..randomness import Source, source
 from . import wire
 from .local import Local
 from .protocol import Protocol
@@ -54,15 +54,19 @@ class Client:
     [92, 92]
     """
 
-    __slots__ = ("_has_reported", "_protocol", "_rng", "_source")
+    __slots__ = ("_has_reported", "_protocol", "_rng")
 
     def __init__(self, protocol: Protocol, rng: np.random.Generator | None = None) -> None:
         if not isinstance(protocol, Protocol):
             raise DtypeError("protocol", type(protocol).__name__, "must be a Protocol")
+        source(rng)  # refuses what is no generator
         self._protocol = protocol
         self._rng = rng
-        self._source = source(rng)
         self._has_reported = False
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        """Refuse to be copied: a copy would report a second time."""
+        raise TypeError("a Client is not copied or pickled: it reports once")
 
     def report(self, cell: int) -> list[bytes]:
         """Return the reports of a record, one for each server, in their order.
@@ -88,11 +92,12 @@ class Client:
         if self._has_reported:
             raise ReportError("duplicate", "would be this client's second: send the first again")
         self._has_reported = True
+        stream = source(self._rng)  # made here: a process forked before has noise of its own
         if self._protocol.is_additive:
-            payloads = self._shares(self._counts(cell))
+            payloads = self._shares(self._counts(cell, stream), stream)
         else:
-            payloads = [(wire.BITS, self._bits(cell))]
-        identity = self._random(wire.ID_BYTES)
+            payloads = [(wire.BITS, self._bits(cell, stream))]
+        identity = _random(wire.ID_BYTES, stream)
         return [
             wire.encode(
                 Report(
@@ -101,13 +106,13 @@ class Client:
                     self._protocol.digest,
                     identity,
                     payload,
-                    self._source.simulated,
+                    stream.simulated,
                 )
             )
             for kind, payload in payloads
         ]
 
-    def _counts(self, cell: int) -> NDArray[np.int64]:
+    def _counts(self, cell: int, stream: Source) -> NDArray[np.int64]:
         """Return the counts of one record on all levels, with the client's share of the noise."""
         protocol = self._protocol
         counts = np.zeros(protocol.words, np.int64)
@@ -117,28 +122,28 @@ class Client:
         for level, share in enumerate(protocol.noise):
             start, stop = protocol.starts[level], protocol.starts[level + 1]
             if share is not None:
-                share.fill(counts[start:stop], self._source)
+                share.fill(counts[start:stop], stream)
             elif level > 0:
                 continue  # not counted: without noise it must not be told
             counts[start + protocol.node(cell, level)] += 1
         return counts
 
-    def _shares(self, counts: NDArray[np.int64]) -> list[tuple[int, bytes]]:
+    def _shares(self, counts: NDArray[np.int64], stream: Source) -> list[tuple[int, bytes]]:
         """Split numbers into shares that add up to them modulo 2^64."""
         rest = counts.view(np.uint64)
         payloads = []
         for _ in range(self._protocol.receivers - 1):
-            seed = self._random(wire.SEED_BYTES)
+            seed = _random(wire.SEED_BYTES, stream)
             rest = rest - wire.expanded(seed, rest.size)
             payloads.append((wire.SEED, seed))
         return [*payloads, (wire.ADDITIVE, rest.astype("<u8").tobytes())]
 
-    def _bits(self, cell: int) -> bytes:
+    def _bits(self, cell: int, stream: Source) -> bytes:
         """Return a level, which is no secret, and the perturbed bits of its nodes."""
         protocol = self._protocol
         assert isinstance(protocol.trust, Local)
         shares = np.cumsum(protocol.asked)
-        drawn = self._below(int(shares[-1]))
+        drawn = _below(int(shares[-1]), stream)
         level = 1 + int(np.searchsorted(shares, drawn, side="right"))
         size = protocol.level_size(level)
         node = np.array([protocol.node(cell, level)])
@@ -146,21 +151,6 @@ class Client:
         packed: bytes = words[0].astype("<u8").tobytes()
         length = protocol.payload_bytes(wire.BITS, level) - 1
         return bytes([level]) + packed[:length]
-
-    def _below(self, bound: int) -> int:
-        """Return a uniform integer of at least 0 and below bound <= 2^40, exactly."""
-        while True:  # goes on with probability below 2^-24
-            word = int.from_bytes(self._random(8), "little")
-            if word < _WORD - _WORD % bound:
-                return word % bound
-
-    def _random(self, length: int) -> bytes:
-        """Return random bytes, a multiple of 8."""
-        if not self._source.simulated:
-            return os.urandom(length)
-        words = np.empty(length // 8, np.uint64)
-        self._source.fill(words)
-        return words.tobytes()
 
 
 def cell_of(score: Any, grid: Grid, label: bool | None = None) -> int:
@@ -198,3 +188,20 @@ def cell_of(score: Any, grid: Grid, label: bool | None = None) -> int:
     if not isinstance(label, bool | np.bool_):
         raise DtypeError("label", type(label).__name__, "must be a bool")
     return int(np.argmax(score_counts([bool(label)], [score], grid)))
+
+
+def _below(bound: int, stream: Source) -> int:
+    """Return a uniform integer of at least 0 and below bound <= 2^40, exactly."""
+    while True:  # goes on with probability below 2^-24
+        word = int.from_bytes(_random(8, stream), "little")
+        if word < _WORD - _WORD % bound:
+            return word % bound
+
+
+def _random(length: int, stream: Source) -> bytes:
+    """Return random bytes, a multiple of 8."""
+    if not stream.simulated:
+        return os.urandom(length)
+    words = np.empty(length // 8, np.uint64)
+    stream.fill(words)
+    return words.tobytes()

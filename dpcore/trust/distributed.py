@@ -84,8 +84,10 @@ class DistributedNoise(Releases):
     def __post_init__(self) -> None:
         clients = _check.integer("clients", self.clients, 1, _MOST_CLIENTS)
         object.__setattr__(self, "clients", clients)
-        if self.dropout != 0 and _check.fraction("dropout", self.dropout) >= 1:
+        if not 0 <= (dropout := _check.plain("dropout", self.dropout)) < 1:
             raise ParameterError("dropout", self.dropout, "must be 0 or more, and below 1")
+        object.__setattr__(self, "dropout", dropout)
+        object.__setattr__(self, "epsilon", _check.plain("epsilon", self.epsilon))
         if self.reporting is not None:
             found = _check.integer("reporting", self.reporting, self.required, clients)
             object.__setattr__(self, "reporting", found)

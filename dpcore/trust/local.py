@@ -25,6 +25,7 @@ from .unary import UnaryEncoding
 __all__ = ["Local"]
 
 _MOST_CLIENTS = 2**40
+_MOST_DEALT = 10**9  # whom NumPy draws without replacement
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,7 @@ class Local(Releases):
     def __post_init__(self) -> None:
         clients = _check.integer("clients", self.clients, 1, _MOST_CLIENTS)
         object.__setattr__(self, "clients", clients)
+        object.__setattr__(self, "epsilon", _check.plain("epsilon", self.epsilon))
         object.__setattr__(self, "branching", _hierarchy(self.branching).branching)
         UnaryEncoding(self.epsilon)
 
@@ -103,11 +105,13 @@ class Local(Releases):
         return branching, asked
 
     def standard_error(self, size: int) -> NDArray[np.float64]:
-        """Return the standard deviation of the error in each cumulative count, (N,), or more.
+        """Return the standard deviation of the error in each cumulative count, (N,): a guide.
 
         Of the bits of nodes that a client's record is not in (closed form), of the one that it is
-        in, and of asking each client for one level alone: the last two depend on the records, and
-        are taken as for a share of 1/2 (a guide: docs/trust.md).
+        in, and of asking each client for one level alone. The last two depend on the records; they
+        are taken as at the ends of first-level nodes, for a share of 1/2. For epsilon up to 1 they
+        hardly matter. For large epsilon, and records in few cells, the error at thresholds amid
+        them is up to 2.6 times as large (docs/trust.md, section 3).
         """
         size = _check.integer("size", size, 1, 2**24)
         branching, asked = self.levels(size)
@@ -166,6 +170,8 @@ class Local(Releases):
                 "counts", int(exact.sum()), f"must sum to the {self.clients} clients"
             )
         branching, asked = self.levels(exact.size)
+        if self.clients >= _MOST_DEALT and asked.size > 1:
+            raise ParameterError("clients", self.clients, "must be below 10^9 on several levels")
         work = partial(self._fill, exact, np.array(branching, np.int64), asked)
         return Work(work, exact.size, np.float64)
 

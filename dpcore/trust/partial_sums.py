@@ -73,7 +73,8 @@ def combine(sums: PartialSum | Sequence[PartialSum]) -> NDArray[np.int64]:
         They are no partial sums.
     RoundError
         They are not one from each server of one round; or they are not of the same clients; or
-        the total is not the number of reports, so that some client did not keep to the protocol.
+        these are fewer than the trust model requires, or more than were asked; or the total is
+        not the number of reports, so that some client did not keep to the protocol.
     """
     return of_all_servers(sums).totals.view(np.int64)
 
@@ -94,6 +95,10 @@ def of_all_servers(sums: PartialSum | Sequence[PartialSum]) -> PartialSum:
     if any(part.clients != first.clients or part.reports != first.reports for part in parts):
         found = ", ".join(str(part.reports) for part in parts)
         raise RoundError(f"the servers settled different reports ({found} of them)")
+    least, most = protocol.least_reports, protocol.most_reports
+    if first.reports < least or (most is not None and first.reports > most):
+        wanted = f"at least {least}" if most is None else f"{least} to {most}"
+        raise RoundError(f"{first.reports} reports, and it takes {wanted}")
     totals = np.zeros(protocol.words, np.uint64)
     for part in parts:
         totals += part.totals

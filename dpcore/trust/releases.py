@@ -81,15 +81,13 @@ def release(
     trust = whole.protocol.trust
     counts: NDArray[np.int64] | NDArray[np.float64]
     if isinstance(trust, DistributedNoise):
-        if not trust.required <= n <= trust.clients:
-            raise RoundError(f"{n} reports, and it takes {trust.required} to {trust.clients}")
         trust = replace(trust, reporting=n)
         counts = _of_noisy_nodes(whole, trust)
     elif isinstance(trust, Local):
         levels = len(whole.by_level)
         if n < levels or not whole.by_level[-1]:
             raise RoundError(f"{n} reports, and it takes at least one of each of {levels} levels")
-        trust = replace(trust, clients=n)
+        trust = replace(trust, clients=n, branching=whole.protocol.branching)
         counts = _of_levels(whole, trust)
     else:
         counts = np.cumsum(whole.totals.view(np.int64))
@@ -125,7 +123,7 @@ def release_scores(
         raise DtypeError("grid", type(grid).__name__, "must be a Grid")
     joint = release(sums, isotonic=isotonic)
     if joint.grid.size != 2 * grid.size:
-        raise ParameterError("grid", grid.size, f"must have {joint.grid.size / 2:g} cells")
+        raise ParameterError("grid", grid.size, f"must have half of {joint.grid.size} cells")
     return ScoreCurves(grid, joint)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
+from typing import NoReturn
 
 from ..errors import DtypeError
 from . import storage, wire
@@ -146,9 +147,10 @@ class Server:
         self._tally.settle(fresh)
 
     def merge(self, other: Server) -> None:
-        """Take over what another server in the same place has; the other is not changed.
+        """Take over all that another server in the same place has, which ends that one.
 
-        For one server that is several processes. Their clients must not overlap.
+        For one server that is several processes. Their clients must not overlap. The other is left
+        closed and empty: two sums that overlap would tell of the clients in which they differ.
 
         Raises
         ------
@@ -158,6 +160,8 @@ class Server:
         """
         if not isinstance(other, Server):
             raise DtypeError("other", type(other).__name__, "must be a Server")
+        if other is self:
+            raise RoundError("the other server is this one")
         self._check_open()
         other._check_open()
         if self._protocol.key != other._protocol.key:
@@ -169,6 +173,8 @@ class Server:
         if most is not None and self.accepted + other.accepted > most:
             raise RoundError(f"together they have more than the {most} that were asked for")
         self._tally.merge(other._tally)
+        other._tally = Tally.empty(self._protocol)
+        other._tally.close()
 
     def close(self) -> PartialSum:
         """End the round, forget what is not settled, and return this server's part of the sum.
@@ -180,12 +186,15 @@ class Server:
         ------
         RoundError
             Fewer clients are settled than DistributedNoise requires, or none: the sum would not
-            have the noise that was promised. The round stays open.
+            have the noise that was promised; or, of Local, none has reported the cells. The round
+            stays open.
         """
         tally, least = self._tally, self._protocol.least_reports
         settled = len(tally.settled)
         if settled < least:
             raise RoundError(f"{settled} reports are settled, and it takes at least {least}")
+        if tally.by_level.size and not tally.by_level[-1]:
+            raise RoundError("no report is about the cells, the last level of the tree")
         tally.close()
         clients = hashlib.sha256(b"".join(sorted(tally.settled))).digest()
         by_level = tuple(tally.by_level.tolist())
@@ -208,9 +217,13 @@ class Server:
         server._tally = storage.load_tally(data, protocol)
         return server
 
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        """Refuse to be copied: two copies could give two sums away. ``to_bytes`` is for a file."""
+        raise TypeError("a Server is not copied or pickled: it gives one sum away")
+
     def _check_open(self) -> None:
         if self.is_closed:
-            raise RoundError("the round is closed: its sum has been given away")
+            raise RoundError("the round is closed: its sum, or all it had, has been given away")
 
 
 def agree(servers: Sequence[Server]) -> int:
@@ -220,13 +233,20 @@ def agree(servers: Sequence[Server]) -> int:
 
     Raises
     ------
-    RoundError
-        There are no servers, or one is closed.
+    DtypeError, RoundError
+        They are not all servers of one round, each once; or one is closed. Nothing has changed.
     """
     if not servers:
         raise RoundError("there are no servers")
     for server in servers:
+        if not isinstance(server, Server):
+            raise DtypeError("servers", type(server).__name__, "must be servers")
         server._check_open()
+    protocol = servers[0].protocol
+    if any(server.protocol.key != protocol.key for server in servers):
+        raise RoundError("the servers are of different rounds, or have different parameters")
+    if len(set(map(id, servers))) != len(servers) or len(servers) != protocol.receivers:
+        raise RoundError(f"these are not the {protocol.receivers} servers of the round, each once")
     common = frozenset.intersection(*(server.ids for server in servers))
     for server in servers:
         server.settle(common)
