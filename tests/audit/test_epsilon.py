@@ -39,7 +39,7 @@ def audited(mechanism, cells, base, replicates):
 
 @pytest.mark.parametrize(("cells", "base", "epsilon"), SMALL)
 def test_claim_holds_and_a_fifth_less_noise_is_caught(cells, base, epsilon):
-    assert 0.85 * epsilon < audited(Dyadic(epsilon, base), cells, base, 600_000) <= epsilon
+    assert 0.75 * epsilon < audited(Dyadic(epsilon, base), cells, base, 600_000) <= epsilon
     assert audited(Thin(epsilon, base), cells, base, 600_000) > 1.1 * epsilon
 
 
