@@ -67,5 +67,5 @@ def test_a_label_is_protected_and_a_fifth_less_noise_is_caught():
         first, second = (mechanism.release(each, replicates=10**6)[:, :1] for each in counts)
         return max(epsilon_lower_bound(first, second), epsilon_lower_bound(second, first))
 
-    assert 0.9 * epsilon < lower_bound(Dyadic(epsilon)) <= epsilon
+    assert 0.8 * epsilon < lower_bound(Dyadic(epsilon)) <= epsilon
     assert lower_bound(Dyadic(1.25 * epsilon)) > epsilon
