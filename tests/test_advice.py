@@ -146,6 +146,7 @@ def test_noise_is_that_of_the_stated_errors(model, clients):
     assert _noise(clients, 2.0, model, 7) == pytest.approx(stated, rel=0.02)
 
 
+@pytest.mark.needs_jit
 @pytest.mark.parametrize("model", MODELS)
 def test_more_clients_and_larger_budgets_have_less_error(model):
     for purpose in PURPOSES:
@@ -180,6 +181,7 @@ def test_advice_can_be_followed_and_says_why(model):
         assert str(advice.heights["metrics"]) in text
 
 
+@pytest.mark.needs_jit
 def test_theorems_are_those_of_the_paper():
     """Table 1, by hand, at 10^6 clients."""
     found = advise(10**6, 0.125, "distributed-noise").theorem_errors
@@ -196,6 +198,7 @@ def test_theorems_are_those_of_the_paper():
     assert exact.theorem_errors["calibration"] == pytest.approx(0.01)
 
 
+@pytest.mark.needs_jit
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("purpose", PURPOSES)
 def test_enough_finds_how_many_clients_it_takes(model, purpose):

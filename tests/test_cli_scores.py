@@ -81,6 +81,7 @@ def test_empty_bins_are_left_out_of_the_table(folder, capsys):
     assert len(table(run(capsys, "calibration", "two.parquet", *EXACT))) == 2
 
 
+@pytest.mark.needs_jit
 @pytest.mark.parametrize("fitted", [True, False])
 def test_the_test_of_exact_counts(folder, capsys, fitted):
     argv = [*EXACT, "--groups", "8", *([] if fitted else ["--not-fitted"])]
@@ -94,6 +95,7 @@ def test_the_test_of_exact_counts(folder, capsys, fitted):
     assert [row[3] for row in rows] == pytest.approx(test.expected[:, 1], abs=0.05)
 
 
+@pytest.mark.needs_jit
 def test_groups_that_are_merged_are_marked(folder, capsys):
     pq.write_table(pa.table({"s": np.full(100, 0.5), "y": np.arange(100) % 2}), "one.parquet")
     out = run(capsys, "hosmer-lemeshow", "one.parquet", *EXACT)
@@ -101,6 +103,7 @@ def test_groups_that_are_merged_are_marked(folder, capsys):
     assert "p-value     nan" in out  # no degree of freedom is left
 
 
+@pytest.mark.needs_jit
 @pytest.mark.parametrize("command", COMMANDS)
 def test_what_is_stored_is_what_is_printed_and_drawn(folder, capsys, command):
     argv = [command, "t.parquet", *FLAGS, "--epsilon", "0.5"]

@@ -218,6 +218,7 @@ def test_empty_input_counts_nothing():
     assert dp.Grid([0.0, 1.0]).count(pa.array([], pa.float64())).tolist() == [0, 0]
 
 
+@pytest.mark.needs_jit
 def test_counting_takes_no_memory_that_grows_with_the_input():
     import tracemalloc
 

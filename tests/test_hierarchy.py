@@ -147,6 +147,7 @@ def test_the_papers_release_has_eight_times_the_error():
         assert best.mean_squared_error(size) < other.mean_squared_error(size)
 
 
+@pytest.mark.needs_jit
 @pytest.mark.parametrize("workers", [1, 2, 5])
 def test_releases_do_not_depend_on_threads(workers):
     counts = np.arange(300)

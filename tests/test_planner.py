@@ -74,6 +74,7 @@ def test_epsilon_with_delta_is_the_rho_that_implies_it(size):
         dp.cdf([0.5], grid, dp.mechanisms.Histogram(1.0), delta=1e-6)
 
 
+@pytest.mark.needs_jit
 def test_a_budget_that_only_some_mechanisms_can_meet():
     plan = dp.plan(2**20, rho=1e-8)
     assert plan.options

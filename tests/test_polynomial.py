@@ -323,6 +323,7 @@ def test_infinite_values_count_as_the_bounds():
     assert np.array_equal(beyond.sums, dp.polynomial_sums([0.0, 1.0, 1.0], 0, 1, 9).sums)
 
 
+@pytest.mark.needs_jit
 def test_workers_do_not_change_releases():
     counts = np.arange(50)
     mechanism = PolynomialProjection(rho=0.1)

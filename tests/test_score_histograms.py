@@ -130,6 +130,7 @@ def test_a_rate_moves_the_mean_area_by_at_most_an_eighth_of_its_variation(rates)
     assert off == pytest.approx((2 * size) ** 2 / 8)
 
 
+@pytest.mark.needs_jit
 def test_the_sampling_term_is_the_deviation_where_labels_do_not_depend_on_scores():
     rng, buckets, errors, terms = RNG(3), 5, [], []
     for _ in range(300):

@@ -145,9 +145,9 @@ def enough(
     Examples
     --------
     >>> from dpcore.trust.advice import enough
-    >>> enough(10_000, 5.0, "local", 0.01).enough
+    >>> enough(1000, None, "secure-aggregation", 0.01, "calibration").enough
     False
-    >>> enough(1_000_000, 5.0, "local", 0.01).enough
+    >>> enough(100_000, None, "secure-aggregation", 0.01, "calibration").enough
     True
     """
     clients = _clients(clients, epsilon, model)
