@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import (
+    checks,
     counts,
     hierarchy,
     isotonic,
@@ -34,6 +35,7 @@ JOBS = (
     *selection.JOBS,
     *medians.JOBS,
     *roc.JOBS,
+    *checks.JOBS,
     *polya.JOBS,
     *local.JOBS,
 )
