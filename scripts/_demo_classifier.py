@@ -131,7 +131,7 @@ def draw(found: Findings, true: Findings, output: Path) -> list[Path]:
     figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.5), sharey=True, layout="constrained")
     found.test.plot(left)
     true.test.plot(right, label="observed, true", color="0.8")
-    left.set_ylim(top=1.25 * max(found.test.observed.max(), true.test.observed[:, 1].max()))
+    left.set_ylim(top=1.4 * max(found.test.observed.max(), true.test.observed[:, 1].max()))
     for ax in (left, right):
         ax.legend(loc="upper left", frameon=False)
     return [*written, _saved(figure, output / "hosmer-lemeshow.png")]
