@@ -68,6 +68,37 @@ def numpy_in_chunks(inputs: Clients):
     return perturb
 
 
+def multi_freq_ldpy(inputs: Clients):
+    from multi_freq_ldpy.pure_frequency_oracles.UE import UE_Client
+
+    values, epsilon = np.repeat(np.arange(VALUES), inputs.counts), float(inputs.encoding.epsilon)
+
+    def perturb():
+        totals = np.zeros(VALUES)
+        for value in values:
+            totals += UE_Client(value, VALUES, epsilon)
+        return totals
+
+    return perturb
+
+
+def pure_ldp(inputs: Clients):
+    from pure_ldp.frequency_oracles import UEClient, UEServer
+
+    values, epsilon = np.repeat(np.arange(VALUES), inputs.counts), float(inputs.encoding.epsilon)
+    client, server = (
+        role(epsilon, VALUES, use_oue=True, index_mapper=int) for role in (UEClient, UEServer)
+    )
+
+    def perturb():
+        server.aggregated_data = np.zeros(VALUES)
+        for value in values:
+            server.aggregate(client.privatise(value))
+        return server.aggregated_data
+
+    return perturb
+
+
 def aes_words(inputs: Clients):
     windows = -(-int(inputs.reports * WORDS[float(inputs.encoding.epsilon)]) // (4 * WINDOW))
     words, source = np.empty(WINDOW, np.uint64), CryptographicSource()
@@ -97,7 +128,7 @@ def reports_job(name: str, epsilon: float) -> Job:
         name=name,
         title=f"Local reports: {VALUES:,} values, epsilon = {epsilon:g}",
         unit="clients",
-        sizes=(10**6,),
+        sizes=(10**5, 10**6),
         quick=(10**5,),
         small=2000,
         memory=10**6,
@@ -110,6 +141,19 @@ def reports_job(name: str, epsilon: float) -> Job:
             Contender("dpcore, two threads", "ours", ours_on_threads(2)),
             Contender("dpcore, law of the totals alone: for studies", "ours", ours_in_law),
             Contender("NumPy in chunks, float32: not exact", "numpy", numpy_in_chunks),
+            Contender(
+                "multi-freq-ldpy, streamed: not exact",
+                "peer",
+                multi_freq_ldpy,
+                needs="multi_freq_ldpy",
+            ),
+            Contender(
+                "pure-ldp, streamed: not exact",
+                "peer",
+                pure_ldp,
+                needs="pure_ldp",
+                largest=10**5,
+            ),
             Contender("random bits alone: AES in counter mode", "floor", aes_words),
         ),
     )
