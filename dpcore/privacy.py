@@ -17,6 +17,7 @@ from .errors import DtypeError, ParameterError
 __all__ = [
     "Neighbours",
     "Privacy",
+    "Relation",
     "discrete_gaussian_delta",
     "double_above",
     "gaussian_delta",
@@ -27,6 +28,7 @@ __all__ = [
 ]
 
 Neighbours = Literal["replace-one", "add-or-remove-one"]
+Relation = Literal[Neighbours, "replace-client"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -41,6 +43,8 @@ class Privacy:
     neighbours
         Which pairs of inputs are neighbours. "replace-one": one record changes its value, and the
         number of records is public. "add-or-remove-one": one record more or less.
+        "replace-client": all that one client contributes changes, up to a public number of
+        records; how many clients there are is public (docs/clients.md).
     simulated
         Whether the noise came from a generator that somebody else can repeat. Such a release is
         for studies: it follows the right law, and it protects nobody.
@@ -62,7 +66,8 @@ class Privacy:
     ``first | second`` is parallel composition (McSherry 2009, Theorem 4): every record is in the
     input of one of the two releases only, and which one is public and fixed. The larger of the
     two guarantees holds, taken for epsilon, delta and rho apart. Under replace-one the sizes of
-    both inputs are public, and a replaced record stays in its input (docs/privacy.md).
+    both inputs are public, and a replaced record stays in its input (docs/privacy.md). Under
+    replace-client each client is in one of them, with all its records.
 
     Examples
     --------
@@ -76,7 +81,7 @@ class Privacy:
 
     epsilon: float | None = None
     delta: float = 0.0
-    neighbours: Neighbours = "replace-one"
+    neighbours: Relation = "replace-one"
     simulated: bool = False
     rho: float | None = None
 
@@ -96,7 +101,7 @@ class Privacy:
             raise ParameterError("delta", self.delta, "must be at least 0 and below 1")
         if self.rho is not None and self.delta > 0.0:
             raise ParameterError("delta", self.delta, "must be 0 beside rho")
-        _check.choice("neighbours", self.neighbours, Neighbours)
+        _check.choice("neighbours", self.neighbours, Relation)
         if not isinstance(self.simulated, bool):
             raise DtypeError("simulated", type(self.simulated).__name__, "must be a bool")
 

@@ -166,7 +166,7 @@ def _release(
     rng: np.random.Generator | None,
 ) -> CDF:
     privacy = mechanism.privacy
-    public = privacy.neighbours == "replace-one"
+    public = privacy.neighbours != "add-or-remove-one"
     if public and counts.sum() < 1:
         raise ParameterError("values", 0, "must hold at least one record")
     released = mechanism.release(counts, rng=rng)

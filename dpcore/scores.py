@@ -28,14 +28,15 @@ class ScoreCurves:
     with rising scores and then those of the positives with falling ones, and released as one
     curve. Neighbours move one record from one of the 2 N cells to another, whatever happens to its
     label, so the joint sensitivity is that of one curve. The negatives are read off its beginning
-    and the positives, as n is public, off its end.
+    and the positives, as n is public, off its end. Where clients may lack records there is one
+    more cell for these, between the classes (docs/clients.md).
 
     Parameters
     ----------
     grid
         The public thresholds of the scores, N of them.
     joint
-        The released curve over the 2 N cells.
+        The released curve over the 2 N cells, or 2 N + 1.
     """
 
     grid: Grid
@@ -85,8 +86,15 @@ class ScoreCurves:
 
     @property
     def n(self) -> int:
-        """The public number of records."""
-        return self.joint.n
+        """The number of records: public, or what is released of it where clients may lack some."""
+        if not self.has_empty:
+            return self.joint.n
+        return max(1, round(float(self.negatives[-1] + self.positives[-1])))
+
+    @property
+    def has_empty(self) -> bool:
+        """Whether there is a cell for records that clients do not have, behind the N-th."""
+        return self.joint.grid.size > 2 * self.grid.size
 
     @property
     def privacy(self) -> Privacy:
@@ -106,14 +114,20 @@ class ScoreCurves:
     @property
     def positives(self) -> NDArray[np.float64]:
         """(N,) how many positives have a score of at most each threshold; the last is all."""
-        size = self.grid.size
-        return self.n - self.joint.counts[size - 1 : 2 * size - 1][::-1].astype(np.float64)
+        return self.joint.n - self.joint.counts[self._before_positives].astype(np.float64)
 
     @property
     def deviations(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Standard deviations of the noise in ``negatives`` and in ``positives``, each (N,)."""
-        size, joint = self.grid.size, self.joint.noise_deviation
-        return joint[:size], joint[size - 1 : 2 * size - 1][::-1]
+        joint = self.joint.noise_deviation
+        return joint[: self.grid.size], joint[self._before_positives]
+
+    @property
+    def _before_positives(self) -> slice:
+        """Where the joint curve has all but the positives up to each threshold."""
+        last = self.joint.grid.size - 2
+        stop = last - self.grid.size
+        return slice(last, stop if stop >= 0 else None, -1)
 
     def isotonic(self) -> ScoreCurves:
         """Return the nearest curves, in least squares, that are monotone with totals within n."""
@@ -142,7 +156,7 @@ class ScoreCurves:
             The text is not a release that this version can read.
         """
         grid, joint = serialization.load_scores(text)
-        return cls(grid, CDF(grid=numbered(2 * grid.size), **joint))
+        return cls(grid, CDF(grid=numbered(joint["counts"].size), **joint))
 
 
 def numbered(size: int) -> Grid:

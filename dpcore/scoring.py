@@ -158,8 +158,8 @@ def _check_public(
     if not isinstance(isotonic, bool):
         raise DtypeError("isotonic", type(isotonic).__name__, "must be a bool")
     for each in mechanism if isinstance(mechanism, tuple) else (mechanism,):
-        if isinstance(each, Mechanism) and each.privacy.neighbours != "replace-one":
-            raise ParameterError("mechanism", each.privacy.neighbours, "must be for replace-one")
+        if isinstance(each, Mechanism) and each.privacy.neighbours == "add-or-remove-one":
+            raise ParameterError("mechanism", each.privacy.neighbours, "must be for replace-one: n is public")
     if isinstance(mechanism, tuple):
         _check_pair(mechanism, grid.size, budget)
 

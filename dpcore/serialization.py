@@ -133,7 +133,9 @@ def _fields(data: dict[str, Any]) -> dict[str, Any]:
 
 def _scores_fields(data: dict[str, Any]) -> dict[str, Any]:
     grid = Grid.from_description(data["grid"])
-    return {"grid": grid, **_curve_fields(data, 2 * grid.size)}
+    cells = 2 * grid.size
+    has_empty = len(data["counts"]) == cells + 1  # a cell for records that clients do not have
+    return {"grid": grid, **_curve_fields(data, cells + has_empty)}
 
 
 def _curve_fields(data: dict[str, Any], size: int) -> dict[str, Any]:

@@ -151,6 +151,8 @@ def hosmer_lemeshow_under_noise(
     null, degrees = np.empty(replicates), np.empty(replicates, np.int64)
     for i in range(replicates):
         counts = labels.draw(rng)
+        if curves.has_empty:
+            counts = np.insert(counts, curves.grid.size, curves.joint.n - counts.sum())
         released = mechanism.release(counts, rng=rng)
         joint = replace(curves.joint, counts=released, processing=())
         again = HosmerLemeshow.from_curves(ScoreCurves(curves.grid, joint), groups, **options)

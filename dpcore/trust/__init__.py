@@ -7,6 +7,7 @@ that is read off their releases. Clients and servers run the protocols for which
 from .advice import Advice, Enough, advise, enough
 from .central import Central, SecureAggregation
 from .clients import Client, cell_of
+from .contributions import client_cdf, client_score_curves
 from .distributed import DistributedNoise
 from .local import Local
 from .partial_sums import PartialSum, combine
@@ -31,6 +32,8 @@ __all__ = [
     "advise",
     "agree",
     "cell_of",
+    "client_cdf",
+    "client_score_curves",
     "combine",
     "enough",
     "release",

@@ -15,6 +15,7 @@ from ..mechanisms._release import Releases, Work
 from ..mechanisms.hierarchy import Hierarchy
 from ..mechanisms.no_noise import NoNoise
 from ..privacy import Privacy
+from ._contribution import for_client, most_records
 
 __all__ = ["Central", "SecureAggregation"]
 
@@ -32,20 +33,34 @@ class Central(Releases):
     Parameters
     ----------
     epsilon, rho, delta
-        As in ``mechanisms.Hierarchy``.
+        As in ``mechanisms.Hierarchy``, of all that counts of a client.
+    records
+        The most records of a client that count, 1 to 64: its contribution bound (docs/clients.md).
 
     Raises
     ------
     DtypeError, ParameterError
-        As in ``mechanisms.Hierarchy``.
+        As in ``mechanisms.Hierarchy``; or records is not such a number.
     """
 
     epsilon: float | Fraction | None = None
     rho: float | Fraction | None = None
     delta: float | None = None
+    records: int = 1
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "records", most_records(self.records))
         self._hierarchy()
+
+    @property
+    def privacy(self) -> Privacy:
+        """The guarantee for a client."""
+        return for_client(self._whole().privacy, self.records)
+
+    @property
+    def record_privacy(self) -> Privacy:
+        """The guarantee for one record of a client: epsilon / records, or rho / records^2."""
+        return self._budget().privacy
 
     def standard_error(self, size: int) -> NDArray[np.float64]:
         """Return the standard deviation of the noise in each cumulative count, (N,). O(N)."""
@@ -53,10 +68,22 @@ class Central(Releases):
 
     def describe(self) -> dict[str, str | int | float]:
         """Return the name and the parameters, as a release records them."""
-        return {**self._hierarchy().describe(), "name": "central"}
+        of_tree = {**self._hierarchy().describe(), **self._whole().describe()}
+        return {**of_tree, "name": "central", "records": self.records}
+
+    def _whole(self) -> Budget:
+        """Return what a client's records may spend together."""
+        return Budget.checked(self.epsilon, self.rho, "replace-one", self.delta)
 
     def _hierarchy(self) -> Hierarchy:
-        return Hierarchy(self.epsilon, rho=self.rho, delta=self.delta)
+        """Return the tree for which one record spends its part."""
+        if self.records == 1:
+            return Hierarchy(self.epsilon, rho=self.rho, delta=self.delta)
+        whole = self._whole()
+        if whole.epsilon is not None:
+            return Hierarchy(whole.epsilon / self.records)
+        assert whole.rho is not None
+        return Hierarchy(rho=whole.rho / self.records**2)
 
     def _budget(self) -> Budget:
         return self._hierarchy()._budget()
@@ -77,11 +104,13 @@ class SecureAggregation(Releases):
     ----------
     servers
         How many, 2 to 256.
+    records
+        The most records of a client that count, 1 to 64.
 
     Raises
     ------
     DtypeError, ParameterError
-        servers is not such a number.
+        An argument is not as above.
 
     Notes
     -----
@@ -89,8 +118,10 @@ class SecureAggregation(Releases):
     """
 
     servers: int = 2
+    records: int = 1
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "records", most_records(self.records))
         servers = _check.integer("servers", self.servers, 2, _MOST_SERVERS)
         object.__setattr__(self, "servers", servers)
 
@@ -105,7 +136,11 @@ class SecureAggregation(Releases):
 
     def describe(self) -> dict[str, str | int | float]:
         """Return the name and the parameters, as a release records them."""
-        return {"name": "secure-aggregation", "servers": self.servers}
+        return {
+            "name": "secure-aggregation",
+            "servers": self.servers,
+            "records": self.records,
+        }
 
     def _budget(self) -> Budget:
         return NoNoise()._budget()

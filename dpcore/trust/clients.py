@@ -1,8 +1,9 @@
-"""A client: its one record, made into reports that servers may see."""
+"""A client: its records, made into reports that servers may see."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any, Final, NoReturn
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from .. import _check
 from .._score_counts import score_counts
-from ..errors import DtypeError
+from ..errors import DtypeError, ParameterError
 from ..grid import Grid
 from ..randomness import Source, source
 from . import wire
@@ -68,18 +69,20 @@ class Client:
         """Refuse to be copied: a copy would report a second time."""
         raise TypeError("a Client is not copied or pickled: it reports once")
 
-    def report(self, cell: int) -> list[bytes]:
-        """Return the reports of a record, one for each server, in their order.
+    def report(self, cells: int | Sequence[int]) -> list[bytes]:
+        """Return the reports of the records, one for each server, in their order.
 
         Parameters
         ----------
-        cell
-            Where the record is, 0 to size - 1: ``cell_of``.
+        cells
+            Where the record is, 0 to size - 1: ``cell_of``. Several records: where each of them
+            is. If there are more than count, some are chosen at random.
 
         Raises
         ------
         DtypeError, ParameterError
-            cell is not such a number.
+            cells are not such numbers; or they are fewer than count, and the protocol has no
+            cell for those that are missing.
         ReportError
             For "duplicate": this client has reported before.
 
@@ -88,15 +91,16 @@ class Client:
         Additive protocols: all servers but the last get a seed of 32 bytes, and the last one
         8 bytes for each node. O(nodes), and as many bytes of AES for each seed. Local: O(N).
         """
-        cell = _check.integer("cell", cell, 0, self._protocol.size - 1)
+        held = self._checked(cells)
         if self._has_reported:
             raise ReportError("duplicate", "would be this client's second: send the first again")
         self._has_reported = True
         stream = source(self._rng)  # made here: a process forked before has noise of its own
+        contributed = self._contributed(held, stream)
         if self._protocol.is_additive:
-            payloads = self._shares(self._counts(cell, stream), stream)
+            payloads = self._shares(self._counts(contributed, stream), stream)
         else:
-            payloads = [(wire.BITS, self._bits(cell, stream))]
+            payloads = [(wire.BITS, self._bits(contributed[0], stream))]
         identity = _random(wire.ID_BYTES, stream)
         return [
             wire.encode(
@@ -112,12 +116,35 @@ class Client:
             for kind, payload in payloads
         ]
 
-    def _counts(self, cell: int, stream: Source) -> NDArray[np.int64]:
-        """Return the counts of one record on all levels, with the client's share of the noise."""
+    def _checked(self, cells: int | Sequence[int]) -> list[int]:
+        """Return the counted cells of all records."""
+        protocol = self._protocol
+        found = list(cells) if isinstance(cells, Sequence | np.ndarray) else [cells]
+        held = [_check.integer("cells", cell, 0, protocol.size - 1) for cell in found]
+        if len(held) < protocol.trust.records and protocol.empty is None:
+            least = protocol.trust.records
+            what = f"must be {least} records or more: the protocol has no cell for missing ones"
+            raise ParameterError("cells", len(held), what)
+        return [protocol.counted(cell) for cell in held]
+
+    def _contributed(self, held: list[int], stream: Source) -> list[int]:
+        """Return the cells that are reported: some of the client's own, and the empty one."""
+        protocol, most = self._protocol, self._protocol.trust.records
+        slots = held + ([] if protocol.empty is None else [protocol.empty] * (most - len(held)))
+        if protocol.records < most:  # one of those that count
+            return [slots[_below(len(slots), stream)]]
+        if len(slots) > most:
+            for place in range(most):  # the first ones become a random choice
+                drawn = place + _below(len(slots) - place, stream)
+                slots[place], slots[drawn] = slots[drawn], slots[place]
+        return slots[:most]
+
+    def _counts(self, cells: list[int], stream: Source) -> NDArray[np.int64]:
+        """Return the counts of records on all levels, with the client's share of the noise."""
         protocol = self._protocol
         counts = np.zeros(protocol.words, np.int64)
         if not protocol.noise:
-            counts[cell] = 1
+            np.add.at(counts, cells, 1)
             return counts
         for level, share in enumerate(protocol.noise):
             start, stop = protocol.starts[level], protocol.starts[level + 1]
@@ -125,7 +152,8 @@ class Client:
                 share.fill(counts[start:stop], stream)
             elif level > 0:
                 continue  # not counted: without noise it must not be told
-            counts[start + protocol.node(cell, level)] += 1
+            for cell in cells:
+                counts[start + protocol.node(cell, level)] += 1
         return counts
 
     def _shares(self, counts: NDArray[np.int64], stream: Source) -> list[tuple[int, bytes]]:

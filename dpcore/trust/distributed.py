@@ -20,12 +20,12 @@ from ..mechanisms._release import Releases, Work
 from ..mechanisms._tree import Tree
 from ..mechanisms.hierarchy import Hierarchy
 from ..noise import DiscreteLaplace
+from ..privacy import Privacy
 from ..randomness import Source
+from ._contribution import MOST_CLIENTS, for_client, most_records
 from .polya import PolyaShares
 
 __all__ = ["DistributedNoise"]
-
-_MOST_CLIENTS = 2**40
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +35,15 @@ class DistributedNoise(Releases):
     A client reports the counts of its own record on all levels of a tree, with a Polya share of
     discrete Laplace noise on each. Secure aggregation shows the server the sum of all reports and
     nothing else, and in the sum the noise is that of ``mechanisms.Hierarchy``. Neighbours: one
-    client's record replaced. Nothing is promised against whoever sees a single report.
+    client's record replaced, or all of its records. Nothing is promised against whoever sees a
+    single report.
 
     Parameters
     ----------
     epsilon
-        Of the sum: a positive number (a Fraction is taken exactly).
+        Of the sum, for a client: a positive number (a Fraction is taken exactly).
     clients
-        M, how many are asked, with one record each.
+        M, how many are asked.
     dropout
         The part of them that may vanish, 0 or more and below 1: the shares are so large that the
         guarantee holds if at least (1 - dropout) M report.
@@ -51,6 +52,9 @@ class DistributedNoise(Releases):
         noise than it takes.
     branching, budgets
         As in ``mechanisms.Hierarchy``.
+    records
+        The most records of a client that count, its contribution bound (docs/clients.md): 1 to 64,
+        or more where there are fewer than 2^40 clients.
 
     Raises
     ------
@@ -80,10 +84,12 @@ class DistributedNoise(Releases):
     reporting: int | None = None
     branching: Literal["auto", "hb"] | int | Sequence[int] = "auto"
     budgets: Literal["auto", "equal"] | Sequence[float] = "auto"
+    records: int = 1
 
     def __post_init__(self) -> None:
-        clients = _check.integer("clients", self.clients, 1, _MOST_CLIENTS)
+        clients = _check.integer("clients", self.clients, 1, MOST_CLIENTS)
         object.__setattr__(self, "clients", clients)
+        object.__setattr__(self, "records", most_records(self.records, clients))
         if not 0 <= (dropout := _check.plain("dropout", self.dropout)) < 1:
             raise ParameterError("dropout", self.dropout, "must be 0 or more, and below 1")
         object.__setattr__(self, "dropout", dropout)
@@ -94,6 +100,17 @@ class DistributedNoise(Releases):
         tree = self._hierarchy()
         object.__setattr__(self, "branching", tree.branching)
         object.__setattr__(self, "budgets", tree.budgets)
+
+    @property
+    def privacy(self) -> Privacy:
+        """The guarantee for a client."""
+        whole = Budget.checked(self.epsilon, None, "replace-one")
+        return for_client(whole.privacy, self.records)
+
+    @property
+    def record_privacy(self) -> Privacy:
+        """The guarantee for one record of a client: epsilon / records."""
+        return self._budget().privacy
 
     @property
     def required(self) -> int:
@@ -130,8 +147,9 @@ class DistributedNoise(Releases):
         of_tree = self._hierarchy().describe()
         return {
             "name": "distributed-noise",
-            "epsilon": of_tree["epsilon"],
+            "epsilon": float(self.epsilon),
             "clients": self.clients,
+            "records": self.records,
             "required": self.required,
             "reporting": self.reports,
             "branching": of_tree["branching"],
@@ -139,16 +157,20 @@ class DistributedNoise(Releases):
         }
 
     def _hierarchy(self) -> Hierarchy:
-        return Hierarchy(self.epsilon, self.branching, self.budgets)
+        return Hierarchy(self._of_record(), self.branching, self.budgets)
+
+    def _of_record(self) -> float | Fraction:
+        """Return what one record spends, epsilon / records."""
+        return self.epsilon if self.records == 1 else Fraction(self.epsilon) / self.records
 
     def _budget(self) -> Budget:
-        return Budget.checked(self.epsilon, None, "replace-one")
+        return Budget.checked(self._of_record(), None, "replace-one")
 
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
-        if int(exact.sum()) != self.reports:
-            raise ParameterError(
-                "counts", int(exact.sum()), f"must sum to the {self.reports} clients that report"
-            )
+        if int(exact.sum()) != self.reports * self.records:
+            each = f", {self.records} records each" if self.records > 1 else ""
+            what = f"must sum to the {self.reports} clients that report{each}"
+            raise ParameterError("counts", int(exact.sum()), what)
         tree, shares = self.tree(exact.size), self.shares(exact.size)
         nodes = tree.node_sums(exact)
         return Work(partial(self._fill, tree, shares, nodes), nodes.size, np.float64)
@@ -169,4 +191,4 @@ class DistributedNoise(Releases):
             elif level > 0:  # not counted: nobody reports it
                 part[:] = 0
         kernels.cumulative_estimates(noisy, tree.branching, tree.starts, tree.variances, out)
-        out[:, -1] = self.reports
+        out[:, -1] = self.reports * self.records

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -19,13 +20,15 @@ from ..kernels import hierarchy_errors
 from ..mechanisms._branching import Branching, uniform_branching
 from ..mechanisms._release import Releases, Work
 from ..mechanisms.hierarchy import Hierarchy
+from ..privacy import Privacy, double_above
 from ..randomness import Source
+from ._contribution import MOST_CLIENTS, for_client, most_records
 from .unary import UnaryEncoding
 
 __all__ = ["Local"]
 
-_MOST_CLIENTS = 2**40
 _MOST_DEALT = 10**9  # whom NumPy draws without replacement
+_ROUNDING = Fraction(1, 2**48)  # more than that of a few operations
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +36,22 @@ class Local(Releases):
     """Differential privacy for every single report: optimised unary encoding on a tree.
 
     Each client is asked for one level of a tree, chosen at random and without its data. It reports
-    which node of that level holds its record, one bit for each node, and perturbs the bits.
-    Neighbours: any two records of a client; so the server needs no trust at all.
+    which node of that level holds its record, one bit for each node, and perturbs the bits. With
+    several records it reports one of them, chosen at random. Neighbours: anything that a client
+    may have; so the server needs no trust at all.
 
     Parameters
     ----------
     epsilon
         Of every report, from 2^-20 to 40 (a Fraction is taken exactly).
     clients
-        M, how many report, with one record each.
+        M, how many report.
     branching
         Of the tree, as in ``mechanisms.Hierarchy``; "auto": the least ``standard_error`` among
         that of a Gaussian hierarchy, those with one branching, and those of two levels or one.
+    records
+        The most records of a client that count, its contribution bound (docs/clients.md): 1 to 64,
+        or more where there are fewer than 2^40 clients.
 
     Raises
     ------
@@ -73,13 +80,30 @@ class Local(Releases):
     epsilon: float | Fraction
     clients: int
     branching: Literal["auto", "hb"] | int | Sequence[int] = "auto"
+    records: int = 1
 
     def __post_init__(self) -> None:
-        clients = _check.integer("clients", self.clients, 1, _MOST_CLIENTS)
+        clients = _check.integer("clients", self.clients, 1, MOST_CLIENTS)
         object.__setattr__(self, "clients", clients)
+        object.__setattr__(self, "records", most_records(self.records, clients))
         object.__setattr__(self, "epsilon", _check.plain("epsilon", self.epsilon))
         object.__setattr__(self, "branching", _hierarchy(self.branching).branching)
         UnaryEncoding(self.epsilon)
+
+    @property
+    def privacy(self) -> Privacy:
+        """The guarantee for a client."""
+        return for_client(self._budget().privacy, self.records)
+
+    @property
+    def record_privacy(self) -> Privacy:
+        """The guarantee for one record of a client: log(1 + (exp(epsilon) - 1) / records)."""
+        whole = self._budget().privacy
+        if self.records == 1:
+            return whole
+        assert whole.epsilon is not None
+        found = math.log1p(math.expm1(whole.epsilon) / self.records)
+        return Privacy(double_above(Fraction(found) * (1 + _ROUNDING)))
 
     @property
     def encoding(self) -> UnaryEncoding:
@@ -130,6 +154,7 @@ class Local(Releases):
             "name": "local",
             "epsilon": float(self.epsilon),
             "clients": self.clients,
+            "records": self.records,
             "branching": _hierarchy(self.branching).describe()["branching"],
         }
 

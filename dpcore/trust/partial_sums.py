@@ -60,7 +60,7 @@ class PartialSum:
 
 
 def combine(sums: PartialSum | Sequence[PartialSum]) -> NDArray[np.int64]:
-    """Return the totals of a round, (nodes,), root first; SecureAggregation: (N,).
+    """Return the totals of a round, (nodes,), root first; SecureAggregation: of the cells.
 
     Parameters
     ----------
@@ -105,9 +105,10 @@ def of_all_servers(sums: PartialSum | Sequence[PartialSum]) -> PartialSum:
     if protocol.is_additive:
         signed = totals.view(np.int64)
         total = signed[0] if protocol.noise else signed.sum()  # the root has no noise
-        if total != first.reports:
+        if total != first.reports * protocol.records:
+            each = "one record" if protocol.records == 1 else f"{protocol.records} records"
             raise RoundError(
                 "the total is not the number of reports: some client sent something else than "
-                "shares of one record"
+                f"shares of {each}"
             )
     return replace(first, totals=totals, simulated=any(part.simulated for part in parts))

@@ -33,7 +33,7 @@ _DEFAULT_SERVERS: Final = 2  # and the fewest that hide anything
 class Protocol:
     """The public parameters of one round, the same for all clients and servers.
 
-    A client holds one record, in one of ``size`` cells.
+    A client holds records, each in one of ``size`` cells; ``trust.records`` of them count.
 
     Parameters
     ----------
@@ -47,11 +47,19 @@ class Protocol:
     servers
         For DistributedNoise: how many, 2 to 256; None: 2. SecureAggregation says that itself, and
         for Local there is one.
+    empty
+        Before which cell, 0 to size, there is one more, for records that a client does not have:
+        size for values, half of it for scored labels, where the classes meet. None: every client
+        has as many records as count.
 
     Attributes
     ----------
     digest
         16 bytes, of ``parameters()``: a report made for others is refused.
+    cells
+        How many are counted: N, or N + 1.
+    records
+        How many a report holds.
     receivers
         How many servers there are, and reports a client makes.
     branching, starts
@@ -78,6 +86,9 @@ class Protocol:
     size: int
     round_id: bytes
     servers: int | None = None
+    empty: int | None = None
+    cells: int = field(init=False, repr=False)
+    records: int = field(init=False, repr=False)
     digest: bytes = field(init=False, repr=False)
     receivers: int = field(init=False, repr=False)
     branching: tuple[int, ...] = field(init=False, repr=False)
@@ -98,20 +109,23 @@ class Protocol:
             raise DtypeError("round_id", type(self.round_id).__name__, "must be bytes")
         if len(self.round_id) != wire.ID_BYTES:
             raise ParameterError("round_id", len(self.round_id), f"must be {wire.ID_BYTES} bytes")
+        empty, cells = self.empty, size
+        if empty is not None:
+            empty, cells = _check.integer("empty", empty, 0, size), size + 1
         branching: tuple[int, ...] = ()
-        starts = np.array([0, size])
+        starts = np.array([0, cells])
         noise: tuple[PolyaShares | None, ...] = ()
         asked: tuple[int, ...] = ()
         receivers = most = 1
         if isinstance(trust, DistributedNoise):
             trust = replace(trust, reporting=None)
-            tree = trust.tree(size)
+            tree = trust.tree(cells)
             branching, starts = tuple(tree.branching.tolist()), tree.starts
-            noise = tuple(trust.shares(size))
+            noise = tuple(trust.shares(cells))
             receivers, most = _DEFAULT_SERVERS, _MOST_SERVERS
         elif isinstance(trust, Local):
-            branching, levels = trust.levels(size)
-            starts = kernels.level_starts(size, np.array(branching, np.int64))
+            branching, levels = trust.levels(cells)
+            starts = kernels.level_starts(cells, np.array(branching, np.int64))
             asked = tuple(levels.tolist())
         else:
             receivers = most = trust.servers
@@ -120,6 +134,9 @@ class Protocol:
         for name, value in {
             "trust": trust,
             "size": size,
+            "empty": empty,
+            "cells": cells,
+            "records": 1 if isinstance(trust, Local) else trust.records,
             "receivers": receivers,
             "branching": branching,
             "starts": starts,
@@ -138,6 +155,7 @@ class Protocol:
             "trust": trust.describe(),
             "epsilon": None if isinstance(trust, SecureAggregation) else _exact(trust.epsilon),
             "size": self.size,
+            "empty": self.empty,
             "servers": self.receivers,
             "branching": self.branching,
             "noise": [share and [_exact(share.scale), share.shares] for share in self.noise],
@@ -177,6 +195,10 @@ class Protocol:
     def node(self, cell: int, level: int) -> int:
         """Return which node of a level has a cell."""
         return cell // math.prod(self.branching[level:])
+
+    def counted(self, cell: int) -> int:
+        """Return which of the counted cells is one of the N."""
+        return cell if self.empty is None or cell < self.empty else cell + 1
 
     def payload_bytes(self, kind: int, level: int = 0) -> int:
         """Return the length of a report's payload; the level is for packed bits."""

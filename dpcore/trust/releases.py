@@ -14,6 +14,7 @@ from ..errors import DtypeError, ParameterError
 from ..grid import Grid
 from ..kernels import hierarchy as kernels
 from ..scores import ScoreCurves, numbered
+from ._contribution import without_empty
 from .distributed import DistributedNoise
 from .local import Local
 from .partial_sums import PartialSum, of_all_servers
@@ -40,8 +41,9 @@ def release(
     Returns
     -------
     CDF
-        ``n`` is the number of reports. ``mechanism`` and ``noise_deviation`` are those of the
-        trust model with as many clients as did report.
+        ``n`` is the number of records in the reports: public, or with a cell for missing ones
+        released like the counts. ``mechanism`` and ``noise_deviation`` are those of the trust model
+        with as many clients as did report.
 
     Raises
     ------
@@ -69,36 +71,19 @@ def release(
     (1000, 4.0)
     """
     whole = of_all_servers(sums)
-    size, n = whole.protocol.size, whole.reports
+    protocol = whole.protocol
     if grid is None:
-        grid = numbered(size)
+        grid = numbered(protocol.size)
     if not isinstance(grid, Grid):
         raise DtypeError("grid", type(grid).__name__, "must be a Grid")
-    if grid.size != size:
-        raise ParameterError("grid", grid.size, f"must have {size} cells")
+    if grid.size != protocol.size:
+        raise ParameterError("grid", grid.size, f"must have {protocol.size} cells")
     if not isinstance(isotonic, bool):
         raise DtypeError("isotonic", type(isotonic).__name__, "must be a bool")
-    trust = whole.protocol.trust
-    counts: NDArray[np.int64] | NDArray[np.float64]
-    if isinstance(trust, DistributedNoise):
-        trust = replace(trust, reporting=n)
-        counts = _of_noisy_nodes(whole, trust)
-    elif isinstance(trust, Local):
-        levels = len(whole.by_level)
-        if n < levels or not whole.by_level[-1]:
-            raise RoundError(f"{n} reports, and it takes at least one of each of {levels} levels")
-        trust = replace(trust, clients=n, branching=whole.protocol.branching)
-        counts = _of_levels(whole, trust)
-    else:
-        counts = np.cumsum(whole.totals.view(np.int64))
-    curve = CDF(
-        grid=grid,
-        counts=counts,
-        n=n,
-        privacy=replace(trust.privacy, simulated=whole.simulated),
-        mechanism=trust.describe(),
-        noise_deviation=trust.standard_error(size),
-    )
+    if protocol.empty not in (None, protocol.size):
+        raise ParameterError("grid", protocol.empty, "must be of scores: release_scores")
+    joint = _released(whole)
+    curve = replace(joint, grid=grid) if protocol.empty is None else without_empty(joint, grid)
     return curve.isotonic() if isotonic else curve
 
 
@@ -119,17 +104,48 @@ def release_scores(
     RoundError, DtypeError, ParameterError
         As in ``release``.
     """
+    whole = of_all_servers(sums)
+    protocol = whole.protocol
     if not isinstance(grid, Grid):
         raise DtypeError("grid", type(grid).__name__, "must be a Grid")
-    joint = release(sums, isotonic=isotonic)
-    if joint.grid.size != 2 * grid.size:
-        raise ParameterError("grid", grid.size, f"must have half of {joint.grid.size} cells")
-    return ScoreCurves(grid, joint)
+    if protocol.size != 2 * grid.size or protocol.empty not in (None, grid.size):
+        half = protocol.size / 2 if protocol.empty is None else protocol.empty
+        raise ParameterError("grid", grid.size, f"must have {half:g} cells, half of the round's")
+    if not isinstance(isotonic, bool):
+        raise DtypeError("isotonic", type(isotonic).__name__, "must be a bool")
+    curves = ScoreCurves(grid, _released(whole))
+    return curves.isotonic() if isotonic else curves
+
+
+def _released(whole: PartialSum) -> CDF:
+    """Return the raw curve over the counted cells, by their number."""
+    cells, n = whole.protocol.cells, whole.reports
+    trust = whole.protocol.trust
+    counts: NDArray[np.int64] | NDArray[np.float64]
+    if isinstance(trust, DistributedNoise):
+        trust = replace(trust, reporting=n)
+        counts = _of_noisy_nodes(whole, trust)
+    elif isinstance(trust, Local):
+        levels = len(whole.by_level)
+        if n < levels or not whole.by_level[-1]:
+            raise RoundError(f"{n} reports, and it takes at least one of each of {levels} levels")
+        trust = replace(trust, clients=n, branching=whole.protocol.branching)
+        counts = _of_levels(whole, trust)
+    else:
+        counts = np.cumsum(whole.totals.view(np.int64))
+    return CDF(
+        grid=numbered(cells),
+        counts=counts,
+        n=n * whole.protocol.records,
+        privacy=replace(trust.privacy, simulated=whole.simulated),
+        mechanism=trust.describe(),
+        noise_deviation=trust.standard_error(cells),
+    )
 
 
 def _of_noisy_nodes(whole: PartialSum, trust: DistributedNoise) -> NDArray[np.float64]:
     """Return cumulative counts, (N,), from counts that have the noise of the trust model."""
-    variances = trust.tree(whole.protocol.size).variances
+    variances = trust.tree(whole.protocol.cells).variances
     return _estimates(whole, whole.totals.view(np.int64), variances)
 
 
@@ -152,10 +168,10 @@ def _of_levels(whole: PartialSum, trust: Local) -> NDArray[np.float64]:
 def _estimates(
     whole: PartialSum, nodes: NDArray[Any], variances: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return cumulative counts, (N,), by least squares; the last is the number of reports."""
+    """Return cumulative counts, (N,), by least squares; the last is the number of records."""
     protocol: Protocol = whole.protocol
-    out = np.empty((1, protocol.size))
+    out = np.empty((1, protocol.cells))
     branching = np.array(protocol.branching, np.int64)
     kernels.cumulative_estimates(nodes[np.newaxis], branching, protocol.starts, variances, out)
-    out[0, -1] = whole.reports
+    out[0, -1] = whole.reports * protocol.records
     return np.asarray(out[0])

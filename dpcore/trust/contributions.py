@@ -1,0 +1,216 @@
+"""Clients with any number of records: what they contribute, and the curves of that."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check, columns
+from .._score_counts import Label, records, score_counts
+from ..curve import CDF
+from ..errors import DtypeError, MissingValueError, ParameterError
+from ..grid import MOST_CELLS, Grid
+from ..randomness import source
+from ..release import cdf_from_counts
+from ..scores import ScoreCurves, numbered
+from ._contribution import MOST_CLIENTS, without_empty
+from .central import Central, SecureAggregation
+from .distributed import DistributedNoise
+from .local import Local
+
+__all__ = ["client_cdf", "client_score_curves"]
+
+Trust = Central | SecureAggregation | DistributedNoise | Local
+
+
+def client_cdf(
+    client_ids: Any,
+    values: Any,
+    grid: Grid,
+    trust: Trust,
+    *,
+    clients: int | None = None,
+    isotonic: bool = True,
+    rng: np.random.Generator | None = None,
+) -> CDF:
+    """Release the distribution of values of which every client has any number.
+
+    At most ``trust.records`` of a client's values count, chosen at random. A client with fewer
+    fills up with empty records, which are counted apart. So all clients contribute alike, and
+    ``privacy`` is about all that a client has: how much it is is protected, too.
+
+    Parameters
+    ----------
+    client_ids
+        (n,) integers or strings: whose each record is. Clients without records have none.
+    values
+        (n,) real numbers, n >= 0, none of them missing.
+    grid
+        N public thresholds.
+    trust
+        With the contribution bound ``records``. ``record_privacy`` is the guarantee for one record.
+    clients
+        M, the public number of clients, for Central and SecureAggregation; the others say it.
+    isotonic
+        As in ``dpcore.cdf``.
+    rng
+        None for a release; a generator is for studies.
+
+    Returns
+    -------
+    CDF
+        Of the records that count: clients with more than ``records`` have a smaller share than
+        their records. ``n`` is their number, released like the counts; of Local, how many
+        reports were about a record, a part of 1 / ``records`` of the former.
+
+    Raises
+    ------
+    DtypeError, ParameterError, MissingValueError
+        An argument is not as above; or more than M clients have records.
+
+    Notes
+    -----
+    docs/clients.md has the proofs. O(n log n + N), and that of the trust model.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> rng = np.random.default_rng(1)
+    >>> client_ids = rng.integers(10_000, size=30_000)
+    >>> values = rng.beta(2, 5, 30_000)
+    >>> trust = dp.trust.DistributedNoise(epsilon=1.0, clients=10_000, records=4)
+    >>> curve = dp.trust.client_cdf(client_ids, values, dp.Grid.uniform(0, 1, 256), trust)
+    >>> curve.privacy.neighbours, trust.record_privacy.epsilon
+    ('replace-client', 0.25)
+    >>> bool(abs(curve.quantile(0.5) - np.median(values)) < 0.02)
+    True
+    """
+    number = _checked(grid, MOST_CELLS - 1, trust, clients, isotonic)
+    found = columns.whole(values, "values")
+    if np.isnan(found).any():
+        raise MissingValueError("values")
+    chosen = _contributed(client_ids, found.size, trust, number, rng)
+    counts = np.append(grid.count(found[chosen.records]), chosen.empty)
+    joint = cdf_from_counts(counts, numbered(counts.size), trust, isotonic=False, rng=rng)
+    curve = without_empty(joint, grid)
+    return curve.isotonic() if isotonic else curve
+
+
+def client_score_curves(
+    client_ids: Any,
+    y_true: Any,
+    y_score: Any,
+    grid: Grid,
+    trust: Trust,
+    *,
+    clients: int | None = None,
+    pos_label: Label | None = None,
+    isotonic: bool = True,
+    rng: np.random.Generator | None = None,
+) -> ScoreCurves:
+    """Release the score distributions of two classes, where clients have any number of records.
+
+    ``dpcore.score_curves`` for clients with several, unequally many, or no records, and with
+    classes that are spread unevenly over them. ``client_cdf`` says what of them counts.
+
+    Parameters
+    ----------
+    client_ids
+        (n,) integers or strings: whose each record is.
+    y_true, y_score, pos_label
+        As in ``dpcore.score_curves``; n >= 0, and none missing.
+    grid
+        N public thresholds of the scores.
+    trust, clients, isotonic, rng
+        As in ``client_cdf``.
+
+    Raises
+    ------
+    DtypeError, ParameterError, MissingValueError
+        As in ``client_cdf`` and ``dpcore.score_curves``.
+
+    Notes
+    -----
+    docs/clients.md. The empty records are counted between the classes, so that each class is read
+    off an end, and costs no more noise than without them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> rng = np.random.default_rng(1)
+    >>> client_ids = rng.integers(10_000, size=30_000)
+    >>> y_true = client_ids % 3 == 0  # of one class each
+    >>> y_score = np.clip(rng.normal(np.where(y_true, 0.6, 0.4), 0.15), 0, 1)
+    >>> trust = dp.trust.DistributedNoise(epsilon=1.0, clients=10_000, records=4)
+    >>> grid = dp.Grid.uniform(0, 1, 256)
+    >>> curves = dp.trust.client_score_curves(client_ids, y_true, y_score, grid, trust)
+    >>> bool(abs(dp.statistics.ROC.from_curves(curves).auc - 0.83) < 0.03)
+    True
+    """
+    number = _checked(grid, (MOST_CELLS - 1) // 2, trust, clients, isotonic)
+    is_positive, scores = records(y_true, y_score, pos_label, "raise")
+    chosen = _contributed(client_ids, scores.size, trust, number, rng)
+    own = score_counts(is_positive[chosen.records], scores[chosen.records], grid)
+    counts = np.insert(own, grid.size, chosen.empty)
+    joint = cdf_from_counts(counts, numbered(counts.size), trust, isotonic=False, rng=rng)
+    curves = ScoreCurves(grid, joint)
+    return curves.isotonic() if isotonic else curves
+
+
+class _Contributed(NamedTuple):
+    """What is reported: which records, (n,) booleans, and how many empty ones."""
+
+    records: NDArray[np.bool_]
+    empty: int
+
+
+def _checked(grid: object, most: int, trust: object, clients: int | None, isotonic: object) -> int:
+    """Check what is public, and return how many clients report."""
+    if not isinstance(grid, Grid):
+        raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+    if grid.size > most:
+        raise ParameterError("grid", grid.size, f"must have at most {most} cells")
+    if not isinstance(trust, Trust):
+        raise DtypeError("trust", type(trust).__name__, "must be a trust model")
+    if not isinstance(isotonic, bool):
+        raise DtypeError("isotonic", type(isotonic).__name__, "must be a bool")
+    if isinstance(trust, DistributedNoise | Local):
+        if clients is not None:
+            raise ParameterError("clients", clients, "is what the trust model says: leave it out")
+        return trust.reports if isinstance(trust, DistributedNoise) else trust.clients
+    if clients is None:
+        raise ParameterError("clients", None, "must be given, as this trust model does not say it")
+    return _check.integer("clients", clients, 1, MOST_CLIENTS)
+
+
+def _contributed(
+    client_ids: Any, size: int, trust: Trust, clients: int, rng: np.random.Generator | None
+) -> _Contributed:
+    """Choose records of each client at random, which is no secret."""
+    source(rng)
+    ids = np.asarray(client_ids)
+    if ids.dtype.kind == "O" and all(isinstance(each, str) for each in ids):
+        ids = ids.astype(str)
+    if ids.dtype.kind not in "iuUST":
+        raise DtypeError("client_ids", f"dtype {ids.dtype}", "must hold integers or strings")
+    if ids.shape != (size,):
+        raise ParameterError("client_ids", ids.shape, f"must have shape ({size},)")
+    distinct, owner = np.unique(ids, return_inverse=True)
+    if distinct.size > clients:
+        raise ParameterError("client_ids", distinct.size, f"must name at most {clients} clients")
+    choice = np.random.default_rng() if rng is None else rng
+    order = np.lexsort((choice.random(size), owner))  # by client, and at random among its own
+    of_client = np.bincount(owner, minlength=distinct.size)
+    place = np.arange(size) - np.repeat(np.cumsum(of_client) - of_client, of_client)
+    if isinstance(trust, Local):  # one of those that count
+        slot = choice.integers(trust.records, size=distinct.size)
+        kept, each = place == np.repeat(slot, of_client), 1
+    else:
+        kept, each = place < trust.records, trust.records
+    chosen = np.zeros(size, bool)
+    chosen[order] = kept
+    return _Contributed(chosen, clients * each - int(np.count_nonzero(kept)))
