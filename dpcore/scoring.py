@@ -159,7 +159,8 @@ def _check_public(
         raise DtypeError("isotonic", type(isotonic).__name__, "must be a bool")
     for each in mechanism if isinstance(mechanism, tuple) else (mechanism,):
         if isinstance(each, Mechanism) and each.privacy.neighbours == "add-or-remove-one":
-            raise ParameterError("mechanism", each.privacy.neighbours, "must be for replace-one: n is public")
+            given = each.privacy.neighbours
+            raise ParameterError("mechanism", given, "must be for replace-one: n is public")
     if isinstance(mechanism, tuple):
         _check_pair(mechanism, grid.size, budget)
 

@@ -90,7 +90,7 @@ class ROC:
 
     @property
     def n(self) -> int:
-        """The public number of records."""
+        """The number of records: ``ScoreCurves.n``."""
         return self.curves.n
 
     @property
