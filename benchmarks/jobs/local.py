@@ -151,7 +151,7 @@ def reports_job(name: str, epsilon: float) -> Job:
                 "pure-ldp, streamed: not exact",
                 "peer",
                 pure_ldp,
-                needs="pure_ldp",
+                needs="pure_ldp.frequency_oracles",
                 largest=10**5,
             ),
             Contender("random bits alone: AES in counter mode", "floor", aes_words),
