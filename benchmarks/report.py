@@ -17,7 +17,17 @@ from .timing import Row
 
 START, END = "<!-- benchmarks: start -->", "<!-- benchmarks: end -->"
 WORTH_SAYING = 0.03  # seconds of a first use
-HEADER = ("", "kind", "median", "quartiles", "to ours", "rounds", "first call", "peak memory")
+HEADER = (
+    "",
+    "kind",
+    "median",
+    "a second",
+    "quartiles",
+    "to ours",
+    "rounds",
+    "first call",
+    "peak memory",
+)
 
 
 class Results(NamedTuple):
@@ -87,6 +97,17 @@ def quartiles_text(row: Row) -> str:
     return f"{seconds_text(row.low)} - {seconds_text(row.high)}" if row.rounds > 1 else ""
 
 
+def rate_text(row: Row) -> str:
+    """Write how many of a job's units were done in a second."""
+    if not row.median:
+        return ""
+    rate = row.size / row.median
+    for unit, name in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if rate >= unit:
+            return f"{digits(rate / unit)}{name}"
+    return digits(rate)
+
+
 def memory_text(row: Row) -> str:
     """Write the peak memory in mebibytes."""
     return "" if row.peak is None else f"{row.peak / 2**20:.1f} MiB"
@@ -102,6 +123,7 @@ def cells(rows: list[Row]) -> list[tuple[str, ...]]:
             row.contender,
             row.kind,
             seconds_text(row.median) if row.state == "timed" else row.state,
+            rate_text(row),
             quartiles_text(row),
             ratio_text(row, rows),
             str(row.rounds or ""),
@@ -116,7 +138,7 @@ def plain(rows: list[Row]) -> str:
     """Return a table for the terminal."""
     lines = [HEADER, *cells(rows)]
     # A sentence (why there is no time) may run over the columns to its right.
-    widths = [max(len(line[i]) for line in lines if line[4] or i < 2) for i in range(len(HEADER))]
+    widths = [max(len(line[i]) for line in lines if line[5] or i < 2) for i in range(len(HEADER))]
     return "\n".join(
         "  "
         + "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()

@@ -199,8 +199,11 @@ def test_readme_table_names_the_fastest_and_the_losses():
 
 def test_page_has_every_row():
     text = report.page(CANNED, [TOY])
-    assert "| broken | peer | 8.00 ms | 7.20 ms - 8.80 ms | 4.00x | 5 | 10.0 ms | 1.0 MiB |" in text
-    assert "| absent | peer | not installed |  |  |  | 10.0 ms | 1.0 MiB |" in text
+    assert (
+        "| broken | peer | 8.00 ms | 375 | 7.20 ms - 8.80 ms | 4.00x | 5 | 10.0 ms | 1.0 MiB |"
+        in text
+    )
+    assert "| absent | peer | not installed |  |  |  |  | 10.0 ms | 1.0 MiB |" in text
     assert "**2^10 steps**" in text
     assert "they say three" in text
 

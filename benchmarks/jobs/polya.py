@@ -1,4 +1,7 @@
-"""Many clients' shares of discrete Laplace noise, and their sum. The floor: zeros, added up."""
+"""Many clients' shares of discrete Laplace noise, and their sum.
+
+The floors: the random bits that the shares take, and zeros, added up.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpcore.noise import DiscreteLaplace
-from dpcore.randomness import source
+from dpcore.randomness import CryptographicSource, source
 from dpcore.trust.polya import PolyaShares
 
 from ..registry import Contender, Job
@@ -55,6 +58,29 @@ def numpy_shares(clients: int):
     return summed(clients, fill)
 
 
+class Counted(CryptographicSource):
+    """A source that knows how many words were taken."""
+
+    words = 0
+
+    def fill(self, words: np.ndarray) -> None:
+        self.words += words.size
+        super().fill(words)
+
+
+def aes_words(clients: int):
+    """Take as many words, and do nothing with them."""
+    block, stream = np.empty((AT_ONCE, COUNTS), np.int64), Counted()
+    PolyaShares(SCALE, clients).fill(block, stream)
+    words = np.empty(stream.words, np.uint64)
+
+    def fill():
+        for _ in range(0, clients, AT_ONCE):
+            stream.fill(words)
+
+    return fill
+
+
 def zeros(clients: int):
     return summed(clients, lambda part: part.fill(0))
 
@@ -74,25 +100,21 @@ def disagreements(clients: int, outcomes):
 JOBS = (
     Job(
         name="polya",
-        title="Make all clients' shares of noise of scale 15 in 2^11 counts, and sum them",
-        unit="clients",
-        sizes=(10**4, 10**5),
-        quick=(10**4,),
-        small=100,
-        memory=10**5,
-        make=lambda size: size,
+        title="Make all clients' shares of noise of scale 15, for 2^11 counts each, and sum them",
+        unit="shares",
+        sizes=(10**4 * COUNTS, 10**5 * COUNTS),
+        quick=(10**4 * COUNTS,),
+        small=100 * COUNTS,
+        memory=10**5 * COUNTS,
+        make=lambda size: size // COUNTS,
         outcome=lambda size, answer: (float(np.mean(answer)), float(np.var(answer))),
         disagreements=disagreements,
         agreement=f"mean and variance within {STANDARD_ERRORS} standard errors of the closed form",
         contenders=(
             Contender("dpcore", "ours", ours),
             Contender("dpcore, the law of the sum alone", "ours", sum_alone),
-            Contender(
-                "NumPy negative binomial differences, not exact",
-                "numpy",
-                numpy_shares,
-                largest=10**4,
-            ),
+            Contender("NumPy negative binomial differences, not exact", "numpy", numpy_shares),
+            Contender("random bits alone: AES in counter mode", "floor", aes_words),
             Contender("writing zeros for all clients, and adding them up", "floor", zeros),
         ),
     ),
