@@ -6,6 +6,7 @@ a deployment needs both (docs/wire.md).
 """
 
 import json
+import os
 import secrets
 import socket
 import socketserver
@@ -17,14 +18,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from dpcore._atomic import write_together
 from dpcore.errors import DpcoreError
-from dpcore.trust import DistributedNoise
-from dpcore.trust.clients import Client
-from dpcore.trust.partial_sums import PartialSum
-from dpcore.trust.protocol import Protocol
-from dpcore.trust.servers import Server
-from dpcore.trust.wire import ReportError, decode, encode
+from dpcore.trust import Client, DistributedNoise, PartialSum, Protocol, ReportError, Server
+from dpcore.trust.wire import decode, encode
 
 HOST: Final = "127.0.0.1"
 REPORT, IDS, SETTLE, CLOSE, COUNTS = b"R", b"I", b"S", b"C", b"N"
@@ -132,7 +128,12 @@ class Listener(socketserver.ThreadingTCPServer):
 
     def save(self) -> None:
         """Write down all that the server knows, whole or not at all."""
-        write_together({self.path: self.server.to_bytes()})
+        fresh = self.path.with_suffix(".new")
+        with fresh.open("wb") as file:
+            file.write(self.server.to_bytes())
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(fresh, self.path)
 
 
 class _Handler(socketserver.BaseRequestHandler):

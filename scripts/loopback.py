@@ -71,7 +71,7 @@ def take_round(folder: Path, cells: Sequence[int], clients: int, processes: int)
     from _loopback_processes import COUNTS, ask, finish, misbehave, protocol_of
 
     import dpcore as dp
-    from dpcore.trust.releases import release
+    from dpcore.trust import release
 
     settings = {
         "epsilon": _EPSILON,
