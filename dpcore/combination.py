@@ -28,7 +28,8 @@ def combine(curves: Iterable[CDF], weights: Iterable[float] | None = None) -> CD
     ----------
     curves
         S >= 1 raw curves over the same grid, each with noise of its own. No record is in two of
-        them, and which records are in which is public.
+        them, and which records are in which is public. Where they are about clients
+        ("replace-client"), no client is in two of them.
     weights
         (S,) positive, of each curve F_s in the mean; they must not depend on records. None: the
         numbers of records n_s, which makes the mean the curve of all records together.
@@ -81,6 +82,7 @@ def average(curves: Iterable[CDF], weights: Iterable[float] | None = None) -> CD
     ----------
     curves
         S >= 1 raw curves over the same grid, each with noise of its own, of the same records.
+        Where clients have any number of records, the same number has to count.
     weights
         (S,) positive, of each curve in the mean; they must not depend on records. None: the
         inverses of the mean variances of their noise.
@@ -114,6 +116,8 @@ def average(curves: Iterable[CDF], weights: Iterable[float] | None = None) -> CD
     releases = _raw_curves(curves)
     privacy = reduce(operator.add, [release.privacy for release in releases])
     n, public = releases[0].n, privacy.neighbours == "replace-one"
+    if privacy.neighbours == "replace-client":
+        _check_contributions(releases)
     for release in releases:
         if public and release.n != n:
             what = "must have the same n, being of the same records (of disjoint ones: combine)"
@@ -123,6 +127,17 @@ def average(curves: Iterable[CDF], weights: Iterable[float] | None = None) -> CD
     if not public:  # the number of records is a release like the others
         n = max(1, round(float(counts[-1])))
     return _combined(releases, "releases", shares, counts, n, privacy)
+
+
+def _check_contributions(releases: Sequence[CDF]) -> None:
+    """Check that the same number of each client's records counts in all of the releases."""
+    described = [release.mechanism for release in releases]
+    counted = {(each["name"] == "local", each.get("records")) for each in described}
+    if len(counted) > 1:
+        found = [f"{each['name']}, records={each.get('records')}" for each in described]
+        raise ParameterError(
+            "curves", found, "must all count the same number of records of a client"
+        )
 
 
 def _raw_curves(curves: object) -> list[CDF]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from statistics import NormalDist
@@ -37,7 +38,8 @@ class CDF:
         (N,) released cumulative counts, int64 or float64; the last is n. Raw ones may decrease and
         may leave [0, n].
     n
-        The number of records: public, or under add-or-remove-one released like the counts.
+        The number of records: public, or released like the counts (under add-or-remove-one, and
+        where clients have any number of records).
     privacy
         What the release cost.
     mechanism
@@ -212,22 +214,29 @@ class CDF:
         """Return the standard deviation of the privacy noise in F at each threshold, (N,).
 
         In closed form, for the curve as the mechanism released it. It does not count how far the
-        records stray from the population that they come from. Isotonic regression can only lower
-        the total squared error, so for ``isotonic`` it is on the safe side on average; at single
-        thresholds, and for ``smooth``, it is a guide.
+        records stray from the population that they come from, nor the noise of an n that is
+        released, which ``band`` does. Isotonic regression can only lower the total squared error,
+        so for ``isotonic`` it is on the safe side on average; at single thresholds, and for
+        ``smooth``, it is a guide.
         """
         return self.noise_deviation / self.n
 
     def band(self, level: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the ends of pointwise confidence intervals for the records' own F, each (N,).
 
-        The noise is a sum of many terms, and taken as normal. Clipped to [0, 1].
+        The noise is a sum of many terms, and taken as normal. Where n is released, too, its noise
+        is taken at its worst. Clipped to [0, 1].
         """
         if not 0.0 < _check.finite("level", level) < 1.0:
             raise ParameterError("level", level, "must be between 0 and 1")
-        width = -NormalDist().inv_cdf((1.0 - level) / 2) * self.standard_error()
-        middle = self.counts / self.n
-        return np.clip(middle - width, 0.0, 1.0), np.clip(middle + width, 0.0, 1.0)
+        reach = -NormalDist().inv_cdf((1.0 - level) / 2) * self.noise_deviation
+        low, high = np.zeros_like(reach), np.ones_like(reach)
+        if math.isfinite(reach[-1]):
+            low = (self.counts - reach) / (self.n + reach[-1])
+        if self.n > reach[-1]:
+            high = (self.counts + reach) / (self.n - reach[-1])
+        low[-1] = high[-1] = 1.0
+        return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
 
     def plot(self, ax: Axes | None = None, *, level: float = 0.95, **line: Any) -> Axes:
         """Draw the curve as steps, with its confidence band; needs the extra ``plot``.

@@ -55,7 +55,7 @@ class MissingValueError(DpcoreError, ValueError):
         self.argument = argument
         super().__init__(
             f"{argument} has missing values (NaN or null); clean them, "
-            'or leave them out with nan_policy="omit"'
+            'or leave them out (nan_policy="omit", where there is one)'
         )
 
 

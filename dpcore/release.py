@@ -154,6 +154,9 @@ def _checked(
             raise ParameterError(name, value, "must not be given beside a mechanism")
     if not isinstance(mechanism, Mechanism):
         raise DtypeError("mechanism", type(mechanism).__name__, "must be a mechanism")
+    if mechanism.privacy.neighbours == "replace-client":
+        what = "must be about records: it takes trust.client_cdf to bound what counts of a client"
+        raise ParameterError("mechanism", "replace-client", what)
     mechanism.standard_error(grid.size)  # refuses a budget too small for this grid
     return mechanism
 
@@ -166,7 +169,7 @@ def _release(
     rng: np.random.Generator | None,
 ) -> CDF:
     privacy = mechanism.privacy
-    public = privacy.neighbours != "add-or-remove-one"
+    public = privacy.neighbours == "replace-one"
     if public and counts.sum() < 1:
         raise ParameterError("values", 0, "must hold at least one record")
     released = mechanism.release(counts, rng=rng)

@@ -158,7 +158,7 @@ def _check_public(
     if not isinstance(isotonic, bool):
         raise DtypeError("isotonic", type(isotonic).__name__, "must be a bool")
     for each in mechanism if isinstance(mechanism, tuple) else (mechanism,):
-        if isinstance(each, Mechanism) and each.privacy.neighbours == "add-or-remove-one":
+        if isinstance(each, Mechanism) and each.privacy.neighbours != "replace-one":
             given = each.privacy.neighbours
             raise ParameterError("mechanism", given, "must be for replace-one: n is public")
     if isinstance(mechanism, tuple):

@@ -208,6 +208,7 @@ def test_guarantees_of_records():
     assert found.epsilon == pytest.approx(np.log(1 + (np.e - 1) / 4), rel=1e-13)
     for one in (Central(1.0), DistributedNoise(1.0, clients=5), Local(1.0, clients=5)):
         assert one.privacy == one.record_privacy == dp.Privacy(1.0)
+    assert SecureAggregation(records=3).record_privacy == dp.Privacy(np.inf)
 
 
 def test_guarantees_for_clients_and_for_records_do_not_add_up():
@@ -291,27 +292,65 @@ def test_all_servers_together_know_how_many_records_there_must_be():
 
 
 def test_protocols_differ_by_bound_and_empty_cell():
-    digests = {
-        Protocol(SecureAggregation(records=c), 8, bytes(16), empty=empty).digest
+    protocols = [
+        Protocol(SecureAggregation(records=c), 8, bytes(16), empty=empty)
         for c in (1, 2)
-        for empty in (None, 4, 8)
-    }
-    assert len(digests) == 6
+        for empty in (4, 8)
+    ]
+    protocols.append(Protocol(SecureAggregation(), 8, bytes(16)))
+    assert len({protocol.digest for protocol in protocols}) == 5
 
 
 # --- what is refused
 
 
-def test_a_client_without_enough_records_needs_an_empty_cell():
-    client = Client(Protocol(SecureAggregation(records=2), 4, bytes(16)))
-    with pytest.raises(ParameterError, match="cells"):
-        client.report([1])
-    client.report([1, 2, 3])  # it has not reported before
-    with pytest.raises(ReportError):
-        client.report([1, 2])
+def test_several_records_need_an_empty_cell():
+    with pytest.raises(ParameterError, match="empty"):
+        Protocol(SecureAggregation(records=2), 4, bytes(16))
+    for cells in ([], [1, 2]):
+        client = Client(Protocol(SecureAggregation(), 4, bytes(16)))
+        with pytest.raises(ParameterError, match="one record"):
+            client.report(cells)
+        client.report(1)  # it has not reported before
+        with pytest.raises(ReportError):
+            client.report(1)
 
 
-@pytest.mark.parametrize("cells", [[4], [-1], 4, [[1]], ["a"], 1.0, [True], "1", b"1", {1}])
+@pytest.mark.parametrize("empty", [0, 1, 3, 9, 4.0, True, "8"])
+def test_the_empty_cell_is_at_the_end_or_in_the_middle(empty):
+    with pytest.raises((DtypeError, ParameterError), match="empty"):
+        Protocol(SecureAggregation(), 8, bytes(16), empty=empty)
+
+
+@pytest.mark.parametrize(
+    "cells", [3, np.int64(3), np.array(3), [3], np.array([3]), (3,), range(3, 4)]
+)
+def test_cells_are_any_integers(cells):
+    protocol = Protocol(SecureAggregation(), 4, bytes(16), empty=4)
+    assert release(run(protocol, [cells])).counts.tolist() == [0, 0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [4],
+        [-1],
+        4,
+        [[1]],
+        ["a"],
+        1.0,
+        [True],
+        "1",
+        "",
+        b"\x01",
+        b"",
+        bytearray(b"1"),
+        {1},
+        None,
+        np.zeros((0, 3), int),
+        np.zeros((1, 1), int),
+    ],
+)
 def test_cells_are_checked(cells):
     client = Client(Protocol(SecureAggregation(records=2), 4, bytes(16), empty=4))
     with pytest.raises((DtypeError, ParameterError), match="cells"):
@@ -348,8 +387,10 @@ def test_bounds_are_checked(model, records):
     [
         ({"client_ids": IDS[:-1]}, ParameterError, "client_ids"),
         ({"client_ids": IDS.astype(float)}, DtypeError, "client_ids"),
-        ({"client_ids": [None] * RECORDS}, DtypeError, "client_ids"),
-        ({"client_ids": np.arange(RECORDS)}, ParameterError, "at most 400 clients"),
+        ({"client_ids": [None] * RECORDS}, MissingValueError, "client_ids"),
+        ({"client_ids": np.ma.masked_equal(IDS, IDS[0])}, MissingValueError, "client_ids"),
+        ({"client_ids": [["a"]] + ["b"] * (RECORDS - 1)}, DtypeError, "client_ids"),
+        ({"client_ids": np.arange(RECORDS)}, ParameterError, "clients must be no less"),
         ({"values": np.where(SCORES > 0.5, np.nan, SCORES)}, MissingValueError, "values"),
         ({"values": ["a"] * RECORDS}, DtypeError, "values"),
         ({"grid": 3}, DtypeError, "grid"),
@@ -377,6 +418,76 @@ def test_names_may_be_strings_and_there_may_be_no_records():
     for ids in (names, names.tolist(), names.astype(object)):
         trust = SecureAggregation(records=2)
         assert client_cdf(ids, SCORES, GRID, trust, clients=M).n == capped(2).sum()
-    nobody = client_cdf(np.zeros(0, int), [], GRID, MODELS[2], rng=RNG(18))
-    assert nobody.n >= 1
-    assert nobody.is_monotone
+    for none in (np.zeros(0, int), []):
+        nobody = client_cdf(none, [], GRID, MODELS[2], rng=RNG(18))
+        assert nobody.n >= 1
+        assert nobody.is_monotone
+
+
+def test_how_many_clients_have_records_is_not_told():
+    with pytest.raises(ParameterError) as error:
+        client_cdf(np.arange(9532), np.zeros(9532), GRID, Central(1.0), clients=1)
+    assert "9532" not in str(error.value)
+
+
+def test_records_of_unknown_clients_have_no_guarantee_for_clients():
+    for model in (Central(1.0, records=2), DistributedNoise(1.0, clients=500, records=2)):
+        for call in (
+            lambda model=model: dp.cdf(SCORES, GRID, model),
+            lambda model=model: dp.score_curves(LABELS, SCORES, GRID, model),
+            lambda model=model: dp.score_curves(LABELS, SCORES, GRID, (model, model)),
+            lambda model=model: dp.hosmer_lemeshow(LABELS, SCORES, mechanism=model),
+        ):
+            with pytest.raises(ParameterError, match="mechanism"):
+                call()
+
+
+def test_releases_of_the_same_clients_add_up_whatever_counts_of_them():
+    options = {"clients": M, "rng": RNG(19), "isotonic": False}
+    one, two, three = (
+        client_cdf(IDS, SCORES, GRID, Central(1.0, records=c), **options) for c in (1, 2, 2)
+    )
+    assert (one.privacy + two.privacy).epsilon == 2.0
+    assert dp.combination.average([two, three]).privacy.epsilon == 2.0
+    with pytest.raises(ParameterError, match="same number of records"):
+        dp.combination.average([one, two])
+
+
+def test_bands_count_the_noise_of_the_number_of_records():
+    trust, rng = Central(rho=0.5, records=4), RNG(20)
+    ids, inside = np.repeat(np.arange(M), 2), []
+    scores = np.resize(SCORES, ids.size)
+    exact = np.cumsum(GRID.count(scores)) / ids.size
+    for _ in range(300):
+        curve = client_cdf(ids, scores, GRID, trust, clients=M, isotonic=False, rng=rng)
+        low, high = curve.band(0.9)
+        inside.append((low <= exact) & (exact <= high))
+    assert np.mean(inside, axis=0).min() >= 0.88
+
+
+def test_accuracies_are_within_bounds():
+    labels, scores, rng = [0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9], RNG(21)
+    trust = DistributedNoise(8.0, clients=20)
+    for _ in range(100):
+        curves = client_score_curves([0, 1, 2, 3], labels, scores, GRID, trust, rng=rng)
+        assert not classifier.accuracy(curves, 0.5) > 1.0
+
+
+def test_no_records_have_no_accuracy_and_no_calibration_error():
+    empty = client_score_curves([], [], [], GRID, SecureAggregation(), clients=3)
+    assert np.isnan(classifier.accuracy(empty, 0.5))
+    assert np.isnan(expected_calibration_error(empty, 4))
+
+
+def test_simulated_releases_of_few_records_do_not_stop_the_test():
+    trust = DistributedNoise(0.1, clients=1000, records=8)
+    scores = RNG(22).random(1000)
+    options = {"groups": 10, "fitted": False, "replicates": 49}
+    for seed in range(10):
+        rng = RNG(seed)
+        labels = rng.random(1000) < scores
+        grid = dp.Grid.uniform(0, 1, 64)
+        curves = client_score_curves(np.arange(1000), labels, scores, grid, trust, rng=rng)
+        if curves.n >= 10:
+            found = hosmer_lemeshow_under_noise(curves, trust, **options, rng=rng)
+            assert 0.02 <= found.pvalue <= 1

@@ -157,6 +157,30 @@ def test_a_linear_rate_is_corrected_exactly():
     assert found.auc < truth - 1e-3
 
 
+@settings(max_examples=60)
+@given(records(), st.integers(1, 30))
+def test_the_corrected_area_is_within_the_worst_case(data, buckets):
+    curves = exact(*data, dp.Grid.uniform(0, 1, 24))
+    for make in (ScoreHistogram.uniform, ScoreHistogram.quantile):
+        found = make(curves, buckets)
+        low, high = found.auc_interval("worst-case")
+        assert low - 1e-12 <= found.auc_corrected <= high + 1e-12
+
+
+def test_neighbours_that_hardly_anybody_is_in_do_no_harm():
+    """Calibrated scores near 0 and 1: uneven buckets of one width."""
+    off = []
+    for seed in range(10):
+        rng = RNG(seed)
+        scores = rng.beta(0.2, 0.2, 20_000)
+        labels = rng.random(scores.size) < scores
+        found = ScoreHistogram.uniform(exact(labels, scores, dp.Grid.uniform(0, 1, 2**14)), 20)
+        truth = area_of_ranks(labels, scores)
+        off.append([found.auc - truth, found.auc_corrected - truth])
+    plain, corrected = np.sqrt(np.mean(np.square(off), axis=0))
+    assert corrected < plain / 3
+
+
 @pytest.mark.parametrize("labels", [[1, 1], [0, 1], [0, 1, 1, 0]])
 def test_corrected_areas_of_few_records_are_within_bounds(labels):
     scores = np.linspace(0.1, 0.9, len(labels))

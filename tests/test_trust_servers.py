@@ -61,7 +61,7 @@ def totals_of(protocol, reports):
 def counts_of(protocol, seed, cell):
     """What a client's report is made of, before it is split."""
     rng = np.random.default_rng(seed)
-    return Client(protocol, rng)._counts([cell], source(rng))
+    return Client(protocol, rng)._counts([cell], 0, source(rng))
 
 
 # --- shares
@@ -101,7 +101,7 @@ def test_totals_are_the_sums_of_what_clients_counted(servers):
     rng, expected = np.random.default_rng(3), np.zeros(protocol.words, np.int64)
     for cell in cells:  # the same generator, before what splitting takes from it
         state = rng.bit_generator.state
-        expected += Client(protocol, rng)._counts([int(cell)], source(rng))
+        expected += Client(protocol, rng)._counts([int(cell)], 0, source(rng))
         rng.bit_generator.state = state
         Client(protocol, rng).report(int(cell))
     totals = totals_of(protocol, reports_of(protocol, cells, seed=3))

@@ -66,7 +66,10 @@ def expected_calibration_error(
     """
     _check.choice("norm", norm, ErrorNorm)
     counted = counted_bins(curves, bins, uniform_bins)
-    shares = counted.counts / counted.counts.sum()
+    total = float(counted.counts.sum())
+    if not total > 0.0:
+        return float("nan")
+    shares = counted.counts / total
     gaps = _gaps(counted)
     if norm == 1:
         return float(np.sum(shares * gaps))

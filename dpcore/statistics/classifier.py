@@ -99,12 +99,13 @@ def recall(curves: ScoreCurves, t: ArrayLike) -> NDArray[np.float64]:
 
 
 def accuracy(curves: ScoreCurves, t: ArrayLike) -> NDArray[np.float64]:
-    """Return the share of records whose label is what "score above ``t``" predicts.
+    """Return the share of records whose label is what "score above ``t``" predicts; NaN of none.
 
     Parameters, errors and cost as in ``confusion``. Within [0, 1], of the shape of ``t``.
     """
     found = confusion(curves, t)
-    return np.asarray((found.true_positives + found.true_negatives) / curves.n)
+    right = found.true_positives + found.true_negatives
+    return share(right, right + found.false_positives + found.false_negatives)
 
 
 def f1(curves: ScoreCurves, t: ArrayLike) -> NDArray[np.float64]:

@@ -132,7 +132,13 @@ class HosmerLemeshow:
         if not isinstance(curves, ScoreCurves):
             raise DtypeError("curves", type(curves).__name__, "must be ScoreCurves")
         groups = check_groups(groups, curves.n, fitted)
-        minimum = check_minimum(minimum_expected)
+        return cls.of_checked(curves, groups, check_minimum(minimum_expected), fitted)
+
+    @classmethod
+    def of_checked(
+        cls, curves: ScoreCurves, groups: int, minimum: float | None, fitted: bool
+    ) -> HosmerLemeshow:
+        """Return the test for arguments that ``from_curves`` has checked, for another release."""
         bins, merged = risk_groups(curves, groups, minimum)
         return cls(
             bins.edges,

@@ -14,6 +14,7 @@ from .. import _check
 from ..errors import DtypeError, ParameterError
 from ..randomness import source
 from ..scores import ScoreCurves
+from ._risk_groups import check_minimum
 from .binning import Cells
 from .hosmer_lemeshow import HosmerLemeshow
 
@@ -133,8 +134,9 @@ def hosmer_lemeshow_under_noise(
     >>> found.test.pvalue < 0.05 < found.pvalue
     True
     """
-    options: dict[str, Any] = {"minimum_expected": minimum_expected, "fitted": fitted}
-    test = HosmerLemeshow.from_curves(curves, groups, **options)
+    test = HosmerLemeshow.from_curves(
+        curves, groups, minimum_expected=minimum_expected, fitted=fitted
+    )
     replicates = _check.integer("replicates", replicates, 1, 2**20)
     if not isinstance(mechanism, Releases):
         raise DtypeError("mechanism", type(mechanism).__name__, "must be a mechanism")
@@ -147,6 +149,7 @@ def hosmer_lemeshow_under_noise(
     if rng is None:
         rng = np.random.default_rng()
     source(rng)
+    checked = int(groups), check_minimum(minimum_expected), fitted
     labels = _Labels.of(Cells.of(curves), fitted)
     null, degrees = np.empty(replicates), np.empty(replicates, np.int64)
     for i in range(replicates):
@@ -155,7 +158,7 @@ def hosmer_lemeshow_under_noise(
             counts = np.insert(counts, curves.grid.size, curves.joint.n - counts.sum())
         released = mechanism.release(counts, rng=rng)
         joint = replace(curves.joint, counts=released, processing=())
-        again = HosmerLemeshow.from_curves(ScoreCurves(curves.grid, joint), groups, **options)
+        again = HosmerLemeshow.of_checked(ScoreCurves(curves.grid, joint), *checked)
         null[i], degrees[i] = again.statistic, again.degrees_of_freedom
     return HosmerLemeshowUnderNoise(test, null, degrees)
 

@@ -12,7 +12,7 @@ from ..curve import CDF
 from ..grid import Grid
 from ..privacy import Privacy
 
-__all__ = ["MOST_CLIENTS", "for_client", "most_records", "without_empty"]
+__all__ = ["MOST_CLIENTS", "for_client", "most_records", "of_clients", "without_empty"]
 
 MOST_CLIENTS: Final = 2**40
 _MOST_SLOTS: Final = 2**46  # sums in fine units stay inside 64 bits
@@ -26,6 +26,11 @@ def most_records(records: object, clients: int = MOST_CLIENTS) -> int:
 def for_client(privacy: Privacy, records: int) -> Privacy:
     """Return the guarantee said of a client with so many records."""
     return privacy if records == 1 else replace(privacy, neighbours="replace-client")
+
+
+def of_clients(joint: CDF) -> CDF:
+    """Return the curve of records of which clients have any number, and not one each."""
+    return replace(joint, privacy=replace(joint.privacy, neighbours="replace-client"))
 
 
 def without_empty(joint: CDF, grid: Grid) -> CDF:

@@ -36,6 +36,7 @@ class Central(Releases):
         As in ``mechanisms.Hierarchy``, of all that counts of a client.
     records
         The most records of a client that count, 1 to 64: its contribution bound (docs/clients.md).
+        Above 1 this is for ``client_cdf`` and ``client_score_curves``, which see to it.
 
     Raises
     ------
@@ -68,8 +69,14 @@ class Central(Releases):
 
     def describe(self) -> dict[str, str | int | float]:
         """Return the name and the parameters, as a release records them."""
-        of_tree = {**self._hierarchy().describe(), **self._whole().describe()}
-        return {**of_tree, "name": "central", "records": self.records}
+        of_tree = self._hierarchy().describe()
+        return {
+            "name": "central",
+            **self._whole().describe(),
+            "records": self.records,
+            "branching": of_tree["branching"],
+            "budgets": of_tree["budgets"],
+        }
 
     def _whole(self) -> Budget:
         """Return what a client's records may spend together."""
@@ -128,6 +135,11 @@ class SecureAggregation(Releases):
     @property
     def privacy(self) -> Privacy:
         """No guarantee: epsilon is infinite."""
+        return for_client(Privacy(math.inf), self.records)
+
+    @property
+    def record_privacy(self) -> Privacy:
+        """No guarantee, either."""
         return Privacy(math.inf)
 
     def standard_error(self, size: int) -> NDArray[np.float64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final, NoReturn
 
@@ -75,14 +76,14 @@ class Client:
         Parameters
         ----------
         cells
-            Where the record is, 0 to size - 1: ``cell_of``. Several records: where each of them
-            is. If there are more than count, some are chosen at random.
+            Where the record is, 0 to size - 1: ``cell_of``. If the protocol has a cell for those
+            that clients lack: where each of any number of records is. Of more than count, some are
+            chosen at random.
 
         Raises
         ------
         DtypeError, ParameterError
-            cells are not such numbers; or they are fewer than count, and the protocol has no
-            cell for those that are missing.
+            cells are not such numbers, or not one where the protocol has no such cell.
         ReportError
             For "duplicate": this client has reported before.
 
@@ -96,11 +97,13 @@ class Client:
             raise ReportError("duplicate", "would be this client's second: send the first again")
         self._has_reported = True
         stream = source(self._rng)  # made here: a process forked before has noise of its own
-        contributed = self._contributed(held, stream)
+        contributed, empty = self._contributed(held, stream)
         if self._protocol.is_additive:
-            payloads = self._shares(self._counts(contributed, stream), stream)
+            payloads = self._shares(self._counts(contributed, empty, stream), stream)
         else:
-            payloads = [(wire.BITS, self._bits(contributed[0], stream))]
+            cell = self._protocol.empty if empty else contributed[0]
+            assert cell is not None
+            payloads = [(wire.BITS, self._bits(cell, stream))]
         identity = _random(wire.ID_BYTES, stream)
         return [
             wire.encode(
@@ -119,32 +122,40 @@ class Client:
     def _checked(self, cells: int | Sequence[int]) -> list[int]:
         """Return the counted cells of all records."""
         protocol = self._protocol
-        found = list(cells) if isinstance(cells, Sequence | np.ndarray) else [cells]
-        held = [_check.integer("cells", cell, 0, protocol.size - 1) for cell in found]
-        if len(held) < protocol.trust.records and protocol.empty is None:
-            least = protocol.trust.records
-            what = f"must be {least} records or more: the protocol has no cell for missing ones"
+        if isinstance(cells, str | bytes | bytearray | memoryview) or np.ndim(cells) > 1:
+            raise DtypeError("cells", type(cells).__name__, "must be an integer, or several")
+        held = [cells] if np.ndim(cells) == 0 else list(cells)
+        held = [each.item() if isinstance(each, np.ndarray) else each for each in held]
+        if protocol.empty is None and len(held) != 1:
+            what = "must be one record: the protocol has no cell for those that clients lack"
             raise ParameterError("cells", len(held), what)
-        return [protocol.counted(cell) for cell in held]
+        return [
+            protocol.counted(_check.integer("cells", cell, 0, protocol.size - 1)) for cell in held
+        ]
 
-    def _contributed(self, held: list[int], stream: Source) -> list[int]:
-        """Return the cells that are reported: some of the client's own, and the empty one."""
+    def _contributed(self, held: list[int], stream: Source) -> tuple[list[int], int]:
+        """Return which records are reported, and how many empty ones beside them."""
         protocol, most = self._protocol, self._protocol.trust.records
-        slots = held + ([] if protocol.empty is None else [protocol.empty] * (most - len(held)))
-        if protocol.records < most:  # one of those that count
-            return [slots[_below(len(slots), stream)]]
-        if len(slots) > most:
+        if protocol.records < most or most == 1 < len(held):  # one of those that count
+            drawn = _below(max(most, len(held)), stream)
+            return ([held[drawn]], 0) if drawn < len(held) else ([], 1)
+        chosen = held.copy()
+        if len(held) > most:
             for place in range(most):  # the first ones become a random choice
-                drawn = place + _below(len(slots) - place, stream)
-                slots[place], slots[drawn] = slots[drawn], slots[place]
-        return slots[:most]
+                drawn = place + _below(len(held) - place, stream)
+                chosen[place], chosen[drawn] = chosen[drawn], chosen[place]
+        return chosen[:most], max(0, most - len(held))
 
-    def _counts(self, cells: list[int], stream: Source) -> NDArray[np.int64]:
+    def _counts(self, cells: list[int], empty: int, stream: Source) -> NDArray[np.int64]:
         """Return the counts of records on all levels, with the client's share of the noise."""
         protocol = self._protocol
-        counts = np.zeros(protocol.words, np.int64)
+        counts, times = np.zeros(protocol.words, np.int64), Counter(cells)
+        if empty:
+            assert protocol.empty is not None
+            times[protocol.empty] += empty
         if not protocol.noise:
-            np.add.at(counts, cells, 1)
+            for cell, number in times.items():
+                counts[cell] += number
             return counts
         for level, share in enumerate(protocol.noise):
             start, stop = protocol.starts[level], protocol.starts[level + 1]
@@ -152,8 +163,8 @@ class Client:
                 share.fill(counts[start:stop], stream)
             elif level > 0:
                 continue  # not counted: without noise it must not be told
-            for cell in cells:
-                counts[start + protocol.node(cell, level)] += 1
+            for cell, number in times.items():
+                counts[start + protocol.node(cell, level)] += number
         return counts
 
     def _shares(self, counts: NDArray[np.int64], stream: Source) -> list[tuple[int, bytes]]:

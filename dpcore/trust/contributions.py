@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,10 +13,9 @@ from .._score_counts import Label, records, score_counts
 from ..curve import CDF
 from ..errors import DtypeError, MissingValueError, ParameterError
 from ..grid import MOST_CELLS, Grid
-from ..randomness import source
-from ..release import cdf_from_counts
+from ..randomness import Source, source
 from ..scores import ScoreCurves, numbered
-from ._contribution import MOST_CLIENTS, without_empty
+from ._contribution import MOST_CLIENTS, of_clients, without_empty
 from .central import Central, SecureAggregation
 from .distributed import DistributedNoise
 from .local import Local
@@ -68,7 +68,7 @@ def client_cdf(
     Raises
     ------
     DtypeError, ParameterError, MissingValueError
-        An argument is not as above; or more than M clients have records.
+        An argument is not as above; or more than M clients have records, which M says cannot be.
 
     Notes
     -----
@@ -94,8 +94,7 @@ def client_cdf(
         raise MissingValueError("values")
     chosen = _contributed(client_ids, found.size, trust, number, rng)
     counts = np.append(grid.count(found[chosen.records]), chosen.empty)
-    joint = cdf_from_counts(counts, numbered(counts.size), trust, isotonic=False, rng=rng)
-    curve = without_empty(joint, grid)
+    curve = without_empty(_released(counts, trust, rng), grid)
     return curve.isotonic() if isotonic else curve
 
 
@@ -135,7 +134,7 @@ def client_score_curves(
     Notes
     -----
     docs/clients.md. The empty records are counted between the classes, so that each class is read
-    off an end, and costs no more noise than without them.
+    off an end, with the noise of a cumulative count.
 
     Examples
     --------
@@ -156,8 +155,7 @@ def client_score_curves(
     chosen = _contributed(client_ids, scores.size, trust, number, rng)
     own = score_counts(is_positive[chosen.records], scores[chosen.records], grid)
     counts = np.insert(own, grid.size, chosen.empty)
-    joint = cdf_from_counts(counts, numbered(counts.size), trust, isotonic=False, rng=rng)
-    curves = ScoreCurves(grid, joint)
+    curves = ScoreCurves(grid, _released(counts, trust, rng))
     return curves.isotonic() if isotonic else curves
 
 
@@ -190,27 +188,65 @@ def _checked(grid: object, most: int, trust: object, clients: int | None, isoton
 def _contributed(
     client_ids: Any, size: int, trust: Trust, clients: int, rng: np.random.Generator | None
 ) -> _Contributed:
-    """Choose records of each client at random, which is no secret."""
-    source(rng)
-    ids = np.asarray(client_ids)
-    if ids.dtype.kind == "O" and all(isinstance(each, str) for each in ids):
-        ids = ids.astype(str)
-    if ids.dtype.kind not in "iuUST":
-        raise DtypeError("client_ids", f"dtype {ids.dtype}", "must hold integers or strings")
-    if ids.shape != (size,):
-        raise ParameterError("client_ids", ids.shape, f"must have shape ({size},)")
-    distinct, owner = np.unique(ids, return_inverse=True)
-    if distinct.size > clients:
-        raise ParameterError("client_ids", distinct.size, f"must name at most {clients} clients")
-    choice = np.random.default_rng() if rng is None else rng
-    order = np.lexsort((choice.random(size), owner))  # by client, and at random among its own
-    of_client = np.bincount(owner, minlength=distinct.size)
+    """Choose records of each client at random; which ones has to stay secret."""
+    stream, owner, of_client = source(rng), *_owners(client_ids, size, clients)
+    key = np.empty(size, np.uint64)
+    stream.fill(key)
+    order = np.lexsort((key, owner))  # by client, and at random among its own
     place = np.arange(size) - np.repeat(np.cumsum(of_client) - of_client, of_client)
     if isinstance(trust, Local):  # one of those that count
-        slot = choice.integers(trust.records, size=distinct.size)
-        kept, each = place == np.repeat(slot, of_client), 1
+        slots = np.maximum(of_client, trust.records)
+        kept, each = place == np.repeat(_below(slots, stream), of_client), 1
     else:
         kept, each = place < trust.records, trust.records
     chosen = np.zeros(size, bool)
     chosen[order] = kept
     return _Contributed(chosen, clients * each - int(np.count_nonzero(kept)))
+
+
+def _owners(
+    client_ids: Any, size: int, clients: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the number of each record's client, (n,), and how many records each client has."""
+    missing = columns.absent(client_ids, "client_ids")
+    if missing is not None and missing.any():
+        raise MissingValueError("client_ids")
+    parts = [part for part in columns.arrays(client_ids, "client_ids") if part is not None]
+    ids = np.concatenate(parts) if len(parts) != 1 else parts[0]
+    if ids.dtype.kind == "O" and all(isinstance(each, str) for each in ids):
+        ids = ids.astype(str)
+    if ids.dtype.kind not in "iuUST" and ids.size:
+        raise DtypeError("client_ids", f"dtype {ids.dtype}", "must hold integers or strings")
+    if ids.shape != (size,):
+        raise ParameterError("client_ids", ids.shape, f"must have shape ({size},)")
+    distinct, owner = np.unique(ids, return_inverse=True)
+    if distinct.size > clients:  # how many they are is private
+        raise ParameterError("clients", clients, "must be no less than those that have records")
+    return owner, np.bincount(owner, minlength=distinct.size)
+
+
+def _below(bounds: NDArray[np.int64], stream: Source) -> NDArray[np.int64]:
+    """Return uniform integers of at least 0, each below its bound, exactly."""
+    most = bounds.astype(np.uint64)
+    limits = np.uint64(2**64 - 1) - (np.uint64(2**64 - 1) % most + np.uint64(1)) % most
+    words, again = np.empty(bounds.size, np.uint64), np.arange(bounds.size)
+    while again.size:
+        fresh = np.empty(again.size, np.uint64)
+        stream.fill(fresh)
+        words[again] = fresh
+        again = again[fresh > limits[again]]
+    return (words % most).astype(np.int64)
+
+
+def _released(counts: NDArray[np.int64], trust: Trust, rng: np.random.Generator | None) -> CDF:
+    """Return the raw curve over numbered cells."""
+    deviation = trust.standard_error(counts.size)  # refuses a budget too small for so many cells
+    joint = CDF(
+        grid=numbered(counts.size),
+        counts=trust.release(counts, rng=rng),
+        n=int(counts.sum()),
+        privacy=replace(trust.privacy, simulated=rng is not None),
+        mechanism=trust.describe(),
+        noise_deviation=deviation,
+    )
+    return of_clients(joint)

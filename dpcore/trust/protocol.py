@@ -48,9 +48,9 @@ class Protocol:
         For DistributedNoise: how many, 2 to 256; None: 2. SecureAggregation says that itself, and
         for Local there is one.
     empty
-        Before which cell, 0 to size, there is one more, for records that a client does not have:
-        size for values, half of it for scored labels, where the classes meet. None: every client
-        has as many records as count.
+        Before which cell there is one more, for records that a client does not have:
+        size for values, or half of it for scored labels, where the classes meet. None: every
+        client has one record. Needed where more than one counts.
 
     Attributes
     ----------
@@ -111,7 +111,11 @@ class Protocol:
             raise ParameterError("round_id", len(self.round_id), f"must be {wire.ID_BYTES} bytes")
         empty, cells = self.empty, size
         if empty is not None:
-            empty, cells = _check.integer("empty", empty, 0, size), size + 1
+            empty, cells = _check.integer("empty", empty, 1, size), size + 1
+            if empty != size and 2 * empty != size:
+                raise ParameterError("empty", empty, f"must be {size}, or half of it")
+        elif trust.records > 1:
+            raise ParameterError("empty", None, "must be given where clients have several records")
         branching: tuple[int, ...] = ()
         starts = np.array([0, cells])
         noise: tuple[PolyaShares | None, ...] = ()

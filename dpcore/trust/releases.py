@@ -14,7 +14,7 @@ from ..errors import DtypeError, ParameterError
 from ..grid import Grid
 from ..kernels import hierarchy as kernels
 from ..scores import ScoreCurves, numbered
-from ._contribution import without_empty
+from ._contribution import of_clients, without_empty
 from .distributed import DistributedNoise
 from .local import Local
 from .partial_sums import PartialSum, of_all_servers
@@ -81,7 +81,7 @@ def release(
     if not isinstance(isotonic, bool):
         raise DtypeError("isotonic", type(isotonic).__name__, "must be a bool")
     if protocol.empty not in (None, protocol.size):
-        raise ParameterError("grid", protocol.empty, "must be of scores: release_scores")
+        raise ParameterError("sums", protocol.empty, "must be about values: see release_scores")
     joint = _released(whole)
     curve = replace(joint, grid=grid) if protocol.empty is None else without_empty(joint, grid)
     return curve.isotonic() if isotonic else curve
@@ -133,7 +133,7 @@ def _released(whole: PartialSum) -> CDF:
         counts = _of_levels(whole, trust)
     else:
         counts = np.cumsum(whole.totals.view(np.int64))
-    return CDF(
+    joint = CDF(
         grid=numbered(cells),
         counts=counts,
         n=n * whole.protocol.records,
@@ -141,6 +141,7 @@ def _released(whole: PartialSum) -> CDF:
         mechanism=trust.describe(),
         noise_deviation=trust.standard_error(cells),
     )
+    return joint if whole.protocol.empty is None else of_clients(joint)
 
 
 def _of_noisy_nodes(whole: PartialSum, trust: DistributedNoise) -> NDArray[np.float64]:

@@ -93,6 +93,42 @@ def test_a_bound_that_is_not_kept_is_noticed(model, budget, power):
     assert worst(model(3), 4, 4, lambda a, b: True) > 1.2 * budget
 
 
+def choices(held, bound):
+    """Return what a client may contribute, with the probability of each choice."""
+    if len(held) <= bound:
+        return {tuple(contributed(held, bound)): 1.0}
+    chosen = Counter(
+        tuple(contributed([held[at] for at in some], bound))
+        for some in itertools.combinations(range(len(held)), bound)
+    )
+    return {counts: number / chosen.total() for counts, number in chosen.items()}
+
+
+@pytest.mark.parametrize("bound", [1, 2])
+def test_clients_with_more_records_than_count_lose_no_more(bound):
+    """The exact law of the noisy nodes, mixed over the choices, for up to two records too many.
+
+    Outputs are whole numbers, and beyond the values that a node has without noise the ratio is
+    that at the nearest one.
+    """
+    model = DistributedNoise(1.0, clients=1, records=bound, branching=CELLS + 1)
+    scale = float(model.tree(CELLS + 1).laws[-1].scale)
+    values = np.array(list(itertools.product(range(bound + 1), repeat=CELLS + 1)))
+    laws = {
+        held: sum(
+            share * np.exp(-np.abs(values - np.array(counts)).sum(axis=1) / scale)
+            for counts, share in choices(held, bound).items()
+        )
+        for held in holdings(bound + 2)
+    }
+    pairs = list(itertools.permutations(laws, 2))
+    client = max(np.log(laws[a] / laws[b]).max() for a, b in pairs)
+    record = max(np.log(laws[a] / laws[b]).max() for a, b in pairs if one_apart(a, b))
+    assert client == pytest.approx(1.0, rel=1e-3)
+    assert client <= 1.0 + 1e-12
+    assert 0.99 / bound < record <= 1.0 / bound + 1e-12
+
+
 def test_approximate_guarantees_go_by_rho():
     whole = Central(1.0, delta=1e-6)._budget().rho
     assert worst(Central(1.0, delta=1e-6, records=2), 2, 2, lambda a, b: True) <= whole
