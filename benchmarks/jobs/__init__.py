@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import (
     checks,
+    clients,
     counts,
     hierarchy,
     isotonic,
@@ -38,4 +39,5 @@ JOBS = (
     *checks.JOBS,
     *polya.JOBS,
     *local.JOBS,
+    *clients.JOBS,
 )
