@@ -15,7 +15,7 @@ from ._budget import Budget
 from ._totals import NanPolicy
 from .errors import DtypeError, ParameterError
 from .grid import Grid
-from .mechanisms._release import _MOST_RECORDS
+from .mechanisms._release import MOST_RECORDS
 from .mechanisms.selection import above_threshold
 from .noise import DiscreteLaplace
 from .privacy import Privacy
@@ -121,12 +121,12 @@ def bounds(
     law = budget.law(1, Fraction(1, 4))  # of the threshold's noise and of each count's
     assert isinstance(law, DiscreteLaplace)
     chosen = _likely_enough(float(law.scale), rungs.size) if outside is None else outside
-    chosen = _check.integer("outside", chosen, 0, _MOST_RECORDS)
+    chosen = _check.integer("outside", chosen, 0, MOST_RECORDS)
     source(rng)
     counts = rungs.count(values, nan_policy=nan_policy)
     n = int(counts.sum())
-    if not 1 <= n <= _MOST_RECORDS:
-        raise ParameterError("values", n, f"must hold between 1 and {_MOST_RECORDS} records")
+    if not 1 <= n <= MOST_RECORDS:
+        raise ParameterError("values", n, f"must hold between 1 and {MOST_RECORDS} records")
     if 2 * chosen >= n and outside is not None:
         raise ParameterError("outside", outside, f"must be less than half of the {n} records")
     if 2 * chosen >= n:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _check
+from ._windows import fill
 from .errors import ParameterError
 from .kernels import gaussian, samplers
 from .randomness import Source, source
@@ -23,9 +22,6 @@ __all__ = [
     "discrete_laplace",
     "rounded_up",
 ]
-
-_WORDS_PER_DRAW: Final = 4  # Laplace; where draws need more, there is one more window
-_WINDOW: Final = 2**15  # words shown to the sampler at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +64,7 @@ class DiscreteLaplace:
         The draws depend on the stream alone, not on the windows through which it is read.
         """
         numerator, denominator = np.uint64(self.scale.numerator), np.uint64(self.scale.denominator)
-        _fill(
+        fill(
             out,
             stream,
             lambda words, rest: samplers.discrete_laplace(words, rest, numerator, denominator),
@@ -124,7 +120,11 @@ class DiscreteGaussian:
         The draws depend on the stream alone, not on the windows through which it is read.
         """
         plan = gaussian.plan(self.sigma_squared.numerator, self.sigma_squared.denominator)
-        _fill(out, stream, lambda words, rest: gaussian.discrete_gaussian(words, rest, plan))
+        fill(
+            out,
+            stream,
+            lambda words, rest: gaussian.discrete_gaussian(words, rest, plan),
+        )
 
 
 def discrete_laplace(
@@ -238,23 +238,6 @@ def _drawn(
     draws = np.empty(shape, np.int64)
     law.fill(draws.reshape(-1), stream)
     return draws
-
-
-def _fill(
-    out: NDArray[np.int64],
-    stream: Source,
-    sampler: Callable[[NDArray[np.uint32], NDArray[np.int64]], tuple[int, int]],
-) -> None:
-    """Show the sampler window after window until ``out`` is full."""
-    cut_short = np.empty(0, np.uint32)  # words of a draw that the last window ended in
-    done = 0
-    while done < out.size:
-        fresh = np.empty(min(_WORDS_PER_DRAW * (out.size - done) + 16, _WINDOW), np.uint64)
-        stream.fill(fresh)
-        window = np.concatenate([cut_short, fresh.view(np.uint32)])
-        drawn, used = sampler(window, out[done:])
-        done += drawn
-        cut_short = window[used:]
 
 
 def _mean_square(rate: float) -> float:

@@ -15,7 +15,7 @@ from ._totals import NanPolicy
 from .errors import DtypeError, ParameterError
 from .grid import Grid
 from .kernels import selection
-from .mechanisms._release import _MOST_RECORDS, _cell_counts
+from .mechanisms._release import MOST_RECORDS, cell_counts
 from .mechanisms.selection import exponential_mechanism
 from .privacy import Privacy, double_above
 from .randomness import source
@@ -134,7 +134,7 @@ def quantiles_from_counts(
         As in ``quantiles``; or counts are not N integers that are 0 or more.
     """
     asked, budget = _checked(probabilities, grid, epsilon, rng)
-    exact = _cell_counts(counts)
+    exact = cell_counts(counts)
     if exact.size != grid.size:
         raise ParameterError("counts", exact.shape, f"must have shape ({grid.size},)")
     return _release(exact, asked, grid, budget, rng)
@@ -166,8 +166,8 @@ def _release(
     rng: np.random.Generator | None,
 ) -> Quantiles:
     n = int(counts.sum())
-    if not 1 <= n <= _MOST_RECORDS:
-        raise ParameterError("values", n, f"must hold between 1 and {_MOST_RECORDS} records")
+    if not 1 <= n <= MOST_RECORDS:
+        raise ParameterError("values", n, f"must hold between 1 and {MOST_RECORDS} records")
     assert budget.epsilon is not None
     each = budget.epsilon / asked.size
     scores = np.empty(grid.size, np.int64)

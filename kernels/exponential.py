@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._compile import inner, kernel
-from .samplers import _LOW, _ONE, _WORD, _ZERO, _bernoulli_exp_one, _uniform, _word
+from .samplers import LOW, ONE, WORD_BITS, ZERO, bernoulli_exp_one, uniform, word_at
 
 _TOP = np.uint64(63)
 _SLACK = np.uint64(3)
@@ -48,9 +48,9 @@ def divisor(q: int, quick: int) -> Divisor:
 @inner
 def _square(a: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Return the two words of a^2 for a < 2^62: a^2 = h^2 2^64 + 2 h l 2^32 + l^2."""
-    h, low = a >> _WORD, a & _LOW
-    middle = ((h * low) << _ONE) + ((low * low) >> _WORD)  # below 2^63 + 2^32
-    return h * h + (middle >> _WORD), (middle << _WORD) | ((low * low) & _LOW)
+    h, low = a >> WORD_BITS, a & LOW
+    middle = ((h * low) << ONE) + ((low * low) >> WORD_BITS)  # below 2^63 + 2^32
+    return h * h + (middle >> WORD_BITS), (middle << WORD_BITS) | ((low * low) & LOW)
 
 
 @inner
@@ -62,18 +62,18 @@ def _bring_down(
     Returns the quotient's last 64 bits and the remainder. Invariant: remainder < q < 2^109, so
     that doubling it stays within two words.
     """
-    quotient = _ZERO
+    quotient = ZERO
     for _ in range(bits):
-        high = (high << _ONE) | (low >> _TOP)
-        low = (low << _ONE) | (word >> _TOP)
-        word = word << _ONE
-        quotient = quotient << _ONE
+        high = (high << ONE) | (low >> _TOP)
+        low = (low << ONE) | (word >> _TOP)
+        word = word << ONE
+        quotient = quotient << ONE
         if high > q.high or (high == q.high and low >= q.low):
             if low >= q.low:
                 high, low = high - q.high, low - q.low
             else:  # borrow
-                high, low = high - q.high - _ONE, low + (~q.low + _ONE)
-            quotient = quotient | _ONE
+                high, low = high - q.high - ONE, low + (~q.low + ONE)
+            quotient = quotient | ONE
     return quotient, high, low
 
 
@@ -81,7 +81,7 @@ def _bring_down(
 def _divided(a: np.uint64, q: Divisor) -> tuple[np.uint64, np.uint64, np.uint64]:
     """Return floor(a^2 / q), which is to be below 2^64, and the remainder."""
     square_high, square_low = _square(a)
-    _, high, low = _bring_down(_ZERO, _ZERO, square_high, 64, q)
+    _, high, low = _bring_down(ZERO, ZERO, square_high, 64, q)
     return _bring_down(high, low, square_low, 64, q)
 
 
@@ -97,13 +97,13 @@ def _bounds(a: np.uint64, q: Divisor) -> tuple[np.uint64, np.uint64, np.uint64]:
     """
     if a < q.quick:
         b = a >> q.drop
-        c = (b * b) >> _WORD
+        c = (b * b) >> WORD_BITS
         least = (c * q.rate) >> q.shift
-        most = ((c + _SLACK) * (q.rate + _ONE)) >> q.shift
-        if least >> _WORD == most >> _WORD:
-            return least >> _WORD, least & _LOW, most & _LOW
+        most = ((c + _SLACK) * (q.rate + ONE)) >> q.shift
+        if least >> WORD_BITS == most >> WORD_BITS:
+            return least >> WORD_BITS, least & LOW, most & LOW
     whole, high, low = _divided(a, q)
-    digit, high, low = _bring_down(high, low, _ZERO, 32, q)
+    digit, high, low = _bring_down(high, low, ZERO, 32, q)
     return whole, digit, digit
 
 
@@ -121,41 +121,41 @@ def _is_below(
     The digits of gamma are worked out only if the first word lies within its bounds, and words are
     read only as long as digits tie.
     """
-    word = _word(words, at)
+    word = word_at(words, at)
     at += 1
     if word < least or word > most:
         return bool(word < least), at
     _, high, low = _divided(a, q)
-    digit, high, low = _bring_down(high, low, _ZERO, 32, q)
+    digit, high, low = _bring_down(high, low, ZERO, 32, q)
     while word == digit and at <= words.size:
-        word = _word(words, at)
+        word = word_at(words, at)
         at += 1
-        digit, high, low = _bring_down(high, low, _ZERO, 32, q)
+        digit, high, low = _bring_down(high, low, ZERO, 32, q)
     return bool(word < digit), at
 
 
 @kernel
-def _bernoulli_exp_square(
+def bernoulli_exp_square(
     words: NDArray[np.uint32], at: int, a: np.uint64, q: Divisor
 ) -> tuple[bool, int]:
     """Bernoulli(exp(-a^2 / q)) for a < 2^61 and a^2 / q < 2^64 (CKS 2020, Algorithm 1).
 
     floor(gamma) times Bernoulli(exp(-1)), then the fraction; the invariant of that loop is the one
-    of ``samplers._bernoulli_exp_fraction``.
+    of ``samplers.bernoulli_exp_fraction``.
     """
     whole, least, most = _bounds(a, q)
     success = True
-    while whole > _ZERO and success and at <= words.size:
-        whole -= _ONE
-        success, at = _bernoulli_exp_one(words, at)
+    while whole > ZERO and success and at <= words.size:
+        whole -= ONE
+        success, at = bernoulli_exp_one(words, at)
     if not success:
         return False, at
-    k = _ONE
+    k = ONE
     success, at = _is_below(words, at, least, most, a, q)
     while success and at <= words.size:
-        k += _ONE
-        drawn, at = _uniform(words, at, k)
-        success = drawn == _ZERO
+        k += ONE
+        drawn, at = uniform(words, at, k)
+        success = drawn == ZERO
         if success:
             success, at = _is_below(words, at, least, most, a, q)
-    return (k & _ONE) == _ONE, at
+    return (k & ONE) == ONE, at

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._compile import kernel
-from .exponential import Divisor, _bernoulli_exp_square, divisor
+from .exponential import Divisor, bernoulli_exp_square, divisor
 from .samplers import (
-    _ONE,
-    _ZERO,
-    _bernoulli_exp_fraction,
-    _bernoulli_exp_one,
-    _uniform,
-    _word,
+    ONE,
+    ZERO,
+    bernoulli_exp_fraction,
+    bernoulli_exp_one,
+    uniform,
+    word_at,
 )
 
 _MOST_PERIODS = np.uint64(63)
@@ -96,23 +96,23 @@ def discrete_gaussian(
         drawn = False
         value = np.int64(0)
         while not drawn and at <= words.size:
-            part, at = _uniform(words, at, law.period)
-            accepted, at = _bernoulli_exp_fraction(words, at, part, law.period)
+            part, at = uniform(words, at, law.period)
+            accepted, at = bernoulli_exp_fraction(words, at, part, law.period)
             if not accepted:
                 continue
-            periods = _ZERO
-            more, at = _bernoulli_exp_one(words, at)
+            periods = ZERO
+            more, at = bernoulli_exp_one(words, at)
             while more and at <= words.size:
-                periods += _ONE
-                more, at = _bernoulli_exp_one(words, at)
+                periods += ONE
+                more, at = bernoulli_exp_one(words, at)
             magnitude = part + law.period * periods
-            negative = (_word(words, at) & _ONE) == _ONE
+            negative = (word_at(words, at) & ONE) == ONE
             at += 1
-            if periods > _MOST_PERIODS or (negative and magnitude == _ZERO):
+            if periods > _MOST_PERIODS or (negative and magnitude == ZERO):
                 continue
             reached = law.step * magnitude
             a = max(reached, law.numerator) - min(reached, law.numerator)
-            drawn, at = _bernoulli_exp_square(words, at, a, law.divisor)
+            drawn, at = bernoulli_exp_square(words, at, a, law.divisor)
             value = -np.int64(magnitude) if negative else np.int64(magnitude)
         if at > words.size:
             return i, start

@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 
 from ._compile import inner, kernel
 from .samplers import (
-    _FACTORIAL_12,
-    _MOST_COUNT,
-    _ONE,
-    _ZERO,
-    _bernoulli_exp_fraction,
-    _bernoulli_exp_one,
-    _uniform,
-    _word,
+    FACTORIAL_12,
+    MOST_COUNT,
+    ONE,
+    ZERO,
+    bernoulli_exp_fraction,
+    bernoulli_exp_one,
+    uniform,
+    word_at,
 )
-from .selection import _bernoulli_two_over_e
+from .selection import bernoulli_two_over_e
 
 _WEIGHTS = np.uint64(1302061345)  # the sum of 12! / n!, n = 0, ..., 12
 _LAST = 12
@@ -43,9 +43,9 @@ def _poisson_one(words: NDArray[np.uint32], at: int) -> tuple[int, int]:
     n = 0
     drawn = False
     while not drawn and at <= words.size:
-        r, at = _uniform(words, at, _WEIGHTS + _ONE)
+        r, at = uniform(words, at, _WEIGHTS + ONE)
         n = 0
-        weight = _FACTORIAL_12
+        weight = FACTORIAL_12
         while n <= _LAST and r >= weight:
             r -= weight
             n += 1
@@ -56,11 +56,11 @@ def _poisson_one(words: NDArray[np.uint32], at: int) -> tuple[int, int]:
             more = True
             while more and at <= words.size:
                 n += 1
-                u, at = _uniform(words, at, np.uint64(n))
+                u, at = uniform(words, at, np.uint64(n))
                 drawn = bool(u < _TWO)
                 more = False
                 if drawn:
-                    more = (_word(words, at) & _ONE) == _ONE
+                    more = (word_at(words, at) & ONE) == ONE
                     at += 1
     return n, at
 
@@ -85,7 +85,7 @@ def _size(
     periods = 0
     if block == blocks:
         periods = 1
-        while (_word(words, at) & _ONE) == _ONE:  # zeros past the end stop it
+        while (word_at(words, at) & ONE) == ONE:  # zeros past the end stop it
             periods += 1
             at += 1
         at += 1
@@ -94,26 +94,26 @@ def _size(
         passed = True
         while trials > 0 and passed and at <= words.size:
             trials -= 1
-            passed, at = _bernoulli_two_over_e(words, at)
+            passed, at = bernoulli_two_over_e(words, at)
         if not passed or shift > _MOST_SHIFT:
-            return _ZERO, at
-    least = _ONE << np.uint64(shift)
-    rest, at = _uniform(words, at, least)
+            return ZERO, at
+    least = ONE << np.uint64(shift)
+    rest, at = uniform(words, at, least)
     k = least + rest
-    if k > _MOST_COUNT // denominator:
-        return _ZERO, at
-    u, at = _uniform(words, at, k)
+    if k > MOST_COUNT // denominator:
+        return ZERO, at
+    u, at = uniform(words, at, k)
     if u >= least:
-        return _ZERO, at
+        return ZERO, at
     gamma = k * denominator - np.uint64(periods) * numerator  # times num
     whole = gamma // numerator
     accepted = True
-    while whole > _ZERO and accepted and at <= words.size:
-        whole -= _ONE
-        accepted, at = _bernoulli_exp_one(words, at)
+    while whole > ZERO and accepted and at <= words.size:
+        whole -= ONE
+        accepted, at = bernoulli_exp_one(words, at)
     if accepted:
-        accepted, at = _bernoulli_exp_fraction(words, at, gamma % numerator, numerator)
-    return k if accepted else _ZERO, at
+        accepted, at = bernoulli_exp_fraction(words, at, gamma % numerator, numerator)
+    return k if accepted else ZERO, at
 
 
 @kernel
@@ -160,7 +160,7 @@ def add_shares(
     after it. A sum of many clients' shares has the sum of their r.
     """
     at = 0
-    units = full + (1 if part > _ZERO else 0)
+    units = full + (1 if part > ZERO else 0)
     classes = np.uint64(2 * (blocks + 1))
     places = classes * np.uint64(out.size)
     while pending > 0 or begun < units:
@@ -174,18 +174,18 @@ def add_shares(
             continue
         kept = True
         if begun > full:  # the points of mean part / whole are some of those of mean 1
-            u, at = _uniform(words, at, whole)
+            u, at = uniform(words, at, whole)
             kept = bool(u < part)
-        k = _ZERO
-        place = _ZERO
+        k = ZERO
+        place = ZERO
         if kept:
-            place, at = _uniform(words, at, places)
-            block = int(np.int64((place % classes) >> _ONE))
+            place, at = uniform(words, at, places)
+            block = int(np.int64((place % classes) >> ONE))
             k, at = _size(words, at, block, blocks, numerator, denominator)
         if at > words.size:
             return begun, pending, start
         pending -= 1
-        if k > _ZERO:
+        if k > ZERO:
             entry = np.int64(place // classes)
-            out[entry] += -np.int64(k) if (place & _ONE) == _ONE else np.int64(k)
+            out[entry] += -np.int64(k) if (place & ONE) == ONE else np.int64(k)
     return begun, pending, at

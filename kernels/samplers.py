@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 
 from ._compile import inner, kernel
 
-_FACTORIAL_12 = np.uint64(479001600)
-_WORD = np.uint64(32)
-_LOW = np.uint64(0xFFFFFFFF)
-_ZERO = np.uint64(0)
-_ONE = np.uint64(1)
-_MOST_COUNT = np.uint64(2**62)
+FACTORIAL_12 = np.uint64(479001600)
+WORD_BITS = np.uint64(32)
+LOW = np.uint64(0xFFFFFFFF)
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+MOST_COUNT = np.uint64(2**62)
 
 
 @inner
-def _word(words: NDArray[np.uint32], at: int) -> np.uint64:
+def word_at(words: NDArray[np.uint32], at: int) -> np.uint64:
     """Return word ``at``, or 0 past the end.
 
     Whoever reads past the end holds a position beyond ``words.size`` from then on: that ends
@@ -32,7 +32,7 @@ def _word(words: NDArray[np.uint32], at: int) -> np.uint64:
 
 
 @kernel
-def _uniform(words: NDArray[np.uint32], at: int, bound: np.uint64) -> tuple[np.uint64, int]:
+def uniform(words: NDArray[np.uint32], at: int, bound: np.uint64) -> tuple[np.uint64, int]:
     """Draw uniformly from {0, ..., bound - 1}, 1 <= bound < 2^63; return it and the next position.
 
     Below 2^32: Lemire's multiplication with rejection (Fast random integer generation in an
@@ -41,28 +41,28 @@ def _uniform(words: NDArray[np.uint32], at: int, bound: np.uint64) -> tuple[np.u
     on while ``at <= end``: it may leave with a rejected value only after reading past the end.)
     """
     end = words.size
-    if bound <= _LOW:
-        product = _word(words, at) * bound
+    if bound <= LOW:
+        product = word_at(words, at) * bound
         at += 1
-        if (product & _LOW) < bound:
-            rejected = (_LOW - bound + _ONE) % bound  # 2^32 mod bound
-            while (product & _LOW) < rejected and at <= end:
-                product = _word(words, at) * bound
+        if (product & LOW) < bound:
+            rejected = (LOW - bound + ONE) % bound  # 2^32 mod bound
+            while (product & LOW) < rejected and at <= end:
+                product = word_at(words, at) * bound
                 at += 1
-        return product >> _WORD, at
-    wide = (_word(words, at) << _WORD) | _word(words, at + 1)
+        return product >> WORD_BITS, at
+    wide = (word_at(words, at) << WORD_BITS) | word_at(words, at + 1)
     at += 2
     remainder = wide % bound
     # the period that starts at wide - remainder is complete unless it passes 2^64
-    while (wide - remainder) > (~_ZERO - bound + _ONE) and at <= end:
-        wide = (_word(words, at) << _WORD) | _word(words, at + 1)
+    while (wide - remainder) > (~ZERO - bound + ONE) and at <= end:
+        wide = (word_at(words, at) << WORD_BITS) | word_at(words, at + 1)
         at += 2
         remainder = wide % bound
     return remainder, at
 
 
 @inner
-def _bernoulli_exp_fraction(
+def bernoulli_exp_fraction(
     words: NDArray[np.uint32], at: int, part: np.uint64, whole: np.uint64
 ) -> tuple[bool, int]:
     """Bernoulli(exp(-part / whole)) for 0 <= part < whole (CKS 2020, Algorithm 1, gamma <= 1).
@@ -71,40 +71,40 @@ def _bernoulli_exp_fraction(
     failure at an odd k is a success. Bernoulli(g / k) is {uniform below k is 0} and
     {uniform below whole is < part}.
     """
-    drawn, at = _uniform(words, at, whole)
-    k = _ONE
+    drawn, at = uniform(words, at, whole)
+    k = ONE
     success = drawn < part
     while success and at <= words.size:
-        k += _ONE
-        drawn, at = _uniform(words, at, k)
-        success = drawn == _ZERO
+        k += ONE
+        drawn, at = uniform(words, at, k)
+        success = drawn == ZERO
         if success:
-            drawn, at = _uniform(words, at, whole)
+            drawn, at = uniform(words, at, whole)
             success = drawn < part
-    return (k & _ONE) == _ONE, at
+    return (k & ONE) == ONE, at
 
 
 @kernel
-def _bernoulli_exp_one(words: NDArray[np.uint32], at: int) -> tuple[bool, int]:
+def bernoulli_exp_one(words: NDArray[np.uint32], at: int) -> tuple[bool, int]:
     """Bernoulli(exp(-1)) (CKS 2020, Algorithm 1, gamma = 1), its first steps from one word.
 
     The first failure K has P(K > k) = 1 / k!, so with r uniform below 12!, K > k is r < 12! / k!
     for k <= 12; r = 0 leaves K > 12, and the steps go on from 13 one by one.
     """
-    r, at = _uniform(words, at, _FACTORIAL_12)
-    if r == _ZERO:
+    r, at = uniform(words, at, FACTORIAL_12)
+    if r == ZERO:
         k = np.uint64(13)
-        drawn, at = _uniform(words, at, k)
-        while drawn == _ZERO and at <= words.size:
-            k += _ONE
-            drawn, at = _uniform(words, at, k)
-        return (k & _ONE) == _ONE, at
+        drawn, at = uniform(words, at, k)
+        while drawn == ZERO and at <= words.size:
+            k += ONE
+            drawn, at = uniform(words, at, k)
+        return (k & ONE) == ONE, at
     odd = False
     k = np.uint64(2)
-    least = _FACTORIAL_12 >> _ONE  # 12! / k!
+    least = FACTORIAL_12 >> ONE  # 12! / k!
     while r < least:
         odd = not odd
-        k += _ONE
+        k += ONE
         least = least // k
     return odd, at
 
@@ -143,27 +143,27 @@ def discrete_laplace(
     if V > 2^9).
     """
     at = 0
-    most = _MOST_COUNT // numerator
+    most = MOST_COUNT // numerator
     for i in range(out.size):
         start = at
         drawn = False
         value = np.int64(0)
         while not drawn and at <= words.size:
-            part, at = _uniform(words, at, numerator)
-            accepted, at = _bernoulli_exp_fraction(words, at, part, numerator)
+            part, at = uniform(words, at, numerator)
+            accepted, at = bernoulli_exp_fraction(words, at, part, numerator)
             if not accepted:
                 continue
-            periods = _ZERO
-            more, at = _bernoulli_exp_one(words, at)
+            periods = ZERO
+            more, at = bernoulli_exp_one(words, at)
             while more and at <= words.size:
-                periods += _ONE
-                more, at = _bernoulli_exp_one(words, at)
+                periods += ONE
+                more, at = bernoulli_exp_one(words, at)
             magnitude = part + numerator * min(periods, most)
-            if denominator != _ONE:
+            if denominator != ONE:
                 magnitude = magnitude // denominator
-            negative = (_word(words, at) & _ONE) == _ONE
+            negative = (word_at(words, at) & ONE) == ONE
             at += 1
-            drawn = not (negative and magnitude == _ZERO)
+            drawn = not (negative and magnitude == ZERO)
             value = -np.int64(magnitude) if negative else np.int64(magnitude)
         if at > words.size:
             return i, start

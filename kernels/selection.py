@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._compile import kernel
-from .samplers import _ONE, _ZERO, _bernoulli_exp_fraction, _bernoulli_exp_one, _uniform
+from .samplers import ONE, ZERO, bernoulli_exp_fraction, bernoulli_exp_one, uniform
 
 _MOST = np.uint64(2**63)
 # Candidates counted together. A loop without a way out vectorises, if its index is unsigned: then
@@ -105,18 +105,18 @@ def _member(
 
 
 @kernel
-def _bernoulli_two_over_e(words: NDArray[np.uint32], at: int) -> tuple[bool, int]:
+def bernoulli_two_over_e(words: NDArray[np.uint32], at: int) -> tuple[bool, int]:
     """Bernoulli(2 / e): the first failure K of Bernoulli(1 / 3), Bernoulli(1 / 4), ... is odd.
 
     P(K > k) = 2 / k!, so P(K odd) = 2 (1 / 2! - 1 / 3! + 1 / 4! - ...). It is Bernoulli(1 / e) of
     samplers.py, given that the trial of 1 / 2 succeeded.
     """
     k = np.uint64(3)
-    drawn, at = _uniform(words, at, k)
-    while drawn == _ZERO and at <= words.size:
-        k += _ONE
-        drawn, at = _uniform(words, at, k)
-    return (k & _ONE) == _ONE, at
+    drawn, at = uniform(words, at, k)
+    while drawn == ZERO and at <= words.size:
+        k += ONE
+        drawn, at = uniform(words, at, k)
+    return (k & ONE) == ONE, at
 
 
 @kernel
@@ -170,7 +170,7 @@ def exponential(
         candidate = np.int64(0)
         drawn = False
         while not drawn and at <= words.size:
-            slot, at = _uniform(words, at, np.uint64(slots))
+            slot, at = uniform(words, at, np.uint64(slots))
             place = np.int64(slot)
             c = 0
             own = members[0]
@@ -182,24 +182,24 @@ def exponential(
             trials = c
             while trials > 0 and passed and at <= words.size:
                 trials -= 1
-                passed, at = _bernoulli_two_over_e(words, at)
+                passed, at = bernoulli_two_over_e(words, at)
             if not passed:
                 continue
-            bits, at = _uniform(words, at, _ONE << np.uint64(c))
+            bits, at = uniform(words, at, ONE << np.uint64(c))
             rank = (place << c) + np.int64(bits)
             if rank >= members[c] or at > words.size:
                 continue
-            final = firsts[c + 1] - _ONE if c < last else ~_ZERO
+            final = firsts[c + 1] - ONE if c < last else ~ZERO
             candidate = np.int64(_member(scores, best, firsts[c], final, rank))
             distance = min(np.uint64(best - scores[candidate]), most)
             more = distance * numerator // denominator - np.uint64(c)
             drawn = True
-            while more > _ZERO and drawn and at <= words.size:
-                more -= _ONE
-                drawn, at = _bernoulli_exp_one(words, at)
+            while more > ZERO and drawn and at <= words.size:
+                more -= ONE
+                drawn, at = bernoulli_exp_one(words, at)
             if drawn:
                 part = (distance * numerator) % denominator
-                drawn, at = _bernoulli_exp_fraction(words, at, part, denominator)
+                drawn, at = bernoulli_exp_fraction(words, at, part, denominator)
         if at > words.size:
             return i, start
         out[i] = candidate

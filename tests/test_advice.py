@@ -13,7 +13,8 @@ from dpcore.errors import DtypeError, ParameterError
 from dpcore.statistics import classifier
 from dpcore.statistics.score_histograms import ScoreHistogram
 from dpcore.trust import DistributedNoise, Local, SecureAggregation
-from dpcore.trust.advice import _noise, advise, enough
+from dpcore.trust._advice_model import Population
+from dpcore.trust.advice import advise, enough
 
 RNG = np.random.default_rng
 FINE = 2**16
@@ -143,7 +144,7 @@ def test_areas_of_few_records_are_as_predicted(clients):
 def test_noise_is_that_of_the_stated_errors(model, clients):
     stated = mechanism(model, 2.0, clients).standard_error(2**8)[:-1]
     stated = math.sqrt(np.mean(stated**2)) / clients
-    assert _noise(clients, 2.0, model, 7) == pytest.approx(stated, rel=0.02)
+    assert Population(clients, 2.0, model).noise(7) == pytest.approx(stated, rel=0.02)
 
 
 @pytest.mark.needs_jit

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcore import noise
+from dpcore import _windows, noise
 from dpcore.kernels import exponential, gaussian
 from dpcore.randomness import GeneratorSource
 from tests import reference
@@ -76,7 +76,7 @@ def test_python_windows_give_the_same_draws_as_one_long_window(monkeypatch):
     few, many = np.empty(300, np.int64), np.empty(300, np.int64)
     law = noise.DiscreteGaussian(Fraction(9, 2))
     law.fill(many, GeneratorSource(np.random.default_rng(3)))
-    monkeypatch.setattr(noise, "_WINDOW", 5)
+    monkeypatch.setattr(_windows, "WINDOW", 5)
     law.fill(few, GeneratorSource(np.random.default_rng(3)))
     assert few.tolist() == many.tolist()
 
@@ -142,7 +142,7 @@ def test_bernoulli_exp_square_at_its_edges(a, q):
         for seed in range(40):
             words = np.random.default_rng(seed).integers(0, 2**32, 400, dtype=np.uint32)
             words[seed % 3 :: 3] //= 2**31  # zeros and ones: long runs of successes
-            value, at = exponential._bernoulli_exp_square(
+            value, at = exponential.bernoulli_exp_square(
                 words, 0, np.uint64(a), exponential.divisor(q, quick)
             )
             stream = iter(words.tolist())

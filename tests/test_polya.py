@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpcore import _windows
 from dpcore.errors import DtypeError, ParameterError
 from dpcore.kernels import polya as kernels
 from dpcore.noise import DiscreteLaplace
@@ -511,7 +512,7 @@ def test_shares_depend_on_the_stream_and_not_on_its_windows(seed, scale, shape, 
 def test_python_windows_give_the_same_shares_as_one_long_window(monkeypatch, count):
     law = PolyaShares(Fraction(9, 2), 4 if count < 4 else 100)
     many = law.sum_of(count, 200, seeded(3))
-    monkeypatch.setattr(polya, "_WINDOW", 5)
+    monkeypatch.setattr(_windows, "WINDOW", 5)
     few = law.sum_of(count, 200, seeded(3))
     assert few.tolist() == many.tolist()
     assert np.any(few != 0)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from dpcore import noise, randomness
+from dpcore import _windows, noise, randomness
 from dpcore.kernels import samplers
 from dpcore.randomness import CryptographicSource, GeneratorSource
 from tests import reference
@@ -51,7 +51,7 @@ def test_uniform_at_the_edges_of_rejection(bound):
         for second in edges:
             words = [first, second, 12345, 678, 91011, 1213]
             stream = iter(words)
-            value, at = samplers._uniform(np.array(words, np.uint32), 0, np.uint64(bound))
+            value, at = samplers.uniform(np.array(words, np.uint32), 0, np.uint64(bound))
             assert value == reference.uniform(stream, bound)
             assert at == len(words) - len(list(stream))
 
@@ -64,7 +64,7 @@ def test_uniform_at_the_edges_of_rejection(bound):
 def test_bernoulli_exp_one_at_its_steps(word):
     words = [word, 5, 0, 1, 2**31, 7, 2**32 - 1, 123456789]
     stream = iter(words)
-    value, at = samplers._bernoulli_exp_one(np.array(words, np.uint32), 0)
+    value, at = samplers.bernoulli_exp_one(np.array(words, np.uint32), 0)
     assert value == reference.bernoulli_exp_one(stream)
     assert at == len(words) - len(list(stream))
 
@@ -94,7 +94,7 @@ def test_no_words_no_draws():
 def test_python_windows_give_the_same_draws_as_one_long_window(monkeypatch):
     few, many = np.empty(500, np.int64), np.empty(500, np.int64)
     noise.DiscreteLaplace(Fraction(9, 2)).fill(many, GeneratorSource(np.random.default_rng(3)))
-    monkeypatch.setattr(noise, "_WINDOW", 5)
+    monkeypatch.setattr(_windows, "WINDOW", 5)
     noise.DiscreteLaplace(Fraction(9, 2)).fill(few, GeneratorSource(np.random.default_rng(3)))
     assert few.tolist() == many.tolist()
 

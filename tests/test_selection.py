@@ -96,7 +96,7 @@ def test_words_that_end_within_many_trials_end_them():
 def test_bernoulli_two_over_e(words):
     words += [7, 2**32 - 1, 123456789]
     stream = iter(words)
-    value, at = kernels._bernoulli_two_over_e(np.array(words, np.uint32), 0)
+    value, at = kernels.bernoulli_two_over_e(np.array(words, np.uint32), 0)
     assert value == reference.bernoulli_two_over_e(stream)
     assert at == len(words) - len(list(stream))
 

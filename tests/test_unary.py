@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom, chi2
 
 import dpcore as dp
+from dpcore import _windows
 from dpcore.kernels import unary as kernels
 from dpcore.trust import unary_law, unary_reports
 from dpcore.trust.unary import UnaryEncoding
@@ -209,7 +210,7 @@ def test_reports_do_not_depend_on_threads_or_windows(epsilon, monkeypatch):
     monkeypatch.setattr(unary_reports, "_CLIENTS", 50)
     first = encoding.perturb(values, 290, np.random.default_rng(3), workers=1)
     assert np.array_equal(first, encoding.perturb(values, 290, np.random.default_rng(3), workers=3))
-    monkeypatch.setattr(unary_reports, "_WINDOW", 17)
+    monkeypatch.setattr(_windows, "WINDOW", 17)
     assert np.array_equal(first, encoding.perturb(values, 290, np.random.default_rng(3)))
     counts = np.ones(70, int)
     totals = [

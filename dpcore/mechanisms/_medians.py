@@ -11,15 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._budget import Budget
+from .._windows import fill
 from ..grid import MOST_CELLS
 from ..kernels import medians as kernels
 from ..kernels import selection
 from ..kernels.isotonic import isotonic
-from ..noise import DiscreteLaplace, _fill
+from ..noise import DiscreteLaplace
 from ..randomness import source
 from ._cauchy import CauchyNoise, rounded_cauchy
+from ._classes import last_class
 from .hierarchy import Hierarchy
-from .selection import _last_class
 
 __all__ = ["FINDERS", "Median", "Method", "Records"]
 
@@ -72,14 +73,14 @@ def selector(
     assert isinstance(law, DiscreteLaplace)
     rate = 1 / law.scale
     terms = np.uint64(rate.numerator), np.uint64(rate.denominator)
-    most = _last_class(MOST_CELLS)
+    most = last_class(MOST_CELLS)
     firsts = np.array([math.ceil(c / rate) for c in range(most + 1)], np.uint64)
 
     def draw(scores: NDArray[np.int64]) -> int:
-        own = firsts[: _last_class(scores.size) + 1]
+        own = firsts[: last_class(scores.size) + 1]
         members, drawn = np.empty(own.size, np.int64), np.empty(1, np.int64)
         best = selection.classes(scores, own, members)
-        _fill(
+        fill(
             drawn,
             stream,
             lambda words, out: selection.exponential(

@@ -16,10 +16,10 @@ from ..grid import MOST_CELLS
 from ..privacy import Privacy
 from ..randomness import Source, on_threads, source
 
-__all__ = ["Releases", "Work"]
+__all__ = ["MOST_RECORDS", "Releases", "Work", "cell_counts"]
 
+MOST_RECORDS: Final = 2**46  # sums in fine units stay inside 64 bits; beyond, they wrap around
 _BLOCK_DRAWS: Final = 2**16  # replicates are dealt to threads in blocks of about so many draws
-_MOST_RECORDS: Final = 2**46  # sums in fine units stay inside 64 bits; beyond, they wrap around
 
 
 class Work(NamedTuple):
@@ -108,10 +108,10 @@ class Releases(ABC):
         O(N) draws and memory a replicate, and O(N) additions (``ToeplitzGaussian`` and ``Dawa``:
         O(N log N)).
         """
-        exact = _cell_counts(counts)
+        exact = cell_counts(counts)
         total = int(exact.sum())
-        if self._budget().total_is_public and total > _MOST_RECORDS:
-            raise ParameterError("counts", total, f"must sum to at most {_MOST_RECORDS}")
+        if self._budget().total_is_public and total > MOST_RECORDS:
+            raise ParameterError("counts", total, f"must sum to at most {MOST_RECORDS}")
         repeat = 1 if replicates is None else _check.integer("replicates", replicates, 1, 2**40)
         stream, work = source(rng), self._prepared(exact)
         out: NDArray[Any] = np.empty((repeat, exact.size), work.dtype)
@@ -126,7 +126,8 @@ class Releases(ABC):
         return out if replicates is not None else out[0]
 
 
-def _cell_counts(counts: object) -> NDArray[np.int64]:
+def cell_counts(counts: object) -> NDArray[np.int64]:
+    """Return the counts of the cells of a grid, (N,), checked."""
     array = _check.counts("counts", counts)
     if array.ndim != 1 or not 1 <= array.size <= MOST_CELLS:
         raise ParameterError(

@@ -19,7 +19,7 @@ from ..kernels import medians as kernels
 from ..privacy import Privacy
 from ..randomness import source
 from ._medians import FINDERS, Method, Records
-from ._release import _MOST_RECORDS, _cell_counts
+from ._release import MOST_RECORDS, cell_counts
 from .hierarchy import Hierarchy
 
 __all__ = ["RecursiveMedians", "recursive_medians", "smooth_sensitivity"]
@@ -136,10 +136,10 @@ class RecursiveMedians:
             counts is not a non-empty array of integers that are 0 or more, their public sum is
             beyond 2^46, or another argument is not as above.
         """
-        exact = _cell_counts(counts)
+        exact = cell_counts(counts)
         total = float(exact.sum(dtype=np.float64))  # 64-bit integers could wrap around
-        if total > _MOST_RECORDS:
-            raise ParameterError("counts", total, f"must sum to at most {_MOST_RECORDS}")
+        if total > MOST_RECORDS:
+            raise ParameterError("counts", total, f"must sum to at most {MOST_RECORDS}")
         median = FINDERS[self.method](Records.of(exact), self._step(), rng)
         nodes, chosen = [(0, exact.size)], [exact.size - 1]
         for _ in range(self.depth):

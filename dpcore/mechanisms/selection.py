@@ -10,11 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
 from .._budget import Budget
+from .._windows import fill
 from ..errors import DtypeError, ParameterError
 from ..grid import MOST_CELLS
 from ..kernels import selection
-from ..noise import DiscreteLaplace, _fill
+from ..noise import DiscreteLaplace
 from ..randomness import source
+from ._classes import last_class
 
 __all__ = ["above_threshold", "exponential_mechanism"]
 
@@ -99,14 +101,14 @@ def exponential_mechanism(
     assert isinstance(law, DiscreteLaplace)
     stream, rate = source(rng), 1 / law.scale
     firsts = np.array(
-        [-(-c * rate.denominator // rate.numerator) for c in range(_last_class(own.size) + 1)],
+        [-(-c * rate.denominator // rate.numerator) for c in range(last_class(own.size) + 1)],
         np.uint64,
     )
     members = np.empty(firsts.size, np.int64)
     best = selection.classes(own, firsts, members)
     fixed = own, best, firsts, members, np.uint64(rate.numerator), np.uint64(rate.denominator)
     drawn = np.empty(repeat, np.int64)
-    _fill(drawn, stream, lambda words, rest: selection.exponential(words, rest, *fixed))
+    fill(drawn, stream, lambda words, rest: selection.exponential(words, rest, *fixed))
     return drawn if replicates is not None else int(drawn[0])
 
 
@@ -244,8 +246,3 @@ def _repeat(replicates: int | None) -> int:
     return (
         1 if replicates is None else _check.integer("replicates", replicates, 1, _MOST_REPLICATES)
     )
-
-
-def _last_class(size: int) -> int:
-    """Return the least T >= 1 with 2^T >= size."""
-    return max(1, (size - 1).bit_length())

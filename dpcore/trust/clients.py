@@ -70,7 +70,7 @@ class Client:
         """Refuse to be copied: a copy would report a second time."""
         raise TypeError("a Client is not copied or pickled: it reports once")
 
-    def report(self, cells: int | Sequence[int]) -> list[bytes]:
+    def report(self, cells: int | Sequence[int] | NDArray[np.integer[Any]]) -> list[bytes]:
         """Return the reports of the records, one for each server, in their order.
 
         Parameters
@@ -119,13 +119,13 @@ class Client:
             for kind, payload in payloads
         ]
 
-    def _checked(self, cells: int | Sequence[int]) -> list[int]:
+    def _checked(self, cells: int | Sequence[int] | NDArray[np.integer[Any]]) -> list[int]:
         """Return the counted cells of all records."""
         protocol = self._protocol
-        if isinstance(cells, str | bytes | bytearray | memoryview) or np.ndim(cells) > 1:
+        given: Any = cells.tolist() if isinstance(cells, np.ndarray) else cells
+        if isinstance(cells, str | bytes | bytearray | memoryview) or _is_table(cells):
             raise DtypeError("cells", type(cells).__name__, "must be an integer, or several")
-        held = [cells] if np.ndim(cells) == 0 else list(cells)
-        held = [each.item() if isinstance(each, np.ndarray) else each for each in held]
+        held = list(given) if isinstance(given, Sequence) else [given]
         if protocol.empty is None and len(held) != 1:
             what = "must be one record: the protocol has no cell for those that clients lack"
             raise ParameterError("cells", len(held), what)
@@ -227,6 +227,10 @@ def cell_of(score: Any, grid: Grid, label: bool | None = None) -> int:
     if not isinstance(label, bool | np.bool_):
         raise DtypeError("label", type(label).__name__, "must be a bool")
     return int(np.argmax(score_counts([bool(label)], [score], grid)))
+
+
+def _is_table(cells: object) -> bool:
+    return isinstance(cells, np.ndarray) and cells.ndim > 1
 
 
 def _below(bound: int, stream: Source) -> int:

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _check
+from .. import _check, _windows
 from ..errors import DtypeError, ParameterError
 from ..kernels import polya as kernels
 from ..noise import DiscreteLaplace
@@ -21,7 +21,6 @@ _MOST_SHARES: Final = 2**40
 _MOST_ENTRIES: Final = 2**40
 _MOST_SPREAD: Final = 2**61  # of count / shares times scale: beyond, sums might not fit 64 bits
 _WORDS_PER_PROPOSAL: Final = 4  # where proposals need more, there is one more window
-_WINDOW: Final = 2**15  # 64-bit words shown to the kernel at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +172,8 @@ def add_events(out: NDArray[np.int64], scale: Fraction, shape: Fraction, stream:
     cut_short = np.empty(0, np.uint32)  # words of a proposal that the last window ended in
     while pending > 0 or begun < units:
         proposals = units - begun + pending
-        fresh = np.empty(min(_WORDS_PER_PROPOSAL * proposals + 16, _WINDOW), np.uint64)
-        stream.fill(fresh)
-        window = np.concatenate([cut_short, fresh.view(np.uint32)])
+        fresh = min(_WORDS_PER_PROPOSAL * proposals + 16, _windows.WINDOW)
+        window = _windows.next_window(cut_short, fresh, stream)
         begun, pending, used = kernels.add_shares(
             window,
             out,

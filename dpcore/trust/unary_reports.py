@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _windows
 from ..kernels import unary_totals
 from ..randomness import Source, on_threads
 from .unary_law import law_of
@@ -21,7 +22,6 @@ __all__ = ["perturbed", "perturbed_totals", "totals_of", "width"]
 
 _CLIENTS: Final = 2**15  # of a block
 _WORDS: Final = 2**16  # of reports that are made and added up at a time
-_WINDOW: Final = 2**15  # words shown to the sampler at a time
 
 
 def width(size: int) -> int:
@@ -100,10 +100,8 @@ def _fill(
     cut_short = np.empty(0, np.uint16)  # words of a client that the last window ended in
     done = 0
     while done < values.size:
-        wanted = per_client * (values.size - done) // 4 + 16
-        fresh = np.empty(min(wanted, max(_WINDOW, per_client)), np.uint64)
-        stream.fill(fresh)
-        window = np.concatenate([cut_short, fresh.view(np.uint16)])
+        fresh = min(per_client * (values.size - done) // 4 + 16, max(_windows.WINDOW, per_client))
+        window = _windows.next_window(cut_short, fresh, stream)
         finished, used = law.perturb(
             window, values[done:], size, law.table, law.certain, law.thresholds, reports[done:]
         )

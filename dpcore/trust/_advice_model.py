@@ -1,0 +1,212 @@
+"""A model of the errors of what is read off a release, and the settings where they are least.
+
+docs/advice.md has the terms, how the three constants were measured, and the theorems beside them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import lru_cache
+from typing import Final, Literal, NamedTuple
+
+import numpy as np
+
+from .distributed import DistributedNoise
+from .local import Local
+
+__all__ = [
+    "MOST_CLIENTS",
+    "MOST_HEIGHT",
+    "Population",
+    "Purpose",
+    "Setting",
+    "TrustModel",
+    "best_setting",
+    "mechanism",
+    "theorem_errors",
+]
+
+TrustModel = Literal["secure-aggregation", "distributed-noise", "local"]
+Purpose = Literal["auc", "metrics", "calibration"]
+
+MOST_CLIENTS: Final = 2**40
+MOST_HEIGHT: Final = 16
+# Measured (docs/advice.md, section 3): mean absolute errors that noise makes, in units of its
+# deviation in a cumulative count over M; of a bucket's rate, times the number of buckets.
+_RECALL: Final = 1.45
+_AREA: Final = 1.25
+_RATE: Final = 0.5
+
+
+class Population(NamedTuple):
+    """Clients with one record each, and how they are asked.
+
+    Parameters
+    ----------
+    clients
+        M, 1 to 2^40.
+    epsilon
+        Of the mechanism; without a meaning where sums are exact.
+    model
+        Who is trusted.
+    """
+
+    clients: int
+    epsilon: float
+    model: TrustModel
+
+    def noise(self, height: int) -> float:
+        """Return the deviation of the noise in a cumulative count, over M, 2^h cells to a class."""
+        unit = _unit_noise(self.epsilon, self.model, height)
+        return unit / (math.sqrt(self.clients) if self.model == "local" else self.clients)
+
+
+class Setting(NamedTuple):
+    """How to read a release for one purpose, and the mean absolute error that is expected.
+
+    Parameters
+    ----------
+    height
+        h, for 2^h cells to a class.
+    buckets
+        B, how many buckets to read off the release; at most 2^h.
+    error
+        The root of the sum of the squares of the terms, or 1 if that is less.
+    noise, bucketing, sampling
+        These terms: of noise, of buckets or cells that have a width, and of the records being a
+        sample.
+    """
+
+    height: int
+    buckets: int
+    error: float
+    noise: float
+    bucketing: float
+    sampling: float = 0.0
+
+
+def mechanism(
+    epsilon: float | Fraction, clients: int, model: TrustModel
+) -> DistributedNoise | Local:
+    """Return the mechanism of a model that has noise."""
+    kind = DistributedNoise if model == "distributed-noise" else Local
+    return kind(epsilon, clients)
+
+
+def best_setting(population: Population, purpose: Purpose) -> Setting:
+    """Return the setting with the least error, which is at most 1."""
+    if population.model == "secure-aggregation" and purpose != "calibration":
+        height = min(max(1, math.ceil(math.log2(population.clients))), MOST_HEIGHT)
+        found = _setting(population, purpose, height)
+    else:
+        found = min(
+            (_setting(population, purpose, height) for height in range(1, MOST_HEIGHT + 1)),
+            key=lambda each: each.error,
+        )
+    return found._replace(error=min(found.error, 1.0))
+
+
+def theorem_errors(
+    population: Population, found: Mapping[Purpose, Setting]
+) -> dict[Purpose, float]:
+    """Return Theorems 2 and 4 to 8 with all constants 1."""
+    m, epsilon = float(population.clients), population.epsilon
+    if population.model == "secure-aggregation":
+        return {
+            "auc": found["auc"].buckets ** -2.0,
+            "metrics": 1.0 / found["metrics"].buckets,
+            "calibration": m ** (-1 / 3),
+        }
+    if population.model == "distributed-noise":
+        return {
+            "auc": (1.0 / epsilon + 1.0 / found["auc"].buckets) / m,
+            "metrics": (epsilon * m) ** (-2 / 3),
+            "calibration": m ** (-1 / 3) + m ** (-2 / 3) / epsilon,
+        }
+    return {
+        "auc": found["auc"].height / (epsilon * math.sqrt(m)),
+        "metrics": epsilon ** (-2 / 3) * m ** (-1 / 3),
+        "calibration": epsilon**-0.5 * m**-0.25,
+    }
+
+
+@lru_cache(maxsize=1024)
+def _unit_noise(epsilon: float, model: TrustModel, height: int) -> float:
+    """Return the root mean square of ``standard_error`` over thresholds, 2^h cells to a class.
+
+    Of local privacy it is divided by the root of M, to which it is proportional.
+    """
+    if model == "secure-aggregation":
+        return 0.0
+    errors = mechanism(epsilon, MOST_CLIENTS, model).standard_error(2 ** (height + 1))[:-1]
+    scale = math.sqrt(MOST_CLIENTS) if model == "local" else 1.0
+    return float(np.sqrt(np.mean(np.square(errors)))) / scale
+
+
+def _setting(population: Population, purpose: Purpose, height: int) -> Setting:
+    """Return how to read a release of some height."""
+    noise = population.noise(height)
+    if purpose == "metrics":
+        return _metrics(noise, height)
+    if purpose == "calibration":
+        return _calibration(population.clients, noise, height)
+    return _area(population.clients, noise, height)
+
+
+def _metrics(noise: float, height: int) -> Setting:
+    """Take all cells; a threshold is on average a quarter of a cell from the nearest edge."""
+    of_noise, cell = _RECALL * noise, 0.25 * 2.0**-height
+    return Setting(height, 2**height, math.hypot(of_noise, cell), of_noise, cell)
+
+
+def _area(clients: int, noise: float, height: int) -> Setting:
+    """Take the fewest buckets, of four cells or more, that add a tenth of the noise's error."""
+    of_noise = _AREA * noise
+    most = 1 << (height if noise == 0.0 else max(height - 2, 0))
+    buckets = _area_buckets(clients, most, of_noise / 10.0)
+    bucketing = _area_bucketing(clients, buckets)
+    return Setting(height, buckets, math.hypot(of_noise, bucketing), of_noise, bucketing)
+
+
+def _area_buckets(clients: int, most: int, goal: float) -> int:
+    """Return the fewest buckets that add no more than ``goal``, or the most there may be."""
+    if _area_bucketing(clients, most) >= goal:
+        return most
+    low, high = 0, most
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _area_bucketing(clients, middle) <= goal:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _area_bucketing(clients: int, buckets: int) -> float:
+    """Buckets are Eq. 5's: a rate that rises linearly, and how the labels in a bucket fall.
+
+    These go with the third power of the records in a bucket, m. Where there are few, m is nearly
+    Poisson with mean M / B, and E (m^3 - m) is (M / B)^3 (1 + 3 B / M).
+    """
+    labels = 0.38 / (buckets * math.sqrt(clients)) * math.sqrt(1.0 + 3.0 * buckets / clients)
+    return math.hypot(1.0 / (3.0 * buckets**2), labels)
+
+
+def _calibration(clients: int, noise: float, height: int) -> Setting:
+    """Take the number of buckets with the least error, of at least four cells each."""
+    sizes = np.unique(np.round(np.geomspace(1, 1 << max(height - 2, 0), 8 * height + 1)))
+    return min(
+        (_calibration_of(clients, noise, height, int(size)) for size in sizes),
+        key=lambda each: each.error,
+    )
+
+
+def _calibration_of(clients: int, noise: float, height: int, buckets: int) -> Setting:
+    """Buckets have one rate each, which is drawn with the records, and has noise."""
+    one_rate = 0.25 / buckets
+    sampling = math.sqrt(2.0 / math.pi) * math.pi / 8.0 * math.sqrt(buckets / clients)
+    of_noise = _RATE * noise * buckets
+    error = math.hypot(one_rate, sampling, of_noise)
+    return Setting(height, buckets, error, of_noise, one_rate, sampling)
