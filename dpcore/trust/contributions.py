@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,8 @@ from .._score_counts import Label, records, score_counts
 from ..curve import CDF
 from ..errors import DtypeError, MissingValueError, ParameterError
 from ..grid import MOST_CELLS, Grid
-from ..randomness import Source, source
+from ..kernels import grouping as kernels
+from ..randomness import source
 from ..scores import ScoreCurves, numbered
 from ._contribution import MOST_CLIENTS, of_clients, without_empty
 from .central import Central, SecureAggregation
@@ -21,6 +22,8 @@ from .distributed import DistributedNoise
 from .local import Local
 
 __all__ = ["client_cdf", "client_score_curves"]
+
+_MOST_SPREAD: Final = 4  # of integer ids, for each record
 
 Trust = Central | SecureAggregation | DistributedNoise | Local
 
@@ -72,7 +75,8 @@ def client_cdf(
 
     Notes
     -----
-    docs/clients.md has the proofs. O(n log n + N), and that of the trust model.
+    docs/clients.md has the proofs. O(n + N) for integer ids that are close together, O(n log n + N)
+    for others, and what the trust model takes.
 
     Examples
     --------
@@ -189,25 +193,24 @@ def _contributed(
     client_ids: Any, size: int, trust: Trust, clients: int, rng: np.random.Generator | None
 ) -> _Contributed:
     """Choose records of each client at random; which ones has to stay secret."""
-    stream, owner, of_client = source(rng), *_owners(client_ids, size, clients)
-    key = np.empty(size, np.uint64)
-    stream.fill(key)
-    order = np.lexsort((key, owner))  # by client, and at random among its own
-    place = np.arange(size) - np.repeat(np.cumsum(of_client) - of_client, of_client)
-    if isinstance(trust, Local):  # one of those that count
-        slots = np.maximum(of_client, trust.records)
-        kept, each = place == np.repeat(_below(slots, stream), of_client), 1
-    else:
-        kept, each = place < trust.records, trust.records
-    chosen = np.zeros(size, bool)
-    chosen[order] = kept
-    return _Contributed(chosen, clients * each - int(np.count_nonzero(kept)))
+    stream, order, ends = source(rng), *_by_client(client_ids, size, clients)
+    held = np.diff(ends, prepend=0)
+    one, most = isinstance(trust, Local), trust.records  # local: one of those that count
+    words = np.empty(held.size if one else most * np.count_nonzero(held > most), np.uint64)
+    choose = kernels.choose_slots if one else kernels.choose
+    done = False
+    while not done:  # goes on with probability below 2^-24
+        stream.fill(words)
+        chosen = np.zeros(size, bool)
+        done = choose(order, ends, most, words, chosen)
+    slots = clients * (1 if one else most)
+    return _Contributed(chosen, slots - int(np.count_nonzero(chosen)))
 
 
-def _owners(
+def _by_client(
     client_ids: Any, size: int, clients: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the number of each record's client, (n,), and how many records each client has."""
+    """Return the records by client, (n,), and where each client's end."""
     missing = columns.absent(client_ids, "client_ids")
     if missing is not None and missing.any():
         raise MissingValueError("client_ids")
@@ -219,23 +222,29 @@ def _owners(
         raise DtypeError("client_ids", f"dtype {ids.dtype}", "must hold integers or strings")
     if ids.shape != (size,):
         raise ParameterError("client_ids", ids.shape, f"must have shape ({size},)")
-    distinct, owner = np.unique(ids, return_inverse=True)
-    if distinct.size > clients:  # how many they are is private
+    order, ends = _grouped(ids)
+    if np.count_nonzero(np.diff(ends, prepend=0)) > clients:  # how many they are is private
         raise ParameterError("clients", clients, "must be no less than those that have records")
-    return owner, np.bincount(owner, minlength=distinct.size)
+    return order, ends
 
 
-def _below(bounds: NDArray[np.int64], stream: Source) -> NDArray[np.int64]:
-    """Return uniform integers of at least 0, each below its bound, exactly."""
-    most = bounds.astype(np.uint64)
-    limits = np.uint64(2**64 - 1) - (np.uint64(2**64 - 1) % most + np.uint64(1)) % most
-    words, again = np.empty(bounds.size, np.uint64), np.arange(bounds.size)
-    while again.size:
-        fresh = np.empty(again.size, np.uint64)
-        stream.fill(fresh)
-        words[again] = fresh
-        again = again[fresh > limits[again]]
-    return (words % most).astype(np.int64)
+def _grouped(ids: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the records by id, (n,), and where those of each id end; ids may have none."""
+    if ids.size == 0:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    if ids.dtype.kind in "iu":
+        first = int(ids.min())
+        span = int(ids.max()) - first + 1
+        if span <= _MOST_SPREAD * ids.size:  # close together: sorted by counting
+            wide = ids.astype(np.uint64 if ids.dtype.kind == "u" else np.int64)
+            groups = (wide - wide.dtype.type(first)).astype(np.int64)
+            sizes, order = np.bincount(groups, minlength=span), np.empty(ids.size, np.int64)
+            ends = np.cumsum(sizes) - sizes
+            kernels.by_group(groups, ends, order)
+            return order, ends
+    order = np.argsort(ids, kind="stable")
+    ordered = ids[order]
+    return order, np.append(np.flatnonzero(ordered[1:] != ordered[:-1]) + 1, ids.size)
 
 
 def _released(counts: NDArray[np.int64], trust: Trust, rng: np.random.Generator | None) -> CDF:
