@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore.kernels import grouping as kernels
-from dpcore.trust.contributions import _grouped
+from dpcore.trust._choice import grouped
 
 RNG = np.random.default_rng
 
@@ -113,7 +113,7 @@ def chosen_one(size, word):
     ],
 )
 def test_ids_are_grouped_wherever_they_lie(ids):
-    order, ends = _grouped(ids)
+    order, ends = grouped(ids)
     groups = [set(ids[part].tolist()) for part in np.split(order, ends[:-1])]
     found = [next(iter(group)) for group in groups if group]
     assert all(len(group) <= 1 for group in groups)

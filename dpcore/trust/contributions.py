@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,17 +13,14 @@ from .._score_counts import Label, records, score_counts
 from ..curve import CDF
 from ..errors import DtypeError, MissingValueError, ParameterError
 from ..grid import MOST_CELLS, Grid
-from ..kernels import grouping as kernels
-from ..randomness import source
 from ..scores import ScoreCurves, numbered
+from ._choice import Contributed, choose, choose_slots
 from ._contribution import MOST_CLIENTS, of_clients, without_empty
 from .central import Central, SecureAggregation
 from .distributed import DistributedNoise
 from .local import Local
 
 __all__ = ["client_cdf", "client_score_curves"]
-
-_MOST_SPREAD: Final = 4  # of integer ids, for each record
 
 Trust = Central | SecureAggregation | DistributedNoise | Local
 
@@ -163,13 +160,6 @@ def client_score_curves(
     return curves.isotonic() if isotonic else curves
 
 
-class _Contributed(NamedTuple):
-    """What is reported: which records, (n,) booleans, and how many empty ones."""
-
-    records: NDArray[np.bool_]
-    empty: int
-
-
 def _checked(grid: object, most: int, trust: object, clients: int | None, isotonic: object) -> int:
     """Check what is public, and return how many clients report."""
     if not isinstance(grid, Grid):
@@ -191,60 +181,10 @@ def _checked(grid: object, most: int, trust: object, clients: int | None, isoton
 
 def _contributed(
     client_ids: Any, size: int, trust: Trust, clients: int, rng: np.random.Generator | None
-) -> _Contributed:
-    """Choose records of each client at random; which ones has to stay secret."""
-    stream, order, ends = source(rng), *_by_client(client_ids, size, clients)
-    held = np.diff(ends, prepend=0)
-    one, most = isinstance(trust, Local), trust.records  # local: one of those that count
-    words = np.empty(held.size if one else most * np.count_nonzero(held > most), np.uint64)
-    choose = kernels.choose_slots if one else kernels.choose
-    done = False
-    while not done:  # goes on with probability below 2^-24
-        stream.fill(words)
-        chosen = np.zeros(size, bool)
-        done = choose(order, ends, most, words, chosen)
-    slots = clients * (1 if one else most)
-    return _Contributed(chosen, slots - int(np.count_nonzero(chosen)))
-
-
-def _by_client(
-    client_ids: Any, size: int, clients: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the records by client, (n,), and where each client's end."""
-    missing = columns.absent(client_ids, "client_ids")
-    if missing is not None and missing.any():
-        raise MissingValueError("client_ids")
-    parts = [part for part in columns.arrays(client_ids, "client_ids") if part is not None]
-    ids = np.concatenate(parts) if len(parts) != 1 else parts[0]
-    if ids.dtype.kind == "O" and all(isinstance(each, str) for each in ids):
-        ids = ids.astype(str)
-    if ids.dtype.kind not in "iuUST" and ids.size:
-        raise DtypeError("client_ids", f"dtype {ids.dtype}", "must hold integers or strings")
-    if ids.shape != (size,):
-        raise ParameterError("client_ids", ids.shape, f"must have shape ({size},)")
-    order, ends = _grouped(ids)
-    if np.count_nonzero(np.diff(ends, prepend=0)) > clients:  # how many they are is private
-        raise ParameterError("clients", clients, "must be no less than those that have records")
-    return order, ends
-
-
-def _grouped(ids: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the records by id, (n,), and where those of each id end; ids may have none."""
-    if ids.size == 0:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    if ids.dtype.kind in "iu":
-        first = int(ids.min())
-        span = int(ids.max()) - first + 1
-        if span <= _MOST_SPREAD * ids.size:  # close together: sorted by counting
-            wide = ids.astype(np.uint64 if ids.dtype.kind == "u" else np.int64)
-            groups = (wide - wide.dtype.type(first)).astype(np.int64)
-            sizes, order = np.bincount(groups, minlength=span), np.empty(ids.size, np.int64)
-            ends = np.cumsum(sizes) - sizes
-            kernels.by_group(groups, ends, order)
-            return order, ends
-    order = np.argsort(ids, kind="stable")
-    ordered = ids[order]
-    return order, np.append(np.flatnonzero(ordered[1:] != ordered[:-1]) + 1, ids.size)
+) -> Contributed:
+    """Choose records of each client at random: a local report is about one of those that count."""
+    chooser = choose_slots if isinstance(trust, Local) else choose
+    return chooser(client_ids, size, clients, trust.records, rng)
 
 
 def _released(counts: NDArray[np.int64], trust: Trust, rng: np.random.Generator | None) -> CDF:
