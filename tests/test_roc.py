@@ -441,7 +441,11 @@ def test_scores_of_a_release_survive_json():
         (text.replace('"dpcore.scores"', '"dpcore.cdf"'), '"format" has to be "dpcore.scores"'),
         (curves.joint.to_json(), '"format" has to be "dpcore.scores"'),
         (text.replace('"n": 100', '"n": 99'), "the last of counts must be n"),
-        (text.replace('"counts": [', '"counts": [0, '), f"counts must be {2 * grid.size} numbers"),
+        (
+            text.replace('"counts": [', '"counts": [0, 0, '),
+            f"counts must be {2 * grid.size} numbers",
+        ),
+        (text.replace('"counts": [', '"counts": [0, '), "noise_deviation must be runs of"),
     ]:
         with pytest.raises(dp.FormatError, match=message):
             dp.ScoreCurves.from_json(bad)
