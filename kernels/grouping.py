@@ -1,4 +1,4 @@
-"""Records by group: sorted by counting, and some of each group chosen at random.
+"""Records by group: sorted, and some of each group chosen at random.
 
 Random numbers below k are words modulo k. A word among the last 2^64 mod k ones would favour small
 numbers; it makes a choice fail, and the caller begins anew with other words. So what is returned
@@ -14,29 +14,44 @@ from ._compile import inner, kernel
 
 _LAST = np.uint64(2**64 - 1)
 _ONE = np.uint64(1)
+DIGIT_BITS = 11
+_DIGITS = 2**DIGIT_BITS
+_MASK = np.uint64(_DIGITS - 1)
 
 
 @kernel
-def by_group(
-    groups: NDArray[np.int64], starts: NDArray[np.int64], order: NDArray[np.int64]
+def by_digit(
+    keys: NDArray[np.uint64],
+    records: NDArray[np.int64],
+    shift: int,
+    sorted_keys: NDArray[np.uint64],
+    sorted_records: NDArray[np.int64],
 ) -> None:
-    """Overwrite ``order``, (n,), with the records by group, and in their order within each.
+    """Sort by eleven bits of the keys, from bit ``shift`` on; equal ones keep their order.
 
     Parameters
     ----------
-    groups
-        (n,) the group of each record, 0 to G - 1.
-    starts
-        (G,) where each group starts in ``order``; overwritten with where it ends.
+    keys, records
+        (n,) keys, and what goes with them.
+    sorted_keys, sorted_records
+        (n,) overwritten.
 
     Notes
     -----
-    Invariant: starts[g] is where the next record of group g goes. O(n).
+    A step of a radix sort, from the lowest digit to the highest. Invariant: starts[d] is where the
+    next key with the digit d goes. O(n + 2^11), 2^11 places written to by turns.
     """
-    for i in range(groups.size):
-        group = groups[i]
-        order[starts[group]] = i
-        starts[group] += 1
+    starts = np.zeros(_DIGITS + 1, np.int64)
+    for i in range(keys.size):
+        starts[np.int64((keys[i] >> np.uint64(shift)) & _MASK) + 1] += 1
+    for i in range(_DIGITS):
+        starts[i + 1] += starts[i]
+    for i in range(keys.size):
+        digit = np.int64((keys[i] >> np.uint64(shift)) & _MASK)
+        place = starts[digit]
+        sorted_keys[place] = keys[i]
+        sorted_records[place] = records[i]
+        starts[digit] += 1
 
 
 @kernel

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,6 @@ from ..kernels import grouping as kernels
 from ..randomness import source
 
 __all__ = ["Contributed", "choose", "choose_slots", "grouped"]
-
-_MOST_SPREAD: Final = 4  # of integer ids, for each record
 
 
 class Contributed(NamedTuple):
@@ -83,19 +81,25 @@ def _by_client(
 
 
 def grouped(ids: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the records by id, (n,), and where those of each id end; ids may have none."""
-    if ids.size == 0:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    if ids.dtype.kind in "iu":
-        first = int(ids.min())
-        span = int(ids.max()) - first + 1
-        if span <= _MOST_SPREAD * ids.size:  # close together: sorted by counting
-            wide = ids.astype(np.uint64 if ids.dtype.kind == "u" else np.int64)
-            groups = (wide - wide.dtype.type(first)).astype(np.int64)
-            sizes, order = np.bincount(groups, minlength=span), np.empty(ids.size, np.int64)
-            ends = np.cumsum(sizes) - sizes
-            kernels.by_group(groups, ends, order)
-            return order, ends
-    order = np.argsort(ids, kind="stable")
-    ordered = ids[order]
-    return order, np.append(np.flatnonzero(ordered[1:] != ordered[:-1]) + 1, ids.size)
+    """Return the records by id, (n,), and where those of each id end. Stable."""
+    if ids.dtype.kind in "iu" and ids.size:
+        keys, order = _radix_sorted(ids)
+    else:
+        order = np.argsort(ids, kind="stable")
+        keys = ids[order]
+    changes = np.flatnonzero(keys[1:] != keys[:-1]) + 1
+    return order, np.append(changes, ids.size) if ids.size else changes
+
+
+def _radix_sorted(ids: NDArray[np.integer[Any]]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Return the ids, less the least one, in order, and the records that they are of."""
+    first = int(ids.min())
+    bits = (int(ids.max()) - first).bit_length()
+    wide = ids.astype(np.uint64 if ids.dtype.kind == "u" else np.int64)
+    keys = (wide - wide.dtype.type(first)).view(np.uint64)  # what wraps around is right again
+    order = np.arange(ids.size)
+    spare_keys, spare_order = np.empty_like(keys), np.empty_like(order)
+    for shift in range(0, bits, kernels.DIGIT_BITS):
+        kernels.by_digit(keys, order, shift, spare_keys, spare_order)
+        keys, spare_keys, order, spare_order = spare_keys, keys, spare_order, order
+    return keys, order

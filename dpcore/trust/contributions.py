@@ -72,8 +72,8 @@ def client_cdf(
 
     Notes
     -----
-    docs/clients.md has the proofs. O(n + N) for integer ids that are close together, O(n log n + N)
-    for others, and what the trust model takes.
+    docs/clients.md has the proofs. O(n + N) for integer ids, O(n log n + N) for strings, and what
+    the trust model takes.
 
     Examples
     --------
