@@ -12,6 +12,7 @@ from .registry import Job, size_text
 from .timing import Row, measure, peak_memory, warm_up
 
 ROOT = Path(__file__).parent.parent
+RESULTS = ROOT / "benchmarks" / "results.json"
 BUDGET, QUICK_BUDGET = 2.0, 0.3  # seconds of rounds for each contender at each size
 
 
@@ -19,12 +20,12 @@ def main() -> int:
     """Measure, print, and write; return 1 if somebody's answer was wrong."""
     arguments = parsed()
     if arguments.render:
-        results = report.Results.load((ROOT / "benchmarks" / "results.json").read_text("utf-8"))
+        results = report.Results.load(RESULTS.read_text("utf-8"))
         written(results)
         return 0
     jobs = tuple(job for job in JOBS if not arguments.job or job.name in arguments.job)
     began = perf_counter()
-    about = machine.describe(jobs)
+    about = machine.describe(JOBS if arguments.update else jobs)
     print("\n".join(f"{name}: {value}" for name, value in about.items()), flush=True)
     rows: list[Row] = []
     for job in jobs:
@@ -32,7 +33,9 @@ def main() -> int:
     command = "python scripts/bench.py" + (" --quick" if arguments.quick else "")
     results = report.Results(about, command, perf_counter() - began, rows)
     print(f"\n{report.losses(results, JOBS)}\n\n{results.seconds:.0f} seconds in all")
-    if arguments.job:
+    if arguments.job and arguments.update:
+        written(report.Results.load(RESULTS.read_text("utf-8")).updated(results))
+    elif arguments.job:
         print("Nothing written: not all jobs were run.")
     elif arguments.write:
         written(results)
@@ -71,6 +74,7 @@ def parsed() -> argparse.Namespace:
     names = [job.name for job in JOBS]
     parser.add_argument("--quick", action="store_true", help="fewer and smaller sizes")
     parser.add_argument("--job", nargs="+", choices=names, default=[], help="these jobs only")
+    parser.add_argument("--update", action="store_true", help="with --job: put them in the tables")
     parser.add_argument("--no-write", dest="write", action="store_false", help="print only")
     parser.add_argument("--no-memory", dest="memory", action="store_false", help="times only")
     parser.add_argument("--render", action="store_true", help="write again what was measured last")

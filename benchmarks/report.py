@@ -49,6 +49,25 @@ class Results(NamedTuple):
         parts: dict[str, Any] = json.loads(text)
         return cls(**parts | {"rows": [Row(**row) for row in parts["rows"]]})
 
+    def updated(self, later: Results) -> Results:
+        """Return these results with the jobs of a later run in the place of theirs.
+
+        Raises
+        ------
+        SystemExit
+            It was on another machine, or with another Python.
+        """
+        for name in ("processor", "system", "Python"):
+            if self.machine[name] != later.machine[name]:
+                found = f"{later.machine[name]}, and not {self.machine[name]}"
+                raise SystemExit(f"nothing updated: {name} is {found}; run all jobs again")
+        rows = list(self.rows)
+        for name in dict.fromkeys(row.job for row in later.rows):
+            at = [i for i, row in enumerate(rows) if row.job == name]
+            start = at[0] if at else len(rows)
+            rows[start : start + len(at)] = [row for row in later.rows if row.job == name]
+        return self._replace(rows=rows, machine=later.machine)
+
     def groups(self, jobs: Iterable[Job]) -> list[tuple[Job, int, list[Row]]]:
         """Return the rows by job and size, in the order of the run."""
         known = {job.name: job for job in jobs}

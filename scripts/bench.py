@@ -1,4 +1,4 @@
-"""Measure: ``python scripts/bench.py [--quick] [--job NAME ...] [--no-write]``.
+"""Measure: ``python scripts/bench.py [--quick] [--job NAME ... [--update]] [--no-write]``.
 
 Times dpcore beside NumPy, SciPy and other libraries, in one run on this machine, checks that all
 answers agree, and prints tables. Writes docs/benchmarks.md, docs/benchmarks.png and the table in
@@ -6,6 +6,7 @@ README.md. The first start makes ``.venv`` in the clone.
 
 --quick         fewer and smaller sizes
 --job NAME ...  these jobs only; a wrong name lists all of them; nothing is written
+--update        with --job: put what these jobs took into the tables, on the same machine
 --no-write      print only
 --no-memory     do not measure peak memory
 --render        measure nothing, write again what was measured last

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -183,6 +184,16 @@ CANNED = report.Results(
 
 def test_results_survive_json():
     assert report.Results.load(CANNED.dump()) == CANNED
+
+
+def test_jobs_may_be_measured_again():
+    later = CANNED._replace(rows=[row("dpcore", "ours", 0.003), row("new", "peer", 0.004)])
+    updated = CANNED.updated(later)
+    assert [each.median for each in updated.rows] == [0.003, 0.004]
+    fresh = [replace(each, job="other") for each in later.rows]
+    assert CANNED.updated(later._replace(rows=fresh)).rows == CANNED.rows + fresh
+    with pytest.raises(SystemExit, match="processor is Pencil"):
+        CANNED.updated(later._replace(machine=CANNED.machine | {"processor": "Pencil"}))
 
 
 def test_readme_table_names_the_fastest_and_the_losses():
