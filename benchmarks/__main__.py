@@ -24,22 +24,27 @@ def main() -> int:
         written(results)
         return 0
     jobs = tuple(job for job in JOBS if not arguments.job or job.name in arguments.job)
+    before = report.Results.load(RESULTS.read_text("utf-8")) if arguments.update else None
     began = perf_counter()
     about = machine.describe(JOBS if arguments.update else jobs)
     print("\n".join(f"{name}: {value}" for name, value in about.items()), flush=True)
+    if before is not None:
+        before.check_machine(about)  # before minutes are spent
     rows: list[Row] = []
     for job in jobs:
         rows += run(job, arguments.quick, arguments.memory and not arguments.quick)
     command = "python scripts/bench.py" + (" --quick" if arguments.quick else "")
     results = report.Results(about, command, perf_counter() - began, rows)
     print(f"\n{report.losses(results, JOBS)}\n\n{results.seconds:.0f} seconds in all")
-    if arguments.job and arguments.update:
-        written(report.Results.load(RESULTS.read_text("utf-8")).updated(results))
+    wrong = any(row.state.startswith("disagrees") for row in rows)
+    if before is not None:
+        if not wrong:
+            written(before.updated(results))
     elif arguments.job:
         print("Nothing written: not all jobs were run.")
     elif arguments.write:
         written(results)
-    return 1 if any(row.state.startswith("disagrees") for row in rows) else 0
+    return 1 if wrong else 0
 
 
 def run(job: Job, quick: bool, memory: bool) -> list[Row]:
@@ -78,7 +83,12 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--no-write", dest="write", action="store_false", help="print only")
     parser.add_argument("--no-memory", dest="memory", action="store_false", help="times only")
     parser.add_argument("--render", action="store_true", help="write again what was measured last")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if arguments.update and (not arguments.job or arguments.quick):
+        parser.error("--update is for jobs that --job names, in full")
+    if arguments.update and not (arguments.write and arguments.memory):
+        parser.error("--update writes, and with memory")
+    return arguments
 
 
 if __name__ == "__main__":

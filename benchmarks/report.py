@@ -49,24 +49,39 @@ class Results(NamedTuple):
         parts: dict[str, Any] = json.loads(text)
         return cls(**parts | {"rows": [Row(**row) for row in parts["rows"]]})
 
-    def updated(self, later: Results) -> Results:
-        """Return these results with the jobs of a later run in the place of theirs.
+    def check_machine(self, about: dict[str, str]) -> None:
+        """Check that another run is comparable: same machine, same versions of all packages.
 
         Raises
         ------
         SystemExit
-            It was on another machine, or with another Python.
+            It is not. Packages that were not there before may be.
         """
+        before, after = (
+            {**each, "packages": set(each.get("packages", "").split(", "))}
+            for each in (self.machine, about)
+        )
+        if not before["packages"] <= after["packages"]:
+            gone = ", ".join(sorted(before["packages"] - after["packages"]))
+            raise SystemExit(f"nothing updated: {gone} took part before; run all jobs again")
         for name in ("processor", "system", "Python"):
-            if self.machine[name] != later.machine[name]:
-                found = f"{later.machine[name]}, and not {self.machine[name]}"
+            if before[name] != after[name]:
+                found = f"{after[name]}, and not {before[name]}"
                 raise SystemExit(f"nothing updated: {name} is {found}; run all jobs again")
-        rows = list(self.rows)
-        for name in dict.fromkeys(row.job for row in later.rows):
+
+    def updated(self, later: Results) -> Results:
+        """Return these results with the jobs of a later run in the place of theirs."""
+        self.check_machine(later.machine)
+        rows, names = list(self.rows), list(dict.fromkeys(row.job for row in later.rows))
+        for name in names:
             at = [i for i, row in enumerate(rows) if row.job == name]
             start = at[0] if at else len(rows)
             rows[start : start + len(at)] = [row for row in later.rows if row.job == name]
-        return self._replace(rows=rows, machine=later.machine)
+        dates = {key: self.machine.get(key, "") for key in ("date", "busy")}
+        again = f"{', '.join(names)} on {later.machine['date']}"
+        earlier = self.machine.get("measured again")
+        dates["measured again"] = f"{earlier}; {again}" if earlier else again
+        return self._replace(rows=rows, machine=later.machine | dates)
 
     def groups(self, jobs: Iterable[Job]) -> list[tuple[Job, int, list[Row]]]:
         """Return the rows by job and size, in the order of the run."""

@@ -64,6 +64,8 @@ def combine(curves: Iterable[CDF], weights: Iterable[float] | None = None) -> CD
     """
     parts = _raw_curves(curves)
     privacy = reduce(operator.or_, [part.privacy for part in parts])
+    if weights is None:
+        _check_contributions(parts, reported_alone=True)
     n = sum(part.n for part in parts)
     if weights is None:
         factors = [1.0] * len(parts)
@@ -116,8 +118,7 @@ def average(curves: Iterable[CDF], weights: Iterable[float] | None = None) -> CD
     releases = _raw_curves(curves)
     privacy = reduce(operator.add, [release.privacy for release in releases])
     n, public = releases[0].n, privacy.neighbours == "replace-one"
-    if privacy.neighbours == "replace-client":
-        _check_contributions(releases)
+    _check_contributions(releases)
     for release in releases:
         if public and release.n != n:
             what = "must have the same n, being of the same records (of disjoint ones: combine)"
@@ -129,12 +130,24 @@ def average(curves: Iterable[CDF], weights: Iterable[float] | None = None) -> CD
     return _combined(releases, "releases", shares, counts, n, privacy)
 
 
-def _check_contributions(releases: Sequence[CDF]) -> None:
-    """Check that the same number of each client's records counts in all of the releases."""
-    described = [release.mechanism for release in releases]
-    counted = {(each["name"] == "local", each.get("records")) for each in described}
+def _check_contributions(curves: Sequence[CDF], *, reported_alone: bool = False) -> None:
+    """Check that curves about clients count the same of each client's records.
+
+    A local report is about one record of those that count. If that alone matters, other bounds may
+    differ: they say which records are a client's, and counts add up.
+    """
+    if curves[0].privacy.neighbours != "replace-client":
+        return
+    counted = set()
+    for curve in curves:
+        records, name = curve.mechanism.get("records"), curve.mechanism["name"]
+        if records is None:
+            what = "must say how many records of a client count: combine them all at once"
+            raise ParameterError("curves", name, what)
+        is_local = name == "local" and records != 1
+        counted.add((is_local, records if is_local or not reported_alone else None))
     if len(counted) > 1:
-        found = [f"{each['name']}, records={each.get('records')}" for each in described]
+        found = [f"{each.mechanism['name']}, {each.mechanism['records']}" for each in curves]
         raise ParameterError(
             "curves", found, "must all count the same number of records of a client"
         )

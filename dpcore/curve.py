@@ -229,7 +229,8 @@ class CDF:
         """
         if not 0.0 < _check.finite("level", level) < 1.0:
             raise ParameterError("level", level, "must be between 0 and 1")
-        reach = -NormalDist().inv_cdf((1.0 - level) / 2) * self.noise_deviation
+        width = -NormalDist().inv_cdf((1.0 - level) / 2)
+        reach = np.where(np.isfinite(self.noise_deviation), width * self.noise_deviation, np.inf)
         low, high = np.zeros_like(reach), np.ones_like(reach)
         if math.isfinite(reach[-1]):
             low = (self.counts - reach) / (self.n + reach[-1])

@@ -187,13 +187,31 @@ def test_results_survive_json():
 
 
 def test_jobs_may_be_measured_again():
-    later = CANNED._replace(rows=[row("dpcore", "ours", 0.003), row("new", "peer", 0.004)])
-    updated = CANNED.updated(later)
+    later = CANNED._replace(
+        rows=[row("dpcore", "ours", 0.003), row("new", "peer", 0.004)],
+        machine=CANNED.machine | {"date": "2026-02-02", "packages": "numpy 2.0, new 1.0"},
+    )
+    before = CANNED._replace(machine=CANNED.machine | {"packages": "numpy 2.0"})
+    updated = before.updated(later)
     assert [each.median for each in updated.rows] == [0.003, 0.004]
+    assert updated.machine["date"] == "2026-01-01"
+    assert updated.machine["packages"] == "numpy 2.0, new 1.0"
+    assert updated.machine["measured again"] == "toy on 2026-02-02"
     fresh = [replace(each, job="other") for each in later.rows]
-    assert CANNED.updated(later._replace(rows=fresh)).rows == CANNED.rows + fresh
-    with pytest.raises(SystemExit, match="processor is Pencil"):
-        CANNED.updated(later._replace(machine=CANNED.machine | {"processor": "Pencil"}))
+    both = updated.updated(later._replace(rows=fresh))
+    assert both.rows == updated.rows + fresh
+    assert both.machine["measured again"] == "toy on 2026-02-02; other on 2026-02-02"
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [({"processor": "Pencil"}, "processor is Pencil"), ({"packages": "numpy 2.1"}, "numpy 2.0")],
+)
+def test_other_machines_and_versions_do_not_go_together(changed, message):
+    before = CANNED._replace(machine=CANNED.machine | {"packages": "numpy 2.0"})
+    later = before._replace(machine=before.machine | changed)
+    with pytest.raises(SystemExit, match=message):
+        before.updated(later)
 
 
 def test_readme_table_names_the_fastest_and_the_losses():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import dpcore as dp
@@ -35,6 +36,7 @@ from dpcore.trust import (
 )
 
 RNG = np.random.default_rng
+STRINGS = np.dtypes.StringDType(na_object=np.nan)
 GRID = dp.Grid.uniform(0, 1, 8)
 M, RECORDS = 400, 1000
 IDS = RNG(1).integers(M, size=RECORDS)
@@ -96,6 +98,7 @@ def test_any_of_a_clients_records_may_count():
     assert np.all(np.abs(picked - 200) <= 5 * np.sqrt(500 * 0.4 * 0.6))
 
 
+@pytest.mark.needs_jit
 def test_local_reports_one_slot_of_each_client():
     grid, rng = dp.Grid.uniform(0, 1, 2), RNG(6)
     trust = Local(20.0, clients=M, records=4)
@@ -119,6 +122,7 @@ def test_who_has_a_record_does_not_matter(model):
     assert np.array_equal(found[0].joint.counts, found[2].joint.counts)  # of one class each
 
 
+@pytest.mark.needs_jit
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.describe()["name"])
 def test_releases_are_unbiased(model):
     """For the records that count."""
@@ -135,6 +139,7 @@ def test_releases_are_unbiased(model):
     assert np.all(np.abs(found.mean(axis=0) - exact[:-1]) <= 5 * spread / np.sqrt(400))
 
 
+@pytest.mark.needs_jit
 @pytest.mark.parametrize("model", MODELS[:3], ids=lambda model: model.describe()["name"])
 def test_the_stated_error_is_that_of_the_noise(model):
     ids = np.repeat(np.arange(M), 2)
@@ -169,6 +174,7 @@ def test_statistics_are_those_of_the_records():
         assert statistic(curves) == pytest.approx(statistic(plain), rel=1e-12)
 
 
+@pytest.mark.needs_jit
 def test_a_right_model_is_not_rejected_under_noise():
     trust = DistributedNoise(2.0, clients=M, records=3)
     rng = RNG(12)
@@ -391,6 +397,22 @@ def test_bounds_are_checked(model, records):
         ({"client_ids": np.ma.masked_equal(IDS, IDS[0])}, MissingValueError, "client_ids"),
         ({"client_ids": [["a"]] + ["b"] * (RECORDS - 1)}, DtypeError, "client_ids"),
         ({"client_ids": np.arange(RECORDS)}, ParameterError, "clients must be no less"),
+        ({"client_ids": set(range(RECORDS))}, ParameterError, "client_ids"),
+        ({"client_ids": iter(range(RECORDS))}, ParameterError, "client_ids"),
+        ({"client_ids": [1, "1"] * (RECORDS // 2)}, DtypeError, "client_ids"),
+        ({"client_ids": [True, 2] * (RECORDS // 2)}, DtypeError, "client_ids"),
+        ({"client_ids": [2**70, 2] * (RECORDS // 2)}, DtypeError, "client_ids"),
+        (
+            {"client_ids": np.array(["a", np.nan] * (RECORDS // 2), STRINGS)},
+            MissingValueError,
+            "client_ids",
+        ),
+        ({"client_ids": pd.DataFrame({"id": IDS})}, DtypeError, "client_ids"),
+        (
+            {"client_ids": pd.MultiIndex.from_arrays([IDS, IDS])},
+            (DtypeError, ParameterError),
+            "client_ids",
+        ),
         ({"values": np.where(SCORES > 0.5, np.nan, SCORES)}, MissingValueError, "values"),
         ({"values": ["a"] * RECORDS}, DtypeError, "values"),
         ({"grid": 3}, DtypeError, "grid"),
@@ -415,13 +437,31 @@ def test_labels_are_checked():
 
 def test_names_may_be_strings_and_there_may_be_no_records():
     names = np.char.add("client ", IDS.astype(str))
-    for ids in (names, names.tolist(), names.astype(object)):
+    for ids in (
+        names,
+        names.tolist(),
+        names.astype(object),
+        pd.Series(names),
+        names.astype(STRINGS),
+    ):
         trust = SecureAggregation(records=2)
         assert client_cdf(ids, SCORES, GRID, trust, clients=M).n == capped(2).sum()
     for none in (np.zeros(0, int), []):
         nobody = client_cdf(none, [], GRID, MODELS[2], rng=RNG(18))
         assert nobody.n >= 1
         assert nobody.is_monotone
+
+
+def test_a_long_name_takes_no_more_memory_than_it_has():
+    names = [f"client {i}" for i in IDS]
+    names[0] = "x" * 10**7
+    trust = SecureAggregation(records=MOST)
+    assert client_cdf(names, SCORES, GRID, trust, clients=M + 1).n == RECORDS
+
+
+def test_names_are_told_apart_to_the_last_character():
+    trust = SecureAggregation(records=1)
+    assert client_cdf(["a", "a\0"], [0.1, 0.2], GRID, trust, clients=2).n == 2
 
 
 def test_how_many_clients_have_records_is_not_told():
@@ -451,8 +491,46 @@ def test_releases_of_the_same_clients_add_up_whatever_counts_of_them():
     assert dp.combination.average([two, three]).privacy.epsilon == 2.0
     with pytest.raises(ParameterError, match="same number of records"):
         dp.combination.average([one, two])
+    with pytest.raises(ParameterError, match="all at once"):
+        dp.combination.average([dp.combine([one, two]), dp.combine([one, two])])
 
 
+def test_counts_of_local_reports_do_not_go_with_others():
+    def released(trust):
+        return client_cdf(IDS, SCORES, GRID, trust, isotonic=False, rng=RNG(24))
+
+    noisy, local, other, single = (
+        released(trust)
+        for trust in (
+            DistributedNoise(1.0, clients=M, records=2),
+            Local(4.0, clients=M, records=2),
+            Local(4.0, clients=M, records=3),
+            Local(4.0, clients=M),
+        )
+    )
+    for parts in ([noisy, local], [local, other], [local, single]):
+        with pytest.raises(ParameterError, match="same number of records"):
+            dp.combine(parts)
+        dp.combine(parts, weights=[1, 1])
+    assert dp.combine([noisy, single]).n == noisy.n + single.n
+    one = released(DistributedNoise(1.0, clients=M))
+    assert dp.combination.average([one, single]).privacy.epsilon == 5.0
+
+
+def test_messages_do_not_quote_records():
+    for cells in (pd.Series([3, 5, 77]), {3, 77}, [77], np.array([7.7]), 77, "77"):
+        client = Client(Protocol(SecureAggregation(), 8, bytes(16), empty=8))
+        with pytest.raises((DtypeError, ParameterError)) as error:
+            client.report(cells)
+        assert "7" not in str(error.value).replace("0 to 7", "")
+
+
+def test_a_round_has_no_more_cells_than_a_grid():
+    with pytest.raises(ParameterError, match="size"):
+        Protocol(SecureAggregation(records=2), 2**24, bytes(16), empty=2**24)
+
+
+@pytest.mark.needs_jit
 def test_bands_count_the_noise_of_the_number_of_records():
     trust, rng = Central(rho=0.5, records=4), RNG(20)
     ids, inside = np.repeat(np.arange(M), 2), []
@@ -479,6 +557,7 @@ def test_no_records_have_no_accuracy_and_no_calibration_error():
     assert np.isnan(expected_calibration_error(empty, 4))
 
 
+@pytest.mark.needs_jit
 def test_simulated_releases_of_few_records_do_not_stop_the_test():
     trust = DistributedNoise(0.1, clients=1000, records=8)
     scores = RNG(22).random(1000)

@@ -108,7 +108,6 @@ def chosen_one(size, word):
         np.array([2**64 - 1, 2**64 - 3, 2**64 - 1], np.uint64),
         np.array([-(2**63), 2**63 - 1, -(2**63)]),
         np.array([-(2**63), 3 - 2**63, -(2**63)]),
-        np.array(["b", "a", "bb", "a"]),
         np.array([7]),
         np.arange(1000)[::-1] * 10**6,
         RNG(1).integers(100, size=1000, dtype=np.uint8),

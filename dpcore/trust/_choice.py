@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import columns
-from ..errors import DtypeError, MissingValueError, ParameterError
+from ..errors import DpcoreError, DtypeError, MissingValueError, ParameterError
 from ..kernels import grouping as kernels
 from ..randomness import source
 
@@ -52,7 +52,7 @@ def _tried(
 ) -> NDArray[np.bool_]:
     """Return the choice that a kernel makes of so many random words."""
     stream, fresh = source(rng), np.empty(words, np.uint64)
-    while True:  # goes on with probability below 2^-24
+    while True:  # goes on with a probability of about words times records over 2^64
         stream.fill(fresh)
         chosen = np.zeros(order.size, bool)
         if kernel(order, ends, most, fresh, chosen):
@@ -63,36 +63,56 @@ def _by_client(
     client_ids: Any, size: int, clients: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the records by client, (n,), and where each client's end."""
-    missing = columns.absent(client_ids, "client_ids")
-    if missing is not None and missing.any():
-        raise MissingValueError("client_ids")
-    parts = [part for part in columns.arrays(client_ids, "client_ids") if part is not None]
-    ids = np.concatenate(parts) if len(parts) != 1 else parts[0]
-    if ids.dtype.kind == "O" and all(isinstance(each, str) for each in ids):
-        ids = ids.astype(str)
-    if ids.dtype.kind not in "iuUST" and ids.size:
-        raise DtypeError("client_ids", f"dtype {ids.dtype}", "must hold integers or strings")
-    if ids.shape != (size,):
-        raise ParameterError("client_ids", ids.shape, f"must have shape ({size},)")
-    order, ends = grouped(ids)
-    if np.count_nonzero(np.diff(ends, prepend=0)) > clients:  # how many they are is private
+    order, ends = grouped(_numbers(client_ids, size))
+    if ends.size > clients:  # how many they are is private
         raise ParameterError("clients", clients, "must be no less than those that have records")
     return order, ends
 
 
-def grouped(ids: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the records by id, (n,), and where those of each id end. Stable."""
-    if ids.dtype.kind in "iu" and ids.size:
-        keys, order = _radix_sorted(ids)
-    else:
-        order = np.argsort(ids, kind="stable")
-        keys = ids[order]
-    changes = np.flatnonzero(keys[1:] != keys[:-1]) + 1
-    return order, np.append(changes, ids.size) if ids.size else changes
+def _numbers(client_ids: Any, size: int) -> NDArray[np.integer[Any]]:
+    """Return an integer for each record, (n,), the same for all of a client's."""
+    ids = _column(client_ids)
+    if ids.shape != (size,):
+        raise ParameterError("client_ids", ids.shape, f"must have shape ({size},)")
+    if ids.dtype.kind in "iu":
+        return ids
+    names = ids.tolist()
+    if ids.dtype.kind in "OT" and columns.absent_objects(np.array(names, object)).any():
+        raise MissingValueError("client_ids")
+    if all(isinstance(name, int) and not isinstance(name, bool) for name in names):
+        whole = np.array(names) if names else np.empty(0, np.int64)
+        if whole.dtype.kind in "iu":
+            return whole
+    elif all(isinstance(name, str) for name in names):
+        known: dict[str, int] = {}
+        numbered = (known.setdefault(name, len(known)) for name in names)
+        return np.fromiter(numbered, np.int64, size)
+    raise DtypeError("client_ids", f"dtype {ids.dtype}", "must hold integers, or strings")
 
 
-def _radix_sorted(ids: NDArray[np.integer[Any]]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Return the ids, less the least one, in order, and the records that they are of."""
+def _column(client_ids: Any) -> NDArray[Any]:
+    """Return the ids as one array: of objects, if they were in a list."""
+    kind = type(client_ids).__name__
+    given = np.array(client_ids, object) if isinstance(client_ids, list | tuple) else client_ids
+    try:
+        parts = list(columns.arrays(given, "client_ids"))
+    except DpcoreError:
+        raise
+    except Exception:  # of the libraries whose columns these are; it may quote ids
+        what = "must be one column of integers or strings"
+        raise DtypeError("client_ids", f"a {kind}", what) from None
+    found = [part for part in parts if part is not None]
+    if len(found) < len(parts):
+        raise MissingValueError("client_ids")
+    if not found:
+        return np.empty(0, np.int64)
+    return np.concatenate(found) if len(found) > 1 else found[0]
+
+
+def grouped(ids: NDArray[np.integer[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the records by id, (n,), and where those of each id end: a stable radix sort."""
+    if ids.size == 0:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
     first = int(ids.min())
     bits = (int(ids.max()) - first).bit_length()
     wide = ids.astype(np.uint64 if ids.dtype.kind == "u" else np.int64)
@@ -102,4 +122,5 @@ def _radix_sorted(ids: NDArray[np.integer[Any]]) -> tuple[NDArray[np.uint64], ND
     for shift in range(0, bits, kernels.DIGIT_BITS):
         kernels.by_digit(keys, order, shift, spare_keys, spare_order)
         keys, spare_keys, order, spare_order = spare_keys, keys, spare_order, order
-    return keys, order
+    changes = np.flatnonzero(keys[1:] != keys[:-1]) + 1
+    return order, np.append(changes, ids.size)

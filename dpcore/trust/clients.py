@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any, Final, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _check
 from .._score_counts import score_counts
 from ..errors import DtypeError, ParameterError
 from ..grid import Grid
@@ -129,9 +129,12 @@ class Client:
         if protocol.empty is None and len(held) != 1:
             what = "must be one record: the protocol has no cell for those that clients lack"
             raise ParameterError("cells", len(held), what)
-        return [
-            protocol.counted(_check.integer("cells", cell, 0, protocol.size - 1)) for cell in held
-        ]
+        for cell in held:  # messages must not quote records
+            if isinstance(cell, bool | np.bool_) or not isinstance(cell, Integral):
+                raise DtypeError("cells", f"a {type(cell).__name__}", "must be integers")
+            if not 0 <= int(cell) < protocol.size:
+                raise ParameterError("cells", "another", f"must be 0 to {protocol.size - 1}")
+        return [protocol.counted(int(cell)) for cell in held]
 
     def _contributed(self, held: list[int], stream: Source) -> tuple[list[int], int]:
         """Return which records are reported, and how many empty ones beside them."""
@@ -234,8 +237,8 @@ def _is_table(cells: object) -> bool:
 
 
 def _below(bound: int, stream: Source) -> int:
-    """Return a uniform integer of at least 0 and below bound <= 2^40, exactly."""
-    while True:  # goes on with probability below 2^-24
+    """Return a uniform integer of at least 0 and below bound, exactly."""
+    while True:  # goes on with a probability below bound / 2^64
         word = int.from_bytes(_random(8, stream), "little")
         if word < _WORD - _WORD % bound:
             return word % bound

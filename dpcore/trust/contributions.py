@@ -72,8 +72,7 @@ def client_cdf(
 
     Notes
     -----
-    docs/clients.md has the proofs. O(n + N) for integer ids, O(n log n + N) for strings, and what
-    the trust model takes.
+    docs/clients.md has the proofs. O(n + N), and what the trust model takes.
 
     Examples
     --------

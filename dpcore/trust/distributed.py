@@ -54,7 +54,8 @@ class DistributedNoise(Releases):
         As in ``mechanisms.Hierarchy``.
     records
         The most records of a client that count, its contribution bound (docs/clients.md): 1 to 64,
-        or more where there are fewer than 2^40 clients.
+        or more where there are fewer than 2^40 clients. Above 1 for ``client_cdf``,
+        ``client_score_curves`` and rounds alone.
 
     Raises
     ------

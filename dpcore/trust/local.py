@@ -51,7 +51,8 @@ class Local(Releases):
         that of a Gaussian hierarchy, those with one branching, and those of two levels or one.
     records
         The most records of a client that count, its contribution bound (docs/clients.md): 1 to 64,
-        or more where there are fewer than 2^40 clients.
+        or more where there are fewer than 2^40 clients. Above 1 for ``client_cdf``,
+        ``client_score_curves`` and rounds alone.
 
     Raises
     ------

@@ -41,7 +41,8 @@ class Protocol:
         SecureAggregation, DistributedNoise or Local. Who reports is not known beforehand:
         ``reporting`` of DistributedNoise is left out.
     size
-        N, the number of cells, 2 to 2^24; for scored labels twice the thresholds.
+        N, the number of cells, 2 to 2^24 (with ``empty`` below that); for scored labels twice the
+        thresholds.
     round_id
         16 bytes that no other round has, ``secrets.token_bytes(16)``.
     servers
@@ -111,6 +112,7 @@ class Protocol:
             raise ParameterError("round_id", len(self.round_id), f"must be {wire.ID_BYTES} bytes")
         empty, cells = self.empty, size
         if empty is not None:
+            _check.integer("size", size, 2, MOST_CELLS - 1)
             empty, cells = _check.integer("empty", empty, 1, size), size + 1
             if empty != size and 2 * empty != size:
                 raise ParameterError("empty", empty, f"must be {size}, or half of it")
