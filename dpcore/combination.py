@@ -50,7 +50,8 @@ def combine(curves: Iterable[CDF], weights: Iterable[float] | None = None) -> CD
     Notes
     -----
     docs/combination.md. O(S N). Variances add up, so ``noise_deviation`` stays in closed form. With
-    default weights, step by step gives the same bits as all at once.
+    default weights, step by step gives the same bits as all at once (curves about clients with
+    other numbers of records that count have to be combined at once).
 
     Examples
     --------
@@ -133,24 +134,22 @@ def average(curves: Iterable[CDF], weights: Iterable[float] | None = None) -> CD
 def _check_contributions(curves: Sequence[CDF], *, reported_alone: bool = False) -> None:
     """Check that curves about clients count the same of each client's records.
 
-    A local report is about one record of those that count. If that alone matters, other bounds may
-    differ: they say which records are a client's, and counts add up.
+    A local report is about one of those that count, "1 of 4". If that alone matters, numbers may
+    differ: each says how many records of its own clients are counted, and counts add up.
     """
     if curves[0].privacy.neighbours != "replace-client":
         return
     counted = set()
     for curve in curves:
-        records, name = curve.mechanism.get("records"), curve.mechanism["name"]
+        records = curve.mechanism.get("records")
         if records is None:
             what = "must say how many records of a client count: combine them all at once"
-            raise ParameterError("curves", name, what)
-        is_local = name == "local" and records != 1
-        counted.add((is_local, records if is_local or not reported_alone else None))
+            raise ParameterError("curves", curve.mechanism["name"], what)
+        counted.add("all" if reported_alone and isinstance(records, int) else records)
     if len(counted) > 1:
-        found = [f"{each.mechanism['name']}, {each.mechanism['records']}" for each in curves]
-        raise ParameterError(
-            "curves", found, "must all count the same number of records of a client"
-        )
+        found = [curve.mechanism["records"] for curve in curves]
+        what = "must all count the same number of records of a client"
+        raise ParameterError("curves", found, what)
 
 
 def _raw_curves(curves: object) -> list[CDF]:

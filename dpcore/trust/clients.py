@@ -139,7 +139,7 @@ class Client:
     def _contributed(self, held: list[int], stream: Source) -> tuple[list[int], int]:
         """Return which records are reported, and how many empty ones beside them."""
         protocol, most = self._protocol, self._protocol.trust.records
-        if protocol.records < most or most == 1 < len(held):  # one of those that count
+        if protocol.records < most:  # one of those that count
             drawn = _below(max(most, len(held)), stream)
             return ([held[drawn]], 0) if drawn < len(held) else ([], 1)
         chosen = held.copy()

@@ -155,7 +155,7 @@ class Local(Releases):
             "name": "local",
             "epsilon": float(self.epsilon),
             "clients": self.clients,
-            "records": self.records,
+            "records": 1 if self.records == 1 else f"1 of {self.records}",
             "branching": _hierarchy(self.branching).describe()["branching"],
         }
 
