@@ -6,13 +6,23 @@ from dataclasses import replace
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import _check
 from ..curve import CDF
 from ..grid import Grid
+from ..mechanisms import Mechanism
 from ..privacy import Privacy
+from ..scores import numbered
 
-__all__ = ["MOST_CLIENTS", "for_client", "most_records", "of_clients", "without_empty"]
+__all__ = [
+    "MOST_CLIENTS",
+    "for_client",
+    "most_records",
+    "of_clients",
+    "raw_curve",
+    "without_empty",
+]
 
 MOST_CLIENTS: Final = 2**40
 _MOST_SLOTS: Final = 2**46  # sums in fine units stay inside 64 bits
@@ -26,6 +36,20 @@ def most_records(records: object, clients: int = MOST_CLIENTS) -> int:
 def for_client(privacy: Privacy, records: int) -> Privacy:
     """Return the guarantee said of a client with so many records."""
     return privacy if records == 1 else replace(privacy, neighbours="replace-client")
+
+
+def raw_curve(
+    counts: NDArray[np.int64] | NDArray[np.float64], n: int, trust: Mechanism, simulated: bool
+) -> CDF:
+    """Return what a trust model has released, over cells by their number."""
+    return CDF(
+        grid=numbered(counts.size),
+        counts=counts,
+        n=n,
+        privacy=replace(trust.privacy, simulated=simulated),
+        mechanism=trust.describe(),
+        noise_deviation=trust.standard_error(counts.size),
+    )
 
 
 def of_clients(joint: CDF) -> CDF:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,9 @@ from .._score_counts import Label, records, score_counts
 from ..curve import CDF
 from ..errors import DtypeError, MissingValueError, ParameterError
 from ..grid import MOST_CELLS, Grid
-from ..scores import ScoreCurves, numbered
+from ..scores import ScoreCurves
 from ._choice import Contributed, choose, choose_slots
-from ._contribution import MOST_CLIENTS, of_clients, without_empty
+from ._contribution import MOST_CLIENTS, of_clients, raw_curve, without_empty
 from .central import Central, SecureAggregation
 from .distributed import DistributedNoise
 from .local import Local
@@ -188,13 +187,6 @@ def _contributed(
 
 def _released(counts: NDArray[np.int64], trust: Trust, rng: np.random.Generator | None) -> CDF:
     """Return the raw curve over numbered cells."""
-    deviation = trust.standard_error(counts.size)  # refuses a budget too small for so many cells
-    joint = CDF(
-        grid=numbered(counts.size),
-        counts=trust.release(counts, rng=rng),
-        n=int(counts.sum()),
-        privacy=replace(trust.privacy, simulated=rng is not None),
-        mechanism=trust.describe(),
-        noise_deviation=deviation,
-    )
-    return of_clients(joint)
+    trust.standard_error(counts.size)  # refuses a budget too small for so many cells
+    released = trust.release(counts, rng=rng)
+    return of_clients(raw_curve(released, int(counts.sum()), trust, rng is not None))

@@ -14,7 +14,7 @@ from ..errors import DtypeError, ParameterError
 from ..grid import Grid
 from ..kernels import hierarchy as kernels
 from ..scores import ScoreCurves, numbered
-from ._contribution import of_clients, without_empty
+from ._contribution import of_clients, raw_curve, without_empty
 from .distributed import DistributedNoise
 from .local import Local
 from .partial_sums import PartialSum, of_all_servers
@@ -119,8 +119,7 @@ def release_scores(
 
 def _released(whole: PartialSum) -> CDF:
     """Return the raw curve over the counted cells, by their number."""
-    cells, n = whole.protocol.cells, whole.reports
-    trust = whole.protocol.trust
+    n, trust = whole.reports, whole.protocol.trust
     counts: NDArray[np.int64] | NDArray[np.float64]
     if isinstance(trust, DistributedNoise):
         trust = replace(trust, reporting=n)
@@ -133,14 +132,7 @@ def _released(whole: PartialSum) -> CDF:
         counts = _of_levels(whole, trust)
     else:
         counts = np.cumsum(whole.totals.view(np.int64))
-    joint = CDF(
-        grid=numbered(cells),
-        counts=counts,
-        n=n * whole.protocol.records,
-        privacy=replace(trust.privacy, simulated=whole.simulated),
-        mechanism=trust.describe(),
-        noise_deviation=trust.standard_error(cells),
-    )
+    joint = raw_curve(counts, n * whole.protocol.records, trust, whole.simulated)
     return joint if whole.protocol.empty is None else of_clients(joint)
 
 
