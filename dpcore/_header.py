@@ -9,10 +9,9 @@ from typing import Final
 
 from .errors import ParameterError
 
-__all__ = ["check_column", "first_line", "is_showable"]
+__all__ = ["check_column", "first_line"]
 
 _LISTED: Final = 20  # columns that an error message lists
-_MISSING: Final = frozenset({"na", "n/a", "null", "none"})  # and what float() takes for NaN
 
 
 def first_line(text: str, delimiter: str) -> list[str]:
@@ -31,23 +30,10 @@ def first_line(text: str, delimiter: str) -> list[str]:
         raise ValueError from None
 
 
-def is_showable(names: Sequence[str]) -> bool:
-    """Return whether a first line is surely not a record: records are never shown.
-
-    A file without a line of names starts with a record, and so does, up to the next quote, one
-    with a stray quote. No name may look like a number or a missing one, or hold a line break;
-    only the first may be empty (that of an index).
-    """
-    return not any(
-        _is_number(name) or not name.isprintable() or (at > 0 and not name)
-        for at, name in enumerate(names)
-    )
-
-
 def check_column(
     names: Sequence[str], column: str, file: str, *, shown: bool, argument: str = "column"
 ) -> None:
-    """Check that one column has this name; if not, list those there are, if they may be shown.
+    """Check that one column has this name.
 
     Parameters
     ----------
@@ -58,7 +44,8 @@ def check_column(
     file
         Of the file, for messages.
     shown
-        Whether messages may show the names.
+        Whether messages may list the names. Those of a schema are no records. The first line of a
+        CSV file is one, if the file has no line of names, and nothing in it tells: none is listed.
     argument
         What messages call the column.
 
@@ -76,17 +63,10 @@ def check_column(
         raise ParameterError(
             argument,
             column,
-            f"must be in the first line of {file!r} (not shown here: it may be a record)",
+            f"must be a name in the first line of {file!r} (cells: {len(names)}; "
+            "not shown, for they may be a record)",
         )
     listed = ", ".join(repr(name[:80]) for name in names[:_LISTED])
     if len(names) > _LISTED:
         listed += f", ... ({len(names)} in all)"
     raise ParameterError(argument, column, f"must be one of the columns of {file!r}: {listed}")
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text.replace(",", "."))
-    except ValueError:
-        return text.strip().lower() in _MISSING
-    return True

@@ -1,7 +1,7 @@
 """Columns of CSV and Parquet files, a batch at a time (the extra ``io``).
 
-Errors speak of names, types and shapes. What pyarrow says of a cell that it cannot read is never
-passed on: it quotes the cell, and cells are private.
+Errors speak of types, shapes and what the caller wrote. What pyarrow says of a cell that it cannot
+read is never passed on, nor kept as an error's context: it quotes the cell, and cells are private.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final, Literal, NamedTuple
 import numpy as np
 
 from . import _check
-from ._header import check_column, first_line, is_showable
+from ._header import check_column, first_line
 from .errors import DpcoreError, DtypeError, ParameterError
 from .kernels import rows
 
@@ -222,6 +222,7 @@ def _positions(
         file = os.fspath(source)
     else:
         file = str(getattr(source, "name", "stream"))
+    problem: DpcoreError
     try:
         with _opened(source) as stream:
             state = _state(stream)
@@ -231,22 +232,29 @@ def _positions(
                 yield from _from_parquet(stream, file, columns)
             if _state(stream) != state:
                 raise FileError(file, "changed while it was read")
-    except DpcoreError:
+        return
+    except (DpcoreError, MemoryError):
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
-        number = getattr(error, "errno", None)
-        if number:  # in the system's words, not in pyarrow's
-            raise FileError(file, f"cannot be read: {os.strerror(number)}") from None
-        if kind == "parquet":
-            raise FileError(file, "is not a Parquet file, or is damaged") from None
-        if "conversion error" in str(error):
-            named = " or ".join(str(each) for each in columns if each.holds == "numbers")
-            raise DtypeError(named, "text", "must hold numbers") from None
-        raise FileError(
-            file,
-            "is not a well-formed CSV file in UTF-8: not all rows have as many cells as the "
-            f"first line, a quote is left open, or a row exceeds {_BLOCK >> 20} MiB",
-        ) from None
+        problem = _problem(error, file, kind, columns)
+    raise problem  # not in the handler: what pyarrow said would be its context
+
+
+def _problem(error: Exception, file: str, kind: Format, columns: Sequence[Column]) -> DpcoreError:
+    """Return what is to be said of a failure, in our words."""
+    number = getattr(error, "errno", None)
+    if number:  # in the system's words, not in pyarrow's
+        return FileError(file, f"cannot be read: {os.strerror(number)}")
+    if kind == "parquet":
+        return FileError(file, "is not a Parquet file, or is damaged")
+    if "conversion error" in str(error):
+        named = " or ".join(str(each) for each in columns if each.holds == "numbers")
+        return DtypeError(named, "text", "must hold numbers")
+    return FileError(
+        file,
+        "is not a well-formed CSV file in UTF-8: not all rows have as many cells as the "
+        f"first line, a quote is left open, or a row exceeds {_BLOCK >> 20} MiB",
+    )
 
 
 def _opened(source: Source) -> AbstractContextManager[BinaryIO]:
@@ -269,6 +277,9 @@ def _from_csv(
 
     Its streaming reader would call ``stream`` from threads of its own, which go on after an error
     or an interrupt: they keep the process waiting for a slow pipe, or abort it as it ends.
+
+    What Arrow's threads can reach here is Arrow's own, and no Python object: neither the text nor
+    the options. So none of them ever waits for the interpreter, and it may end while they work.
     """
     import pyarrow as pa
     import pyarrow.csv as pc
@@ -283,11 +294,9 @@ def _from_csv(
         if is_first:
             names = first_line(text.decode("utf-8", errors="replace"), delimiter)
             for column in columns:
-                check_column(
-                    names, column.name, file, shown=is_showable(names), argument=column.argument
-                )
+                check_column(names, column.name, file, shown=False, argument=column.argument)
         table = pc.read_csv(
-            pa.BufferReader(text),
+            pa.BufferReader(_arrow_copy(text)),
             read_options=pc.ReadOptions(
                 block_size=_BLOCK, column_names=names, skip_rows_after_names=int(is_first)
             ),
@@ -304,6 +313,19 @@ def _from_csv(
             yield batch, done, total
     if not names:
         raise FileError(file, "is empty")
+
+
+def _arrow_copy(text: bytes) -> pyarrow.Buffer:
+    """Return the text in memory that Arrow frees by itself.
+
+    A buffer over ``bytes`` holds a reference to them. After an error a thread of Arrow may be the
+    last to let go of it, for which it needs the interpreter; if that is ending, the process aborts.
+    """
+    import pyarrow as pa
+
+    buffer = pa.allocate_buffer(len(text))
+    np.frombuffer(buffer, np.uint8)[:] = np.frombuffer(text, np.uint8)
+    return buffer
 
 
 def _whole_rows(stream: BinaryIO, delimiter: str) -> Iterator[bytes]:

@@ -155,8 +155,8 @@ def test_labels_are_compared_as_text_and_as_numbers(found, typed, same):
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        (["--label", "z"], "--label must be one of the columns of 't.csv': 'id', 'y', 's'; got"),
-        (["--score", "z"], "--score must be one of the columns of 't.csv': 'id', 'y', 's'; got"),
+        (["--label", "z"], "--label must be a name in the first line of 't.csv' (cells: 3; not"),
+        (["--score", "z"], "--score must be a name in the first line of 't.csv' (cells: 3; not"),
         (["--score", "y"], "--score must differ from label 'y'; got 'y'"),
         (["--label", "id", "--score", "y"], "--score 'y' must hold numbers; got text"),
         (["--size", "8388609"], "--size must be between 1 and 8388608; got 8388609"),

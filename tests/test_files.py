@@ -238,11 +238,8 @@ def test_parquet_types_that_are_not_numbers(tmp_path, array):
         (f"x,y\n1,2\n{SECRET},3,4\n", FileError, "not a well-formed CSV"),
         (f"x,y\n1,2\n{SECRET}\n", FileError, "not a well-formed CSV"),
         (f'x,y\n1,2\n"{SECRET},3\n', FileError, "not a well-formed CSV"),
-        (f'"x,y\n1,{SECRET}\n', dp.ParameterError, "not shown here"),
-        (f"{SECRET},y\n1,2\n", dp.ParameterError, "not shown here"),
-        ("Alice,,Lille\n", dp.ParameterError, "not shown here"),
-        ("y,NA\n1,2\n", dp.ParameterError, "not shown here"),
-        (",a,b\n1,2,3\n", dp.ParameterError, r"one of the columns of 'stream': '', 'a', 'b'"),
+        (f'"x,y\n1,{SECRET}\n', dp.ParameterError, r"cells: 1; not shown"),
+        (f"{SECRET},y\n1,2\n", dp.ParameterError, r"cells: 2; not shown"),
         ("x,x\n1,2\n", dp.ParameterError, "must name one column of 'stream', not 2"),
         ("\0x\0,\0", FileError, "in UTF-8"),
         ("", FileError, "is empty"),
@@ -253,7 +250,7 @@ def test_errors_of_csv_do_not_show_records(content, error, words):
     with pytest.raises(error, match=words) as caught:
         counts_of(io.BytesIO(content.encode()), format="csv")
     assert SECRET not in str(caught.value)
-    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+    assert caught.value.__context__ is None
 
 
 def test_errors_beyond_the_first_batch(tmp_path, monkeypatch):
@@ -265,11 +262,15 @@ def test_errors_beyond_the_first_batch(tmp_path, monkeypatch):
         counts_of(path)
 
 
-def test_many_columns_are_not_all_listed():
-    names = [f"c{at}" for at in range(1000)]
+def test_names_of_a_schema_are_listed(tmp_path):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"age": [1], "city": [2]}), path)
+    with pytest.raises(dp.ParameterError, match=r"of the columns of .*t.parquet': 'age', 'city';"):
+        counts_of(path)
+    pq.write_table(pa.table({f"c{at}": [1] for at in range(1000)}), path)
     with pytest.raises(dp.ParameterError, match=r"'c19', \.\.\. \(1000 in all\)") as caught:
-        counts_of(io.BytesIO(",".join(names).encode()), format="csv")
-    assert len(str(caught.value)) < 300
+        counts_of(path)
+    assert len(str(caught.value)) < 300 + len(str(path))
 
 
 def test_header_alone_has_no_values():
@@ -459,7 +460,7 @@ def test_columns_that_are_refused(tmp_path):
     with pytest.raises(dp.DtypeError, match=r"^score 'x' must hold numbers; got type string$"):
         pairs(tmp_path / "t.parquet")
     stream = io.BytesIO(b"x,z\n1,2\n")
-    with pytest.raises(dp.ParameterError, match=r"^label must be one of the columns of 'stream'"):
+    with pytest.raises(dp.ParameterError, match=r"^label must be a name in the first line of"):
         pairs(stream, format="csv")
     with pytest.raises(dp.ParameterError, match=r"^b must differ from a 'x'; got 'x'"):
         record_batches(
