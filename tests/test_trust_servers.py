@@ -657,20 +657,6 @@ def test_neither_servers_nor_clients_are_copied(copied):
             copied(each)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-def test_noise_is_made_after_a_fork():
-    client = Client(NOISY)
-    ends = [os.pipe() for _ in range(2)]
-    for _, end in ends:
-        if os.fork() == 0:
-            os.write(end, client.report(3)[-1][:1000])
-            os._exit(0)
-    found = [os.read(end, 1000) for end, _ in ends]
-    for _ in ends:
-        os.wait()
-    assert found[0] != found[1]
-
-
 def test_sums_of_too_few_are_not_combined():
     servers = [Server(NOISY), Server(NOISY)]
     for server, report in zip(servers, reports_of(NOISY, [0])[0], strict=True):

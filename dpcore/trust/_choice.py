@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import columns
-from ..errors import DpcoreError, DtypeError, MissingValueError, ParameterError
+from .. import _objects
+from .._containers import parts
+from ..errors import DtypeError, MissingValueError, ParameterError
 from ..kernels import grouping as kernels
 from ..randomness import source
 
@@ -77,14 +78,17 @@ def _numbers(client_ids: Any, size: int) -> NDArray[np.integer[Any]]:
     if ids.dtype.kind in "iu":
         return ids
     names = ids.tolist()
-    if ids.dtype.kind in "OT" and columns.absent_objects(np.array(names, object)).any():
+    if ids.dtype.kind in "OT" and _objects.missing(np.array(names, object)).any():
         raise MissingValueError("client_ids")
     if all(isinstance(name, int) and not isinstance(name, bool) for name in names):
         whole = np.array(names) if names else np.empty(0, np.int64)
         if whole.dtype.kind in "iu":
             return whole
-    elif all(isinstance(name, str) for name in names):
-        known: dict[str, int] = {}
+        kind: type = int  # beyond 64 bits
+    else:
+        kind = str
+    if all(isinstance(name, kind) for name in names):
+        known: dict[int | str, int] = {}
         numbered = (known.setdefault(name, len(known)) for name in names)
         return np.fromiter(numbered, np.int64, size)
     raise DtypeError("client_ids", f"dtype {ids.dtype}", "must hold integers, or strings")
@@ -92,18 +96,11 @@ def _numbers(client_ids: Any, size: int) -> NDArray[np.integer[Any]]:
 
 def _column(client_ids: Any) -> NDArray[Any]:
     """Return the ids as one array: of objects, if they were in a list."""
-    kind = type(client_ids).__name__
     given = np.array(client_ids, object) if isinstance(client_ids, list | tuple) else client_ids
-    try:
-        parts = list(columns.arrays(given, "client_ids"))
-    except DpcoreError:
-        raise
-    except Exception:  # of the libraries whose columns these are; it may quote ids
-        what = "must be one column of integers or strings"
-        raise DtypeError("client_ids", f"a {kind}", what) from None
-    found = [part for part in parts if part is not None]
-    if len(found) < len(parts):
+    columns = list(parts(given, "client_ids"))
+    if any(part.absent is not None for part in columns):
         raise MissingValueError("client_ids")
+    found = [part.present for part in columns]
     if not found:
         return np.empty(0, np.int64)
     return np.concatenate(found) if len(found) > 1 else found[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections import Counter
 from collections.abc import Sequence
 from numbers import Integral
@@ -11,6 +12,7 @@ from typing import Any, Final, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from .._process import Owner
 from .._score_counts import score_counts
 from ..errors import DtypeError, ParameterError
 from ..grid import Grid
@@ -18,7 +20,7 @@ from ..randomness import Source, source
 from . import wire
 from .local import Local
 from .protocol import Protocol
-from .wire import Report, ReportError
+from .wire import Report, ReportError, RoundError
 
 __all__ = ["Client", "cell_of"]
 
@@ -45,7 +47,8 @@ class Client:
     -----
     The reports of a client go to different servers, over channels that nobody else can read: who
     sees all of an additive protocol sees the record. If a message is lost, the *same bytes* are
-    sent again; a second, fresh report would spend the budget twice, so there is none.
+    sent again; a second, fresh report would spend the budget twice, so there is none: not from
+    another thread, and not after a fork from the copy that the child has.
 
     Examples
     --------
@@ -56,7 +59,7 @@ class Client:
     [92, 92]
     """
 
-    __slots__ = ("_has_reported", "_protocol", "_rng")
+    __slots__ = ("_owner", "_protocol", "_rng", "_unused")
 
     def __init__(self, protocol: Protocol, rng: np.random.Generator | None = None) -> None:
         if not isinstance(protocol, Protocol):
@@ -64,11 +67,14 @@ class Client:
         source(rng)  # refuses what is no generator
         self._protocol = protocol
         self._rng = rng
-        self._has_reported = False
+        self._owner = Owner()
+        self._unused = threading.Lock()  # taken by the first to report, and never given back
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         """Refuse to be copied: a copy would report a second time."""
-        raise TypeError("a Client is not copied or pickled: it reports once")
+        raise DtypeError(
+            "client", type(self).__name__, "is not copied or pickled, as it reports once"
+        )
 
     def report(self, cells: int | Sequence[int] | NDArray[np.integer[Any]]) -> list[bytes]:
         """Return the reports of the records, one for each server, in their order.
@@ -85,7 +91,9 @@ class Client:
         DtypeError, ParameterError
             cells are not such numbers, or not one where the protocol has no such cell.
         ReportError
-            For "duplicate": this client has reported before.
+            For "duplicate": this client has reported before, or another thread makes it report.
+        RoundError
+            This is a copy that a fork has made: a client reports in the process that made it.
 
         Notes
         -----
@@ -93,10 +101,14 @@ class Client:
         8 bytes for each node. O(nodes), and as many bytes of AES for each seed. Local: O(N).
         """
         held = self._checked(cells)
-        if self._has_reported:
+        if not self._owner.is_here:
+            raise RoundError(
+                f"the client belongs to process {self._owner.process}: a copy of it made by a fork "
+                "would report a second time"
+            )
+        if not self._unused.acquire(blocking=False):
             raise ReportError("duplicate", "would be this client's second: send the first again")
-        self._has_reported = True
-        stream = source(self._rng)  # made here: a process forked before has noise of its own
+        stream = source(self._rng)
         contributed, empty = self._contributed(held, stream)
         if self._protocol.is_additive:
             payloads = self._shares(self._counts(contributed, empty, stream), stream)

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from .. import _check, columns
 from .._score_counts import Label, records, score_counts
 from ..curve import CDF
-from ..errors import DtypeError, MissingValueError, ParameterError
+from ..errors import DtypeError, MissingValueError, ParameterError, shown
 from ..grid import MOST_CELLS, Grid
+from ..likely_mistakes import warn_of_curve, warn_of_scores
 from ..scores import ScoreCurves
 from ._choice import Contributed, choose, choose_slots
 from ._contribution import MOST_CLIENTS, of_clients, raw_curve, without_empty
@@ -94,6 +95,7 @@ def client_cdf(
     chosen = _contributed(client_ids, found.size, trust, number, rng)
     counts = np.append(grid.count(found[chosen.records]), chosen.empty)
     curve = without_empty(_released(counts, trust, rng), grid)
+    warn_of_curve(curve)
     return curve.isotonic() if isotonic else curve
 
 
@@ -155,6 +157,7 @@ def client_score_curves(
     own = score_counts(is_positive[chosen.records], scores[chosen.records], grid)
     counts = np.insert(own, grid.size, chosen.empty)
     curves = ScoreCurves(grid, _released(counts, trust, rng))
+    warn_of_scores(curves, f"pos_label ({shown(1 if pos_label is None else pos_label)})")
     return curves.isotonic() if isotonic else curves
 
 

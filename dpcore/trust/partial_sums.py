@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import DtypeError
 from . import storage
+from ._contribution import MOST_CLIENTS
 from .protocol import Protocol
 from .wire import RoundError
 
@@ -19,6 +20,8 @@ __all__ = ["PartialSum", "combine", "of_all_servers"]
 @dataclass(frozen=True, slots=True, eq=False)
 class PartialSum:
     """What a server gives away at the end, once: its part of the sum. Made by ``Server.close``.
+
+    Nothing is checked here; ``combine`` and ``release`` do so, with the sums of all servers.
 
     Parameters
     ----------
@@ -73,14 +76,17 @@ def combine(sums: PartialSum | Sequence[PartialSum]) -> NDArray[np.int64]:
         They are no partial sums.
     RoundError
         They are not one from each server of one round; or they are not of the same clients; or
-        these are fewer than the trust model requires, or more than were asked; or the total is
-        not the number of reports, so that some client did not keep to the protocol.
+        these are fewer than the trust model requires, or more than were asked; or the numbers
+        cannot come from so many reports (docs/wire.md, section 5), so that some client or server
+        did not keep to the protocol.
     """
     return of_all_servers(sums).totals.view(np.int64)
 
 
 def of_all_servers(sums: PartialSum | Sequence[PartialSum]) -> PartialSum:
     """Return the sum of the servers' parts, after the checks that ``combine`` names."""
+    if not isinstance(sums, PartialSum | Sequence):
+        raise DtypeError("sums", type(sums).__name__, "must be partial sums")
     parts = [sums] if isinstance(sums, PartialSum) else list(sums)
     for part in parts:
         if not isinstance(part, PartialSum):
@@ -102,13 +108,44 @@ def of_all_servers(sums: PartialSum | Sequence[PartialSum]) -> PartialSum:
     totals = np.zeros(protocol.words, np.uint64)
     for part in parts:
         totals += part.totals
-    if protocol.is_additive:
-        signed = totals.view(np.int64)
-        total = signed[0] if protocol.noise else signed.sum()  # the root has no noise
-        if total != first.reports * protocol.records:
-            each = "one record" if protocol.records == 1 else f"{protocol.records} records"
-            raise RoundError(
-                "the total is not the number of reports: some client sent something else than "
-                f"shares of {each}"
-            )
-    return replace(first, totals=totals, simulated=any(part.simulated for part in parts))
+    whole = replace(first, totals=totals, simulated=any(part.simulated for part in parts))
+    _check_possible(whole)
+    return whole
+
+
+def _check_possible(whole: PartialSum) -> None:
+    """Check that so many reports can make such totals: before anything is released of them."""
+    protocol, totals = whole.protocol, whole.totals
+    if not protocol.is_additive:
+        _check_bits(whole)
+        return
+    signed, most = totals.view(np.int64), whole.reports * protocol.records
+    total = signed[0] if protocol.noise else signed.sum()  # the root has no noise
+    if total != most:
+        each = "one record" if protocol.records == 1 else f"{protocol.records} records"
+        raise RoundError(
+            "the total is not the number of reports: some client sent something else than "
+            f"shares of {each}"
+        )
+    if not protocol.noise and (signed.min() < 0 or signed.max() > most):
+        raise RoundError("a cell has fewer than no records, or more than all")
+    for level, share in enumerate(protocol.noise[1:], 1):
+        part = slice(protocol.starts[level], protocol.starts[level + 1])
+        if share is None and signed[part].any():
+            raise RoundError(f"level {level} is not counted, and its totals are not 0")
+
+
+def _check_bits(whole: PartialSum) -> None:
+    """Check that no more bits are set at a node than there are reports of its level."""
+    protocol, totals = whole.protocol, whole.totals
+    if whole.reports > MOST_CLIENTS:
+        raise RoundError(f"{whole.reports} reports, and there are at most 2^40 clients")
+    if len(whole.by_level) != len(protocol.asked) or sum(whole.by_level) != whole.reports:
+        raise RoundError(
+            f"the reports of the levels add up to {sum(whole.by_level)}, and there are "
+            f"{whole.reports}"
+        )
+    for level, reports in enumerate((0, *whole.by_level)):  # nobody reports the root
+        part = totals[protocol.starts[level] : protocol.starts[level + 1]]
+        if int(part.max()) > reports:
+            raise RoundError(f"a node of level {level} has more ones than the {reports} reports")

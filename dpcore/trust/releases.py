@@ -13,6 +13,7 @@ from ..curve import CDF
 from ..errors import DtypeError, ParameterError
 from ..grid import Grid
 from ..kernels import hierarchy as kernels
+from ..likely_mistakes import warn_of_curve, warn_of_scores
 from ..scores import ScoreCurves, numbered
 from ._contribution import of_clients, raw_curve, without_empty
 from .distributed import DistributedNoise
@@ -84,6 +85,7 @@ def release(
         raise ParameterError("sums", protocol.empty, "must be about values: see release_scores")
     joint = _released(whole)
     curve = replace(joint, grid=grid) if protocol.empty is None else without_empty(joint, grid)
+    warn_of_curve(curve)
     return curve.isotonic() if isotonic else curve
 
 
@@ -114,6 +116,7 @@ def release_scores(
     if not isinstance(isotonic, bool):
         raise DtypeError("isotonic", type(isotonic).__name__, "must be a bool")
     curves = ScoreCurves(grid, _released(whole))
+    warn_of_scores(curves, "what clients take as a positive label")
     return curves.isotonic() if isotonic else curves
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from types import MappingProxyType
 from typing import NoReturn
 
+from .._process import Owner
 from ..errors import DtypeError
 from . import storage, wire
 from .partial_sums import PartialSum
 from .protocol import Protocol
 from .tally import Tally
-from .wire import Reason, ReportError, RoundError
+from .wire import Reason, Report, ReportError, RoundError
 
 __all__ = ["Server", "agree"]
 
@@ -39,9 +42,11 @@ class Server:
     (docs/wire.md has what Python adds to that). Local: reports are complete, and counted at once.
 
     A server gives its sum away once (``close``). Two sums that differ in one client would be that
-    client's report.
+    client's report. So it works in the process that made it alone, and a copy that a fork has made
+    refuses everything (RoundError).
 
-    Not safe for threads: take turns.
+    Calls from several threads take turns. A signal handler that comes in the middle of a call
+    is refused (RoundError).
 
     Examples
     --------
@@ -59,13 +64,16 @@ class Server:
     array([1, 0, 2, 0])
     """
 
-    __slots__ = ("_protocol", "_tally")
+    __slots__ = ("_is_busy", "_lock", "_owner", "_protocol", "_tally")
 
     def __init__(self, protocol: Protocol) -> None:
         if not isinstance(protocol, Protocol):
             raise DtypeError("protocol", type(protocol).__name__, "must be a Protocol")
         self._protocol = protocol
         self._tally = Tally.empty(protocol)
+        self._owner = Owner()
+        self._lock = threading.RLock()
+        self._is_busy = False
 
     def __repr__(self) -> str:
         waiting = sum(map(len, self._tally.waiting.values()))
@@ -89,7 +97,8 @@ class Server:
     @property
     def ids(self) -> frozenset[bytes]:
         """Of the reports that are here, waiting or settled."""
-        return self._tally.ids
+        with self._turn():
+            return self._tally.ids
 
     @property
     def is_closed(self) -> bool:
@@ -108,19 +117,15 @@ class Server:
         DtypeError
             report is not bytes.
         """
-        self._check_open()
-        tally, most = self._tally, self._protocol.most_reports
-        try:
-            found = wire.decode(report)
-            self._protocol.check(found)
-            if found.report_id in tally:
-                raise ReportError("duplicate", "is from a client that has reported")
-            if most is not None and tally.accepted >= most:
-                raise ReportError("full", f"is beyond the {most} that were asked for")
-        except ReportError as error:
-            tally.refused[error.reason] += 1
-            raise
-        tally.take(found, self._protocol)
+        with self._turn():
+            self._check_open()
+            tally = self._tally
+            try:
+                found = self._checked(report)
+            except ReportError as error:
+                tally.refused[error.reason] += 1
+                raise
+            tally.take(found, self._protocol)
 
     def settle(self, ids: Iterable[bytes]) -> None:
         """Add up the reports of clients that have reached all servers. Has to be the same for all.
@@ -132,6 +137,8 @@ class Server:
 
         Raises
         ------
+        DtypeError
+            They are no ids.
         RoundError
             Some are not here, or the round is closed. Nothing has changed.
 
@@ -139,12 +146,14 @@ class Server:
         -----
         O(nodes) a report; a seed is expanded here.
         """
-        self._check_open()
-        fresh = set(ids) - self._tally.settled
-        unknown = sum(each not in self._tally for each in fresh)
-        if unknown:
-            raise RoundError(f"{unknown} of {len(fresh)} reports to settle are not here")
-        self._tally.settle(fresh)
+        wanted = _ids(ids)
+        with self._turn():
+            self._check_open()
+            fresh = wanted - self._tally.settled
+            unknown = sum(each not in self._tally for each in fresh)
+            if unknown:
+                raise RoundError(f"{unknown} of {len(fresh)} reports to settle are not here")
+            self._tally.settle(fresh)
 
     def merge(self, other: Server) -> None:
         """Take over all that another server in the same place has, which ends that one.
@@ -162,19 +171,15 @@ class Server:
             raise DtypeError("other", type(other).__name__, "must be a Server")
         if other is self:
             raise RoundError("the other server is this one")
-        self._check_open()
-        other._check_open()
-        if self._protocol.key != other._protocol.key:
-            raise RoundError("the other server is of another round, or has other parameters")
-        both = len(self.ids & other.ids)
-        if both:
-            raise RoundError(f"{both} clients have reported to both servers")
-        most = self._protocol.most_reports
-        if most is not None and self.accepted + other.accepted > most:
-            raise RoundError(f"together they have more than the {most} that were asked for")
-        self._tally.merge(other._tally)
-        other._tally = Tally.empty(self._protocol)
-        other._tally.close()
+        with ExitStack() as turns:
+            for server in sorted((self, other), key=id):  # in one order, whoever merges whom
+                turns.enter_context(server._turn())
+            self._check_open()
+            other._check_open()
+            self._check_disjoint(other)
+            self._tally.merge(other._tally)
+            other._tally = Tally.empty(self._protocol)
+            other._tally.close()
 
     def close(self) -> PartialSum:
         """End the round, forget what is not settled, and return this server's part of the sum.
@@ -189,20 +194,22 @@ class Server:
             have the noise that was promised; or, of Local, none has reported the cells. The round
             stays open.
         """
-        tally, least = self._tally, self._protocol.least_reports
-        settled = len(tally.settled)
-        if settled < least:
-            raise RoundError(f"{settled} reports are settled, and it takes at least {least}")
-        if tally.by_level.size and not tally.by_level[-1]:
-            raise RoundError("no report is about the cells, the last level of the tree")
-        tally.close()
-        clients = hashlib.sha256(b"".join(sorted(tally.settled))).digest()
-        by_level = tuple(tally.by_level.tolist())
-        return PartialSum(self._protocol, tally.totals, settled, clients, by_level, tally.simulated)
+        with self._turn():
+            tally, least = self._tally, self._protocol.least_reports
+            settled = len(tally.settled)
+            if settled < least:
+                raise RoundError(f"{settled} reports are settled, and it takes at least {least}")
+            if tally.by_level.size and not tally.by_level[-1]:
+                raise RoundError("no report is about the cells, the last level of the tree")
+            tally.close()
+            clients = hashlib.sha256(b"".join(sorted(tally.settled))).digest()
+            by_level, simulated = tuple(tally.by_level.tolist()), tally.simulated
+            return PartialSum(self._protocol, tally.totals, settled, clients, by_level, simulated)
 
     def to_bytes(self) -> bytes:
         """Return all that the server knows, to go on from (docs/wire.md). As secret as reports."""
-        return storage.dump_tally(self._tally, self._protocol)
+        with self._turn():
+            return storage.dump_tally(self._tally, self._protocol)
 
     @classmethod
     def from_bytes(cls, data: bytes, protocol: Protocol) -> Server:
@@ -219,7 +226,48 @@ class Server:
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         """Refuse to be copied: two copies could give two sums away. ``to_bytes`` is for a file."""
-        raise TypeError("a Server is not copied or pickled: it gives one sum away")
+        raise DtypeError(
+            "server", type(self).__name__, "is not copied or pickled, as it gives one sum away"
+        )
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Do what follows alone: in the process that made this, and not amid another call."""
+        if not self._owner.is_here:
+            raise RoundError(
+                f"the server belongs to process {self._owner.process}: a copy of it made by a fork "
+                "could give a second sum away"
+            )
+        with self._lock:
+            if self._is_busy:  # of this thread, which a signal has interrupted
+                raise RoundError("the server is in the middle of another call of this thread")
+            self._is_busy = True
+            try:
+                yield
+            finally:
+                self._is_busy = False
+
+    def _checked(self, report: bytes) -> Report:
+        """Return a report that is to be taken."""
+        tally, most = self._tally, self._protocol.most_reports
+        found = wire.decode(report)
+        self._protocol.check(found)
+        if found.report_id in tally:
+            raise ReportError("duplicate", "is from a client that has reported")
+        if most is not None and tally.accepted >= most:
+            raise ReportError("full", f"is beyond the {most} that were asked for")
+        return found
+
+    def _check_disjoint(self, other: Server) -> None:
+        """Check that another server's reports can be taken over."""
+        if self._protocol.key != other._protocol.key:
+            raise RoundError("the other server is of another round, or has other parameters")
+        both = len(self._tally.ids & other._tally.ids)
+        if both:
+            raise RoundError(f"{both} clients have reported to both servers")
+        most = self._protocol.most_reports
+        if most is not None and self.accepted + other.accepted > most:
+            raise RoundError(f"together they have more than the {most} that were asked for")
 
     def _check_open(self) -> None:
         if self.is_closed:
@@ -236,6 +284,8 @@ def agree(servers: Sequence[Server]) -> int:
     DtypeError, RoundError
         They are not all servers of one round, each once; or one is closed. Nothing has changed.
     """
+    if not isinstance(servers, Sequence):
+        raise DtypeError("servers", type(servers).__name__, "must be servers")
     if not servers:
         raise RoundError("there are no servers")
     for server in servers:
@@ -251,3 +301,12 @@ def agree(servers: Sequence[Server]) -> int:
     for server in servers:
         server.settle(common)
     return len(common)
+
+
+def _ids(ids: Iterable[bytes]) -> set[bytes]:
+    """Return ids that are to be settled."""
+    found = None if isinstance(ids, str | bytes) or not isinstance(ids, Iterable) else list(ids)
+    if found is None or not all(isinstance(each, bytes) for each in found):
+        wrong = ids if found is None else next(i for i in found if not isinstance(i, bytes))
+        raise DtypeError("ids", type(wrong).__name__, "must be several ids, of bytes each")
+    return set(found)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import FormatError
+from ..errors import DtypeError, FormatError
 from . import wire
 from .protocol import Protocol
 from .tally import Tally
@@ -120,9 +120,14 @@ def opened(magic: bytes, data: bytes) -> bytes:
 
     Raises
     ------
+    DtypeError
+        data is not bytes.
     FormatError
         It is something else, of another version, cut short or damaged.
     """
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise DtypeError("data", type(data).__name__, "must be bytes")
+    data = bytes(data)
     if data[: len(magic)] != magic:
         raise FormatError(f"does not begin with {magic.decode()}")
     start = len(magic) + 1
@@ -137,6 +142,8 @@ def opened(magic: bytes, data: bytes) -> bytes:
 
 def _begun(magic: bytes, data: bytes, protocol: Protocol) -> tuple[BytesIO, int]:
     """Return what is behind the flags, and the flags."""
+    if not isinstance(protocol, Protocol):
+        raise DtypeError("protocol", type(protocol).__name__, "must be a Protocol")
     body = BytesIO(opened(magic, data))
     round_id, digest, flags = _read(body, ID_BYTES), _read(body, ID_BYTES), _read(body, 1)
     if round_id != protocol.round_id:

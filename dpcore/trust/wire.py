@@ -80,7 +80,10 @@ class ReportError(DpcoreError, ValueError):
 
 
 class RoundError(DpcoreError, ValueError):
-    """The reports of a round cannot be released, or the servers do not agree about them."""
+    """The reports of a round cannot be released, or the servers do not agree about them.
+
+    Or a copy of a client or a server that a fork has made was used in the child.
+    """
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -1,0 +1,39 @@
+"""Which process an object belongs to: a fork makes a copy of all, and of what may be used once."""
+
+from __future__ import annotations
+
+import os
+
+__all__ = ["Owner"]
+
+
+class _Forks:
+    """How many forks lie between this process and the one that imported dpcore."""
+
+    count = 0
+
+    @classmethod
+    def happened(cls) -> None:
+        cls.count += 1
+
+
+if hasattr(os, "register_at_fork"):  # process numbers come back, but no ancestor has as many forks
+    os.register_at_fork(after_in_child=_Forks.happened)
+
+
+class Owner:
+    """The process in which this was made.
+
+    Ask before a lock is taken: a fork copies locks that other threads hold, and nobody opens them.
+    """
+
+    __slots__ = ("_forks", "process")
+
+    def __init__(self) -> None:
+        self.process = os.getpid()
+        self._forks = _Forks.count
+
+    @property
+    def is_here(self) -> bool:
+        """Whether this is that process, and no fork of it."""
+        return self.process == os.getpid() and self._forks == _Forks.count
