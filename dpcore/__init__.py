@@ -19,6 +19,7 @@ from .curve import CDF
 from .errors import (
     ConvergenceError,
     DpcoreError,
+    DpcoreWarning,
     DtypeError,
     FormatError,
     MissingExtraError,
@@ -46,6 +47,7 @@ __all__ = [
     "BoxPlot",
     "ConvergenceError",
     "DpcoreError",
+    "DpcoreWarning",
     "DtypeError",
     "FormatError",
     "Grid",

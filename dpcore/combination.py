@@ -57,11 +57,11 @@ def combine(curves: Iterable[CDF], weights: Iterable[float] | None = None) -> CD
     --------
     >>> import dpcore as dp
     >>> from dpcore.combination import combine
-    >>> grid = dp.Grid.uniform(0, 100, 64)
-    >>> sites = [dp.cdf(range(s, 100), grid, epsilon=1.0, isotonic=False) for s in (0, 10, 40)]
+    >>> grid = dp.Grid.uniform(0, 1000, 64)
+    >>> sites = [dp.cdf(range(s, 1000), grid, epsilon=1.0, isotonic=False) for s in (0, 100, 400)]
     >>> curve = combine(sites).isotonic()
     >>> curve.n, curve.privacy.epsilon
-    (250, 1.0)
+    (2500, 1.0)
     """
     parts = _raw_curves(curves)
     privacy = reduce(operator.or_, [part.privacy for part in parts])
@@ -111,8 +111,8 @@ def average(curves: Iterable[CDF], weights: Iterable[float] | None = None) -> CD
     --------
     >>> import dpcore as dp
     >>> from dpcore.combination import average
-    >>> grid = dp.Grid.uniform(0, 100, 64)
-    >>> twice = [dp.cdf(range(100), grid, epsilon=0.5, isotonic=False) for _ in range(2)]
+    >>> grid = dp.Grid.uniform(0, 1000, 64)
+    >>> twice = [dp.cdf(range(1000), grid, epsilon=0.5, isotonic=False) for _ in range(2)]
     >>> average(twice).privacy.epsilon
     1.0
     """

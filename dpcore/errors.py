@@ -1,18 +1,24 @@
-"""The errors that dpcore raises, all under one base; each is also a standard Python error."""
+"""The errors of dpcore, all under one base, each a standard Python error too; and its warning."""
 
 from __future__ import annotations
+
+from typing import Final
 
 import numpy as np
 
 __all__ = [
     "ConvergenceError",
     "DpcoreError",
+    "DpcoreWarning",
     "DtypeError",
     "FormatError",
     "MissingExtraError",
     "MissingValueError",
     "ParameterError",
 ]
+
+
+_MOST_BITS: Final = 512  # of integers that are written down
 
 
 class DpcoreError(Exception):
@@ -36,7 +42,7 @@ class ParameterError(DpcoreError, ValueError):
         self.argument = argument
         self.value = value
         self.requirement = requirement
-        super().__init__(f"{argument} {requirement}; got {_shown(value)}")
+        super().__init__(f"{argument} {requirement}; got {shown(value)}")
 
 
 class DtypeError(DpcoreError, TypeError):
@@ -45,7 +51,7 @@ class DtypeError(DpcoreError, TypeError):
     def __init__(self, argument: str, found: object, requirement: str) -> None:
         self.argument = argument
         self.found = found
-        super().__init__(f"{argument} {requirement}; got {found}")
+        super().__init__(f"{argument} {requirement}; got {_short(str(found))}")
 
 
 class MissingValueError(DpcoreError, ValueError):
@@ -67,6 +73,14 @@ class ConvergenceError(DpcoreError, RuntimeError):
     """A solver stopped before it reached the tolerances that were asked for."""
 
 
+class DpcoreWarning(UserWarning):
+    """A release looks as if it came of a mistake: wrong labels, another grid, a tiny budget.
+
+    Told from released numbers alone, so it costs no privacy (docs/scores.md). Whoever turns it
+    into an error loses a release that was paid for.
+    """
+
+
 class MissingExtraError(DpcoreError, ImportError):
     """An optional dependency is not installed; the message names the extra that has it."""
 
@@ -75,6 +89,15 @@ class MissingExtraError(DpcoreError, ImportError):
         super().__init__(f'{purpose} needs an extra: pip install "dpcore[{extra}]"')
 
 
-def _shown(value: object) -> str:
-    text = repr(value.item() if isinstance(value, np.generic) else value)
+def shown(value: object) -> str:
+    """Return a short text that stands for a value, whatever it is."""
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        return f"an integer of {value.bit_length()} bits"
+    try:
+        return _short(repr(value.item() if isinstance(value, np.generic) else value))
+    except Exception:  # very deep, or with integers that Python does not write down
+        return f"a {type(value).__name__}"
+
+
+def _short(text: str) -> str:
     return text if len(text) <= 80 else text[:77] + "..."

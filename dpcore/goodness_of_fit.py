@@ -19,7 +19,7 @@ from .errors import DtypeError, MissingValueError, ParameterError
 from .grid import MOST_CELLS, Grid
 from .mechanisms import Mechanism
 from .planner import most_accurate
-from .scoring import score_curves_from_counts
+from .scoring import raw_score_curves, score_curves_from_counts
 from .statistics._risk_groups import check_groups, check_minimum
 from .statistics.hosmer_lemeshow import HosmerLemeshow
 from .statistics.hosmer_lemeshow_noise import Releases, hosmer_lemeshow_under_noise
@@ -189,8 +189,8 @@ class _ClassByClass(NamedTuple):
     def release(
         self, counts: NDArray[np.integer[Any]], *, rng: np.random.Generator | None
     ) -> NDArray[np.int64] | NDArray[np.float64]:
-        options: dict[str, Any] = {"isotonic": False, "rng": rng}
-        return score_curves_from_counts(counts, self.grid, self.mechanisms, **options).joint.counts
+        exact = _check.counts("counts", counts)
+        return raw_score_curves(exact, self.grid, self.mechanisms, rng).joint.counts
 
     def describe(self) -> Mapping[str, str | int | float]:
         return self.description

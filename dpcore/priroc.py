@@ -14,11 +14,12 @@ from ._score_counts import Label, score_counts
 from ._totals import NanPolicy
 from .errors import DtypeError, ParameterError
 from .grid import MOST_CELLS, Grid
+from .likely_mistakes import warn_of_scores
 from .mechanisms import Dawa, Hierarchy, Mechanism
 from .mechanisms._medians import Method
 from .mechanisms.medians import RecursiveMedians
 from .randomness import source
-from .release import cdf_from_counts
+from .release import raw_release
 from .scores import ScoreCurves, numbered
 from .scoring import score_curves
 
@@ -129,13 +130,8 @@ def score_curves_at_medians(
     chosen = chooser.choose(negatives + positives, rng=rng)
     starts = np.append(0, chosen[:-1] + 1)
     merged = [np.add.reduceat(each, starts) for each in (negatives, positives)]
-    joint = cdf_from_counts(
-        np.concatenate([merged[0], merged[1][::-1]]),
-        numbered(2 * chosen.size),
-        mechanism,
-        isotonic=False,
-        rng=rng,
-    )
+    cells = numbered(2 * chosen.size)
+    joint = raw_release(np.concatenate([merged[0], merged[1][::-1]]), cells, mechanism, rng)
     thresholds = {f"thresholds-{key}": value for key, value in chooser.describe().items()}
     joint = replace(
         joint,
@@ -144,6 +140,7 @@ def score_curves_at_medians(
         mechanism={**joint.mechanism, **thresholds},
     )
     curves = ScoreCurves(Grid(grid.thresholds[chosen]), joint)
+    warn_of_scores(curves)
     return curves.isotonic() if isotonic else curves
 
 
@@ -231,7 +228,7 @@ def priroc_fix(
 
     Examples
     --------
-    >>> priroc_fix([0, 1, 1], [0.2, 0.6, 0.9], epsilon=1.0).grid
+    >>> priroc_fix([0, 0, 1, 1] * 999, [0.2, 0.4, 0.6, 0.9] * 999, epsilon=1.0).grid
     Grid.uniform(0.0, 1.0, 1024)
     """
     mechanism = _mechanism(counter, epsilon)

@@ -14,12 +14,13 @@ from ._totals import NanPolicy
 from .curve import CDF
 from .errors import DtypeError, ParameterError
 from .grid import Grid
+from .likely_mistakes import warn_of_curve
 from .mechanisms import Mechanism
 from .planner import most_accurate
 from .privacy import Neighbours
 from .randomness import source
 
-__all__ = ["cdf", "cdf_from_counts"]
+__all__ = ["cdf", "cdf_from_counts", "checked", "raw_release"]
 
 
 def cdf(
@@ -89,9 +90,11 @@ def cdf(
     >>> bool(abs(curve.quantile(0.5) - 40) < 1)
     True
     """
-    chosen = _checked(grid, mechanism, epsilon, rho, neighbours, delta, isotonic, rng)
+    chosen = checked(grid, mechanism, epsilon, rho, neighbours, delta, isotonic, rng)
     counts = grid.count(values, nan_policy=nan_policy)
-    return _release(counts, grid, chosen, isotonic, rng)
+    curve = _release(counts, grid, chosen, rng)
+    warn_of_curve(curve)
+    return curve.isotonic() if isotonic else curve
 
 
 def cdf_from_counts(
@@ -123,14 +126,26 @@ def cdf_from_counts(
     DtypeError, ParameterError
         As in ``cdf``; or counts are not N integers that are 0 or more.
     """
-    chosen = _checked(grid, mechanism, epsilon, rho, neighbours, delta, isotonic, rng)
+    chosen = checked(grid, mechanism, epsilon, rho, neighbours, delta, isotonic, rng)
+    curve = raw_release(counts, grid, chosen, rng)
+    warn_of_curve(curve)
+    return curve.isotonic() if isotonic else curve
+
+
+def raw_release(
+    counts: NDArray[np.integer[Any]],
+    grid: Grid,
+    mechanism: Mechanism,
+    rng: np.random.Generator | None,
+) -> CDF:
+    """Release what ``cdf_from_counts`` does, as it is, for what has its own checks and warnings."""
     array = _check.counts("counts", counts)
     if array.shape != (grid.size,):
         raise ParameterError("counts", array.shape, f"must have shape ({grid.size},)")
-    return _release(array, grid, chosen, isotonic, rng)
+    return _release(array, grid, mechanism, rng)
 
 
-def _checked(
+def checked(
     grid: object,
     mechanism: Mechanism | None,
     epsilon: float | Fraction | None,
@@ -147,7 +162,8 @@ def _checked(
         raise DtypeError("isotonic", type(isotonic).__name__, "must be a bool")
     source(rng)
     if mechanism is None:
-        return most_accurate(grid.size, epsilon, rho, neighbours or "replace-one", delta)
+        relation = "replace-one" if neighbours is None else neighbours
+        return most_accurate(grid.size, epsilon, rho, relation, delta)
     given = {"epsilon": epsilon, "rho": rho, "neighbours": neighbours, "delta": delta}
     for name, value in given.items():
         if value is not None:
@@ -165,7 +181,6 @@ def _release(
     counts: NDArray[np.int64],
     grid: Grid,
     mechanism: Mechanism,
-    isotonic: bool,
     rng: np.random.Generator | None,
 ) -> CDF:
     privacy = mechanism.privacy
@@ -175,7 +190,7 @@ def _release(
     released = mechanism.release(counts, rng=rng)
     if not public:  # the number of records is a release like the others
         released[-1] = max(1, round(float(released[-1])))
-    curve = CDF(
+    return CDF(
         grid=grid,
         counts=released,
         n=int(released[-1]),
@@ -183,4 +198,3 @@ def _release(
         mechanism=mechanism.describe(),
         noise_deviation=mechanism.standard_error(grid.size),
     )
-    return curve.isotonic() if isotonic else curve

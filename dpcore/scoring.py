@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from . import _check
 from ._score_counts import Label, score_counts
 from ._totals import NanPolicy
-from .errors import DtypeError, ParameterError
+from .errors import DtypeError, ParameterError, shown
 from .grid import Grid
+from .likely_mistakes import warn_of_scores
 from .mechanisms import Mechanism
-from .release import cdf_from_counts
+from .release import checked, raw_release
 from .scores import MOST_SCORE_CELLS, ScoreCurves, numbered
 
-__all__ = ["score_curves", "score_curves_from_counts"]
+__all__ = ["raw_score_curves", "score_curves", "score_curves_from_counts"]
 
 _DEFAULT_CELLS: Final = 2**10
 
@@ -97,7 +98,9 @@ def score_curves(
     counts = score_counts(y_true, y_score, grid, pos_label=pos_label, nan_policy=nan_policy)
     if not counts.any():
         raise ParameterError("y_true", 0, "must hold at least one record")
-    return score_curves_from_counts(counts, grid, mechanism, isotonic=isotonic, rng=rng, **budget)
+    curves = raw_score_curves(counts, grid, mechanism, rng, **budget)
+    warn_of_scores(curves, f"pos_label ({shown(1 if pos_label is None else pos_label)})")
+    return curves.isotonic() if isotonic else curves
 
 
 def score_curves_from_counts(
@@ -135,13 +138,27 @@ def score_curves_from_counts(
         raise ParameterError("counts", exact.shape, f"must have shape ({2 * grid.size},)")
     if not exact.any():
         raise ParameterError("counts", 0, "must hold at least one record")
-    if isinstance(mechanism, tuple):
-        curves = _class_by_class(exact, grid, mechanism, rng)
-    else:
-        cells = numbered(2 * grid.size)
-        joint = cdf_from_counts(exact, cells, mechanism, isotonic=False, rng=rng, **budget)
-        curves = ScoreCurves(grid, joint)
+    curves = raw_score_curves(exact, grid, mechanism, rng, **budget)
+    warn_of_scores(curves)
     return curves.isotonic() if isotonic else curves
+
+
+def raw_score_curves(
+    counts: NDArray[np.int64],
+    grid: Grid,
+    mechanism: Mechanism | tuple[Mechanism, Mechanism] | None,
+    rng: np.random.Generator | None,
+    *,
+    epsilon: float | Fraction | None = None,
+    rho: float | Fraction | None = None,
+    delta: float | None = None,
+) -> ScoreCurves:
+    """Release what ``score_curves_from_counts`` does, as it is, from counts that were checked."""
+    if isinstance(mechanism, tuple):
+        return _class_by_class(counts, grid, mechanism, rng)
+    cells = numbered(2 * grid.size)
+    chosen = checked(cells, mechanism, epsilon, rho, None, delta, False, rng)
+    return ScoreCurves(grid, raw_release(counts, cells, chosen, rng))
 
 
 def _check_public(
@@ -189,13 +206,7 @@ def _class_by_class(
     """Release each class alone, with the records of the other one in a cell behind its own."""
     size = grid.size
     negatives, positives = (
-        cdf_from_counts(
-            np.append(part, counts.sum() - part.sum()),
-            numbered(size + 1),
-            each,
-            isotonic=False,
-            rng=rng,
-        )
+        raw_release(np.append(part, counts.sum() - part.sum()), numbered(size + 1), each, rng)
         for part, each in zip((counts[:size], counts[size:][::-1]), mechanisms, strict=True)
     )
     return ScoreCurves.from_classes(grid, negatives, positives)

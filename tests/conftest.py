@@ -46,7 +46,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     full = pytest.mark.skip(reason="slow: run with --full")
     compiled = pytest.mark.skip(reason="millions of draws: minutes without the JIT")
+    few_records = pytest.mark.filterwarnings("ignore::dpcore.DpcoreWarning")
     for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):  # examples in docstrings do not warn
+            item.add_marker(few_records)
         if "full" in item.keywords and not config.getoption("--full"):
             item.add_marker(full)
         if "needs_jit" in item.keywords and numba.config.DISABLE_JIT:
