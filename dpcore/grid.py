@@ -204,7 +204,7 @@ class Grid:
         return np.array_equal(self._thresholds, other._thresholds)
 
     def __hash__(self) -> int:
-        return hash(self._thresholds.tobytes())
+        return hash((self._thresholds + 0.0).tobytes())  # -0.0 becomes 0.0, which it equals
 
     def __repr__(self) -> str:
         first, last = self._thresholds[0], self._thresholds[-1]

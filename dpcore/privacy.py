@@ -39,7 +39,8 @@ class Privacy:
     ----------
     epsilon, delta
         The parameters of (epsilon, delta)-differential privacy; 0 < epsilon, 0 <= delta < 1. An
-        infinite epsilon is no guarantee (``mechanisms.NoNoise``).
+        infinite epsilon is no guarantee (``mechanisms.NoNoise``). What is no double, a Fraction or
+        a large integer, is rounded up to one, here and in rho.
     neighbours
         Which pairs of inputs are neighbours. "replace-one": one record changes its value, and the
         number of records is public. "add-or-remove-one": one record more or less.
@@ -91,12 +92,13 @@ class Privacy:
                 "epsilon", self.epsilon, f"or rho must be given, and not both (rho: {self.rho})"
             )
         if self.rho is not None:
-            object.__setattr__(self, "rho", _check.positive("rho", self.rho))
+            object.__setattr__(self, "rho", _check.positive("rho", _above("rho", self.rho)))
         else:
-            has_none = self.epsilon == math.inf  # said of exact results, to compare with
-            epsilon = math.inf if has_none else _check.positive("epsilon", self.epsilon)
+            epsilon = math.inf  # said of exact results, to compare with
+            if self.epsilon != math.inf:
+                epsilon = _check.positive("epsilon", _above("epsilon", self.epsilon))
             object.__setattr__(self, "epsilon", epsilon)
-        object.__setattr__(self, "delta", _check.finite("delta", self.delta))
+        object.__setattr__(self, "delta", _above("delta", self.delta))
         if not 0.0 <= self.delta < 1.0:
             raise ParameterError("delta", self.delta, "must be at least 0 and below 1")
         if self.rho is not None and self.delta > 0.0:
@@ -123,9 +125,9 @@ class Privacy:
         DtypeError, ParameterError
             delta is not such a number, or below the delta of the guarantee.
         """
+        checked = -_above("delta", -_check.plain("delta", delta))  # rounded down
         if self.rho is not None:
-            return zcdp_epsilon(self.rho, delta)
-        checked = _check.finite("delta", delta)
+            return zcdp_epsilon(self.rho, checked)
         if not self.delta <= checked < 1.0:
             raise ParameterError("delta", delta, f"must be at least {self.delta} and below 1")
         assert self.epsilon is not None
@@ -186,6 +188,13 @@ class Privacy:
         delta = f", delta = {self.delta:g}" if self.delta else ""
         note = "; SIMULATED: seeded noise, not private" if self.simulated else ""
         return f"{parameters}{delta} ({self.neighbours}{note})"
+
+
+def _above(argument: str, value: object) -> float:
+    """Return the least double that is no less than a finite real number."""
+    if isinstance(value, float):
+        return _check.finite(argument, value)
+    return double_above(Fraction(_check.plain(argument, value)))
 
 
 def double_above(exact: Fraction) -> float:

@@ -54,6 +54,34 @@ def test_sums_are_never_below_the_truth(first, second):
         assert Fraction(math.nextafter(total, 0.0)) < truth
 
 
+ABOVE = [Fraction(1, 3), Fraction(2, 3), Fraction(1, 10), 2**60 + 1, Fraction(1, 10**400)]
+
+
+@pytest.mark.parametrize("exact", [*ABOVE, np.longdouble(1) / 3, np.longdouble(2) / 3])
+def test_what_is_no_double_is_rounded_up(exact):
+    stated = [Privacy(exact).epsilon, Privacy(rho=exact).rho]
+    if exact < 1:
+        stated.append(Privacy(1.0, exact).delta)
+    for found in stated:
+        assert type(found) is float
+        assert found >= exact
+        assert math.nextafter(found, 0.0) < exact
+
+
+@pytest.mark.parametrize("exact", ABOVE[:4])
+def test_mechanisms_hold_what_is_stated_of_their_budget(exact):
+    assert dp.mechanisms.Hierarchy(exact).privacy == Privacy(exact)
+    assert dp.mechanisms.Hierarchy(rho=exact).privacy == Privacy(rho=exact)
+
+
+def test_the_delta_that_is_asked_for_is_rounded_down():
+    for delta in (Fraction(1, 3), Fraction(2, 3)):
+        below = float(delta) if float(delta) <= delta else math.nextafter(float(delta), 0.0)
+        assert Privacy(rho=0.5).epsilon_at(delta) == zcdp_epsilon(0.5, below)
+        with pytest.raises(dp.ParameterError, match="delta must be at least 0"):
+            Privacy(0.5, delta).epsilon_at(delta)  # it has a little more
+
+
 def test_one_simulated_part_makes_the_whole_simulated():
     assert (Privacy(1.0) + Privacy(1.0, simulated=True)).simulated
     assert (Privacy(rho=1.0, simulated=True) + Privacy(1.0)).simulated

@@ -9,6 +9,7 @@ import dpcore as dp
 
 GRID = dp.Grid.uniform(0, 10, 20)
 VALUES = np.linspace(0, 10, 500)
+COUNTS = GRID.count(VALUES)
 
 
 def test_default_is_the_best_mechanism_made_monotone():
@@ -103,6 +104,14 @@ def test_nothing_is_drawn_for_a_call_that_is_refused(arguments, options, error, 
         dp.cdf(*arguments, **options)
     with pytest.raises(AssertionError, match="noise was drawn"):
         dp.cdf(VALUES, GRID, epsilon=1.0)
+
+
+@pytest.mark.parametrize("neighbours", ["", False, 0, (), "replace-client"])
+def test_none_alone_stands_for_the_default_relation(neighbours):
+    for release in (dp.cdf, lambda _, *rest, **given: dp.cdf_from_counts(COUNTS, *rest, **given)):
+        with pytest.raises(dp.ParameterError, match="neighbours must be one of 'replace-one'"):
+            release(VALUES, GRID, epsilon=1.0, neighbours=neighbours)
+        assert release(VALUES, GRID, epsilon=1.0, neighbours=None).privacy == dp.Privacy(1.0)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from ._branching import Branching
 __all__ = ["Tree"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Tree:
     """A hierarchy for a number of cells, with the noise of each level.
 

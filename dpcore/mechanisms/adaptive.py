@@ -203,7 +203,7 @@ def _noise(mechanism: AdaptiveQuantiles, asked: int) -> tuple[Law | None, int]:
     return noise_of(mechanism._budget(), asked, asked) if asked else (None, 0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class _Server(Releases):
     """The same questions to several sites."""
 

@@ -26,7 +26,7 @@ _LIMB: Final = 2**16  # counts are convolved in parts below this, so that roundi
 _MARGIN: Final = Fraction(2**40 + 1, 2**40)  # over the rounding of sums of squares
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Factors:
     """The two factors of the prefix sum for N cells; both are convolutions.
 

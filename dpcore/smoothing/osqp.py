@@ -31,7 +31,7 @@ _START_RHO = 0.1
 _STEADY = {"alpha": 1.0, "adaptive_rho_tolerance": 50.0}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Edges:
     """Noise nodes as edges of a graph whose vertices are the boundaries 0, ..., B.
 

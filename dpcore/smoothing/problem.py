@@ -12,7 +12,7 @@ __all__ = ["Problem", "Smoothing"]
 Float = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Problem:
     """Repair the negative increments with the cheapest flow on the graph of noise nodes.
 
@@ -43,7 +43,7 @@ class Problem:
     norm: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Smoothing:
     """A smoothed curve with its certificate.
 
