@@ -6,6 +6,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Final, Protocol, TypeVar
 
 import numpy as np
@@ -105,7 +106,8 @@ def on_threads(
     """Call ``work`` on each block, on up to ``workers`` threads (None: all processors).
 
     What is computed must not depend on the number of threads: a block brings its own stream and
-    its own place to write to.
+    its own place to write to. Where no thread can start, as the interpreter ends or at a limit of
+    the system, the caller does all the work.
     """
     if workers is not None:
         workers = _check.integer("workers", workers, 1, _MOST_WORKERS)
@@ -126,7 +128,10 @@ def on_threads(
         drain()
         return
     with ThreadPoolExecutor(workers - 1) as pool:
-        others = [pool.submit(drain) for _ in range(workers - 1)]
+        others = []
+        with suppress(RuntimeError):  # raised by the pool: what ``drain`` raises is in its result
+            for _ in range(workers - 1):
+                others.append(pool.submit(drain))
         try:
             drain()  # the caller works, too: its processor is not free for another thread
         finally:
