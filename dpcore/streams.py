@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import _check, _saved_count
 from ._budget import Budget, Law
 from ._open_nodes import Held, OpenNodes, level_count
+from ._process import Owner
 from .errors import DpcoreError, DtypeError, FormatError, ParameterError
 from .files import FileError
 from .grid import MOST_CELLS
@@ -22,7 +23,7 @@ from .kernels import dyadic
 from .noise import DiscreteLaplace
 from .privacy import Privacy
 
-__all__ = ["CounterClosedError", "RunningCount"]
+__all__ = ["CounterBusyError", "CounterClosedError", "RunningCount"]
 
 Sensitivity = Literal["exact", "paper"]
 
@@ -32,6 +33,13 @@ _MOST_COUNT: Final = 2**60  # noise is below 2^56 but with probability exp(-500)
 
 class CounterClosedError(DpcoreError, RuntimeError):
     """A running count has been saved, or belongs to another process, and can add no more."""
+
+
+class CounterBusyError(DpcoreError, RuntimeError):
+    """A running count is called by what has interrupted it: a signal handler, in the same thread.
+
+    Waiting would be forever, and a step within a step would use the same noise twice.
+    """
 
 
 class _State(NamedTuple):
@@ -78,7 +86,8 @@ class RunningCount:
 
     O(log horizon) numbers are kept, and up to 1024 draws for nodes to come. What is drawn depends
     on the generator alone, not on how the steps are cut into calls. Calls from several threads
-    take turns. After a fork, the child's copy is closed: it would use the same noise again.
+    take turns; one from a signal handler is refused while the call that it interrupts is at work.
+    After a fork, the child's copy is closed: it would use the same noise again.
 
     Examples
     --------
@@ -94,8 +103,9 @@ class RunningCount:
 
     __slots__ = (
         "_budget",
+        "_is_busy",
         "_lock",
-        "_process",
+        "_owner",
         "_saved_to",
         "_sensitivity",
         "_state",
@@ -119,8 +129,9 @@ class RunningCount:
         law = self._budget.law(_changes(horizon, base, sensitivity))
         self._tree = OpenNodes.checked(horizon, base, law, rng)
         self._state = _State(0, 0, self._tree.start())
-        self._lock = threading.Lock()
-        self._process = os.getpid()
+        self._lock = threading.RLock()  # a thread does not wait for itself, but gets an error
+        self._is_busy = False
+        self._owner = Owner()
         self._saved_to: Path | None = None
 
     @property
@@ -166,6 +177,8 @@ class RunningCount:
 
         Raises
         ------
+        CounterBusyError
+            This call is from a signal handler, which has interrupted another.
         CounterClosedError
             The count has been saved, or this is a forked copy.
         DtypeError, ParameterError
@@ -193,7 +206,7 @@ class RunningCount:
 
         Raises
         ------
-        CounterClosedError, DtypeError, ParameterError
+        CounterBusyError, CounterClosedError, DtypeError, ParameterError
             As for ``add``, or less than K steps are left. Nothing has changed.
 
         Notes
@@ -221,6 +234,8 @@ class RunningCount:
 
         Raises
         ------
+        CounterBusyError
+            As for ``add``.
         CounterClosedError
             The count has been saved before, or this is a forked copy.
         FileError
@@ -230,17 +245,21 @@ class RunningCount:
             ``path`` is none, or the study's generator is not one of NumPy's.
         """
         target = _path(path)
+        self._check_here()
         with self._lock:
             self._check_open()
-            content = _saved_count.dump(self._fields())
-            self._saved_to = target  # before anybody can resume it
             attempt = _saved_count.Attempt()
             try:
+                self._is_busy = True
+                content = _saved_count.dump(self._fields())
+                self._saved_to = target  # before anybody can resume it
                 _saved_count.put(target, content, attempt)
             except BaseException:
                 if not attempt.published:
                     self._saved_to = None
                 raise
+            finally:
+                self._is_busy = False
 
     @classmethod
     def resume(cls, path: str | os.PathLike[str]) -> Self:
@@ -273,31 +292,43 @@ class RunningCount:
     def _most(self) -> int:
         return _MOST_COUNT // self.horizon
 
+    def _check_here(self) -> None:
+        if not self._owner.is_here:
+            raise CounterClosedError(
+                f"this running count belongs to process {self._owner.process}: a copy of it made "
+                "by a fork would use the same noise again"
+            )
+
     def _check_open(self) -> None:
+        if self._is_busy:
+            raise CounterBusyError(
+                "this running count is in the middle of a call that this one has interrupted, as "
+                "signal handlers do: take note there, and count afterwards"
+            )
         if self._saved_to is not None:
             raise CounterClosedError(
                 f"this running count was saved to {str(self._saved_to)!r}: resume it from there"
             )
-        if self._process != os.getpid():
-            raise CounterClosedError(
-                f"this running count belongs to process {self._process}: a copy of it made by a "
-                "fork would use the same noise again"
-            )
 
     def _advance(self, argument: str, increments: NDArray[np.int64]) -> NDArray[np.int64]:
+        self._check_here()
         with self._lock:
             self._check_open()
-            step, arrived, held = self._state
-            left = self.horizon - step
-            if increments.size > left:
-                raise ParameterError(argument, f"{increments.size} more", _beyond(left))
-            noisy = increments.cumsum()
-            noisy += arrived
-            if increments.size > 0:
-                last = int(noisy[-1])
-                held = self._tree.add_noise(noisy, step, held)
-                self._state = _State(step + increments.size, last, held)
-            return noisy
+            try:
+                self._is_busy = True  # before the state is read: who interrupts would change it
+                step, arrived, held = self._state
+                left = self.horizon - step
+                if increments.size > left:
+                    raise ParameterError(argument, f"{increments.size} more", _beyond(left))
+                noisy = increments.cumsum()
+                noisy += arrived
+                if increments.size > 0:
+                    last = int(noisy[-1])
+                    held = self._tree.add_noise(noisy, step, held)
+                    self._state = _State(step + increments.size, last, held)
+                return noisy
+            finally:
+                self._is_busy = False
 
     def _fields(self) -> dict[str, Any]:
         return {
