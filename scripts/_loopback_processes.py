@@ -1,8 +1,9 @@
 """The processes of loopback.py: servers that listen on 127.0.0.1, and clients that report to them.
 
 Frames are a length, 4 bytes, little-endian, and as many bytes. The first byte of a request says
-what it is; answers are a frame each. There is no encryption here and nobody is asked who they are:
-a deployment needs both (docs/wire.md).
+what it is; answers are a frame each. Servers take reports from clients with a ticket alone. There
+is no encryption here, and tickets and secrets come through a pipe: a deployment needs a channel
+that nobody else reads, and a way to know whom to enrol (docs/wire.md).
 """
 
 import json
@@ -19,7 +20,16 @@ from pathlib import Path
 from typing import Any, Final
 
 from dpcore.errors import DpcoreError
-from dpcore.trust import Client, DistributedNoise, PartialSum, Protocol, ReportError, Server
+from dpcore.trust import (
+    Client,
+    DistributedNoise,
+    Enrolment,
+    PartialSum,
+    Protocol,
+    ReportError,
+    Server,
+    Ticket,
+)
 from dpcore.trust.wire import decode, encode
 
 HOST: Final = "127.0.0.1"
@@ -37,7 +47,7 @@ def protocol_of(settings: dict[str, Any]) -> Protocol:
     trust = DistributedNoise(
         settings["epsilon"], clients=settings["clients"], dropout=settings["dropout"]
     )
-    return Protocol(trust, settings["size"], bytes.fromhex(settings["round"]))
+    return Protocol(trust, settings["size"], bytes.fromhex(settings["round"]), enrolled=True)
 
 
 # --- frames
@@ -88,12 +98,15 @@ class Listener(socketserver.ThreadingTCPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, protocol: Protocol, path: Path) -> None:
+    def __init__(self, protocol: Protocol, enrolment: Enrolment, path: Path) -> None:
         super().__init__((HOST, 0), _Handler)
         self.path = path
         self.turn = threading.Lock()
         found = path.read_bytes() if path.exists() else None
-        self.server = Server(protocol) if found is None else Server.from_bytes(found, protocol)
+        if found is None:
+            self.server = Server(protocol, enrolment)
+        else:
+            self.server = Server.from_bytes(found, protocol, enrolment)
 
     def answer(self, request: bytes) -> bytes:
         """Do what is asked, and return the answer: b"+" and more, or b"-" and why not."""
@@ -151,33 +164,44 @@ class _Handler(socketserver.BaseRequestHandler):
 # --- clients
 
 
-def report_all(protocol: Protocol, cells: Sequence[int], ports: Sequence[int]) -> int:
+def report_all(
+    protocol: Protocol, cells: Sequence[int], tickets: Sequence[Ticket], ports: Sequence[int]
+) -> int:
     """Let a client report each cell, and return how many reached all servers."""
     reached = 0
-    for cell in cells:
-        reports = Client(protocol).report(cell)
+    for cell, ticket in zip(cells, tickets, strict=True):
+        reports = Client(protocol, ticket=ticket).report(cell)
         answers = [ask(port, REPORT + report) for port, report in zip(ports, reports, strict=True)]
         reached += all(answer == b"+" for answer in answers)
     return reached
 
 
-def misbehave(protocol: Protocol, ports: Sequence[int]) -> dict[str, str]:
+def misbehave(protocol: Protocol, enrolment: Enrolment, ports: Sequence[int]) -> dict[str, str]:
     """Do what servers must withstand, and return what they said."""
-    port = ports[0]
+
+    def reports(of: Protocol, name: str) -> list[bytes]:
+        return Client(of, ticket=enrolment.ticket(of, name)).report(0)
+
+    def said_of(report: bytes) -> str:
+        answer = ask(ports[0], REPORT + report)
+        return "accepted" if answer == b"+" else f"refused: {answer[1:].decode()}"
+
     said = {}
-    fine = Client(protocol).report(0)[0]
-    said["says that more bytes follow than do"] = _text(ask(port, REPORT + fine[:-8]))
+    fine = reports(protocol, "reaches one server")
+    said["says that more bytes follow than do"] = said_of(fine[0][:-8])
     other = replace(protocol, round_id=secrets.token_bytes(16))
-    said["reports for another round"] = _text(ask(port, REPORT + Client(other).report(0)[0]))
+    said["reports for another round"] = said_of(reports(other, "late")[0])
     larger = replace(protocol, size=2 * protocol.size)
-    said["reports for other parameters"] = _text(ask(port, REPORT + Client(larger).report(0)[0]))
-    twice = Client(protocol).report(0)
+    said["reports for other parameters"] = said_of(reports(larger, "larger")[0])
+    twice = reports(protocol, "sends twice")
     for at, report in zip(ports, twice, strict=True):
         ask(at, REPORT + report)
-    said["sends twice"] = _text(ask(port, REPORT + twice[0]))
-    alone = encode(replace(decode(fine), report_id=secrets.token_bytes(16)))
-    said["reports to one server alone"] = _text(ask(port, REPORT + alone))
-    with socket.create_connection((HOST, port), timeout=TIMEOUT) as connection:
+    said["sends twice"] = said_of(twice[0])
+    said["makes a second report"] = said_of(reports(protocol, "sends twice")[0])
+    renamed = replace(decode(twice[0]), report_id=secrets.token_bytes(16))
+    said["sends it under another id"] = said_of(encode(renamed))
+    said["reports to one server alone"] = said_of(fine[0])
+    with socket.create_connection((HOST, ports[0]), timeout=TIMEOUT) as connection:
         connection.sendall(_LENGTH.pack(2**32 - 1))
         try:
             receive(connection)
@@ -185,10 +209,6 @@ def misbehave(protocol: Protocol, ports: Sequence[int]) -> dict[str, str]:
         except (OSError, ValueError):
             said["announces 4 GiB"] = "connection closed"
     return said
-
-
-def _text(answer: bytes) -> str:
-    return "accepted" if answer == b"+" else f"refused: {answer[1:].decode()}"
 
 
 # --- who adds up
@@ -212,17 +232,19 @@ def _checked(answer: bytes) -> bytes:
 
 
 def main() -> None:
-    """Be a server, or some clients: ``ROLE SETTINGS``, in JSON."""
+    """Be a server, or some clients: ``ROLE SETTINGS``, in JSON; the first line has the secrets."""
     role, settings = sys.argv[1], json.loads(sys.argv[2])
-    protocol = protocol_of(settings)
+    protocol, secret = protocol_of(settings), sys.stdin.readline()
     if role == "server":
-        with Listener(protocol, Path(settings["file"])) as listener:
+        enrolment = Enrolment(bytes.fromhex(secret))
+        with Listener(protocol, enrolment, Path(settings["file"])) as listener:
             threading.Thread(target=_until_the_end_of_input, args=(listener,), daemon=True).start()
             print(listener.server_address[1], flush=True)
             listener.serve_forever(poll_interval=0.05)
     else:
+        tickets = [Ticket.from_bytes(bytes.fromhex(each)) for each in json.loads(secret)]
         cells = json.loads(sys.stdin.read())
-        print(report_all(protocol, cells, settings["ports"]))
+        print(report_all(protocol, cells, tickets, settings["ports"]))
 
 
 def _until_the_end_of_input(listener: Listener) -> None:

@@ -2,7 +2,7 @@
 
 import gc
 import tracemalloc
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, Self
 
 import numpy as np
@@ -14,6 +14,7 @@ from dpcore.statistics import ScoreHistogram, classifier
 from dpcore.statistics.score_histograms import IntervalKind
 from dpcore.trust import Client, DistributedNoise, Local, Protocol, Server, advise
 from dpcore.trust.advice import TrustModel
+from dpcore.trust.wire import OPEN, client_key, decode, encode, signed
 
 Values = NDArray[np.float64]
 PURPOSES: Final = ("auc", "metrics", "calibration")
@@ -23,7 +24,6 @@ FEW, MANY = (4, 8, 16), (32, 64)  # buckets
 FINE: Final = 2**16  # records are in so many cells, narrower than those of any release
 CENTRES: Final = (np.arange(FINE) + 0.5) / FINE
 DENSITIES: Final = {"uniform": np.ones(FINE), "Beta(2, 3)": CENTRES * (1 - CENTRES) ** 2}
-REPORT_ID: Final = slice(40, 56)  # docs/wire.md, section 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,7 +255,8 @@ def _settling(
 
 
 def _renamed(report: bytes, identity: bytes) -> bytes:
-    return report[: REPORT_ID.start] + identity + report[REPORT_ID.stop :]
+    found = replace(decode(report), report_id=identity)
+    return encode(signed(found, client_key(OPEN, found.round_id, identity)))
 
 
 def _traced() -> int:

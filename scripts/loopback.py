@@ -1,9 +1,10 @@
 """Two servers that nobody has to trust alone: ``python scripts/loopback.py [--clients N]``.
 
 Starts two servers and some client processes on this machine, which talk over TCP. Each client has
-one score; it splits its counts, with its share of the noise on them, into two reports, one for each
-server. Some clients misbehave. Halfway a server is killed, and goes on from its file. What is
-released in the end is printed beside the truth. The first start makes ``.venv`` in the clone.
+one score and a ticket; it splits its counts, with its share of the noise on them, into two reports,
+one for each server. Some clients misbehave. Halfway a server is killed, and goes on from its file.
+What is released in the end is printed beside the truth. The first start makes ``.venv`` in the
+clone.
 """
 
 import argparse
@@ -71,7 +72,7 @@ def take_round(folder: Path, cells: Sequence[int], clients: int, processes: int)
     from _loopback_processes import COUNTS, ask, finish, misbehave, protocol_of
 
     import dpcore as dp
-    from dpcore.trust import release
+    from dpcore.trust import Enrolment, release
 
     settings = {
         "epsilon": _EPSILON,
@@ -80,18 +81,25 @@ def take_round(folder: Path, cells: Sequence[int], clients: int, processes: int)
         "size": _CELLS,
         "round": secrets.token_hex(16),
     }
-    protocol = protocol_of(settings)
+    protocol, enrolment = protocol_of(settings), Enrolment(secrets.token_bytes(32))
+    secret = enrolment.key.hex()
+    tickets = [
+        enrolment.ticket(protocol, f"client {i}").to_bytes().hex() for i in range(len(cells))
+    ]
     files = [folder / "first", folder / "second"]
     half = len(cells) // 2
-    with _server(settings, files[0]) as first, _server(settings, files[1]) as second:
+    with (
+        _server(settings, secret, files[0]) as first,
+        _server(settings, secret, files[1]) as second,
+    ):
         ports = [_port(first), _port(second)]
-        _clients(settings, ports, cells[:half], processes)
-        said = misbehave(protocol, ports)
+        _clients(settings, ports, cells[:half], tickets[:half], processes)
+        said = misbehave(protocol, enrolment, ports)
         second.kill()  # no warning, and no time to save
         second.wait(_PATIENCE)
-        with _server(settings, files[1]) as resumed:
+        with _server(settings, secret, files[1]) as resumed:
             ports[1] = _port(resumed)
-            _clients(settings, ports, cells[half:], processes)
+            _clients(settings, ports, cells[half:], tickets[half:], processes)
             settled, sums = finish(protocol, ports)
             counts = [json.loads(ask(port, COUNTS)[1:]) for port in ports]
     curve = release(sums, dp.Grid.uniform(0, 1, _CELLS))
@@ -99,7 +107,7 @@ def take_round(folder: Path, cells: Sequence[int], clients: int, processes: int)
 
 
 @contextmanager
-def _server(settings: dict[str, Any], file: Path) -> Iterator[subprocess.Popen[str]]:
+def _server(settings: dict[str, Any], secret: str, file: Path) -> Iterator[subprocess.Popen[str]]:
     """Start a server, and see to it that it ends."""
     command = [sys.executable, str(_PROCESSES), "server"]
     process = subprocess.Popen(
@@ -110,6 +118,8 @@ def _server(settings: dict[str, Any], file: Path) -> Iterator[subprocess.Popen[s
     )
     assert process.stdin is not None
     assert process.stdout is not None
+    process.stdin.write(secret + "\n")  # not on the command line, which others can see
+    process.stdin.flush()
     try:
         yield process
     finally:
@@ -132,7 +142,11 @@ def _port(server: subprocess.Popen[str]) -> int:
 
 
 def _clients(
-    settings: dict[str, Any], ports: Sequence[int], cells: Sequence[int], processes: int
+    settings: dict[str, Any],
+    ports: Sequence[int],
+    cells: Sequence[int],
+    tickets: Sequence[str],
+    processes: int,
 ) -> None:
     """Let clients report, in some processes at a time."""
     command = [sys.executable, str(_PROCESSES), "clients", json.dumps({**settings, "ports": ports})]
@@ -144,6 +158,7 @@ def _clients(
             )
             started.append(process)
             assert process.stdin is not None
+            process.stdin.write(json.dumps(list(tickets[part::processes])) + "\n")
             process.stdin.write(json.dumps(list(cells[part::processes])))
             process.stdin.close()
             process.stdin = None

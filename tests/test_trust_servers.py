@@ -22,7 +22,7 @@ from scipy.stats import chi2, chisquare
 import dpcore as dp
 from dpcore.errors import DtypeError, FormatError, MissingValueError, ParameterError
 from dpcore.randomness import GeneratorSource, source
-from dpcore.trust import DistributedNoise, Local, SecureAggregation, wire
+from dpcore.trust import DistributedNoise, Enrolment, Local, SecureAggregation, wire
 from dpcore.trust.clients import Client, cell_of
 from dpcore.trust.partial_sums import PartialSum, combine
 from dpcore.trust.protocol import Protocol
@@ -195,7 +195,8 @@ def test_a_sum_that_cannot_be_right_is_not_released():
     lie = decode(reports[4][1])
     words = np.frombuffer(lie.payload, "<u8").copy()
     words[7] += np.uint64(1000)
-    reports[4][1] = encode(replace(lie, payload=words.tobytes()))
+    key = wire.client_key(wire.OPEN, ROUND, lie.report_id)
+    reports[4][1] = encode(wire.signed(replace(lie, payload=words.tobytes()), key))
     with pytest.raises(RoundError, match="the total is not the number of reports"):
         totals_of(SECURE, reports)
 
@@ -556,6 +557,8 @@ SAID = {
     "reports for another round": "refused: round",
     "reports for other parameters": "refused: parameters",
     "sends twice": "refused: duplicate",
+    "makes a second report": "refused: duplicate",
+    "sends it under another id": "refused: tag",
     "reports to one server alone": "accepted",
     "announces 4 GiB": "connection closed",
 }
@@ -564,7 +567,8 @@ REFUSED = {
     "length": 1,
     "round": 1,
     "parameters": 1,
-    "duplicate": 1,
+    "duplicate": 2,
+    "tag": 1,
 }
 
 
@@ -591,10 +595,12 @@ def test_a_round_over_sockets_with_a_server_that_is_lost(tmp_path, script):
     processes = script("_loopback_processes")
     settings = {"epsilon": 1.0, "clients": 130, "dropout": 0.25, "size": 16, "round": ROUND.hex()}
     protocol, cells = processes.protocol_of(settings), [i // 10 for i in range(120)]
+    enrolment = Enrolment(bytes(32))
+    tickets = [enrolment.ticket(protocol, str(i)) for i in range(120)]
 
     @contextlib.contextmanager
     def listening(name):
-        with processes.Listener(protocol, tmp_path / name) as listener:
+        with processes.Listener(protocol, enrolment, tmp_path / name) as listener:
             thread = threading.Thread(target=listener.serve_forever, args=(0.01,))
             thread.start()
             try:
@@ -605,16 +611,16 @@ def test_a_round_over_sockets_with_a_server_that_is_lost(tmp_path, script):
 
     with listening("first") as first:
         with listening("second") as second:
-            assert processes.report_all(protocol, cells[:70], [first, second]) == 70
-            assert processes.misbehave(protocol, [first, second]) == SAID
+            assert processes.report_all(protocol, cells[:70], tickets[:70], [first, second]) == 70
+            assert processes.misbehave(protocol, enrolment, [first, second]) == SAID
         with listening("second") as second:  # again, from its file, which has 60 reports
-            assert processes.report_all(protocol, cells[70:], [first, second]) == 50
+            assert processes.report_all(protocol, cells[70:], tickets[70:], [first, second]) == 50
             settled, sums = processes.finish(protocol, [first, second])
-            late = Client(protocol).report(0)[0]
+            late = Client(protocol, ticket=enrolment.ticket(protocol, "late")).report(0)[0]
             with pytest.raises(ValueError, match="the round is closed"):
                 processes._checked(processes.ask(first, processes.REPORT + late))
             counts = json.loads(processes.ask(first, processes.COUNTS)[1:])
-        resumed = Server.from_bytes((tmp_path / "second").read_bytes(), protocol)
+        resumed = Server.from_bytes((tmp_path / "second").read_bytes(), protocol, enrolment)
     assert settled == 110
     assert counts == {"accepted": 122, **REFUSED}
     assert resumed.close().to_bytes() == sums[1].to_bytes()  # saved before it was sent

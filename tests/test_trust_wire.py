@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hmac
 import struct
 from dataclasses import replace
 from fractions import Fraction
@@ -34,6 +35,7 @@ FIELDS = {
     "round": range(8, 24),
     "parameters": range(24, 40),
     "length": range(56, 60),
+    "tag": range(60, 92),
 }
 
 
@@ -44,6 +46,11 @@ def one(protocol, kind=None, seed=1):
 
 
 KINDS = [(SECURE, 1), (SECURE, 2), (NOISY, 1), (NOISY, 2), (LOCAL, 3)]
+
+
+def resigned(report):
+    """A changed report, signed again by whoever has the key, which here is everybody."""
+    return encode(wire.signed(report, wire.client_key(wire.OPEN, ROUND, report.report_id)))
 
 
 def refusal(server, report):
@@ -73,18 +80,34 @@ def state(server):
     st.binary(min_size=16, max_size=16),
     st.binary(max_size=100),
     st.booleans(),
+    st.binary(min_size=32, max_size=32),
 )
-def test_what_is_written_is_read_back(kind, round_id, digest, report_id, payload, simulated):
-    report = Report(kind, round_id, digest, report_id, payload, simulated)
+def test_what_is_written_is_read_back(kind, round_id, digest, report_id, payload, simulated, tag):
+    report = Report(kind, round_id, digest, report_id, payload, simulated, tag)
     data = encode(report)
     assert decode(data) == decode(bytearray(data)) == decode(memoryview(data)) == report
-    assert len(data) == 60 + len(payload)
+    assert len(data) == 92 + len(payload)
 
 
 def test_layout_is_the_documented_one():
     report = Report(2, b"r" * 16, b"d" * 16, b"i" * 16, b"payload", True)
-    head = b"DPCR" + bytes([1, 2, 1, 0]) + b"r" * 16 + b"d" * 16 + b"i" * 16
-    assert encode(report) == head + struct.pack("<I", 7) + b"payload"
+    head = b"DPCR" + bytes([2, 2, 1, 0]) + b"r" * 16 + b"d" * 16 + b"i" * 16 + struct.pack("<I", 7)
+    assert encode(report) == head + bytes(32) + b"payload"
+    tag = hmac.new(b"k" * 32, head + b"payload", "sha256").digest()
+    assert encode(wire.signed(report, b"k" * 32)) == head + tag + b"payload"
+    key = hmac.new(b"e" * 32, b"dpcore client key" + b"r" * 16 + b"i" * 16, "sha256").digest()
+    assert wire.client_key(b"e" * 32, report.round_id, report.report_id) == key
+
+
+def test_reports_and_states_of_the_first_version_are_refused_by_name():
+    report = one(SECURE)
+    old = report[:4] + b"\x01" + report[5:60] + report[92:]
+    with pytest.raises(ReportError, match="is of version 1; this server reads 2"):
+        Server(SECURE).add(old)
+    saved = bytearray(Server(SECURE).to_bytes())
+    saved[4] = 1
+    with pytest.raises(FormatError, match="is of version 1; this dpcore reads 2"):
+        Server.from_bytes(bytes(saved), SECURE)
 
 
 @pytest.mark.parametrize(("protocol", "kind"), KINDS)
@@ -102,11 +125,15 @@ def test_every_flipped_bit_of_the_header_is_refused(protocol, kind):
     report, server = one(protocol, kind), Server(protocol)
     for reason, places in FIELDS.items():
         for bit in range(8 * places.start, 8 * places.stop):
-            if bit == 8 * 6:
-                continue  # simulated or not: a flag that has a meaning
             flipped = bytearray(report)
             flipped[bit // 8] ^= 1 << bit % 8
-            assert refusal(server, bytes(flipped)) == reason
+            simulated = bit == 8 * 6  # a flag that has a meaning, but not this report's
+            assert refusal(server, bytes(flipped)) == ("tag" if simulated else reason)
+    for at in (40, 55, 92, len(report) - 1):  # the id, and the payload
+        flipped = bytearray(report)
+        flipped[at] ^= 1
+        reasons = {"tag", "payload", "length"} if kind == 3 and at == 92 else {"tag"}
+        assert refusal(server, bytes(flipped)) in reasons
 
 
 @pytest.mark.parametrize(("protocol", "kind"), KINDS)
@@ -142,7 +169,7 @@ def test_mangled_reports_are_refused_or_well_formed(which, data):
 @given(st.binary(max_size=200), st.booleans())
 def test_noise_on_the_line_is_refused(data, begins_well):
     with pytest.raises(ReportError):
-        Server(NOISY).add(b"DPCR\x01" + data[:100] if begins_well else data)
+        Server(NOISY).add(b"DPCR\x02" + data[:100] if begins_well else data)
 
 
 def test_levels_and_padding_of_local_reports():
@@ -156,7 +183,7 @@ def test_levels_and_padding_of_local_reports():
     for bit in range(8):
         wrong = replace(report, payload=bytes([last, 0, 0, 1 << bit]))
         if bit < 4:
-            server.add(encode(replace(wrong, report_id=bytes([bit]) * 16)))
+            server.add(resigned(replace(wrong, report_id=bytes([bit]) * 16)))
         else:
             assert refusal(server, encode(wrong)) == "payload"
     assert refusal(server, encode(replace(report, payload=bytes([last, 0, 0])))) == "length"

@@ -9,6 +9,7 @@ from .central import Central, SecureAggregation
 from .clients import Client, cell_of
 from .contributions import client_cdf, client_score_curves
 from .distributed import DistributedNoise
+from .enrolment import Enrolment, Ticket
 from .local import Local
 from .partial_sums import PartialSum, combine
 from .protocol import Protocol
@@ -22,6 +23,7 @@ __all__ = [
     "Client",
     "DistributedNoise",
     "Enough",
+    "Enrolment",
     "Local",
     "PartialSum",
     "Protocol",
@@ -29,6 +31,7 @@ __all__ = [
     "RoundError",
     "SecureAggregation",
     "Server",
+    "Ticket",
     "advise",
     "agree",
     "cell_of",

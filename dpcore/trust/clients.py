@@ -18,6 +18,7 @@ from ..errors import DtypeError, ParameterError
 from ..grid import Grid
 from ..randomness import Source, source
 from . import wire
+from .enrolment import Ticket
 from .local import Local
 from .protocol import Protocol
 from .wire import Report, ReportError, RoundError
@@ -37,11 +38,13 @@ class Client:
     rng
         None for a report: random numbers from the operating system. A generator is for studies:
         such a report says so, and what is released of it is marked as simulated.
+    ticket
+        Of this client for this round, ``Enrolment.ticket``, if the protocol has ``enrolled``.
 
     Raises
     ------
-    DtypeError
-        An argument is not as above.
+    DtypeError, ParameterError
+        An argument is not as above; or a ticket is missing, or is not asked for.
 
     Notes
     -----
@@ -56,16 +59,27 @@ class Client:
     >>> from dpcore.trust.protocol import Protocol
     >>> protocol = Protocol(SecureAggregation(), 4, bytes(16))
     >>> [len(report) for report in Client(protocol).report(2)]
-    [92, 92]
+    [124, 124]
     """
 
-    __slots__ = ("_owner", "_protocol", "_rng", "_unused")
+    __slots__ = ("_owner", "_protocol", "_rng", "_ticket", "_unused")
 
-    def __init__(self, protocol: Protocol, rng: np.random.Generator | None = None) -> None:
+    def __init__(
+        self,
+        protocol: Protocol,
+        rng: np.random.Generator | None = None,
+        ticket: Ticket | None = None,
+    ) -> None:
         if not isinstance(protocol, Protocol):
             raise DtypeError("protocol", type(protocol).__name__, "must be a Protocol")
         source(rng)  # refuses what is no generator
+        if ticket is not None and not isinstance(ticket, Ticket):
+            raise DtypeError("ticket", type(ticket).__name__, "must be a Ticket")
+        if protocol.enrolled != (ticket is not None):
+            what = "must be given" if protocol.enrolled else "must be left out"
+            raise ParameterError("ticket", ticket, f"{what}, as the protocol says")
         self._protocol = protocol
+        self._ticket = ticket
         self._rng = rng
         self._owner = Owner()
         self._unused = threading.Lock()  # taken by the first to report, and never given back
@@ -116,20 +130,15 @@ class Client:
             cell = self._protocol.empty if empty else contributed[0]
             assert cell is not None
             payloads = [(wire.BITS, self._bits(cell, stream))]
-        identity = _random(wire.ID_BYTES, stream)
-        return [
-            wire.encode(
-                Report(
-                    kind,
-                    self._protocol.round_id,
-                    self._protocol.digest,
-                    identity,
-                    payload,
-                    stream.simulated,
-                )
-            )
-            for kind, payload in payloads
-        ]
+        protocol, ticket = self._protocol, self._ticket or self._own_ticket(stream)
+        of_all = protocol.round_id, protocol.digest, ticket.report_id
+        reports = [Report(kind, *of_all, payload, stream.simulated) for kind, payload in payloads]
+        return [wire.encode(wire.signed(report, ticket.key)) for report in reports]
+
+    def _own_ticket(self, stream: Source) -> Ticket:
+        """Return a ticket for a round in which everybody may report."""
+        identity, round_id = _random(wire.ID_BYTES, stream), self._protocol.round_id
+        return Ticket(identity, wire.client_key(wire.OPEN, round_id, identity))
 
     def _checked(self, cells: int | Sequence[int] | NDArray[np.integer[Any]]) -> list[int]:
         """Return the counted cells of all records."""

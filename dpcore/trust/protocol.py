@@ -52,6 +52,9 @@ class Protocol:
         Before which cell there is one more, for records that a client does not have:
         size for values, or half of it for scored labels, where the classes meet. None: every
         client has one record. Needed where more than one counts.
+    enrolled
+        Whether servers take reports from clients with a ticket alone: ``Enrolment``. Otherwise
+        everybody may report as often as he likes, unless the transport sees to it.
 
     Attributes
     ----------
@@ -88,6 +91,7 @@ class Protocol:
     round_id: bytes
     servers: int | None = None
     empty: int | None = None
+    enrolled: bool = False
     cells: int = field(init=False, repr=False)
     records: int = field(init=False, repr=False)
     digest: bytes = field(init=False, repr=False)
@@ -110,6 +114,8 @@ class Protocol:
             raise DtypeError("round_id", type(self.round_id).__name__, "must be bytes")
         if len(self.round_id) != wire.ID_BYTES:
             raise ParameterError("round_id", len(self.round_id), f"must be {wire.ID_BYTES} bytes")
+        if not isinstance(self.enrolled, bool):
+            raise DtypeError("enrolled", type(self.enrolled).__name__, "must be a bool")
         empty, cells = self.empty, size
         if empty is not None:
             _check.integer("size", size, 2, MOST_CELLS - 1)
@@ -162,6 +168,7 @@ class Protocol:
             "epsilon": None if isinstance(trust, SecureAggregation) else _exact(trust.epsilon),
             "size": self.size,
             "empty": self.empty,
+            "enrolled": self.enrolled,
             "servers": self.receivers,
             "branching": self.branching,
             "noise": [share and [_exact(share.scale), share.shares] for share in self.noise],

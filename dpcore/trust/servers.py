@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -10,8 +11,9 @@ from types import MappingProxyType
 from typing import NoReturn
 
 from .._process import Owner
-from ..errors import DtypeError
+from ..errors import DtypeError, ParameterError
 from . import storage, wire
+from .enrolment import Enrolment
 from .partial_sums import PartialSum
 from .protocol import Protocol
 from .tally import Tally
@@ -27,11 +29,14 @@ class Server:
     ----------
     protocol
         Of the round.
+    enrolment
+        The one that clients have their tickets from, if the protocol has ``enrolled``. It is not
+        saved with the server.
 
     Raises
     ------
-    DtypeError
-        It is not a Protocol.
+    DtypeError, ParameterError
+        An argument is not as above; or an enrolment is missing, or is not asked for.
 
     Notes
     -----
@@ -64,12 +69,20 @@ class Server:
     array([1, 0, 2, 0])
     """
 
-    __slots__ = ("_is_busy", "_lock", "_owner", "_protocol", "_tally")
+    __slots__ = ("_is_busy", "_lock", "_owner", "_protocol", "_secret", "_tally")
 
-    def __init__(self, protocol: Protocol) -> None:
+    def __init__(self, protocol: Protocol, enrolment: Enrolment | None = None) -> None:
         if not isinstance(protocol, Protocol):
             raise DtypeError("protocol", type(protocol).__name__, "must be a Protocol")
+        if enrolment is not None and not isinstance(enrolment, Enrolment):
+            raise DtypeError("enrolment", type(enrolment).__name__, "must be an Enrolment")
+        if protocol.enrolled != (enrolment is not None):
+            what = "must be given" if protocol.enrolled else "must be left out"
+            raise ParameterError(
+                "enrolment", enrolment, f"{what}: the protocol says who may report"
+            )
         self._protocol = protocol
+        self._secret = wire.OPEN if enrolment is None else enrolment.key
         self._tally = Tally.empty(protocol)
         self._owner = Owner()
         self._lock = threading.RLock()
@@ -212,15 +225,19 @@ class Server:
             return storage.dump_tally(self._tally, self._protocol)
 
     @classmethod
-    def from_bytes(cls, data: bytes, protocol: Protocol) -> Server:
+    def from_bytes(
+        cls, data: bytes, protocol: Protocol, enrolment: Enrolment | None = None
+    ) -> Server:
         """Return a server that goes on where ``to_bytes`` was called.
 
         Raises
         ------
+        DtypeError, ParameterError
+            As for ``Server``, or data is not bytes.
         FormatError
             The data are damaged, or belong to another round or other parameters.
         """
-        server = cls(protocol)
+        server = cls(protocol, enrolment)
         server._tally = storage.load_tally(data, protocol)
         return server
 
@@ -252,6 +269,9 @@ class Server:
         tally, most = self._tally, self._protocol.most_reports
         found = wire.decode(report)
         self._protocol.check(found)
+        key = wire.client_key(self._secret, found.round_id, found.report_id)
+        if not hmac.compare_digest(wire.tag_of(found, key), found.tag):
+            raise ReportError("tag", "is not what the client with its id has sent")
         if found.report_id in tally:
             raise ReportError("duplicate", "is from a client that has reported")
         if most is not None and tally.accepted >= most:
@@ -262,6 +282,8 @@ class Server:
         """Check that another server's reports can be taken over."""
         if self._protocol.key != other._protocol.key:
             raise RoundError("the other server is of another round, or has other parameters")
+        if not hmac.compare_digest(self._secret, other._secret):
+            raise RoundError("the other server has another enrolment")
         both = len(self._tally.ids & other._tally.ids)
         if both:
             raise RoundError(f"{both} clients have reported to both servers")

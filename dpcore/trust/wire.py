@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, get_args
 
 import numpy as np
@@ -17,6 +19,8 @@ __all__ = [
     "BITS",
     "HEADER_BYTES",
     "ID_BYTES",
+    "KEY_BYTES",
+    "OPEN",
     "REASONS",
     "SEED",
     "SEED_BYTES",
@@ -25,10 +29,14 @@ __all__ = [
     "Report",
     "ReportError",
     "RoundError",
+    "client_key",
     "decode",
     "encode",
     "expanded",
+    "keyed_hash",
     "share",
+    "signed",
+    "tag_of",
 ]
 
 Reason = Literal[
@@ -40,12 +48,13 @@ Reason = Literal[
     "round",
     "parameters",
     "payload",
+    "tag",
     "duplicate",
     "full",
 ]
 REASONS: Final[tuple[Reason, ...]] = get_args(Reason)
 
-VERSION: Final = 1
+VERSION: Final = 2
 ADDITIVE: Final = 1  # what is left of a client's numbers, as 64-bit words
 SEED: Final = 2  # 32 bytes that expand to such a share
 BITS: Final = 3  # a level, and perturbed bits
@@ -54,7 +63,11 @@ ID_BYTES: Final = 16  # of a round, of parameters, of a report
 
 _MAGIC: Final = b"DPCR"
 _HEADER: Final = struct.Struct("<4sBBH16s16s16sI")
-HEADER_BYTES: Final = _HEADER.size
+_TAG_BYTES: Final = 32
+HEADER_BYTES: Final = _HEADER.size + _TAG_BYTES
+KEY_BYTES: Final = 32
+OPEN: Final = b""  # in place of an enrolment's key, where everybody may report
+_LABEL: Final = b"dpcore client key"
 _KINDS: Final = (ADDITIVE, SEED, BITS)
 _SIMULATED: Final = 1
 _PREFIX: Final = 5  # magic and version, which stay where they are in all versions
@@ -69,7 +82,7 @@ class ReportError(DpcoreError, ValueError):
     ----------
     reason
         One word for it: "length", "magic", "version", "kind", "flags", "round", "parameters",
-        "payload", "duplicate" or "full".
+        "payload", "tag", "duplicate" or "full".
     problem
         What is wrong, as the end of a sentence.
     """
@@ -100,6 +113,8 @@ class Report:
         Of the length that ``Protocol.check`` asks for.
     simulated
         Whether its random numbers came from a generator.
+    tag
+        32 bytes, ``tag_of`` all that is above.
     """
 
     kind: int
@@ -108,31 +123,53 @@ class Report:
     report_id: bytes
     payload: bytes
     simulated: bool = False
+    tag: bytes = bytes(_TAG_BYTES)
 
     def __repr__(self) -> str:
         """Tell the kind and the length alone: what clients send is not for logs."""
         return f"<Report of kind {self.kind}, {len(self.payload)} bytes>"
 
 
+def keyed_hash(key: bytes, content: bytes) -> bytes:
+    """Return HMAC-SHA256, 32 bytes."""
+    return hmac.digest(key, content, hashlib.sha256)
+
+
+def client_key(secret: bytes, round_id: bytes, report_id: bytes) -> bytes:
+    """Return the key of a client's reports; of ``OPEN``, which is no secret, it is none either."""
+    return keyed_hash(secret, _LABEL + round_id + report_id)
+
+
+def tag_of(report: Report, key: bytes) -> bytes:
+    """Return what binds header and payload together: nobody makes it without the key."""
+    return keyed_hash(key, _head(report) + report.payload)
+
+
+def signed(report: Report, key: bytes) -> Report:
+    """Return a report with its tag."""
+    return replace(report, tag=tag_of(report, key))
+
+
 def encode(report: Report) -> bytes:
-    """Return a report as bytes: a header of 60, and the payload."""
-    return (
-        _HEADER.pack(
-            _MAGIC,
-            VERSION,
-            report.kind,
-            _SIMULATED if report.simulated else 0,
-            report.round_id,
-            report.digest,
-            report.report_id,
-            len(report.payload),
-        )
-        + report.payload
+    """Return a report as bytes: a header of 60, the tag of 32, and the payload."""
+    return _head(report) + report.tag + report.payload
+
+
+def _head(report: Report) -> bytes:
+    return _HEADER.pack(
+        _MAGIC,
+        VERSION,
+        report.kind,
+        _SIMULATED if report.simulated else 0,
+        report.round_id,
+        report.digest,
+        report.report_id,
+        len(report.payload),
     )
 
 
 def decode(data: bytes | bytearray | memoryview) -> Report:
-    """Read a report. Of which round and which parameters it has to be is checked elsewhere.
+    """Read a report. Of which round and parameters it is, and its tag, are checked elsewhere.
 
     Parameters
     ----------
@@ -175,7 +212,8 @@ def decode(data: bytes | bytearray | memoryview) -> Report:
     if length != len(content) - HEADER_BYTES:
         found = len(content) - HEADER_BYTES
         raise ReportError("length", f"says that {length} bytes follow, and {found} do")
-    return Report(kind, round_id, digest, report_id, content[HEADER_BYTES:], bool(flags))
+    tag, payload = content[_HEADER.size : HEADER_BYTES], content[HEADER_BYTES:]
+    return Report(kind, round_id, digest, report_id, payload, bool(flags), tag)
 
 
 def expanded(seed: bytes, words: int) -> NDArray[np.uint64]:
