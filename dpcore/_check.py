@@ -12,18 +12,22 @@ from typing import Any, Final, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .errors import DtypeError, MissingExtraError, ParameterError
+from .errors import DtypeError, MissingExtraError, ParameterError, shown
 
 __all__ = [
+    "array",
     "bounds",
     "choice",
     "counts",
     "cumulative_counts",
+    "doubles",
     "extra",
     "finite",
     "fraction",
     "integer",
+    "items",
     "plain",
+    "points",
     "positive",
     "probabilities",
     "same",
@@ -35,10 +39,10 @@ Extra = Literal["plot", "io", "cli", "studies", "bench", "test"]
 
 def integer(argument: str, value: object, least: int, most: int) -> int:
     """Return a Python int within [least, most]."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
-        raise DtypeError(
-            argument, f"{value!r} of type {type(value).__name__}", "must be an integer"
-        )
+    if not _is_a(value, numbers.Integral):
+        found = f"{shown(value)} of type {type(value).__name__}"
+        raise DtypeError(argument, found, "must be an integer")
+    assert isinstance(value, numbers.Integral)
     if not least <= int(value) <= most:
         raise ParameterError(argument, value, f"must be between {least} and {most}")
     return int(value)
@@ -46,10 +50,10 @@ def integer(argument: str, value: object, least: int, most: int) -> int:
 
 def finite(argument: str, value: object) -> float:
     """Return a finite float."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
-        raise DtypeError(
-            argument, f"{value!r} of type {type(value).__name__}", "must be a real number"
-        )
+    if not _is_a(value, numbers.Real):
+        found = f"{shown(value)} of type {type(value).__name__}"
+        raise DtypeError(argument, found, "must be a real number")
+    assert isinstance(value, numbers.Real)
     try:
         double = float(value)
     except OverflowError:
@@ -69,13 +73,15 @@ def positive(argument: str, value: object) -> float:
 
 def fraction(argument: str, value: object) -> Fraction:
     """Return the positive fraction that a number is; floats are taken as what they stand for."""
-    if isinstance(value, numbers.Rational) and not isinstance(value, bool | np.bool_):
+    if _is_a(value, numbers.Rational):
+        assert isinstance(value, numbers.Rational)
         exact = Fraction(int(value.numerator), int(value.denominator))
         if exact <= 0:
             raise ParameterError(argument, value, "must be positive and finite")
         finite(argument, exact)
         return exact
-    return Fraction(positive(argument, value))
+    double = positive(argument, value)
+    return _long(value) if isinstance(value, np.longdouble) else Fraction(double)
 
 
 def plain(argument: str, value: object) -> int | float | Fraction:
@@ -86,14 +92,14 @@ def plain(argument: str, value: object) -> int | float | Fraction:
     if isinstance(value, numbers.Rational):
         return Fraction(int(value.numerator), int(value.denominator))
     assert isinstance(value, numbers.Real)
-    return float(value)
+    return _long(value) if isinstance(value, np.longdouble) else float(value)
 
 
 def bounds(lower: object, upper: object) -> tuple[float, float]:
     """Return two finite floats, the first one below the second."""
     low, high = finite("lower", lower), finite("upper", upper)
     if not low < high:
-        raise ParameterError("upper", upper, f"must be greater than lower, {lower!r}")
+        raise ParameterError("upper", upper, f"must be greater than lower, {shown(lower)}")
     return low, high
 
 
@@ -108,48 +114,91 @@ def same(first: object, second: object, *names: str) -> None:
 def choice(argument: str, value: object, options: object) -> None:
     """Check that value is one of the strings or integers of a Literal type."""
     allowed = get_args(options)
-    scalar = value.item() if isinstance(value, np.generic) else value
+    is_time = isinstance(value, np.datetime64 | np.timedelta64)  # whose items may be integers
+    scalar = value.item() if isinstance(value, np.generic) and not is_time else value
     if isinstance(scalar, bool) or not isinstance(scalar, str | int) or scalar not in allowed:
         raise ParameterError(argument, value, f"must be one of {', '.join(map(repr, allowed))}")
 
 
+def items(argument: str, value: object, requirement: str) -> list[Any]:
+    """Return what an iterable yields."""
+    try:
+        iterator = iter(value)  # type: ignore[call-overload]
+    except TypeError:  # arrays without axes say only now that they are none
+        raise DtypeError(argument, type(value).__name__, requirement) from None
+    return list(iterator)
+
+
+def array(
+    argument: str, value: object, kinds: str, requirement: str = "must hold real numbers"
+) -> NDArray[Any]:
+    """Return an array, of any shape, of a dtype of one of these kinds, with nothing masked."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise DtypeError(argument, "a masked array", "must not be masked")
+    try:
+        found: NDArray[Any] = np.asarray(value)
+    except MemoryError:
+        raise
+    except Exception:  # rows of several lengths, lists too deep, columns that NumPy cannot hold
+        raise DtypeError(argument, f"a {type(value).__name__}", requirement) from None
+    if found.dtype.kind not in kinds:
+        raise DtypeError(argument, f"dtype {found.dtype}", requirement)
+    return found
+
+
+def doubles(found: NDArray[Any]) -> NDArray[np.float64]:
+    """Return a copy in doubles; long doubles beyond them are infinite."""
+    with np.errstate(over="ignore"):
+        return found.astype(np.float64)
+
+
+def points(argument: str, value: object) -> NDArray[Any]:
+    """Return real numbers of any shape, infinities among them, but no NaN."""
+    found = array(argument, value, "biuf")
+    if np.isnan(found).any():
+        raise ParameterError(argument, value, "must not be NaN")
+    return found
+
+
 def probabilities(argument: str, value: ArrayLike) -> NDArray[np.float64]:
     """Return an array of floats within [0, 1]."""
-    array = np.asarray(value)
-    if array.dtype.kind not in "iuf":
-        raise DtypeError(argument, array.dtype, "must hold real numbers")
-    array = array.astype(np.float64)
-    if not np.all((array >= 0.0) & (array <= 1.0)):
+    found = doubles(array(argument, value, "iuf"))
+    if not np.all((found >= 0.0) & (found <= 1.0)):
         raise ParameterError(argument, value, "must lie within [0, 1]")
-    return array
+    return found
 
 
 def counts(argument: str, value: object) -> NDArray[np.int64]:
     """Return exact counts, of any shape: integers of 0 or more whose sums fit 64 bits."""
-    if isinstance(value, np.ma.MaskedArray) and np.ma.getmaskarray(value).any():
-        raise DtypeError(argument, "a masked array", "must not be masked")
-    array: NDArray[Any] = np.asarray(value)
-    if array.dtype.kind not in "iu":
-        raise DtypeError(argument, f"dtype {array.dtype}", "must hold integers")
-    if np.any(array < 0):
+    found = array(argument, value, "iu", "must hold integers")
+    if np.any(found < 0):
         raise ParameterError(argument, "a negative count", "must not be negative")
-    if float(array.sum(dtype=np.float64)) >= _MOST_TOTAL:
+    if float(found.sum(dtype=np.float64)) >= _MOST_TOTAL:
         raise ParameterError(argument, "larger counts", "must sum to less than 2^62")
-    return array.astype(np.int64)
+    return found.astype(np.int64)
 
 
 def cumulative_counts(argument: str, value: ArrayLike) -> NDArray[np.float64]:
     """Return released cumulative counts, (..., M) with M >= 1, all finite."""
-    array = np.asarray(value)
-    if array.dtype.kind not in "iuf":
-        raise DtypeError(argument, array.dtype, "must hold real numbers")
-    if array.ndim < 1 or array.shape[-1] < 1:
-        raise ParameterError(argument, array.shape, "must have at least one entry on its last axis")
-    array = array.astype(np.float64)
-    finite_entries = np.isfinite(array)
+    found = array(argument, value, "iuf")
+    if found.ndim < 1 or found.shape[-1] < 1:
+        raise ParameterError(argument, found.shape, "must have at least one entry on its last axis")
+    found = doubles(found)
+    finite_entries = np.isfinite(found)
     if not finite_entries.all():
-        raise ParameterError(argument, array[~finite_entries][0], "must be finite")
-    return array
+        raise ParameterError(argument, found[~finite_entries][0], "must be finite")
+    return found
+
+
+def _long(value: np.longdouble) -> Fraction:
+    """Return what a long double stands for: the nearest double may be above it."""
+    return Fraction(*value.as_integer_ratio())
+
+
+def _is_a(value: object, kind: type) -> bool:
+    """Return whether a scalar is a number of this kind; NumPy counts timedelta64 as integers."""
+    no_number = bool | np.bool_ | np.timedelta64
+    return isinstance(value, kind) and not isinstance(value, no_number)
 
 
 def extra(module: str, purpose: str, name: Extra) -> ModuleType:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from . import _check
 from ._budget import Budget
 from ._totals import NanPolicy
 from .bounds import ends
@@ -76,12 +77,10 @@ class BoxPlot:
         DtypeError, ParameterError
             The sample is not such an array.
         """
-        array: NDArray[Any] = np.asarray(sample)
-        if array.dtype.kind not in "iuf":
-            raise DtypeError("sample", f"dtype {array.dtype}", "must hold real numbers")
+        array = _check.array("sample", sample, "iuf")
         if array.ndim != 1 or array.size < 1:
             raise ParameterError("sample", array.shape, "must be one-dimensional and not empty")
-        array = array.astype(np.float64)
+        array = _check.doubles(array)
         if not np.all(np.abs(array) < _MOST):
             requirement = f"must be finite, and within {_MOST:g}"
             raise ParameterError("sample", "NaN, or larger values", requirement)

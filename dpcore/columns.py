@@ -1,8 +1,8 @@
 """Columns of records, from whatever holds them, as chunks of float64 or float32.
 
 Every value reaches the kernels *rounded up* to a double. Thresholds are doubles, so x <= tau says
-the same before and after, for integers of 64 bits and long doubles too: counts are exact for
-every real dtype.
+the same before and after, for integers of any size, fractions and long doubles too: counts are
+exact for every real number, and none is too large.
 """
 
 from __future__ import annotations
@@ -13,43 +13,44 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from . import _objects
+from ._containers import declared, parts
 from .errors import DtypeError, ParameterError
 
-__all__ = ["Chunk", "absent", "absent_objects", "arrays", "chunks", "whole"]
+__all__ = ["Chunk", "checked_kind", "chunks", "whole"]
 
 Chunk = NDArray[np.float64] | NDArray[np.float32]
 
 _CHUNK = 2**16  # values converted at a time: half a megabyte of doubles
-_COLUMN_LIBRARIES = {"pandas": "dtype", "polars": "dtype", "pyarrow": "null_count"}  # not of tables
 _EXACT = 2**53  # integers up to here are doubles
+_REQUIREMENT = "must hold real numbers"
 
 
 def chunks(values: Any, argument: str = "values") -> Iterator[Chunk | None]:
     """Yield a column's values; None stands for missing ones that the container marks apart.
 
-    NumPy arrays of any real dtype, sequences of numbers, pandas and polars series, Arrow arrays.
-    Memory beyond the input: one chunk, unless the container itself has to convert.
+    NumPy arrays of any real dtype, masked ones too, sequences of numbers, pandas and polars series,
+    Arrow arrays. Of objects, integers of any size, fractions, decimals and booleans are numbers;
+    None and pandas' NA are NaN. Memory beyond the input: one chunk, unless the container itself
+    has to convert.
 
     Raises
     ------
     DtypeError
-        The column is not of a real number type.
+        The column is not of a real number type, or has an object of another type.
     ParameterError
         The values are not one-dimensional.
+
+    Notes
+    -----
+    Which error is raised depends on types and shapes, and never on a value.
     """
-    for array in arrays(values, argument):
-        if array is None:
+    if (kind := declared(values)) is not None:
+        raise DtypeError(argument, f"a column of {kind.__name__}", _REQUIREMENT)
+    for part in parts(values, argument):
+        yield from _chunks(part.present, argument)
+        if part.absent is not None:
             yield None
-            continue
-        if array.dtype.kind not in "biuf":
-            raise DtypeError(argument, f"dtype {array.dtype}", "must hold real numbers")
-        if array.ndim != 1:
-            raise ParameterError(argument, array.shape, "must be one-dimensional")
-        if array.dtype in (np.float64, np.float32) and array.flags.c_contiguous:
-            yield array
-            continue
-        for start in range(0, array.size, _CHUNK):
-            yield _rounded_up(array[start : start + _CHUNK])
 
 
 def whole(values: Any, argument: str) -> Chunk:
@@ -60,98 +61,60 @@ def whole(values: Any, argument: str) -> Chunk:
     DtypeError, ParameterError
         As in ``chunks``.
     """
-    parts: list[Any] = []
-    is_complete = True
-    for part in chunks(values, argument):
-        is_complete &= part is not None
-        if part is not None:
-            parts.append(part)
-    whole: Chunk = parts[0] if len(parts) == 1 else np.concatenate([np.empty(0), *parts])
-    if not is_complete and (missing := absent(values, argument)) is not None:
-        present, whole = whole, np.full(missing.size, np.nan)
-        whole[~missing] = present
-    return whole
+    if (kind := declared(values)) is not None:
+        raise DtypeError(argument, f"a column of {kind.__name__}", _REQUIREMENT)
+    found: list[Any] = []
+    for part in parts(values, argument):
+        present = list(_chunks(part.present, argument))
+        if part.absent is None:
+            found += present
+            continue
+        spread = np.full(part.absent.size, np.nan)
+        spread[~part.absent] = np.concatenate([np.empty(0), *present])
+        found.append(spread)
+    joined: Chunk = found[0] if len(found) == 1 else np.concatenate([np.empty(0), *found])
+    return joined
 
 
-def absent(values: Any, argument: str = "values") -> NDArray[np.bool_] | None:
-    """Return which values the container marks as missing, or None if it marks none.
+def checked_kind(array: NDArray[Any], kinds: str, argument: str, requirement: str) -> None:
+    """Check the kind of an array's dtype. What is quoted does not say how long text is."""
+    if array.dtype.kind == "O" and array.ndim == 0:
+        raise DtypeError(argument, f"a {type(array[()]).__name__}", requirement)
+    if array.dtype.kind not in kinds:
+        name = array.dtype.type.__name__ if array.dtype.kind in "SUV" else array.dtype
+        raise DtypeError(argument, f"dtype {name}", requirement)
 
-    Of NumPy's arrays those of objects do, by None and NaN; NaN among floats is not looked for.
+
+def _chunks(array: NDArray[Any], argument: str) -> Iterator[Chunk]:
+    """Yield an array of numbers, or of objects that are."""
+    checked_kind(array, "biufO", argument, _REQUIREMENT)
+    if array.ndim != 1:
+        raise ParameterError(argument, array.shape, "must be one-dimensional")
+    if array.dtype.kind == "O":
+        yield from _doubles(array, argument)
+        return
+    if array.dtype in (np.float64, np.float32) and array.flags.c_contiguous:
+        yield array
+        return
+    for start in range(0, array.size, _CHUNK):
+        yield _rounded_up(array[start : start + _CHUNK])
+
+
+def _doubles(objects: NDArray[Any], argument: str) -> Iterator[NDArray[np.float64]]:
+    """Yield objects as the least doubles that are not below them; NaN for those that are missing.
+
+    All types are looked at first: which error is raised does not depend on the order.
     """
-    library = type(values).__module__.partition(".")[0]
-    if library == "pandas":
-        return np.asarray(values.isna())
-    if library in ("polars", "pyarrow"):
-        return np.asarray(values.is_null(), bool)
-    if isinstance(values, np.ma.MaskedArray):
-        return np.ma.getmaskarray(values)
-    (array,) = arrays(values, argument)
-    assert array is not None
-    return absent_objects(array) if array.dtype.kind == "O" else None
-
-
-def absent_objects(array: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return which objects stand for a missing value: None, NaN, and what cannot be compared."""
-    return np.fromiter(map(_is_absent, array.flat), bool, array.size)
-
-
-def _is_absent(value: object) -> bool:
-    try:
-        return value is None or bool(value != value)
-    except (TypeError, ValueError):  # pandas.NA
-        return True
-
-
-def arrays(values: Any, argument: str) -> Iterator[NDArray[Any] | None]:
-    """Yield NumPy arrays without nulls, and None where there were nulls.
-
-    An array of objects is yielded as it is, with what ``absent_objects`` finds in it.
-    """
-    library = type(values).__module__.partition(".")[0]
-    if library in _COLUMN_LIBRARIES and not hasattr(values, _COLUMN_LIBRARIES[library]):
-        raise DtypeError(argument, f"a {library} {type(values).__name__}", "must be one column")
-    if library == "pandas":
-        if values.isna().any():
-            yield None
-            values = values.dropna()
-        kind = getattr(values.dtype, "numpy_dtype", None)  # nullable and Arrow-backed types
-        yield values.to_numpy() if kind is None else values.to_numpy(dtype=kind)
-    elif library == "polars":
-        if values.null_count():
-            yield None
-            values = values.drop_nulls()
-        yield values.to_numpy()
-    elif library == "pyarrow":
-        for chunk in values.chunks if hasattr(values, "chunks") else [values]:
-            if chunk.null_count:
-                yield None
-                chunk = chunk.drop_null()
-            yield _from_arrow(chunk)
-    elif isinstance(values, np.ma.MaskedArray):
-        if values.ndim != 1:
-            raise ParameterError(argument, values.shape, "must be one-dimensional")
-        if np.ma.getmaskarray(values).any():
-            yield None
-        yield values.compressed()
-    else:
-        try:
-            yield np.asarray(values)
-        except (TypeError, ValueError):
-            raise DtypeError(
-                argument, type(values).__name__, "must be a one-dimensional array of real numbers"
-            ) from None
-
-
-def _from_arrow(chunk: Any) -> NDArray[Any]:
-    """Return an Arrow array without nulls as a NumPy array, of objects if it holds no numbers."""
-    import pyarrow as pa
-
-    if not (pa.types.is_integer(chunk.type) or pa.types.is_floating(chunk.type)):
-        array: NDArray[Any] = chunk.to_numpy(zero_copy_only=False)
-        return array
-    # A view of the buffer: to_numpy would import pandas, which takes half a second.
-    numbers = np.frombuffer(chunk.buffers()[1], chunk.type.to_pandas_dtype())
-    return numbers[chunk.offset : chunk.offset + len(chunk)]
+    objects = _objects.unwrapped(objects)
+    types = set(map(type, objects))
+    allowed = ("number", "missing")
+    if wrong := [cls for cls in types if _objects.kind_of(cls) not in allowed]:
+        raise DtypeError(argument, _objects.name_of(wrong), _REQUIREMENT)
+    exactly = {cls: _objects.exactly(cls) for cls in types}
+    for start in range(0, objects.size, _CHUNK):
+        part = objects[start : start + _CHUNK]
+        numbers = (_objects.least_double(exactly[type(each)](each)) for each in part)
+        yield np.fromiter(numbers, np.float64, part.size)
 
 
 def _rounded_up(values: NDArray[Any]) -> Chunk:

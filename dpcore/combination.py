@@ -154,9 +154,7 @@ def _check_contributions(curves: Sequence[CDF], *, reported_alone: bool = False)
 
 def _raw_curves(curves: object) -> list[CDF]:
     """Return the curves, all raw and over one grid, or raise."""
-    if not isinstance(curves, Iterable):
-        raise DtypeError("curves", f"a {type(curves).__name__}", "must be a list of curves (CDF)")
-    listed = list(curves)
+    listed = _check.items("curves", curves, "must be a list of curves (CDF)")
     if not listed:
         raise ParameterError("curves", listed, "must hold at least one curve")
     for curve in listed:
@@ -172,9 +170,8 @@ def _raw_curves(curves: object) -> list[CDF]:
 
 def _shares(weights: object, size: int) -> list[float]:
     """Return weights over their sum, all above 0, or raise."""
-    if not isinstance(weights, Iterable):
-        raise DtypeError("weights", type(weights).__name__, "must hold numbers")
-    checked = [_check.positive("weights", weight) for weight in weights]
+    listed = _check.items("weights", weights, "must hold numbers")
+    checked = [_check.positive("weights", weight) for weight in listed]
     if len(checked) != size:
         raise ParameterError("weights", checked, f"must be {size}, one for each curve")
     parts = [weight / max(checked) for weight in checked]  # the sum cannot overflow

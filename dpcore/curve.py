@@ -90,11 +90,7 @@ class CDF:
         O(log N) each. Between thresholds the curve is not known: the value is a lower bound of
         what it stands for.
         """
-        points = np.asarray(t)
-        if points.dtype.kind not in "biuf":
-            raise DtypeError("t", f"dtype {points.dtype}", "must hold real numbers")
-        if np.isnan(points).any():
-            raise ParameterError("t", t, "must not be NaN")
+        points = _check.points("t", t)
         at = np.searchsorted(self.thresholds, points, side="right")
         padded = np.concatenate([np.zeros(1, self.counts.dtype), self.counts])
         return np.asarray(padded[at] / self.n)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _check, columns
 from ._totals import NanPolicy, totals
-from .errors import DtypeError, ParameterError
+from .errors import ParameterError, shown
 from .kernels import counts as kernels
 
 __all__ = ["Grid"]
@@ -44,16 +44,14 @@ class Grid:
     __slots__ = ("_line", "_thresholds")
 
     def __init__(self, thresholds: ArrayLike) -> None:
-        array = np.asarray(thresholds)
-        if array.dtype.kind not in "iuf":
-            raise DtypeError("thresholds", f"dtype {array.dtype}", "must hold real numbers")
+        array = _check.array("thresholds", thresholds, "iuf")
         if array.ndim != 1 or not 1 <= array.size <= MOST_CELLS:
             raise ParameterError(
                 "thresholds",
                 array.shape,
                 f"must be one-dimensional, with 1 to {MOST_CELLS} entries",
             )
-        array = array.astype(np.float64)
+        array = _check.doubles(array)
         if not np.all(np.isfinite(array)):
             raise ParameterError("thresholds", array[~np.isfinite(array)][0], "must be finite")
         steps = np.diff(array)
@@ -81,7 +79,9 @@ class Grid:
         low, high = _check.bounds(lower, upper)
         size = _check.integer("size", size, 1, MOST_CELLS)
         if not math.isfinite((high - low) * size):
-            raise ParameterError("upper", upper, f"is too far from lower, {lower!r}, for doubles")
+            raise ParameterError(
+                "upper", upper, f"is too far from lower, {shown(lower)}, for doubles"
+            )
         thresholds = low + (high - low) * np.arange(1, size + 1) / size
         thresholds[-1] = high
         grid = cls._checked(thresholds, size)
@@ -133,10 +133,11 @@ class Grid:
         ----------
         values
             (n,) real numbers: a NumPy array of any real dtype, a sequence, a pandas or polars
-            series, an Arrow array. Infinities are out of bounds and are clamped like any other.
+            series, an Arrow array. Objects may be integers of any size, fractions and decimals.
+            Infinities are out of bounds and are clamped like any other.
         nan_policy
-            What to do with NaN and nulls: "raise", or "omit" them. Leaving them out makes the
-            number of the others public, see docs/limitations.md.
+            What to do with NaN, None, nulls and what is masked: "raise", or "omit" them. Leaving
+            them out makes the number of the others public, see docs/limitations.md.
 
         Returns
         -------

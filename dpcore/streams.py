@@ -213,12 +213,12 @@ class RunningCount:
         -----
         O(K) draws and additions.
         """
-        array = np.asarray(increments)
+        array = _check.array("increments", increments, "iuf", "must hold integers")
         if array.ndim != 1:
             raise ParameterError("increments", array.shape, "must be one-dimensional")
         if array.size == 0:
             array = array.astype(np.int64)
-        if array.dtype.kind not in "iu":
+        if array.dtype.kind == "f":
             raise DtypeError("increments", f"dtype {array.dtype}", "must hold integers")
         most = self._most()
         for value in (array.min(initial=0), array.max(initial=0)):

@@ -52,7 +52,7 @@ class PolynomialSums:
         object.__setattr__(self, "lower", low)
         object.__setattr__(self, "upper", high)
         _check.choice("basis", self.basis, Basis)
-        array = np.asarray(self.sums)
+        array = _check.array("sums", self.sums, "iuf", "must be int64")
         if array.dtype != np.int64:
             raise DtypeError("sums", f"dtype {array.dtype}", "must be int64")
         if array.ndim != 1 or not 3 <= array.size <= MOST_DEGREE + 2:

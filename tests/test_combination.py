@@ -357,7 +357,7 @@ def test_curves_are_left_as_they_are(together):
 @pytest.mark.parametrize(
     ("change", "weights", "error", "words"),
     [
-        (lambda c: c, None, dp.DtypeError, r"must be a list of curves \(CDF\); got a CDF"),
+        (lambda c: c, None, dp.DtypeError, r"must be a list of curves \(CDF\); got CDF"),
         (lambda c: [c, c.counts], None, dp.DtypeError, "curves must all be curves .* a ndarray"),
         (lambda c: [], None, dp.ParameterError, "curves must hold at least one"),
         (lambda c: [c, c.isotonic()], None, dp.ParameterError, r"must be raw .* \('isotonic\(\)'"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, Final, overload
+from typing import Final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -226,7 +226,7 @@ def _budget(epsilon: object) -> Budget:
 
 
 def _integers(argument: str, value: ArrayLike) -> NDArray[np.int64]:
-    array: NDArray[Any] = np.asarray(value)
+    array = _check.array(argument, value, "iuf", "must hold integers that fit int64")
     if array.ndim == 1 and array.size == 0:
         raise ParameterError(argument, array.shape, "must not be empty")
     if array.dtype.kind not in "iu" or not np.can_cast(array.dtype, np.int64):

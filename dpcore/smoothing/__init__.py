@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _check
-from ..errors import DtypeError, ParameterError
+from ..errors import ParameterError
 from ..grid import MOST_CELLS
 from . import graph
 from .problem import Problem, Smoothing
@@ -108,9 +108,7 @@ def smooth(
 
 
 def _indices(at: ArrayLike, size: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    array = np.asarray(at)
-    if array.dtype.kind not in "iu":
-        raise DtypeError("at", f"dtype {array.dtype}", "must hold integers")
+    array = _check.array("at", at, "iu", "must hold integers")
     if array.ndim != 1 or array.size == 0:
         raise ParameterError("at", array.shape, "must be one-dimensional and not empty")
     array = array.astype(np.int64)

@@ -57,7 +57,7 @@ def solve(problem: Problem, workers: int | None) -> Smoothing:
         accumulate(increments, problem.total, smoothed[part])
 
     on_threads(repair, range(0, replicates, rows), workers)
-    worst = float((figures[:, 5] / units).max())
+    worst = float((figures[:, 5] / units).max(initial=0.0))
     if not worst <= _LEAST_ENERGY:
         raise ConvergenceError(
             f"the flow is {worst:g} of the largest increment away from least energy; "

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
-from ..errors import DtypeError, ParameterError
+from ..errors import ParameterError
 from ..grid import MOST_CELLS
 from ..scores import ScoreCurves
 from .binning import Bins, Cells
@@ -121,9 +121,8 @@ def _sizes(cells: Cells, n: int) -> NDArray[np.int64]:
 
 
 def _checked(sizes: Iterable[int]) -> NDArray[np.int64]:
-    if not isinstance(sizes, Iterable):
-        raise DtypeError("sizes", type(sizes).__name__, "must be integers")
-    checked = [_check.integer("sizes", size, 1, MOST_CELLS) for size in sizes]
+    listed = _check.items("sizes", sizes, "must be integers")
+    checked = [_check.integer("sizes", size, 1, MOST_CELLS) for size in listed]
     if not checked:
         raise ParameterError("sizes", checked, "must have at least one entry")
     return np.array(checked)

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DtypeError
+from .. import _check
 from ..scores import ScoreCurves
 from .binning import Bins, Cells, counted_bins, equi_depth_bins
 
@@ -158,7 +158,4 @@ def steps(
 
 
 def _real(y_score: Any) -> NDArray[np.float64]:
-    scores = np.asarray(y_score)
-    if scores.dtype.kind not in "biuf":
-        raise DtypeError("y_score", f"dtype {scores.dtype}", "must hold real numbers")
-    return scores.astype(np.float64)
+    return _check.doubles(_check.array("y_score", y_score, "biuf"))

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import DtypeError, ParameterError
+from .. import _check
+from ..errors import DtypeError
 from ..scores import ScoreCurves
 from .binning import share
 
@@ -63,11 +64,7 @@ def confusion(curves: ScoreCurves, t: ArrayLike) -> Confusion:
     """
     if not isinstance(curves, ScoreCurves):
         raise DtypeError("curves", type(curves).__name__, "must be ScoreCurves")
-    points = np.asarray(t)
-    if points.dtype.kind not in "biuf":
-        raise DtypeError("t", f"dtype {points.dtype}", "must hold real numbers")
-    if np.isnan(points).any():
-        raise ParameterError("t", t, "must not be NaN")
+    points = _check.points("t", t)
     if not curves.joint.is_monotone:
         curves = curves.isotonic()
     at = np.searchsorted(curves.thresholds, points, side="right")

@@ -254,12 +254,7 @@ class ScoreHistogram:
         >>> ScoreHistogram.uniform(curves, 4).nearest([0.3, 0.6, 2.0])
         array([0.25, 0.5 , 1.  ])
         """
-        points = np.asarray(t)
-        if points.dtype.kind not in "biuf":
-            raise DtypeError("t", f"dtype {points.dtype}", "must hold real numbers")
-        if np.isnan(points).any():
-            raise ParameterError("t", t, "must not be NaN")
-        edges, inner = self.bins.edges, np.clip(points, 0.0, 1.0)
+        edges, inner = self.bins.edges, np.clip(_check.points("t", t), 0.0, 1.0)
         above = np.searchsorted(edges[1:-1], inner) + 1  # in 1, ..., B
         low, high = edges[above - 1], edges[above]
         return np.asarray(np.where(inner - low <= high - inner, low, high))

@@ -1,0 +1,115 @@
+"""Python objects as records: what each is, by its type alone, and which number it is, exactly.
+
+Errors depend on types and never on values: 2**64 is an integer like any other, and NaN a float.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Exact", "Kind", "exactly", "kind_of", "least_double", "missing", "name_of", "unwrapped"]
+
+Kind = Literal["missing", "number", "string", "bytes", "other"]
+Exact = int | float | Fraction | Decimal
+
+_ABSENT: Final = (type(None), type(np.ma.masked))
+_PANDAS_ABSENT: Final = {"NAType", "NaTType"}
+_TIMES: Final = (np.datetime64, np.timedelta64)  # NumPy counts the latter among the integers
+_NUMBERS: Final = (bool, np.bool_, numbers.Rational, float, np.floating, Decimal)
+
+
+def kind_of(cls: type) -> Kind:
+    """Return what objects of a type stand for. NaN may be missing, but its type is a number's."""
+    if issubclass(cls, _ABSENT) or _is_of_pandas(cls):
+        return "missing"
+    if issubclass(cls, _TIMES):
+        return "other"
+    if issubclass(cls, _NUMBERS):
+        return "number"
+    if issubclass(cls, str):
+        return "string"
+    return "bytes" if issubclass(cls, bytes) else "other"
+
+
+def name_of(types: Iterable[type]) -> str:
+    """Return how errors call objects of some types: by one of them, in whatever order they come."""
+    return f"objects of type {min(cls.__name__ for cls in types)}"
+
+
+def exactly(cls: type) -> Callable[[Any], Exact]:
+    """Return what makes an exact Python number of a number of this type; NaN of what is missing."""
+    if kind_of(cls) == "missing":
+        return lambda _: math.nan
+    if issubclass(cls, bool | np.bool_ | numbers.Integral):
+        return int
+    if issubclass(cls, Decimal):
+        return lambda value: math.nan if value.is_nan() else value  # signalling ones raise
+    if issubclass(cls, numbers.Rational):
+        return lambda value: Fraction(int(value.numerator), int(value.denominator))
+    return _of_long_double if issubclass(cls, np.longdouble) else float
+
+
+def _of_long_double(value: np.longdouble) -> float | Fraction:
+    return Fraction(*value.as_integer_ratio()) if np.isfinite(value) else float(value)
+
+
+def least_double(value: Exact) -> float:
+    """Return the least double that is not below a number; NaN for NaN."""
+    if isinstance(value, float):
+        return value
+    try:
+        nearest = float(value)
+    except OverflowError:
+        nearest = math.inf if value > 0 else -math.inf
+    same = Decimal.from_float(nearest) if isinstance(value, Decimal) else nearest
+    return math.nextafter(nearest, math.inf) if same < value else nearest
+
+
+def missing(objects: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which objects stand for a missing value: None and its like, and NaN of any type."""
+    tests = {cls: test for cls in set(map(type, objects.flat)) if (test := _missing_of(cls))}
+    if not tests:
+        return np.zeros(objects.size, bool)
+    found = (type(each) in tests and tests[type(each)](each) for each in objects.flat)
+    return np.fromiter(found, bool, objects.size)
+
+
+def _missing_of(cls: type) -> Callable[[Any], bool] | None:
+    """Return what tells which objects of a type are missing; None if none is."""
+    if kind_of(cls) == "missing":
+        return lambda _: True
+    if issubclass(cls, Decimal):
+        return cls.is_nan
+    return _is_nan if issubclass(cls, float | np.floating) else None
+
+
+def _is_nan(value: float) -> bool:
+    return value != value
+
+
+def unwrapped(objects: NDArray[Any]) -> NDArray[Any]:
+    """Return the objects, those of them that are arrays without axes as what they hold."""
+    wraps = {cls for cls in set(map(type, objects.flat)) if _is_array(cls)}
+    if not wraps:
+        return objects
+    plain = np.empty(objects.size, object)
+    for i, value in enumerate(objects.flat):
+        array = np.asarray(value) if type(value) in wraps else None
+        plain[i] = value if array is None or array.ndim else array[()]
+    return plain
+
+
+def _is_array(cls: type) -> bool:
+    return hasattr(cls, "__array__") and not issubclass(cls, (np.generic, *_ABSENT))
+
+
+def _is_of_pandas(cls: type) -> bool:
+    return cls.__name__ in _PANDAS_ABSENT and cls.__module__.startswith("pandas")
