@@ -23,6 +23,7 @@ from ..mechanisms.hierarchy import Hierarchy
 from ..privacy import Privacy, double_above
 from ..randomness import Source
 from ._contribution import MOST_CLIENTS, for_client, most_records
+from ._dealing import dealt, generator
 from .unary import UnaryEncoding
 
 __all__ = ["Local"]
@@ -63,7 +64,8 @@ class Local(Releases):
     -----
     docs/trust.md; Wang, Blocki, Li & Jha 2017; federated paper, sections 2.2 and 2.3. Estimates
     are unbiased, and never clipped before they are summed. With a generator, the law of all reports
-    together is drawn, in O(N); without one all M reports are made, in O(M N).
+    together is drawn, in O(N) and floating point; without one clients are dealt out to levels
+    exactly, and all M reports are made, in O(M N).
 
     Examples
     --------
@@ -217,7 +219,7 @@ class Local(Releases):
         estimates = np.empty((1, int(starts[-1])))
         for row in out:
             estimates[0, 0] = self.clients
-            for level, counts in enumerate(_dealt(exact, asked, stream), 1):
+            for level, counts in enumerate(dealt(exact, asked, stream), 1):
                 part = slice(starts[level], starts[level + 1])
                 nodes = kernels.node_sums(counts, branching, starts)[part]
                 found = self._estimates(nodes, int(asked[level - 1]), stream)
@@ -231,7 +233,7 @@ class Local(Releases):
         """Return unbiased estimates of the counts of nodes from as many reports."""
         encoding = self.encoding
         if stream.simulated:
-            totals = encoding.simulated_totals(nodes, reports, _generator(stream))
+            totals = encoding.simulated_totals(nodes, reports, generator(stream))
         else:
             totals = encoding.perturbed_totals(nodes, reports, workers=1)
         return encoding.estimates(totals, reports)
@@ -256,26 +258,3 @@ def _best(trust: Local, size: int) -> Branching:
     }
     known = sorted(tree for tree in trees if len(tree) <= trust.clients)
     return min(known, key=lambda tree: replace(trust, branching=tree).mean_squared_error(size))
-
-
-def _dealt(
-    exact: NDArray[np.int64], asked: NDArray[np.int64], stream: Source
-) -> list[NDArray[np.int64]]:
-    """Return the counts of the cells, (N,), of the clients that are asked for each level.
-
-    Who is asked for what is drawn without replacement, and is no secret.
-    """
-    rng, left = _generator(stream), exact.copy()
-    dealt = []
-    for reports in asked[:-1]:
-        part = rng.multivariate_hypergeometric(left, reports, method="marginals")
-        left -= part
-        dealt.append(part)
-    return [*dealt, left]
-
-
-def _generator(stream: Source) -> np.random.Generator:
-    """Return a generator for what needs no secrecy, or is a study's."""
-    seed = np.empty(4, np.uint64)
-    stream.fill(seed)
-    return np.random.default_rng(seed)
