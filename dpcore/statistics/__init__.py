@@ -12,7 +12,7 @@ from .calibration import (
 )
 from .calibrators import HistogramBinning, IsotonicCalibration
 from .hosmer_lemeshow import HosmerLemeshow
-from .hosmer_lemeshow_noise import HosmerLemeshowUnderNoise, hosmer_lemeshow_under_noise
+from .hosmer_lemeshow_noise import HosmerLemeshowUnderNoise
 from .roc import ROC, symmetric_difference
 from .score_histograms import ScoreHistogram
 
@@ -30,7 +30,6 @@ __all__ = [
     "classifier",
     "equi_depth_bins",
     "expected_calibration_error",
-    "hosmer_lemeshow_under_noise",
     "maximum_calibration_error",
     "reliability",
     "symmetric_difference",

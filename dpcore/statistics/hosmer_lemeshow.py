@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _check
 from ..errors import DtypeError, ParameterError
 from ..privacy import Privacy
+from ..randomness import source
 from ..scores import ScoreCurves
 from ._risk_groups import (
     check_groups,
@@ -20,18 +23,19 @@ from ._risk_groups import (
     least_expected,
     risk_groups,
 )
+from ._simulated_curves import SimulatedCurves, check_released
+from .hosmer_lemeshow_noise import HosmerLemeshowUnderNoise, Releases
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from .hosmer_lemeshow_noise import HosmerLemeshowUnderNoise
-
 __all__ = ["HosmerLemeshow"]
 
 _ESTIMATED: Final = 2  # degrees of freedom that a fit to the same records takes
+_MOST_REPLICATES: Final = 2**20
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, repr=False)  # no slots: the p-value is kept
 class HosmerLemeshow:
     """Observed and expected records by groups of predicted probability, and the test's statistic.
 
@@ -56,10 +60,10 @@ class HosmerLemeshow:
     privacy
         What the release cost.
     fitted
-        Whether the model was fitted to these records.
+        Whether the model was fitted to these records by maximum likelihood: see ``from_curves``.
     simulation
-        What ``under_noise`` calls: ``hosmer_lemeshow_under_noise`` for these curves; None if it is
-        not known what released them.
+        Returns the test of a simulated release of a right model's labels, drawn by the generator;
+        None if it is not known what released this one.
     """
 
     edges: NDArray[np.float64]
@@ -70,7 +74,7 @@ class HosmerLemeshow:
     n: int
     privacy: Privacy
     fitted: bool = True
-    simulation: Callable[..., HosmerLemeshowUnderNoise] | None = None
+    simulation: Callable[[np.random.Generator], HosmerLemeshow] | None = None
 
     @classmethod
     def from_curves(
@@ -78,6 +82,7 @@ class HosmerLemeshow:
         curves: ScoreCurves,
         groups: int = 10,
         *,
+        mechanism: Releases | None = None,
         minimum_expected: float | None = None,
         fitted: bool = True,
     ) -> HosmerLemeshow:
@@ -97,9 +102,18 @@ class HosmerLemeshow:
             or with none at all, is merged with the next one, and the last with the one before.
             None: 5, or what the deviation of the noise in the group's count is at most, whichever
             is larger. 0: merges only groups in which no positive, or no negative, is expected.
+        mechanism
+            What released the curves, for ``pvalue`` and ``under_noise`` to simulate: any mechanism
+            or trust model; ``dpcore.mechanisms.from_curve(curves.joint)`` has it again from what
+            the release says of itself. The curves are then raw, or made monotone by ``isotonic``.
+            None: not known, and these two raise.
         fitted
-            Whether the model was fitted to these records: then the chi-squared law has G - 2
-            degrees of freedom, and otherwise G.
+            Whether the model was fitted to these records: then there are G - 2 degrees of freedom,
+            and otherwise G. It holds for logistic regression with an intercept, by maximum
+            likelihood without a penalty, whatever the features: such a model, if right, is
+            rejected at most as often as it says. It does not hold for boosting, trees or strong
+            penalties, whose residuals on their own training records have a trend: test those on
+            other records (docs/hosmer-lemeshow.md, section 5).
 
         Returns
         -------
@@ -109,7 +123,7 @@ class HosmerLemeshow:
         Raises
         ------
         DtypeError, ParameterError
-            An argument is not as above.
+            An argument is not as above, or the mechanism is not the one that the curves name.
 
         Notes
         -----
@@ -126,20 +140,33 @@ class HosmerLemeshow:
         >>> y_prob = rng.beta(2, 5, 100_000)
         >>> y_true = rng.random(100_000) < y_prob**1.2  # there are fewer positives than predicted
         >>> curves = dp.score_curves(y_true, y_prob, epsilon=1.0)
-        >>> HosmerLemeshow.from_curves(curves, fitted=False).pvalue < 0.001
+        >>> mechanism = dp.mechanisms.from_curve(curves.joint)
+        >>> HosmerLemeshow.from_curves(curves, mechanism=mechanism, fitted=False).pvalue < 0.01
         True
         """
         if not isinstance(curves, ScoreCurves):
             raise DtypeError("curves", type(curves).__name__, "must be ScoreCurves")
         groups = check_groups(groups, curves.n, fitted)
-        return cls.of_checked(curves, groups, check_minimum(minimum_expected), fitted)
+        minimum = check_minimum(minimum_expected)
+        if mechanism is not None:
+            mechanism = check_released(curves, mechanism)
+        return cls.of_checked(curves, groups, mechanism, minimum, fitted)
 
     @classmethod
     def of_checked(
-        cls, curves: ScoreCurves, groups: int, minimum: float | None, fitted: bool
+        cls,
+        curves: ScoreCurves,
+        groups: int,
+        mechanism: Releases | None,
+        minimum: float | None,
+        fitted: bool,
     ) -> HosmerLemeshow:
-        """Return the test for arguments that ``from_curves`` has checked, for another release."""
+        """Return the test for arguments that ``from_curves`` would not refuse."""
         bins, merged = risk_groups(curves, groups, minimum)
+        simulation = None
+        if mechanism is not None:
+            simulated = SimulatedCurves.of(curves, mechanism, fitted)
+            simulation = _Simulation(simulated, groups, minimum, fitted)
         return cls(
             bins.edges,
             np.stack([bins.negatives, bins.positives], axis=1),
@@ -149,6 +176,7 @@ class HosmerLemeshow:
             curves.n,
             curves.privacy,
             fitted,
+            simulation,
         )
 
     @property
@@ -169,12 +197,30 @@ class HosmerLemeshow:
         """G - 2 if the model was fitted to these records, and otherwise G."""
         return self.merged.size - (_ESTIMATED if self.fitted else 0)
 
-    @property
+    @cached_property
     def pvalue(self) -> float:
-        """How likely a right model has a statistic as large or larger, **if there is no noise**.
+        """How likely a right model, released in the same way, has as large a statistic or larger.
 
-        By the chi-squared law. NaN if no degree of freedom is left. Noise makes the statistic
-        larger, and this too small: prefer ``under_noise().pvalue``.
+        **The noise of the release is taken into account**: ``under_noise().pvalue``, of 999
+        simulated releases, and so at least 0.001. They take as long as 999 releases of counts
+        (half a second for the default grid), once: the number is kept. The same release has the
+        same p-value, also when it is read from JSON again. Without noise
+        (``dpcore.mechanisms.NoNoise``) it is the textbook's, ``pvalue_ignoring_noise``.
+
+        NaN if no degree of freedom is left. Raises ``ParameterError`` if it is not known what
+        released the test: say so to ``from_curves``.
+        """
+        if not self.deviations.any():
+            return self.pvalue_ignoring_noise
+        return self.under_noise().pvalue
+
+    @property
+    def pvalue_ignoring_noise(self) -> float:
+        """The textbook's p-value, by the chi-squared law: **too small wherever there is noise**.
+
+        Noise makes the statistic larger, and the law does not know of it: right models are
+        rejected, at epsilon = 1 and 10,000 records more often than not. NaN if no degree of freedom
+        is left.
         """
         if self.degrees_of_freedom < 1:
             return math.nan
@@ -185,24 +231,47 @@ class HosmerLemeshow:
     def under_noise(
         self, replicates: int = 999, rng: np.random.Generator | None = None
     ) -> HosmerLemeshowUnderNoise:
-        """Return the test beside simulated releases, for a p-value that knows of the noise.
+        """Return the test beside simulated releases of a model that is right.
+
+        Post-processing: simulated labels are released again and again, the records themselves are
+        not touched, and nothing is spent.
 
         Parameters
         ----------
-        replicates, rng
-            As in ``dpcore.hosmer_lemeshow_under_noise``, which this calls for what
-            ``dpcore.hosmer_lemeshow`` released.
+        replicates
+            R, how many releases to simulate, 1 to 2^20. The p-value is at least 1 / (R + 1), and
+            the standard error of a small one, p, about sqrt(p / R).
+        rng
+            None: seeded by the released numbers, so that the same test has the same answer. No
+            secrecy is needed: they are public already.
 
         Raises
         ------
         DtypeError, ParameterError
             An argument is not as above, or it is not known what released the test.
+
+        Notes
+        -----
+        A parametric bootstrap; docs/hosmer-lemeshow.md has its assumptions, and
+        docs/hosmer-lemeshow-accuracy.md how often it rejects. R releases.
         """
+        replicates = _check.integer("replicates", replicates, 1, _MOST_REPLICATES)
+        if rng is None:
+            released = np.concatenate([self.observed, self.expected])
+            rng = np.random.default_rng(released.view(np.uint32).ravel())
+        source(rng)
         if self.simulation is None:
             raise ParameterError(
-                "simulation", None, "must be known: call hosmer_lemeshow_under_noise instead"
+                "mechanism",
+                None,
+                "must be known, to simulate its noise: give it to HosmerLemeshow.from_curves "
+                "(dpcore.mechanisms.from_curve(curves.joint) makes it from a release)",
             )
-        return self.simulation(replicates=replicates, rng=rng)
+        null, degrees = np.empty(replicates), np.empty(replicates, np.int64)
+        for i in range(replicates):
+            simulated = self.simulation(rng)
+            null[i], degrees[i] = simulated.statistic, simulated.degrees_of_freedom
+        return HosmerLemeshowUnderNoise(self, null, degrees)
 
     @property
     def is_small(self) -> NDArray[np.bool_]:
@@ -237,3 +306,23 @@ class HosmerLemeshow:
         from ..plots import plot_hosmer_lemeshow
 
         return plot_hosmer_lemeshow(self, ax, bars)
+
+    def __repr__(self) -> str:
+        groups, fitted = self.merged.size, "" if self.fitted else ", fitted=False"
+        return (
+            f"HosmerLemeshow(statistic={self.statistic:.6g}, groups={groups}, n={self.n}{fitted})"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Simulation:
+    """The test of simulated curves, as of the released ones."""
+
+    curves: SimulatedCurves
+    groups: int
+    minimum: float | None
+    fitted: bool
+
+    def __call__(self, rng: np.random.Generator) -> HosmerLemeshow:
+        options = None, self.minimum, self.fitted
+        return HosmerLemeshow.of_checked(self.curves.draw(rng), self.groups, *options)
