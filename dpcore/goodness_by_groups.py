@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final, NamedTuple
 
@@ -17,8 +17,9 @@ from .goodness_of_fit import check_grid, checked_probabilities
 from .grid import Grid
 from .mechanisms.dyadic import Dyadic, Sensitivity
 from .privacy import Privacy
-from .randomness import source
+from .randomness import Source, source
 from .release import cdf
+from .statistics._right_labels import RightLabels
 from .statistics._risk_groups import check_groups
 from .statistics.hosmer_lemeshow import HosmerLemeshow
 
@@ -65,7 +66,7 @@ def hosmer_lemeshow_by_groups(
     -------
     HosmerLemeshow
         Of Q groups; numbers may be negative, and the statistic, too. It is NaN or infinite if an
-        expected number comes out as 0.
+        expected number comes out as 0. Its ``pvalue`` takes the noise into account, by simulation.
 
     Raises
     ------
@@ -97,19 +98,18 @@ def hosmer_lemeshow_by_groups(
     groups = check_groups(groups, scores.size, fitted)
     quantiles = cdf(scores, grid, noise.curve, rng=rng).quantile(np.arange(1, groups) / groups)
     observed, expected = _sums(is_positive, np.clip(scores, 0.0, 1.0), quantiles)
-    draws = np.empty((2, 2 * groups), np.int64)
-    noise.counts.fill(draws[0], stream)
-    noise.sums.fill(draws[1], stream)
-    return HosmerLemeshow(
+    of_counts, of_sums = noise.draw(groups, stream)
+    test = HosmerLemeshow(
         np.concatenate([[0.0], quantiles, [1.0]]),
-        (observed + draws[0].reshape(observed.shape)).astype(np.float64),
-        (expected + draws[1].reshape(expected.shape)) / _UNIT,
+        (observed + of_counts).astype(np.float64),
+        (expected + of_sums) / _UNIT,
         np.full(observed.shape, noise.counts.variance**0.5),
         np.ones(groups, np.int64),
         scores.size,
         replace(noise.privacy, simulated=rng is not None),
         fitted,
     )
+    return replace(test, simulation=_Simulation(test, noise))
 
 
 class _Noise(NamedTuple):
@@ -133,6 +133,36 @@ class _Noise(NamedTuple):
         sums = budget.law(_UNIT, each)  # refuses an epsilon too small for any of them
         curve = Dyadic(max(of_curve, Fraction(1)) * each * budget.epsilon, sensitivity=sensitivity)
         return cls(curve, budget.law(1, each), sums, budget.privacy)
+
+    def draw(self, groups: int, stream: Source) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return noise for all observed numbers, (Q, 2), and for all expected ones, (Q, 2)."""
+        of_counts, of_sums = np.empty((groups, 2), np.int64), np.empty((groups, 2), np.int64)
+        self.counts.fill(of_counts.reshape(-1), stream)
+        self.sums.fill(of_sums.reshape(-1), stream)
+        return of_counts, of_sums
+
+
+@dataclass(frozen=True, slots=True)
+class _Simulation:
+    """The test of simulated labels beside the expected numbers that were released.
+
+    These are in the denominators, so they stay. What was expected before noise is drawn about
+    them, and labels go with that: differences have the law that they have in a release, whatever
+    is expected (docs/hosmer-lemeshow.md, section 4).
+    """
+
+    test: HosmerLemeshow
+    noise: _Noise
+
+    def __call__(self, rng: np.random.Generator) -> HosmerLemeshow:
+        of_counts, of_sums = self.noise.draw(self.test.merged.size, source(rng))
+        expected = np.maximum(self.test.expected - of_sums / _UNIT, 0.0)
+        sizes = expected.sum(axis=1)
+        rates = np.divide(expected[:, 1], sizes, out=np.full(sizes.size, 0.5), where=sizes > 0.0)
+        records = np.rint(sizes).astype(np.int64)
+        positives = RightLabels.of(records, rates, self.test.fitted).draw(rng)
+        observed = np.stack([records - positives, positives], axis=1) + of_counts
+        return replace(self.test, observed=observed.astype(np.float64), simulation=None)
 
 
 def _sums(

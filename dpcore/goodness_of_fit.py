@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -22,7 +20,7 @@ from .planner import most_accurate
 from .scoring import raw_score_curves, score_curves_from_counts
 from .statistics._risk_groups import check_groups, check_minimum
 from .statistics.hosmer_lemeshow import HosmerLemeshow
-from .statistics.hosmer_lemeshow_noise import Releases, hosmer_lemeshow_under_noise
+from .statistics.hosmer_lemeshow_noise import Releases
 
 __all__ = ["arcsine_grid", "check_grid", "checked_probabilities", "hosmer_lemeshow"]
 
@@ -106,7 +104,7 @@ def hosmer_lemeshow(
     Returns
     -------
     HosmerLemeshow
-        Its ``under_noise().pvalue`` takes the noise into account, its ``pvalue`` does not.
+        Its ``pvalue`` takes the noise into account, by simulation.
 
     Raises
     ------
@@ -125,7 +123,7 @@ def hosmer_lemeshow(
     >>> test = hosmer_lemeshow(rng.random(20_000) < y_prob, y_prob, epsilon=1.0, fitted=False)
     >>> int(test.merged.sum())
     10
-    >>> 0.0 < test.under_noise(99).pvalue <= 1.0
+    >>> 0.0 < test.pvalue <= 1.0
     True
     """
     grid, minimum = check_grid(grid), check_minimum(minimum_expected)
@@ -134,21 +132,12 @@ def hosmer_lemeshow(
     groups = check_groups(groups, int(counts.sum()), fitted)
     budget: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta}
     curves = score_curves_from_counts(counts, grid, mechanism, rng=rng, **budget)
-    test = HosmerLemeshow.from_curves(curves, groups, minimum_expected=minimum, fitted=fitted)
     own: Releases
     if isinstance(mechanism, tuple):
         own = _ClassByClass(mechanism, grid, curves.joint.mechanism)
     else:
         own = mechanism or most_accurate(2 * grid.size, neighbours="replace-one", **budget)
-    simulation = partial(
-        hosmer_lemeshow_under_noise,
-        curves,
-        own,
-        groups,
-        minimum_expected=minimum,
-        fitted=fitted,
-    )
-    return replace(test, simulation=simulation)
+    return HosmerLemeshow.of_checked(curves, groups, own, minimum, fitted)
 
 
 def check_grid(grid: object) -> Grid:
@@ -168,7 +157,7 @@ def checked_probabilities(y_true: Any, y_prob: Any, nan_policy: NanPolicy) -> Ch
     probabilities = columns.whole(y_prob, "y_prob")
     try:
         shape = np.shape(y_true)
-    except ValueError:  # rows of several lengths
+    except Exception:  # rows of several lengths, columns that NumPy cannot hold
         raise DtypeError("y_true", type(y_true).__name__, "must be one-dimensional") from None
     if probabilities.shape != shape:
         raise ParameterError(

@@ -15,7 +15,6 @@ from dpcore.statistics import (
     classifier,
     expected_calibration_error,
 )
-from dpcore.statistics.hosmer_lemeshow_noise import hosmer_lemeshow_under_noise
 from dpcore.trust import (
     Central,
     Client,
@@ -179,12 +178,12 @@ def test_statistics_are_those_of_the_records():
 def test_a_right_model_is_not_rejected_under_noise():
     trust = DistributedNoise(2.0, clients=M, records=3)
     rng = RNG(12)
-    options = {"groups": 4, "fitted": False, "replicates": 99, "rng": rng}
+    options = {"groups": 4, "mechanism": trust, "fitted": False}
     found = []
     for _ in range(20):
         labels = rng.random(RECORDS) < SCORES
         curves = client_score_curves(IDS, labels, SCORES, GRID, trust, rng=rng)
-        found.append(hosmer_lemeshow_under_noise(curves, trust, **options).pvalue)
+        found.append(HosmerLemeshow.from_curves(curves, **options).under_noise(99, rng).pvalue)
     assert np.mean(np.array(found) < 0.05) <= 0.3
 
 
@@ -561,12 +560,12 @@ def test_no_records_have_no_accuracy_and_no_calibration_error():
 def test_simulated_releases_of_few_records_do_not_stop_the_test():
     trust = DistributedNoise(0.1, clients=1000, records=8)
     scores = RNG(22).random(1000)
-    options = {"groups": 10, "fitted": False, "replicates": 49}
+    options = {"groups": 10, "mechanism": trust, "fitted": False}
     for seed in range(10):
         rng = RNG(seed)
         labels = rng.random(1000) < scores
         grid = dp.Grid.uniform(0, 1, 64)
         curves = client_score_curves(np.arange(1000), labels, scores, grid, trust, rng=rng)
         if curves.n >= 10:
-            found = hosmer_lemeshow_under_noise(curves, trust, **options, rng=rng)
+            found = HosmerLemeshow.from_curves(curves, **options).under_noise(49, rng)
             assert 0.02 <= found.pvalue <= 1

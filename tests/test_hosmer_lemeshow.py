@@ -14,20 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
-from scipy.stats import chi2, norm
+from scipy.stats import chi2
 
 import dpcore as dp
 from dpcore import goodness_of_fit
 from dpcore.goodness_by_groups import _UNIT, _Noise, _sums, hosmer_lemeshow_by_groups
 from dpcore.goodness_of_fit import arcsine_grid, hosmer_lemeshow
-from dpcore.mechanisms import Dawa, Dyadic, Hierarchy, NoNoise, ToeplitzGaussian
-from dpcore.statistics.binning import Cells
+from dpcore.mechanisms import Dyadic, Hierarchy, NoNoise
 from dpcore.statistics.hosmer_lemeshow import HosmerLemeshow
-from dpcore.statistics.hosmer_lemeshow_noise import (
-    _Labels,
-    _normal_scores,
-    hosmer_lemeshow_under_noise,
-)
 from tests import reference
 
 RNG = np.random.default_rng
@@ -250,105 +244,6 @@ def test_labels_may_be_words_and_missing_ones_left_out():
     assert both[0] == both[1] == both[2]
 
 
-# --- under noise
-
-
-def test_simulated_labels_go_with_the_probabilities():
-    labels, p = calibrated(4000, 7)
-    cells = Cells.of(dp.score_curves(labels, p, arcsine_grid(32), NoNoise()))
-    made = _Labels.of(cells, fitted=False)
-    drawn = np.array([made.draw(RNG(seed)) for seed in range(2000)])
-    negatives, positives = drawn[:, :32], drawn[:, :31:-1]
-    assert np.array_equal(negatives + positives, np.tile(made.records, (2000, 1)))
-    deviations = np.sqrt(made.records * cells.middles * (1 - cells.middles))
-    off = positives.mean(axis=0) - made.records * cells.middles
-    assert np.all(np.abs(off) <= 5 * deviations / 2000**0.5)
-    assert positives.std(axis=0) == pytest.approx(deviations, rel=0.1)
-
-
-def test_labels_of_a_fit_leave_residuals_without_trend():
-    labels, p = calibrated(4000, 7)
-    cells = Cells.of(dp.score_curves(labels, p, arcsine_grid(32), NoNoise()))
-    trends = {}
-    for fitted in (True, False):
-        made = _Labels.of(cells, fitted)
-        design = _Labels.of(cells, True).design
-        drawn = np.array([made.draw(RNG(seed))[:31:-1] for seed in range(100)])
-        trends[fitted] = np.abs((drawn - made.records * cells.middles) @ design.T).mean(axis=0)
-    assert np.all(trends[True] < 0.15 * trends[False])  # but for whole labels, it would be 0
-
-
-@pytest.mark.parametrize(("fitted", "mean"), [(True, 8.0), (False, 10.0)])
-def test_without_noise_the_null_is_chi_squared(fitted, mean):
-    labels, p = calibrated(20_000, 8)
-    curves = dp.score_curves(labels, p, arcsine_grid(), NoNoise())
-    found = hosmer_lemeshow_under_noise(
-        curves, NoNoise(), fitted=fitted, replicates=400, rng=RNG(1)
-    )
-    assert found.null_degrees_of_freedom.tolist() == [int(mean)] * 400
-    assert found.null.mean() == pytest.approx(mean, abs=4 * (2 * mean / 400) ** 0.5)
-    assert found.null.var() == pytest.approx(2 * mean, rel=0.4)
-    assert found.pvalue == pytest.approx(found.test.pvalue, abs=0.1)
-    assert found.statistic == pytest.approx(found.test.statistic, abs=1)
-
-
-def test_noise_is_not_taken_for_a_wrong_model():
-    labels, p = calibrated(10_000, 9)
-    right, wrong, classical = [], [], []
-    for seed in range(5):
-        for found, truth in ((right, labels), (wrong, RNG(seed).random(10_000) < p**1.4)):
-            test = hosmer_lemeshow(truth, p, epsilon=1.0, fitted=False, rng=RNG(seed))
-            found.append(test.under_noise(49, RNG(seed)).pvalue)
-            if truth is labels:
-                classical.append(test.pvalue)
-    assert np.median(classical) < 0.2 < np.median(right)
-    assert max(wrong) == 0.02  # the least of 49 replicates
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("epsilon", [0.5, 2.0])
-def test_rejects_a_right_model_as_often_as_it_says(epsilon):
-    pvalues = []
-    for seed in range(400):
-        labels, p = calibrated(10_000, 100 + seed)
-        test = hosmer_lemeshow(labels, p, epsilon=epsilon, fitted=False, rng=RNG(seed))
-        pvalues.append(test.under_noise(99, RNG(seed)).pvalue)
-    for level in (0.05, 0.2, 0.5):
-        share = np.mean(np.array(pvalues) <= level)
-        assert share == pytest.approx(level, abs=4.5 * (level * (1 - level) / 400) ** 0.5)
-
-
-@pytest.mark.parametrize(
-    "mechanism",
-    [Dawa(1.0), Dyadic(1.0), ToeplitzGaussian(0.5), (Hierarchy(0.5), Dyadic(0.5)), NoNoise()],
-)
-def test_any_mechanism_can_be_simulated(mechanism):
-    labels, p = calibrated(5000, 10)
-    test = hosmer_lemeshow(labels, p, mechanism=mechanism, groups=5, rng=RNG(1))
-    first, second = (test.under_noise(20, RNG(2)) for _ in range(2))
-    assert np.array_equal(first.null, second.null)
-    assert first.test.statistic == test.statistic
-    assert first.null.shape == (20,)
-    assert 1 / 21 <= first.pvalue <= 1
-    assert first.pvalue * 21 == pytest.approx(round(first.pvalue * 21))
-
-
-def test_statistics_of_unlike_degrees_of_freedom_compare_by_their_probabilities():
-    for degrees in (2, 5, 8, 14):
-        scores = np.array([-1.5, 0.0, 1.0, 3.0])
-        statistics = chi2.ppf(norm.cdf(scores), degrees)
-        assert _normal_scores(statistics, degrees) == pytest.approx(scores, abs=0.1)
-    assert np.isnan(_normal_scores([3.0, 4.0], [0, -1])).all()
-    assert _normal_scores(1e6, 8) < _normal_scores(1e6 + 1, 8) < np.inf  # beyond all doubles
-
-
-def test_what_has_no_degree_of_freedom_has_no_pvalue():
-    test = hosmer_lemeshow([0, 1, 1, 0], [0.5] * 4, mechanism=NoNoise(), groups=3)
-    found = test.under_noise(5, RNG(1))
-    assert math.isnan(found.pvalue)
-    assert found.null_degrees_of_freedom.tolist() == [-1] * 5
-
-
 # --- the published way: Algorithm 2 of the ECDF paper
 
 
@@ -490,29 +385,6 @@ def test_bad_arguments(monkeypatch, wrong, error, message):
     budget = {} if "mechanism" in wrong or not wrong else {"epsilon": 1.0}
     with pytest.raises(error, match=message):
         hosmer_lemeshow([0, 1] * 25, [0.25, 0.5] * 25, **{**budget, **wrong})
-
-
-def test_bad_arguments_after_a_release():
-    labels, p = calibrated(400, 12)
-    grid, mechanism = arcsine_grid(16), Dyadic(1.0)
-    curves = dp.score_curves(labels, p, grid, mechanism, isotonic=False)
-    with pytest.raises(dp.DtypeError, match="curves must be ScoreCurves; got CDF"):
-        HosmerLemeshow.from_curves(curves.joint)
-    scores = dp.score_curves(labels, 2 * p, dp.Grid.uniform(0, 2, 4), epsilon=1.0)
-    with pytest.raises(dp.ParameterError, match=r"curves must have thresholds within \[0, 1\]"):
-        HosmerLemeshow.from_curves(scores)
-    for wrong, error, message in [
-        ({"mechanism": Dyadic(2.0)}, dp.ParameterError, "mechanism must be the curves' own"),
-        ({"mechanism": "dyadic"}, dp.DtypeError, "mechanism must be a mechanism; got str"),
-        ({"curves": curves.smooth()}, dp.ParameterError, r"curves must be raw, or isotonic\(\)"),
-        ({"replicates": 0}, dp.ParameterError, "replicates must be between 1 and"),
-        ({"rng": 7}, dp.DtypeError, "rng must be None or a numpy"),
-        ({"groups": 2}, dp.ParameterError, "groups must be between 3"),
-    ]:
-        with pytest.raises(error, match=message):
-            hosmer_lemeshow_under_noise(**{"curves": curves, "mechanism": mechanism, **wrong})
-    with pytest.raises(dp.ParameterError, match="call hosmer_lemeshow_under_noise instead"):
-        hosmer_lemeshow_by_groups(labels, p, epsilon=1.0).under_noise()
 
 
 # --- the picture

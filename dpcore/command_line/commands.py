@@ -18,7 +18,7 @@ from ..scores import MOST_SCORE_CELLS, ScoreCurves
 from ..statistics._risk_groups import check_groups
 from ..statistics.binning import equi_depth_bins, uniform_bins
 from ..statistics.calibration import Reliability
-from ..statistics.hosmer_lemeshow_noise import hosmer_lemeshow_under_noise
+from ..statistics.hosmer_lemeshow import HosmerLemeshow
 from ..statistics.roc import ROC
 from .arguments import UsageError
 from .counting import counts_of, score_counts_of
@@ -83,9 +83,9 @@ def hosmer_lemeshow(options: argparse.Namespace) -> str:
     mechanism, counts = _counted(options, grid)
     check_groups(options.groups, int(counts.sum()), fitted)  # before anything is released
     curves = _released(options, grid, mechanism, counts)
-    found = hosmer_lemeshow_under_noise(curves, mechanism, options.groups, fitted=fitted)
-    text = hosmer_lemeshow_summary(curves, found, options)
-    drawn = partial(hosmer_lemeshow_picture, found.test, options.score)
+    test = HosmerLemeshow.from_curves(curves, options.groups, mechanism=mechanism, fitted=fitted)
+    text = hosmer_lemeshow_summary(curves, test.under_noise(), options)
+    drawn = partial(hosmer_lemeshow_picture, test, options.score)
     written(options, curves.to_json(), drawn)
     return text
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from .adaptive import AdaptiveQuantiles
 from .base import Mechanism
 from .dawa import Dawa
+from .descriptions import from_curve
 from .dyadic import Dyadic
 from .hierarchy import Hierarchy, Histogram
 from .no_noise import NoNoise
@@ -29,4 +30,5 @@ __all__ = [
     "ToeplitzGaussian",
     "above_threshold",
     "exponential_mechanism",
+    "from_curve",
 ]

@@ -1,0 +1,68 @@
+"""Curves as they might have been released, had the model been right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from ..errors import DtypeError, ParameterError
+from ..scores import ScoreCurves
+from ._right_labels import RightLabels
+from .binning import Cells
+from .hosmer_lemeshow_noise import Releases
+
+__all__ = ["SimulatedCurves", "check_released"]
+
+_PROCESSINGS: Final = ((), ("isotonic()",))  # what the test does to simulated curves as well
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedCurves:
+    """Releases, by the mechanism of some curves, of labels that go with their probabilities.
+
+    Parameters
+    ----------
+    curves
+        As they were released.
+    mechanism
+        What released them.
+    labels
+        A simulated record has the middle of its cell as its probability of being positive; as many
+        are in each cell as were released.
+    """
+
+    curves: ScoreCurves
+    mechanism: Releases
+    labels: RightLabels
+
+    @classmethod
+    def of(cls, curves: ScoreCurves, mechanism: Releases, fitted: bool) -> SimulatedCurves:
+        """Return those for released curves; ``fitted``: the model was fitted to the records."""
+        cells = Cells.of(curves)
+        records = np.diff(np.rint(cells.totals)).astype(np.int64)
+        return cls(curves, mechanism, RightLabels.of(records, cells.middles, fitted))
+
+    def draw(self, rng: np.random.Generator) -> ScoreCurves:
+        """Return raw curves of labels that nobody has."""
+        positives, joint = self.labels.draw(rng), self.curves.joint
+        counts = np.concatenate([self.labels.records - positives, positives[::-1]])
+        if self.curves.has_empty:
+            counts = np.insert(counts, self.curves.grid.size, joint.n - counts.sum())
+        released = self.mechanism.release(counts, rng=rng)
+        return replace(self.curves, joint=replace(joint, counts=released, processing=()))
+
+
+def check_released(curves: ScoreCurves, mechanism: object) -> Releases:
+    """Return the mechanism, if it is the one that the curves name."""
+    if not isinstance(mechanism, Releases):
+        raise DtypeError("mechanism", type(mechanism).__name__, "must be a mechanism")
+    if curves.joint.processing not in _PROCESSINGS:
+        given = curves.joint.processing
+        raise ParameterError("curves", given, "must be raw, or isotonic(), beside a mechanism")
+    if mechanism.describe() != curves.joint.mechanism:
+        raise ParameterError(
+            "mechanism", mechanism.describe(), f"must be the curves' own, {curves.joint.mechanism}"
+        )
+    return mechanism
