@@ -16,6 +16,7 @@ __all__ = ["discrete_gaussian_delta", "gaussian_delta", "gaussian_sigma"]
 
 _RELATIVE_ERROR: Final = 4e-13  # of the deltas computed here; they are rounded up by it
 _MOST_SIGMA_SQUARED: Final = 2**40
+_LEAST_SIGMA_SQUARED: Final = Fraction(1, 2**900)  # or quotients pass the doubles
 _CHUNK: Final = 2**16
 _UNDERFLOW: Final = 800  # e^-800 is no double
 
@@ -157,6 +158,8 @@ def discrete_gaussian_delta(
     exact = _check.fraction("sigma_squared", sigma_squared)
     if exact > _MOST_SIGMA_SQUARED:
         raise ParameterError("sigma_squared", sigma_squared, f"must be up to {_MOST_SIGMA_SQUARED}")
+    if exact < _LEAST_SIGMA_SQUARED:
+        raise ParameterError("sigma_squared", sigma_squared, "must be at least 2^-900")
     ratio = Fraction(not_negative("epsilon", epsilon))
     shift = _check.integer("sensitivity", sensitivity, 1, 2**40)
     # P(y) > e^epsilon P(y + shift) for y from here on

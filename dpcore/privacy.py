@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import Literal
 from . import _check
 from ._concentrated import zcdp_delta, zcdp_epsilon, zcdp_rho
 from ._gaussian import discrete_gaussian_delta, gaussian_delta, gaussian_sigma
-from .errors import DtypeError, ParameterError
+from .errors import DtypeError, ParameterError, shown
 
 __all__ = [
     "Neighbours",
@@ -88,14 +89,13 @@ class Privacy:
 
     def __post_init__(self) -> None:
         if (self.epsilon is None) == (self.rho is None):
-            raise ParameterError(
-                "epsilon", self.epsilon, f"or rho must be given, and not both (rho: {self.rho})"
-            )
+            requirement = f"or rho must be given, and not both (rho: {shown(self.rho)})"
+            raise ParameterError("epsilon", self.epsilon, requirement)
         if self.rho is not None:
             object.__setattr__(self, "rho", _check.positive("rho", _above("rho", self.rho)))
         else:
             epsilon = math.inf  # said of exact results, to compare with
-            if self.epsilon != math.inf:
+            if not (isinstance(self.epsilon, numbers.Real) and self.epsilon == math.inf):
                 epsilon = _check.positive("epsilon", _above("epsilon", self.epsilon))
             object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "delta", _above("delta", self.delta))

@@ -100,6 +100,13 @@ def source(rng: np.random.Generator | None) -> Source:
     return GeneratorSource(rng)
 
 
+def checked_workers(workers: int | None) -> int:
+    """Return how many threads were asked for; None: one for each processor."""
+    if workers is None:
+        return os.cpu_count() or 1
+    return _check.integer("workers", workers, 1, _MOST_WORKERS)
+
+
 def on_threads(
     work: Callable[[_Block], None], blocks: Sequence[_Block], workers: int | None
 ) -> None:
@@ -109,11 +116,7 @@ def on_threads(
     its own place to write to. Where no thread can start, as the interpreter ends or at a limit of
     the system, the caller does all the work.
     """
-    if workers is not None:
-        workers = _check.integer("workers", workers, 1, _MOST_WORKERS)
-    else:
-        workers = os.cpu_count() or 1
-    workers = min(workers, len(blocks))
+    workers = min(checked_workers(workers), len(blocks))
     pending = deque(blocks)
 
     def drain() -> None:

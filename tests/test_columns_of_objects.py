@@ -199,6 +199,27 @@ def test_client_ids_may_be_integers_of_any_size():
         assert np.array_equal(counts(ids), counts([1, 2, 1]))
 
 
+def test_values_of_clients_may_be_integers_of_any_size():
+    def reports(values):
+        return dp.trust.unary.UnaryEncoding(1.0).perturb(values, 9, rng=np.random.default_rng(1))
+
+    expected = reports(np.array([1, -1, 5]))
+    for values in (
+        [1, 2**64, 5],
+        (1, -(2**80), 5),
+        [1, None, 5],
+        np.array([1, 2**64, 5], object),
+        np.array([1, 2**63, 5], np.uint64),
+        np.ma.array([1, 3, 5], mask=[0, 1, 0]),
+        pd.Series([1, None, 5], dtype="Int64"),
+    ):
+        assert np.array_equal(reports(values), expected)
+    assert np.array_equal(reports([1, True, 2**63])[:2], reports([1, 1, -1])[:2])
+    for wrong in ([1, 2.0], [1.0, 2**64], ["1", 2**64]):
+        with pytest.raises(dp.DtypeError, match="values must hold integers"):
+            reports(wrong)
+
+
 def test_columns_of_other_libraries_hold_big_and_exact_numbers():
     grid = dp.Grid([0.5, 2.0**64, 2.0**70])
     decimals = [Decimal("0.5"), Decimal("0.50000000000000000001"), None]

@@ -88,7 +88,9 @@ class Hierarchy(Releases):
         self._budget()
         for name in ("branching", "budgets"):
             if isinstance(given := getattr(self, name), np.ndarray):
-                object.__setattr__(self, name, tuple(given.tolist()))
+                numbers = _check.array(name, given, "iuf").tolist()
+                plain = tuple(numbers) if isinstance(numbers, list) else numbers
+                object.__setattr__(self, name, plain)
         if isinstance(self.branching, str):
             _check.choice("branching", self.branching, Literal["auto", "hb"])
         elif isinstance(self.branching, Sequence):

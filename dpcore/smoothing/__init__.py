@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from .. import _check
 from ..errors import ParameterError
 from ..grid import MOST_CELLS
+from ..randomness import checked_workers
 from . import graph
 from .problem import Problem, Smoothing
 
@@ -41,7 +42,7 @@ def smooth(
     ----------
     noisy_cumulative
         (..., M) cumulative counts, each with the noise of the nodes over its threshold. Leading
-        axes are replicates. Leave out a last count that is n exactly.
+        axes are replicates, of which there may be none. Leave out a last count that is n exactly.
     n
         The number of records, an upper bound for every cumulative count; positive.
     norm
@@ -93,6 +94,7 @@ def smooth(
     base = _check.integer("base", base, 2, MOST_CELLS)
     tolerance = _check.positive("tolerance", tolerance)
     max_iterations = _check.integer("max_iterations", max_iterations, 1, 10**9)
+    checked_workers(workers)
     chosen = np.arange(size) if at is None else _indices(at, size)
     curves = cumulative.reshape(-1, size)
     if at is not None:

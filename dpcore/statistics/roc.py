@@ -205,8 +205,8 @@ def symmetric_difference(first: Rates, second: Rates) -> float:
 
     Raises
     ------
-    ParameterError
-        A curve is not monotone: ``ROC.from_curves`` makes it so.
+    DtypeError, ParameterError
+        An argument is no curve, or one is not monotone: ``ROC.from_curves`` makes it so.
 
     Notes
     -----
@@ -222,6 +222,9 @@ def symmetric_difference(first: Rates, second: Rates) -> float:
     >>> symmetric_difference(good, bad)
     1.0
     """
+    for name, curve in (("first", first), ("second", second)):
+        if not (hasattr(curve, "fpr") and hasattr(curve, "tpr")):
+            raise DtypeError(name, type(curve).__name__, "must be a ROC curve")
     curves = [(first.fpr, first.tpr), (second.fpr, second.tpr)]
     for name, rates in zip(("first", "second"), curves, strict=True):
         for each in rates:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
@@ -9,7 +10,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _check
+from .. import _check, _objects, columns
+from .._containers import parts
 from ..errors import DtypeError, ParameterError
 from ..randomness import source
 from . import unary_reports
@@ -142,7 +144,7 @@ class UnaryEncoding:
         O(R W), about as fast as memory is read.
         """
         size = _check.integer("size", size, 1, _MOST_SIZE)
-        packed = np.asarray(reports)
+        packed = _check.array("reports", reports, "iuf", "must hold uint64")
         if packed.dtype != np.uint64:
             raise DtypeError("reports", f"dtype {packed.dtype}", "must hold uint64")
         width = unary_reports.width(size)
@@ -278,14 +280,29 @@ class UnaryEncoding:
         return unary_reports.perturbed_totals(exact, reports, self.q, source(rng), workers)
 
 
-def _values(values: ArrayLike) -> NDArray[np.int64]:
-    """Return the values of clients, (R,); those that do not fit 64 bits are no value."""
-    array: NDArray[Any] = np.asarray(values)
-    if array.dtype.kind not in "iu":
-        raise DtypeError("values", f"dtype {array.dtype}", "must hold integers")
-    if array.ndim != 1:
-        raise ParameterError("values", array.shape, "must have one dimension")
-    return array.astype(np.int64)  # uint64 from 2^63 on turns negative
+def _values(values: Any) -> NDArray[np.int64]:
+    """Return the values of clients, (R,); what is missing or does not fit 64 bits is no value."""
+    found = [np.empty(0, np.int64)]
+    for part in parts(values, "values"):
+        columns.checked_kind(part.present, "iuO", "values", "must hold integers")
+        if part.present.ndim != 1:
+            raise ParameterError("values", part.present.shape, "must have one dimension")
+        present = _fitting(part.present) if part.present.dtype.kind == "O" else part.present
+        whole = np.full(present.size if part.absent is None else part.absent.size, -1)
+        # uint64 from 2^63 on turns negative
+        whole[slice(None) if part.absent is None else ~part.absent] = present.astype(np.int64)
+        found.append(whole)
+    return np.concatenate(found)
+
+
+def _fitting(objects: NDArray[Any]) -> NDArray[np.int64]:
+    """Return integers of any size, and -1 for those that are no value or missing."""
+    kinds = {cls: _objects.kind_of(cls) for cls in set(map(type, objects))}
+    number = [cls for cls in kinds if kinds[cls] == "number" and issubclass(cls, numbers.Integral)]
+    if wrong := [cls for cls in kinds if cls not in number and kinds[cls] != "missing"]:
+        raise DtypeError("values", _objects.name_of(wrong), "must hold integers")
+    whole = (int(each) if type(each) in number and 0 <= each < 2**63 else -1 for each in objects)
+    return np.fromiter(whole, np.int64, objects.size)
 
 
 def _checked_counts(counts: ArrayLike, reports: int) -> tuple[NDArray[np.int64], int]:

@@ -1,0 +1,92 @@
+"""Masked arrays: what is masked among records is missing; parameters must not be masked."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dpcore as dp
+from dpcore.mechanisms import Hierarchy, NoNoise, above_threshold, exponential_mechanism
+from dpcore.statistics import (
+    BayesianBinning,
+    HistogramBinning,
+    IsotonicCalibration,
+    ScoreHistogram,
+    classifier,
+)
+
+GRID = dp.Grid.uniform(0, 1, 4)
+HIDDEN = np.ma.array([0.1, 0.9, 0.3, 0.6], mask=[False, True, False, False])
+SEEN = [0.1, 0.3, 0.6]
+WHOLE = np.ma.array([1, 1000, 1], mask=[False, True, False])
+
+
+def rng():
+    return np.random.default_rng(1)
+
+
+RECORDS = [
+    lambda v, **o: GRID.count(v, **o),
+    lambda v, **o: dp.cdf(v, GRID, NoNoise(), **o).counts,
+    lambda v, **o: dp.polynomial_sums(v, 0, 1, 4, **o).sums,
+    lambda v, **o: dp.quantiles(v, [0.5], GRID, epsilon=1.0, rng=rng(), **o).values,
+    lambda v, **o: dp.bounds(v, epsilon=1.0, outside=0, rng=rng(), **o).upper,
+    lambda v, **o: dp.box_plot(v, GRID, epsilon=1.0, rng=rng(), **o).median,
+    lambda v, **o: dp.score_counts(np.ones(len(v), int), v, GRID, **o),
+    lambda v, **o: dp.score_counts(v > 0.2, np.full(len(v), 0.5), GRID, **o),
+]
+
+
+@pytest.mark.parametrize("take", RECORDS)
+def test_masked_records_are_missing(take):
+    with pytest.raises(dp.MissingValueError):
+        take(HIDDEN)
+    assert np.array_equal(take(HIDDEN, nan_policy="omit"), take(np.array(SEEN)))
+    nothing_masked = np.ma.array(SEEN, mask=False)
+    assert np.array_equal(take(nothing_masked), take(np.array(SEEN)))
+
+
+CURVE = dp.cdf([0.1, 0.4, 0.8], GRID, NoNoise())
+RAW = dp.cdf([0.1, 0.4, 0.8], GRID, NoNoise(), isotonic=False)
+CURVES = dp.score_curves([0, 1, 0, 1], [0.1, 0.4, 0.35, 0.8], GRID, NoNoise())
+RATES = np.ma.array([0.5, 0.25], mask=[False, True])
+CASES = {
+    "thresholds": lambda: dp.Grid(np.ma.array([0.1, 0.5, 0.9], mask=[0, 1, 0])),
+    "probabilities": lambda: dp.quantiles(SEEN, RATES, GRID, epsilon=1.0),
+    "noisy_cumulative": lambda: dp.smooth(np.ma.array([1.0, 9.0], mask=[0, 1]), 3),
+    "at": lambda: dp.smooth([1.0, 2.0], 3, at=np.ma.array([0, 1], mask=[0, 1])),
+    "scores": lambda: exponential_mechanism(WHOLE, epsilon=1.0),
+    "queries": lambda: above_threshold(WHOLE, 2, epsilon=1.0),
+    "sample": lambda: dp.BoxPlot.from_sample(HIDDEN),
+    "increments": lambda: dp.streams.RunningCount(9, epsilon=1.0).extend(WHOLE),
+    "counts": lambda: dp.cdf_from_counts(np.ma.array([1] * 4, mask=[0, 0, 0, 1]), GRID, epsilon=1),
+    "weights": lambda: dp.combine([RAW, RAW], np.ma.array([1.0, 2.0], mask=[0, 1])),
+    "branching": lambda: Hierarchy(1.0, branching=np.ma.array([2, 2], mask=[0, 1])),
+    "budgets": lambda: Hierarchy(1.0, budgets=np.ma.array([2, 2], mask=[0, 1])),
+    "t": lambda: CURVE(RATES),
+    "p": lambda: CURVE.quantile(RATES),
+    "t of a classifier": lambda: classifier.precision(CURVES, RATES),
+    "t of a histogram": lambda: ScoreHistogram.uniform(CURVES, 2).nearest(RATES),
+    "y_score": lambda: HistogramBinning.fit(CURVES, 2).predict(RATES),
+    "y_score of isotonic": lambda: IsotonicCalibration.fit(CURVES).predict(RATES),
+    "y_score of BBQ": lambda: BayesianBinning.fit(CURVES).predict(RATES),
+    "sums": lambda: dp.PolynomialSums(
+        0, 1, "moments", np.ma.array([1 << 28] * 3, mask=[0, 1, 0], dtype=np.int64)
+    ),
+    "reports": lambda: dp.trust.unary.UnaryEncoding(1.0).totals(
+        np.ma.array([[1], [1]], mask=[[0], [1]], dtype=np.uint64), 3
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_masked_parameters_are_refused(name):
+    with pytest.raises(dp.DtypeError, match=rf"^{name.split()[0]} must "):
+        CASES[name]()
+
+
+def test_a_refused_mask_takes_no_step_of_a_running_count():
+    running, other = (dp.streams.RunningCount(2, epsilon=1.0, rng=rng()) for _ in range(2))
+    with pytest.raises(dp.DtypeError, match="increments must not be masked"):
+        running.extend(WHOLE)
+    assert np.array_equal(running.extend(np.ma.array([1, 2])), other.extend([1, 2]))
