@@ -53,7 +53,7 @@ def shares(records, release, runs, **options):
     """How often the p-value, and the one that ignores the noise, is below 0.05."""
     found = []
     for seed in range(runs):
-        test = release(*records(seed), epsilon=1.0, rng=RNG(seed), **options)
+        test = release(*records(seed), epsilon=0.5, rng=RNG(seed), **options)
         found.append((test.pvalue, test.pvalue_ignoring_noise))
     return np.mean(np.array(found) < 0.05, axis=0)
 
