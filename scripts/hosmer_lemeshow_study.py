@@ -205,7 +205,8 @@ def rejections(probabilities: Values) -> list[str]:
         "## Rejections at 5 %",
         "",
         f"Shares of {runs:,} releases with a p-value of at most {LEVEL:g}: by the chi-squared law",
-        f"(`pvalue`), and by {REPLICATES} simulated releases (`under_noise`). Labels are drawn",
+        f"(`pvalue_ignoring_noise`), and by {REPLICATES} simulated releases (`under_noise`; "
+        "`pvalue` has 999). Labels are drawn",
         "from the probabilities of the Bank model; or from a logistic regression on three normal",
         "features, which is then fitted to the records themselves. The wrong model is right but",
         f"for the slope: labels are drawn from probabilities whose logits are {STEEPER:g} times",
@@ -246,7 +247,7 @@ def tested(
     budget: dict[str, Any] = {"epsilon": epsilon} if epsilon < np.inf else {"mechanism": NoNoise()}
     for _ in range(runs):
         test = hosmer_lemeshow(*draw_records(rng), **budget, fitted=is_fitted, rng=rng)
-        pvalues = (test.pvalue, test.under_noise(REPLICATES, rng).pvalue)
+        pvalues = (test.pvalue_ignoring_noise, test.under_noise(REPLICATES, rng).pvalue)
         hits += np.array(pvalues) <= LEVEL
     return tuple(hits / runs)
 
