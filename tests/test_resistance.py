@@ -12,11 +12,14 @@ from tests import reference
 
 
 def resistances(thresholds, base):
-    """All effective resistances between boundaries, by the pseudoinverse of the Laplacian."""
+    """All effective resistances between boundaries, by the inverse of the Laplacian.
+
+    Without the last boundary's row and column, which are 0 in the inverse: it is grounded. The
+    whole Laplacian is singular, and its pseudoinverse depends on what is taken for 0.
+    """
     matrix = reference.tree_matrix(thresholds, base)
     incidence = np.diff(np.vstack([np.zeros(matrix.shape[1]), matrix]), axis=0)
-    incidence = np.vstack([incidence, -incidence.sum(axis=0)])
-    inverse = np.linalg.pinv(incidence @ incidence.T)
+    inverse = np.pad(np.linalg.inv(incidence @ incidence.T), (0, 1))
     return np.diag(inverse)[:, None] + np.diag(inverse) - 2.0 * inverse
 
 
