@@ -88,10 +88,8 @@ def take_round(folder: Path, cells: Sequence[int], clients: int, processes: int)
     ]
     files = [folder / "first", folder / "second"]
     half = len(cells) // 2
-    with (
-        _server(settings, secret, files[0]) as first,
-        _server(settings, secret, files[1]) as second,
-    ):
+    servers = [_server(settings, secret, file) for file in files]
+    with servers[0] as first, servers[1] as second:
         ports = [_port(first), _port(second)]
         _clients(settings, ports, cells[:half], tickets[:half], processes)
         said = misbehave(protocol, enrolment, ports)
