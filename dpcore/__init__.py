@@ -9,6 +9,13 @@
 
 from __future__ import annotations
 
+import os as _os
+
+if not _os.path.isdir(_os.path.join(__path__[0], "kernels")):
+    # Not installed, and without the link to ../kernels: a source distribution, or a checkout where
+    # Git makes no symbolic links.
+    __path__.append(_os.path.dirname(__path__[0]))
+
 from . import distances, files, mechanisms, noise, privacy, statistics, streams, trust
 from ._score_counts import score_counts
 from .bounds import Bounds, bounds
