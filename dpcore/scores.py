@@ -55,6 +55,8 @@ class ScoreCurves:
             cell all records of the other class. So n is public, and neighbours are as everywhere.
             Both tell how many negatives there are: the mean is taken.
         """
+        if not isinstance(grid, Grid):
+            raise DtypeError("grid", type(grid).__name__, "must be a Grid")
         for name, curve in (("negatives", negatives), ("positives", positives)):
             if not isinstance(curve, CDF):
                 raise DtypeError(name, type(curve).__name__, "must be a CDF")

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
-from ..errors import ParameterError
+from ..errors import DtypeError, ParameterError
 from ..privacy import Privacy
 
 __all__ = ["BinormalROC"]
@@ -42,7 +42,7 @@ class BinormalROC:
     Raises
     ------
     DtypeError, ParameterError
-        The area is not such a number.
+        An argument is not as above.
     """
 
     auc: float
@@ -53,6 +53,11 @@ class BinormalROC:
     def __post_init__(self) -> None:
         if not 0.0 <= _check.finite("auc", self.auc) <= 1.0:
             raise ParameterError("auc", self.auc, "must be within [0, 1]")
+        _check.integer("n", self.n, 1, 2**63)
+        if not isinstance(self.privacy, Privacy):
+            raise DtypeError("privacy", type(self.privacy).__name__, "must be a Privacy")
+        if not isinstance(self.mechanism, Mapping):
+            raise DtypeError("mechanism", type(self.mechanism).__name__, "must be a mapping")
 
     def __call__(self, fpr: ArrayLike) -> NDArray[np.float64]:
         """Return the true positive rates at some false positive rates, of any shape.

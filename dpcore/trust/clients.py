@@ -12,6 +12,7 @@ from typing import Any, Final, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _check
 from .._process import Owner
 from .._score_counts import score_counts
 from ..errors import DtypeError, ParameterError
@@ -26,6 +27,7 @@ from .wire import Report, ReportError, RoundError
 __all__ = ["Client", "cell_of"]
 
 _WORD: Final = 2**64
+_NO_CELLS: Final = (bool, np.bool_, np.timedelta64)  # though they count as integers
 
 
 class Client:
@@ -143,7 +145,9 @@ class Client:
     def _checked(self, cells: int | Sequence[int] | NDArray[np.integer[Any]]) -> list[int]:
         """Return the counted cells of all records."""
         protocol = self._protocol
-        given: Any = cells.tolist() if isinstance(cells, np.ndarray) else cells
+        given: Any = cells
+        if isinstance(cells, np.ndarray):
+            given = _check.array("cells", cells, "biufO", "must be integers").tolist()
         if isinstance(cells, str | bytes | bytearray | memoryview) or _is_table(cells):
             raise DtypeError("cells", type(cells).__name__, "must be an integer, or several")
         held = list(given) if isinstance(given, Sequence) else [given]
@@ -151,7 +155,7 @@ class Client:
             what = "must be one record: the protocol has no cell for those that clients lack"
             raise ParameterError("cells", len(held), what)
         for cell in held:  # messages must not quote records
-            if isinstance(cell, bool | np.bool_) or not isinstance(cell, Integral):
+            if isinstance(cell, _NO_CELLS) or not isinstance(cell, Integral):
                 raise DtypeError("cells", f"a {type(cell).__name__}", "must be integers")
             if not 0 <= int(cell) < protocol.size:
                 raise ParameterError("cells", "another", f"must be 0 to {protocol.size - 1}")

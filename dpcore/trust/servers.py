@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 from types import MappingProxyType
 from typing import NoReturn
 
+from .. import _check
 from .._process import Owner
 from ..errors import DtypeError, ParameterError
 from . import storage, wire
@@ -327,8 +328,12 @@ def agree(servers: Sequence[Server]) -> int:
 
 def _ids(ids: Iterable[bytes]) -> set[bytes]:
     """Return ids that are to be settled."""
-    found = None if isinstance(ids, str | bytes) or not isinstance(ids, Iterable) else list(ids)
-    if found is None or not all(isinstance(each, bytes) for each in found):
-        wrong = ids if found is None else next(i for i in found if not isinstance(i, bytes))
-        raise DtypeError("ids", type(wrong).__name__, "must be several ids, of bytes each")
-    return set(found)
+    requirement = "must be several ids, of bytes each"
+    if isinstance(ids, str | bytes):
+        raise DtypeError("ids", type(ids).__name__, requirement)
+    found = set()
+    for each in _check.items("ids", ids, requirement):
+        if not isinstance(each, bytes):
+            raise DtypeError("ids", type(each).__name__, requirement)
+        found.add(each)
+    return found

@@ -1,0 +1,351 @@
+"""Whatever an argument is, the answer is a result, or an error of dpcore's own that can be shown.
+
+Every argument of every public function in turn, replaced by things of some forty kinds.
+"""
+
+from __future__ import annotations
+
+import itertools
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import dpcore as dp
+from dpcore import mechanisms, noise, privacy, trust
+from dpcore import statistics as st
+from dpcore.mechanisms.medians import smooth_sensitivity
+from dpcore.statistics import classifier
+from dpcore.streams import RunningCount
+
+HUGE = 10**5000  # longer than Python writes down
+
+
+def deep():
+    values = [1]
+    for _ in range(100_000):
+        values = [values]
+    return values
+
+
+def endless():
+    values = []
+    values.append(values)
+    return values
+
+
+BAD = {
+    "None": None,
+    "a bool": True,
+    "a huge integer": HUGE,
+    "a huge negative integer": -HUGE,
+    "a huge fraction": Fraction(HUGE, 3),
+    "a tiny fraction": Fraction(1, 10**400),
+    "a decimal": Decimal(1),
+    "a negative number": -1,
+    "a small negative integer": np.int8(-1),
+    "NaN": float("nan"),
+    "infinity": float("inf"),
+    "a long double": np.longdouble("1e4000"),
+    "a complex number": 1j,
+    "a time span": np.timedelta64(1, "ns"),
+    "no date": np.datetime64("NaT"),
+    "pandas' NaT": pd.NaT,
+    "pandas' NA": pd.NA,
+    "a masked element": np.ma.masked,
+    "text": "x",
+    "no text": "",
+    "bytes": b"x",
+    "an empty list": [],
+    "a list of None": [None],
+    "a list of a huge integer": [HUGE],
+    "a ragged list": [[1], [2, 3]],
+    "a deep list": deep(),
+    "an endless list": endless(),
+    "a generator": None,
+    "a set": {1},
+    "a dict": {},
+    "an object": object(),
+    "a type": int,
+    "an array without axes": np.array(1),
+    "an array of two axes": np.ones((2, 2)),
+    "an empty array of two axes": np.empty((0, 3)),
+    "an array of text": np.array(["a"]),
+    "an array of dates": np.array(["2020"], "M8[D]"),
+    "a structured array": np.zeros(2, [("a", int)]),
+    "masked floats": np.ma.array([1.0, 1000.0], mask=[0, 1]),
+    "masked integers": np.ma.array([1, 1000], mask=[0, 1]),
+    "a data frame": pd.DataFrame({"a": [1]}),
+    "a multi-index": pd.MultiIndex.from_tuples([(1, 2)]),
+    "an Arrow union": pa.UnionArray.from_sparse(pa.array([0], pa.int8()), [pa.array([1])]),
+    "polars' Int128": pl.Series([1], dtype=pl.Int128),
+}
+
+GRID = dp.Grid.uniform(0, 1, 8)
+LABELS, SCORES = [0, 1, 1, 0, 1], [0.1, 0.2, 0.6, 0.7, 0.9]
+RECORDS = {"y_true": LABELS, "y_score": SCORES}
+BUDGET = {"epsilon": 1.0, "rho": None, "delta": None}
+HOW = {"rng": None, "nan_policy": "omit"}
+EXACT = mechanisms.NoNoise()
+CURVE = dp.cdf(SCORES, GRID, EXACT, isotonic=False)
+NOISY = dp.cdf(SCORES, GRID, mechanisms.Dyadic(20.0), isotonic=False, rng=np.random.default_rng(1))
+CURVES = dp.score_curves(LABELS, SCORES, GRID, EXACT)
+HISTOGRAM = st.ScoreHistogram.uniform(CURVES, 4)
+ROC = st.ROC.from_curves(CURVES)
+SUMS = dp.polynomial_sums(SCORES, 0, 1, 3)
+PROJECTION = dp.project(SCORES, 0, 1, rho=1.0, rng=np.random.default_rng(1))
+BINORMAL = st.BinormalROC(0.8, 9, dp.Privacy(1.0), {"name": "exact"})
+LOCAL = trust.Local(1.0, clients=5)
+PROTOCOL = trust.Protocol(trust.DistributedNoise(1.0, clients=5), 8, b"0" * 16, servers=2)
+COUNTS = np.ones(8, int)
+CENTRAL = trust.Central(1.0)
+CLIENTS = {"client_ids": [1, 2, 3, 4, 5], "grid": GRID, "trust": CENTRAL, "clients": 9}
+
+
+def run(horizon=10, epsilon=1.0, rho=None, base=2, sensitivity="exact", rng=None):
+    return RunningCount(horizon, epsilon=epsilon, rho=rho, base=base, sensitivity=sensitivity)
+
+
+CALLS = {
+    "Grid": (dp.Grid, {"thresholds": [1.0, 2.0]}),
+    "Grid.uniform": (dp.Grid.uniform, {"lower": 0, "upper": 1, "size": 4}),
+    "Grid.log": (dp.Grid.log, {"lower": 1, "upper": 2, "size": 4}),
+    "Grid.count": (GRID.count, {"values": SCORES, "nan_policy": "omit"}),
+    "cdf": (
+        dp.cdf,
+        {"values": SCORES, "grid": GRID, "mechanism": None, "neighbours": "replace-one"}
+        | {"isotonic": True, **BUDGET, **HOW},
+    ),
+    "cdf_from_counts": (dp.cdf_from_counts, {"counts": COUNTS, "grid": GRID, **BUDGET}),
+    "bounds": (
+        dp.bounds,
+        {"values": SCORES * 99, "epsilon": 1, "ladder": None, "outside": 5, **HOW},
+    ),
+    "quantiles": (
+        dp.quantiles,
+        {"values": SCORES, "probabilities": [0.5], "grid": GRID, "epsilon": 1.0, **HOW},
+    ),
+    "box_plot": (dp.box_plot, {"values": SCORES, "grid": GRID, "epsilon": 1.0, **HOW}),
+    "BoxPlot.from_sample": (dp.BoxPlot.from_sample, {"sample": SCORES}),
+    "BoxPlot.from_curve": (dp.BoxPlot.from_curve, {"curve": CURVE, "size": 5, "rng": None}),
+    "smooth": (
+        dp.smooth,
+        {"noisy_cumulative": [1.0, 3.0, 2.0], "n": 4, "norm": 2, "solver": "graph", "base": 2}
+        | {"at": [0, 2], "tolerance": 1e-6, "max_iterations": 1000, "workers": 1},
+    ),
+    "smooth by OSQP": (
+        dp.smooth,
+        {"noisy_cumulative": [1.0, 3.0, 2.0], "n": 4, "norm": 1, "solver": "osqp", "base": 2}
+        | {"at": None, "tolerance": 1e-6, "max_iterations": 1000, "workers": None},
+    ),
+    "polynomial_sums": (
+        dp.polynomial_sums,
+        {"values": SCORES, "lower": 0, "upper": 1, "degree": 3, "basis": "legendre"}
+        | {"nan_policy": "omit"},
+    ),
+    "PolynomialSums": (
+        dp.PolynomialSums,
+        {"lower": 0.0, "upper": 1.0, "basis": "legendre", "sums": SUMS.sums},
+    ),
+    "project": (
+        dp.project,
+        {"values": SCORES, "lower": 0, "upper": 1, "mechanism": None, **HOW}
+        | {"epsilon": 1.0, "delta": 1e-6, "rho": None},
+    ),
+    "project_sums": (
+        dp.project_sums,
+        {"sums": SUMS, "mechanism": mechanisms.PolynomialProjection(rho=1.0, degree=3)},
+    ),
+    "Projection.curve": (PROJECTION.curve, {"grid": GRID}),
+    "Projection.moments": (PROJECTION.moments, {"order": 2}),
+    "kolmogorov_smirnov": (dp.distances.kolmogorov_smirnov, {"first": SCORES, "second": CURVE}),
+    "earth_mover": (dp.distances.earth_mover, {"first": CURVE, "second": SCORES}),
+    "energy": (dp.distances.energy, {"first": SCORES, "second": SCORES}),
+    "combine": (dp.combine, {"curves": [CURVE, CURVE], "weights": [1, 2]}),
+    "average": (dp.average, {"curves": [NOISY, NOISY], "weights": None}),
+    "score_counts": (
+        dp.score_counts,
+        {**RECORDS, "grid": GRID, "pos_label": 1, "nan_policy": "omit"},
+    ),
+    "score_curves": (
+        dp.score_curves,
+        {**RECORDS, "grid": GRID, "mechanism": None, "pos_label": 1, "isotonic": True}
+        | {**BUDGET, **HOW},
+    ),
+    "score_curves_from_counts": (
+        dp.score_curves_from_counts,
+        {"counts": np.ones(16, int), "grid": GRID, "epsilon": 1.0},
+    ),
+    "ScoreCurves.from_classes": (
+        dp.ScoreCurves.from_classes,
+        {"grid": GRID, "negatives": CURVE, "positives": CURVE},
+    ),
+    "hosmer_lemeshow": (
+        dp.hosmer_lemeshow,
+        {"y_true": LABELS, "y_prob": SCORES, "groups": 3, "grid": None, "pos_label": None}
+        | {**BUDGET, **HOW},
+    ),
+    "roc_curve": (dp.roc_curve, {**RECORDS, **BUDGET, **HOW}),
+    "plan": (dp.plan, {"size": 100, "neighbours": "replace-one", **BUDGET}),
+    "Privacy": (
+        dp.Privacy,
+        {"epsilon": 1.0, "delta": 0.0, "neighbours": "replace-one", "simulated": False}
+        | {"rho": None},
+    ),
+    "Privacy.epsilon_at": (dp.Privacy(rho=1.0).epsilon_at, {"delta": 0.1}),
+    "CDF": (CURVE, {"t": 0.5}),
+    "CDF.quantile": (CURVE.quantile, {"p": 0.5}),
+    "CDF.smooth": (NOISY.smooth, {"norm": 2, "solver": "graph", "tolerance": 1e-6}),
+    "CDF.sample": (CURVE.sample, {"size": 3, "rng": None}),
+    "CDF.band": (CURVE.band, {"level": 0.9}),
+    "exponential_mechanism": (
+        mechanisms.exponential_mechanism,
+        {"scores": [1, 2], "epsilon": 1.0, "sensitivity": 1, "rng": None, "replicates": None},
+    ),
+    "above_threshold": (
+        mechanisms.above_threshold,
+        {"queries": [1, 2], "threshold": 1, "epsilon": 1.0, "sensitivity": 1}
+        | {"monotonic": False, "rng": None, "replicates": 3},
+    ),
+    "confusion": (classifier.confusion, {"curves": CURVES, "t": 0.5}),
+    "f1": (classifier.f1, {"curves": CURVES, "t": 0.5}),
+    "uniform_bins": (st.uniform_bins, {"curves": CURVES, "bins": 3}),
+    "equi_depth_bins": (st.equi_depth_bins, {"curves": CURVES, "bins": 3}),
+    "reliability": (st.reliability, {"curves": CURVES, "bins": 3}),
+    "expected_calibration_error": (
+        st.expected_calibration_error,
+        {"curves": CURVES, "bins": 3, "norm": 1},
+    ),
+    "maximum_calibration_error": (st.maximum_calibration_error, {"curves": CURVES, "bins": 3}),
+    "BayesianBinning": (st.BayesianBinning.fit, {"curves": CURVES, "sizes": [1, 2]}),
+    "HistogramBinning": (st.HistogramBinning.fit, {"curves": CURVES, "bins": 3}),
+    "IsotonicCalibration": (st.IsotonicCalibration.fit, {"curves": CURVES, "bins": None}),
+    "BayesianBinning.predict": (st.BayesianBinning.fit(CURVES).predict, {"y_score": [0.5]}),
+    "HistogramBinning.predict": (st.HistogramBinning.fit(CURVES, 3).predict, {"y_score": [0.5]}),
+    "IsotonicCalibration.predict": (st.IsotonicCalibration.fit(CURVES).predict, {"y_score": 0.5}),
+    "ScoreHistogram.uniform": (st.ScoreHistogram.uniform, {"curves": CURVES, "buckets": 4}),
+    "ScoreHistogram.quantile": (st.ScoreHistogram.quantile, {"curves": CURVES, "buckets": 4}),
+    "ScoreHistogram.nearest": (HISTOGRAM.nearest, {"t": [0.5]}),
+    "ScoreHistogram.auc_interval": (HISTOGRAM.auc_interval, {"kind": "worst-case", "level": 0.9}),
+    "ROC": (st.ROC.from_curves, {"curves": CURVES}),
+    "ROC.band": (ROC.band, {"level": 0.9}),
+    "BinormalROC": (
+        st.BinormalROC,
+        {"auc": 0.8, "n": 9, "privacy": dp.Privacy(1.0), "mechanism": {"name": "exact"}},
+    ),
+    "BinormalROC.at": (BINORMAL, {"fpr": [0.5]}),
+    "symmetric_difference": (st.symmetric_difference, {"first": ROC, "second": ROC}),
+    "Hierarchy": (
+        mechanisms.Hierarchy,
+        {"neighbours": "replace-one", "branching": (2, 2), "budgets": "auto", **BUDGET},
+    ),
+    "Hierarchy.standard_error": (mechanisms.Hierarchy(1.0).standard_error, {"size": 8}),
+    "Histogram": (mechanisms.Histogram, {"neighbours": "replace-one", **BUDGET}),
+    "Dyadic": (mechanisms.Dyadic, {"epsilon": 1.0}),
+    "Dyadic.release": (mechanisms.Dyadic(1.0).release, {"counts": COUNTS, "rng": None}),
+    "ToeplitzGaussian": (mechanisms.ToeplitzGaussian, {"rho": 0.5}),
+    "Dawa": (mechanisms.Dawa, {"epsilon": 1.0, "split": 0.25}),
+    "AdaptiveQuantiles": (mechanisms.AdaptiveQuantiles, {"steps": 3, "between": "step", **BUDGET}),
+    "HistogramQueries": (mechanisms.HistogramQueries, {"bins": 3, "between": "step", **BUDGET}),
+    "PolynomialProjection": (
+        mechanisms.PolynomialProjection,
+        {"epsilon": None, "delta": None, "degree": 3, "rho": 1.0},
+    ),
+    "smooth_sensitivity": (
+        smooth_sensitivity,
+        {"values": SCORES, "lower": 0, "upper": 1, "beta": 0.5},
+    ),
+    "RunningCount": (
+        run,
+        {"horizon": 9, "epsilon": 1.0, "rho": None, "base": 2, "sensitivity": "exact"},
+    ),
+    "RunningCount.add": (lambda increment: run().add(increment), {"increment": 1}),
+    "RunningCount.extend": (lambda increments: run().extend(increments), {"increments": [1]}),
+    "gaussian_sigma": (privacy.gaussian_sigma, {"epsilon": 1.0, "delta": 1e-5}),
+    "gaussian_delta": (privacy.gaussian_delta, {"sigma": 1.0, "epsilon": 1.0}),
+    "discrete_gaussian_delta": (
+        privacy.discrete_gaussian_delta,
+        {"sigma_squared": 1, "epsilon": 1.0},
+    ),
+    "zcdp_rho": (privacy.zcdp_rho, {"epsilon": 1.0, "delta": 1e-5}),
+    "zcdp_epsilon": (privacy.zcdp_epsilon, {"rho": 1.0, "delta": 1e-5}),
+    "zcdp_delta": (privacy.zcdp_delta, {"rho": 1.0, "epsilon": 1.0}),
+    "discrete_laplace": (noise.discrete_laplace, {"scale": 1, "size": 2, "rng": None}),
+    "discrete_gaussian": (noise.discrete_gaussian, {"sigma_squared": 1, "size": 2, "rng": None}),
+    "Central": (trust.Central, {"records": 1, **BUDGET}),
+    "DistributedNoise": (
+        trust.DistributedNoise,
+        {"epsilon": 1.0, "clients": 9, "dropout": 0.1, "reporting": None, "branching": (2, 4)}
+        | {"budgets": "auto", "records": 1},
+    ),
+    "Local": (trust.Local, {"epsilon": 1.0, "clients": 9, "branching": "auto", "records": 1}),
+    "SecureAggregation": (trust.SecureAggregation, {"servers": 2, "records": 1}),
+    "Protocol": (
+        trust.Protocol,
+        {"trust": LOCAL, "size": 8, "round_id": b"0" * 16, "servers": None, "empty": None},
+    ),
+    "Client": (trust.Client, {"protocol": PROTOCOL, "rng": None}),
+    "Client.report": (lambda cells: trust.Client(PROTOCOL).report(cells), {"cells": 1}),
+    "Server": (trust.Server, {"protocol": PROTOCOL}),
+    "Server.add": (trust.Server(PROTOCOL).add, {"report": trust.Client(PROTOCOL).report(1)[0]}),
+    "Server.settle": (lambda ids: trust.Server(PROTOCOL).settle(ids), {"ids": [b"0" * 16]}),
+    "Server.merge": (lambda other: trust.Server(PROTOCOL).merge(other), {"other": None}),
+    "Server.from_bytes": (trust.Server.from_bytes, {"data": b"", "protocol": PROTOCOL}),
+    "PartialSum.from_bytes": (trust.PartialSum.from_bytes, {"data": b"", "protocol": PROTOCOL}),
+    "agree": (trust.agree, {"servers": [trust.Server(PROTOCOL), trust.Server(PROTOCOL)]}),
+    "trust.combine": (trust.combine, {"sums": []}),
+    "trust.release": (trust.release, {"sums": [], "grid": GRID, "isotonic": True}),
+    "trust.release_scores": (trust.release_scores, {"sums": [], "grid": GRID}),
+    "cell_of": (trust.cell_of, {"score": 0.5, "grid": GRID, "label": None}),
+    "client_cdf": (trust.client_cdf, {"values": SCORES, "isotonic": True, **CLIENTS}),
+    "client_score_curves": (trust.client_score_curves, {**RECORDS, **CLIENTS, "pos_label": 1}),
+    "advise": (trust.advise, {"clients": 1000, "epsilon": 1.0, "model": "distributed"}),
+    "enough": (
+        trust.enough,
+        {"clients": 1000, "epsilon": 1.0, "model": "distributed", "error": 0.1}
+        | {"purpose": "metrics"},
+    ),
+    "UnaryEncoding": (trust.unary.UnaryEncoding, {"epsilon": 1.0}),
+    "UnaryEncoding.perturb": (
+        trust.unary.UnaryEncoding(1.0).perturb,
+        {"values": [1, 2], "size": 3, "rng": None, "workers": None},
+    ),
+    "UnaryEncoding.totals": (
+        trust.unary.UnaryEncoding(1.0).totals,
+        {"reports": np.ones((2, 1), np.uint64), "size": 3},
+    ),
+    "UnaryEncoding.estimates": (
+        trust.unary.UnaryEncoding(1.0).estimates,
+        {"totals": [1, 2], "reports": 3},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.filterwarnings("ignore")
+def test_any_argument_gives_a_result_or_an_error_that_can_be_shown(name):
+    call, arguments = CALLS[name]
+    for argument, kind in itertools.product(arguments, BAD):
+        bad = (i for i in [1]) if kind == "a generator" else BAD[kind]
+        try:
+            call(**{**arguments, argument: bad})
+        except dp.DpcoreError as error:
+            assert 0 < len(str(error)) < 1000  # noqa: PT017  # it need not be raised
+        except Exception as error:
+            error.add_note(f"{name}: {argument} was {kind}")
+            raise
+
+
+NO_NUMBERS = ["a time span", "no date", "pandas' NaT", "a masked element", "a multi-index"]
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_times_and_masked_elements_are_no_numbers(name):
+    call, arguments = CALLS[name]
+    for argument, kind in itertools.product(arguments, NO_NUMBERS):
+        with pytest.raises(dp.DpcoreError):
+            pytest.fail(f"{argument} was {kind}: {call(**{**arguments, argument: BAD[kind]})!r}")
