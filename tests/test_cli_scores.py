@@ -114,8 +114,10 @@ def test_what_is_stored_is_what_is_printed_and_drawn(folder, capsys, command):
     if command == "calibration":
         assert f"ECE         {expected_calibration_error(stored):.4g}\n" in out
     else:
-        test = HosmerLemeshow.from_curves(stored)
+        mechanism = dp.mechanisms.from_curve(stored.joint)
+        test = HosmerLemeshow.from_curves(stored, mechanism=mechanism)
         assert f"statistic   {test.statistic:.4g}, " in out
+        assert f"p-value     {test.pvalue:.3g}, by 999 simulated releases\n" in out
     assert Path("o.svg").read_bytes().startswith(b"<?xml")
 
 

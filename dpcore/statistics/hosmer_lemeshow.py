@@ -203,9 +203,9 @@ class HosmerLemeshow:
 
         **The noise of the release is taken into account**: ``under_noise().pvalue``, of 999
         simulated releases, and so at least 0.001. They take as long as 999 releases of counts
-        (half a second for the default grid), once: the number is kept. The same release has the
-        same p-value, also when it is read from JSON again. Without noise
-        (``dpcore.mechanisms.NoNoise``) it is the textbook's, ``pvalue_ignoring_noise``.
+        (half a second for the default grid, and half a minute for 2^16 cells), once: the number is
+        kept. The same release has the same p-value, also when it is read from JSON again. Where
+        there is no noise (``dpcore.mechanisms.NoNoise``) it is ``pvalue_ignoring_noise``.
 
         NaN if no degree of freedom is left. Raises ``ParameterError`` if it is not known what
         released the test: say so to ``from_curves``.
