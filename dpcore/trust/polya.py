@@ -14,12 +14,14 @@ from ..errors import DtypeError, ParameterError
 from ..kernels import polya as kernels
 from ..noise import DiscreteLaplace
 from ..randomness import Source
+from .negative_binomial import draws, envelope
 
 __all__ = ["PolyaShares"]
 
 _MOST_SHARES: Final = 2**40
 _MOST_ENTRIES: Final = 2**40
 _MOST_SPREAD: Final = 2**61  # of count / shares times scale: beyond, sums might not fit 64 bits
+_FEW: Final = 1024  # discrete Laplace variables, which are drawn one by one and added up
 _WORDS_PER_PROPOSAL: Final = 4  # where proposals need more, there is one more window
 
 
@@ -134,7 +136,8 @@ class PolyaShares:
         Notes
         -----
         Shapes of negative binomial variables add up, to count / shares. The whole part of that is
-        as many discrete Laplace draws for each sum; the rest is made as in ``fill``.
+        up to 1024 discrete Laplace draws for each sum, or two negative binomial ones where it is
+        more; the rest is made as in ``fill``. So time does not grow with ``count``.
         """
         most = int(_MOST_SPREAD * self.shares / self.scale)
         count = _check.integer("count", count, 0, most)
@@ -148,13 +151,16 @@ class PolyaShares:
         whole, rest = divmod(count, self.shares)
         if whole == 0:
             out.fill(0)
-        else:
+        elif whole <= _FEW:
             law = DiscreteLaplace(self.scale)
             law.fill(out, stream)
             for _ in range(whole - 1):
                 more = np.empty_like(out)
                 law.fill(more, stream)
                 out += more
+        else:
+            both = envelope(whole, self.scale)
+            out[:] = draws(both, out.size, stream) - draws(both, out.size, stream)
         add_events(out, self.scale, Fraction(rest, self.shares), stream)
 
 
