@@ -110,6 +110,10 @@ def _of_arrow(chunk: Any) -> Part:
 
     if pa.types.is_dictionary(chunk.type):  # its nulls may be among the words as well
         chunk = chunk.dictionary_decode()
+    elif pa.types.is_run_end_encoded(chunk.type):
+        import pyarrow.compute as pc  # a tenth of a second, on first use
+
+        chunk = pc.run_end_decode(chunk)
     absent = np.asarray(chunk.is_null(), bool) if chunk.null_count else None
     is_number = pa.types.is_integer(chunk.type) or pa.types.is_floating(chunk.type)
     if not (is_number or pa.types.is_boolean(chunk.type)):

@@ -242,7 +242,9 @@ def test_columns_of_other_libraries_hold_big_and_exact_numbers():
         assert grid.count(values, nan_policy="omit").tolist() == [1, 1, 0]
     words = pa.array([2**53, 2**53 + 1, None])
     encoded = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, None]), words)
-    assert dp.Grid([2.0**53, 2.0**54]).count(encoded, nan_policy="omit").tolist() == [1, 1]
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([1, 2, 3], pa.int32()), words)
+    for array in (encoded, runs):
+        assert dp.Grid([2.0**53, 2.0**54]).count(array, nan_policy="omit").tolist() == [1, 1]
 
 
 UNION = pa.UnionArray.from_sparse(pa.array([0, 1], pa.int8()), [pa.array([1, 2]), pa.array([0, 1])])
