@@ -2,17 +2,21 @@
 
 ``ensure("test")`` makes ``.venv`` in the clone, installs dpcore there, editable, with the extra
 ``test``, and starts the calling script again inside it. Nothing outside ``.venv`` is touched.
-As a command, ``python scripts/_environment.py test`` only sets up.
+As a command, ``python scripts/_environment.py test`` only sets up. After ``use("lowest")`` or
+``use("newest")`` all of this goes for an environment with the least, or the latest, versions of
+what pyproject.toml asks for.
 
 Standard library only. Python 3.6 has to be able to read this file and the scripts that import it,
 to be told that it is too old: hence no newer syntax, nor ``from __future__ import annotations``.
 """
 
 import contextlib
+import datetime
 import hashlib
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -23,11 +27,15 @@ from typing import Any, NoReturn
 if sys.version_info < (3, 11):  # noqa: UP036 (whoever starts a script may have an older one)
     sys.exit("dpcore needs Python 3.11 or later; this is Python " + sys.version.split()[0] + ".")
 
+import tomllib
+
 ROOT = Path(__file__).resolve().parents[1]
 VENV = ROOT / ".venv"
+VERSIONS = ""
 
 _STAMP = "dpcore-environment.json"
 _LOCK = "dpcore-environment.lock"
+_CONSTRAINTS = "dpcore-constraints.txt"
 _RESTARTED = "_DPCORE_RESTARTED"
 _LINES_SHOWN = 15
 
@@ -36,6 +44,12 @@ Stamp = dict[str, Any]
 
 class SetupError(Exception):
     """The environment could not be made; the message says what to do."""
+
+
+def use(versions: str) -> None:
+    """Work from here on in the environment of the "lowest" or the "newest" versions."""
+    global VENV, VERSIONS
+    VENV, VERSIONS = ROOT / (".venv-" + versions), versions
 
 
 def ensure(*extras: str) -> None:
@@ -97,6 +111,7 @@ def is_ready(extras: Iterable[str]) -> bool:
     return (
         _is_usable(stamp)
         and stamp.get("pyproject") == _pyproject_digest()
+        and (VERSIONS != "newest" or stamp.get("day") == _today())
         and set(extras) <= set(stamp.get("extras", ()))
     )
 
@@ -123,7 +138,29 @@ def pip_command(extras: Iterable[str]) -> list[str]:
     names = ",".join(sorted(extras))
     target = f".[{names}]" if names else "."
     options = ["--quiet", "--no-input", "--disable-pip-version-check"]
+    if VERSIONS == "lowest":
+        options += ["--constraint", str(VENV / _CONSTRAINTS)]
+    if VERSIONS == "newest":
+        options += ["--upgrade", "--upgrade-strategy", "eager"]
     return [str(python()), "-m", "pip", "install", *options, "--editable", target]
+
+
+def lowest_versions(extras: Iterable[str]) -> list[str]:
+    """Return pip's constraints for what the project asks for, each at its lower bound."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    waiting = [*project["dependencies"], f"dpcore[{','.join(extras)}]"]
+    found = set()
+    for requirement in waiting:  # which grows
+        own = re.fullmatch(r"dpcore\[(.*)\]", requirement)
+        if own:
+            names = filter(None, own[1].split(","))
+            waiting += [r for name in names for r in project["optional-dependencies"][name]]
+            continue
+        bound = re.fullmatch(r"([\w.-]+)>=([\w.]+)", requirement)
+        if bound is None:
+            raise SetupError(f"pyproject.toml gives no lower bound in {requirement!r}")
+        found.add(f"{bound[1]}=={bound[2]}")
+    return sorted(found)
 
 
 def _install(extras: Iterable[str]) -> None:
@@ -147,6 +184,8 @@ def _install(extras: Iterable[str]) -> None:
     if not usable and not inside():
         _create()
     _write_stamp(_stamp(kept=wanted))
+    if VERSIONS == "lowest":
+        (VENV / _CONSTRAINTS).write_text("\n".join(lowest_versions(wanted)) + "\n", "utf-8")
     _run(pip_command(wanted), "pip", "It has to download what is not there: is the network up?")
     _write_stamp(_stamp(kept=wanted, extras=wanted))
 
@@ -200,6 +239,7 @@ def _stamp(kept: Iterable[str], extras: Iterable[str] = ()) -> Stamp:
         "root": str(ROOT),
         "python": sys.version_info[:2],
         "pyproject": _pyproject_digest(),
+        "day": _today(),
         "kept": sorted(kept),
         "extras": sorted(extras),
     }
@@ -223,6 +263,10 @@ def _is_usable(stamp: Stamp) -> bool:
 
 def _pyproject_digest() -> str:
     return hashlib.sha256((ROOT / "pyproject.toml").read_bytes()).hexdigest()
+
+
+def _today() -> str:
+    return datetime.date.today().isoformat()
 
 
 @contextlib.contextmanager

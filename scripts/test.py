@@ -1,9 +1,11 @@
-"""Run the tests: ``python scripts/test.py [--full] [--no-jit] [pytest's arguments]``.
+"""Run the tests: ``python scripts/test.py [--full] [--no-jit] [--lowest] [pytest's arguments]``.
 
 The first start makes ``.venv`` in the clone. Paths among the arguments are relative to the clone.
 
 --full      the slow audits and studies as well
 --no-jit    with interpreted kernels: slower, with readable tracebacks and coverage
+--lowest    with the lowest versions of all that pyproject.toml asks for, in ``.venv-lowest``
+--newest    with the newest that there are for this Python, in ``.venv-newest``
 """
 
 import hashlib
@@ -11,7 +13,8 @@ import os
 import sys
 from pathlib import Path
 
-from _environment import ROOT, VENV, become, ensure, python
+import _environment
+from _environment import ROOT, become, ensure, python
 
 
 def sources_digest(folder: Path) -> str:
@@ -29,13 +32,18 @@ def main() -> None:
     if arguments in (["-h"], ["--help"]):
         print(__doc__)
         return
+    for versions in ("lowest", "newest"):
+        if "--" + versions in arguments:
+            arguments.remove("--" + versions)
+            _environment.use(versions)
     ensure("test")
     if "--no-jit" in arguments:
         arguments.remove("--no-jit")
         os.environ["NUMBA_DISABLE_JIT"] = "1"
+    cache = _environment.VENV / "numba"
     # Numba's cache does not see edits in the files that a kernel calls into: an edited kernel
     # must not be tested as old machine code.
-    os.environ["NUMBA_CACHE_DIR"] = str(VENV / "numba" / sources_digest(ROOT / "kernels"))
+    os.environ["NUMBA_CACHE_DIR"] = str(cache / sources_digest(ROOT / "kernels"))
     os.chdir(str(ROOT))
     become([str(python()), "-m", "pytest", *arguments])
 

@@ -144,6 +144,52 @@ def test_installs_into_the_environment_alone(environment: ModuleType) -> None:
     assert environment.pip_command([])[-1] == "."
 
 
+PYPROJECT = """
+[project]
+dependencies = ["numpy>=2.0", "scikit-learn>=1.5.1"]
+[project.optional-dependencies]
+io = ["pyarrow>=19"]
+cli = ["dpcore[io]", "tqdm>=4.66"]
+test = ["dpcore[cli,io]", "pytest>=8"]
+other = ["numpy>=3"]
+"""
+
+
+def test_lowest_versions_are_the_lower_bounds(environment: ModuleType, runner: Runner) -> None:
+    (environment.ROOT / "pyproject.toml").write_text(PYPROJECT)
+    environment.use("lowest")
+    assert environment.VENV == environment.ROOT / ".venv-lowest"
+    runner.install("test")
+    (file,) = environment.VENV.glob("*.txt")
+    assert environment.pip_command({"test"})[-4:-2] == ["--constraint", str(file)]
+    expected = "numpy==2.0 pyarrow==19 pytest==8 scikit-learn==1.5.1 tqdm==4.66"
+    assert file.read_text().split() == expected.split()
+    assert environment.lowest_versions([]) == ["numpy==2.0", "scikit-learn==1.5.1"]
+
+
+@pytest.mark.parametrize("bound", ["numpy", "numpy<3", "numpy>=2,<3", "numpy==2.0"])
+def test_every_dependency_has_a_lower_bound(environment: ModuleType, bound: str) -> None:
+    load("_environment").lowest_versions(["test"])  # of the project
+    (environment.ROOT / "pyproject.toml").write_text(PYPROJECT.replace("numpy>=2.0", bound))
+    with pytest.raises(environment.SetupError, match=f"no lower bound in '{bound}'"):
+        environment.lowest_versions(["test"])
+
+
+def test_newest_versions_are_looked_for_every_day(
+    environment: ModuleType, runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environment.use("newest")
+    assert environment.VENV == environment.ROOT / ".venv-newest"
+    assert "--upgrade" in environment.pip_command(["test"])
+    runner.install("test")
+    assert environment.is_ready(["test"])
+    monkeypatch.setattr(environment, "_today", lambda: "2100-01-01")
+    assert not environment.is_ready(["test"])
+    runner.install("test")
+    assert environment.is_ready(["test"])
+    assert runner.made == 1
+
+
 def test_failure_shows_the_end_of_the_output(environment: ModuleType) -> None:
     code = "import sys; print(*range(100), sep='\\n'); sys.exit('no network')"
     with pytest.raises(environment.SetupError, match=r"exit code 1(.|\n)*no network") as raised:
