@@ -63,6 +63,11 @@ def roc_curve(
     ROC
         With ``fpr``, ``tpr``, ``thresholds``, ``auc``, ``band()`` and ``plot()``.
 
+    Warns
+    -----
+    DpcoreWarning
+        As in ``dpcore.score_curves``: labels, scores or grid look like a mistake.
+
     Raises
     ------
     DtypeError, ParameterError, MissingValueError

@@ -6,12 +6,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _check, serialization
+from ._provenance import check_provenance
 from .errors import DtypeError, ParameterError
 from .grid import Grid
 from .kernels.isotonic import isotonic
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["CDF"]
+
+_COUNTS: Final = (np.dtype(np.int64), np.dtype(np.float64))
+_MOST_COUNT: Final = 2.0**256  # sums and squares of counts are finite, too
+_DEVIATIONS: Final = (np.dtype(np.float64),)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -49,6 +54,11 @@ class CDF:
         where the mechanism has none.
     processing
         What has been done to the counts since, oldest first.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        A parameter is not as above.
     """
 
     grid: Grid
@@ -58,6 +68,26 @@ class CDF:
     mechanism: Mapping[str, str | int | float]
     noise_deviation: NDArray[np.float64]
     processing: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.grid, Grid):
+            raise DtypeError("grid", type(self.grid).__name__, "must be a Grid")
+        counts, deviation = self.counts, self.noise_deviation
+        _check_array("counts", counts, _COUNTS, self.grid.size)
+        _check_array("noise_deviation", deviation, _DEVIATIONS, self.grid.size)
+        if type(self.n) is not int or not 0 < self.n < 2**63:
+            object.__setattr__(self, "n", _check.integer("n", self.n, 1, 2**63 - 1))
+        if counts.dtype == np.float64 and not np.abs(counts).max() < _MOST_COUNT:
+            wrong = counts[~(np.abs(counts) < _MOST_COUNT)][0]
+            raise ParameterError("counts", wrong, "must be finite, and within 2^256 of 0")
+        if counts[-1] != self.n:
+            raise ParameterError("counts", counts[-1], f"must end with n, {self.n}")
+        if not (deviation >= 0.0).all():
+            raise ParameterError("noise_deviation", deviation.min(), "must be 0 or more")
+        check_provenance(self.privacy, self.mechanism)
+        steps = self.processing
+        if not isinstance(steps, tuple) or not all(isinstance(step, str) for step in steps):
+            raise DtypeError("processing", type(steps).__name__, "must be a tuple of strings")
 
     @property
     def thresholds(self) -> NDArray[np.float64]:
@@ -226,7 +256,10 @@ class CDF:
         if not 0.0 < _check.finite("level", level) < 1.0:
             raise ParameterError("level", level, "must be between 0 and 1")
         width = -NormalDist().inv_cdf((1.0 - level) / 2)
-        reach = np.where(np.isfinite(self.noise_deviation), width * self.noise_deviation, np.inf)
+        with np.errstate(over="ignore", invalid="ignore"):
+            reach = np.where(
+                np.isfinite(self.noise_deviation), width * self.noise_deviation, np.inf
+            )
         low, high = np.zeros_like(reach), np.ones_like(reach)
         if math.isfinite(reach[-1]):
             low = (self.counts - reach) / (self.n + reach[-1])
@@ -264,7 +297,17 @@ class CDF:
         FormatError
             The text is not a release that this version can read.
         """
-        return cls(**serialization.load(text))
+        return serialization.load(text, cls)
 
     def _processed(self, counts: NDArray[np.float64], step: str) -> CDF:
         return replace(self, counts=counts, processing=(*self.processing, step))
+
+
+def _check_array(argument: str, array: Any, dtypes: tuple[np.dtype[Any], ...], size: int) -> None:
+    is_plain = isinstance(array, np.ndarray) and not isinstance(array, np.ma.MaskedArray)
+    if not is_plain or array.dtype not in dtypes:
+        found = f"dtype {array.dtype}" if is_plain else type(array).__name__
+        names = " or ".join(map(str, dtypes))
+        raise DtypeError(argument, found, f"must be an unmasked NumPy array of {names}")
+    if array.shape != (size,):
+        raise ParameterError(argument, array.shape, f"must have shape ({size},)")

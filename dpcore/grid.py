@@ -54,9 +54,9 @@ class Grid:
         array = _check.doubles(array)
         if not np.all(np.isfinite(array)):
             raise ParameterError("thresholds", array[~np.isfinite(array)][0], "must be finite")
-        steps = np.diff(array)
-        if not np.all(steps > 0):
-            at = int(np.argmin(steps > 0))
+        rises = array[1:] > array[:-1]  # differences may be beyond doubles
+        if not np.all(rises):
+            at = int(np.argmin(rises))
             raise ParameterError(
                 "thresholds",
                 (float(array[at]), float(array[at + 1])),

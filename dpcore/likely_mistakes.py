@@ -11,7 +11,7 @@ import math
 import sys
 import warnings
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,8 +74,8 @@ def _mistake_in_curve(curve: CDF) -> str | None:
 
 
 def _mistake_in_scores(curves: ScoreCurves, label: str) -> str | None:
-    error = float(curves.joint.noise_deviation.max()) / curves.n
-    if _LARGE_ERROR < error < math.inf:
+    noise = float(curves.joint.noise_deviation.max())
+    if _LARGE_ERROR < (error := noise / curves.n) < math.inf:
         return f"the standard error of the curves is up to {error:.2g} of all records: {_REMEDY}"
     of_negatives, of_positives = curves.deviations
     negatives = _Class("negatives", curves.negatives, of_negatives)
@@ -88,42 +88,48 @@ def _mistake_in_scores(curves: ScoreCurves, label: str) -> str | None:
                 f"the released number of {each.name}{number} is within its noise of 0:"
                 f" is {label} right, and are y_true and y_score in order?"
             )
-    return (
-        _tied_at_ends(curves, negatives, positives)
-        or _below_guessing(curves, negatives, positives, label)
-        or _noisy_class(negatives, positives)
-    )
+    if text := _tied_at_ends(curves, negatives, positives):
+        return text
+    if text := _below_guessing(negatives, positives, noise, label):
+        return text
+    rare = min(negatives, positives, key=lambda each: each.total)
+    if _LARGE_ERROR < (error := noise / rare.total) < math.inf:
+        return f"the standard error of the curve of {rare.name} is up to {error:.1g}: {_REMEDY}"
+    return None
 
 
-class _Class(NamedTuple):
+class _Class:
     """Of a class: how many records there are up to each threshold, with their noise, each (N,)."""
 
-    name: str
-    counts: NDArray[np.float64]
-    deviations: NDArray[np.float64]
+    def __init__(
+        self, name: str, counts: NDArray[np.float64], deviations: NDArray[np.float64]
+    ) -> None:
+        self.name, self.counts, self.deviations = name, counts, deviations
+        self.total = float(counts[-1])
 
-    @property
-    def total(self) -> float:
-        return float(self.counts[-1])
+    def ends(self) -> tuple[float, float]:
+        """Return the shares of the first and the last cell."""
+        first, before_last = float(self.counts[0]), float(self.counts[-2])
+        return first / self.total, 1.0 - before_last / self.total
 
-    def ends(self) -> tuple[list[float], list[float]]:
-        """Return the shares of the first and the last cell, as released, and the least of them."""
-        found = float(self.counts[0]), self.total - float(self.counts[-2])
-        noise = float(self.deviations[0]), float(self.deviations[-1] + self.deviations[-2])
-        least = [max(0.0, a - _SURE * _known(b)) for a, b in zip(found, noise, strict=True)]
-        return [each / self.total for each in found], [each / self.total for each in least]
+    def noise_of_ends(self) -> tuple[float, float]:
+        """Return how far the shares may be off; for the last cell at the worst."""
+        first, before_last, last = (float(self.deviations[i]) for i in (0, -2, -1))
+        each = _SURE / self.total
+        return each * _known(first), each * _known(before_last + last)
 
 
 def _tied_at_ends(curves: ScoreCurves, negatives: _Class, positives: _Class) -> str | None:
     """Say whether many pairs of a negative and a positive are in one end cell, as one score."""
     if curves.grid.size < _FEW_CELLS:
         return None
-    shares, least = zip(negatives.ends(), positives.ends(), strict=True)
-    if sum(a * b for a, b in zip(*least, strict=True)) <= _MOST_TIED:
+    shares = list(zip(negatives.ends(), positives.ends(), strict=True))
+    noise = zip(negatives.noise_of_ends(), positives.noise_of_ends(), strict=True)
+    tied = (max(0.0, a - c) * max(0.0, b - d) for (a, b), (c, d) in zip(shares, noise, strict=True))
+    if sum(tied) <= _MOST_TIED:
         return None
     first, last = (
-        f"{_percent(a)} of the negatives and {_percent(b)} of the positives"
-        for a, b in zip(*shares, strict=True)
+        f"{_percent(a)} of the negatives and {_percent(b)} of the positives" for a, b in shares
     )
     return (
         f"{first} are in the first cell of {curves.grid!r}, and {last} in its last:"
@@ -131,33 +137,23 @@ def _tied_at_ends(curves: ScoreCurves, negatives: _Class, positives: _Class) -> 
     )
 
 
-def _below_guessing(
-    curves: ScoreCurves, negatives: _Class, positives: _Class, label: str
-) -> str | None:
+def _below_guessing(negatives: _Class, positives: _Class, noise: float, label: str) -> str | None:
     """Say whether the area under the ROC curve is below 1/2, by more than noise and luck."""
-    pairs = negatives.total * positives.total
+    pairs, both = negatives.total * positives.total, negatives.total + positives.total
+    luck = math.sqrt((both + 1) / (12 * pairs))  # where scores say nothing
     # the area is a mean of rates of either class, each with noise in its count and in its total
-    noise = 2 * float(curves.joint.noise_deviation.max()) * (negatives.total + positives.total)
-    luck = math.sqrt((negatives.total + positives.total + 1) / (12 * pairs))  # of equal scores
-    most = 0.5 - _SURE * (noise / pairs + luck)
+    most = 0.5 - _SURE * (2 * noise * both / pairs + luck)
     if not most > 0.0:
         return None
-    lower = positives.counts.copy()  # twice the positives below a negative, ties counting half
-    lower[1:] += positives.counts[:-1]
-    area = 1.0 - float(lower @ np.diff(negatives.counts, prepend=0.0)) / (2 * pairs)
+    # twice the pairs in the wrong order less those in the right one
+    excess = negatives.counts[1:] @ positives.counts[:-1]
+    excess -= negatives.counts[:-1] @ positives.counts[1:]
+    area = 0.5 - float(excess) / (2 * pairs)
     if area < most:
         return (
             f"the released area under the ROC curve is {area:.2f}, worse than guessing:"
             f" is {label} right, and do higher scores stand for positives?"
         )
-    return None
-
-
-def _noisy_class(*classes: _Class) -> str | None:
-    """Say whether the curve of one class has a large standard error, as a share of that class."""
-    error, name = max((float(each.deviations.max()) / each.total, each.name) for each in classes)
-    if _LARGE_ERROR < error < math.inf:
-        return f"the standard error of the curve of {name} is up to {error:.1g}: {_REMEDY}"
     return None
 
 

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _check, serialization
-from ._polynomials import Basis, Budgets, Scheme, places, scheme
+from ._polynomials import MOST_DEGREE, Basis, Budgets, Scheme, places, scheme
+from ._provenance import check_provenance
 from .curve import CDF
 from .errors import DtypeError, ParameterError
 from .grid import Grid
@@ -21,6 +22,7 @@ from .privacy import Privacy
 __all__ = ["Projection"]
 
 _MOST_ORDER: Final = 33
+_MOST_BITS: Final = 256  # of totals: those of real releases have half as many
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,11 @@ class Projection:
         What the release cost.
     mechanism
         Name and parameters of the mechanism.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        A parameter is not as above.
     """
 
     lower: float
@@ -60,6 +67,32 @@ class Projection:
     budgets: Budgets
     privacy: Privacy
     mechanism: Mapping[str, str | int | float]
+
+    def __post_init__(self) -> None:
+        lower, upper = _check.bounds(self.lower, self.upper)
+        if not isinstance(self.totals, tuple):
+            raise DtypeError("totals", type(self.totals).__name__, "must be a tuple of integers")
+        for each in self.totals:
+            if type(each) is not int:
+                raise DtypeError("totals", type(each).__name__, "must hold integers")
+        _check.integer("degree", len(self.totals) - 1, 1, MOST_DEGREE)
+        if (most := max(each.bit_length() for each in self.totals)) > _MOST_BITS:
+            raise ParameterError("totals", most, f"must have at most {_MOST_BITS} bits each")
+        variance = _check.finite("variance", self.variance)
+        if not 0.0 <= variance < 2.0**_MOST_BITS:
+            raise ParameterError("variance", variance, f"must be 0 or more, below 2^{_MOST_BITS}")
+        _check.choice("basis", self.basis, Basis)
+        _check.choice("budgets", self.budgets, Budgets)
+        check_provenance(self.privacy, self.mechanism)
+        numbers = {
+            "lower": lower,
+            "upper": upper,
+            "n": _check.integer("n", self.n, 1, 2**63 - 1),
+            "bits": _check.integer("bits", self.bits, -64, 64),
+            "variance": variance,
+        }
+        for name, number in numbers.items():
+            object.__setattr__(self, name, number)
 
     @property
     def degree(self) -> int:
@@ -112,13 +145,16 @@ class Projection:
         clamped into the bounds.
         """
         to_moments, constant = self._to_moments(order)
-        return np.asarray(to_moments @ self._scheme.plain(self._reals, self.n) / self.n + constant)
+        plain = self._scheme.plain(self._reals, self.n)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(to_moments @ plain / self.n + constant)
 
     def moment_errors(self, order: int) -> NDArray[np.float64]:
         """Return the standard deviations of the noise in ``moments(order)``, (order,)."""
         to_moments, _ = self._to_moments(order)
         parts = to_moments @ self._scheme.plain.matrix
-        return np.asarray(np.sqrt(self.variance * np.sum(parts**2, axis=1)) / self.n)
+        with np.errstate(over="ignore"):
+            return np.asarray(np.sqrt(self.variance * np.sum(parts**2, axis=1)) / self.n)
 
     def __add__(self, other: Projection) -> Projection:
         if not isinstance(other, Projection):
@@ -153,7 +189,7 @@ class Projection:
         FormatError
             The text is not a release that this version can read.
         """
-        return cls(**serialization.load_projection(text))
+        return serialization.load_projection(text, cls)
 
     @property
     def _scheme(self) -> Scheme:

@@ -70,6 +70,12 @@ def cdf(
         Monotone, unless ``isotonic`` is off. Under add-or-remove-one, ``n`` is the released
         number of records.
 
+    Warns
+    -----
+    DpcoreWarning
+        The noise is too much for the grid, or nearly all that is released is at the grid's ends
+        (docs/scores.md, section 4).
+
     Raises
     ------
     DtypeError, ParameterError, MissingValueError
@@ -188,8 +194,8 @@ def _release(
     if public and counts.sum() < 1:
         raise ParameterError("values", 0, "must hold at least one record")
     released = mechanism.release(counts, rng=rng)
-    if not public:  # the number of records is a release like the others
-        released[-1] = max(1, round(float(released[-1])))
+    # which floating-point numbers add up to but for rounding; or it is a release like the others
+    released[-1] = counts.sum() if public else max(1, round(float(released[-1])))
     return CDF(
         grid=grid,
         counts=released,

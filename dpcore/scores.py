@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,10 +37,24 @@ class ScoreCurves:
         The public thresholds of the scores, N of them.
     joint
         The released curve over the 2 N cells, or 2 N + 1.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        A parameter is not as above.
     """
 
     grid: Grid
     joint: CDF
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.grid, Grid):
+            raise DtypeError("grid", type(self.grid).__name__, "must be a Grid")
+        if not isinstance(self.joint, CDF):
+            raise DtypeError("joint", type(self.joint).__name__, "must be a CDF")
+        cells, found = 2 * self.grid.size, self.joint.grid.size
+        if found not in (cells, cells + 1):
+            raise ParameterError("joint", found, f"must have {cells} cells, or {cells + 1}")
 
     @classmethod
     def from_classes(cls, grid: Grid, negatives: CDF, positives: CDF) -> ScoreCurves:
@@ -157,8 +171,11 @@ class ScoreCurves:
         FormatError
             The text is not a release that this version can read.
         """
-        grid, joint = serialization.load_scores(text)
-        return cls(grid, CDF(grid=numbered(joint["counts"].size), **joint))
+        return serialization.load_scores(text, cls._of_stored)
+
+    @classmethod
+    def _of_stored(cls, grid: Grid, counts: NDArray[Any], **others: Any) -> ScoreCurves:
+        return cls(grid, CDF(grid=numbered(counts.size), counts=counts, **others))
 
 
 def numbered(size: int) -> Grid:

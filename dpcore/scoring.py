@@ -70,6 +70,12 @@ def score_curves(
     -------
     ScoreCurves
 
+    Warns
+    -----
+    DpcoreWarning
+        What is released looks like a mistake: wrong labels, swapped arguments, another grid, too
+        much noise (docs/scores.md, section 4).
+
     Raises
     ------
     DtypeError, ParameterError, MissingValueError

@@ -7,14 +7,15 @@ import json
 import math
 from collections.abc import Callable
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _check
-from .errors import DpcoreError, FormatError, ParameterError
-from .grid import Grid
+from ._provenance import storable
+from .errors import DpcoreError, DtypeError, FormatError, ParameterError
+from .grid import MOST_CELLS, Grid
 from .privacy import Privacy
 
 if TYPE_CHECKING:
@@ -30,6 +31,29 @@ _SCORES: Final = "dpcore.scores"
 _VERSION: Final = 1
 _EPSILON_FIELDS: Final = {"epsilon", "delta", "neighbours", "simulated"}
 _RHO_FIELDS: Final = {"rho", "neighbours", "simulated"}
+_CURVE_FIELDS: Final = {
+    "grid",
+    "n",
+    "counts",
+    "privacy",
+    "mechanism",
+    "noise_deviation",
+    "processing",
+}
+_PROJECTION_FIELDS: Final = {
+    "lower",
+    "upper",
+    "n",
+    "totals",
+    "bits",
+    "variance",
+    "basis",
+    "budgets",
+    "privacy",
+    "mechanism",
+}
+
+Made = TypeVar("Made")
 
 
 def dump(curve: CDF) -> str:
@@ -55,7 +79,7 @@ def _dumped(kind: str, grid: Grid, curve: CDF) -> str:
             "n": curve.n,
             "counts": curve.counts.tolist(),
             "privacy": _described(curve.privacy),
-            "mechanism": dict(curve.mechanism),
+            "mechanism": storable(curve.mechanism),
             "noise_deviation": _runs(curve.noise_deviation),
             "processing": list(curve.processing),
         },
@@ -67,140 +91,147 @@ def dump_projection(projection: Projection) -> str:
     """Return a projection as JSON text, ASCII, on one line."""
     content = {field.name: getattr(projection, field.name) for field in fields(projection)}
     content["privacy"] = _described(projection.privacy)
-    content["mechanism"] = dict(projection.mechanism)
+    content["mechanism"] = storable(projection.mechanism)
     return json.dumps({"format": _PROJECTION, "version": _VERSION, **content}, allow_nan=False)
 
 
-def load(text: str) -> dict[str, Any]:
-    """Return the arguments that make the curve again.
+def load(text: str | bytes, make: Callable[..., Made]) -> Made:
+    """Return what ``make`` makes of the arguments of a CDF.
 
     Raises
     ------
+    DtypeError
+        The text is none.
     FormatError
-        The text is not such a release.
+        It is not such a release.
     """
-    return _loaded(text, _CDF, _fields)
+    return _loaded(text, _CDF, _CURVE_FIELDS, lambda data: make(**_curve(data, _CDF)))
 
 
-def load_scores(text: str) -> tuple[Grid, dict[str, Any]]:
-    """Return the grid of the scores, and the other arguments that make the joint curve again.
+def load_scores(text: str | bytes, make: Callable[..., Made]) -> Made:
+    """Return what ``make`` makes of the scores' grid, and the joint curve's other arguments.
 
     Raises
     ------
-    FormatError
-        The text is not such a release.
+    DtypeError, FormatError
+        As in ``load``.
     """
-    found = _loaded(text, _SCORES, _scores_fields)
-    return found.pop("grid"), found
+    return _loaded(text, _SCORES, _CURVE_FIELDS, lambda data: make(**_curve(data, _SCORES)))
 
 
-def load_projection(text: str) -> dict[str, Any]:
-    """Return the arguments that make the projection again.
+def load_projection(text: str | bytes, make: Callable[..., Made]) -> Made:
+    """Return what ``make`` makes of the arguments of a projection.
 
     Raises
     ------
-    FormatError
-        The text is not such a release.
+    DtypeError, FormatError
+        As in ``load``.
     """
-    return _loaded(text, _PROJECTION, _projection_fields)
+    return _loaded(text, _PROJECTION, _PROJECTION_FIELDS, lambda data: make(**_projection(data)))
 
 
 def _loaded(
-    text: str, kind: str, read: Callable[[dict[str, Any]], dict[str, Any]]
-) -> dict[str, Any]:
+    text: str | bytes, kind: str, names: set[str], make: Callable[[dict[str, Any]], Made]
+) -> Made:
+    if not isinstance(text, str | bytes | bytearray):
+        raise DtypeError("text", type(text).__name__, "must be a string")
     try:
-        data = json.loads(text, parse_constant=_refuse_constant)
+        data = json.loads(
+            text, parse_constant=_refused, parse_float=_finite, object_pairs_hook=_with_each_once
+        )
     except (ValueError, RecursionError) as error:
         raise FormatError(f"not JSON: {error}") from None
-    if not isinstance(data, dict) or data.get("format") != kind:
+    if not isinstance(data, dict) or data.pop("format", None) != kind:
         raise FormatError(f'not a release: the field "format" has to be "{kind}"')
-    if data.get("version") != _VERSION:
-        raise FormatError(
-            f"format version {data.get('version')!r}; this dpcore reads version {_VERSION}"
-        )
+    version = data.pop("version", None)
+    if type(version) is not int or version != _VERSION:
+        raise FormatError(f"format version {version!r}; this dpcore reads version {_VERSION}")
     try:
-        return read(data)
-    except KeyError as error:
-        raise FormatError(f"a release without the field {error}") from None
+        _check_fields("a release", data, names)
+        return make(data)
+    except FormatError:
+        raise
     except (DpcoreError, TypeError, ValueError, OverflowError) as error:
         raise FormatError(f"a release with a bad field: {error}") from None
 
 
-def _fields(data: dict[str, Any]) -> dict[str, Any]:
-    grid = Grid.from_description(data["grid"])
-    return {"grid": grid, **_curve_fields(data, grid.size)}
-
-
-def _scores_fields(data: dict[str, Any]) -> dict[str, Any]:
-    grid = Grid.from_description(data["grid"])
-    cells = 2 * grid.size
-    has_empty = len(data["counts"]) == cells + 1  # a cell for records that clients do not have
-    return {"grid": grid, **_curve_fields(data, cells + has_empty)}
-
-
-def _curve_fields(data: dict[str, Any], size: int) -> dict[str, Any]:
-    """Return the arguments, but for the grid, that make a curve over so many cells again."""
-    counts = np.asarray(data["counts"])
-    runs = data["noise_deviation"]
-    if sum(count for _, count in runs) != size:
-        raise ValueError(f"noise_deviation must be runs of {size} numbers in all")
-    values = [np.inf if value is None else float(value) for value, _ in runs]
-    deviation = np.repeat(values, [count for _, count in runs])
-    n = _check.integer("n", data["n"], 1, 2**63)
-    if counts.dtype not in (np.int64, np.float64) or counts.shape != (size,):
-        raise ValueError(f"counts must be {size} numbers")
-    if counts[-1] != n:
-        raise ValueError("the last of counts must be n")
-    if not np.all(deviation >= 0):
-        raise ValueError("noise_deviation must not be negative")
+def _curve(data: dict[str, Any], kind: str) -> dict[str, Any]:
+    """Return the arguments that make a curve again, the grid being that of a class for scores."""
+    counts, size = _array("counts", data["counts"]), _grid_size(data["grid"])
+    sizes = (size,) if kind == _CDF else (2 * size, 2 * size + 1)
+    if counts.size not in sizes:
+        raise ValueError(f"counts must be {' or '.join(map(str, sizes))} numbers")
     processing = data["processing"]
-    if not isinstance(processing, list) or not all(isinstance(step, str) for step in processing):
+    if not isinstance(processing, list):
         raise ValueError("processing must be a list of strings")
     return {
+        "grid": Grid.from_description(data["grid"]),
         "counts": counts,
-        "n": n,
-        "noise_deviation": deviation,
+        "n": data["n"],
+        "noise_deviation": _deviations(data["noise_deviation"], counts.size),
         "processing": tuple(processing),
         **_cost(data),
     }
 
 
-def _projection_fields(data: dict[str, Any]) -> dict[str, Any]:
-    from ._polynomials import MOST_DEGREE, Basis, Budgets
-
-    lower, upper = _check.bounds(data["lower"], data["upper"])
+def _projection(data: dict[str, Any]) -> dict[str, Any]:
     totals = data["totals"]
-    if not isinstance(totals, list) or not all(type(total) is int for total in totals):
+    if not isinstance(totals, list) or not all(type(each) is int for each in totals):
         raise ValueError("totals must be a list of integers")
-    if any(total.bit_length() > 256 for total in totals):
-        raise ValueError("totals must be below 2^256")
-    _check.integer("degree", len(totals) - 1, 1, MOST_DEGREE)
-    _check.choice("basis", data["basis"], Basis)
-    _check.choice("budgets", data["budgets"], Budgets)
-    variance = _check.finite("variance", data["variance"])
-    if variance < 0.0:
-        raise ValueError("variance must not be negative")
-    return {
-        "lower": lower,
-        "upper": upper,
-        "n": _check.integer("n", data["n"], 1, 2**63),
-        "totals": tuple(totals),
-        "bits": _check.integer("bits", data["bits"], -64, 64),
-        "variance": variance,
-        "basis": data["basis"],
-        "budgets": data["budgets"],
-        **_cost(data),
-    }
+    return {**data, "totals": tuple(totals), **_cost(data)}
+
+
+def _grid_size(description: Any) -> int:
+    """Return how many cells a grid has that is not made yet."""
+    kind = description.get("kind") if isinstance(description, dict) else None
+    if kind == "uniform":
+        _check_fields("a grid", description, {"kind", "lower", "upper", "size"})
+        return _check.integer("size", description["size"], 1, MOST_CELLS)
+    if kind == "thresholds":
+        _check_fields("a grid", description, {"kind", "thresholds"})
+        return _array("thresholds", description["thresholds"]).size
+    raise ValueError('grid must be an object of kind "uniform" or "thresholds"')
+
+
+def _array(name: str, values: Any) -> NDArray[np.int64] | NDArray[np.float64]:
+    """Return a list of numbers as an array: of integers, if all of them are."""
+    kinds = set(map(type, values)) if isinstance(values, list) else set()
+    if not kinds or not kinds <= {int, float}:
+        raise ValueError(f"{name} must be a list of numbers")
+    if kinds == {int}:
+        return np.array(values, np.int64)
+    return np.array(values, np.float64)
+
+
+def _deviations(runs: Any, size: int) -> NDArray[np.float64]:
+    """Return so many numbers, from [value, how often] for each run of equal ones."""
+    wanted = f"noise_deviation must be runs of {size} numbers in all"
+    if not isinstance(runs, list) or not all(type(run) is list and len(run) == 2 for run in runs):
+        raise ValueError(wanted)
+    lengths = [length for _, length in runs]
+    if not all(type(length) is int and length >= 1 for length in lengths) or sum(lengths) != size:
+        raise ValueError(wanted)
+    values = [math.inf if v is None else _check.finite("noise_deviation", v) for v, _ in runs]
+    return np.repeat(values, lengths)
 
 
 def _cost(data: dict[str, Any]) -> dict[str, Any]:
     """Return what a release of either kind cost, and what made it."""
-    privacy = data["privacy"]
-    if set(privacy) not in (_EPSILON_FIELDS, _RHO_FIELDS):
+    privacy, mechanism = data["privacy"], data["mechanism"]
+    if not isinstance(privacy, dict) or set(privacy) not in (_EPSILON_FIELDS, _RHO_FIELDS):
         raise ValueError("privacy must have epsilon, delta (or rho), neighbours and simulated")
-    if not isinstance(data["mechanism"], dict):
+    if not isinstance(mechanism, dict):
         raise ValueError("mechanism must be an object")
-    return {"privacy": Privacy(**privacy), "mechanism": data["mechanism"]}
+    if "base" in mechanism:  # of a noise tree, for ``CDF.smooth``
+        _check.integer("base", mechanism["base"], 2, MOST_CELLS)
+    return {"privacy": Privacy(**privacy), "mechanism": storable(mechanism)}
+
+
+def _check_fields(what: str, data: dict[str, Any], names: set[str]) -> None:
+    for name in sorted(names - set(data)):
+        raise FormatError(f"{what} without the field {name!r}")
+    for name in sorted(set(data) - names):
+        raise FormatError(f"{what} with the unknown field {name!r}")
 
 
 def _described(privacy: Privacy) -> dict[str, Any]:
@@ -218,5 +249,19 @@ def _runs(values: NDArray[np.float64]) -> list[list[float | int | None]]:
     ]
 
 
-def _refuse_constant(name: str) -> float:
+def _refused(name: str) -> float:
     raise ValueError(f"{name} is not a JSON number")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"{digits:.20} is beyond doubles")
+    return number
+
+
+def _with_each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a field is there twice")
+    return found

@@ -131,9 +131,10 @@ def simulated(mechanisms, together, replicates=3000):
     model = [raw(c, m, rng) for c, m in zip(cells, mechanisms, strict=True)]
 
     def curves(rows):
+        numbers = [max(1, round(float(row[-1]))) for row in rows]
         return [
-            replace(c, counts=row.copy(), n=max(1, round(float(row[-1]))))
-            for c, row in zip(model, rows, strict=True)
+            replace(c, counts=np.append(row[:-1], np.array(n, row.dtype)), n=n)
+            for c, row, n in zip(model, rows, numbers, strict=True)
         ]
 
     noisy = [
@@ -225,9 +226,7 @@ def test_the_mean_of_releases_of_the_same_records(curves):
 @pytest.mark.parametrize("weights", [None, (3.0, 1.0, 2.0)])
 def test_predicted_and_simulated_errors_of_a_mean_agree(weights):
     def together(curves):
-        alike = [replace(curve, n=500, counts=curve.counts.astype(float)) for curve in curves]
-        for curve in alike:
-            curve.counts[-1] = 500
+        alike = [replace(each, n=500, counts=np.append(each.counts[:-1], 500.0)) for each in curves]
         return average(alike, weights)
 
     mechanisms = [Dyadic(0.7), Hierarchy(0.3), ToeplitzGaussian(rho=0.2)]
