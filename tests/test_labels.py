@@ -13,6 +13,7 @@ import pytest
 import dpcore as dp
 
 GRID = dp.Grid.uniform(0, 1, 2)
+INT128 = getattr(pl, "Int128", pl.Object)  # old polars have none
 TEXT = ["yes", "no", None, "yes"]
 
 
@@ -57,7 +58,9 @@ def test_labels_of_text_have_a_label_of_text(column):
         positives(column(TEXT), "yes", "raise")
 
 
-@pytest.mark.parametrize("column", COLUMNS_OF_TEXT[4:7] + COLUMNS_OF_TEXT[9:])
+@pytest.mark.parametrize(
+    "column", COLUMNS_OF_TEXT[4:5] + COLUMNS_OF_TEXT[6:7] + COLUMNS_OF_TEXT[9:]
+)
 def test_a_dtype_of_text_is_told_even_if_all_labels_are_missing(column):
     assert positives(column([None, None]), "yes") == 0
     with pytest.raises(dp.DtypeError, match="pos_label must be a string"):
@@ -91,7 +94,7 @@ def test_labels_of_bytes_have_a_label_of_bytes(labels):
         pd.Series([1, None, 0, 1], dtype="Int8"),
         pd.Series([1, None, 0, 1], dtype="category"),
         pl.Series([True, None, False, True]),
-        pl.Series([1, None, 0, 1], dtype=pl.Int128),
+        pl.Series([1, None, 0, 1], dtype=INT128),
         pa.array([1, None, 0, 1]).dictionary_encode(),
         np.ma.array([1, 1, 0, 1], mask=[0, 1, 0, 0]),
         [1, np.ma.masked, 0, 1],
