@@ -56,7 +56,7 @@ class Words:
 
 def exact(law, d):
     """P(mode + d) / P(mode), to many digits."""
-    with mpmath.workdps(90):
+    with mpmath.workdps(250):
         k, n = law.mode + d, law.n
         if k < 0:
             return mpmath.mpf(0)
@@ -80,7 +80,7 @@ def test_bounds_hold_the_exact_ratio(which, steps, more):
     law = envelope(*which)
     d, digits = steps * law.width // 2**17, law.digits + more
     low, high = (Fraction(bound, 2 ** (3 * digits)) for bound in ratio(*law[:3], d, digits))
-    with mpmath.workdps(90):
+    with mpmath.workdps(250):
         true = exact(law, d)
         assert mpmath.mpf(low.numerator) / low.denominator <= true
         assert true <= mpmath.mpf(high.numerator) / high.denominator
