@@ -249,11 +249,10 @@ def test_missing_extras_are_named(folder, capsys, monkeypatch, module, extra, ar
 
 def test_arguments_are_checked_before_the_data_are_read(folder, capsys, monkeypatch):
     def read(*_, **__):
-        raise AssertionError("read")
+        raise KeyboardInterrupt
 
     monkeypatch.setattr(counting, "column_batches", read)
-    with pytest.raises(AssertionError, match="read"):
-        cli.main(["cdf", "t.csv", *EXACT])
+    assert cli.main(["cdf", "t.csv", *EXACT]) == 130
     for argv in (
         ["--epsilon", "1e-300"],
         ["--json", "none/o.json"],

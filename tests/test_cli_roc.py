@@ -176,11 +176,10 @@ def test_arguments_that_are_refused(folder, capsys, argv, words):
 
 def test_arguments_are_checked_before_the_data_are_read(folder, capsys, monkeypatch):
     def read(*_, **__):
-        raise AssertionError("read")
+        raise KeyboardInterrupt
 
     monkeypatch.setattr(counting, "record_batches", read)
-    with pytest.raises(AssertionError, match="read"):
-        cli.main(["roc", "t.csv", *EXACT])
+    assert cli.main(["roc", "t.csv", *EXACT]) == 130
     for argv in (["--epsilon", "1e-300"], ["--json", "none/o.json"], ["--size", "8388609"]):
         refused(capsys, "t.csv", *EXACT, *argv)
     assert "required: FILE, --label, --score" in refused(capsys)

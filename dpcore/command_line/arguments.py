@@ -38,7 +38,7 @@ def parse(argv: Sequence[str], options: argparse.Namespace) -> None:
     UsageError
         An argument is missing, unknown or not of its type.
     SystemExit
-        ``--help`` or ``--version`` was asked for, and has been printed.
+        ``--help`` or ``--version`` was asked for, and is on standard output.
     """
     _parser().parse_args(_glued(argv), options)
 
@@ -146,9 +146,9 @@ def _add_scored(
     add(
         "--positive",
         metavar="L",
-        default="1",
-        help="the label of the positives (1, or true); what is not that is negative, "
-        "and a label that no record has is no error",
+        help="the label of the positives (1, or true, where labels are numbers or booleans; to be "
+        "given where they are text); what is not that is negative, and a label that no record has "
+        "is no error",
     )
     add("--score", metavar="C", required=True, help="name of the column of scores")
     return parser

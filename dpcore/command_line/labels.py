@@ -1,21 +1,29 @@
-"""Labels as files have them: text, numbers or booleans, and which of them are positive."""
+"""Labels as files have them: text, numbers or booleans, and which of them are positive.
+
+Without a positive label the column is taken as one of numbers or booleans, as scores are, and 1 is
+positive. Text is then refused: of all mistakes, to count all of it as negative is a likely one.
+"""
 
 from __future__ import annotations
 
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .arguments import UsageError
+
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["is_label", "scored_labels"]
+__all__ = ["POSITIVE", "is_label", "scored_labels"]
+
+POSITIVE: Final = "1"  # of numbers and booleans
 
 
 def scored_labels(
-    batch: pyarrow.RecordBatch, positive: str
+    batch: pyarrow.RecordBatch, positive: str | None
 ) -> tuple[NDArray[np.bool_], pyarrow.Array, int | None]:
     """Return the records of a batch that are complete.
 
@@ -24,7 +32,7 @@ def scored_labels(
     batch
         A column of labels, and a column of scores.
     positive
-        The label of the positives, as it is typed.
+        The label of the positives, as it is typed; None: 1, of a column without text.
 
     Returns
     -------
@@ -34,9 +42,17 @@ def scored_labels(
         Theirs.
     missing : int or None
         The first column in which something is missing.
+
+    Raises
+    ------
+    UsageError
+        The labels are text, and no positive label was given.
     """
     import pyarrow.compute as pc
 
+    if positive is None:
+        _check_no_text(batch)
+        positive = POSITIVE
     masks = [pc.is_null(column, nan_is_null=True) for column in batch.columns]
     missing = next((at for at, mask in enumerate(masks) if pc.any(mask).as_py()), None)
     if missing is not None:
@@ -48,15 +64,36 @@ def scored_labels(
     return wanted[labels.indices.to_numpy()], scores, missing
 
 
+def _check_no_text(batch: pyarrow.RecordBatch) -> None:
+    """Check that labels are not of a type of text; or, in a CSV file, that all read as numbers."""
+    from pyarrow import types
+
+    labels = batch.column(0)
+    kind = labels.type.value_type if types.is_dictionary(labels.type) else labels.type
+    is_text = types.is_string(kind) or types.is_large_string(kind)
+    if types.is_binary(kind):  # cells, of which nobody has said what they are
+        found = labels.unique().to_pylist()
+        is_text = any(each is not None and _number(_text(each)) is None for each in found)
+    if is_text:
+        raise UsageError(
+            f"--label {batch.schema.names[0]!r} holds text: say which label is that of the "
+            "positives, with --positive"
+        )
+
+
 def is_label(found: Any, typed: str) -> bool:
     """Return whether a label is the typed one: the same text, or the same number.
 
     True and False are 1 and 0, in text as well.
     """
-    text = found.decode("utf-8", "replace") if isinstance(found, bytes) else str(found)
-    first, second = text.strip(), typed.strip()
+    first, second = _text(found), typed.strip()
     number = _number(first)
     return first == second or (number is not None and number == _number(second))
+
+
+def _text(found: Any) -> str:
+    text = found.decode("utf-8", "replace") if isinstance(found, bytes) else str(found)
+    return text.strip()
 
 
 def _number(text: str) -> Decimal | None:

@@ -12,6 +12,7 @@ from typing import BinaryIO
 
 import dpcore
 
+from .. import _check
 from .._atomic import check_writable, write_together
 from ..files import FileError, Format, Progress
 from ..planner import most_accurate
@@ -67,6 +68,11 @@ def check_outputs(options: argparse.Namespace) -> None:
 
 def input_of(options: argparse.Namespace) -> tuple[str | BinaryIO, Format | None]:
     """Return what to read from, and its format if that is known."""
+    _check.extra("pyarrow", "reading files", "io")
+    import pyarrow
+
+    # Interrupts are Python's: Arrow works for milliseconds at a time, and now and then loses one.
+    pyarrow.enable_signal_handlers(False)
     source, form = options.file, options.format
     if source != "-":
         return source, form

@@ -17,6 +17,7 @@ from ..statistics.calibration import (
 from ..statistics.hosmer_lemeshow import HosmerLemeshow
 from ..statistics.hosmer_lemeshow_noise import HosmerLemeshowUnderNoise
 from ..statistics.roc import ROC
+from .labels import POSITIVE
 from .reports import about, drawn, figure_of, lines, shown
 
 __all__ = [
@@ -125,8 +126,9 @@ def hosmer_lemeshow_picture(test: HosmerLemeshow, score: str, form: str) -> byte
 
 def _about(curves: ScoreCurves, options: argparse.Namespace) -> dict[str, object]:
     """Return what is to be said of all released scores."""
+    positive = POSITIVE if options.positive is None else options.positive
     return {
-        "label": f"{shown(options.label)}, positive if {shown(options.positive)}",
+        "label": f"{shown(options.label)}, positive if {shown(positive)}",
         "score": shown(options.score),
         **about(curves.joint),
         "positives": f"{curves.positives[-1]:.0f} (released)",
