@@ -367,7 +367,8 @@ def _from_parquet(stream: BinaryIO, file: str, columns: Sequence[Column]) -> Ite
         _check_type(schema.field(column.name).type, column)
     names = [column.name for column in columns]
     done = 0
-    for batch in parquet.iter_batches(columns=names):
+    # The stream is Python's: no thread of Arrow may call it, or be the last to let go of it.
+    for batch in parquet.iter_batches(columns=names, use_threads=False):
         done += batch.num_rows
         yield batch.select(names), done, parquet.metadata.num_rows
 

@@ -2,16 +2,47 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+
+from dpcore.files import Column, record_batches
 
 ROOT = Path(__file__).parent.parent
 RUNS = 300
+
+
+class Stream(io.BytesIO):
+    """Notes which threads read."""
+
+    def __init__(self, content: bytes) -> None:
+        super().__init__(content)
+        self.threads: set[int] = set()
+
+    def read(self, size: int | None = -1) -> bytes:
+        self.threads.add(threading.get_ident())
+        return super().read(size)
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_no_thread_of_arrow_calls_a_stream(form):
+    """It would do so while the interpreter ends."""
+    content = io.BytesIO(b"x,y\n" + b"1,2\n" * 50_000)
+    if form == "parquet":
+        content = io.BytesIO()
+        pq.write_table(pa.table({"x": range(50_000), "y": range(50_000)}), content)
+    stream = Stream(content.getvalue())
+    batches = record_batches(stream, [Column("x"), Column("y")], format=form)
+    assert sum(batch.num_rows for batch in batches) == 50_000
+    assert stream.threads == {threading.get_ident()}
 
 
 @pytest.mark.full
