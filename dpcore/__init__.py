@@ -11,6 +11,10 @@ from __future__ import annotations
 
 import os as _os
 
+from . import _start
+
+_start.end_quietly()
+
 if not _os.path.isdir(_os.path.join(__path__[0], "kernels")):
     # Not installed, and without the link to ../kernels: a source distribution, or a checkout where
     # Git makes no symbolic links.

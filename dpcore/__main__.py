@@ -1,4 +1,4 @@
-"""``python -m dpcore``: the command line. The command ``dpcore`` starts in ``dpcore_command``."""
+"""``python -m dpcore``: the command line."""
 
 from __future__ import annotations
 

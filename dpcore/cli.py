@@ -19,6 +19,7 @@ from typing import Final, TextIO
 
 import dpcore
 
+from . import _start
 from .command_line.arguments import UsageError, parse
 from .command_line.commands import COMMANDS
 from .command_line.running import as_typed
@@ -46,6 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail("standard output is closed")
     options, said = argparse.Namespace(), io.StringIO()
     try:
+        _start.listen()
         with redirect_stdout(said):  # argparse ignores that standard output cannot be written
             parse(sys.argv[1:] if argv is None else argv, options)
         with warnings.catch_warnings(record=True) as caught:

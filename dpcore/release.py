@@ -193,14 +193,16 @@ def _release(
     public = privacy.neighbours == "replace-one"
     if public and counts.sum() < 1:
         raise ParameterError("values", 0, "must hold at least one record")
-    released = mechanism.release(counts, rng=rng)
+    described: dict[str, Any] = {
+        "grid": grid,
+        "privacy": replace(privacy, simulated=privacy.simulated or rng is not None),
+        "mechanism": mechanism.describe(),
+        "noise_deviation": np.asarray(mechanism.standard_error(grid.size), np.float64),
+    }
+    # What a mechanism says of itself is refused, if it has to be, before it spends.
+    CDF(counts=np.ones(grid.size, np.int64), n=1, **described)
+    released: NDArray[Any] = np.asarray(mechanism.release(counts, rng=rng))
+    released = released.astype(np.float64 if released.dtype.kind == "f" else np.int64, copy=False)
     # which floating-point numbers add up to but for rounding; or it is a release like the others
     released[-1] = counts.sum() if public else max(1, round(float(released[-1])))
-    return CDF(
-        grid=grid,
-        counts=released,
-        n=int(released[-1]),
-        privacy=replace(privacy, simulated=privacy.simulated or rng is not None),
-        mechanism=mechanism.describe(),
-        noise_deviation=mechanism.standard_error(grid.size),
-    )
+    return CDF(counts=released, n=int(released[-1]), **described)

@@ -70,7 +70,6 @@ def test_what_cannot_be_made_again_is_refused():
         from_curve(dp.cdf(VALUES, GRID, Local(1.0, clients=1000)))
     curve = dp.cdf(VALUES, GRID, Dyadic(1.0))
     for wrong in (
-        {},
         {"name": "dyadic", "epsilon": 1.0},
         {"name": "no-noise", "base": 2},
         {"name": "dawa"},

@@ -169,3 +169,46 @@ def test_exact_curves_are_not_kept():
     curve = dp.cdf([0.1, 0.2], dp.Grid.uniform(0, 1, 4), dp.mechanisms.NoNoise())
     with pytest.raises(dp.ParameterError, match="privacy must be finite: exact curves are no"):
         curve.to_json()
+
+
+class Own:
+    """A user's mechanism: no noise, and whatever it says of itself."""
+
+    privacy = dp.Privacy(1.0)
+
+    def __init__(self, description, deviations, dtype=np.float64):
+        self.description, self.deviations, self.dtype = description, deviations, dtype
+        self.spent = 0
+
+    def describe(self):
+        return self.description
+
+    def standard_error(self, size):
+        return self.deviations
+
+    def release(self, counts, *, rng=None, replicates=None, workers=None):
+        self.spent += 1
+        return np.cumsum(counts).astype(self.dtype)
+
+
+@pytest.mark.parametrize(
+    ("description", "deviations"),
+    [
+        ({"epsilon": 1.0}, np.zeros(20)),
+        ("own", np.zeros(20)),
+        ({"name": "own"}, np.zeros(19)),
+        ({"name": "own"}, np.full(20, -1.0)),
+        ({"name": "own"}, np.full(20, np.nan)),
+    ],
+)
+def test_what_a_mechanism_says_wrongly_is_refused_before_it_spends(description, deviations):
+    mechanism = Own(description, deviations)
+    with pytest.raises((dp.ParameterError, dp.DtypeError)):
+        dp.cdf(VALUES, GRID, mechanism)
+    assert mechanism.spent == 0
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.uint64, np.float32, np.float64])
+def test_a_mechanism_may_release_any_real_dtype(dtype):
+    curve = dp.cdf(VALUES, GRID, Own({"name": "own"}, [0] * 20, dtype))
+    assert np.array_equal(curve.counts, np.cumsum(COUNTS))

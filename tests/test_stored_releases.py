@@ -13,14 +13,25 @@ from hypothesis import strategies as st
 import dpcore as dp
 
 RNG = np.random.default_rng
+SEEDED = {"rng": RNG(1)}  # or the names of the tests would differ from one process to another
 CURVE = dp.cdf(
-    np.linspace(0, 1, 60), dp.Grid.uniform(0, 1, 4), dp.mechanisms.Dyadic(1.0), isotonic=False
+    np.linspace(0, 1, 60),
+    dp.Grid.uniform(0, 1, 4),
+    dp.mechanisms.Dyadic(1.0),
+    isotonic=False,
+    **SEEDED,
 )
 ON_A_LOG_GRID = dp.cdf(
-    np.linspace(0, 1, 60), dp.Grid.log(0.1, 1, 3), rho=0.5, neighbours="add-or-remove-one"
+    np.linspace(0, 1, 60),
+    dp.Grid.log(0.1, 1, 3),
+    rho=0.5,
+    neighbours="add-or-remove-one",
+    **SEEDED,
 )
-SCORES = dp.score_curves([0, 1] * 30, np.linspace(0, 1, 60), dp.Grid.uniform(0, 1, 3), epsilon=9.0)
-PROJECTION = dp.project(np.linspace(0, 1, 60), 0, 1, rho=0.5)
+SCORES = dp.score_curves(
+    [0, 1] * 30, np.linspace(0, 1, 60), dp.Grid.uniform(0, 1, 3), epsilon=9.0, **SEEDED
+)
+PROJECTION = dp.project(np.linspace(0, 1, 60), 0, 1, rho=0.5, **SEEDED)
 KINDS = {dp.CDF: CURVE, dp.ScoreCurves: SCORES, dp.Projection: PROJECTION}
 
 

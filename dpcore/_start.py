@@ -1,0 +1,42 @@
+"""The first moments of the command, while the package is imported, which takes a while.
+
+An interrupt then would show a traceback, and no code of the command is there to catch it. Until
+``listen`` is called, it ends the process as it ends any other program. Only in the process of the
+command: in others, interrupts are not ours.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+__all__ = ["end_quietly", "listen"]
+
+
+def end_quietly() -> None:
+    """Let an interrupt end the process without a word, if the process is the command."""
+    if _is_command() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        _on_interrupt(signal.SIG_DFL)
+
+
+def listen() -> None:
+    """Raise ``KeyboardInterrupt`` again."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL and _is_command():
+        _on_interrupt(signal.default_int_handler)
+
+
+def _is_command() -> bool:
+    """Return whether this is ``dpcore``, or ``python -m dpcore``."""
+    name = sys.argv[0] if sys.argv else ""
+    if name == "-m":  # so it is while packages are imported
+        after = sys.orig_argv.index("-m") + 1 if "-m" in sys.orig_argv else 0
+        return after > 0 and sys.orig_argv[after : after + 1] == ["dpcore"]
+    path = Path(name)
+    return path.stem == "dpcore" or path.parts[-2:] == ("dpcore", "__main__.py")
+
+
+def _on_interrupt(handler: object) -> None:
+    with suppress(ValueError):  # not in the main thread: somebody else's process
+        signal.signal(signal.SIGINT, handler)  # type: ignore[arg-type]
