@@ -117,11 +117,7 @@ class Client:
         8 bytes for each node. O(nodes), and as many bytes of AES for each seed. Local: O(N).
         """
         held = self._checked(cells)
-        if not self._owner.is_here:
-            raise RoundError(
-                f"the client belongs to process {self._owner.process}: a copy of it made by a fork "
-                "would report a second time"
-            )
+        self._check_here()
         if not self._unused.acquire(blocking=False):
             raise ReportError("duplicate", "would be this client's second: send the first again")
         stream = source(self._rng)
@@ -135,7 +131,17 @@ class Client:
         protocol, ticket = self._protocol, self._ticket or self._own_ticket(stream)
         of_all = protocol.round_id, protocol.digest, ticket.report_id
         reports = [Report(kind, *of_all, payload, stream.simulated) for kind, payload in payloads]
-        return [wire.encode(wire.signed(report, ticket.key)) for report in reports]
+        encoded = [wire.encode(wire.signed(report, ticket.key)) for report in reports]
+        self._check_here()  # a signal handler may have forked, with a child that made its own
+        return encoded
+
+    def _check_here(self) -> None:
+        """Check that this is no copy that a fork has made."""
+        if not self._owner.is_here:
+            raise RoundError(
+                f"the client belongs to process {self._owner.process}: a copy of it made by a fork "
+                "would report a second time"
+            )
 
     def _own_ticket(self, stream: Source) -> Ticket:
         """Return a ticket for a round in which everybody may report."""

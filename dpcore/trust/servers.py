@@ -52,7 +52,8 @@ class Server:
     refuses everything (RoundError).
 
     Calls from several threads take turns. A signal handler that comes in the middle of a call
-    is refused (RoundError).
+    is refused (RoundError). A call that an exception interrupts has done all or nothing, once the
+    next one begins; a ``merge`` may have lost what the other server had.
 
     Examples
     --------
@@ -191,9 +192,10 @@ class Server:
             self._check_open()
             other._check_open()
             self._check_disjoint(other)
-            self._tally.merge(other._tally)
-            other._tally = Tally.empty(self._protocol)
-            other._tally.close()
+            change, ended = self._tally.with_all_of(other._tally), Tally.empty(self._protocol)
+            ended.close()
+            other._tally = ended  # first: an interrupt may lose reports, and none is in two sums
+            self._tally.change(change)
 
     def close(self) -> PartialSum:
         """End the round, forget what is not settled, and return this server's part of the sum.
@@ -261,6 +263,7 @@ class Server:
                 raise RoundError("the server is in the middle of another call of this thread")
             self._is_busy = True
             try:
+                self._tally.finish()
                 yield
             finally:
                 self._is_busy = False

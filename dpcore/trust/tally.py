@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,19 @@ from .protocol import Protocol
 from .wire import REASONS, Reason, Report
 
 __all__ = ["Tally"]
+
+
+class _Change(NamedTuple):
+    """What reports make of a tally, as values and not as differences: twice is once."""
+
+    accepted: int
+    simulated: bool
+    by_level: NDArray[np.uint64]
+    part: slice  # of the totals, and what they are there
+    totals: NDArray[np.uint64]
+    settled: Collection[bytes] = ()  # no longer waiting, too
+    waiting: Mapping[int, Mapping[bytes, bytes]] = {}
+    refused: Mapping[Reason, int] = {}
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -35,6 +49,8 @@ class Tally:
         Whether a report was made for a study.
     closed
         Whether the totals have been given away.
+    begun
+        A change that is decided, and of which an interrupt may have left a part undone.
     """
 
     totals: NDArray[np.uint64]
@@ -47,6 +63,7 @@ class Tally:
     )
     simulated: bool = False
     closed: bool = False
+    begun: _Change | None = None
 
     @classmethod
     def empty(cls, protocol: Protocol) -> Tally:
@@ -63,29 +80,45 @@ class Tally:
 
     def take(self, report: Report, protocol: Protocol) -> None:
         """Take a report, which has been checked: shares wait, and bits are counted at once."""
+        accepted, simulated = self.accepted + 1, self.simulated or report.simulated
         if report.kind == wire.BITS:
             level = report.payload[0]
-            start, stop = protocol.starts[level], protocol.starts[level + 1]
+            part = slice(protocol.starts[level], protocol.starts[level + 1])
+            totals, by_level = self.totals[part].copy(), self.by_level.copy()
             packed = np.frombuffer(report.payload, np.uint8, offset=1)
-            self.totals[start:stop] += np.unpackbits(packed, count=stop - start, bitorder="little")
-            self.by_level[level - 1] += np.uint64(1)
-            self.settled.add(report.report_id)
+            totals += np.unpackbits(packed, count=totals.size, bitorder="little")
+            by_level[level - 1] += np.uint64(1)
+            settled = {report.report_id}
+            self.change(_Change(accepted, simulated, by_level, part, totals, settled))
         else:
-            self.waiting[report.kind][report.report_id] = report.payload
-        self.accepted += 1
-        self.simulated = self.simulated or report.simulated
+            part, waits = slice(0, 0), {report.kind: {report.report_id: report.payload}}
+            same = self.by_level, part, self.totals[part]
+            self.change(_Change(accepted, simulated, *same, waiting=waits))
 
     def settle(self, ids: Collection[bytes]) -> None:
         """Add up reports that wait, and forget them."""
-        totals = self.totals.copy()  # an interrupt leaves everything as it was
+        totals = self.totals.copy()
         for kind, payloads in self.waiting.items():
             for payload in (payloads[each] for each in ids if each in payloads):
                 totals += wire.share(kind, payload, totals.size)
-        self.totals = totals
-        self.settled.update(ids)
+        same = self.accepted, self.simulated, self.by_level
+        self.change(_Change(*same, slice(None), totals, ids))
+
+    def finish(self) -> None:
+        """Do what an interrupt has left undone of the last change; the caller's first step."""
+        if (change := self.begun) is None:
+            return
+        self.accepted, self.simulated = change.accepted, change.simulated
+        self.by_level = change.by_level
+        self.totals[change.part] = change.totals
+        self.refused.update(change.refused)
+        for kind, more in change.waiting.items():
+            self.waiting[kind].update(more)
+        self.settled.update(change.settled)
         for payloads in self.waiting.values():
-            for each in ids:
+            for each in change.settled:
                 payloads.pop(each, None)
+        self.begun = None
 
     def close(self) -> None:
         """Forget what waits, and let nobody change the totals."""
@@ -94,14 +127,20 @@ class Tally:
             payloads.clear()
         self.totals.flags.writeable = False
 
-    def merge(self, other: Tally) -> None:
-        """Take over what another one has, of other clients."""
-        self.totals = self.totals + other.totals
-        self.by_level = self.by_level + other.by_level
-        self.accepted += other.accepted
-        for reason, count in other.refused.items():
-            self.refused[reason] += count
-        self.settled |= other.settled
-        for kind, payloads in other.waiting.items():
-            self.waiting[kind] |= payloads
-        self.simulated = self.simulated or other.simulated
+    def with_all_of(self, other: Tally) -> _Change:
+        """Return the change that takes over what another one has, of other clients."""
+        return _Change(
+            self.accepted + other.accepted,
+            self.simulated or other.simulated,
+            self.by_level + other.by_level,
+            slice(None),
+            self.totals + other.totals,
+            other.settled,
+            other.waiting,
+            {reason: self.refused[reason] + count for reason, count in other.refused.items()},
+        )
+
+    def change(self, change: _Change) -> None:
+        """Change all at once: an interrupt finds it not begun, or begun and to be finished."""
+        self.begun = change
+        self.finish()
