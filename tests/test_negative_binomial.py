@@ -131,8 +131,8 @@ def test_offsets_are_equally_likely_and_blocks_halve():
     most = 2**64 - 2**64 % law.width
     words = np.array([[0, 0], [most - 1, most], [0, 0]], np.uint64)
     values, accepted = negative_binomial._trials(law, 2, Words(*words.reshape(-1).tolist()))
-    assert accepted.tolist() == [False, False] or values[0] == law.mode + law.width - 1
-    assert not accepted[1]
+    assert accepted.tolist() == [True, False]
+    assert values[0] == law.mode + law.width - 1
     ones = negative_binomial._ones(np.array([0, 1, 3, 2, 2**62 - 1, 2**63 - 1], np.uint64))
     assert ones.tolist() == [0, 1, 2, 0, 62, 63]
     assert negative_binomial._more_ones(Words(2**64 - 1, 0b1011)) == 66

@@ -118,6 +118,32 @@ def test_what_is_no_sum_or_no_bytes(wrong):
             use()
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"protocol": None},
+        {"totals": None},
+        {"totals": [0] * 8},
+        {"totals": np.zeros(7, np.uint64)},
+        {"totals": np.zeros(1, np.uint64)},  # would be added to all
+        {"totals": np.zeros((1, 8), np.uint64)},
+        {"totals": np.zeros(8, np.int64)},
+        {"totals": np.zeros(8)},
+        {"reports": "20"},
+        {"reports": None},
+        {"by_level": None},
+        {"by_level": ("1",)},
+    ],
+    ids=str,
+)
+def test_sums_made_by_hand_hold_what_sums_hold(wrong):
+    good = sums_of(SECURE, 20)
+    for sums in ([good[0], replace(good[1], **wrong)], [replace(good[0], **wrong), good[1]]):
+        for take in (combine, release):
+            with pytest.raises(DtypeError, match="sums"):
+                take(sums)
+
+
 def test_one_id_is_not_several():
     with pytest.raises(DtypeError, match="ids must be several ids"):
         Server(SECURE).settle(bytes(16))

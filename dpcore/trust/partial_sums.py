@@ -73,7 +73,7 @@ def combine(sums: PartialSum | Sequence[PartialSum]) -> NDArray[np.int64]:
     Raises
     ------
     DtypeError
-        They are no partial sums.
+        They are no partial sums, or do not hold what these do.
     RoundError
         They are not one from each server of one round; or they are not of the same clients; or
         these are fewer than the trust model requires, or more than were asked; or the numbers
@@ -91,6 +91,7 @@ def of_all_servers(sums: PartialSum | Sequence[PartialSum]) -> PartialSum:
     for part in parts:
         if not isinstance(part, PartialSum):
             raise DtypeError("sums", type(part).__name__, "must be partial sums")
+        _check_form(part)
     if not parts:
         raise RoundError("there are no sums")
     first, protocol = parts[0], parts[0].protocol
@@ -111,6 +112,20 @@ def of_all_servers(sums: PartialSum | Sequence[PartialSum]) -> PartialSum:
     whole = replace(first, totals=totals, simulated=any(part.simulated for part in parts))
     _check_possible(whole)
     return whole
+
+
+def _check_form(part: PartialSum) -> None:
+    """Check what bytes cannot get wrong: a sum that is made by hand may hold anything."""
+    if not isinstance(part.protocol, Protocol):
+        raise DtypeError("sums", f"one of a {type(part.protocol).__name__}", "must have a Protocol")
+    totals, words = part.totals, part.protocol.words
+    if not isinstance(totals, np.ndarray) or totals.dtype != np.uint64 or totals.shape != (words,):
+        raise DtypeError("sums", type(totals).__name__, f"must have totals, ({words},) uint64")
+    if not isinstance(part.by_level, tuple):
+        raise DtypeError("sums", type(part.by_level).__name__, "must have a tuple by_level")
+    for number in (part.reports, *part.by_level):
+        if not isinstance(number, int):
+            raise DtypeError("sums", type(number).__name__, "must have integers as numbers")
 
 
 def _check_possible(whole: PartialSum) -> None:
