@@ -462,12 +462,22 @@ def test_a_level_that_nobody_reported_is_not_used():
     curve = release(part, isotonic=False)
     assert np.all(np.isfinite(curve.counts))
     assert abs(curve.counts[0] / part.reports - 1) < 0.5
-    nobody = Server(protocol)
-    with pytest.raises(RoundError, match="at least 1"):
-        nobody.close()
-    nobody.add(reports_of(protocol, [0])[0][0])
-    with pytest.raises(RoundError, match="one of each of 3 levels"):
-        release(nobody.close())
+
+
+def test_rounds_with_fewer_reports_than_levels_stay_open():
+    """They used to be closed, once and for all, and then could not be released."""
+    protocol = Protocol(Local(8.0, clients=50, branching=2), 8, ROUND)
+    server = Server(protocol)
+    rows = reports_of(protocol, np.zeros(40), seed=4)
+    for (report,) in [row for row in rows if decode(row[0]).payload[0] == 3][:2]:
+        with pytest.raises(RoundError, match="reports are settled, and it takes at least 3"):
+            server.close()
+        server.add(report)
+    with pytest.raises(RoundError, match="2 reports are settled, and it takes at least 3"):
+        server.close()
+    assert not server.is_closed
+    server.add(next(row[0] for row in rows if decode(row[0]).payload[0] == 1))
+    assert release(server.close()).n == 3
 
 
 def test_levels_without_noise_are_not_told():

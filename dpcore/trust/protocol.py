@@ -198,8 +198,12 @@ class Protocol:
 
     @property
     def least_reports(self) -> int:
-        """How many reports there have to be, or their sum is not given away."""
-        return self.trust.required if isinstance(self.trust, DistributedNoise) else 1
+        """How many reports there have to be, or their sum is not given away.
+
+        Of Local: as many as there are levels, as it has no tree for fewer clients.
+        """
+        required = self.trust.required if isinstance(self.trust, DistributedNoise) else 1
+        return max(required, len(self.asked))
 
     def level_size(self, level: int) -> int:
         """Return the number of nodes of a level, the root's being 0."""

@@ -128,9 +128,8 @@ def _released(whole: PartialSum) -> CDF:
         trust = replace(trust, reporting=n)
         counts = _of_noisy_nodes(whole, trust)
     elif isinstance(trust, Local):
-        levels = len(whole.by_level)
-        if n < levels or not whole.by_level[-1]:
-            raise RoundError(f"{n} reports, and it takes at least one of each of {levels} levels")
+        if not whole.by_level[-1]:
+            raise RoundError("no report is about the cells, the last level of the tree")
         trust = replace(trust, clients=n, branching=whole.protocol.branching)
         counts = _of_levels(whole, trust)
     else:

@@ -207,8 +207,8 @@ class Server:
         ------
         RoundError
             Fewer clients are settled than DistributedNoise requires, or none: the sum would not
-            have the noise that was promised; or, of Local, none has reported the cells. The round
-            stays open.
+            have the noise that was promised; or, of Local, fewer than there are levels, or none
+            has reported the cells. The round stays open.
         """
         with self._turn():
             tally, least = self._tally, self._protocol.least_reports
