@@ -140,7 +140,7 @@ def test_saved_servers_do_not_hold_the_secret_and_cannot_do_without():
 
 
 def test_servers_of_different_enrolments_are_not_merged():
-    one, other = Server(SECURE, OURS), Server(SECURE, Enrolment(bytes(32)))
+    one, other = Server(SECURE, OURS), Server(SECURE, Enrolment(b"e" * 32))
     with pytest.raises(RoundError, match="another enrolment"):
         one.merge(other)
     one.merge(Server(SECURE, Enrolment(OURS.key)))
@@ -167,6 +167,7 @@ def test_who_may_report_is_a_parameter():
         (lambda: Enrolment(None), DtypeError),
         (lambda: Enrolment("0" * 32), DtypeError),
         (lambda: Enrolment(bytes(31)), ParameterError),
+        (lambda: Enrolment(bytes(32)), ParameterError),  # whose tags everybody can make
         (lambda: OURS.ticket(SECURE, 7), DtypeError),
         (lambda: OURS.ticket(SECURE, None), DtypeError),
         (lambda: OURS.ticket(None, "one"), DtypeError),

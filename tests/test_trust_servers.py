@@ -605,7 +605,7 @@ def test_a_round_over_sockets_with_a_server_that_is_lost(tmp_path, script):
     processes = script("_loopback_processes")
     settings = {"epsilon": 1.0, "clients": 130, "dropout": 0.25, "size": 16, "round": ROUND.hex()}
     protocol, cells = processes.protocol_of(settings), [i // 10 for i in range(120)]
-    enrolment = Enrolment(bytes(32))
+    enrolment = Enrolment(b"e" * 32)
     tickets = [enrolment.ticket(protocol, str(i)) for i in range(120)]
 
     @contextlib.contextmanager

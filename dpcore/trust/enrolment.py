@@ -67,7 +67,7 @@ class Enrolment:
     Raises
     ------
     DtypeError, ParameterError
-        They are not so many bytes.
+        They are not so many bytes, or all are zero.
 
     Examples
     --------
@@ -86,6 +86,8 @@ class Enrolment:
 
     def __post_init__(self) -> None:
         _check_bytes("key", self.key, wire.KEY_BYTES)
+        if not any(self.key):  # HMAC pads with zeros: the same as ``wire.OPEN``, which all know
+            raise ParameterError("key", "only zeros", "must be random")
 
     def __repr__(self) -> str:
         return "<Enrolment>"
