@@ -48,21 +48,23 @@ def parts(values: Any, argument: str) -> Iterator[Part]:
         raise DtypeError(argument, f"a {library} {type(values).__name__}", "must be one column")
     try:
         if library == "pandas":
-            yield _of_pandas(values)
+            yield _of_pandas(values, argument)
         elif library == "polars":
             yield _of_polars(values)
         elif library == "pyarrow":
             for chunk in values.chunks if hasattr(values, "chunks") else [values]:
-                yield _of_arrow(chunk)
+                yield _of_arrow(chunk, argument)
         elif isinstance(values, np.ma.MaskedArray):
             yield _of_masked(values, argument)
         else:
             yield Part(_of_sequence(values), None)
+        return
     except (DpcoreError, MemoryError):
         raise
-    except Exception:  # of whoever made the container; it may quote values
+    except Exception:  # of whoever made the container
         what = "must be a one-dimensional array, or one column, of a type that dpcore knows"
-        raise DtypeError(argument, f"a {type(values).__name__}", what) from None
+        problem = DtypeError(argument, f"a {type(values).__name__}", what)
+    raise problem  # not in the handler: what was said may quote values, and would be its context
 
 
 def declared(values: Any) -> type | None:
@@ -71,7 +73,11 @@ def declared(values: Any) -> type | None:
     if library == "pandas":
         found = getattr(values, "dtype", None)
         found = getattr(getattr(found, "categories", values), "dtype", None)
-        return next((cls for cls in (str, bytes) if getattr(found, "type", None) is cls), None)
+        try:
+            kind = getattr(found, "type", None)
+        except NotImplementedError:  # an Arrow type that pandas has no name for
+            return None
+        return next((cls for cls in (str, bytes) if kind is cls), None)
     if library == "polars":
         name = str(values.dtype.base_type()) if hasattr(values, "dtype") else ""
         return str if name in _STRINGS else bytes if name == "Binary" else None
@@ -86,14 +92,26 @@ def _library(values: Any) -> str:
     return str(type(values).__module__).partition(".")[0]
 
 
-def _of_pandas(values: Any) -> Part:
+def _of_pandas(values: Any, argument: str) -> Part:
     if values.dtype == object:  # which are looked at one by one
         return Part(values.to_numpy(), None)
+    if (arrow := getattr(values.dtype, "pyarrow_dtype", None)) is not None:
+        _check_arrow(arrow, argument)
+    # All categories: which of them there are records of is not to be told.
+    elif len({_objects.kind_of(type(each)) for each in _objects_among(values.dtype)}) > 1:
+        raise DtypeError(argument, "categories of several types", "must be of one kind")
     absent = np.asarray(values.isna(), bool)
     absent_or_none = absent if absent.any() else None
     kept = values if absent_or_none is None else values.dropna()
     kind = getattr(kept.dtype, "numpy_dtype", None)  # nullable and Arrow-backed types
     return Part(kept.to_numpy() if kind is None else kept.to_numpy(dtype=kind), absent_or_none)
+
+
+def _objects_among(dtype: Any) -> Any:
+    """Return the categories of a pandas dtype, if they are of no dtype of their own."""
+    categories = getattr(dtype, "categories", None)
+    is_of_objects = getattr(getattr(categories, "dtype", None), "kind", None) == "O"
+    return categories if is_of_objects else ()
 
 
 def _of_polars(values: Any) -> Part:
@@ -104,10 +122,34 @@ def _of_polars(values: Any) -> Part:
     return Part(kept.to_numpy(), absent)
 
 
-def _of_arrow(chunk: Any) -> Part:
+def _check_arrow(kind: Any, argument: str) -> None:
+    """Check that an Arrow type has one number, boolean or text for each record.
+
+    With other types it depends on values whether, and how, Arrow fails to make objects of them.
+    """
+    from pyarrow import types
+
+    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
+        kind = kind.value_type
+    known = (
+        types.is_null,
+        types.is_boolean,
+        types.is_integer,
+        types.is_floating,
+        types.is_decimal,
+        *(types.is_string, types.is_large_string, types.is_string_view),
+        *(types.is_binary, types.is_large_binary, types.is_binary_view),
+        types.is_fixed_size_binary,
+    )
+    if not any(is_one(kind) for is_one in known):
+        raise DtypeError(argument, f"a column of {kind}", "must be one column of numbers or text")
+
+
+def _of_arrow(chunk: Any, argument: str) -> Part:
     """Return an Arrow array, of objects if it holds no numbers."""
     import pyarrow as pa
 
+    _check_arrow(chunk.type, argument)
     if pa.types.is_dictionary(chunk.type):  # its nulls may be among the words as well
         chunk = chunk.dictionary_decode()
     elif pa.types.is_run_end_encoded(chunk.type):
