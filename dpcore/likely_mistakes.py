@@ -8,6 +8,7 @@ deviation of the noise is not known, released numbers are taken as they are.
 from __future__ import annotations
 
 import math
+import os
 import sys
 import warnings
 from pathlib import Path
@@ -28,7 +29,7 @@ _FEW_CELLS: Final = 16  # with fewer, cells are kinds of records, and one kind m
 _MOST_AT_TOP: Final = 1 / 2
 _MOST_AT_ENDS: Final = 0.95
 _MOST_TIED: Final = 0.1  # pairs of a negative and a positive, in the end cells
-_PACKAGE: Final = str(Path(__file__).parent)
+_PACKAGE: Final = str(Path(__file__).parent) + os.sep  # dpcore_study.py beside it is not in it
 
 _REMEDY: Final = "fewer cells, a larger budget or more records lower it"
 _GRID: Final = "is it the grid for these {}? Those beyond it count in its end cells"
