@@ -129,6 +129,7 @@ def _check_arrow(kind: Any, argument: str) -> None:
     """
     from pyarrow import types
 
+    kind = getattr(kind, "storage_type", kind)  # of extensions
     if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
         kind = kind.value_type
     known = (

@@ -87,3 +87,15 @@ def test_arrow_types_that_pandas_has_no_name_for_are_refused_as_text() -> None:
         pd.array(pa.array(["yes"]).cast(pa.string_view()), pd.ArrowDtype(pa.string_view()))
     )
     assert isinstance(_failure(GRID.count, column), dp.DtypeError)
+
+
+def test_arrow_extensions_are_what_they_store() -> None:
+    kind = pa.opaque(pa.int64(), "a", "b")
+    assert GRID.count(pa.ExtensionArray.from_storage(kind, pa.array([0, 1]))).tolist() == [1, 1]
+    failure = _failure(
+        GRID.count,
+        pa.ExtensionArray.from_storage(
+            pa.opaque(pa.time64("ns"), "a", "b"), pa.array([1], pa.time64("ns"))
+        ),
+    )
+    assert failure.__context__ is None
