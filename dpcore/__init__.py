@@ -20,13 +20,13 @@ if not _os.path.isdir(_os.path.join(__path__[0], "kernels")):
     # Git makes no symbolic links.
     __path__.append(_os.path.dirname(__path__[0]))
 
-from . import distances, files, mechanisms, noise, privacy, statistics, streams, trust
-from ._score_counts import score_counts
-from .bounds import Bounds, bounds
-from .boxplot import BoxPlot, box_plot
-from .classifiers import roc_curve
-from .combination import average, combine
-from .curve import CDF
+from . import mechanisms, noise, privacy, statistics, streams, trust
+from .curves import distances
+from .curves.cdf import CDF
+from .curves.combination import average, combine
+from .curves.projection import Projection
+from .curves.scores import ScoreCurves
+from .curves.smoothing import Smoothing, smooth
 from .errors import (
     ConvergenceError,
     DpcoreError,
@@ -37,18 +37,20 @@ from .errors import (
     MissingValueError,
     ParameterError,
 )
-from .goodness_of_fit import hosmer_lemeshow
-from .grid import Grid
-from .planner import Plan, plan
-from .privacy import Privacy
-from .projecting import project, project_sums
-from .projection import Projection
-from .quantiles import Quantiles, quantiles
-from .release import cdf, cdf_from_counts
-from .scores import ScoreCurves
-from .scoring import score_curves, score_curves_from_counts
-from .smoothing import Smoothing, smooth
-from .sums import PolynomialSums, polynomial_sums
+from .privacy.guarantees import Privacy
+from .records import files
+from .releases.bounds import Bounds, bounds
+from .releases.box_plot import BoxPlot, box_plot
+from .releases.cdf import cdf, cdf_from_counts
+from .releases.hosmer_lemeshow import hosmer_lemeshow
+from .releases.plan import Plan, plan
+from .releases.project import project, project_sums
+from .releases.quantiles import Quantiles, quantiles
+from .releases.roc_curve import roc_curve
+from .releases.score_curves import score_curves, score_curves_from_counts
+from .summaries.grid import Grid
+from .summaries.polynomial_sums import PolynomialSums, polynomial_sums
+from .summaries.score_counts import score_counts
 
 __version__ = "0.1.0"
 

@@ -34,9 +34,11 @@ _Signature = Signature | tuple[types.Type, ...]
 def sources_digest() -> str | None:
     """Return a hash of all kernel sources, or None where there are none to be seen."""
     digest = hashlib.blake2b(digest_size=8)
-    paths = sorted(Path(__file__).parent.glob("*.py"))
+    folder = Path(__file__).parent
+    paths = sorted(folder.rglob("*.py"))
     for path in paths:
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+        name = path.relative_to(folder).as_posix().encode()
+        digest.update(name + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest() if paths else None
 
 
@@ -76,7 +78,9 @@ class _Locator(caching._CacheLocator):
     """Says where a kernel's files are: all in the one folder, whose name is their stamp."""
 
     def __init__(self, function: Callable[..., object], folder: Path) -> None:
-        self._line, self._folder = function.__code__.co_firstlineno, folder
+        # Files of several folders have the same name; nor are lines enough to tell them apart.
+        self._place = f"{function.__module__}-{function.__code__.co_firstlineno}"
+        self._folder = folder
 
     @classmethod
     def from_function(cls, function: Callable[..., object], path: str) -> _Locator | None:
@@ -89,7 +93,7 @@ class _Locator(caching._CacheLocator):
         return self._folder.name
 
     def get_disambiguator(self) -> str:
-        return str(self._line)
+        return self._place
 
 
 class _Sealed(caching.CompileResultCacheImpl):

@@ -15,7 +15,7 @@ import statsmodels.api as sm
 from numpy.typing import NDArray
 
 import dpcore as dp
-from dpcore.goodness_of_fit import arcsine_grid
+from dpcore.releases.hosmer_lemeshow import arcsine_grid
 from dpcore.statistics import ROC, HosmerLemeshow, Reliability, equi_depth_bins, reliability
 
 EPSILON = 1.0

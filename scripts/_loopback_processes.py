@@ -30,7 +30,7 @@ from dpcore.trust import (
     Server,
     Ticket,
 )
-from dpcore.trust.wire import decode, encode
+from dpcore.trust.protocol.wire import decode, encode
 
 HOST: Final = "127.0.0.1"
 REPORT, IDS, SETTLE, CLOSE, COUNTS = b"R", b"I", b"S", b"C", b"N"

@@ -17,7 +17,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 import dpcore as dp
 from dpcore.mechanisms import Dyadic
 from dpcore.mechanisms.medians import RecursiveMedians
-from dpcore.priroc import priroc, priroc_fix, score_curves_at_medians
+from dpcore.releases.priroc import priroc, priroc_fix, score_curves_at_medians
 from dpcore.statistics.roc import ROC, Rates, symmetric_difference
 
 Values = NDArray[np.float64]

@@ -14,7 +14,7 @@ from dpcore.statistics import ScoreHistogram, classifier
 from dpcore.statistics.score_histograms import IntervalKind
 from dpcore.trust import Client, DistributedNoise, Local, Protocol, Server, advise
 from dpcore.trust.advice import TrustModel
-from dpcore.trust.wire import OPEN, client_key, decode, encode, signed
+from dpcore.trust.protocol.wire import OPEN, client_key, decode, encode, signed
 
 Values = NDArray[np.float64]
 PURPOSES: Final = ("auc", "metrics", "calibration")

@@ -30,7 +30,7 @@ from numpy.typing import NDArray  # noqa: E402
 from scipy.optimize import isotonic_regression  # noqa: E402
 
 import dpcore as dp  # noqa: E402
-from dpcore.kernels import hilbert  # noqa: E402
+from dpcore.kernels.trees import hilbert  # noqa: E402
 from dpcore.mechanisms import Dawa, Dyadic, Hierarchy, Mechanism, ToeplitzGaussian  # noqa: E402
 
 Curves = NDArray[np.float64]

@@ -39,9 +39,9 @@ from sklearn.linear_model import LogisticRegression  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import OneHotEncoder, StandardScaler  # noqa: E402
 
-from dpcore.goodness_by_groups import hosmer_lemeshow_by_groups  # noqa: E402
-from dpcore.goodness_of_fit import hosmer_lemeshow  # noqa: E402
 from dpcore.mechanisms import NoNoise  # noqa: E402
+from dpcore.releases.hosmer_lemeshow import hosmer_lemeshow  # noqa: E402
+from dpcore.releases.hosmer_lemeshow_by_groups import hosmer_lemeshow_by_groups  # noqa: E402
 
 Values = NDArray[np.float64]
 Rng = np.random.Generator

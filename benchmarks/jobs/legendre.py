@@ -6,8 +6,8 @@ import numpy as np
 from numpy.polynomial.legendre import legvander
 from scipy.special import eval_legendre
 
-from dpcore._totals import totals
-from dpcore.kernels import legendre
+from dpcore.kernels.polynomials import legendre
+from dpcore.summaries.totals import totals
 
 from ..registry import Contender, Job
 

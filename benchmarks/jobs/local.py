@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpcore.randomness import CryptographicSource
-from dpcore.trust.unary import UnaryEncoding
+from dpcore.noise.sources import CryptographicSource
+from dpcore.trust.models.unary import UnaryEncoding
 
 from ..registry import Contender, Job
 

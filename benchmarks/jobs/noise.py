@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 import dpcore as dp
-from dpcore.randomness import CryptographicSource
+from dpcore.noise.sources import CryptographicSource
 
 from ..registry import Contender, Job
 

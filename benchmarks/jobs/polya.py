@@ -10,8 +10,8 @@ from fractions import Fraction
 import numpy as np
 
 from dpcore.noise import DiscreteLaplace
-from dpcore.randomness import CryptographicSource, source
-from dpcore.trust.polya import PolyaShares
+from dpcore.noise.polya import PolyaShares
+from dpcore.noise.sources import CryptographicSource, source
 
 from ..registry import Contender, Job
 

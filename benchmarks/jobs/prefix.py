@@ -8,7 +8,7 @@ import numpy as np
 
 import dpcore as dp
 from dpcore.mechanisms import ToeplitzGaussian
-from dpcore.randomness import CryptographicSource
+from dpcore.noise.sources import CryptographicSource
 
 from ..registry import Contender, Job
 from .noise import GAUSSIAN_WORDS, WORDS, difference

@@ -10,7 +10,7 @@ import numpy as np
 import dpcore as dp
 from dpcore.mechanisms.adaptive import AdaptiveQuantiles
 from dpcore.mechanisms.queries import HistogramQueries
-from dpcore.randomness import CryptographicSource
+from dpcore.noise.sources import CryptographicSource
 
 from ..registry import Contender, Job
 from .noise import WORDS, difference

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 import dpcore as dp
-from dpcore.classifiers import roc_curve
-from dpcore.randomness import CryptographicSource
+from dpcore.noise.sources import CryptographicSource
+from dpcore.releases.roc_curve import roc_curve
 
 from ..registry import Contender, Job
 from .noise import WORDS

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 import dpcore as dp
-from dpcore.quantiles import quantiles_from_counts
+from dpcore.releases.quantiles import quantiles_from_counts
 
 from ..registry import Contender, Job
 

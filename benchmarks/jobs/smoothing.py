@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import dpcore as dp
-from dpcore.smoothing import Solver
+from dpcore.curves.smoothing import Solver
 
 from ..registry import Contender, Job
 from . import solvers

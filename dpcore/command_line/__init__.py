@@ -1,1 +1,1 @@
-"""The parts of the command line, which starts in ``dpcore.cli``."""
+"""The parts of the command line, which starts in ``dpcore.command_line.main``."""

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 import dpcore
 
-from ..goodness_of_fit import arcsine_grid
-from ..grid import MOST_CELLS
-from ..scores import MOST_SCORE_CELLS, ScoreCurves
-from ..statistics._risk_groups import check_groups
+from ..curves.scores import MOST_SCORE_CELLS, ScoreCurves
+from ..releases.hosmer_lemeshow import arcsine_grid
 from ..statistics.binning import equi_depth_bins, uniform_bins
 from ..statistics.calibration import Reliability
 from ..statistics.hosmer_lemeshow import HosmerLemeshow
+from ..statistics.risk_groups import check_groups
 from ..statistics.roc import ROC
+from ..summaries.grid import MOST_CELLS
 from .arguments import UsageError
 from .counting import counts_of, score_counts_of
 from .reports import picture, summary

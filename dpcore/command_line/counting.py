@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 import dpcore
 
-from ..files import Column, column_batches, record_batches
+from ..records.files import Column, column_batches, record_batches
 from .arguments import UsageError
 from .labels import scored_labels
 from .running import input_of, progress_bar

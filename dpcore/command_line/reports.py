@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from ..curve import CDF
+from ..curves.cdf import CDF
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,10 +13,10 @@ from typing import BinaryIO
 import dpcore
 
 from .. import _check
-from .._atomic import check_writable, write_together
-from ..files import FileError, Format, Progress
-from ..planner import most_accurate
+from ..records.files import FileError, Format, Progress
+from ..releases.plan import most_accurate
 from .arguments import PICTURES, TAKE_VALUES, UsageError
+from .atomic import check_writable, write_together
 
 __all__ = ["as_typed", "check_outputs", "input_of", "mechanism_of", "progress_bar", "written"]
 

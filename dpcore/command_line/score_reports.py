@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from ..scores import ScoreCurves
+from ..curves.scores import ScoreCurves
 from ..statistics.calibration import (
     Reliability,
     expected_calibration_error,

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
-from .._budget import Budget, Law
 from ..errors import ParameterError
-from ..grid import MOST_CELLS
-from ..kernels import adaptive as kernels
-from ..randomness import Source
-from ._release import Releases, Work
+from ..kernels.selection import adaptive as kernels
+from ..noise.sources import Source
+from ..privacy.budget import Budget, Law
+from ..summaries.grid import MOST_CELLS
+from .budgeted import Releases, Work
 from .queries import CELLS_PER_DRAW, THROUGH, Between, in_units, noise_of, variance_of
 
 __all__ = ["AdaptiveQuantiles"]

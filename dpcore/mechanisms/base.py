@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..privacy import Privacy
+from ..privacy.guarantees import Privacy
 
 __all__ = ["Mechanism"]
 

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
-from .._budget import Budget
 from ..errors import ParameterError
-from ..grid import MOST_CELLS
-from ..kernels import hilbert, partition
-from ..noise import DiscreteLaplace
-from ..privacy import Neighbours
-from ..randomness import Source
-from ._release import Releases, Work
+from ..kernels.trees import hilbert, partition
+from ..noise.laws import DiscreteLaplace
+from ..noise.sources import Source
+from ..privacy.budget import Budget
+from ..privacy.guarantees import Neighbours
+from ..summaries.grid import MOST_CELLS
+from .budgeted import Releases, Work
 from .hierarchy import Hierarchy
 
 __all__ = ["Dawa"]

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import fields
 from typing import Any, Final
 
-from ..curve import CDF
+from ..curves.cdf import CDF
 from ..errors import DtypeError, ParameterError
 from .adaptive import AdaptiveQuantiles
 from .base import Mechanism

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
-from .._budget import Budget, Law
 from ..errors import ParameterError
-from ..grid import MOST_CELLS
-from ..kernels import dyadic as kernels
-from ..kernels.resistance import largest_resistance
-from ..noise import DiscreteGaussian
-from ..randomness import Source
-from ._release import Releases, Work
+from ..kernels.trees import dyadic as kernels
+from ..kernels.trees.resistance import largest_resistance
+from ..noise.laws import DiscreteGaussian
+from ..noise.sources import Source
+from ..privacy.budget import Budget, Law
+from ..summaries.grid import MOST_CELLS
+from .budgeted import Releases, Work
 
 __all__ = ["Dyadic"]
 

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
-from .._budget import Budget
 from ..errors import DtypeError, ParameterError
-from ..grid import MOST_CELLS
-from ..privacy import Neighbours
-from ._branching import (
+from ..privacy.budget import Budget
+from ..privacy.guarantees import Neighbours
+from ..summaries.grid import MOST_CELLS
+from .branching import (
     Branching,
     best_branching,
     best_shares,
@@ -25,8 +25,8 @@ from ._branching import (
     trimmed,
     uniform_branching,
 )
-from ._release import Releases, Work
-from ._tree import Tree
+from .budgeted import Releases, Work
+from .tree import Tree
 
 __all__ = ["Hierarchy", "Histogram"]
 

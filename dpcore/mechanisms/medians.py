@@ -10,17 +10,18 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _check, columns
-from .._budget import Budget
-from .._totals import NanPolicy
+from .. import _check
 from ..errors import DtypeError, MissingValueError, ParameterError
-from ..grid import Grid
-from ..kernels import medians as kernels
-from ..privacy import Privacy
-from ..randomness import source
-from ._medians import FINDERS, Method, Records
-from ._release import MOST_RECORDS, cell_counts
+from ..kernels.selection import medians as kernels
+from ..noise.sources import source
+from ..privacy.budget import Budget
+from ..privacy.guarantees import Privacy
+from ..records import columns
+from ..summaries.grid import Grid
+from ..summaries.totals import NanPolicy
+from .budgeted import MOST_RECORDS, cell_counts
 from .hierarchy import Hierarchy
+from .median_finders import FINDERS, Method, Records
 
 __all__ = ["RecursiveMedians", "recursive_medians", "smooth_sensitivity"]
 

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
-from .._budget import Budget
-from ..grid import MOST_CELLS
-from ..privacy import Privacy
-from ..randomness import Source
-from ._release import Releases, Work
+from ..noise.sources import Source
+from ..privacy.budget import Budget
+from ..privacy.guarantees import Privacy
+from ..summaries.grid import MOST_CELLS
+from .budgeted import Releases, Work
 
 __all__ = ["NoNoise"]
 

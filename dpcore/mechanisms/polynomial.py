@@ -10,9 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
-from .._budget import Budget
-from .._lattice import LatticeNoise, lattice_noise
-from .._polynomials import (
+from ..errors import ParameterError
+from ..kernels.polynomials import legendre as kernels
+from ..noise.sources import Source
+from ..privacy.budget import Budget
+from ..privacy.lattice import LatticeNoise, lattice_noise
+from ..summaries.grid import MOST_CELLS
+from ..summaries.polynomials import (
     FIXED_POINT,
     MOST_DEGREES,
     MOST_RECORDS,
@@ -23,11 +27,7 @@ from .._polynomials import (
     exact_sums,
     scheme,
 )
-from ..errors import ParameterError
-from ..grid import MOST_CELLS
-from ..kernels import legendre as kernels
-from ..randomness import Source
-from ._release import Releases, Work
+from .budgeted import Releases, Work
 
 __all__ = ["Budgets", "PolynomialProjection"]
 

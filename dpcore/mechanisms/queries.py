@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
-from .._budget import Budget, Law
-from .._lattice import lattice_noise
-from ..grid import MOST_CELLS
-from ..kernels import adaptive as kernels
-from ..randomness import Source
-from ._release import Releases, Work
+from ..kernels.selection import adaptive as kernels
+from ..noise.sources import Source
+from ..privacy.budget import Budget, Law
+from ..privacy.lattice import lattice_noise
+from ..summaries.grid import MOST_CELLS
+from .budgeted import Releases, Work
 
 __all__ = ["Between", "HistogramQueries"]
 

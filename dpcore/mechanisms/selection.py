@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
-from .._budget import Budget
-from .._windows import fill
 from ..errors import DtypeError, ParameterError
-from ..grid import MOST_CELLS
-from ..kernels import selection
-from ..noise import DiscreteLaplace
-from ..randomness import source
+from ..kernels.selection import selection
+from ..noise.laws import DiscreteLaplace
+from ..noise.sources import source
+from ..noise.windows import fill
+from ..privacy.budget import Budget
+from ..summaries.grid import MOST_CELLS
 from ._classes import last_class
 
 __all__ = ["above_threshold", "exponential_mechanism"]

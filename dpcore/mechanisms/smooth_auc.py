@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
-from .._budget import Budget
 from ..errors import ParameterError
-from ..noise import DiscreteLaplace
-from ..privacy import Privacy, double_above
-from ..randomness import Source, source
-from ._cauchy import CauchyNoise, rounded_cauchy
+from ..noise.cauchy import CauchyNoise, rounded_cauchy
+from ..noise.laws import DiscreteLaplace
+from ..noise.sources import Source, source
+from ..privacy.budget import Budget
+from ..privacy.guarantees import Privacy, double_above
 
 __all__ = ["SmoothS", "area_units"]
 

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
-from .._budget import Budget
 from ..errors import ParameterError
-from ..grid import MOST_CELLS
-from ..noise import DiscreteGaussian
-from ..privacy import Neighbours
-from ..randomness import Source
-from ._release import Releases, Work
+from ..noise.laws import DiscreteGaussian
+from ..noise.sources import Source
+from ..privacy.budget import Budget
+from ..privacy.guarantees import Neighbours
+from ..summaries.grid import MOST_CELLS
+from .budgeted import Releases, Work
 
 __all__ = ["ToeplitzGaussian"]
 

@@ -7,8 +7,8 @@ from typing import Final
 
 import numpy as np
 
+from ..curves.scores import ScoreCurves
 from ..errors import DtypeError, ParameterError
-from ..scores import ScoreCurves
 from ._right_labels import RightLabels
 from .binning import Cells
 from .hosmer_lemeshow_noise import Releases

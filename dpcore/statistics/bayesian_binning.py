@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
+from ..curves.scores import ScoreCurves
 from ..errors import ParameterError
-from ..grid import MOST_CELLS
-from ..scores import ScoreCurves
+from ..summaries.grid import MOST_CELLS
 from .binning import Bins, Cells
 from .calibrators import steps
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
+from ..curves.scores import ScoreCurves
 from ..errors import DtypeError, ParameterError
-from ..grid import MOST_CELLS
-from ..scores import ScoreCurves
+from ..summaries.grid import MOST_CELLS
 
 __all__ = ["Bins", "Cells", "counted_bins", "equi_depth_bins", "uniform_bins"]
 

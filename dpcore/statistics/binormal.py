@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
 from ..errors import DtypeError, ParameterError
-from ..privacy import Privacy
+from ..privacy.guarantees import Privacy
 
 __all__ = ["BinormalROC"]
 
@@ -26,7 +26,7 @@ class BinormalROC:
     """The ROC curve of normal scores with one variance in both classes, and a given area.
 
     TPR = Phi(a + Phi^-1(FPR)), a = sqrt(2) Phi^-1(area). Made by
-    ``dpcore.classifiers.smooth_roc_curve``. Nothing but the area comes from the records.
+    ``dpcore.releases.roc_curve.smooth_roc_curve``. Nothing but the area comes from the records.
 
     Parameters
     ----------

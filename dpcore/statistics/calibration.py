@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
-from ..privacy import Privacy
-from ..scores import ScoreCurves
+from ..curves.scores import ScoreCurves
+from ..privacy.guarantees import Privacy
 from .binning import Bins, counted_bins, share, uniform_bins
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ class Reliability:
         matplotlib.axes.Axes
             Of the diagram.
         """
-        from ..plots import plot_reliability
+        from ..curves.plots import plot_reliability
 
         return plot_reliability(self, ax, level, style)
 

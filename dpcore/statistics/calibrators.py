@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
-from ..scores import ScoreCurves
+from ..curves.scores import ScoreCurves
 from .binning import Bins, Cells, counted_bins, equi_depth_bins
 
 __all__ = ["HistogramBinning", "IsotonicCalibration", "steps"]

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
+from ..curves.scores import ScoreCurves
 from ..errors import DtypeError
-from ..scores import ScoreCurves
 from .binning import share
 
 __all__ = ["Confusion", "accuracy", "confusion", "f1", "precision", "recall"]

@@ -12,19 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
+from ..curves.scores import ScoreCurves
 from ..errors import DtypeError, ParameterError
-from ..privacy import Privacy
-from ..randomness import source
-from ..scores import ScoreCurves
-from ._risk_groups import (
-    check_groups,
-    check_minimum,
-    expected_counts,
-    least_expected,
-    risk_groups,
-)
+from ..noise.sources import source
+from ..privacy.guarantees import Privacy
 from ._simulated_curves import SimulatedCurves, check_released
 from .hosmer_lemeshow_noise import HosmerLemeshowUnderNoise, Releases
+from .risk_groups import check_groups, check_minimum, expected_counts, least_expected, risk_groups
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -303,7 +297,7 @@ class HosmerLemeshow:
         **bars
             Passed on to ``Axes.bar``, for what was observed.
         """
-        from ..plots import plot_hosmer_lemeshow
+        from ..curves.plots import plot_hosmer_lemeshow
 
         return plot_hosmer_lemeshow(self, ax, bars)
 

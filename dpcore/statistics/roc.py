@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
+from ..curves.scores import ScoreCurves
 from ..errors import DtypeError, ParameterError
-from ..privacy import Privacy
-from ..scores import ScoreCurves
+from ..privacy.guarantees import Privacy
 from .binning import share
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ class ROC:
         **line
             Passed on to ``Axes.plot``.
         """
-        from ..plots import plot_roc
+        from ..curves.plots import plot_roc
 
         return plot_roc(self, ax, level, line)
 

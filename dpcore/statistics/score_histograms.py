@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
+from ..curves.scores import ScoreCurves
 from ..errors import DtypeError, ParameterError
-from ..grid import MOST_CELLS
-from ..privacy import Privacy
-from ..scores import ScoreCurves
+from ..privacy.guarantees import Privacy
+from ..summaries.grid import MOST_CELLS
 from .binning import Bins, equi_depth_bins, uniform_bins
 
 __all__ = ["IntervalKind", "ScoreHistogram"]

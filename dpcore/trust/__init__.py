@@ -5,17 +5,17 @@ that is read off their releases. Clients and servers run the protocols for which
 """
 
 from .advice import Advice, Enough, advise, enough
-from .central import Central, SecureAggregation
-from .clients import Client, cell_of
 from .contributions import client_cdf, client_score_curves
-from .distributed import DistributedNoise
-from .enrolment import Enrolment, Ticket
-from .local import Local
-from .partial_sums import PartialSum, combine
-from .protocol import Protocol
-from .releases import release, release_scores
-from .servers import Server, agree
-from .wire import ReportError, RoundError
+from .models.central import Central, SecureAggregation
+from .models.distributed import DistributedNoise
+from .models.local import Local
+from .protocol.clients import Client, cell_of
+from .protocol.curves import release, release_scores
+from .protocol.enrolment import Enrolment, Ticket
+from .protocol.parameters import Protocol
+from .protocol.partial_sums import PartialSum, combine
+from .protocol.servers import Server, agree
+from .protocol.wire import ReportError, RoundError
 
 __all__ = [
     "Advice",

@@ -13,8 +13,8 @@ from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
-from .distributed import DistributedNoise
-from .local import Local
+from .models.distributed import DistributedNoise
+from .models.local import Local
 
 __all__ = [
     "MOST_CLIENTS",

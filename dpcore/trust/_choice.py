@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _objects
-from .._containers import parts
 from ..errors import DtypeError, MissingValueError, ParameterError
-from ..kernels import grouping as kernels
-from ..randomness import source
+from ..kernels.clients import grouping as kernels
+from ..noise.sources import source
+from ..records import objects as _objects
+from ..records.containers import parts
 
 __all__ = ["Contributed", "choose", "choose_slots", "grouped"]
 

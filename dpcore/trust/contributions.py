@@ -7,18 +7,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _check, columns
-from .._score_counts import Label, records, score_counts
-from ..curve import CDF
+from .. import _check
+from ..curves.cdf import CDF
+from ..curves.likely_mistakes import warn_of_curve, warn_of_scores
+from ..curves.scores import ScoreCurves
 from ..errors import DtypeError, MissingValueError, ParameterError, shown
-from ..grid import MOST_CELLS, Grid
-from ..likely_mistakes import warn_of_curve, warn_of_scores
-from ..scores import ScoreCurves
+from ..records import columns
+from ..summaries.grid import MOST_CELLS, Grid
+from ..summaries.score_counts import Label, records, score_counts
 from ._choice import Contributed, choose, choose_slots
-from ._contribution import MOST_CLIENTS, of_clients, raw_curve, without_empty
-from .central import Central, SecureAggregation
-from .distributed import DistributedNoise
-from .local import Local
+from .models.central import Central, SecureAggregation
+from .models.contribution import MOST_CLIENTS, of_clients, raw_curve, without_empty
+from .models.distributed import DistributedNoise
+from .models.local import Local
 
 __all__ = ["client_cdf", "client_score_curves"]
 

@@ -12,7 +12,7 @@ import pytest
 
 import dpcore as dp
 from dpcore.trust import Central, Client, DistributedNoise, Local, Protocol
-from dpcore.trust.unary import UnaryEncoding
+from dpcore.trust.models.unary import UnaryEncoding
 from tests.audit.harness import epsilon_lower_bound
 from tests.audit.test_unary import law
 
@@ -213,7 +213,7 @@ def bound_from_samples(spent, replicates=200_000):
         nodes = model.tree(3).node_sums(counts)
         level = slice(*model.tree(3).starts[-2:])
         shares = model.shares(3)[-1]
-        noise = shares.sum_of(3, 3 * replicates, dp.randomness.source(rng)).reshape(-1, 3)
+        noise = shares.sum_of(3, 3 * replicates, dp.noise.sources.source(rng)).reshape(-1, 3)
         leaves = (nodes[level][:3] + noise)[:, [0, 2]]
         outputs.append(np.clip(leaves, [2, 1], [4, 3]))  # beyond, the likelihood ratio is constant
     return epsilon_lower_bound(*outputs)

@@ -10,7 +10,7 @@ import pytest
 
 from dpcore.mechanisms import Hierarchy, Histogram
 from dpcore.noise import DiscreteLaplace
-from dpcore.randomness import CryptographicSource
+from dpcore.noise.sources import CryptographicSource
 from tests import reference
 from tests.audit.harness import epsilon_lower_bound
 

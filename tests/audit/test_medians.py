@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from dpcore.mechanisms import _medians
+from dpcore.mechanisms import median_finders
 from dpcore.mechanisms.medians import RecursiveMedians
 from tests import reference
 from tests.audit.harness import epsilon_lower_bound
@@ -37,15 +37,15 @@ def laws(monkeypatch, method, step, thin=1.0):
 
         return draw
 
-    monkeypatch.setattr(_medians, "rounded_cauchy", cauchy)
-    monkeypatch.setattr(_medians, "selector", selector)
+    monkeypatch.setattr(median_finders, "rounded_cauchy", cauchy)
+    monkeypatch.setattr(median_finders, "selector", selector)
 
     @cache
     def law(counts):
         if len(counts) == 2:
             return np.ones(1)
-        records = _medians.Records.of(np.array(counts, np.int64))
-        at = _medians.FINDERS[method](records, step, None)(0, len(counts))
+        records = median_finders.Records.of(np.array(counts, np.int64))
+        at = median_finders.FINDERS[method](records, step, None)(0, len(counts))
         return drawn.pop()(at, len(counts))
 
     return law
@@ -167,8 +167,8 @@ def test_what_two_intervals_tell_adds_up(monkeypatch):
 def bound(step, method, first, second, replicates):
     outputs = []
     for counts in (first, second):
-        records = _medians.Records.of(np.array(counts, np.int64))
-        median = _medians.FINDERS[method](records, Fraction(step), None)
+        records = median_finders.Records.of(np.array(counts, np.int64))
+        median = median_finders.FINDERS[method](records, Fraction(step), None)
         drawn = [median(0, len(counts)) for _ in range(replicates)]
         outputs.append(np.array(drawn).reshape(-1, 1))
     return max(epsilon_lower_bound(*outputs), epsilon_lower_bound(*outputs[::-1]))

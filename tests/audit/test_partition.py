@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpcore import noise
-from dpcore.kernels import partition
+from dpcore.kernels.trees import partition
 from tests.audit.harness import epsilon_lower_bound
 
 # cells, branching, largest count: all tables of counts up to it are gone through

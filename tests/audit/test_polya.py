@@ -9,8 +9,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpcore.randomness import source
-from dpcore.trust.polya import PolyaShares
+from dpcore.noise.polya import PolyaShares
+from dpcore.noise.sources import source
 from tests.audit.harness import epsilon_lower_bound
 
 SHARES = 50

@@ -15,8 +15,8 @@ from scipy.stats import norm
 
 import dpcore as dp
 from dpcore.mechanisms import PolynomialProjection
+from dpcore.noise.sources import GeneratorSource
 from dpcore.privacy import gaussian_delta
-from dpcore.randomness import GeneratorSource
 from tests.audit.test_concentrated import EPSILON, RELEASES, delta_lower_bound
 
 DELTA = 1e-2

@@ -12,12 +12,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpcore.kernels import adaptive as kernels
+from dpcore.kernels.selection import adaptive as kernels
 from dpcore.mechanisms.adaptive import AdaptiveQuantiles
 from dpcore.mechanisms.queries import HistogramQueries, in_units
 from dpcore.noise import DiscreteGaussian, DiscreteLaplace
+from dpcore.noise.sources import CryptographicSource, GeneratorSource
 from dpcore.privacy import gaussian_delta
-from dpcore.randomness import CryptographicSource, GeneratorSource
 from tests.audit.harness import epsilon_lower_bound
 from tests.audit.test_concentrated import RELEASES, delta_lower_bound
 

@@ -11,12 +11,12 @@ import pytest
 
 import dpcore as dp
 from dpcore.mechanisms.selection import above_threshold, exponential_mechanism
-from dpcore.quantiles import quantiles_from_counts
+from dpcore.releases.quantiles import quantiles_from_counts
 from tests import reference
 from tests.audit.harness import epsilon_lower_bound
 
-quantiles = sys.modules["dpcore.quantiles"]
-bounds = sys.modules["dpcore.bounds"]
+quantiles = sys.modules["dpcore.releases.quantiles"]
+bounds = sys.modules["dpcore.releases.bounds"]
 
 TOLERANCE = 1e-9  # of sums in doubles
 FIFTH = Fraction(4, 5)

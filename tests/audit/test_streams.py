@@ -8,11 +8,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpcore import streams
-from dpcore.streams import RunningCount
+from dpcore.streams import RunningCount, running_count
 from tests import reference
 from tests.audit.harness import epsilon_lower_bound, least_shift
-from tests.test_streams import releases
+from tests.streams.test_streams import releases
 
 
 def needed(horizon, base):
@@ -101,7 +100,7 @@ def adaptive(counter, present, replicates):
     others, and, on every other output, in one input the record that came first in the other."""
     outputs = np.empty((replicates, 2), np.int64)
     for row in outputs:
-        counter._state = streams._State(0, 0, counter._tree.start())
+        counter._state = running_count._State(0, 0, counter._tree.start())
         row[0] = counter.add(2 + present)
         row[1] = counter.add(int(row[0] % 5) + int(not present and row[0] % 2))
     return outputs

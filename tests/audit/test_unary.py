@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpcore.trust.unary import UnaryEncoding
+from dpcore.trust.models.unary import UnaryEncoding
 from tests.audit.harness import epsilon_lower_bound
 
 EPSILONS = (Fraction(1, 2**20), 0.1, 1, Fraction(5, 2), 5.0, 20, 40)

@@ -1,0 +1,103 @@
+"""Write several files or none: nobody sees a part, and a failure leaves what was there before."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..records.files import FileError
+
+__all__ = ["check_writable", "write_together"]
+
+
+def check_writable(target: Path) -> None:
+    """Check, by trying, that a file can be put in the place of ``target``.
+
+    Raises
+    ------
+    FileError
+        It is there and not a regular file, or its folder does not exist or cannot be written to.
+    """
+    try:
+        final = target.resolve()  # a link stays, and what it leads to is replaced
+        if final.is_symlink():  # of links that lead to each other; Python 3.12 and before raise
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        if not final.exists() or final.is_file():
+            probe = _beside(final)
+            try:
+                _write(probe, b"", like=final)
+            finally:
+                probe.unlink(missing_ok=True)
+            return
+    except (OSError, RuntimeError, ValueError) as error:
+        raise _failure(target, error) from None
+    raise FileError(str(target), "cannot be written: not a regular file")
+
+
+def write_together(contents: Mapping[Path, bytes]) -> None:
+    """Write all the files, or none.
+
+    Every content goes to a temporary file beside its target, and to the disk; then each takes its
+    target's name. If one cannot, the targets before it get back what they were.
+
+    Raises
+    ------
+    FileError
+        A file could not be written, and none has changed.
+    """
+    finals = {target: target.resolve() for target in contents}
+    fresh = {target: _beside(final) for target, final in finals.items()}
+    before: dict[Path, Path | None] = {}
+    spare: list[Path] = list(fresh.values())
+    target = Path()
+    try:
+        for target, content in contents.items():
+            _write(fresh[target], content, like=finals[target])
+        for target, final in finals.items():
+            if len(before) < len(finals) - 1:  # the last one either fails or ends the work
+                before[final] = _copy(final, spare)
+            os.replace(fresh[target], final)
+    except BaseException as error:
+        for final, copy in before.items():
+            if copy is None:
+                final.unlink(missing_ok=True)
+            else:
+                os.replace(copy, final)
+        if isinstance(error, OSError):
+            raise _failure(target, error) from None
+        raise
+    finally:
+        for path in spare:
+            path.unlink(missing_ok=True)
+
+
+def _beside(final: Path) -> Path:
+    """Return an unused name in the same folder, so that renaming does not move data."""
+    return final.with_name(f".dpcore-{secrets.token_hex(8)}.tmp")
+
+
+def _write(path: Path, content: bytes, *, like: Path) -> None:
+    """Write a new file down to the disk, with the permissions of ``like`` if that is there."""
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
+        if like.exists():
+            os.chmod(path, stat.S_IMODE(like.stat().st_mode))
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _copy(final: Path, spare: list[Path]) -> Path | None:
+    """Keep what a target holds, if it is there, in a file that is added to ``spare``."""
+    if not final.exists():
+        return None
+    spare.append(_beside(final))
+    _write(spare[-1], final.read_bytes(), like=final)
+    return spare[-1]
+
+
+def _failure(target: Path, error: Exception) -> FileError:
+    return FileError(str(target), f"cannot be written: {getattr(error, 'strerror', '') or error}")

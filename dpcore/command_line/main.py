@@ -1,0 +1,118 @@
+"""The command line: each command releases what a file tells, once.
+
+What can be refused is refused before the data are read. The release stays in memory until all
+files are written, and is printed last: who sees an error has seen nothing of the records. Warnings
+of a release follow it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from contextlib import redirect_stdout, suppress
+from traceback import extract_tb
+from typing import Final, TextIO
+
+import dpcore
+
+from .. import _start
+from .arguments import UsageError, parse
+from .commands import COMMANDS
+from .running import as_typed
+
+__all__ = ["UsageError", "main"]
+
+_TYPED: Final = {"pos_label": "--positive", "y_true": "--label", "y_score": "--score"}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    argv
+        The arguments; None: those of the process.
+
+    Returns
+    -------
+    int
+        The exit code: 0; 2 after an error, which is one line on standard error; 130 if
+        interrupted; 1 if the reader of standard output went before everything was printed.
+    """
+    if getattr(sys.stdout, "closed", True):  # or None: what is paid for could not be told
+        return _fail("standard output is closed")
+    options, said = argparse.Namespace(), io.StringIO()
+    try:
+        _start.listen()
+        with redirect_stdout(said):  # argparse ignores that standard output cannot be written
+            parse(sys.argv[1:] if argv is None else argv, options)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", dpcore.DpcoreWarning)
+            text = COMMANDS[options.command](options)
+        return _print(f"{text}\n") or _warn(caught)
+    except SystemExit:  # --help and --version
+        return _print(said.getvalue())
+    except dpcore.DpcoreError as error:
+        return _fail(as_typed(error, options))
+    except MemoryError:
+        return _fail("out of memory")
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        at = extract_tb(error.__traceback__)[-1]
+        return _fail(
+            f"dpcore has failed ({type(error).__name__} in {at.filename}, line {at.lineno}); "
+            "what the error says is not shown, for it may hold a record"
+        )
+
+
+def _fail(message: str) -> int:
+    _say(f"error: {message}")
+    return 2
+
+
+def _warn(caught: Sequence[warnings.WarningMessage]) -> int:
+    """Say what was warned of: our own in a line each, once."""
+    ours = [each for each in caught if issubclass(each.category, dpcore.DpcoreWarning)]
+    for text in dict.fromkeys(str(each.message) for each in ours):
+        for argument, flag in _TYPED.items():
+            text = text.replace(argument, flag)
+        _say(f"warning: {text}")
+    for each in caught:
+        if each not in ours:
+            warnings.showwarning(each.message, each.category, each.filename, each.lineno)
+    return 0
+
+
+def _say(text: str) -> None:
+    """Print a line to standard error, or nowhere: without ``file``, standard output is meant."""
+    if sys.stderr is None:
+        return
+    try:
+        print("dpcore:", " ".join(text.splitlines()), file=sys.stderr, flush=True)
+    except (OSError, ValueError):
+        _discard(sys.stderr)
+
+
+def _print(text: str) -> int:
+    """Print to standard output, to the last byte, and return the exit code."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    try:
+        print(text.encode(encoding, "backslashreplace").decode(encoding), end="", flush=True)
+    except BrokenPipeError:  # the reader, say ``head``, has had enough
+        _discard(sys.stdout)
+        return 1
+    except OSError as error:
+        _discard(sys.stdout)
+        return _fail(f"standard output cannot be written: {error.strerror}")
+    return 0
+
+
+def _discard(stream: TextIO) -> None:
+    """Send what is left in the buffer nowhere, so that nothing fails as the process ends."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

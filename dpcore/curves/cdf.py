@@ -1,0 +1,314 @@
+"""Released distribution curves. Everything here is post-processing: it costs no privacy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _check
+from ..errors import DtypeError, ParameterError
+from ..kernels.smoothing.isotonic import isotonic
+from ..privacy.guarantees import Privacy
+from ..summaries.grid import Grid
+from . import serialization
+from .provenance import check_provenance
+from .smoothing import Norm, Solver, smooth
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["CDF"]
+
+_COUNTS: Final = (np.dtype(np.int64), np.dtype(np.float64))
+_MOST_COUNT: Final = 2.0**256  # sums and squares of counts are finite, too
+_DEVIATIONS: Final = (np.dtype(np.float64),)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class CDF:
+    """A released empirical distribution function, as cumulative counts over a grid.
+
+    Made by ``dpcore.cdf``; the parameters are what a release consists of.
+
+    Parameters
+    ----------
+    grid
+        The public thresholds, N of them.
+    counts
+        (N,) released cumulative counts, int64 or float64; the last is n. Raw ones may decrease and
+        may leave [0, n].
+    n
+        The number of records: public, or released like the counts (under add-or-remove-one, and
+        where clients have any number of records).
+    privacy
+        What the release cost.
+    mechanism
+        Name and parameters of the mechanism.
+    noise_deviation
+        (N,) standard deviation of the mechanism's noise in each count, in closed form; infinite
+        where the mechanism has none.
+    processing
+        What has been done to the counts since, oldest first.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        A parameter is not as above.
+    """
+
+    grid: Grid
+    counts: NDArray[np.int64] | NDArray[np.float64]
+    n: int
+    privacy: Privacy
+    mechanism: Mapping[str, str | int | float]
+    noise_deviation: NDArray[np.float64]
+    processing: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.grid, Grid):
+            raise DtypeError("grid", type(self.grid).__name__, "must be a Grid")
+        counts, deviation = self.counts, self.noise_deviation
+        _check_array("counts", counts, _COUNTS, self.grid.size)
+        _check_array("noise_deviation", deviation, _DEVIATIONS, self.grid.size)
+        if type(self.n) is not int or not 0 < self.n < 2**63:
+            object.__setattr__(self, "n", _check.integer("n", self.n, 1, 2**63 - 1))
+        if counts.dtype == np.float64 and not np.abs(counts).max() < _MOST_COUNT:
+            wrong = counts[~(np.abs(counts) < _MOST_COUNT)][0]
+            raise ParameterError("counts", wrong, "must be finite, and within 2^256 of 0")
+        if counts[-1] != self.n:
+            raise ParameterError("counts", counts[-1], f"must end with n, {self.n}")
+        if not (deviation >= 0.0).all():
+            raise ParameterError("noise_deviation", deviation.min(), "must be 0 or more")
+        check_provenance(self.privacy, self.mechanism)
+        steps = self.processing
+        if not isinstance(steps, tuple) or not all(isinstance(step, str) for step in steps):
+            raise DtypeError("processing", type(steps).__name__, "must be a tuple of strings")
+
+    @property
+    def thresholds(self) -> NDArray[np.float64]:
+        """(N,) the thresholds, read-only."""
+        return self.grid.thresholds
+
+    @property
+    def is_monotone(self) -> bool:
+        """Whether the counts never decrease and stay within [0, n]."""
+        return bool(
+            self.counts[0] >= 0 and np.all(np.diff(self.counts) >= 0) and self.counts[-1] <= self.n
+        )
+
+    def __call__(self, t: ArrayLike) -> NDArray[np.float64]:
+        """Evaluate the curve: the share of records with a value of at most ``t``.
+
+        Parameters
+        ----------
+        t
+            Real numbers, any shape; infinities are allowed, NaN is not.
+
+        Returns
+        -------
+        numpy.ndarray
+            Of the shape of ``t``: the count at the last threshold <= t over n; 0 before the
+            first threshold, 1 from the last one on. A raw curve may leave [0, 1] in between.
+
+        Notes
+        -----
+        O(log N) each. Between thresholds the curve is not known: the value is a lower bound of
+        what it stands for.
+        """
+        points = _check.points("t", t)
+        at = np.searchsorted(self.thresholds, points, side="right")
+        padded = np.concatenate([np.zeros(1, self.counts.dtype), self.counts])
+        return np.asarray(padded[at] / self.n)
+
+    def quantile(self, p: ArrayLike) -> NDArray[np.float64]:
+        """Return the thresholds at which the curve reaches ``p``.
+
+        Parameters
+        ----------
+        p
+            Probabilities within [0, 1], any shape.
+
+        Returns
+        -------
+        numpy.ndarray
+            Of the shape of ``p``. On a monotone curve the exact generalised inverse, the least
+            threshold tau with F(tau) >= p. On a raw one a threshold where the curve crosses p
+            from below: there may be several, and binary search finds one.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            p is not real, or not within [0, 1].
+
+        Notes
+        -----
+        Algorithm 1 of the ECDF paper on the grid's indices (it returns the middle of the last
+        interval; here it is the interval's upper end, which makes the inverse exact).
+        O(log N) each. Invariant: F(low) < p <= F(high), with F(-1) < p and p <= F(N - 1) = 1.
+        """
+        target = _check.probabilities("p", p) * self.n
+        low = np.full(target.shape, -1)
+        high = np.full(target.shape, self.grid.size - 1)
+        for _ in range(self.grid.size.bit_length()):
+            middle = (low + high) // 2
+            inside = middle > low
+            below = inside & (self.counts[middle] < target)
+            low = np.where(below, middle, low)
+            high = np.where(inside & ~below, middle, high)
+        return np.asarray(self.thresholds[high])
+
+    def smooth(self, norm: Norm = 2, *, solver: Solver = "graph", tolerance: float = 1e-6) -> CDF:
+        """Return the monotone curve that the least noise on the mechanism's tree explains.
+
+        See ``dpcore.smooth``; the curve has to be raw, and of a mechanism with a noise tree. Biased
+        where F is near 0 or 1 over many thresholds (docs/smoothing.md): prefer ``isotonic`` there.
+
+        Raises
+        ------
+        ParameterError
+            The curve was processed before, or its mechanism has no tree.
+        ConvergenceError
+            The solver did not reach the tolerance.
+        """
+        if self.processing:
+            raise ParameterError("curve", self.processing, "must be raw: released isotonic=False")
+        base = self.mechanism.get("base")
+        if not isinstance(base, int):
+            raise ParameterError("mechanism", self.mechanism["name"], "must be Dyadic's noise tree")
+        counts = np.full(self.grid.size, float(self.n))
+        if self.grid.size > 1:  # the last count is n exactly
+            counts[:-1] = smooth(
+                self.counts[:-1], self.n, norm=norm, solver=solver, base=base, tolerance=tolerance
+            ).cumulative
+        return self._processed(counts, f"smooth(norm={norm})")
+
+    def isotonic(self) -> CDF:
+        """Return the non-decreasing curve within [0, 1] that is nearest in least squares.
+
+        Isotonic regression (pool adjacent violators), clipped, which is the projection onto
+        bounded monotone curves; it never increases the total squared error. O(N).
+        """
+        counts = self.counts.astype(np.float64)
+        counts[-1] = self.n
+        isotonic(counts[np.newaxis, :-1], 0.0, float(self.n))
+        return self._processed(counts, "isotonic()")
+
+    def without_negative_counts(self) -> CDF:
+        """Return the curve with the negative counts of cells set to 0, scaled to end at n.
+
+        The usual post-processing of noisy histograms. The scale is at most 1: what was set to 0 is
+        taken from all other cells. ``isotonic`` is least squares instead, and mostly nearer
+        (docs/queries.md). O(N).
+        """
+        cumulative = self.counts.astype(np.float64)
+        cumulative[-1] = self.n
+        cumulative = np.cumsum(np.maximum(np.diff(cumulative, prepend=0.0), 0.0))
+        scaled = np.minimum(cumulative * (self.n / cumulative[-1]), float(self.n))
+        scaled[-1] = self.n  # it is that up to rounding
+        return self._processed(scaled, "without_negative_counts()")
+
+    def sample(self, size: int, rng: np.random.Generator | None = None) -> NDArray[np.float64]:
+        """Draw synthetic values with this distribution, each one of the thresholds.
+
+        Parameters
+        ----------
+        size
+            How many.
+        rng
+            None for fresh entropy. No secrecy is needed: the curve is public already.
+
+        Returns
+        -------
+        numpy.ndarray
+            (size,) independent draws from the curve, made monotone by ``isotonic`` if it is not.
+        """
+        size = _check.integer("size", size, 0, 2**40)
+        if rng is None:
+            rng = np.random.default_rng()
+        elif not isinstance(rng, np.random.Generator):
+            raise DtypeError("rng", type(rng).__name__, "must be None or a numpy.random.Generator")
+        curve = self if self.is_monotone else self.isotonic()
+        at = np.searchsorted(curve.counts, (1.0 - rng.random(size)) * self.n, side="left")
+        return self.thresholds[at]
+
+    def standard_error(self) -> NDArray[np.float64]:
+        """Return the standard deviation of the privacy noise in F at each threshold, (N,).
+
+        In closed form, for the curve as the mechanism released it. It does not count how far the
+        records stray from the population that they come from, nor the noise of an n that is
+        released, which ``band`` does. Isotonic regression can only lower the total squared error,
+        so for ``isotonic`` it is on the safe side on average; at single thresholds, and for
+        ``smooth``, it is a guide.
+        """
+        return self.noise_deviation / self.n
+
+    def band(self, level: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the ends of pointwise confidence intervals for the records' own F, each (N,).
+
+        The noise is a sum of many terms, and taken as normal. Where n is released, too, its noise
+        is taken at its worst. Clipped to [0, 1].
+        """
+        if not 0.0 < _check.finite("level", level) < 1.0:
+            raise ParameterError("level", level, "must be between 0 and 1")
+        width = -NormalDist().inv_cdf((1.0 - level) / 2)
+        with np.errstate(over="ignore", invalid="ignore"):
+            reach = np.where(
+                np.isfinite(self.noise_deviation), width * self.noise_deviation, np.inf
+            )
+        low, high = np.zeros_like(reach), np.ones_like(reach)
+        if math.isfinite(reach[-1]):
+            low = (self.counts - reach) / (self.n + reach[-1])
+        if self.n > reach[-1]:
+            high = (self.counts + reach) / (self.n - reach[-1])
+        low[-1] = high[-1] = 1.0
+        return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+
+    def plot(self, ax: Axes | None = None, *, level: float = 0.95, **line: Any) -> Axes:
+        """Draw the curve as steps, with its confidence band; needs the extra ``plot``.
+
+        Parameters
+        ----------
+        ax
+            Matplotlib axes, or None for new ones.
+        level
+            Confidence of the band, pointwise.
+        **line
+            Passed on to ``Axes.step``.
+        """
+        from .plots import plot_cdf
+
+        return plot_cdf(self, ax, level, line)
+
+    def to_json(self) -> str:
+        """Return the release as JSON (docs/format.md); ``from_json`` gives it back exactly."""
+        return serialization.dump(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> CDF:
+        """Read a release back.
+
+        Raises
+        ------
+        FormatError
+            The text is not a release that this version can read.
+        """
+        return serialization.load(text, cls)
+
+    def _processed(self, counts: NDArray[np.float64], step: str) -> CDF:
+        return replace(self, counts=counts, processing=(*self.processing, step))
+
+
+def _check_array(argument: str, array: Any, dtypes: tuple[np.dtype[Any], ...], size: int) -> None:
+    is_plain = isinstance(array, np.ndarray) and not isinstance(array, np.ma.MaskedArray)
+    if not is_plain or array.dtype not in dtypes:
+        found = f"dtype {array.dtype}" if is_plain else type(array).__name__
+        names = " or ".join(map(str, dtypes))
+        raise DtypeError(argument, found, f"must be an unmasked NumPy array of {names}")
+    if array.shape != (size,):
+        raise ParameterError(argument, array.shape, f"must have shape ({size},)")

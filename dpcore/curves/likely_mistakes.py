@@ -1,0 +1,174 @@
+"""Likely mistakes, told from what was released: wrong labels, swapped arguments, a wrong grid.
+
+An error would depend on records. What is released is free to look at, so here are warnings, at most
+one for a release, with the rules and their reasons in docs/scores.md, section 4. Where the
+deviation of the noise is not known, released numbers are taken as they are.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import warnings
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DpcoreWarning
+from .cdf import CDF
+from .scores import ScoreCurves
+
+__all__ = ["warn_of_curve", "warn_of_scores"]
+
+_SURE: Final = 3.0  # deviations of the noise: what is not a matter of luck
+_LARGE_ERROR: Final = 0.1  # of a share of the records
+_FEW_CELLS: Final = 16  # with fewer, cells are kinds of records, and one kind may be common
+_MOST_AT_TOP: Final = 1 / 2
+_MOST_AT_ENDS: Final = 0.95
+_MOST_TIED: Final = 0.1  # pairs of a negative and a positive, in the end cells
+_PACKAGE: Final = str(Path(__file__).parents[1]) + os.sep  # not dpcore_study.py beside it
+
+_REMEDY: Final = "fewer cells, a larger budget or more records lower it"
+_GRID: Final = "is it the grid for these {}? Those beyond it count in its end cells"
+
+
+def warn_of_curve(curve: CDF) -> None:
+    """Warn of what a released curve, raw, shows: far too much noise, or records at its ends."""
+    if text := _mistake_in_curve(curve):
+        _warn(text)
+
+
+def warn_of_scores(curves: ScoreCurves, label: str = "pos_label") -> None:
+    """Warn of what released scores, raw, show: as above, or labels that are not as they seem.
+
+    Parameters
+    ----------
+    curves
+        As released.
+    label
+        How to call what makes a record positive.
+    """
+    if text := _mistake_in_scores(curves, label):
+        _warn(text)
+
+
+def _mistake_in_curve(curve: CDF) -> str | None:
+    error = float(curve.noise_deviation.max()) / curve.n
+    if _LARGE_ERROR < error < math.inf:
+        return f"the standard error of F is up to {error:.2g}: {_REMEDY}"
+    if curve.grid.size < _FEW_CELLS:
+        return None
+    before, last = curve.noise_deviation[-2:].tolist()
+    low = float(curve.counts[0])
+    high = curve.n - float(curve.counts[-2])
+    sure_low = low - _SURE * _known(float(curve.noise_deviation[0]))
+    sure_high = high - _SURE * _known(before + last)
+    if sure_high > _MOST_AT_TOP * curve.n or sure_low + sure_high > _MOST_AT_ENDS * curve.n:
+        return (
+            f"{_percent(low / curve.n)} of the records are in the first cell of {curve.grid!r}, and"
+            f" {_percent(high / curve.n)} in its last: {_GRID.format('values')}"
+        )
+    return None
+
+
+def _mistake_in_scores(curves: ScoreCurves, label: str) -> str | None:
+    noise = float(curves.joint.noise_deviation.max())
+    if _LARGE_ERROR < (error := noise / curves.n) < math.inf:
+        return f"the standard error of the curves is up to {error:.2g} of all records: {_REMEDY}"
+    of_negatives, of_positives = curves.deviations
+    negatives = _Class("negatives", curves.negatives, of_negatives)
+    positives = _Class("positives", curves.positives, of_positives)
+    for each in (negatives, positives):
+        if each.total <= _SURE * _known(float(each.deviations[-1])):
+            # a text of its own for each of a million simulated releases would be printed each time
+            number = "" if curves.privacy.simulated else f", {round(each.total)},"
+            return (
+                f"the released number of {each.name}{number} is within its noise of 0:"
+                f" is {label} right, and are y_true and y_score in order?"
+            )
+    if text := _tied_at_ends(curves, negatives, positives):
+        return text
+    if text := _below_guessing(negatives, positives, noise, label):
+        return text
+    rare = min(negatives, positives, key=lambda each: each.total)
+    if _LARGE_ERROR < (error := noise / rare.total) < math.inf:
+        return f"the standard error of the curve of {rare.name} is up to {error:.1g}: {_REMEDY}"
+    return None
+
+
+class _Class:
+    """Of a class: how many records there are up to each threshold, with their noise, each (N,)."""
+
+    def __init__(
+        self, name: str, counts: NDArray[np.float64], deviations: NDArray[np.float64]
+    ) -> None:
+        self.name, self.counts, self.deviations = name, counts, deviations
+        self.total = float(counts[-1])
+
+    def ends(self) -> tuple[float, float]:
+        """Return the shares of the first and the last cell."""
+        first, before_last = float(self.counts[0]), float(self.counts[-2])
+        return first / self.total, 1.0 - before_last / self.total
+
+    def noise_of_ends(self) -> tuple[float, float]:
+        """Return how far the shares may be off; for the last cell at the worst."""
+        first, before_last, last = (float(self.deviations[i]) for i in (0, -2, -1))
+        each = _SURE / self.total
+        return each * _known(first), each * _known(before_last + last)
+
+
+def _tied_at_ends(curves: ScoreCurves, negatives: _Class, positives: _Class) -> str | None:
+    """Say whether many pairs of a negative and a positive are in one end cell, as one score."""
+    if curves.grid.size < _FEW_CELLS:
+        return None
+    shares = list(zip(negatives.ends(), positives.ends(), strict=True))
+    noise = zip(negatives.noise_of_ends(), positives.noise_of_ends(), strict=True)
+    tied = (max(0.0, a - c) * max(0.0, b - d) for (a, b), (c, d) in zip(shares, noise, strict=True))
+    if sum(tied) <= _MOST_TIED:
+        return None
+    first, last = (
+        f"{_percent(a)} of the negatives and {_percent(b)} of the positives" for a, b in shares
+    )
+    return (
+        f"{first} are in the first cell of {curves.grid!r}, and {last} in its last:"
+        f" {_GRID.format('scores')}"
+    )
+
+
+def _below_guessing(negatives: _Class, positives: _Class, noise: float, label: str) -> str | None:
+    """Say whether the area under the ROC curve is below 1/2, by more than noise and luck."""
+    pairs, both = negatives.total * positives.total, negatives.total + positives.total
+    luck = math.sqrt((both + 1) / (12 * pairs))  # where scores say nothing
+    # the area is a mean of rates of either class, each with noise in its count and in its total
+    most = 0.5 - _SURE * (2 * noise * both / pairs + luck)
+    if not most > 0.0:
+        return None
+    # twice the pairs in the wrong order less those in the right one
+    excess = negatives.counts[1:] @ positives.counts[:-1]
+    excess -= negatives.counts[:-1] @ positives.counts[1:]
+    area = 0.5 - float(excess) / (2 * pairs)
+    if area < most:
+        return (
+            f"the released area under the ROC curve is {area:.2f}, worse than guessing:"
+            f" is {label} right, and do higher scores stand for positives?"
+        )
+    return None
+
+
+def _known(deviation: float) -> float:
+    return deviation if math.isfinite(deviation) else 0.0
+
+
+def _percent(share: float) -> str:
+    return f"{round(100 * min(max(share, 0.0), 1.0))} %"
+
+
+def _warn(text: str) -> None:
+    """Warn at the line that called into dpcore, however deep."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, DpcoreWarning, stacklevel=level)

@@ -1,0 +1,224 @@
+"""Distribution functions as a few released numbers: small messages that add up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check
+from ..errors import DtypeError, ParameterError
+from ..kernels.polynomials import legendre as kernels
+from ..privacy.guarantees import Privacy
+from ..summaries.grid import Grid
+from ..summaries.polynomials import MOST_DEGREE, Basis, Budgets, Scheme, places, scheme
+from . import serialization
+from .cdf import CDF
+from .provenance import check_provenance
+
+__all__ = ["Projection"]
+
+_MOST_ORDER: Final = 33
+_MOST_BITS: Final = 256  # of totals: those of real releases have half as many
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """A released distribution function over [lower, upper]: K + 1 noisy totals.
+
+    Made by ``dpcore.project``. All that is read off it is post-processing. ``first + second`` is
+    the projection of two disjoint sets of records: two sites, or old records and new ones.
+
+    Parameters
+    ----------
+    lower, upper
+        The public bounds.
+    n
+        The public number of records.
+    totals
+        (K + 1,) the noisy totals, integers in units of 2^-bits.
+    bits
+        Of the lattice.
+    variance
+        Of the noise in each total, in squares of its own unit.
+    basis, budgets
+        What the totals are sums of: see ``mechanisms.PolynomialProjection``.
+    privacy
+        What the release cost.
+    mechanism
+        Name and parameters of the mechanism.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        A parameter is not as above.
+    """
+
+    lower: float
+    upper: float
+    n: int
+    totals: tuple[int, ...]
+    bits: int
+    variance: float
+    basis: Basis
+    budgets: Budgets
+    privacy: Privacy
+    mechanism: Mapping[str, str | int | float]
+
+    def __post_init__(self) -> None:
+        lower, upper = _check.bounds(self.lower, self.upper)
+        if not isinstance(self.totals, tuple):
+            raise DtypeError("totals", type(self.totals).__name__, "must be a tuple of integers")
+        for each in self.totals:
+            if type(each) is not int:
+                raise DtypeError("totals", type(each).__name__, "must hold integers")
+        _check.integer("degree", len(self.totals) - 1, 1, MOST_DEGREE)
+        if (most := max(each.bit_length() for each in self.totals)) > _MOST_BITS:
+            raise ParameterError("totals", most, f"must have at most {_MOST_BITS} bits each")
+        variance = _check.finite("variance", self.variance)
+        if not 0.0 <= variance < 2.0**_MOST_BITS:
+            raise ParameterError("variance", variance, f"must be 0 or more, below 2^{_MOST_BITS}")
+        _check.choice("basis", self.basis, Basis)
+        _check.choice("budgets", self.budgets, Budgets)
+        check_provenance(self.privacy, self.mechanism)
+        numbers = {
+            "lower": lower,
+            "upper": upper,
+            "n": _check.integer("n", self.n, 1, 2**63 - 1),
+            "bits": _check.integer("bits", self.bits, -64, 64),
+            "variance": variance,
+        }
+        for name, number in numbers.items():
+            object.__setattr__(self, name, number)
+
+    @property
+    def degree(self) -> int:
+        """K, of the polynomial."""
+        return len(self.totals) - 1
+
+    def curve(self, grid: Grid) -> CDF:
+        """Return the curve on a grid, raw: ``.isotonic()`` makes it monotone.
+
+        Parameters
+        ----------
+        grid
+            Any thresholds. Beyond the bounds the curve is what it is at them, and at the last
+            threshold it is 1, because values above count in the last cell.
+
+        Returns
+        -------
+        CDF
+            Its ``noise_deviation`` does not count what the polynomial misses. O(N K).
+        """
+        if not isinstance(grid, Grid):
+            raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+        points = places(grid.thresholds, self.lower, self.upper)
+        counts = np.empty((1, grid.size))
+        kernels.series(self._scheme.curve(self._reals[None, :], self.n), points, counts)
+        deviation = np.sqrt(self._scheme.variances(points, self.variance))
+        counts[0, -1], deviation[-1] = self.n, 0.0
+        return CDF(grid, counts[0], self.n, self.privacy, self.mechanism, deviation)
+
+    def coefficients(self) -> NDArray[np.float64]:
+        """Return the noisy orthonormal Legendre coefficients of F, (K + 1,), as released.
+
+        F(t) is about sum_k a_k sqrt(k + 1/2) P_k(x), x = 2 (t - lower) / (upper - lower) - 1. The
+        public ends of F are not used here.
+        """
+        norms = np.sqrt(np.arange(self.degree + 1) + 0.5)
+        return np.asarray(self._scheme.plain(self._reals, self.n) / norms / self.n)
+
+    def moments(self, order: int) -> NDArray[np.float64]:
+        """Return unbiased estimates of the records' means of v, v^2, ..., v^order, (order,).
+
+        Parameters
+        ----------
+        order
+            1 to K + 1, and at most 33.
+
+        Notes
+        -----
+        From the integrals of F x^i, which the coefficients give exactly; of values that were
+        clamped into the bounds.
+        """
+        to_moments, constant = self._to_moments(order)
+        plain = self._scheme.plain(self._reals, self.n)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(to_moments @ plain / self.n + constant)
+
+    def moment_errors(self, order: int) -> NDArray[np.float64]:
+        """Return the standard deviations of the noise in ``moments(order)``, (order,)."""
+        to_moments, _ = self._to_moments(order)
+        parts = to_moments @ self._scheme.plain.matrix
+        with np.errstate(over="ignore"):
+            return np.asarray(np.sqrt(self.variance * np.sum(parts**2, axis=1)) / self.n)
+
+    def __add__(self, other: Projection) -> Projection:
+        if not isinstance(other, Projection):
+            return NotImplemented
+        _check.same(self, other, "lower", "upper", "degree", "basis", "budgets")
+        bits = max(self.bits, other.bits)
+        ours, theirs = bits - self.bits, bits - other.bits
+        totals = tuple(
+            (a << ours) + (b << theirs) for a, b in zip(self.totals, other.totals, strict=True)
+        )
+        same = self.mechanism == other.mechanism
+        return replace(
+            self,
+            n=self.n + other.n,
+            totals=totals,
+            bits=bits,
+            variance=self.variance + other.variance,
+            privacy=self.privacy | other.privacy,
+            mechanism=self.mechanism if same else {"name": "polynomial", "degree": self.degree},
+        )
+
+    def to_json(self) -> str:
+        """Return the release as JSON (docs/format.md); ``from_json`` gives it back exactly."""
+        return serialization.dump_projection(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> Projection:
+        """Read a release back.
+
+        Raises
+        ------
+        FormatError
+            The text is not a release that this version can read.
+        """
+        return serialization.load_projection(text, cls)
+
+    @property
+    def _scheme(self) -> Scheme:
+        return scheme(self.degree, self.basis, self.budgets, "exact")
+
+    @property
+    def _reals(self) -> NDArray[np.float64]:
+        return np.array([math.ldexp(each, -self.bits) for each in self.totals])
+
+    def _to_moments(self, order: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return matrix and constant: moments of the values from the coefficients of F.
+
+        With x = (v - middle) / half: E x^i = 1 - i integral of F x^(i - 1).
+        """
+        order = _check.integer("order", order, 1, min(self.degree + 1, _MOST_ORDER))
+        nodes, weights = np.polynomial.legendre.leggauss(self.degree + order)
+        legendre = np.polynomial.legendre.legvander(nodes, self.degree)
+        i = np.arange(1, order + 1)
+        integrals = -i[:, None] * ((nodes[:, None] ** (i - 1) * weights[:, None]).T @ legendre)
+        middle = np.float64(self.lower / 2 + self.upper / 2)
+        half = np.float64(self.upper / 2 - self.lower / 2)
+        # E v^j = middle^j + sum_k of this times E x^k
+        expand = np.zeros((order, order))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for j in range(1, order + 1):
+                for k in range(1, j + 1):
+                    expand[j - 1, k - 1] = math.comb(j, k) * middle ** (j - k) * half**k
+            matrix, constant = expand @ integrals, middle**i + expand.sum(axis=1)
+        if not (np.isfinite(matrix).all() and np.isfinite(constant).all()):
+            raise ParameterError("order", order, "has moments beyond doubles on these bounds")
+        return matrix, constant

@@ -1,0 +1,33 @@
+"""What every released thing says of itself: what it cost, and what made it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import DtypeError, ParameterError
+from ..privacy.guarantees import Privacy
+
+__all__ = ["check_provenance", "storable"]
+
+
+def check_provenance(privacy: object, mechanism: object) -> None:
+    """Check that these are a guarantee, and the description of a mechanism."""
+    if not isinstance(privacy, Privacy):
+        raise DtypeError("privacy", type(privacy).__name__, "must be a Privacy")
+    if not isinstance(mechanism, Mapping):
+        raise DtypeError("mechanism", type(mechanism).__name__, "must map names to parameters")
+    if not isinstance(mechanism.get("name"), str):
+        raise ParameterError("mechanism", dict(mechanism), "must have a name, a string")
+
+
+def storable(mechanism: Mapping[Any, Any]) -> dict[str, str | int | float]:
+    """Return the description as what JSON has: finite numbers and strings, by strings."""
+    for name, value in mechanism.items():
+        if not isinstance(name, str) or type(value) not in (str, int, float):
+            found = f"{type(value).__name__} as {name!r}"
+            raise DtypeError("mechanism", found, "must map strings to numbers and strings")
+        if type(value) is float and not math.isfinite(value):
+            raise ParameterError("mechanism", value, "must have finite numbers")
+    return dict(mechanism)

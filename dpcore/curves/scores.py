@@ -1,0 +1,183 @@
+"""Scored binary labels: the released curve of both classes, and the counts read off it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DtypeError, ParameterError
+from ..privacy.guarantees import Privacy
+from ..summaries.grid import MOST_CELLS, Grid
+from . import serialization
+from .cdf import CDF
+from .smoothing import Norm, Solver
+
+__all__ = ["MOST_SCORE_CELLS", "ScoreCurves", "numbered"]
+
+MOST_SCORE_CELLS: Final = MOST_CELLS // 2
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ScoreCurves:
+    """The score distributions of two classes, released together.
+
+    Made by ``dpcore.score_curves``. The records are counted in 2 N cells, those of the negatives
+    with rising scores and then those of the positives with falling ones, and released as one
+    curve. Neighbours move one record from one of the 2 N cells to another, whatever happens to its
+    label, so the joint sensitivity is that of one curve. The negatives are read off its beginning
+    and the positives, as n is public, off its end. Where clients may lack records there is one
+    more cell for these, between the classes (docs/clients.md).
+
+    Parameters
+    ----------
+    grid
+        The public thresholds of the scores, N of them.
+    joint
+        The released curve over the 2 N cells, or 2 N + 1.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        A parameter is not as above.
+    """
+
+    grid: Grid
+    joint: CDF
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.grid, Grid):
+            raise DtypeError("grid", type(self.grid).__name__, "must be a Grid")
+        if not isinstance(self.joint, CDF):
+            raise DtypeError("joint", type(self.joint).__name__, "must be a CDF")
+        cells, found = 2 * self.grid.size, self.joint.grid.size
+        if found not in (cells, cells + 1):
+            raise ParameterError("joint", found, f"must have {cells} cells, or {cells + 1}")
+
+    @classmethod
+    def from_classes(cls, grid: Grid, negatives: CDF, positives: CDF) -> ScoreCurves:
+        """Return the curves of two classes that were released alone. Guarantees add up.
+
+        Parameters
+        ----------
+        grid
+            The thresholds of the scores, N of them.
+        negatives, positives
+            Each over N + 1 cells, raw or processed: that class by rising scores, and in the last
+            cell all records of the other class. So n is public, and neighbours are as everywhere.
+            Both tell how many negatives there are: the mean is taken.
+        """
+        if not isinstance(grid, Grid):
+            raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+        for name, curve in (("negatives", negatives), ("positives", positives)):
+            if not isinstance(curve, CDF):
+                raise DtypeError(name, type(curve).__name__, "must be a CDF")
+            if curve.grid.size != grid.size + 1 or curve.n != negatives.n:
+                found = (curve.grid.size, curve.n)
+                raise ParameterError(
+                    name, found, f"must have {grid.size + 1} cells, and the n of the other"
+                )
+        size, n = grid.size, negatives.n
+        first, last = negatives.counts[:size], n - positives.counts[:size][::-1]
+        deviations = negatives.noise_deviation[:size], positives.noise_deviation[:size][::-1]
+        middle = (first[-1] + last[0]) / 2
+        spread = np.hypot(deviations[0][-1], deviations[1][0]) / 2
+        joint = CDF(
+            grid=numbered(2 * size),
+            counts=np.concatenate([first[:-1], [middle], last[1:], [n]]).astype(np.float64),
+            n=n,
+            privacy=negatives.privacy + positives.privacy,
+            mechanism={
+                "name": "class-by-class",
+                "negatives": str(negatives.mechanism["name"]),
+                "positives": str(positives.mechanism["name"]),
+            },
+            noise_deviation=np.concatenate(
+                [deviations[0][:-1], [spread], deviations[1][1:], [0.0]]
+            ),
+        )
+        return cls(grid, joint)
+
+    @property
+    def n(self) -> int:
+        """The number of records: public, or what is released of it where clients may lack some."""
+        if not self.has_empty:
+            return self.joint.n
+        return max(1, round(float(self.negatives[-1] + self.positives[-1])))
+
+    @property
+    def has_empty(self) -> bool:
+        """Whether there is a cell for records that clients do not have, behind the N-th."""
+        return self.joint.grid.size > 2 * self.grid.size
+
+    @property
+    def privacy(self) -> Privacy:
+        """What the release cost."""
+        return self.joint.privacy
+
+    @property
+    def thresholds(self) -> NDArray[np.float64]:
+        """(N,) the thresholds, read-only."""
+        return self.grid.thresholds
+
+    @property
+    def negatives(self) -> NDArray[np.float64]:
+        """(N,) how many negatives have a score of at most each threshold; the last is all."""
+        return self.joint.counts[: self.grid.size].astype(np.float64)
+
+    @property
+    def positives(self) -> NDArray[np.float64]:
+        """(N,) how many positives have a score of at most each threshold; the last is all."""
+        return self.joint.n - self.joint.counts[self._before_positives].astype(np.float64)
+
+    @property
+    def deviations(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Standard deviations of the noise in ``negatives`` and in ``positives``, each (N,)."""
+        joint = self.joint.noise_deviation
+        return joint[: self.grid.size], joint[self._before_positives]
+
+    @property
+    def _before_positives(self) -> slice:
+        """Where the joint curve has all but the positives up to each threshold."""
+        last = self.joint.grid.size - 2
+        stop = last - self.grid.size
+        return slice(last, stop if stop >= 0 else None, -1)
+
+    def isotonic(self) -> ScoreCurves:
+        """Return the nearest curves, in least squares, that are monotone with totals within n."""
+        return replace(self, joint=self.joint.isotonic())
+
+    def smooth(
+        self, norm: Norm = 2, *, solver: Solver = "graph", tolerance: float = 1e-6
+    ) -> ScoreCurves:
+        """Return the monotone curves that the least noise on the mechanism's tree explains.
+
+        As ``CDF.smooth``, which see: Eq. 3 of the ECDF paper, for both classes at once.
+        """
+        return replace(self, joint=self.joint.smooth(norm, solver=solver, tolerance=tolerance))
+
+    def to_json(self) -> str:
+        """Return the release as JSON (docs/format.md); ``from_json`` gives it back exactly."""
+        return serialization.dump_scores(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> ScoreCurves:
+        """Read a release back.
+
+        Raises
+        ------
+        FormatError
+            The text is not a release that this version can read.
+        """
+        return serialization.load_scores(text, cls._of_stored)
+
+    @classmethod
+    def _of_stored(cls, grid: Grid, counts: NDArray[Any], **others: Any) -> ScoreCurves:
+        return cls(grid, CDF(grid=numbered(counts.size), counts=counts, **others))
+
+
+def numbered(size: int) -> Grid:
+    """Return thresholds 1, ..., size: cells by their number."""
+    return Grid(np.arange(1.0, size + 1))

@@ -1,0 +1,267 @@
+"""Releases as JSON, and back, without losing a bit; the format is in docs/format.md."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Callable
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check
+from ..errors import DpcoreError, DtypeError, FormatError, ParameterError
+from ..privacy.guarantees import Privacy
+from ..summaries.grid import MOST_CELLS, Grid
+from .provenance import storable
+
+if TYPE_CHECKING:
+    from .cdf import CDF
+    from .projection import Projection
+    from .scores import ScoreCurves
+
+__all__ = ["dump", "dump_projection", "dump_scores", "load", "load_projection", "load_scores"]
+
+_CDF: Final = "dpcore.cdf"
+_PROJECTION: Final = "dpcore.projection"
+_SCORES: Final = "dpcore.scores"
+_VERSION: Final = 1
+_EPSILON_FIELDS: Final = {"epsilon", "delta", "neighbours", "simulated"}
+_RHO_FIELDS: Final = {"rho", "neighbours", "simulated"}
+_CURVE_FIELDS: Final = {
+    "grid",
+    "n",
+    "counts",
+    "privacy",
+    "mechanism",
+    "noise_deviation",
+    "processing",
+}
+_PROJECTION_FIELDS: Final = {
+    "lower",
+    "upper",
+    "n",
+    "totals",
+    "bits",
+    "variance",
+    "basis",
+    "budgets",
+    "privacy",
+    "mechanism",
+}
+
+Made = TypeVar("Made")
+
+
+def dump(curve: CDF) -> str:
+    """Return a curve as JSON text, ASCII, on one line."""
+    return _dumped(_CDF, curve.grid, curve)
+
+
+def dump_scores(curves: ScoreCurves) -> str:
+    """Return the curves of two classes as JSON text, ASCII, on one line."""
+    return _dumped(_SCORES, curves.grid, curves.joint)
+
+
+def _dumped(kind: str, grid: Grid, curve: CDF) -> str:
+    if curve.privacy.epsilon == math.inf:
+        raise ParameterError(
+            "privacy", curve.privacy, "must be finite: exact curves are no releases"
+        )
+    return json.dumps(
+        {
+            "format": kind,
+            "version": _VERSION,
+            "grid": grid.describe(),
+            "n": curve.n,
+            "counts": curve.counts.tolist(),
+            "privacy": _described(curve.privacy),
+            "mechanism": storable(curve.mechanism),
+            "noise_deviation": _runs(curve.noise_deviation),
+            "processing": list(curve.processing),
+        },
+        allow_nan=False,
+    )
+
+
+def dump_projection(projection: Projection) -> str:
+    """Return a projection as JSON text, ASCII, on one line."""
+    content = {field.name: getattr(projection, field.name) for field in fields(projection)}
+    content["privacy"] = _described(projection.privacy)
+    content["mechanism"] = storable(projection.mechanism)
+    return json.dumps({"format": _PROJECTION, "version": _VERSION, **content}, allow_nan=False)
+
+
+def load(text: str | bytes, make: Callable[..., Made]) -> Made:
+    """Return what ``make`` makes of the arguments of a CDF.
+
+    Raises
+    ------
+    DtypeError
+        The text is none.
+    FormatError
+        It is not such a release.
+    """
+    return _loaded(text, _CDF, _CURVE_FIELDS, lambda data: make(**_curve(data, _CDF)))
+
+
+def load_scores(text: str | bytes, make: Callable[..., Made]) -> Made:
+    """Return what ``make`` makes of the scores' grid, and the joint curve's other arguments.
+
+    Raises
+    ------
+    DtypeError, FormatError
+        As in ``load``.
+    """
+    return _loaded(text, _SCORES, _CURVE_FIELDS, lambda data: make(**_curve(data, _SCORES)))
+
+
+def load_projection(text: str | bytes, make: Callable[..., Made]) -> Made:
+    """Return what ``make`` makes of the arguments of a projection.
+
+    Raises
+    ------
+    DtypeError, FormatError
+        As in ``load``.
+    """
+    return _loaded(text, _PROJECTION, _PROJECTION_FIELDS, lambda data: make(**_projection(data)))
+
+
+def _loaded(
+    text: str | bytes, kind: str, names: set[str], make: Callable[[dict[str, Any]], Made]
+) -> Made:
+    if not isinstance(text, str | bytes | bytearray):
+        raise DtypeError("text", type(text).__name__, "must be a string")
+    try:
+        data = json.loads(
+            text, parse_constant=_refused, parse_float=_finite, object_pairs_hook=_with_each_once
+        )
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"not JSON: {error}") from None
+    if not isinstance(data, dict) or data.pop("format", None) != kind:
+        raise FormatError(f'not a release: the field "format" has to be "{kind}"')
+    version = data.pop("version", None)
+    if type(version) is not int or version != _VERSION:
+        raise FormatError(f"format version {version!r}; this dpcore reads version {_VERSION}")
+    try:
+        _check_fields("a release", data, names)
+        return make(data)
+    except FormatError:
+        raise
+    except (DpcoreError, TypeError, ValueError, OverflowError) as error:
+        raise FormatError(f"a release with a bad field: {error}") from None
+
+
+def _curve(data: dict[str, Any], kind: str) -> dict[str, Any]:
+    """Return the arguments that make a curve again, the grid being that of a class for scores."""
+    counts, size = _array("counts", data["counts"]), _grid_size(data["grid"])
+    sizes = (size,) if kind == _CDF else (2 * size, 2 * size + 1)
+    if counts.size not in sizes:
+        raise ValueError(f"counts must be {' or '.join(map(str, sizes))} numbers")
+    processing = data["processing"]
+    if not isinstance(processing, list):
+        raise ValueError("processing must be a list of strings")
+    return {
+        "grid": Grid.from_description(data["grid"]),
+        "counts": counts,
+        "n": data["n"],
+        "noise_deviation": _deviations(data["noise_deviation"], counts.size),
+        "processing": tuple(processing),
+        **_cost(data),
+    }
+
+
+def _projection(data: dict[str, Any]) -> dict[str, Any]:
+    totals = data["totals"]
+    if not isinstance(totals, list) or not all(type(each) is int for each in totals):
+        raise ValueError("totals must be a list of integers")
+    return {**data, "totals": tuple(totals), **_cost(data)}
+
+
+def _grid_size(description: Any) -> int:
+    """Return how many cells a grid has that is not made yet."""
+    kind = description.get("kind") if isinstance(description, dict) else None
+    if kind == "uniform":
+        _check_fields("a grid", description, {"kind", "lower", "upper", "size"})
+        return _check.integer("size", description["size"], 1, MOST_CELLS)
+    if kind == "thresholds":
+        _check_fields("a grid", description, {"kind", "thresholds"})
+        return _array("thresholds", description["thresholds"]).size
+    raise ValueError('grid must be an object of kind "uniform" or "thresholds"')
+
+
+def _array(name: str, values: Any) -> NDArray[np.int64] | NDArray[np.float64]:
+    """Return a list of numbers as an array: of integers, if all of them are."""
+    kinds = set(map(type, values)) if isinstance(values, list) else set()
+    if not kinds or not kinds <= {int, float}:
+        raise ValueError(f"{name} must be a list of numbers")
+    if kinds == {int}:
+        return np.array(values, np.int64)
+    return np.array(values, np.float64)
+
+
+def _deviations(runs: Any, size: int) -> NDArray[np.float64]:
+    """Return so many numbers, from [value, how often] for each run of equal ones."""
+    wanted = f"noise_deviation must be runs of {size} numbers in all"
+    if not isinstance(runs, list) or not all(type(run) is list and len(run) == 2 for run in runs):
+        raise ValueError(wanted)
+    lengths = [length for _, length in runs]
+    if not all(type(length) is int and length >= 1 for length in lengths) or sum(lengths) != size:
+        raise ValueError(wanted)
+    values = [math.inf if v is None else _check.finite("noise_deviation", v) for v, _ in runs]
+    return np.repeat(values, lengths)
+
+
+def _cost(data: dict[str, Any]) -> dict[str, Any]:
+    """Return what a release of either kind cost, and what made it."""
+    privacy, mechanism = data["privacy"], data["mechanism"]
+    if not isinstance(privacy, dict) or set(privacy) not in (_EPSILON_FIELDS, _RHO_FIELDS):
+        raise ValueError("privacy must have epsilon, delta (or rho), neighbours and simulated")
+    if not isinstance(mechanism, dict):
+        raise ValueError("mechanism must be an object")
+    if "base" in mechanism:  # of a noise tree, for ``CDF.smooth``
+        _check.integer("base", mechanism["base"], 2, MOST_CELLS)
+    return {"privacy": Privacy(**privacy), "mechanism": storable(mechanism)}
+
+
+def _check_fields(what: str, data: dict[str, Any], names: set[str]) -> None:
+    for name in sorted(names - set(data)):
+        raise FormatError(f"{what} without the field {name!r}")
+    for name in sorted(set(data) - names):
+        raise FormatError(f"{what} with the unknown field {name!r}")
+
+
+def _described(privacy: Privacy) -> dict[str, Any]:
+    """Return the parameters of a guarantee of either kind."""
+    epsilon = {"epsilon": privacy.epsilon, "delta": privacy.delta}
+    parameters = epsilon if privacy.rho is None else {"rho": privacy.rho}
+    return {**parameters, "neighbours": privacy.neighbours, "simulated": privacy.simulated}
+
+
+def _runs(values: NDArray[np.float64]) -> list[list[float | int | None]]:
+    """Return [value, how often] for each run of equal values; None stands for infinity."""
+    return [
+        [None if value == np.inf else value, len(list(run))]
+        for value, run in itertools.groupby(values.tolist())
+    ]
+
+
+def _refused(name: str) -> float:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"{digits:.20} is beyond doubles")
+    return number
+
+
+def _with_each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a field is there twice")
+    return found

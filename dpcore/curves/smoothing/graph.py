@@ -1,0 +1,124 @@
+"""The solver of the graph: exact, by eliminations without fill."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import ConvergenceError
+from ...kernels.smoothing import elimination, obstacle
+from ...kernels.smoothing.increments import accumulate, difference
+from ...kernels.transport import solve as transport
+from ...noise.sources import on_threads
+from .problem import Problem, Smoothing
+
+__all__ = ["solve"]
+
+_BLOCK: Final = 2**14  # replicates are dealt to threads in blocks of about so many increments
+
+_KEPT: Final = 2**20  # doubles of working memory that a thread keeps
+
+_LEAST_ENERGY: Final = 1e-8  # how far from it, in units, a flow may be
+
+
+_thread = threading.local()
+
+
+def solve(problem: Problem, workers: int | None) -> Smoothing:
+    """Solve the problem for every replicate, (R, B), on up to ``workers`` threads.
+
+    Raises
+    ------
+    ConvergenceError
+        Norm 1: a row did not reach the flow of least energy to rounding.
+    """
+    replicates, thresholds = problem.curves.shape
+    if thresholds == problem.size:
+        plan = _plan(problem.norm, problem.size, problem.base)
+    else:
+        plan = _plan_for(problem.norm, problem.at, problem.size, problem.base)
+    repair_rows: Callable[..., None] = _least_squares if problem.norm == 2 else transport.repair
+    smoothed, units = np.empty_like(problem.curves), np.empty(replicates)
+    figures = np.zeros((replicates, 6))  # cost, residuals, the bound; norm 1: energy, its residual
+    steps = np.empty(replicates, np.int64)
+    rows = max(1, _BLOCK // (thresholds + 1))
+
+    def repair(start: int) -> None:
+        part = slice(start, start + rows)
+        curves = problem.curves[part]
+        increments = np.empty((curves.shape[0], thresholds + 1))
+        difference(curves, problem.total, increments, units[part])
+        repair_rows(*plan, increments, figures[part], steps[part])
+        accumulate(increments, problem.total, smoothed[part])
+
+    on_threads(repair, range(0, replicates, rows), workers)
+    worst = float((figures[:, 5] / units).max(initial=0.0))
+    if not worst <= _LEAST_ENERGY:
+        raise ConvergenceError(
+            f"the flow is {worst:g} of the largest increment away from least energy; "
+            'solver="osqp" does not need it'
+        )
+    return Smoothing(
+        smoothed,
+        problem.norm,
+        "graph",
+        objective=figures[:, 0],
+        primal_residual=figures[:, 1],
+        dual_residual=figures[:, 2] / (units if problem.norm == 2 else 1.0),
+        gap=figures[:, 0] - figures[:, 3],
+        iterations=steps,
+        unit=units,
+    )
+
+
+def _least_squares(*arguments: NDArray[Any]) -> None:
+    """Call the kernel of norm 2 with its working memory."""
+    *plan, increments, figures, steps = arguments
+    segments, vertices = plan[-1].size, increments.shape[1]
+    shapes = (segments,), (vertices - 1, 4), (vertices - 2, 2), (3, vertices)
+    ends = np.cumsum([math.prod(shape) for shape in shapes])
+    memory = _memory(int(ends[-1]))
+    work = [
+        part.reshape(shape) for part, shape in zip(np.split(memory, ends[:-1]), shapes, strict=True)
+    ]
+    repair: Callable[..., None] = obstacle.repair
+    repair(*plan, *work, increments, figures, steps)
+
+
+def _memory(size: int) -> NDArray[np.float64]:
+    """Return ``size`` doubles, as the last call on this thread left them if there were as many.
+
+    Fresh memory is paid for page by page, in every call. Much of it is not kept: then NumPy asks
+    for huge pages.
+    """
+    if size > _KEPT:
+        return np.empty(size)
+    kept: NDArray[np.float64] | None = getattr(_thread, "memory", None)
+    if kept is None or kept.size < size:
+        kept = _thread.memory = np.empty(size)
+    return kept[:size]
+
+
+@lru_cache(maxsize=4)
+def _plan(norm: int, size: int, base: int) -> tuple[NDArray[Any], ...]:
+    """Return the plan for all thresholds; the same for all curves of a size, and kept."""
+    return _plan_for(norm, np.arange(size), size, base)
+
+
+def _plan_for(norm: int, at: NDArray[np.int64], size: int, base: int) -> tuple[NDArray[Any], ...]:
+    """Return what the norm's kernel asks for before the increments."""
+    levels, width = 1, 1
+    while width < size:
+        levels, width = levels + 1, width * base
+    plan = elimination.plan(elimination.separations(at, base, levels))
+    if norm == 1:
+        return plan
+    order, left, right, fill, conductances = plan
+    short = order.astype(np.uint32), left, right, conductances.astype(np.float32)
+    return *short, *elimination.segments(fill, conductances)

@@ -1,0 +1,182 @@
+"""The general solver: OSQP on the dual, whose variables are one potential for each boundary.
+
+With G the incidence matrix and C the diagonal of copies (docs/smoothing.md derives both):
+
+    norm 2:  minimise 1/2 u' (G C G') u + c'u  subject to  u >= 0;  the flow is C G'u
+    norm 1:  minimise c'u  subject to  u >= 0, |G'u| <= 1;  the flow is the multiplier of |G'u| <= 1
+
+Nonzeros for B thresholds and so at most 2 B - 1 edges: norm 2 has at most 3 B in the upper half of
+the Laplacian G C G' and B + 1 in the constraints; norm 1 has 4 B - 2 and B + 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import osqp
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ...errors import ConvergenceError
+from ...kernels.smoothing.increments import accumulate, difference
+from .problem import Float, Problem, Smoothing
+
+__all__ = ["Edges", "noise_edges", "solve"]
+
+_START_RHO = 0.1
+# On the linear programs of norm 1, over-relaxation and eager changes of rho can chase each other
+# forever; tests/curves/test_smoothing.py has curves on which OSQP's defaults do.
+_STEADY = {"alpha": 1.0, "adaptive_rho_tolerance": 50.0}
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Edges:
+    """Noise nodes as edges of a graph whose vertices are the boundaries 0, ..., B.
+
+    Parameters
+    ----------
+    start, end
+        (E,) the boundaries at the two ends; the node covers thresholds start + 1, ..., end.
+    copies
+        (E,) how many nodes of the tree cover exactly these thresholds.
+    """
+
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    copies: NDArray[np.int64]
+
+
+def noise_edges(size: int, base: int, at: NDArray[np.int64]) -> Edges:
+    """Return the nodes of the tree over ``size`` thresholds as seen from those in ``at``, (B,).
+
+    A node that covers none of them drops out; nodes that cover the same ones are one edge.
+    At most 2 B - 1 edges; O(B) time a level.
+    """
+    boundaries = at.size + 1
+    keys = []
+    node = at.copy()  # the node of this level over each chosen threshold
+    while True:
+        first = np.flatnonzero(np.r_[True, node[1:] != node[:-1]])
+        keys.append(first * boundaries + np.r_[first[1:], at.size])
+        if size == 1:  # that was the root
+            break
+        size = (size - 1) // base + 1
+        node //= base
+    key, copies = np.unique(np.concatenate(keys), return_counts=True)
+    return Edges(key // boundaries, key % boundaries, copies)
+
+
+def solve(problem: Problem, tolerance: float, max_iterations: int) -> Smoothing:
+    """Solve the problem for every replicate, (R, B); one setup serves all, each starts from zero.
+
+    Raises
+    ------
+    ConvergenceError
+        A replicate did not reach the tolerance.
+    """
+    replicates, boundaries = problem.curves.shape[0], problem.curves.shape[1] + 1
+    edges = noise_edges(problem.size, problem.base, problem.at)
+    incidence = _incidence(edges, boundaries)
+    solver = _set_up(problem.norm, edges, incidence, tolerance, max_iterations)
+    noisy, units = np.empty((replicates, boundaries)), np.empty(replicates)
+    difference(problem.curves, problem.total, noisy, units)
+    increments = noisy.copy()
+    figures = np.zeros((replicates, 4))
+    iterations = np.zeros(replicates, np.int64)
+    for r, row in enumerate(noisy):
+        if row.min() >= 0.0:  # nothing to repair: the optimum is no flow at all
+            continue
+        unit = float(units[r])
+        solver.update_settings(rho=_START_RHO)
+        solver.update(q=row / unit)
+        solver.warm_start(x=np.zeros(boundaries), y=np.zeros(solver.m))
+        found = solver.solve(raise_error=False)
+        if found.info.status_val != osqp.SolverStatus.OSQP_SOLVED:
+            raise ConvergenceError(
+                f"OSQP stopped after {found.info.iter} iterations: {found.info.status}; "
+                f"raise tolerance (now {tolerance:g}) or max_iterations (now {max_iterations})"
+            )
+        flow, figures[r] = _read(problem.norm, edges, row, incidence, found, unit)
+        increments[r] += incidence @ flow
+        figures[r, 1] = max(0.0, -increments[r].min())
+        iterations[r] = found.info.iter
+    smoothed = np.empty_like(problem.curves)
+    accumulate(increments, problem.total, smoothed)
+    return Smoothing(
+        smoothed,
+        problem.norm,
+        "osqp",
+        objective=figures[:, 0],
+        primal_residual=figures[:, 1],
+        dual_residual=figures[:, 2],
+        gap=figures[:, 3],
+        iterations=iterations,
+        unit=units,
+    )
+
+
+def _incidence(edges: Edges, boundaries: int) -> Any:
+    """Return G, (B + 1, E): noise nu on (a, b] adds nu to increment a, takes it from b."""
+    count = edges.start.size
+    column = np.arange(count)
+    return sp.csc_array(
+        (
+            np.r_[np.ones(count), -np.ones(count)],
+            (np.r_[edges.start, edges.end], np.r_[column, column]),
+        ),
+        shape=(boundaries, count),
+    )
+
+
+def _set_up(norm: int, edges: Edges, incidence: Any, tolerance: float, max_iterations: int) -> Any:
+    boundaries, count = incidence.shape
+    potentials = sp.eye_array(boundaries, format="csc")
+    if norm == 2:
+        laplacian = incidence @ sp.diags_array(edges.copies.astype(float)) @ incidence.T
+        quadratic = sp.triu(laplacian, format="csc")
+        constraints, lowest = potentials, np.zeros(boundaries)
+        highest = np.full(boundaries, np.inf)
+    else:
+        quadratic = sp.csc_array((boundaries, boundaries))
+        constraints = sp.vstack([incidence.T, potentials], format="csc")
+        lowest = np.r_[np.full(count, -1.0), np.zeros(boundaries)]
+        highest = np.r_[np.ones(count), np.full(boundaries, np.inf)]
+    solver = osqp.OSQP()
+    solver.setup(
+        P=sp.csc_matrix(quadratic),
+        q=np.zeros(boundaries),
+        A=sp.csc_matrix(constraints),
+        l=lowest,
+        u=highest,
+        eps_abs=tolerance,
+        eps_rel=tolerance,
+        max_iter=max_iterations,
+        rho=_START_RHO,
+        verbose=False,
+        **(_STEADY if norm == 1 else {}),
+    )
+    return solver
+
+
+def _read(
+    norm: int, edges: Edges, row: Float, incidence: Any, found: Any, unit: float
+) -> tuple[Float, NDArray[np.float64]]:
+    """Return the flow, and (objective, 0, dual residual, gap) of OSQP's answer."""
+    slope = incidence.T @ found.x
+    feasible = np.maximum(found.x, 0.0)
+    dual_residual = max(0.0, -found.x.min())
+    if norm == 2:
+        copies = edges.copies
+        flow = copies * slope * unit
+        objective = float(np.sum(flow**2 / copies))
+        energy = float(np.sum(copies * (incidence.T @ feasible) ** 2)) * unit**2
+        proved = -2.0 * float(row @ feasible) * unit - energy
+    else:
+        flow = found.y[: slope.size] * unit
+        objective = float(np.abs(flow).sum())
+        dual_residual = max(dual_residual, float(np.abs(slope).max()) - 1.0)
+        feasible /= max(1.0, float(np.abs(incidence.T @ feasible).max()))
+        proved = -float(row @ feasible)
+    return flow, np.array([objective, 0.0, dual_residual, objective - proved])

@@ -1,0 +1,105 @@
+"""How many children the nodes of a hierarchy have, level by level."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+
+import numpy as np
+
+from ..kernels.trees import hierarchy_errors
+
+__all__ = ["best_branching", "best_shares", "hb_branching", "trimmed", "uniform_branching"]
+
+Branching = tuple[int, ...]
+
+
+def trimmed(size: int, branching: Branching) -> Branching:
+    """Return the branchings with the root's as small as ``size`` cells allow; 1: it is not needed.
+
+    The last ones must cover fewer cells than all, or the second level would be the root again.
+    """
+    return (-(-size // math.prod(branching[1:])), *branching[1:])
+
+
+def uniform_branching(size: int, branching: int) -> Branching:
+    """Return one branching on as many levels as ``size`` >= 2 cells need; the root's is smaller."""
+    levels = 1
+    while branching**levels < size:
+        levels += 1
+    return trimmed(size, (branching,) * levels)
+
+
+def hb_branching(size: int) -> Branching:
+    """Return the branching of HB (Qardaji, Yang & Li 2013, section 3).
+
+    It minimises the average variance of range queries over full trees of height h = log_b N with
+    equal budgets, which is proportional to (b - 1) h^3 - 2 (b + 1) h^2 / 3.
+    """
+
+    def variance(branching: int) -> float:
+        height = math.ceil(math.log(size, branching) - 1e-9)
+        return (branching - 1) * height**3 - 2.0 * (branching + 1) * height**2 / 3.0
+
+    return uniform_branching(size, min(range(2, max(3, min(size, 1024) + 1)), key=variance))
+
+
+def best_shares(branching: Branching, power: float, known_root: bool) -> tuple[float, list[float]]:
+    """Return the least mean squared error of cumulative counts, and the levels' shares for it.
+
+    See ``kernels.hierarchy_errors.best_shares``: shares from the root on; a known root has 0.
+    """
+    shares = np.empty(len(branching) + 1)
+    error = hierarchy_errors.best_shares(np.array(branching, np.int64), power, known_root, shares)
+    return error, shares.tolist()
+
+
+@lru_cache(maxsize=256)
+def best_branching(size: int, power: float, known_root: bool) -> Branching:
+    """Return the branchings with the least error that a local search finds, 2 cells or more.
+
+    From the best two trees that are as even as can be, over all heights: one level's branching
+    grows, another's shrinks, as long as that lowers the closed-form error with the best shares.
+    Some milliseconds; the data have no part in it.
+    """
+    known: dict[Branching, float] = {}
+
+    def error(branching: Branching) -> float:
+        if branching not in known:
+            known[branching] = best_shares(branching, power, known_root)[0]
+        return known[branching]
+
+    heights = range(1, max(1, math.ceil(math.log2(size))) + 1)
+    starts = sorted({_even(size, height) for height in heights}, key=error)
+    return min((_descend(start, size, error) for start in starts[:2]), key=error)
+
+
+def _descend(here: Branching, size: int, error: Callable[[Branching], float]) -> Branching:
+    while True:
+        best = min(_neighbours(here, size), key=error, default=here)
+        if not error(best) < error(here):
+            return here
+        here = best
+
+
+def _even(size: int, height: int) -> Branching:
+    """Return nearly equal branchings whose product is barely ``size`` or more."""
+    branching = [max(2, math.ceil(size ** (1 / height)))] * height
+    for level in range(height):
+        rest = math.prod(branching) // branching[level]
+        branching[level] = max(2, -(-size // rest))
+    return trimmed(size, tuple(branching))
+
+
+def _neighbours(branching: Branching, size: int) -> Iterator[Branching]:
+    """Yield trees in which one level's branching grew and another's shrank accordingly."""
+    for grown in range(len(branching)):
+        for shrunk in range(len(branching)):
+            for factor in (2, 3 / 2, 4 / 3, 5 / 4, 1):
+                changed = list(branching)
+                changed[grown] = max(changed[grown] + 1, round(changed[grown] * factor))
+                rest = math.prod(changed) // changed[shrunk]
+                changed[shrunk] = max(2, -(-size // rest))
+                if shrunk != grown and trimmed(size, tuple(changed))[0] > 1:
+                    yield trimmed(size, tuple(changed))

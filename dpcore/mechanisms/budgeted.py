@@ -1,0 +1,136 @@
+"""What the mechanisms share: checked counts in, one or many releases out."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check
+from ..errors import ParameterError
+from ..noise.sources import Source, on_threads, source
+from ..privacy.budget import Budget
+from ..privacy.guarantees import Privacy
+from ..summaries.grid import MOST_CELLS
+
+__all__ = ["MOST_RECORDS", "Releases", "Work", "cell_counts"]
+
+MOST_RECORDS: Final = 2**46  # sums in fine units stay inside 64 bits; beyond, they wrap around
+_BLOCK_DRAWS: Final = 2**16  # replicates are dealt to threads in blocks of about so many draws
+
+
+class Work(NamedTuple):
+    """How releases of some counts are made.
+
+    Parameters
+    ----------
+    fill
+        Overwrites an array (rows, N) with independent releases, given a noise stream.
+    draws
+        About how many noise variates a release takes; blocks, and so results, depend on it.
+    dtype
+        Of the releases.
+    """
+
+    fill: Callable[[NDArray[Any], Source], None]
+    draws: int
+    dtype: type[np.int64] | type[np.float64]
+
+
+class Releases(ABC):
+    """A mechanism that has a budget, and prepares counts for any number of releases."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _budget(self) -> Budget:
+        """Return what one release may spend."""
+
+    @abstractmethod
+    def _prepared(self, exact: NDArray[np.int64]) -> Work:
+        """Return how to release the counts of N cells, (N,)."""
+
+    @abstractmethod
+    def standard_error(self, size: int) -> NDArray[np.float64]:
+        """Return the standard deviation of the noise in each cumulative count, (N,)."""
+
+    @property
+    def privacy(self) -> Privacy:
+        """The guarantee of one release with cryptographic noise."""
+        return self._budget().privacy
+
+    def mean_squared_error(self, size: int) -> float:
+        """Return the mean squared error of a cumulative count over the N thresholds, in counts^2.
+
+        In closed form. The last threshold counts; where n is public its error is 0.
+        """
+        return float(np.mean(self.standard_error(size) ** 2))
+
+    def release(
+        self,
+        counts: NDArray[np.integer[Any]],
+        *,
+        rng: np.random.Generator | None = None,
+        replicates: int | None = None,
+        workers: int | None = None,
+    ) -> NDArray[np.int64] | NDArray[np.float64]:
+        """Return cumulative counts with noise.
+
+        Parameters
+        ----------
+        counts
+            (N,) integers, the exact counts of the cells, from ``Grid.count``.
+        rng
+            None for a release: a cryptographic source. A generator is for studies; its children
+            are used, so that results do not depend on the number of threads.
+        replicates
+            None for one release, or the number of independent ones. Each of them spends the budget.
+        workers
+            Threads to use for replicates; None for all processors.
+
+        Returns
+        -------
+        numpy.ndarray
+            (N,) or (replicates, N): int64 from ``Dyadic`` with Laplace noise, float64 otherwise.
+            Under replace-one the last entry is n.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            counts is not a non-empty array of integers that are 0 or more, their public sum is
+            beyond 2^46, or another argument is not as above.
+
+        Notes
+        -----
+        O(N) draws and memory a replicate, and O(N) additions (``ToeplitzGaussian`` and ``Dawa``:
+        O(N log N)).
+        """
+        exact = cell_counts(counts)
+        total = int(exact.sum())
+        if self._budget().total_is_public and total > MOST_RECORDS:
+            raise ParameterError("counts", total, f"must sum to at most {MOST_RECORDS}")
+        repeat = 1 if replicates is None else _check.integer("replicates", replicates, 1, 2**40)
+        stream, work = source(rng), self._prepared(exact)
+        out: NDArray[Any] = np.empty((repeat, exact.size), work.dtype)
+        rows = max(1, _BLOCK_DRAWS // max(1, work.draws))
+        starts = range(0, repeat, rows)
+
+        def fill(block: tuple[int, Source]) -> None:
+            start, own = block
+            work.fill(out[start : start + rows], own)
+
+        on_threads(fill, list(zip(starts, stream.spawn(len(starts)), strict=True)), workers)
+        return out if replicates is not None else out[0]
+
+
+def cell_counts(counts: object) -> NDArray[np.int64]:
+    """Return the counts of the cells of a grid, (N,), checked."""
+    array = _check.counts("counts", counts)
+    if array.ndim != 1 or not 1 <= array.size <= MOST_CELLS:
+        raise ParameterError(
+            "counts", array.shape, f"must be one-dimensional, with 1 to {MOST_CELLS} cells"
+        )
+    return array

@@ -1,0 +1,94 @@
+"""A hierarchy's nodes, and the noise of each level."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.trees import hierarchy as kernels
+from ..kernels.trees import hierarchy_errors
+from ..noise.sources import Source
+from ..privacy.budget import Budget, Law
+from .branching import Branching
+
+__all__ = ["Tree"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Tree:
+    """A hierarchy for a number of cells, with the noise of each level.
+
+    Parameters
+    ----------
+    branching
+        (levels - 1,) children of a node, from the root down.
+    starts
+        (levels + 1,) where the nodes of each level start, in an array of all.
+    laws
+        The noise of a node on each level; None for a root that is public, or no counts at all.
+    variances
+        (levels,) of that noise, in counts^2.
+    """
+
+    branching: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    laws: tuple[Law | None, ...]
+    variances: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, size: int, branching: Branching, shares: Sequence[float], budget: Budget) -> Tree:
+        """Return the tree over ``size`` cells whose levels, root first, have shares of a budget."""
+        children = np.array(branching, np.int64)
+        weights = [Fraction(share) for share in shares]
+        laws: list[Law | None] = []
+        for weight in weights:  # exact fractions, so that the shares of the levels sum to 1
+            laws.append(budget.law(budget.moved, weight / sum(weights)) if weight else None)
+        # never 0, not even where noise is all but impossible: 0 is for what is public
+        variances = np.array([np.inf if law is None else max(law.variance, 1e-100) for law in laws])
+        if budget.total_is_public:
+            variances[0] = 0.0
+            laws[0] = None
+        return cls(children, kernels.level_starts(size, children), tuple(laws), variances)
+
+    @property
+    def total_is_public(self) -> bool:
+        """Whether the root is known, and has no noise."""
+        return bool(self.variances[0] == 0.0)
+
+    def prefix_variances(self) -> NDArray[np.float64]:
+        """Return the variance of every cumulative count, (N,). O(N)."""
+        variances = hierarchy_errors.prefix_variances(self.branching, self.starts, self.variances)
+        if self.total_is_public:
+            variances[-1] = 0.0
+        return np.maximum(variances, 0.0)
+
+    def node_sums(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the exact counts of all nodes, (nodes,), from those of the cells, (N,)."""
+        return kernels.node_sums(counts, self.branching, self.starts)
+
+    def release(self, nodes: NDArray[np.int64], out: NDArray[np.float64], stream: Source) -> None:
+        """Overwrite ``out``, (rows, N), with releases: noise on the nodes, then least squares."""
+        noisy = self.noisy(nodes, out.shape[0], stream)
+        kernels.cumulative_estimates(noisy, self.branching, self.starts, self.variances, out)
+        if self.total_is_public:
+            out[:, -1] = nodes[0]  # it is that up to rounding
+
+    def noisy(self, nodes: NDArray[np.int64], rows: int, stream: Source) -> NDArray[np.int64]:
+        """Return the counts of all nodes with noise, (rows, nodes), from the exact ones, (nodes,).
+
+        A level without noise is the public total, or is not counted and comes out as 0.
+        """
+        noisy = np.zeros((rows, nodes.size), np.int64)
+        for level, law in enumerate(self.laws):
+            part = slice(self.starts[level], self.starts[level + 1])
+            if law is not None:
+                draws = np.empty((rows, part.stop - part.start), np.int64)
+                law.fill(draws.reshape(-1), stream)
+                noisy[:, part] = draws + nodes[part]
+            elif self.variances[level] == 0.0:
+                noisy[:, part] = nodes[part]
+        return noisy

@@ -1,0 +1,22 @@
+"""Noise: where random bits come from, exact laws of integers, and draws from them.
+
+Knows no privacy: what a law costs is said in ``privacy``. Imports no room.
+"""
+
+from __future__ import annotations
+
+from .laws import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    discrete_gaussian,
+    discrete_laplace,
+    rounded_up,
+)
+
+__all__ = [
+    "DiscreteGaussian",
+    "DiscreteLaplace",
+    "discrete_gaussian",
+    "discrete_laplace",
+    "rounded_up",
+]

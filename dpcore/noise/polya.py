@@ -1,0 +1,196 @@
+"""Shares of discrete Laplace noise: what many clients add, and what their sum is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check
+from ..errors import DtypeError, ParameterError
+from ..kernels.noise import polya as kernels
+from . import windows
+from .laws import DiscreteLaplace
+from .negative_binomial import draws, envelope
+from .sources import Source
+
+__all__ = ["PolyaShares"]
+
+_MOST_SHARES: Final = 2**40
+_MOST_ENTRIES: Final = 2**40
+_MOST_SPREAD: Final = 2**61  # of count / shares times scale: beyond, sums might not fit 64 bits
+_FEW: Final = 1024  # discrete Laplace variables, which are drawn one by one and added up
+_WORDS_PER_PROPOSAL: Final = 4  # where proposals need more, there is one more window
+
+
+@dataclass(frozen=True, slots=True)
+class PolyaShares:
+    """Independent shares, so many of which add up to one discrete Laplace variable, exactly.
+
+    A share is the difference of two negative binomial (Polya) variables of shape 1 / shares and
+    ratio a = exp(-1 / scale): P(k) proportional to binomial(k - 1 + 1 / shares, k) a^k for each.
+
+    Parameters
+    ----------
+    scale
+        s, of the discrete Laplace law, G - G' for geometric G, P(G = k) = (1 - a) a^k. A positive
+        fraction, as in ``noise.DiscreteLaplace``.
+    shares
+        m, how many make up one such variable: 1 to 2^40.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        An argument is not as above.
+
+    Notes
+    -----
+    docs/polya.md has the proofs; federated paper, section 2.2; Goryczka & Xiong, *A comprehensive
+    comparison of multiparty secure additions with differential privacy* (2017); Balle,
+    Bell, Gascon & Nissim, *Private summation in the multi-message shuffle model* (2020).
+    Integer arithmetic on uniform bits, no floating point, so the law is exact. Sizes k beyond
+    2^62 / denominator of the scale are left out, where a^k is below exp(-500).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore.randomness import source
+    >>> from dpcore.trust.polya import PolyaShares
+    >>> law = PolyaShares(15, shares=1000)
+    >>> reports = np.empty((1000, 8), np.int64)
+    >>> law.fill(reports, source(np.random.default_rng(1)))
+    >>> bool(np.mean(reports == 0) > 0.98)
+    True
+    >>> reports.sum(axis=0).shape  # discrete Laplace noise of scale 15
+    (8,)
+    >>> law.sum_of(1000, 8, source(np.random.default_rng(1))).shape  # the same law, at once
+    (8,)
+    """
+
+    scale: Fraction
+    shares: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", DiscreteLaplace(self.scale).scale)
+        shares = _check.integer("shares", self.shares, 1, _MOST_SHARES)
+        object.__setattr__(self, "shares", shares)
+
+    @property
+    def variance(self) -> float:
+        """The variance of one share, 2 a / (1 - a)^2 / shares."""
+        return DiscreteLaplace(self.scale).variance / self.shares
+
+    def fill(self, out: NDArray[np.int64], stream: Source) -> None:
+        """Overwrite ``out`` with shares, one in each entry.
+
+        Parameters
+        ----------
+        out
+            One client's vector, (D,), or several clients', (R, D), or any shape: contiguous int64.
+        stream
+            Of random words. The shares depend on the stream alone, not on the windows through
+            which it is read.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            ``out`` is not such an array.
+
+        Notes
+        -----
+        Zeros, and some 2 (log2(scale) + 2) / shares proposals for each entry, on average.
+        """
+        if not isinstance(out, np.ndarray) or out.dtype != np.int64:
+            found = f"dtype {out.dtype}" if isinstance(out, np.ndarray) else type(out).__name__
+            raise DtypeError("out", found, "must be an int64 array")
+        if not out.flags.c_contiguous:
+            raise ParameterError("out", out.strides, "must be contiguous")
+        self._overwrite(out.reshape(-1), 1, stream)
+
+    def sum_of(self, count: int, size: int, stream: Source) -> NDArray[np.int64]:
+        """Draw sums of ``count`` independent shares, without making these.
+
+        Parameters
+        ----------
+        count
+            How many shares there are in each sum: 0 or more, with count / shares * scale at most
+            2^61.
+        size
+            How many sums, 0 to 2^40.
+        stream
+            Of random words. The sums depend on the stream alone, not on the windows through
+            which it is read.
+
+        Returns
+        -------
+        numpy.ndarray
+            (size,) int64. The probability that a sum does not fit is below exp(-180).
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            An argument is not as above.
+
+        Notes
+        -----
+        Shapes of negative binomial variables add up, to count / shares. The whole part of that is
+        up to 1024 discrete Laplace draws for each sum, or two negative binomial ones where it is
+        more; the rest is made as in ``fill``. So time does not grow with ``count``.
+        """
+        most = int(_MOST_SPREAD * self.shares / self.scale)
+        count = _check.integer("count", count, 0, most)
+        size = _check.integer("size", size, 0, _MOST_ENTRIES)
+        sums = np.empty(size, np.int64)
+        self._overwrite(sums, count, stream)
+        return sums
+
+    def _overwrite(self, out: NDArray[np.int64], count: int, stream: Source) -> None:
+        """Overwrite a flat array with sums of ``count`` shares."""
+        whole, rest = divmod(count, self.shares)
+        if whole == 0:
+            out.fill(0)
+        elif whole <= _FEW:
+            law = DiscreteLaplace(self.scale)
+            law.fill(out, stream)
+            for _ in range(whole - 1):
+                more = np.empty_like(out)
+                law.fill(more, stream)
+                out += more
+        else:
+            both = envelope(whole, self.scale)
+            out[:] = draws(both, out.size, stream) - draws(both, out.size, stream)
+        add_events(out, self.scale, Fraction(rest, self.shares), stream)
+
+
+def add_events(out: NDArray[np.int64], scale: Fraction, shape: Fraction, stream: Source) -> None:
+    """Add NB(shape, a) - NB(shape, a), a = exp(-1 / scale), to each entry of a flat array.
+
+    The denominator of ``shape`` >= 0 is at most 2^40. The time is in proportion to it.
+    """
+    numerator, denominator = scale.numerator, scale.denominator
+    blocks = (-(-numerator // denominator) - 1).bit_length()
+    mean = 2 * out.size * (blocks + 1) * shape
+    full, part = divmod(mean.numerator, mean.denominator)
+    units = full + (part > 0)
+    begun = pending = 0
+    cut_short = np.empty(0, np.uint32)  # words of a proposal that the last window ended in
+    while pending > 0 or begun < units:
+        proposals = units - begun + pending
+        fresh = min(_WORDS_PER_PROPOSAL * proposals + 16, windows.WINDOW)
+        window = windows.next_window(cut_short, fresh, stream)
+        begun, pending, used = kernels.add_shares(
+            window,
+            out,
+            blocks,
+            np.uint64(numerator),
+            np.uint64(denominator),
+            full,
+            np.uint64(part),
+            np.uint64(mean.denominator),
+            begun,
+            pending,
+        )
+        cut_short = window[used:]

@@ -1,0 +1,143 @@
+"""Where random bits come from, and how they are dealt out to threads."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Final, Protocol, TypeVar
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from numpy.typing import NDArray
+
+from .. import _check
+from ..errors import DtypeError
+
+__all__ = ["CryptographicSource", "GeneratorSource", "Source", "on_threads", "source"]
+
+_Block = TypeVar("_Block")
+_MOST_WORKERS: Final = 1024
+_MOST_WORDS: Final = 2**15  # 256 KiB at a time: within the second-level cache
+_ZEROS: Final = bytes(8 * _MOST_WORDS)
+
+
+class Source(Protocol):
+    """A stream of uniform random bits that can hand out independent streams."""
+
+    simulated: bool
+
+    def fill(self, words: NDArray[np.uint64]) -> None:
+        """Overwrite ``words`` with the next words of the stream."""
+        ...
+
+    def spawn(self, count: int) -> Sequence[Source]:
+        """Return ``count`` streams, independent of this one and of each other."""
+        ...
+
+
+class CryptographicSource:
+    """The key stream of AES-256 in counter mode, keyed afresh from the operating system.
+
+    Each source has its own key and first counter block, lives for one call, and is never stored:
+    nothing to seed, to leak, or to share after a fork. Why not ``os.urandom`` for each word: it
+    is more than ten times slower (docs/noise.md).
+    """
+
+    simulated = False
+
+    def __init__(self) -> None:
+        self._stream = Cipher(algorithms.AES(os.urandom(32)), modes.CTR(os.urandom(16))).encryptor()
+
+    def fill(self, words: NDArray[np.uint64]) -> None:
+        """Overwrite ``words`` with the next words of the stream."""
+        for start in range(0, words.size, _MOST_WORDS):
+            part = words[start : start + _MOST_WORDS].view(np.uint8).data
+            self._stream.update_into(_ZEROS[: len(part)], part)
+
+    def spawn(self, count: int) -> list[CryptographicSource]:
+        """Return ``count`` sources with keys of their own."""
+        return [CryptographicSource() for _ in range(count)]
+
+
+class GeneratorSource:
+    """Words of a seeded NumPy generator: for studies and tests, not for releases."""
+
+    simulated = True
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._rng = rng
+
+    def fill(self, words: NDArray[np.uint64]) -> None:
+        """Overwrite ``words`` with the next words of the stream."""
+        words[:] = self._rng.integers(0, 2**64, words.size, dtype=np.uint64)
+
+    def spawn(self, count: int) -> list[GeneratorSource]:
+        """Return ``count`` sources whose generators were spawned from this one."""
+        return [GeneratorSource(child) for child in self._rng.spawn(count)]
+
+
+def source(rng: np.random.Generator | None) -> Source:
+    """Return the cryptographic source for None, and a study's source for a generator.
+
+    Raises
+    ------
+    DtypeError
+        ``rng`` is something else: an integer seed, a legacy RandomState, or a generator that
+        cannot be spawned. Integer seeds are refused because two calls with one seed would add
+        the same noise twice.
+    """
+    if rng is None:
+        return CryptographicSource()
+    if not isinstance(rng, np.random.Generator):
+        raise DtypeError(
+            "rng", type(rng).__name__, "must be None or a numpy.random.Generator (no integer seeds)"
+        )
+    if not isinstance(rng.bit_generator.seed_seq, np.random.bit_generator.ISpawnableSeedSequence):
+        raise DtypeError("rng", "a generator without a spawnable seed", "must be able to spawn")
+    return GeneratorSource(rng)
+
+
+def checked_workers(workers: int | None) -> int:
+    """Return how many threads were asked for; None: one for each processor."""
+    if workers is None:
+        return os.cpu_count() or 1
+    return _check.integer("workers", workers, 1, _MOST_WORKERS)
+
+
+def on_threads(
+    work: Callable[[_Block], None], blocks: Sequence[_Block], workers: int | None
+) -> None:
+    """Call ``work`` on each block, on up to ``workers`` threads (None: all processors).
+
+    What is computed must not depend on the number of threads: a block brings its own stream and
+    its own place to write to. Where no thread can start, as the interpreter ends or at a limit of
+    the system, the caller does all the work.
+    """
+    workers = min(checked_workers(workers), len(blocks))
+    pending = deque(blocks)
+
+    def drain() -> None:
+        while True:
+            try:
+                block = pending.popleft()
+            except IndexError:
+                return
+            work(block)
+
+    if workers <= 1:
+        drain()
+        return
+    with ThreadPoolExecutor(workers - 1) as pool:
+        others = []
+        with suppress(RuntimeError):  # raised by the pool: what ``drain`` raises is in its result
+            for _ in range(workers - 1):
+                others.append(pool.submit(drain))
+        try:
+            drain()  # the caller works, too: its processor is not free for another thread
+        finally:
+            pending.clear()
+        for other in others:
+            other.result()

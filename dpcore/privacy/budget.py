@@ -1,0 +1,141 @@
+"""What a mechanism may spend, and the noise law that a share of it buys."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from .. import _check
+from ..errors import ParameterError
+from ..noise.laws import DiscreteGaussian, DiscreteLaplace, rounded_up
+from .guarantees import Neighbours, Privacy, double_above, zcdp_rho
+
+__all__ = ["Budget", "Law"]
+
+Law = DiscreteLaplace | DiscreteGaussian
+
+_MOST_SCALE: Final = 2**40  # sums of dozens of terms stay far inside 64 bits
+_MOST_SIGMA_SQUARED: Final = 2**52  # the same, and the most that the sampler takes
+_LEAST_SCALE: Final = Fraction(1, 2**22)  # noise that is all but never drawn; samplers take it
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Pure epsilon (discrete Laplace noise) or zero-concentrated rho (discrete Gaussian noise).
+
+    Parameters
+    ----------
+    epsilon, rho
+        One of them, exactly.
+    neighbours
+        The relation for which it is spent.
+    stated
+        The (epsilon, delta) for the sake of which it is rho, or None.
+    """
+
+    epsilon: Fraction | None
+    rho: Fraction | None
+    neighbours: Neighbours
+    stated: tuple[Fraction, float] | None = None
+
+    @classmethod
+    def checked(
+        cls, epsilon: object, rho: object, neighbours: Neighbours, delta: object = None
+    ) -> Budget:
+        """Return the budget that a mechanism's arguments say, or raise.
+
+        epsilon with delta is the largest rho that implies it (docs/privacy.md): the analytic
+        formula of the Gaussian mechanism is about continuous noise, and this is discrete.
+        """
+        if epsilon is None and rho is None:
+            raise ParameterError("epsilon", None, "or rho must be given")
+        if epsilon is not None and rho is not None:
+            raise ParameterError("rho", rho, "must not be given beside epsilon")
+        if delta is not None and epsilon is None:
+            raise ParameterError("delta", delta, "must not be given without epsilon")
+        _check.choice("neighbours", neighbours, Neighbours)
+        if delta is not None:
+            exact, chance = _check.fraction("epsilon", epsilon), _check.finite("delta", delta)
+            below = _check.positive("epsilon", epsilon)
+            if below > exact:
+                below = math.nextafter(below, 0.0)
+            return cls(None, Fraction(zcdp_rho(below, chance)), neighbours, (exact, chance))
+        if epsilon is not None:
+            return cls(_check.fraction("epsilon", epsilon), None, neighbours)
+        return cls(None, _check.fraction("rho", rho), neighbours)
+
+    @property
+    def privacy(self) -> Privacy:
+        """The guarantee of spending all of it, rounded up to doubles."""
+        if self.stated is not None:
+            epsilon, delta = self.stated
+            return Privacy(double_above(epsilon), delta, self.neighbours)
+        if self.epsilon is not None:
+            return Privacy(double_above(self.epsilon), neighbours=self.neighbours)
+        assert self.rho is not None
+        return Privacy(rho=double_above(self.rho), neighbours=self.neighbours)
+
+    @property
+    def total_is_public(self) -> bool:
+        """Whether the number of records is the same for neighbours."""
+        return self.neighbours == "replace-one"
+
+    @property
+    def moved(self) -> int:
+        """How many of some disjoint cells a neighbour can change, each by one."""
+        return 2 if self.total_is_public else 1
+
+    @property
+    def power(self) -> float:
+        """Of a share, to which the noise's variance is inversely proportional."""
+        return 2.0 if self.epsilon is not None else 1.0
+
+    def law(self, changes: Fraction | int, share: Fraction = Fraction(1)) -> Law:
+        """Return the noise for counts that neighbours change by so much, for a share of the budget.
+
+        Parameters
+        ----------
+        changes
+            Laplace: the largest sum of absolute changes. Gaussian: the largest sum of squares.
+        share
+            Of the budget, above 0 and up to 1.
+
+        Raises
+        ------
+        ParameterError
+            The scale would pass 2^40, or sigma^2 2^52.
+
+        Notes
+        -----
+        Dwork & Roth 2014, Theorem 3.6 (its discrete form), and Canonne, Kamath & Steinke 2020,
+        Theorem 4: scale changes / (share epsilon), and sigma^2 = changes / (2 share rho). Rounded
+        up to 31 bits, so what is spent is never more than the share.
+        """
+        if self.epsilon is not None:
+            scale = changes / (share * self.epsilon)
+            if scale > _MOST_SCALE:
+                raise self._too_small(f"noise scale passes {_MOST_SCALE}")
+            return DiscreteLaplace(rounded_up(max(scale, _LEAST_SCALE)))
+        assert self.rho is not None
+        return self.gaussian(changes / (2 * share * self.rho))
+
+    def gaussian(self, sigma_squared: Fraction) -> DiscreteGaussian:
+        """Return the noise of this variance, rounded up to 31 bits, or refuse the budget."""
+        if sigma_squared > _MOST_SIGMA_SQUARED:
+            raise self._too_small(f"sigma^2 passes {_MOST_SIGMA_SQUARED}, in units of the lattice")
+        return DiscreteGaussian(rounded_up(max(sigma_squared, _LEAST_SCALE)))
+
+    def describe(self) -> dict[str, str | int | float]:
+        """Return the parameters that are set, as a release records them."""
+        if self.stated is not None:
+            return {"epsilon": float(self.stated[0]), "delta": self.stated[1]}
+        if self.epsilon is not None:
+            return {"epsilon": float(self.epsilon)}
+        assert self.rho is not None
+        return {"rho": float(self.rho)}
+
+    def _too_small(self, why: str) -> ParameterError:
+        name, value = next(iter(self.describe().items()))
+        return ParameterError(name, value, f"is too small: {why}")

@@ -1,0 +1,206 @@
+"""What a release costs: the guarantee, the relation it is stated for, and whether it is real."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from .. import _check
+from ..errors import DtypeError, ParameterError, shown
+from .concentrated import zcdp_delta, zcdp_epsilon, zcdp_rho
+from .gaussian import discrete_gaussian_delta, gaussian_delta, gaussian_sigma
+
+__all__ = [
+    "Neighbours",
+    "Privacy",
+    "Relation",
+    "discrete_gaussian_delta",
+    "double_above",
+    "gaussian_delta",
+    "gaussian_sigma",
+    "zcdp_delta",
+    "zcdp_epsilon",
+    "zcdp_rho",
+]
+
+Neighbours = Literal["replace-one", "add-or-remove-one"]
+Relation = Literal[Neighbours, "replace-client"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Privacy:
+    """A differential privacy guarantee: (epsilon, delta), or zero-concentrated with rho.
+
+    Parameters
+    ----------
+    epsilon, delta
+        The parameters of (epsilon, delta)-differential privacy; 0 < epsilon, 0 <= delta < 1. An
+        infinite epsilon is no guarantee (``mechanisms.NoNoise``). What is no double, a Fraction or
+        a large integer, is rounded up to one, here and in rho.
+    neighbours
+        Which pairs of inputs are neighbours. "replace-one": one record changes its value, and the
+        number of records is public. "add-or-remove-one": one record more or less.
+        "replace-client": all that one client contributes changes, up to a public number of
+        records; how many clients there are is public (docs/clients.md).
+    simulated
+        Whether the noise came from a generator that somebody else can repeat. Such a release is
+        for studies: it follows the right law, and it protects nobody.
+    rho
+        The parameter of zero-concentrated differential privacy, above 0: instead of epsilon.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        Not exactly one of epsilon and rho is given, or an argument is not as above.
+
+    Notes
+    -----
+    Guarantees of releases from the same records add up. ``first + second`` is basic composition
+    (Dwork & Roth 2014, Theorem 3.16) for epsilon and delta, and the sum for rho (Bun & Steinke
+    2016, Lemma 1.7). Where one is pure (delta = 0) and the other zero-concentrated, the pure one
+    counts with rho = epsilon^2 / 2 (there, Proposition 1.4). Sums are rounded up.
+
+    ``first | second`` is parallel composition (McSherry 2009, Theorem 4): every record is in the
+    input of one of the two releases only, and which one is public and fixed. The larger of the
+    two guarantees holds, taken for epsilon, delta and rho apart. Under replace-one the sizes of
+    both inputs are public, and a replaced record stays in its input (docs/privacy.md). Under
+    replace-client each client is in one of them, with all its records.
+
+    Examples
+    --------
+    >>> Privacy(0.5) + Privacy(0.25)
+    Privacy(epsilon=0.75, delta=0.0, neighbours='replace-one', simulated=False)
+    >>> Privacy(rho=0.25) + Privacy(0.5)
+    Privacy(rho=0.375, neighbours='replace-one', simulated=False)
+    >>> Privacy(0.5) | Privacy(0.25, delta=1e-6)
+    Privacy(epsilon=0.5, delta=1e-06, neighbours='replace-one', simulated=False)
+    """
+
+    epsilon: float | None = None
+    delta: float = 0.0
+    neighbours: Relation = "replace-one"
+    simulated: bool = False
+    rho: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.epsilon is None) == (self.rho is None):
+            requirement = f"or rho must be given, and not both (rho: {shown(self.rho)})"
+            raise ParameterError("epsilon", self.epsilon, requirement)
+        if self.rho is not None:
+            object.__setattr__(self, "rho", _check.positive("rho", _above("rho", self.rho)))
+        else:
+            epsilon = math.inf  # said of exact results, to compare with
+            if not (isinstance(self.epsilon, numbers.Real) and self.epsilon == math.inf):
+                epsilon = _check.positive("epsilon", _above("epsilon", self.epsilon))
+            object.__setattr__(self, "epsilon", epsilon)
+        object.__setattr__(self, "delta", _above("delta", self.delta))
+        if not 0.0 <= self.delta < 1.0:
+            raise ParameterError("delta", self.delta, "must be at least 0 and below 1")
+        if self.rho is not None and self.delta > 0.0:
+            raise ParameterError("delta", self.delta, "must be 0 beside rho")
+        _check.choice("neighbours", self.neighbours, Relation)
+        if not isinstance(self.simulated, bool):
+            raise DtypeError("simulated", type(self.simulated).__name__, "must be a bool")
+
+    def epsilon_at(self, delta: float) -> float:
+        """Return an epsilon such that (epsilon, delta)-differential privacy holds.
+
+        Parameters
+        ----------
+        delta
+            Within [0, 1), and above 0 for a zero-concentrated guarantee.
+
+        Returns
+        -------
+        float
+            The guarantee's own epsilon, or ``zcdp_epsilon(rho, delta)``.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            delta is not such a number, or below the delta of the guarantee.
+        """
+        checked = -_above("delta", -_check.plain("delta", delta))  # rounded down
+        if self.rho is not None:
+            return zcdp_epsilon(self.rho, checked)
+        if not self.delta <= checked < 1.0:
+            raise ParameterError("delta", delta, f"must be at least {self.delta} and below 1")
+        assert self.epsilon is not None
+        return self.epsilon
+
+    def __add__(self, other: Privacy) -> Privacy:
+        return self._composed(other, operator.add)
+
+    def __or__(self, other: Privacy) -> Privacy:
+        return self._composed(other, max)
+
+    def _composed(self, other: Privacy, total: Callable[[Fraction, Fraction], Fraction]) -> Privacy:
+        """Return the guarantee of both releases, by the sum or the larger of two parameters."""
+        if not isinstance(other, Privacy):
+            return NotImplemented
+        if self.neighbours != other.neighbours:
+            raise ParameterError(
+                "neighbours", other.neighbours, f"must be {self.neighbours!r} in both guarantees"
+            )
+        simulated = self.simulated or other.simulated
+        if math.inf in (self.epsilon, other.epsilon):
+            return Privacy(math.inf, 0.0, self.neighbours, simulated)
+        if self.epsilon is not None and other.epsilon is not None:
+            epsilon = double_above(total(Fraction(self.epsilon), Fraction(other.epsilon)))
+            delta = double_above(total(Fraction(self.delta), Fraction(other.delta)))
+            return Privacy(epsilon, delta, self.neighbours, simulated)
+        rho = double_above(total(self._concentrated(), other._concentrated()))
+        return Privacy(rho=rho, neighbours=self.neighbours, simulated=simulated)
+
+    def _concentrated(self) -> Fraction:
+        """Return the rho of this guarantee, exactly."""
+        if self.rho is not None:
+            return Fraction(self.rho)
+        if self.delta > 0.0:
+            raise ParameterError(
+                "delta",
+                self.delta,
+                "must be 0 where the other guarantee has rho: "
+                "convert the other first, by epsilon_at(delta)",
+            )
+        assert self.epsilon is not None
+        return Fraction(self.epsilon) ** 2 / 2
+
+    def __repr__(self) -> str:
+        parameters = (
+            f"epsilon={self.epsilon!r}, delta={self.delta!r}"
+            if self.rho is None
+            else f"rho={self.rho!r}"
+        )
+        return (
+            f"Privacy({parameters}, neighbours={self.neighbours!r}, simulated={self.simulated!r})"
+        )
+
+    def __str__(self) -> str:
+        parameters = (
+            f"epsilon = {self.epsilon:g}" if self.rho is None else f"rho = {self.rho:g} of zCDP"
+        )
+        delta = f", delta = {self.delta:g}" if self.delta else ""
+        note = "; SIMULATED: seeded noise, not private" if self.simulated else ""
+        return f"{parameters}{delta} ({self.neighbours}{note})"
+
+
+def _above(argument: str, value: object) -> float:
+    """Return the least double that is no less than a finite real number."""
+    if isinstance(value, float):
+        return _check.finite(argument, value)
+    return double_above(Fraction(_check.plain(argument, value)))
+
+
+def double_above(exact: Fraction) -> float:
+    """Return the least double >= exact, infinity among them."""
+    try:
+        nearest = float(exact)
+    except OverflowError:
+        return math.inf
+    return nearest if nearest >= exact else math.nextafter(nearest, math.inf)

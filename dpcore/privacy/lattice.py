@@ -1,0 +1,110 @@
+"""Gaussian noise on a lattice so fine that the analytic formula of continuous noise holds for it.
+
+The proof is in docs/privacy.md, section 5.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from ..errors import ParameterError
+from ..noise.laws import DiscreteGaussian
+from .budget import Budget
+from .gaussian import gaussian_sigma
+from .guarantees import double_above
+
+__all__ = ["LatticeNoise", "lattice_noise"]
+
+_FINE: Final = 25  # sigma is about 2^25 units, if the lattice may be as fine as that
+_LEAST_BITS: Final = -32
+_LEAST_SIGMA: Final = 8.0  # units, with which the theta function is 1 to 500 digits
+_TAIL: Final = 800.0  # with probability e^-this noise vectors are longer than the proof allows
+_LEAST_DELTA: Final = 1e-300
+_MARGIN: Final = 1.0 + 1e-12  # over the roundings of a few operations on doubles
+
+
+class LatticeNoise(NamedTuple):
+    """Noise for a vector of totals that are rounded down to multiples of 2^-bits.
+
+    Parameters
+    ----------
+    law
+        Of the noise in each coordinate, in units of 2^-bits.
+    bits
+        Of the lattice.
+    """
+
+    law: DiscreteGaussian
+    bits: int
+
+    @property
+    def variance(self) -> float:
+        """Of each total's noise, in squares of the totals' own unit."""
+        return self.law.variance * 4.0**-self.bits
+
+
+@lru_cache(maxsize=256)
+def lattice_noise(
+    budget: Budget, change: float, coordinates: int, most_bits: int, are_whole: bool = False
+) -> LatticeNoise:
+    """Return the noise for totals that neighbours change by at most so much.
+
+    Parameters
+    ----------
+    budget
+        One with rho, or with epsilon and delta.
+    change
+        The largest Euclidean distance of two neighbours' totals before rounding.
+    coordinates
+        Of the totals, all in all: the noise may be spread over several, adaptive, questions.
+    most_bits
+        How fine the lattice may be.
+    are_whole
+        Whether the totals are integers, which lattices of 0 bits and more leave as they are.
+
+    Raises
+    ------
+    ParameterError
+        The budget is too small for a sampler of 53 bits, or for so many coordinates; or delta is
+        below 10^-300.
+
+    Notes
+    -----
+    Rounding two vectors down moves their difference by at most one unit a coordinate, so
+    sqrt(coordinates) units in length; the noise is for the sum.
+    """
+    # about, for the choice of the lattice; a tiny one has any
+    deviation = max(_deviation(budget) * change, 2.0**-1000)
+    bits = max(_LEAST_BITS, min(most_bits, _FINE - math.ceil(math.log2(deviation))))
+    rounding = 0.0 if are_whole and bits >= 0 else math.sqrt(coordinates)
+    units = (change * 2.0**bits + rounding) * _MARGIN
+    if budget.stated is None:
+        assert budget.rho is not None
+        return LatticeNoise(budget.gaussian(Fraction(units) ** 2 / (2 * budget.rho)), bits)
+    epsilon, delta = budget.stated
+    # What the lattice costs: e^upper bounds how much likelier an integer is than under rounded
+    # continuous noise, and e^lower how much less likely.
+    least = max(_LEAST_SIGMA, _deviation(budget) * units)
+    upper = coordinates / (24.0 * least**2) * _MARGIN
+    longest = math.sqrt(coordinates + 2.0 * math.sqrt(_TAIL * coordinates) + 2.0 * _TAIL)
+    lower = (longest + units / least) ** 2 / (8.0 * least**2) * _MARGIN
+    left = Fraction(epsilon) - Fraction(upper) - Fraction(lower)
+    if left <= 0 or delta < _LEAST_DELTA:
+        name, value = ("epsilon", float(epsilon)) if left <= 0 else ("delta", delta)
+        raise ParameterError(name, value, f"is too small for noise in {coordinates} coordinates")
+    below = math.nextafter(float(left), 0.0)
+    sigma = gaussian_sigma(below, delta * math.exp(-upper) / _MARGIN)
+    enough = max(Fraction(_LEAST_SIGMA), Fraction(sigma) * Fraction(units))
+    return LatticeNoise(budget.gaussian(enough**2), bits)
+
+
+def _deviation(budget: Budget) -> float:
+    """Return a lower bound, and nearly the value, of sigma for a change of 1."""
+    if budget.stated is None:
+        assert budget.rho is not None
+        return 1.0 / math.sqrt(2.0 * double_above(budget.rho))
+    epsilon, delta = budget.stated
+    return gaussian_sigma(double_above(epsilon), delta)

@@ -1,0 +1,141 @@
+"""Columns of records, from whatever holds them, as chunks of float64 or float32.
+
+Every value reaches the kernels *rounded up* to a double. Thresholds are doubles, so x <= tau says
+the same before and after, for integers of any size, fractions and long doubles too: counts are
+exact for every real number, and none is too large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DtypeError, ParameterError
+from . import objects as _objects
+from .containers import declared, parts
+
+__all__ = ["Chunk", "checked_kind", "chunks", "whole"]
+
+Chunk = NDArray[np.float64] | NDArray[np.float32]
+
+_CHUNK = 2**16  # values converted at a time: half a megabyte of doubles
+_EXACT = 2**53  # integers up to here are doubles
+_REQUIREMENT = "must hold real numbers"
+
+
+def chunks(values: Any, argument: str = "values") -> Iterator[Chunk | None]:
+    """Yield a column's values; None stands for missing ones that the container marks apart.
+
+    NumPy arrays of any real dtype, masked ones too, sequences of numbers, pandas and polars series,
+    Arrow arrays. Of objects, integers of any size, fractions, decimals and booleans are numbers;
+    None and pandas' NA are NaN. Memory beyond the input: one chunk, unless the container itself
+    has to convert.
+
+    Raises
+    ------
+    DtypeError
+        The column is not of a real number type, or has an object of another type.
+    ParameterError
+        The values are not one-dimensional.
+
+    Notes
+    -----
+    Which error is raised depends on types and shapes, and never on a value.
+    """
+    if (kind := declared(values)) is not None:
+        raise DtypeError(argument, f"a column of {kind.__name__}", _REQUIREMENT)
+    for part in parts(values, argument):
+        yield from _chunks(part.present, argument)
+        if part.absent is not None:
+            yield None
+
+
+def whole(values: Any, argument: str) -> Chunk:
+    """Return a column in one piece, NaN where values are missing, to go with other columns.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        As in ``chunks``.
+    """
+    if (kind := declared(values)) is not None:
+        raise DtypeError(argument, f"a column of {kind.__name__}", _REQUIREMENT)
+    found: list[Any] = []
+    for part in parts(values, argument):
+        present = list(_chunks(part.present, argument))
+        if part.absent is None:
+            found += present
+            continue
+        spread = np.full(part.absent.size, np.nan)
+        spread[~part.absent] = np.concatenate([np.empty(0), *present])
+        found.append(spread)
+    joined: Chunk = found[0] if len(found) == 1 else np.concatenate([np.empty(0), *found])
+    return joined
+
+
+def checked_kind(array: NDArray[Any], kinds: str, argument: str, requirement: str) -> None:
+    """Check the kind of an array's dtype. What is quoted does not say how long text is."""
+    if array.dtype.kind == "O" and array.ndim == 0:
+        raise DtypeError(argument, f"a {type(array[()]).__name__}", requirement)
+    if array.dtype.kind not in kinds:
+        name = array.dtype.type.__name__ if array.dtype.kind in "SUV" else array.dtype
+        raise DtypeError(argument, f"dtype {name}", requirement)
+
+
+def _chunks(array: NDArray[Any], argument: str) -> Iterator[Chunk]:
+    """Yield an array of numbers, or of objects that are."""
+    checked_kind(array, "biufO", argument, _REQUIREMENT)
+    if array.ndim != 1:
+        raise ParameterError(argument, array.shape, "must be one-dimensional")
+    if array.dtype.kind == "O":
+        yield from _doubles(array, argument)
+        return
+    if array.dtype in (np.float64, np.float32) and array.flags.c_contiguous:
+        yield array
+        return
+    for start in range(0, array.size, _CHUNK):
+        yield _rounded_up(array[start : start + _CHUNK])
+
+
+def _doubles(objects: NDArray[Any], argument: str) -> Iterator[NDArray[np.float64]]:
+    """Yield objects as the least doubles that are not below them; NaN for those that are missing.
+
+    All types are looked at first: which error is raised does not depend on the order.
+    """
+    objects = _objects.unwrapped(objects)
+    types = set(map(type, objects))
+    allowed = ("number", "missing")
+    if wrong := [cls for cls in types if _objects.kind_of(cls) not in allowed]:
+        raise DtypeError(argument, _objects.name_of(wrong), _REQUIREMENT)
+    exactly = {cls: _objects.exactly(cls) for cls in types}
+    for start in range(0, objects.size, _CHUNK):
+        part = objects[start : start + _CHUNK]
+        numbers = (_objects.least_double(exactly[type(each)](each)) for each in part)
+        yield np.fromiter(numbers, np.float64, part.size)
+
+
+def _rounded_up(values: NDArray[Any]) -> Chunk:
+    """Return the least doubles that are not below the values (NaN stays NaN)."""
+    if values.dtype.kind == "f" and values.dtype.itemsize < 8:
+        return values.astype(np.float32)
+    if values.dtype == np.float64:
+        return values.astype(np.float64)  # contiguous, in this machine's byte order
+    if values.dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            nearest = values.astype(np.float64)
+        return _up_where(nearest < values, nearest)
+    if values.dtype.itemsize < 8 or (values.max() <= _EXACT and values.min() >= -_EXACT):
+        return values.astype(np.float64)
+    high = ((values >> 11) << 11).astype(np.float64)  # 53 bits: exact
+    low = (values & 2047).astype(np.float64)
+    nearest = high + low
+    error = low - (nearest - high)  # exact (Dekker's sum)
+    return _up_where(error > 0.0, nearest)
+
+
+def _up_where(below: NDArray[np.bool_], nearest: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Replace doubles that are below what they stand for by the next ones."""
+    return np.where(below, np.nextafter(nearest, np.inf), nearest)

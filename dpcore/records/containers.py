@@ -1,0 +1,208 @@
+"""What holds a column, as NumPy arrays: sequences, masked arrays, pandas, polars and Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DpcoreError, DtypeError, ParameterError
+from . import objects as _objects
+
+__all__ = ["Part", "declared", "parts"]
+
+_COLUMN_LIBRARIES: Final = {"pandas": "dtype", "polars": "dtype", "pyarrow": "null_count"}
+_WIDE: Final = ("Int128", "UInt128")  # of polars, which NumPy has no type for
+_STRINGS: Final = ("String", "Utf8", "Categorical", "Enum")  # of polars
+_EXACT: Final = 2**53  # integers up to here are doubles
+
+
+class Part(NamedTuple):
+    """Some consecutive values of a column.
+
+    Parameters
+    ----------
+    present
+        Those that the container does not mark as missing. Among objects there may be None and its
+        like, and among floats NaN.
+    absent
+        Which of all of them the container marks as missing; None if it marks none.
+    """
+
+    present: NDArray[Any]
+    absent: NDArray[np.bool_] | None
+
+
+def parts(values: Any, argument: str) -> Iterator[Part]:
+    """Yield a column's values in order.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        It is no column that dpcore knows. It depends on types and shapes alone.
+    """
+    library = _library(values)
+    if library in _COLUMN_LIBRARIES and not hasattr(values, _COLUMN_LIBRARIES[library]):
+        raise DtypeError(argument, f"a {library} {type(values).__name__}", "must be one column")
+    try:
+        if library == "pandas":
+            yield _of_pandas(values, argument)
+        elif library == "polars":
+            yield _of_polars(values)
+        elif library == "pyarrow":
+            for chunk in values.chunks if hasattr(values, "chunks") else [values]:
+                yield _of_arrow(chunk, argument)
+        elif isinstance(values, np.ma.MaskedArray):
+            yield _of_masked(values, argument)
+        else:
+            yield Part(_of_sequence(values), None)
+        return
+    except (DpcoreError, MemoryError):
+        raise
+    except Exception:  # of whoever made the container
+        what = "must be a one-dimensional array, or one column, of a type that dpcore knows"
+        problem = DtypeError(argument, f"a {type(values).__name__}", what)
+    raise problem  # not in the handler: what was said may quote values, and would be its context
+
+
+def declared(values: Any) -> type | None:
+    """Return str or bytes, if a column's type says that it holds them, whatever is missing."""
+    library = _library(values)
+    if library == "pandas":
+        found = getattr(values, "dtype", None)
+        found = getattr(getattr(found, "categories", values), "dtype", None)
+        try:
+            kind = getattr(found, "type", None)
+        except NotImplementedError:  # an Arrow type that pandas has no name for
+            return None
+        return next((cls for cls in (str, bytes) if kind is cls), None)
+    if library == "polars":
+        name = str(values.dtype.base_type()) if hasattr(values, "dtype") else ""
+        return str if name in _STRINGS else bytes if name == "Binary" else None
+    if library == "pyarrow" and hasattr(values, "type"):
+        name = str(getattr(values.type, "value_type", values.type))
+        name = name.removeprefix("large_").removesuffix("_view")
+        return {"string": str, "binary": bytes}.get(name)
+    return None
+
+
+def _library(values: Any) -> str:
+    return str(type(values).__module__).partition(".")[0]
+
+
+def _of_pandas(values: Any, argument: str) -> Part:
+    if values.dtype == object:  # which are looked at one by one
+        return Part(values.to_numpy(), None)
+    if (arrow := getattr(values.dtype, "pyarrow_dtype", None)) is not None:
+        _check_arrow(arrow, argument)
+    # All categories: which of them there are records of is not to be told.
+    elif len({_objects.kind_of(type(each)) for each in _objects_among(values.dtype)}) > 1:
+        raise DtypeError(argument, "categories of several types", "must be of one kind")
+    absent = np.asarray(values.isna(), bool)
+    absent_or_none = absent if absent.any() else None
+    kept = values if absent_or_none is None else values.dropna()
+    kind = getattr(kept.dtype, "numpy_dtype", None)  # nullable and Arrow-backed types
+    return Part(kept.to_numpy() if kind is None else kept.to_numpy(dtype=kind), absent_or_none)
+
+
+def _objects_among(dtype: Any) -> Any:
+    """Return the categories of a pandas dtype, if they are of no dtype of their own."""
+    categories = getattr(dtype, "categories", None)
+    is_of_objects = getattr(getattr(categories, "dtype", None), "kind", None) == "O"
+    return categories if is_of_objects else ()
+
+
+def _of_polars(values: Any) -> Part:
+    absent = values.is_null().to_numpy() if values.null_count() else None
+    kept = values if absent is None else values.drop_nulls()
+    if str(kept.dtype) in _WIDE:
+        return Part(np.fromiter(kept.to_list(), object, len(kept)), absent)
+    return Part(kept.to_numpy(), absent)
+
+
+def _check_arrow(kind: Any, argument: str) -> None:
+    """Check that an Arrow type has one number, boolean or text for each record.
+
+    With other types it depends on values whether, and how, Arrow fails to make objects of them.
+    """
+    from pyarrow import types
+
+    kind = getattr(kind, "storage_type", kind)  # of extensions
+    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
+        kind = kind.value_type
+    known = (
+        types.is_null,
+        types.is_boolean,
+        types.is_integer,
+        types.is_floating,
+        types.is_decimal,
+        *(types.is_string, types.is_large_string, types.is_string_view),
+        *(types.is_binary, types.is_large_binary, types.is_binary_view),
+        types.is_fixed_size_binary,
+    )
+    if not any(is_one(kind) for is_one in known):
+        raise DtypeError(argument, f"a column of {kind}", "must be one column of numbers or text")
+
+
+def _of_arrow(chunk: Any, argument: str) -> Part:
+    """Return an Arrow array, of objects if it holds no numbers."""
+    import pyarrow as pa
+
+    _check_arrow(chunk.type, argument)
+    if pa.types.is_dictionary(chunk.type):  # its nulls may be among the words as well
+        chunk = chunk.dictionary_decode()
+    elif pa.types.is_run_end_encoded(chunk.type):
+        import pyarrow.compute as pc  # a tenth of a second, on first use
+
+        chunk = pc.run_end_decode(chunk)
+    absent = np.asarray(chunk.is_null(), bool) if chunk.null_count else None
+    is_number = pa.types.is_integer(chunk.type) or pa.types.is_floating(chunk.type)
+    if not (is_number or pa.types.is_boolean(chunk.type)):
+        objects = chunk.to_numpy(zero_copy_only=False)
+        return Part(objects if absent is None else objects[~absent], absent)
+    if absent is not None:  # drop_null does not know every other type
+        chunk = chunk.drop_null()
+    if not is_number:
+        return Part(chunk.to_numpy(zero_copy_only=False), absent)
+    # A view of the buffer: to_numpy would import pandas, which takes half a second.
+    numbers = np.frombuffer(chunk.buffers()[1], chunk.type.to_pandas_dtype())
+    return Part(numbers[chunk.offset : chunk.offset + len(chunk)], absent)
+
+
+def _of_masked(values: np.ma.MaskedArray[Any, Any], argument: str) -> Part:
+    if values.ndim != 1:
+        raise ParameterError(argument, values.shape, "must be one-dimensional")
+    absent = np.ma.getmaskarray(values)
+    return Part(values.compressed(), absent if absent.any() else None)
+
+
+def _of_sequence(values: Any) -> NDArray[Any]:
+    """Return an array, or a sequence as one of a real dtype if that loses nothing, or of objects.
+
+    NumPy finds a type that holds all of the values: doubles for 2**63 and -1, text for "a" and 1.
+    Which one it is depends on the values, so it is taken only where it makes no difference.
+    """
+    try:
+        array: NDArray[Any] | None = np.asarray(values)
+    except (MemoryError, RecursionError):
+        raise
+    except Exception:  # rows of several lengths; bytes that are no ASCII beside text
+        array = None
+    if hasattr(type(values), "__array__") or isinstance(values, str | bytes):
+        if array is None:
+            raise TypeError
+        return array
+    if array is not None and (array.ndim != 1 or array.dtype.kind in "biu"):
+        return array
+    may_be_rounded = False
+    if array is not None and array.dtype.kind == "f":
+        may_be_rounded = array.dtype.itemsize >= 8 and bool((np.abs(array) >= _EXACT).any())
+        if not may_be_rounded or all(issubclass(cls, float) for cls in set(map(type, values))):
+            return array
+    objects = _objects.unwrapped(np.fromiter(values, object, len(values)))
+    if may_be_rounded and "other" in map(_objects.kind_of, set(map(type, objects))):
+        assert array is not None
+        return array  # NumPy knows numbers that dpcore does not
+    return objects

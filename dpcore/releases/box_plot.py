@@ -1,0 +1,201 @@
+"""Box plots: of five private numbers, of a released curve, or of any sample."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _check
+from ..curves.cdf import CDF
+from ..errors import DtypeError, ParameterError
+from ..privacy.budget import Budget
+from ..privacy.guarantees import Privacy
+from ..summaries.grid import Grid
+from ..summaries.totals import NanPolicy
+from .bounds import ends
+from .quantiles import quantiles_from_counts
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["BoxPlot", "box_plot"]
+
+_QUARTILES = (0.25, 0.5, 0.75)
+_MOST = 2.0**1000  # the reach of whiskers would overflow
+_PARTS = 5  # three quartiles and two ends share epsilon
+_SCALES = 2  # of noise, to be left out at either end: with fewer, searches often run to the last
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class BoxPlot:
+    """What a box plot shows. Made by ``box_plot``, ``from_curve`` or ``from_sample``.
+
+    Parameters
+    ----------
+    minimum, first_quartile, median, third_quartile, maximum
+        The five components, in this order of size.
+    lower_whisker, upper_whisker
+        Where the whiskers end.
+    outliers
+        (k,) values beyond the whiskers, drawn one by one; none in a plot of private components.
+    privacy
+        What a release cost; None if nothing here is private.
+    """
+
+    minimum: float
+    first_quartile: float
+    median: float
+    third_quartile: float
+    maximum: float
+    lower_whisker: float
+    upper_whisker: float
+    outliers: NDArray[np.float64]
+    privacy: Privacy | None = None
+
+    @classmethod
+    def from_sample(cls, sample: ArrayLike) -> BoxPlot:
+        """Return Tukey's box plot of a sample, **without any privacy** of its own.
+
+        Parameters
+        ----------
+        sample
+            (n,) finite real numbers, n >= 1: ``curve.sample(size)``, or data that may be shown.
+
+        Returns
+        -------
+        BoxPlot
+            Quartiles by linear interpolation; whiskers to the farthest values within 1.5
+            interquartile ranges of the box; ``privacy`` is None.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            The sample is not such an array.
+        """
+        array = _check.array("sample", sample, "iuf")
+        if array.ndim != 1 or array.size < 1:
+            raise ParameterError("sample", array.shape, "must be one-dimensional and not empty")
+        array = _check.doubles(array)
+        if not np.all(np.abs(array) < _MOST):
+            requirement = f"must be finite, and within {_MOST:g}"
+            raise ParameterError("sample", "NaN, or larger values", requirement)
+        least, first, median, third, most = np.quantile(array, [0.0, *_QUARTILES, 1.0]).tolist()
+        reach = 1.5 * (third - first)
+        is_near = (array >= first - reach) & (array <= third + reach)
+        whiskers = float(array[is_near].min()), float(array[is_near].max())
+        # between two values, a quartile may lie beyond all that are near
+        lower, upper = min(whiskers[0], first), max(whiskers[1], third)
+        outliers = np.sort(array[~is_near])
+        return cls(least, first, median, third, most, lower, upper, outliers)
+
+    @classmethod
+    def from_curve(
+        cls, curve: CDF, size: int | None = None, rng: np.random.Generator | None = None
+    ) -> BoxPlot:
+        """Return Tukey's box plot of a sample from a released curve, at no further cost.
+
+        Parameters
+        ----------
+        curve
+            A release.
+        size
+            Of the sample; None: as many as there were records.
+        rng
+            As in ``CDF.sample``.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            An argument is not as above.
+        """
+        if not isinstance(curve, CDF):
+            raise DtypeError("curve", type(curve).__name__, "must be a CDF")
+        sample = curve.sample(curve.n if size is None else size, rng)
+        return replace(cls.from_sample(sample), privacy=curve.privacy)
+
+    def plot(self, ax: Axes | None = None, position: float = 1, **style: Any) -> Axes:
+        """Draw the box plot; needs the extra ``plot``.
+
+        Parameters
+        ----------
+        ax
+            Matplotlib axes, or None for new ones.
+        position
+            Of the box on the axis across; several box plots may share axes.
+        **style
+            Passed on to ``Axes.bxp``; ``label`` is the name under the box.
+        """
+        from ..curves.plots import plot_box
+
+        return plot_box(self, ax, position, style)
+
+
+def box_plot(
+    values: Any,
+    grid: Grid,
+    *,
+    epsilon: float | Fraction,
+    rng: np.random.Generator | None = None,
+    nan_policy: NanPolicy = "raise",
+) -> BoxPlot:
+    """Release the five components of a box plot with differential privacy.
+
+    Parameters
+    ----------
+    values
+        (n,) the records, one real number each, n >= 1, as ``Grid.count`` takes them.
+    grid
+        The thresholds, among which the components are chosen. They are public, so they must not
+        come from the data. Some hundred are enough; minimum and maximum suffer from very many.
+    epsilon
+        The privacy parameter of the whole plot, a positive number (a Fraction is taken exactly);
+        each component gets a fifth. Neighbours: "replace-one", so n is public.
+    rng
+        None for a release: random bits from a cryptographic source. A NumPy generator is for
+        studies: ``privacy.simulated`` is then set. Integer seeds are refused.
+    nan_policy
+        What to do with NaN and nulls: "raise", or "omit" them (docs/limitations.md).
+
+    Returns
+    -------
+    BoxPlot
+        Its whiskers end at the minimum and the maximum, and it has no outliers.
+
+    Raises
+    ------
+    DtypeError, ParameterError, MissingValueError
+        Whatever is wrong with the arguments, before anything is drawn.
+
+    Notes
+    -----
+    Quartiles as in ``dpcore.quantiles``. Minimum and maximum by the searches of ``dpcore.bounds``
+    on the grid, with outside = 20 / epsilon, two scales of their noise: on many thresholds noise
+    makes them stop early as it is (docs/selection.md). The five are then put in order. O(n + N)
+    for uniform grids.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore import Grid
+    >>> ages = np.random.default_rng(1).normal(40, 12, 100_000)
+    >>> found = box_plot(ages, Grid.uniform(0, 120, 480), epsilon=1.0)
+    >>> bool(abs(found.median - 40) < 1)
+    True
+    """
+    if not isinstance(grid, Grid):
+        raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+    budget = Budget.checked(epsilon, None, "replace-one")
+    assert budget.epsilon is not None
+    each = budget.epsilon / _PARTS
+    counts = grid.count(values, nan_policy=nan_policy)
+    quartiles = quantiles_from_counts(counts, _QUARTILES, grid, epsilon=3 * each, rng=rng)
+    low, high = ends(counts, ceil(_SCALES * 2 / each), each, rng)
+    found = np.append(quartiles.values, grid.thresholds[[low, high]])
+    least, first, median, third, most = np.sort(found).tolist()
+    privacy = replace(budget.privacy, simulated=rng is not None)
+    return BoxPlot(least, first, median, third, most, least, most, np.empty(0), privacy)

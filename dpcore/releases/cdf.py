@@ -1,0 +1,208 @@
+"""From records to a released curve: the one place where privacy is spent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check
+from ..curves.cdf import CDF
+from ..curves.likely_mistakes import warn_of_curve
+from ..errors import DtypeError, ParameterError
+from ..mechanisms import Mechanism
+from ..noise.sources import source
+from ..privacy.guarantees import Neighbours
+from ..summaries.grid import Grid
+from ..summaries.totals import NanPolicy
+from .plan import most_accurate
+
+__all__ = ["cdf", "cdf_from_counts", "checked", "raw_release"]
+
+
+def cdf(
+    values: Any,
+    grid: Grid,
+    mechanism: Mechanism | None = None,
+    *,
+    epsilon: float | Fraction | None = None,
+    rho: float | Fraction | None = None,
+    neighbours: Neighbours | None = None,
+    delta: float | None = None,
+    isotonic: bool = True,
+    rng: np.random.Generator | None = None,
+    nan_policy: NanPolicy = "raise",
+) -> CDF:
+    """Release the empirical distribution function of some records with differential privacy.
+
+    Parameters
+    ----------
+    values
+        (n,) the records, one real number each, n >= 1: a NumPy array of any real dtype, a
+        sequence, a pandas or polars series, an Arrow array. Out-of-bounds values, infinities
+        among them, count as the nearest cell.
+    grid
+        The thresholds. They are public, so they must not come from the data.
+    mechanism
+        What adds the noise; None: the most accurate for this grid and budget, by ``dpcore.plan``.
+    epsilon, rho
+        The budget, if no mechanism is given: for pure or for zero-concentrated differential
+        privacy, one of the two.
+    neighbours
+        If no mechanism is given: "replace-one", which is what None means, or "add-or-remove-one".
+    delta
+        Beside epsilon, if no mechanism is given: for (epsilon, delta)-differential privacy.
+    isotonic
+        Whether to make the curve monotone by ``CDF.isotonic``, at no cost in privacy and hardly
+        ever one in accuracy. Off: the raw release, as ``CDF.smooth`` needs it.
+    rng
+        None for a release: noise from a cryptographic source. A NumPy generator is for studies:
+        ``privacy.simulated`` is then set. Integer seeds are refused.
+    nan_policy
+        "raise" on NaN and nulls, before anything is spent, or "omit" them (docs/limitations.md).
+
+    Returns
+    -------
+    CDF
+        Monotone, unless ``isotonic`` is off. Under add-or-remove-one, ``n`` is the released
+        number of records.
+
+    Warns
+    -----
+    DpcoreWarning
+        The noise is too much for the grid, or nearly all that is released is at the grid's ends
+        (docs/scores.md, section 4).
+
+    Raises
+    ------
+    DtypeError, ParameterError, MissingValueError
+        Whatever is wrong with the arguments, before any noise is drawn.
+
+    Notes
+    -----
+    O(n + N) for uniform grids, with N to 2 N noise draws.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> ages = np.random.default_rng(1).normal(40, 12, 100_000)
+    >>> curve = dp.cdf(ages, dp.Grid.uniform(0, 120, 480), epsilon=1.0)
+    >>> curve.privacy
+    Privacy(epsilon=1.0, delta=0.0, neighbours='replace-one', simulated=False)
+    >>> bool(abs(curve.quantile(0.5) - 40) < 1)
+    True
+    """
+    chosen = checked(grid, mechanism, epsilon, rho, neighbours, delta, isotonic, rng)
+    counts = grid.count(values, nan_policy=nan_policy)
+    curve = _release(counts, grid, chosen, rng)
+    warn_of_curve(curve)
+    return curve.isotonic() if isotonic else curve
+
+
+def cdf_from_counts(
+    counts: NDArray[np.integer[Any]],
+    grid: Grid,
+    mechanism: Mechanism | None = None,
+    *,
+    epsilon: float | Fraction | None = None,
+    rho: float | Fraction | None = None,
+    neighbours: Neighbours | None = None,
+    delta: float | None = None,
+    isotonic: bool = True,
+    rng: np.random.Generator | None = None,
+) -> CDF:
+    """Release the empirical distribution function of records that were counted before.
+
+    For data that come in chunks or from several files: add up ``grid.count(chunk)`` and release
+    once. Every record must be counted exactly once.
+
+    Parameters
+    ----------
+    counts
+        (N,) integers, 0 or more: how many records are in each cell of the grid.
+    grid, mechanism, epsilon, rho, neighbours, delta, isotonic, rng
+        As in ``cdf``.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        As in ``cdf``; or counts are not N integers that are 0 or more.
+    """
+    chosen = checked(grid, mechanism, epsilon, rho, neighbours, delta, isotonic, rng)
+    curve = raw_release(counts, grid, chosen, rng)
+    warn_of_curve(curve)
+    return curve.isotonic() if isotonic else curve
+
+
+def raw_release(
+    counts: NDArray[np.integer[Any]],
+    grid: Grid,
+    mechanism: Mechanism,
+    rng: np.random.Generator | None,
+) -> CDF:
+    """Release what ``cdf_from_counts`` does, as it is, for what has its own checks and warnings."""
+    array = _check.counts("counts", counts)
+    if array.shape != (grid.size,):
+        raise ParameterError("counts", array.shape, f"must have shape ({grid.size},)")
+    return _release(array, grid, mechanism, rng)
+
+
+def checked(
+    grid: object,
+    mechanism: Mechanism | None,
+    epsilon: float | Fraction | None,
+    rho: float | Fraction | None,
+    neighbours: Neighbours | None,
+    delta: float | None,
+    isotonic: object,
+    rng: np.random.Generator | None,
+) -> Mechanism:
+    """Check all that does not depend on the records, and return the mechanism."""
+    if not isinstance(grid, Grid):
+        raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+    if not isinstance(isotonic, bool):
+        raise DtypeError("isotonic", type(isotonic).__name__, "must be a bool")
+    source(rng)
+    if mechanism is None:
+        relation = "replace-one" if neighbours is None else neighbours
+        return most_accurate(grid.size, epsilon, rho, relation, delta)
+    given = {"epsilon": epsilon, "rho": rho, "neighbours": neighbours, "delta": delta}
+    for name, value in given.items():
+        if value is not None:
+            raise ParameterError(name, value, "must not be given beside a mechanism")
+    if not isinstance(mechanism, Mechanism):
+        raise DtypeError("mechanism", type(mechanism).__name__, "must be a mechanism")
+    if mechanism.privacy.neighbours == "replace-client":
+        what = "must be about records: it takes trust.client_cdf to bound what counts of a client"
+        raise ParameterError("mechanism", "replace-client", what)
+    mechanism.standard_error(grid.size)  # refuses a budget too small for this grid
+    return mechanism
+
+
+def _release(
+    counts: NDArray[np.int64],
+    grid: Grid,
+    mechanism: Mechanism,
+    rng: np.random.Generator | None,
+) -> CDF:
+    privacy = mechanism.privacy
+    public = privacy.neighbours == "replace-one"
+    if public and counts.sum() < 1:
+        raise ParameterError("values", 0, "must hold at least one record")
+    described: dict[str, Any] = {
+        "grid": grid,
+        "privacy": replace(privacy, simulated=privacy.simulated or rng is not None),
+        "mechanism": mechanism.describe(),
+        "noise_deviation": np.asarray(mechanism.standard_error(grid.size), np.float64),
+    }
+    # What a mechanism says of itself is refused, if it has to be, before it spends.
+    CDF(counts=np.ones(grid.size, np.int64), n=1, **described)
+    released: NDArray[Any] = np.asarray(mechanism.release(counts, rng=rng))
+    released = released.astype(np.float64 if released.dtype.kind == "f" else np.int64, copy=False)
+    # which floating-point numbers add up to but for rounding; or it is a release like the others
+    released[-1] = counts.sum() if public else max(1, round(float(released[-1])))
+    return CDF(counts=released, n=int(released[-1]), **described)

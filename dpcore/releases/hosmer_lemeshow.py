@@ -1,0 +1,186 @@
+"""Does a model's probability go with the labels: the Hosmer-Lemeshow test of one joint release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check
+from ..errors import DtypeError, MissingValueError, ParameterError
+from ..mechanisms import Mechanism
+from ..records import columns
+from ..records.columns import Chunk
+from ..statistics.hosmer_lemeshow import HosmerLemeshow
+from ..statistics.hosmer_lemeshow_noise import Releases
+from ..statistics.risk_groups import check_groups, check_minimum
+from ..summaries.grid import MOST_CELLS, Grid
+from ..summaries.score_counts import Label, score_counts
+from ..summaries.totals import NanPolicy
+from .plan import most_accurate
+from .score_curves import raw_score_curves, score_curves_from_counts
+
+__all__ = ["arcsine_grid", "check_grid", "checked_probabilities", "hosmer_lemeshow"]
+
+_DEFAULT_CELLS: Final = 2**7
+
+
+def arcsine_grid(size: int = _DEFAULT_CELLS) -> Grid:
+    """Return thresholds for probabilities, fine where these are near 0 or 1.
+
+    Parameters
+    ----------
+    size
+        Number of cells, N.
+
+    Returns
+    -------
+    Grid
+        tau_k = sin^2(pi k / (2 N)), k = 1, ..., N. The cell at p is about pi sqrt(p (1 - p)) / N
+        wide: everywhere the same part of the standard deviation of a label with that probability.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        size is not within [1, 2^24].
+
+    Examples
+    --------
+    >>> arcsine_grid(4).thresholds.round(3)
+    array([0.146, 0.5  , 0.854, 1.   ])
+    """
+    size = _check.integer("size", size, 1, MOST_CELLS)
+    thresholds = np.sin(np.pi / 2 * np.arange(1, size + 1) / size) ** 2
+    thresholds[-1] = 1.0
+    return Grid(thresholds)
+
+
+def hosmer_lemeshow(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    epsilon: float | Fraction | None = None,
+    rho: float | Fraction | None = None,
+    delta: float | None = None,
+    groups: int = 10,
+    grid: Grid | None = None,
+    mechanism: Mechanism | tuple[Mechanism, Mechanism] | None = None,
+    minimum_expected: float | None = None,
+    fitted: bool = True,
+    pos_label: Label | None = None,
+    rng: np.random.Generator | None = None,
+    nan_policy: NanPolicy = "raise",
+) -> HosmerLemeshow:
+    """Release the Hosmer-Lemeshow test of predicted probabilities with differential privacy.
+
+    One joint release of both classes' curves; groups, observed and expected numbers, and the
+    statistic are read off it. Neighbours: one record replaced, its label and its probability; n is
+    public. **The model must not depend on the records**, or must have been released before with a
+    guarantee of its own, which adds up: docs/hosmer-lemeshow.md.
+
+    Parameters
+    ----------
+    y_true
+        (n,) labels: numbers, booleans or strings. What is not ``pos_label`` is negative.
+    y_prob
+        (n,) predicted probabilities of being positive. Those outside of [0, 1] count in its end
+        cells.
+    epsilon, rho, delta
+        The budget, if no mechanism is given: see ``dpcore.cdf``.
+    groups
+        Q, how many groups of about n / Q records to make, 3 <= Q <= n.
+    grid
+        Public thresholds of the probabilities, within [0, 1], the last one 1; None:
+        ``arcsine_grid()``. Finer ones lower the error of probabilities and raise that of counts.
+    mechanism
+        As in ``dpcore.score_curves``: one for both classes, or a pair.
+    minimum_expected, fitted
+        As in ``HosmerLemeshow.from_curves``.
+    pos_label, rng, nan_policy
+        As in ``dpcore.score_curves``.
+
+    Returns
+    -------
+    HosmerLemeshow
+        Its ``pvalue`` takes the noise into account, by simulation.
+
+    Raises
+    ------
+    DtypeError, ParameterError, MissingValueError
+        Whatever is wrong with the arguments, before any noise is drawn.
+
+    Notes
+    -----
+    O(n + N).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> y_prob = rng.beta(1, 8, 20_000)
+    >>> test = hosmer_lemeshow(rng.random(20_000) < y_prob, y_prob, epsilon=1.0, fitted=False)
+    >>> int(test.merged.sum())
+    10
+    >>> 0.0 < test.pvalue <= 1.0
+    True
+    """
+    grid, minimum = check_grid(grid), check_minimum(minimum_expected)
+    probabilities = checked_probabilities(y_true, y_prob, nan_policy)
+    counts = score_counts(y_true, probabilities, grid, pos_label=pos_label, nan_policy=nan_policy)
+    groups = check_groups(groups, int(counts.sum()), fitted)
+    budget: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta}
+    curves = score_curves_from_counts(counts, grid, mechanism, rng=rng, **budget)
+    own: Releases
+    if isinstance(mechanism, tuple):
+        own = _ClassByClass(mechanism, grid, curves.joint.mechanism)
+    else:
+        own = mechanism or most_accurate(2 * grid.size, neighbours="replace-one", **budget)
+    return HosmerLemeshow.of_checked(curves, groups, own, minimum, fitted)
+
+
+def check_grid(grid: object) -> Grid:
+    """Return the grid, if it is one of probabilities; the default for None."""
+    if grid is None:
+        return arcsine_grid()
+    if not isinstance(grid, Grid):
+        raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+    if grid.thresholds[0] < 0.0 or grid.thresholds[-1] != 1.0:
+        raise ParameterError("grid", grid, "must have thresholds within [0, 1], the last one 1")
+    return grid
+
+
+def checked_probabilities(y_true: Any, y_prob: Any, nan_policy: NanPolicy) -> Chunk:
+    """Return the predicted probabilities in one piece, one for each label."""
+    _check.choice("nan_policy", nan_policy, NanPolicy)
+    probabilities = columns.whole(y_prob, "y_prob")
+    try:
+        shape = np.shape(y_true)
+    except Exception:  # rows of several lengths, columns that NumPy cannot hold
+        raise DtypeError("y_true", type(y_true).__name__, "must be one-dimensional") from None
+    if probabilities.shape != shape:
+        raise ParameterError(
+            "y_prob", probabilities.shape, f"must have the shape of y_true, {shape}"
+        )
+    if nan_policy == "raise" and np.isnan(probabilities).any():
+        raise MissingValueError("y_prob")
+    return probabilities
+
+
+class _ClassByClass(NamedTuple):
+    """Two mechanisms that release a class each, as one."""
+
+    mechanisms: tuple[Mechanism, Mechanism]
+    grid: Grid
+    description: Mapping[str, str | int | float]
+
+    def release(
+        self, counts: NDArray[np.integer[Any]], *, rng: np.random.Generator | None
+    ) -> NDArray[np.int64] | NDArray[np.float64]:
+        exact = _check.counts("counts", counts)
+        return raw_score_curves(exact, self.grid, self.mechanisms, rng).joint.counts
+
+    def describe(self) -> Mapping[str, str | int | float]:
+        return self.description

@@ -1,0 +1,182 @@
+"""The Hosmer-Lemeshow test by quantiles and sums of groups: Algorithm 2 of the ECDF paper."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ParameterError
+from ..mechanisms.dyadic import Dyadic, Sensitivity
+from ..noise.sources import Source, source
+from ..privacy.budget import Budget, Law
+from ..privacy.guarantees import Privacy
+from ..statistics._right_labels import RightLabels
+from ..statistics.hosmer_lemeshow import HosmerLemeshow
+from ..statistics.risk_groups import check_groups
+from ..summaries.grid import Grid
+from ..summaries.score_counts import Label, records
+from ..summaries.totals import NanPolicy
+from .cdf import cdf
+from .hosmer_lemeshow import check_grid, checked_probabilities
+
+__all__ = ["hosmer_lemeshow_by_groups"]
+
+_UNIT: Final = 2**20  # probabilities are rounded to multiples of 1 / this
+_MOST_RECORDS: Final = 2**32  # sums of so many are exact as doubles
+_CHANGE: Final = 4  # by how much neighbours change all observed and expected numbers together
+_PAPER_CHANGE: Final = 8
+
+
+def hosmer_lemeshow_by_groups(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    epsilon: float | Fraction,
+    groups: int = 10,
+    grid: Grid | None = None,
+    sensitivity: Sensitivity = "exact",
+    fitted: bool = True,
+    pos_label: Label | None = None,
+    rng: np.random.Generator | None = None,
+    nan_policy: NanPolicy = "raise",
+) -> HosmerLemeshow:
+    """Release the Hosmer-Lemeshow test the published way, for comparison.
+
+    Barczewski, Mawass & Ramon, *Differentially private empirical cumulative distribution
+    functions*, Algorithm 2: quantiles of the predicted probabilities from a released curve, and
+    then four noisy numbers for each group between them. ``dpcore.hosmer_lemeshow`` is more
+    accurate (docs/hosmer-lemeshow-accuracy.md). Neighbours, and what the model may depend on, as
+    there.
+
+    Parameters
+    ----------
+    y_true, y_prob, groups, grid, fitted, pos_label, rng, nan_policy
+        As in ``dpcore.hosmer_lemeshow``. Probabilities outside of [0, 1] count as its ends.
+    epsilon
+        For pure differential privacy: a positive number (a Fraction is taken exactly).
+    sensitivity
+        "exact": as much noise as it takes. "paper": the published constants, epsilon / (L + 9) for
+        each number with L = ceil(log2 N). That is more noise than it takes.
+
+    Returns
+    -------
+    HosmerLemeshow
+        Of Q groups; numbers may be negative, and the statistic, too. It is NaN or infinite if an
+        expected number comes out as 0. Its ``pvalue`` takes the noise into account, by simulation.
+
+    Raises
+    ------
+    DtypeError, ParameterError, MissingValueError
+        Whatever is wrong with the arguments, before any noise is drawn.
+
+    Notes
+    -----
+    Where the publication has closed intervals, so that a record on a boundary is in two groups or
+    more, groups are half open here: its theorem does not hold otherwise (docs/hosmer-lemeshow.md).
+    Each probability is rounded to a multiple of 2^-20 before it is added up. O(n log Q + N).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> y_prob = rng.beta(1, 8, 20_000)
+    >>> test = hosmer_lemeshow_by_groups(rng.random(20_000) < y_prob, y_prob, epsilon=1.0)
+    >>> test.observed.shape
+    (10, 2)
+    """
+    grid = check_grid(grid)
+    noise = _Noise.of(epsilon, grid.size, sensitivity)
+    stream = source(rng)
+    probabilities = checked_probabilities(y_true, y_prob, nan_policy)
+    is_positive, scores = records(y_true, probabilities, pos_label, nan_policy)
+    if not 1 <= scores.size <= _MOST_RECORDS:
+        raise ParameterError("y_true", scores.size, f"must hold 1 to {_MOST_RECORDS} records")
+    groups = check_groups(groups, scores.size, fitted)
+    quantiles = cdf(scores, grid, noise.curve, rng=rng).quantile(np.arange(1, groups) / groups)
+    observed, expected = _sums(is_positive, np.clip(scores, 0.0, 1.0), quantiles)
+    of_counts, of_sums = noise.draw(groups, stream)
+    test = HosmerLemeshow(
+        np.concatenate([[0.0], quantiles, [1.0]]),
+        (observed + of_counts).astype(np.float64),
+        (expected + of_sums) / _UNIT,
+        np.full(observed.shape, noise.counts.variance**0.5),
+        np.ones(groups, np.int64),
+        scores.size,
+        replace(noise.privacy, simulated=rng is not None),
+        fitted,
+    )
+    return replace(test, simulation=_Simulation(test, noise))
+
+
+class _Noise(NamedTuple):
+    """Of the curve, of each observed number, and of each expected one in its unit."""
+
+    curve: Dyadic
+    counts: Law
+    sums: Law
+    privacy: Privacy
+
+    @classmethod
+    def of(cls, epsilon: float | Fraction, size: int, sensitivity: Sensitivity) -> _Noise:
+        """Return noise of one scale, in records, for all that is released."""
+        budget = Budget.checked(epsilon, None, "replace-one")
+        assert budget.epsilon is not None
+        if sensitivity == "paper":
+            of_curve, of_groups = Fraction((size - 1).bit_length() + 1), _PAPER_CHANGE
+        else:
+            of_curve, of_groups = Dyadic(1).noise_scale(size), _CHANGE
+        each = 1 / (of_curve + of_groups)
+        sums = budget.law(_UNIT, each)  # refuses an epsilon too small for any of them
+        curve = Dyadic(max(of_curve, Fraction(1)) * each * budget.epsilon, sensitivity=sensitivity)
+        return cls(curve, budget.law(1, each), sums, budget.privacy)
+
+    def draw(self, groups: int, stream: Source) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return noise for all observed numbers, (Q, 2), and for all expected ones, (Q, 2)."""
+        of_counts, of_sums = np.empty((groups, 2), np.int64), np.empty((groups, 2), np.int64)
+        self.counts.fill(of_counts.reshape(-1), stream)
+        self.sums.fill(of_sums.reshape(-1), stream)
+        return of_counts, of_sums
+
+
+@dataclass(frozen=True, slots=True)
+class _Simulation:
+    """The test of simulated labels beside the expected numbers that were released.
+
+    These are in the denominators, so they stay. What was expected before noise is drawn about
+    them, and labels go with that: differences have the law that they have in a release, whatever
+    is expected (docs/hosmer-lemeshow.md, section 4).
+    """
+
+    test: HosmerLemeshow
+    noise: _Noise
+
+    def __call__(self, rng: np.random.Generator) -> HosmerLemeshow:
+        of_counts, of_sums = self.noise.draw(self.test.merged.size, source(rng))
+        expected = np.maximum(self.test.expected - of_sums / _UNIT, 0.0)
+        sizes = expected.sum(axis=1)
+        rates = np.divide(expected[:, 1], sizes, out=np.full(sizes.size, 0.5), where=sizes > 0.0)
+        records = np.rint(sizes).astype(np.int64)
+        positives = RightLabels.of(records, rates, self.test.fitted).draw(rng)
+        observed = np.stack([records - positives, positives], axis=1) + of_counts
+        return replace(self.test, observed=observed.astype(np.float64), simulation=None)
+
+
+def _sums(
+    is_positive: NDArray[np.bool_], probabilities: NDArray[Any], quantiles: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the observed numbers, (Q, 2), and the expected ones, (Q, 2), in units of 2^-20."""
+    groups = quantiles.size + 1
+    of_record = np.searchsorted(quantiles, probabilities, side="left")
+    sizes = np.bincount(of_record, minlength=groups)
+    positives = np.bincount(of_record[is_positive], minlength=groups)
+    units = np.rint(probabilities * _UNIT)
+    # sums of whole doubles below 2^53 are exact
+    expected = np.bincount(of_record, units, groups).astype(np.int64)
+    return (
+        np.stack([sizes - positives, positives], axis=1),
+        np.stack([_UNIT * sizes - expected, expected], axis=1),
+    )

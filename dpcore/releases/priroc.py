@@ -1,0 +1,264 @@
+"""Score curves at thresholds that are chosen privately; PriROC, and PriROC-fix beside it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from .. import _check
+from ..curves.likely_mistakes import warn_of_scores
+from ..curves.scores import ScoreCurves, numbered
+from ..errors import DtypeError, ParameterError
+from ..mechanisms import Dawa, Hierarchy, Mechanism
+from ..mechanisms.median_finders import Method
+from ..mechanisms.medians import RecursiveMedians
+from ..noise.sources import source
+from ..privacy.budget import Budget
+from ..summaries.grid import MOST_CELLS, Grid
+from ..summaries.score_counts import Label, score_counts
+from ..summaries.totals import NanPolicy
+from .cdf import raw_release
+from .score_curves import score_curves
+
+__all__ = ["priroc", "priroc_fix", "score_curves_at_medians"]
+
+Counter = Literal["dawa", "hb"]
+
+_CANDIDATES: Final = 2**15
+_FIXED: Final = 2**10
+_PUBLISHED_DEPTH: Final = 10
+_PUBLISHED_SHARE: Final = Fraction(1, 5)
+
+
+def score_curves_at_medians(
+    y_true: Any,
+    y_score: Any,
+    grid: Grid | None = None,
+    *,
+    epsilon: float | Fraction,
+    depth: int = 5,
+    method: Method = "exponential",
+    counter: Counter = "hb",
+    share: float | Fraction = 0.2,
+    pos_label: Label | None = None,
+    isotonic: bool = True,
+    rng: np.random.Generator | None = None,
+    nan_policy: NanPolicy = "raise",
+) -> ScoreCurves:
+    """Release score curves at thresholds that have about equally many records between them.
+
+    First recursive medians of all scores, and then the counts of both classes between them, in
+    one release (docs/scores.md). Neighbours: one record replaced, its label and its score.
+
+    Parameters
+    ----------
+    y_true, y_score, pos_label, isotonic, nan_policy
+        As in ``dpcore.score_curves``.
+    grid
+        Public thresholds to choose from; None: 2^15 of them, evenly over [0, 1].
+    epsilon
+        What thresholds and counts cost together, a positive number (a Fraction is taken exactly).
+    depth, method
+        As in ``mechanisms.medians.RecursiveMedians``: 2^depth thresholds, and how they are found.
+    counter
+        What counts: "hb", ``mechanisms.Hierarchy`` with the branching of Qardaji, Yang & Li and
+        equal budgets; or "dawa", ``mechanisms.Dawa``.
+    share
+        The thresholds' part of epsilon, above 0 and below 1.
+    rng
+        None for a release: randomness from a cryptographic source. A generator is for studies.
+
+    Returns
+    -------
+    ScoreCurves
+        Over the chosen thresholds; ``privacy`` is that of both steps.
+
+    Raises
+    ------
+    DtypeError, ParameterError, MissingValueError
+        Whatever is wrong with the arguments, before anything is drawn.
+
+    Notes
+    -----
+    O(n + depth N). A few thresholds where the records are beat many fixed ones while n epsilon is
+    small: docs/roc-accuracy.md measures it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> y_true = rng.random(10_000) < 0.3
+    >>> y_score = rng.beta(2, np.where(y_true, 9, 36))
+    >>> curves = score_curves_at_medians(y_true, y_score, epsilon=1.0)
+    >>> curves.grid.size
+    32
+    >>> curves.privacy
+    Privacy(epsilon=1.0, delta=0.0, neighbours='replace-one', simulated=False)
+    """
+    whole = Budget.checked(epsilon, None, "replace-one").epsilon
+    assert whole is not None
+    part = _check.fraction("share", share)
+    if part >= 1:
+        raise ParameterError("share", share, "must be above 0 and below 1")
+    if grid is None:
+        grid = Grid.uniform(0, 1, _CANDIDATES)
+    elif not isinstance(grid, Grid):
+        raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+    if grid.size > MOST_CELLS // 2:
+        raise ParameterError("grid", grid.size, f"must have at most {MOST_CELLS // 2} cells")
+    if not isinstance(isotonic, bool):
+        raise DtypeError("isotonic", type(isotonic).__name__, "must be a bool")
+    source(rng)
+    try:  # both refuse budgets that are too small, before anything is spent
+        chooser = RecursiveMedians(part * whole, depth, method)
+        chooser.check(grid.size)
+        mechanism = _mechanism(counter, (1 - part) * whole)
+        _check_budget(mechanism, 2 * min(2**chooser.depth, grid.size))
+    except ParameterError as error:
+        if error.argument != "epsilon":
+            raise
+        shares = f"of epsilon, thresholds get {float(part):.3g}, and counts the rest"
+        why = f"{error.requirement} ({shares})"
+        raise ParameterError("epsilon", epsilon, why) from None
+    counts = score_counts(y_true, y_score, grid, pos_label=pos_label, nan_policy=nan_policy)
+    if counts.sum() < 1:
+        raise ParameterError("y_true", 0, "must hold at least one record")
+    negatives, positives = counts[: grid.size], counts[grid.size :][::-1]
+    chosen = chooser.choose(negatives + positives, rng=rng)
+    starts = np.append(0, chosen[:-1] + 1)
+    merged = [np.add.reduceat(each, starts) for each in (negatives, positives)]
+    cells = numbered(2 * chosen.size)
+    joint = raw_release(np.concatenate([merged[0], merged[1][::-1]]), cells, mechanism, rng)
+    thresholds = {f"thresholds-{key}": value for key, value in chooser.describe().items()}
+    joint = replace(
+        joint,
+        # not a sum of rounded parts, which might be more than epsilon
+        privacy=replace(Budget(whole, None, "replace-one").privacy, simulated=rng is not None),
+        mechanism={**joint.mechanism, **thresholds},
+    )
+    curves = ScoreCurves(Grid(grid.thresholds[chosen]), joint)
+    warn_of_scores(curves)
+    return curves.isotonic() if isotonic else curves
+
+
+def priroc(
+    y_true: Any,
+    y_score: Any,
+    grid: Grid | None = None,
+    *,
+    epsilon: float | Fraction,
+    counter: Counter = "dawa",
+    pos_label: Label | None = None,
+    isotonic: bool = True,
+    rng: np.random.Generator | None = None,
+    nan_policy: NanPolicy = "raise",
+) -> ScoreCurves:
+    """Release score curves by PriROC of the regression-diagnostics paper.
+
+    ``score_curves_at_medians`` with what was published: 2^10 thresholds by the smooth sensitivity
+    of medians, with the published constants, for a fifth of epsilon, and DAWA. Only that both
+    classes are counted in one release is not from there: it halves the noise.
+
+    Parameters
+    ----------
+    y_true, y_score, grid, epsilon, counter, pos_label, isotonic, rng, nan_policy
+        As in ``score_curves_at_medians``.
+
+    Returns
+    -------
+    ScoreCurves
+
+    Raises
+    ------
+    DtypeError, ParameterError, MissingValueError
+        As in ``score_curves_at_medians``. The published constants ask for epsilon >= 0.0016.
+    """
+    return score_curves_at_medians(
+        y_true,
+        y_score,
+        grid,
+        epsilon=epsilon,
+        depth=_PUBLISHED_DEPTH,
+        method="paper",
+        counter=counter,
+        share=_PUBLISHED_SHARE,
+        pos_label=pos_label,
+        isotonic=isotonic,
+        rng=rng,
+        nan_policy=nan_policy,
+    )
+
+
+def priroc_fix(
+    y_true: Any,
+    y_score: Any,
+    grid: Grid | None = None,
+    *,
+    epsilon: float | Fraction,
+    counter: Counter = "dawa",
+    pos_label: Label | None = None,
+    isotonic: bool = True,
+    rng: np.random.Generator | None = None,
+    nan_policy: NanPolicy = "raise",
+) -> ScoreCurves:
+    """Release score curves at fixed thresholds: PriROC-fix of the regression-diagnostics paper.
+
+    ``dpcore.score_curves`` with the paper's mechanism; without one that takes the best it knows.
+
+    Parameters
+    ----------
+    y_true, y_score, pos_label, isotonic, rng, nan_policy
+        As in ``dpcore.score_curves``.
+    grid
+        Public thresholds; None: 2^10 of them, evenly over [0, 1].
+    epsilon, counter
+        As in ``score_curves_at_medians``.
+
+    Returns
+    -------
+    ScoreCurves
+
+    Raises
+    ------
+    DtypeError, ParameterError, MissingValueError
+        Whatever is wrong with the arguments, before anything is drawn.
+
+    Examples
+    --------
+    >>> priroc_fix([0, 0, 1, 1] * 999, [0.2, 0.4, 0.6, 0.9] * 999, epsilon=1.0).grid
+    Grid.uniform(0.0, 1.0, 1024)
+    """
+    mechanism = _mechanism(counter, epsilon)
+    if grid is None:
+        grid = Grid.uniform(0, 1, _FIXED)
+    return score_curves(
+        y_true,
+        y_score,
+        grid,
+        mechanism,
+        pos_label=pos_label,
+        isotonic=isotonic,
+        rng=rng,
+        nan_policy=nan_policy,
+    )
+
+
+def _check_budget(mechanism: Mechanism, most: int) -> None:
+    """Refuse a budget that is too small for any number of cells up to ``most``.
+
+    How many there are depends on the records. A tree of HB's branching is not the taller the more
+    cells it has, but never taller than the binary tree over the most.
+    """
+    mechanism.standard_error(most)
+    if isinstance(mechanism, Hierarchy):
+        Hierarchy(mechanism.epsilon, 2, "equal").standard_error(most)
+
+
+def _mechanism(counter: Counter, epsilon: float | Fraction) -> Mechanism:
+    _check.choice("counter", counter, Counter)
+    if counter == "dawa":
+        return Dawa(epsilon)
+    return Hierarchy(epsilon, branching="hb", budgets="equal")

@@ -1,0 +1,150 @@
+"""From records to a few released numbers: polynomial projection without a grid."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ..curves.projection import Projection
+from ..errors import DtypeError, ParameterError
+from ..mechanisms import PolynomialProjection
+from ..noise.sources import source
+from ..summaries.polynomial_sums import PolynomialSums, polynomial_sums
+from ..summaries.totals import NanPolicy
+
+__all__ = ["project", "project_sums"]
+
+
+def project(
+    values: Any,
+    lower: float,
+    upper: float,
+    mechanism: PolynomialProjection | None = None,
+    *,
+    epsilon: float | Fraction | None = None,
+    delta: float | None = None,
+    rho: float | Fraction | None = None,
+    rng: np.random.Generator | None = None,
+    nan_policy: NanPolicy = "raise",
+) -> Projection:
+    """Release the distribution function of some records as K + 1 numbers.
+
+    Parameters
+    ----------
+    values
+        (n,) real numbers, n >= 1, in any container that ``dpcore.cdf`` takes. Values beyond the
+        bounds count as the bounds.
+    lower, upper
+        Public bounds, finite. ``dpcore.bounds`` estimates them privately.
+    mechanism
+        None: ``mechanisms.PolynomialProjection`` with the budget.
+    epsilon, delta, rho
+        The budget, if no mechanism is given: epsilon with delta, or rho.
+    rng
+        None for a release: noise from a cryptographic source. A generator is for studies.
+    nan_policy
+        "raise" on missing values, before anything is spent, or "omit" them.
+
+    Returns
+    -------
+    Projection
+        Which gives curves on any grid, coefficients and moments, and adds up.
+
+    Raises
+    ------
+    DtypeError, ParameterError, MissingValueError
+        Whatever is wrong with the arguments, before any noise is drawn.
+
+    Notes
+    -----
+    O(n K), and memory that does not depend on n. For data in chunks: add up ``polynomial_sums``,
+    and release once by ``project_sums``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> rng = np.random.default_rng(1)
+    >>> sites = [rng.normal(170, 8, 5_000), rng.normal(165, 7, 3_000)]
+    >>> first, second = (dp.project(site, 100, 240, epsilon=1.0, delta=1e-6) for site in sites)
+    >>> both = first + second
+    >>> both.n, both.privacy.epsilon
+    (8000, 1.0)
+    >>> bool(abs(both.moments(1)[0] - 168) < 2)
+    True
+    """
+    chosen = _chosen(mechanism, epsilon, delta, rho, rng)
+    degree = chosen.scheme.degree
+    sums = polynomial_sums(values, lower, upper, degree, chosen.basis, nan_policy=nan_policy)
+    return project_sums(sums, chosen, rng=rng)
+
+
+def project_sums(
+    sums: PolynomialSums,
+    mechanism: PolynomialProjection,
+    *,
+    rng: np.random.Generator | None = None,
+) -> Projection:
+    """Release exact sums that were made before, by ``polynomial_sums``.
+
+    Parameters
+    ----------
+    sums
+        Of at least one record, every record in them exactly once.
+    mechanism
+        Of their basis and degree.
+    rng
+        As in ``project``.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        An argument is not as above.
+    """
+    chosen = _chosen(mechanism, None, None, None, rng)
+    if not isinstance(sums, PolynomialSums):
+        raise DtypeError("sums", type(sums).__name__, "must be PolynomialSums")
+    asked, noise = chosen.scheme, chosen.noise()
+    if (sums.basis, sums.degree) != (asked.basis, asked.degree):
+        wanted = f"must be of basis {asked.basis!r} and degree {asked.degree}"
+        raise ParameterError("sums", (sums.basis, sums.degree), wanted)
+    if sums.n < 1:
+        raise ParameterError("values", sums.n, "must hold at least one record")
+    totals = chosen.noisy_totals(sums.sums, 1, source(rng))[0]
+    return Projection(
+        lower=sums.lower,
+        upper=sums.upper,
+        n=sums.n,
+        totals=tuple(int(each) for each in totals),
+        bits=noise.bits,
+        variance=noise.variance,
+        basis=chosen.basis,
+        budgets=chosen.budgets,
+        privacy=replace(chosen.privacy, simulated=rng is not None),
+        mechanism=chosen.describe(),
+    )
+
+
+def _chosen(
+    mechanism: PolynomialProjection | None,
+    epsilon: float | Fraction | None,
+    delta: float | None,
+    rho: float | Fraction | None,
+    rng: np.random.Generator | None,
+) -> PolynomialProjection:
+    """Check all that does not depend on the records, and return the mechanism."""
+    source(rng)
+    if mechanism is None:
+        mechanism = PolynomialProjection(epsilon, delta, rho=rho)
+        mechanism.noise()  # refuses a budget too small
+        return mechanism
+    for name, value in {"epsilon": epsilon, "delta": delta, "rho": rho}.items():
+        if value is not None:
+            raise ParameterError(name, value, "must not be given beside a mechanism")
+    if not isinstance(mechanism, PolynomialProjection):
+        raise DtypeError("mechanism", type(mechanism).__name__, "must be a PolynomialProjection")
+    mechanism.noise()
+    return mechanism

@@ -1,0 +1,218 @@
+"""From labels and scores to released curves of both classes: what is spent, and on what."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check
+from ..curves.likely_mistakes import warn_of_scores
+from ..curves.scores import MOST_SCORE_CELLS, ScoreCurves, numbered
+from ..errors import DtypeError, ParameterError, shown
+from ..mechanisms import Mechanism
+from ..summaries.grid import Grid
+from ..summaries.score_counts import Label, score_counts
+from ..summaries.totals import NanPolicy
+from .cdf import checked, raw_release
+
+__all__ = ["raw_score_curves", "score_curves", "score_curves_from_counts"]
+
+_DEFAULT_CELLS: Final = 2**10
+
+
+def score_curves(
+    y_true: Any,
+    y_score: Any,
+    grid: Grid | None = None,
+    mechanism: Mechanism | tuple[Mechanism, Mechanism] | None = None,
+    *,
+    epsilon: float | Fraction | None = None,
+    rho: float | Fraction | None = None,
+    delta: float | None = None,
+    pos_label: Label | None = None,
+    isotonic: bool = True,
+    rng: np.random.Generator | None = None,
+    nan_policy: NanPolicy = "raise",
+) -> ScoreCurves:
+    """Release the score distributions of positives and negatives with differential privacy.
+
+    Everything about a classifier is read off this: ROC curves, precision and recall, calibration,
+    the Hosmer-Lemeshow test. Neighbours: one record replaced, its label and its score. The number
+    of records is public; those of the classes are not.
+
+    Parameters
+    ----------
+    y_true
+        (n,) labels, n >= 1: numbers, booleans or strings. What is not ``pos_label`` is negative.
+    y_score
+        (n,) real numbers. Those beyond the grid, infinities among them, count in its end cells.
+    grid
+        Public thresholds of the scores; None: 1,024 cells over [0, 1].
+    mechanism
+        None: the most accurate one for the budget, in closed form. Two of them, for negatives and
+        positives: each class is then released alone, and the guarantees add up.
+    epsilon, rho, delta
+        The budget, if no mechanism is given: see ``dpcore.cdf``.
+    pos_label
+        Of the positives; None: 1 (or True), for labels that are no strings.
+    isotonic
+        Whether to make the curves monotone, by least squares.
+    rng
+        None for a release: noise from a cryptographic source. A generator is for studies.
+    nan_policy
+        What to do with records whose score or label is NaN: "raise", before anything is spent, or
+        "omit" them.
+
+    Returns
+    -------
+    ScoreCurves
+
+    Warns
+    -----
+    DpcoreWarning
+        What is released looks like a mistake: wrong labels, swapped arguments, another grid, too
+        much noise (docs/scores.md, section 4).
+
+    Raises
+    ------
+    DtypeError, ParameterError, MissingValueError
+        Whatever is wrong with the arguments, before any noise is drawn. Errors do not depend on
+        which labels or scores there are, but for missing ones.
+
+    Notes
+    -----
+    docs/scores.md has the proof. O(n + N).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> rng = np.random.default_rng(1)
+    >>> y_true = rng.random(10_000) < 0.3
+    >>> y_score = np.clip(rng.normal(np.where(y_true, 0.6, 0.4), 0.15), 0, 1)
+    >>> curves = dp.score_curves(y_true, y_score, epsilon=1.0)
+    >>> bool(abs(curves.positives[-1] - y_true.sum()) < 200)
+    True
+    """
+    if grid is None:
+        grid = Grid.uniform(0, 1, _DEFAULT_CELLS)
+    budget: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta}
+    _check_public(grid, mechanism, isotonic, budget)
+    counts = score_counts(y_true, y_score, grid, pos_label=pos_label, nan_policy=nan_policy)
+    if not counts.any():
+        raise ParameterError("y_true", 0, "must hold at least one record")
+    curves = raw_score_curves(counts, grid, mechanism, rng, **budget)
+    warn_of_scores(curves, f"pos_label ({shown(1 if pos_label is None else pos_label)})")
+    return curves.isotonic() if isotonic else curves
+
+
+def score_curves_from_counts(
+    counts: NDArray[np.integer[Any]],
+    grid: Grid,
+    mechanism: Mechanism | tuple[Mechanism, Mechanism] | None = None,
+    *,
+    epsilon: float | Fraction | None = None,
+    rho: float | Fraction | None = None,
+    delta: float | None = None,
+    isotonic: bool = True,
+    rng: np.random.Generator | None = None,
+) -> ScoreCurves:
+    """Release the score distributions of records that were counted before.
+
+    For data that come in chunks or from several files: add up ``score_counts`` of the chunks and
+    release once. Every record must be counted exactly once.
+
+    Parameters
+    ----------
+    counts
+        (2 N,) integers, 0 or more, from ``score_counts``.
+    grid, mechanism, epsilon, rho, delta, isotonic, rng
+        As in ``score_curves``.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        As in ``score_curves``; or counts are not 2 N integers that are 0 or more.
+    """
+    budget: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta}
+    _check_public(grid, mechanism, isotonic, budget)
+    exact = _check.counts("counts", counts)
+    if exact.shape != (2 * grid.size,):
+        raise ParameterError("counts", exact.shape, f"must have shape ({2 * grid.size},)")
+    if not exact.any():
+        raise ParameterError("counts", 0, "must hold at least one record")
+    curves = raw_score_curves(exact, grid, mechanism, rng, **budget)
+    warn_of_scores(curves)
+    return curves.isotonic() if isotonic else curves
+
+
+def raw_score_curves(
+    counts: NDArray[np.int64],
+    grid: Grid,
+    mechanism: Mechanism | tuple[Mechanism, Mechanism] | None,
+    rng: np.random.Generator | None,
+    *,
+    epsilon: float | Fraction | None = None,
+    rho: float | Fraction | None = None,
+    delta: float | None = None,
+) -> ScoreCurves:
+    """Release what ``score_curves_from_counts`` does, as it is, from counts that were checked."""
+    if isinstance(mechanism, tuple):
+        return _class_by_class(counts, grid, mechanism, rng)
+    cells = numbered(2 * grid.size)
+    chosen = checked(cells, mechanism, epsilon, rho, None, delta, False, rng)
+    return ScoreCurves(grid, raw_release(counts, cells, chosen, rng))
+
+
+def _check_public(
+    grid: object,
+    mechanism: Mechanism | tuple[Mechanism, Mechanism] | None,
+    isotonic: object,
+    budget: dict[str, Any],
+) -> None:
+    """Check what can be refused before the records are counted."""
+    if not isinstance(grid, Grid):
+        raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+    if grid.size > MOST_SCORE_CELLS:
+        raise ParameterError("grid", grid.size, f"must have at most {MOST_SCORE_CELLS} cells")
+    if not isinstance(isotonic, bool):
+        raise DtypeError("isotonic", type(isotonic).__name__, "must be a bool")
+    for each in mechanism if isinstance(mechanism, tuple) else (mechanism,):
+        if isinstance(each, Mechanism) and each.privacy.neighbours != "replace-one":
+            given = each.privacy.neighbours
+            raise ParameterError("mechanism", given, "must be for replace-one: n is public")
+    if isinstance(mechanism, tuple):
+        _check_pair(mechanism, grid.size, budget)
+
+
+def _check_pair(mechanisms: tuple[Any, ...], size: int, budget: dict[str, Any]) -> None:
+    """Check that both mechanisms will release, and that their guarantees add up."""
+    if len(mechanisms) != 2:
+        raise ParameterError("mechanism", len(mechanisms), "must be one, or one for each class")
+    for name, value in budget.items():
+        if value is not None:
+            raise ParameterError(name, value, "must not be given beside a mechanism")
+    for each in mechanisms:
+        if not isinstance(each, Mechanism):
+            raise DtypeError("mechanism", type(each).__name__, "must hold two mechanisms")
+        each.standard_error(size + 1)  # refuses a budget too small for this grid
+    first, second = mechanisms
+    _ = first.privacy + second.privacy  # refuses what has no sum
+
+
+def _class_by_class(
+    counts: NDArray[np.int64],
+    grid: Grid,
+    mechanisms: tuple[Mechanism, Mechanism],
+    rng: np.random.Generator | None,
+) -> ScoreCurves:
+    """Release each class alone, with the records of the other one in a cell behind its own."""
+    size = grid.size
+    negatives, positives = (
+        raw_release(np.append(part, counts.sum() - part.sum()), numbered(size + 1), each, rng)
+        for part, each in zip((counts[:size], counts[size:][::-1]), mechanisms, strict=True)
+    )
+    return ScoreCurves.from_classes(grid, negatives, positives)

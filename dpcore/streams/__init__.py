@@ -1,0 +1,7 @@
+"""Counts that are released while they grow. Imports ``privacy``, ``noise`` and files."""
+
+from __future__ import annotations
+
+from .running_count import CounterClosedError, RunningCount
+
+__all__ = ["CounterClosedError", "RunningCount"]

@@ -1,0 +1,206 @@
+"""The noise of the dyadic tree, threshold by threshold, in O(log M) numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check
+from ..errors import ParameterError
+from ..kernels.trees import dyadic
+from ..kernels.trees import streams as kernels
+from ..noise.sources import CryptographicSource, GeneratorSource, source
+from ..privacy.budget import Law
+
+__all__ = ["Held", "OpenNodes", "level_count"]
+
+_BLOCK: Final = 1024  # draws made at a time; more than the levels of any tree
+_MOST_NOISE: Final = 2**62
+_GENERATORS: Final = {
+    kind.__name__: kind
+    for kind in (
+        np.random.MT19937,
+        np.random.PCG64,
+        np.random.PCG64DXSM,
+        np.random.Philox,
+        np.random.SFC64,
+    )
+}
+
+
+class _Block(NamedTuple):
+    """Draws number ``first``, ``first + 1``, ... of a tree's noise, made in one go."""
+
+    first: int
+    size: int
+    before: Any  # a study's generator, its state before and after; None: no generator
+    after: Any
+
+
+class Held(NamedTuple):
+    """Where the noise is at a threshold: all of it is secret."""
+
+    nodes: NDArray[np.int64]  # (L + 1,) the noise of the open nodes, lowest level first
+    block: _Block
+    ahead: NDArray[np.int64]  # the rest of the block: draws of nodes that have not opened
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenNodes:
+    """A tree over ``thresholds`` thresholds, and where the noise of its nodes comes from.
+
+    Draws are made in blocks whose sizes depend on the tree alone, and used up in order, so the
+    noise depends on the generator alone and not on how thresholds are cut into calls.
+
+    Parameters
+    ----------
+    thresholds, base
+        The tree.
+    law
+        Of each node's noise.
+    rng
+        None: each block has a cryptographic source of its own. A generator is for studies, and is
+        nobody else's.
+    """
+
+    thresholds: int
+    base: int
+    law: Law
+    rng: np.random.Generator | None
+
+    @classmethod
+    def checked(cls, thresholds: int, base: int, law: Law, rng: object) -> Self:
+        """Return a tree with a child of a generator, or raise what ``source`` raises."""
+        source(rng)  # type: ignore[arg-type]  # refuses what is none
+        child = rng.spawn(1)[0] if isinstance(rng, np.random.Generator) else None
+        return cls(thresholds, base, law, child)
+
+    def start(self) -> Held:
+        """Return the noise before the first threshold: none."""
+        return Held(
+            np.zeros(level_count(self.thresholds, self.base), np.int64),
+            _Block(0, 0, None, self._generator_state()),
+            np.empty(0, np.int64),
+        )
+
+    def add_noise(self, out: NDArray[np.int64], at: int, held: Held) -> Held:
+        """Add to thresholds at + 1, at + 2, ... the sum of the nodes that cover each.
+
+        Parameters
+        ----------
+        out
+            (K,), added to in place.
+        at
+            How many thresholds have gone before.
+        held
+            What those before have left; not changed, so that whoever is interrupted can go back.
+
+        Returns
+        -------
+        Held
+            What these leave.
+        """
+        nodes, block, ahead = held.nodes.copy(), held.block, held.ahead
+        done = 0
+        while True:
+            more, used = kernels.add_open_nodes(out[done:], ahead, nodes, at + done, self.base)
+            done += more
+            ahead = ahead[used:]
+            if done == out.size:
+                return Held(nodes, block, ahead)
+            # the next threshold takes all that is left ahead and some of the new block
+            block, draws = self._drawn(block.first + block.size, block.after)
+            ahead = np.concatenate([ahead, draws])
+
+    def describe(self, held: Held) -> dict[str, Any]:
+        """Return what ``held_again`` needs, in integers, strings, lists and objects.
+
+        Draws ahead have been used for nothing. A release drops them; a study makes them again.
+
+        Raises
+        ------
+        ParameterError
+            The study's generator is not one of NumPy's own.
+        """
+        generator = None
+        if self.rng is not None:
+            name = type(self.rng.bit_generator).__name__
+            if _GENERATORS.get(name) is not type(self.rng.bit_generator):
+                known = ", ".join(_GENERATORS)
+                raise ParameterError("rng", name, f"must be one of {known} to be saved")
+            used = held.block.size - held.ahead.size
+            generator = {"used": used, "state": held.block.before if used else held.block.after}
+        return {"nodes": held.nodes.tolist(), "generator": generator}
+
+    @classmethod
+    def held_again(
+        cls, thresholds: int, base: int, law: Law, at: int, stored: dict[str, Any]
+    ) -> tuple[Self, Held]:
+        """Return a tree and its noise after ``at`` thresholds, as they were described.
+
+        Raises
+        ------
+        DpcoreError, KeyError, TypeError, ValueError, OverflowError
+            The description is not one of this tree at this threshold.
+        """
+        nodes = np.array(
+            [_check.integer("nodes", v, -_MOST_NOISE, _MOST_NOISE) for v in stored["nodes"]]
+        )
+        if nodes.size != level_count(thresholds, base):
+            raise ParameterError("nodes", nodes.size, "must be one for each level")
+        opened = _opened(thresholds, base, at)
+        nothing = np.empty(0, np.int64)
+        if stored["generator"] is None:
+            return cls(thresholds, base, law, None), Held(
+                nodes, _Block(opened, 0, None, None), nothing
+            )
+        used = _check.integer("used", stored["generator"]["used"], 0, min(_BLOCK, opened))
+        state = stored["generator"]["state"]
+        bit_generator = _GENERATORS[state["bit_generator"]](0)
+        bit_generator.state = state
+        tree = cls(thresholds, base, law, np.random.Generator(bit_generator))
+        if used == 0:
+            return tree, Held(nodes, _Block(opened, 0, None, state), nothing)
+        block, draws = tree._drawn(opened - used, state)
+        return tree, Held(nodes, block, draws[used:])
+
+    def _drawn(self, first: int, before: Any) -> tuple[_Block, NDArray[np.int64]]:
+        """Draw a block from number ``first`` on.
+
+        The generator is put back to its state ``before``: an interrupted call may have moved it.
+        """
+        nodes = int(dyadic.node_count(self.thresholds, self.base))
+        draws = np.empty(min(_BLOCK, nodes - first), np.int64)
+        if self.rng is None:
+            self.law.fill(draws, CryptographicSource())
+        else:
+            self.rng.bit_generator.state = before
+            self.law.fill(draws, GeneratorSource(self.rng))
+        return _Block(first, draws.size, before, self._generator_state()), draws
+
+    def _generator_state(self) -> Any:
+        return None if self.rng is None else _plain(self.rng.bit_generator.state)
+
+
+def level_count(thresholds: int, base: int) -> int:
+    """Return L + 1, L = ceil(log_base thresholds): how many nodes cover a threshold."""
+    count = 1
+    while thresholds > 1:
+        thresholds = -(-thresholds // base)
+        count += 1
+    return count
+
+
+def _opened(thresholds: int, base: int, at: int) -> int:
+    """Return how many nodes have opened by threshold ``at``."""
+    return sum(-(-at // base**level) for level in range(level_count(thresholds, base)))
+
+
+def _plain(value: Any) -> Any:
+    """Return a generator's state without arrays: NumPy takes it back so, and JSON takes it."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return value.tolist() if isinstance(value, np.ndarray) else value

@@ -1,0 +1,406 @@
+"""Counts released while they grow: a noisy running count after every step of a stream."""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, NoReturn, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _check
+from .._process import Owner
+from ..errors import DpcoreError, DtypeError, FormatError, ParameterError
+from ..kernels.trees import dyadic
+from ..noise.laws import DiscreteLaplace
+from ..privacy.budget import Budget, Law
+from ..privacy.guarantees import Privacy
+from ..records.files import FileError
+from ..summaries.grid import MOST_CELLS
+from . import saved_count
+from .open_nodes import Held, OpenNodes, level_count
+
+__all__ = ["CounterBusyError", "CounterClosedError", "RunningCount"]
+
+Sensitivity = Literal["exact", "paper"]
+
+_MOST_STEPS: Final = 2**32
+_MOST_COUNT: Final = 2**60  # noise is below 2^56 but with probability exp(-500): 64 bits are plenty
+
+
+class CounterClosedError(DpcoreError, RuntimeError):
+    """A running count has been saved, or belongs to another process, and can add no more."""
+
+
+class CounterBusyError(DpcoreError, RuntimeError):
+    """A running count is called by what has interrupted it: a signal handler, in the same thread.
+
+    Waiting would be forever, and a step within a step would use the same noise twice.
+    """
+
+
+class _State(NamedTuple):
+    """All that changes, in one piece: a step is taken or not taken. All but ``step`` is secret."""
+
+    step: int
+    arrived: int
+    held: Held
+
+
+class RunningCount:
+    """A running count with the noise of the dyadic tree's nodes that cover the step.
+
+    Barczewski, Mawass & Ramon, *Differentially private empirical cumulative distribution
+    functions*, Eq. 2 and Theorem 3: the outputs of all steps together are one release. Proof,
+    limits and the format of saved counts: docs/streams.md.
+
+    Parameters
+    ----------
+    horizon
+        How many steps there are at most, 1 to 2^32. Public.
+    epsilon, rho
+        What all steps together spend, one of the two: pure differential privacy with discrete
+        Laplace noise, or zero-concentrated with discrete Gaussian noise. Neighbours: one record
+        comes at another step, or not at all, or in addition.
+    base
+        Children per tree node, 2 or more.
+    sensitivity
+        "exact": the largest distance in the dyadic graph over ``horizon`` thresholds. "paper": the
+        bound L + 1, L = ceil(log2 horizon), of Theorem 1; base 2 only.
+    rng
+        None for a release: a cryptographic source. A generator is for studies; a child of it is
+        used.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        An argument is not as above, or epsilon or rho is so small that the noise scale passes 2^40.
+
+    Notes
+    -----
+    Increments may depend on earlier outputs. With rho there is one exception: the guarantee is
+    proven for a record whose own steps do not depend on them (docs/streams.md, section 3).
+
+    O(log horizon) numbers are kept, and up to 1024 draws for nodes to come. What is drawn depends
+    on the generator alone, not on how the steps are cut into calls. Calls from several threads
+    take turns; one from a signal handler is refused while the call that it interrupts is at work.
+    After a fork, the child's copy is closed: it would use the same noise again.
+
+    Examples
+    --------
+    >>> from dpcore.streams import RunningCount
+    >>> visitors = RunningCount(horizon=365, epsilon=1.0)
+    >>> today = visitors.add(112)
+    >>> this_week = visitors.extend([98, 120, 131, 87, 90, 143])
+    >>> visitors.step, this_week.shape
+    (7, (6,))
+    >>> visitors.noise_scale
+    Fraction(9, 1)
+    """
+
+    __slots__ = (
+        "_budget",
+        "_is_busy",
+        "_lock",
+        "_owner",
+        "_saved_to",
+        "_sensitivity",
+        "_state",
+        "_tree",
+    )
+
+    def __init__(
+        self,
+        horizon: int,
+        *,
+        epsilon: float | Fraction | None = None,
+        rho: float | Fraction | None = None,
+        base: int = 2,
+        sensitivity: Sensitivity = "exact",
+        rng: np.random.Generator | None = None,
+    ) -> None:
+        horizon = _check.integer("horizon", horizon, 1, _MOST_STEPS)
+        base = _check.integer("base", base, 2, MOST_CELLS)
+        self._budget = Budget.checked(epsilon, rho, "replace-one")
+        self._sensitivity = sensitivity
+        law = self._budget.law(_changes(horizon, base, sensitivity))
+        self._tree = OpenNodes.checked(horizon, base, law, rng)
+        self._state = _State(0, 0, self._tree.start())
+        self._lock = threading.RLock()  # a thread does not wait for itself, but gets an error
+        self._is_busy = False
+        self._owner = Owner()
+        self._saved_to: Path | None = None
+
+    @property
+    def step(self) -> int:
+        """How many steps have been taken."""
+        return self._state.step
+
+    @property
+    def horizon(self) -> int:
+        """How many steps there are at most."""
+        return self._tree.thresholds
+
+    @property
+    def privacy(self) -> Privacy:
+        """The guarantee of all steps together, whether they are taken or not.
+
+        It says "replace-one", and covers a record more or less as well (docs/streams.md,
+        section 2).
+        """
+        return replace(self._budget.privacy, simulated=self._tree.rng is not None)
+
+    @property
+    def law(self) -> Law:
+        """The law of each node's noise."""
+        return self._tree.law
+
+    @property
+    def noise_scale(self) -> Fraction:
+        """The law's parameter: the Laplace scale, in counts, or sigma^2, in squared counts."""
+        return _parameter(self.law)
+
+    def standard_error(self) -> float:
+        """Return the standard deviation of the noise in every output, in counts."""
+        return float((level_count(self.horizon, self._tree.base) * self.law.variance) ** 0.5)
+
+    def add(self, increment: int) -> int:
+        """Take one step: return the noisy running count, ``increment`` records later.
+
+        Parameters
+        ----------
+        increment
+            Records that came at this step, 0 to 2^60 / horizon.
+
+        Raises
+        ------
+        CounterBusyError
+            This call is from a signal handler, which has interrupted another.
+        CounterClosedError
+            The count has been saved, or this is a forked copy.
+        DtypeError, ParameterError
+            Not such an integer, or the horizon has been reached. Nothing has changed.
+
+        Notes
+        -----
+        O(base / (base - 1)) draws on average. The message of an error quotes the increment.
+        """
+        checked = _check.integer("increment", increment, 0, self._most())
+        return int(self._advance("increment", np.array([checked], np.int64))[0])
+
+    def extend(self, increments: ArrayLike) -> NDArray[np.int64]:
+        """Take several steps: return the noisy running count after each of them.
+
+        Parameters
+        ----------
+        increments
+            (K,) integers, 0 to 2^60 / horizon each: records that came at each step.
+
+        Returns
+        -------
+        numpy.ndarray
+            (K,) int64; the same as from K calls of ``add``.
+
+        Raises
+        ------
+        CounterBusyError, CounterClosedError, DtypeError, ParameterError
+            As for ``add``, or less than K steps are left. Nothing has changed.
+
+        Notes
+        -----
+        O(K) draws and additions.
+        """
+        array = _check.array("increments", increments, "iuf", "must hold integers")
+        if array.ndim != 1:
+            raise ParameterError("increments", array.shape, "must be one-dimensional")
+        if array.size == 0:
+            array = array.astype(np.int64)
+        if array.dtype.kind == "f":
+            raise DtypeError("increments", f"dtype {array.dtype}", "must hold integers")
+        most = self._most()
+        for value in (array.min(initial=0), array.max(initial=0)):
+            if not 0 <= value <= most:
+                raise ParameterError("increments", value, f"must be between 0 and {most}")
+        return self._advance("increments", array.astype(np.int64, copy=False))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the state to a new file, and close this counter.
+
+        The file holds the exact count and secret noise; only its owner may read it. Whoever resumes
+        it goes on from here; it must not be copied (docs/streams.md, section 4).
+
+        Raises
+        ------
+        CounterBusyError
+            As for ``add``.
+        CounterClosedError
+            The count has been saved before, or this is a forked copy.
+        FileError
+            There is such a file already, or it cannot be written: the counter is still open. Or
+            the file is there, but might not survive a power failure: the counter is closed.
+        DtypeError, ParameterError
+            ``path`` is none, or the study's generator is not one of NumPy's.
+        """
+        target = _path(path)
+        self._check_here()
+        with self._lock:
+            self._check_open()
+            attempt = saved_count.Attempt()
+            try:
+                self._is_busy = True
+                content = saved_count.dump(self._fields())
+                self._saved_to = target  # before anybody can resume it
+                saved_count.put(target, content, attempt)
+            except BaseException:
+                if not attempt.published:
+                    self._saved_to = None
+                raise
+            finally:
+                self._is_busy = False
+
+    @classmethod
+    def resume(cls, path: str | os.PathLike[str]) -> Self:
+        """Go on from a saved state, and remove its file: it can be resumed once.
+
+        Raises
+        ------
+        FileError
+            There is no such file (any more), or it cannot be read and removed.
+        FormatError
+            It is not a saved count, or it is damaged. It is left where it was.
+        DtypeError
+            ``path`` is none.
+
+        Notes
+        -----
+        A release goes on with a fresh cryptographic source, a study with its generator.
+        """
+        target = _path(path)
+        content = saved_count.read(target)
+        counter = cls._restored(saved_count.load(content))
+        saved_count.claim(target, content)
+        return counter
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise DtypeError(
+            "counter", type(self).__name__, "must not be copied or pickled: save and resume it"
+        )
+
+    def _most(self) -> int:
+        return _MOST_COUNT // self.horizon
+
+    def _check_here(self) -> None:
+        if not self._owner.is_here:
+            raise CounterClosedError(
+                f"this running count belongs to process {self._owner.process}: a copy of it made "
+                "by a fork would use the same noise again"
+            )
+
+    def _check_open(self) -> None:
+        if self._is_busy:
+            raise CounterBusyError(
+                "this running count is in the middle of a call that this one has interrupted, as "
+                "signal handlers do: take note there, and count afterwards"
+            )
+        if self._saved_to is not None:
+            raise CounterClosedError(
+                f"this running count was saved to {str(self._saved_to)!r}: resume it from there"
+            )
+
+    def _advance(self, argument: str, increments: NDArray[np.int64]) -> NDArray[np.int64]:
+        self._check_here()
+        with self._lock:
+            self._check_open()
+            try:
+                self._is_busy = True  # before the state is read: who interrupts would change it
+                step, arrived, held = self._state
+                left = self.horizon - step
+                if increments.size > left:
+                    raise ParameterError(argument, f"{increments.size} more", _beyond(left))
+                noisy = increments.cumsum()
+                noisy += arrived
+                if increments.size > 0:
+                    last = int(noisy[-1])
+                    held = self._tree.add_noise(noisy, step, held)
+                    self._state = _State(step + increments.size, last, held)
+                return noisy
+            finally:
+                self._is_busy = False
+
+    def _fields(self) -> dict[str, Any]:
+        return {
+            "horizon": self.horizon,
+            "epsilon": _pair(self._budget.epsilon),
+            "rho": _pair(self._budget.rho),
+            "base": self._tree.base,
+            "sensitivity": self._sensitivity,
+            "noise_scale": _pair(self.noise_scale),
+            "step": self.step,
+            "count": self._state.arrived,
+            **self._tree.describe(self._state.held),
+        }
+
+    @classmethod
+    def _restored(cls, fields: dict[str, Any]) -> Self:
+        """Return the counter; nothing that ``fields`` hold is quoted in an error."""
+        try:
+            counter = cls(
+                fields["horizon"],
+                epsilon=_fraction(fields["epsilon"]),
+                rho=_fraction(fields["rho"]),
+                base=fields["base"],
+                sensitivity=fields["sensitivity"],
+            )
+            if _fraction(fields["noise_scale"]) != counter.noise_scale:
+                raise FormatError("a saved count with noise of another scale")
+            step = _check.integer("step", fields["step"], 0, counter.horizon)
+            count = _check.integer("count", fields["count"], 0, step * counter._most())
+            counter._tree, held = OpenNodes.held_again(
+                counter.horizon, counter._tree.base, counter.law, step, fields
+            )
+            counter._state = _State(step, count, held)
+        except FormatError:
+            raise
+        except (DpcoreError, ArithmeticError, LookupError, TypeError, ValueError):
+            raise FormatError("a saved count with a missing or contradictory field") from None
+        return counter
+
+
+def _changes(horizon: int, base: int, sensitivity: Sensitivity) -> int:
+    """Return by how much a record can change the nodes' noise: sum of absolutes, or of squares."""
+    _check.choice("sensitivity", sensitivity, Sensitivity)
+    if sensitivity == "exact":
+        return int(dyadic.diameter(horizon, min(base, horizon + 1)))
+    if base != 2:
+        raise ParameterError("base", base, 'must be 2 with sensitivity="paper"')
+    return level_count(horizon, base)
+
+
+def _parameter(law: Law) -> Fraction:
+    return law.scale if isinstance(law, DiscreteLaplace) else law.sigma_squared
+
+
+def _beyond(left: int) -> str:
+    return f"must stay within the horizon: {left} steps are left"
+
+
+def _pair(number: Fraction | None) -> list[int] | None:
+    return None if number is None else [number.numerator, number.denominator]
+
+
+def _fraction(pair: list[int] | None) -> Fraction | None:
+    return None if pair is None else Fraction(*pair)
+
+
+def _path(path: str | os.PathLike[str]) -> Path:
+    """Return where a file really is: a link to it can be neither claimed nor made."""
+    if not isinstance(path, str | os.PathLike):
+        raise DtypeError("path", type(path).__name__, "must be a path")
+    try:
+        return Path(path).resolve()
+    except (OSError, RuntimeError, ValueError) as error:  # links in a circle, a null character
+        raise FileError(str(path), f"is no path: {error}") from None

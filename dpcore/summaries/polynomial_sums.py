@@ -1,0 +1,132 @@
+"""Exact sums of polynomials over records: the additive summary of polynomial projection."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check
+from ..errors import DtypeError, ParameterError
+from ..kernels.polynomials import legendre, moments
+from .polynomials import FIXED_POINT, MOST_DEGREE, MOST_DEGREES, MOST_RECORDS, Basis
+from .totals import NanPolicy, totals
+
+__all__ = ["PolynomialSums", "polynomial_sums"]
+
+_PART: Final = 2**17  # values worth a thread of their own
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PolynomialSums:
+    """Exact sums over records, as private as the records. ``first + second`` adds records up.
+
+    Made by ``polynomial_sums``, and released by ``dpcore.project_sums``.
+
+    Parameters
+    ----------
+    lower, upper
+        The public bounds.
+    basis
+        "legendre": sums of P_0, ..., P_{K+1} of the values, scaled to [-1, 1]. "moments": of 1, x,
+        ..., x^{K+1}.
+    sums
+        (K + 2,) int64, in units of 2^-28: what a record adds is rounded to that. Sums of chunks,
+        files and sites add up, bit for bit.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        These are no sums of up to 2^33 records.
+    """
+
+    lower: float
+    upper: float
+    basis: Basis
+    sums: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        low, high = _check.bounds(self.lower, self.upper)
+        object.__setattr__(self, "lower", low)
+        object.__setattr__(self, "upper", high)
+        _check.choice("basis", self.basis, Basis)
+        array = _check.array("sums", self.sums, "iuf", "must be int64")
+        if array.dtype != np.int64:
+            raise DtypeError("sums", f"dtype {array.dtype}", "must be int64")
+        if array.ndim != 1 or not 3 <= array.size <= MOST_DEGREE + 2:
+            raise ParameterError("sums", array.shape, f"must have 3 to {MOST_DEGREE + 2} entries")
+        n, rest = divmod(int(array[0]), 1 << FIXED_POINT)
+        if rest or not 0 <= n <= MOST_RECORDS:
+            raise ParameterError("sums", int(array[0]), f"must be of 0 to {MOST_RECORDS} records")
+        if max(abs(int(array.min())), int(array.max())) > int(array[0]):
+            raise ParameterError("sums", "a sum beyond n", "must be sums of n numbers up to 1")
+        object.__setattr__(self, "sums", array)
+
+    @property
+    def n(self) -> int:
+        """The number of records."""
+        return int(self.sums[0]) >> FIXED_POINT
+
+    @property
+    def degree(self) -> int:
+        """K, of the polynomial that these sums are for."""
+        return self.sums.size - 2
+
+    def __add__(self, other: PolynomialSums) -> PolynomialSums:
+        if not isinstance(other, PolynomialSums):
+            return NotImplemented
+        _check.same(self, other, "lower", "upper", "basis", "degree")
+        if self.n + other.n > MOST_RECORDS:
+            found = self.n + other.n
+            raise ParameterError("sums", found, f"must be of at most {MOST_RECORDS} records")
+        return replace(self, sums=self.sums + other.sums)
+
+
+def polynomial_sums(
+    values: Any,
+    lower: float,
+    upper: float,
+    degree: int,
+    basis: Basis = "legendre",
+    *,
+    nan_policy: NanPolicy = "raise",
+) -> PolynomialSums:
+    """Return the exact sums of some records. They are private: release them by ``project_sums``.
+
+    Parameters
+    ----------
+    values
+        (n,) real numbers, in any container that ``Grid.count`` takes; up to 2^33 of them. Values
+        beyond the bounds, infinities among them, count as the bounds.
+    lower, upper
+        Public bounds, finite.
+    degree
+        K, 1 to 128; for moments up to 32.
+    basis
+        As in ``PolynomialSums``.
+    nan_policy
+        What to do with missing values: "raise", or "omit" them.
+
+    Raises
+    ------
+    DtypeError, ParameterError, MissingValueError
+        As in ``Grid.count``; or another argument is not as above.
+
+    Notes
+    -----
+    O(n K), on all processors; memory that does not depend on n.
+
+    Examples
+    --------
+    >>> both = polynomial_sums([0.5, 1.0], 0, 4, degree=8) + polynomial_sums([2.5], 0, 4, degree=8)
+    >>> both.n
+    3
+    """
+    low, high = _check.bounds(lower, upper)
+    _check.choice("basis", basis, Basis)
+    size = _check.integer("degree", degree, 1, MOST_DEGREES[basis]) + 2
+    kernel = legendre.legendre_sums if basis == "legendre" else moments.moment_sums
+    sums = totals(values, lambda chunk, out: kernel(chunk, low, high, out), size, _PART, nan_policy)
+    return PolynomialSums(low, high, basis, sums)

@@ -1,0 +1,111 @@
+"""Scored labels, counted by class and score: private, and additive."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check
+from ..errors import DtypeError, MissingValueError, ParameterError
+from ..kernels.counting import score_counts as kernels
+from ..records import columns
+from ..records.labels import Label, positives
+from .grid import Grid
+from .totals import NanPolicy, add_on_threads
+
+__all__ = ["Label", "ranked_counts", "records", "score_counts"]
+
+_PART: Final = 2**20  # records worth a thread of their own
+
+
+def score_counts(
+    y_true: Any,
+    y_score: Any,
+    grid: Grid,
+    *,
+    pos_label: Label | None = None,
+    nan_policy: NanPolicy = "raise",
+) -> NDArray[np.int64]:
+    """Count records by class and score: private, and additive.
+
+    Parameters
+    ----------
+    y_true, y_score, grid, pos_label, nan_policy
+        As in ``score_curves``.
+
+    Returns
+    -------
+    numpy.ndarray
+        (2 N,) int64: negatives by rising scores, then positives by falling scores.
+    """
+    _check.choice("nan_policy", nan_policy, NanPolicy)
+    if not isinstance(grid, Grid):
+        raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+    is_positive, scores = _classes(y_true, y_score, pos_label, nan_policy)
+    line, thresholds = grid.line(), grid.thresholds
+
+    def add(start: int, stop: int, out: NDArray[np.int64]) -> int:
+        values, classes = scores[start:stop], is_positive[start:stop]
+        if line is None:
+            return kernels.count_search(values, classes, thresholds, out)
+        return kernels.count_uniform(values, classes, thresholds, *line, out)
+
+    counts = np.zeros(2 * grid.size, np.int64)
+    missing = add_on_threads(add, scores.size, max(_PART, 16 * grid.size), counts)
+    if missing and nan_policy == "raise":
+        raise MissingValueError("y_score")
+    return counts
+
+
+def ranked_counts(
+    y_true: Any, y_score: Any, *, pos_label: Label | None = None, nan_policy: NanPolicy = "raise"
+) -> NDArray[np.int64]:
+    """Count records by class and rank of the score: private, and in as many cells as scores.
+
+    Parameters
+    ----------
+    y_true, y_score, pos_label, nan_policy
+        As in ``score_curves``.
+
+    Returns
+    -------
+    numpy.ndarray
+        (2 K,) int64 for K distinct scores, in the order of ``score_counts``.
+    """
+    is_positive, scores = records(y_true, y_score, pos_label, nan_policy)
+    distinct, ranks = np.unique(scores, return_inverse=True)
+    size = distinct.size
+    ranks[is_positive] = 2 * size - 1 - ranks[is_positive]
+    return np.bincount(ranks, minlength=2 * size)
+
+
+def records(
+    y_true: Any, y_score: Any, pos_label: Label | None, nan_policy: NanPolicy
+) -> tuple[NDArray[np.bool_], columns.Chunk]:
+    """Return who is positive, and the scores, without missing ones."""
+    _check.choice("nan_policy", nan_policy, NanPolicy)
+    is_positive, scores = _classes(y_true, y_score, pos_label, nan_policy)
+    if (missing := np.isnan(scores)).any():
+        if nan_policy == "raise":
+            raise MissingValueError("y_score")
+        is_positive, scores = is_positive[~missing], scores[~missing]
+    return is_positive, scores
+
+
+def _classes(
+    y_true: Any, y_score: Any, pos_label: Label | None, nan_policy: NanPolicy
+) -> tuple[NDArray[np.bool_], columns.Chunk]:
+    """Return who is positive, and the scores, NaN among them, of records with a label."""
+    is_positive, is_missing = positives(y_true, pos_label)
+    scores = columns.whole(y_score, "y_score")
+    if scores.shape != is_positive.shape:
+        raise ParameterError(
+            "y_score", scores.shape, f"must have the shape of y_true, {is_positive.shape}"
+        )
+    if is_missing is not None:
+        if nan_policy == "raise":
+            raise MissingValueError("y_true")
+        is_positive, scores = is_positive[~is_missing], scores[~is_missing]
+    return is_positive, scores

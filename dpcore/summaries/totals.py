@@ -1,0 +1,100 @@
+"""Additive summaries of a column: chunk by chunk, on threads, the same bits however it is cut."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check
+from ..errors import MissingValueError
+from ..noise.sources import on_threads
+from ..records import columns
+
+__all__ = ["NanPolicy", "add_on_threads", "totals"]
+
+NanPolicy = Literal["raise", "omit"]
+Totals = NDArray[np.int64]
+
+
+def totals(
+    values: Any,
+    add: Callable[[columns.Chunk, Totals], int],
+    size: int,
+    least_part: int,
+    nan_policy: NanPolicy,
+) -> Totals:
+    """Return the (size,) totals of all values.
+
+    Parameters
+    ----------
+    values
+        (n,) real numbers in any container that ``columns.chunks`` knows.
+    add
+        Adds a chunk's totals to an array, without the GIL, and returns how many values were NaN.
+    size
+        How many totals there are.
+    least_part
+        Of a chunk, to be worth a thread.
+    nan_policy
+        "raise" on missing values, or "omit" them.
+
+    Raises
+    ------
+    MissingValueError
+        There are missing values and nan_policy is "raise".
+    DtypeError, ParameterError
+        The values are not a one-dimensional array of real numbers.
+    """
+    _check.choice("nan_policy", nan_policy, NanPolicy)
+    out = np.zeros(size, np.int64)
+    for chunk in columns.chunks(values):
+        missing = chunk is None or _add_chunk(chunk, add, least_part, out) > 0
+        if missing and nan_policy == "raise":
+            raise MissingValueError("values")
+    return out
+
+
+def add_on_threads(
+    add: Callable[[int, int, Totals], int], size: int, least_part: int, out: Totals
+) -> int:
+    """Add the totals of records 0, ..., size - 1, and return how many of them had a NaN.
+
+    Parameters
+    ----------
+    add
+        Takes the first record, the one behind the last, and an array; adds their totals to that,
+        without the GIL, and returns how many had a NaN.
+    size
+        The number of records.
+    least_part
+        Of the records, to be worth a thread.
+    out
+        Added to in place.
+    """
+    processors = os.cpu_count() or 1
+    # More parts than processors: whoever starts late or is held up does fewer.
+    parts = min(4 * processors, size // least_part)
+    if parts <= 1 or processors == 1:
+        return add(0, size, out)
+    own = np.zeros((parts, out.size), np.int64)
+    missing = np.zeros(parts, np.int64)
+
+    def work(i: int) -> None:
+        missing[i] = add(i * size // parts, (i + 1) * size // parts, own[i])
+
+    on_threads(work, range(parts), None)
+    out += own.sum(axis=0)
+    return int(missing.sum())
+
+
+def _add_chunk(
+    chunk: columns.Chunk, add: Callable[[columns.Chunk, Totals], int], least_part: int, out: Totals
+) -> int:
+    """Add a chunk, and return how many of its values were NaN."""
+    return add_on_threads(
+        lambda start, stop, part: add(chunk[start:stop], part), chunk.size, least_part, out
+    )

@@ -1,0 +1,161 @@
+"""A curator who sees the records, and secure aggregation, where none sees more than their sum."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import _check
+from ...mechanisms.budgeted import Releases, Work
+from ...mechanisms.hierarchy import Hierarchy
+from ...mechanisms.no_noise import NoNoise
+from ...privacy.budget import Budget
+from ...privacy.guarantees import Privacy
+from .contribution import for_client, most_records
+
+__all__ = ["Central", "SecureAggregation"]
+
+_MOST_SERVERS = 2**8
+
+
+@dataclass(frozen=True, slots=True)
+class Central(Releases):
+    """A curator sees the records, and adds the noise: ``mechanisms.Hierarchy``.
+
+    The trust model that all mechanisms of ``dpcore.mechanisms`` stand for. This one is there to
+    be compared with the others: the same tree, and the same noise as ``DistributedNoise`` without
+    dropouts.
+
+    Parameters
+    ----------
+    epsilon, rho, delta
+        As in ``mechanisms.Hierarchy``, of all that counts of a client.
+    records
+        The most records of a client that count, 1 to 64: its contribution bound (docs/clients.md).
+        Above 1 this is for ``client_cdf`` and ``client_score_curves``, which see to it.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        As in ``mechanisms.Hierarchy``; or records is not such a number.
+    """
+
+    epsilon: float | Fraction | None = None
+    rho: float | Fraction | None = None
+    delta: float | None = None
+    records: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "records", most_records(self.records))
+        self._hierarchy()
+
+    @property
+    def privacy(self) -> Privacy:
+        """The guarantee for a client."""
+        return for_client(self._whole().privacy, self.records)
+
+    @property
+    def record_privacy(self) -> Privacy:
+        """The guarantee for one record of a client: epsilon / records, or rho / records^2."""
+        return self._budget().privacy
+
+    def standard_error(self, size: int) -> NDArray[np.float64]:
+        """Return the standard deviation of the noise in each cumulative count, (N,). O(N)."""
+        return self._hierarchy().standard_error(size)
+
+    def describe(self) -> dict[str, str | int | float]:
+        """Return the name and the parameters, as a release records them."""
+        of_tree = self._hierarchy().describe()
+        return {
+            "name": "central",
+            **self._whole().describe(),
+            "records": self.records,
+            "branching": of_tree["branching"],
+            "budgets": of_tree["budgets"],
+        }
+
+    def _whole(self) -> Budget:
+        """Return what a client's records may spend together."""
+        return Budget.checked(self.epsilon, self.rho, "replace-one", self.delta)
+
+    def _hierarchy(self) -> Hierarchy:
+        """Return the tree for which one record spends its part."""
+        if self.records == 1:
+            return Hierarchy(self.epsilon, rho=self.rho, delta=self.delta)
+        whole = self._whole()
+        if whole.epsilon is not None:
+            return Hierarchy(whole.epsilon / self.records)
+        assert whole.rho is not None
+        return Hierarchy(rho=whole.rho / self.records**2)
+
+    def _budget(self) -> Budget:
+        return self._hierarchy()._budget()
+
+    def _prepared(self, exact: NDArray[np.int64]) -> Work:
+        return self._hierarchy()._prepared(exact)
+
+
+@dataclass(frozen=True, slots=True)
+class SecureAggregation(Releases):
+    """The exact sum of all reports, and nothing else of them: **no differential privacy**.
+
+    Each client splits its report into shares for servers that do not collude; any of them alone
+    sees uniform random numbers. Their sum is exact, and so is the curve: it tells what a sum tells,
+    and whoever knows all records but one knows that one.
+
+    Parameters
+    ----------
+    servers
+        How many, 2 to 256.
+    records
+        The most records of a client that count, 1 to 64.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        An argument is not as above.
+
+    Notes
+    -----
+    Federated paper, section 2.2. ``privacy.epsilon`` is infinite.
+    """
+
+    servers: int = 2
+    records: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "records", most_records(self.records))
+        servers = _check.integer("servers", self.servers, 2, _MOST_SERVERS)
+        object.__setattr__(self, "servers", servers)
+
+    @property
+    def privacy(self) -> Privacy:
+        """No guarantee: epsilon is infinite."""
+        return for_client(Privacy(math.inf), self.records)
+
+    @property
+    def record_privacy(self) -> Privacy:
+        """No guarantee, either."""
+        return Privacy(math.inf)
+
+    def standard_error(self, size: int) -> NDArray[np.float64]:
+        """Return zeros, (N,)."""
+        return NoNoise().standard_error(size)
+
+    def describe(self) -> dict[str, str | int | float]:
+        """Return the name and the parameters, as a release records them."""
+        return {
+            "name": "secure-aggregation",
+            "servers": self.servers,
+            "records": self.records,
+        }
+
+    def _budget(self) -> Budget:
+        return NoNoise()._budget()
+
+    def _prepared(self, exact: NDArray[np.int64]) -> Work:
+        return NoNoise()._prepared(exact)

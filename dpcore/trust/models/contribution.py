@@ -1,0 +1,68 @@
+"""How many records of a client count, and what is promised for one of them or for all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import _check
+from ...curves.cdf import CDF
+from ...curves.scores import numbered
+from ...mechanisms import Mechanism
+from ...privacy.guarantees import Privacy
+from ...summaries.grid import Grid
+
+__all__ = [
+    "MOST_CLIENTS",
+    "for_client",
+    "most_records",
+    "of_clients",
+    "raw_curve",
+    "without_empty",
+]
+
+MOST_CLIENTS: Final = 2**40
+_MOST_SLOTS: Final = 2**46  # sums in fine units stay inside 64 bits
+
+
+def most_records(records: object, clients: int = MOST_CLIENTS) -> int:
+    """Return how many records of a client count, checked."""
+    return _check.integer("records", records, 1, _MOST_SLOTS // clients)
+
+
+def for_client(privacy: Privacy, records: int) -> Privacy:
+    """Return the guarantee said of a client with so many records."""
+    return privacy if records == 1 else replace(privacy, neighbours="replace-client")
+
+
+def raw_curve(
+    counts: NDArray[np.int64] | NDArray[np.float64], n: int, trust: Mechanism, simulated: bool
+) -> CDF:
+    """Return what a trust model has released, over cells by their number."""
+    return CDF(
+        grid=numbered(counts.size),
+        counts=counts,
+        n=n,
+        privacy=replace(trust.privacy, simulated=simulated),
+        mechanism=trust.describe(),
+        noise_deviation=trust.standard_error(counts.size),
+    )
+
+
+def of_clients(joint: CDF) -> CDF:
+    """Return the curve of records of which clients have any number, and not one each."""
+    return replace(joint, privacy=replace(joint.privacy, neighbours="replace-client"))
+
+
+def without_empty(joint: CDF, grid: Grid) -> CDF:
+    """Return the curve of the records that there are, from a raw one with the others behind them.
+
+    Their number is released like the counts, as under add-or-remove-one.
+    """
+    counts = joint.counts[:-1].astype(np.float64)
+    counts[-1] = n = max(1, round(float(counts[-1])))
+    deviation = joint.noise_deviation[:-1]
+    return replace(joint, grid=grid, counts=counts, n=n, noise_deviation=deviation)

@@ -1,0 +1,195 @@
+"""Distributed noise: every client adds a share, and only the sum is ever seen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import _check
+from ...errors import ParameterError
+from ...kernels.trees import hierarchy as kernels
+from ...mechanisms.budgeted import Releases, Work
+from ...mechanisms.hierarchy import Hierarchy
+from ...mechanisms.tree import Tree
+from ...noise.laws import DiscreteLaplace
+from ...noise.polya import PolyaShares
+from ...noise.sources import Source
+from ...privacy.budget import Budget
+from ...privacy.guarantees import Privacy
+from .contribution import MOST_CLIENTS, for_client, most_records
+
+__all__ = ["DistributedNoise"]
+
+
+@dataclass(frozen=True, slots=True)
+class DistributedNoise(Releases):
+    """Differential privacy for the sum of reports that hold a share of the noise each.
+
+    A client reports the counts of its own record on all levels of a tree, with a Polya share of
+    discrete Laplace noise on each. Secure aggregation shows the server the sum of all reports and
+    nothing else, and in the sum the noise is that of ``mechanisms.Hierarchy``. Neighbours: one
+    client's record replaced, or all of its records. Nothing is promised against whoever sees a
+    single report.
+
+    Parameters
+    ----------
+    epsilon
+        Of the sum, for a client: a positive number (a Fraction is taken exactly).
+    clients
+        M, how many are asked.
+    dropout
+        The part of them that may vanish, 0 or more and below 1: the shares are so large that the
+        guarantee holds if at least (1 - dropout) M report.
+    reporting
+        How many do report, which the server knows; None: all. More than are required make more
+        noise than it takes.
+    branching, budgets
+        As in ``mechanisms.Hierarchy``.
+    records
+        The most records of a client that count, its contribution bound (docs/clients.md): 1 to 64,
+        or more where there are fewer than 2^40 clients. Above 1 for ``client_cdf``,
+        ``client_score_curves`` and rounds alone.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        An argument is not as above.
+
+    Notes
+    -----
+    docs/trust.md; federated paper, section 2.2. As a mechanism it releases what the protocol
+    would: the law of the sum is drawn exactly, and no report is made. O(N) draws.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> from dpcore.trust import DistributedNoise
+    >>> scores = np.random.default_rng(1).beta(2, 5, 10_000)
+    >>> trust = DistributedNoise(epsilon=1.0, clients=10_000)
+    >>> curve = dp.cdf(scores, dp.Grid.uniform(0, 1, 256), trust)
+    >>> bool(abs(curve.quantile(0.5) - np.median(scores)) < 0.01)
+    True
+    """
+
+    epsilon: float | Fraction
+    clients: int
+    dropout: float | Fraction = 0.0
+    reporting: int | None = None
+    branching: Literal["auto", "hb"] | int | Sequence[int] = "auto"
+    budgets: Literal["auto", "equal"] | Sequence[float] = "auto"
+    records: int = 1
+
+    def __post_init__(self) -> None:
+        clients = _check.integer("clients", self.clients, 1, MOST_CLIENTS)
+        object.__setattr__(self, "clients", clients)
+        object.__setattr__(self, "records", most_records(self.records, clients))
+        if not 0 <= (dropout := _check.plain("dropout", self.dropout)) < 1:
+            raise ParameterError("dropout", self.dropout, "must be 0 or more, and below 1")
+        object.__setattr__(self, "dropout", dropout)
+        object.__setattr__(self, "epsilon", _check.plain("epsilon", self.epsilon))
+        if self.reporting is not None:
+            found = _check.integer("reporting", self.reporting, self.required, clients)
+            object.__setattr__(self, "reporting", found)
+        tree = self._hierarchy()
+        object.__setattr__(self, "branching", tree.branching)
+        object.__setattr__(self, "budgets", tree.budgets)
+
+    @property
+    def privacy(self) -> Privacy:
+        """The guarantee for a client."""
+        whole = Budget.checked(self.epsilon, None, "replace-one")
+        return for_client(whole.privacy, self.records)
+
+    @property
+    def record_privacy(self) -> Privacy:
+        """The guarantee for one record of a client: epsilon / records."""
+        return self._budget().privacy
+
+    @property
+    def required(self) -> int:
+        """How many reports make up the noise that it takes, (1 - dropout) M, rounded up."""
+        return math.ceil((1 - Fraction(self.dropout)) * self.clients)
+
+    @property
+    def reports(self) -> int:
+        """How many reports there are."""
+        return self.clients if self.reporting is None else self.reporting
+
+    @property
+    def excess(self) -> float:
+        """How many times the variance of the noise is what it takes."""
+        return self.reports / self.required
+
+    def shares(self, size: int) -> list[PolyaShares | None]:
+        """Return a client's noise on a node of each level, root first; None: no noise."""
+        return [
+            PolyaShares(law.scale, self.required) if isinstance(law, DiscreteLaplace) else None
+            for law in self.tree(size).laws
+        ]
+
+    def tree(self, size: int) -> Tree:
+        """Return the tree over ``size`` cells, with the noise that it takes on each level."""
+        return self._hierarchy().tree(size)
+
+    def standard_error(self, size: int) -> NDArray[np.float64]:
+        """Return the standard deviation of the noise in each cumulative count, (N,). O(N)."""
+        return np.asarray(np.sqrt(self.excess * self.tree(size).prefix_variances()))
+
+    def describe(self) -> dict[str, str | int | float]:
+        """Return the name and the parameters, as a release records them."""
+        of_tree = self._hierarchy().describe()
+        return {
+            "name": "distributed-noise",
+            "epsilon": float(self.epsilon),
+            "clients": self.clients,
+            "records": self.records,
+            "required": self.required,
+            "reporting": self.reports,
+            "branching": of_tree["branching"],
+            "budgets": of_tree["budgets"],
+        }
+
+    def _hierarchy(self) -> Hierarchy:
+        return Hierarchy(self._of_record(), self.branching, self.budgets)
+
+    def _of_record(self) -> float | Fraction:
+        """Return what one record spends, epsilon / records."""
+        return self.epsilon if self.records == 1 else Fraction(self.epsilon) / self.records
+
+    def _budget(self) -> Budget:
+        return Budget.checked(self._of_record(), None, "replace-one")
+
+    def _prepared(self, exact: NDArray[np.int64]) -> Work:
+        if int(exact.sum()) != self.reports * self.records:
+            each = f", {self.records} records each" if self.records > 1 else ""
+            what = f"must sum to the {self.reports} clients that report{each}"
+            raise ParameterError("counts", int(exact.sum()), what)
+        tree, shares = self.tree(exact.size), self.shares(exact.size)
+        nodes = tree.node_sums(exact)
+        return Work(partial(self._fill, tree, shares, nodes), nodes.size, np.float64)
+
+    def _fill(
+        self,
+        tree: Tree,
+        shares: Sequence[PolyaShares | None],
+        nodes: NDArray[np.int64],
+        out: NDArray[Any],
+        stream: Source,
+    ) -> None:
+        noisy = np.tile(nodes, (out.shape[0], 1))
+        for level, share in enumerate(shares):
+            part = noisy[:, tree.starts[level] : tree.starts[level + 1]]
+            if share is not None:
+                part += share.sum_of(self.reports, part.size, stream).reshape(part.shape)
+            elif level > 0:  # not counted: nobody reports it
+                part[:] = 0
+        kernels.cumulative_estimates(noisy, tree.branching, tree.starts, tree.variances, out)
+        out[:, -1] = self.reports * self.records

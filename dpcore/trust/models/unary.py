@@ -1,0 +1,317 @@
+"""Optimised unary encoding: a client's value as perturbed bits, and what a server makes of them."""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ... import _check
+from ...errors import DtypeError, ParameterError
+from ...noise.sources import source
+from ...records import columns
+from ...records import objects as _objects
+from ...records.containers import parts
+from . import unary_reports
+from .unary_law import least_q
+
+__all__ = ["UnaryEncoding"]
+
+_LEAST_EPSILON: Final = Fraction(1, 2**20)
+_MOST_EPSILON: Final = 40
+_MOST_SIZE: Final = 2**24
+_MOST_REPORTS: Final = 2**40
+
+
+@dataclass(frozen=True, slots=True)
+class UnaryEncoding:
+    """One bit for each possible value, each perturbed on its own.
+
+    The bit at the client's value is one with probability p = 1/2, every other bit with
+    probability q. Each report is epsilon-differentially private for any two inputs of its client,
+    of which "no value" is one: nobody has to be trusted.
+
+    Parameters
+    ----------
+    epsilon
+        Of every report, from 2^-20 to 40. Kept as the fraction it is.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        It is no such number.
+
+    Notes
+    -----
+    Wang, Blocki, Li & Jha, *Locally differentially private protocols for frequency estimation*
+    (USENIX Security 2017), section 4.3; docs/unary.md, Theorem 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore.trust.unary import UnaryEncoding
+    >>> encoding = UnaryEncoding(epsilon=2.0)
+    >>> values = np.repeat([0, 1, 2, -1], [5000, 3000, 2000, 2000])
+    >>> reports = encoding.perturb(values, 3, np.random.default_rng(1))
+    >>> reports.shape
+    (12000, 1)
+    >>> estimates = encoding.estimates(encoding.totals(reports, 3), 12000)
+    >>> bool(np.all(np.abs(estimates - [5000, 3000, 2000]) < 600))
+    True
+    """
+
+    epsilon: float | Fraction
+
+    def __post_init__(self) -> None:
+        exact = _check.fraction("epsilon", self.epsilon)
+        if not _LEAST_EPSILON <= exact <= _MOST_EPSILON:
+            raise ParameterError("epsilon", self.epsilon, "must be between 2^-20 and 40")
+        object.__setattr__(self, "epsilon", exact)
+
+    @property
+    def q(self) -> Fraction:
+        """The probability of a one that says nothing.
+
+        The least multiple of 2^-64 that is not below 1 / (exp(epsilon) + 1).
+        """
+        return least_q(Fraction(self.epsilon))
+
+    def perturb(
+        self,
+        values: ArrayLike,
+        size: int,
+        rng: np.random.Generator | None = None,
+        workers: int | None = None,
+    ) -> NDArray[np.uint64]:
+        """Return the packed reports of clients with given values.
+
+        Parameters
+        ----------
+        values
+            (R,) integers: each client's value, from 0 to ``size - 1``. Anything else, such as
+            -1, is no value; that is not an error, for an error would tell of the value.
+        size
+            d, how many values there are, at most 2^24.
+        rng
+            None draws from a cryptographic source. A generator is for studies.
+        workers
+            Threads; None takes all processors. What is drawn does not depend on it.
+
+        Returns
+        -------
+        numpy.ndarray
+            (R, W) uint64, W = ceil(d / 64). Bit i % 64 of word i // 64 is value i; the bits behind
+            the last value are zero.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            An argument is not as above.
+
+        Notes
+        -----
+        O(R d) bits. The law is exact: integer arithmetic on uniform bits (docs/unary.md,
+        section 3).
+        """
+        size = _check.integer("size", size, 1, _MOST_SIZE)
+        checked = _values(values)
+        return unary_reports.perturbed(checked, size, self.q, source(rng), workers)
+
+    def totals(self, reports: NDArray[np.uint64], size: int) -> NDArray[np.int64]:
+        """Return how many reports have a one at each value.
+
+        Parameters
+        ----------
+        reports
+            (R, W) uint64, packed as ``perturb`` does. Bits behind the last value are not counted.
+        size
+            d, with W = ceil(d / 64).
+
+        Returns
+        -------
+        numpy.ndarray
+            (d,) int64. Totals of several parts of the reports may be added up.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            An argument is not as above.
+
+        Notes
+        -----
+        O(R W), about as fast as memory is read.
+        """
+        size = _check.integer("size", size, 1, _MOST_SIZE)
+        packed = _check.array("reports", reports, "iuf", "must hold uint64")
+        if packed.dtype != np.uint64:
+            raise DtypeError("reports", f"dtype {packed.dtype}", "must hold uint64")
+        width = unary_reports.width(size)
+        if packed.ndim != 2 or packed.shape[1] != width:
+            raise ParameterError("reports", packed.shape, f"must have the shape (R, {width})")
+        return unary_reports.totals_of(packed, size)
+
+    def estimates(self, totals: ArrayLike, reports: int) -> NDArray[np.float64]:
+        """Return unbiased estimates of how many clients have each value.
+
+        Parameters
+        ----------
+        totals
+            (..., d) integers, C: how many of the reports have a one at each value.
+        reports
+            M, how many reports there are; from all clients, with a value or without.
+
+        Returns
+        -------
+        numpy.ndarray
+            (..., d) float64, (C - M q) / (p - q). They may be negative or above M: to clip
+            them before they are added up would bias the sum.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            Totals that are no counts, or a number of reports out of range.
+        """
+        reports = _check.integer("reports", reports, 0, _MOST_REPORTS)
+        ones = _check.counts("totals", totals)
+        q = self.q
+        return np.asarray((ones - float(reports * q)) / float(Fraction(1, 2) - q), np.float64)
+
+    def variance(self, reports: int, count: int = 0) -> float:
+        """Return the variance of the estimate of a count.
+
+        Parameters
+        ----------
+        reports
+            M, how many clients report.
+        count
+            n, how many of them have the value.
+
+        Returns
+        -------
+        float
+            M q (1 - q) / (p - q)^2, with p = 1/2, and n more: one for each of these clients.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            Not 0 <= n <= M <= 2^40.
+        """
+        reports = _check.integer("reports", reports, 0, _MOST_REPORTS)
+        count = _check.integer("count", count, 0, reports)
+        q = self.q
+        return float(reports * q * (1 - q) / (Fraction(1, 2) - q) ** 2 + count)
+
+    def simulated_totals(
+        self,
+        counts: ArrayLike,
+        reports: int,
+        rng: np.random.Generator,
+        replicates: int | None = None,
+    ) -> NDArray[np.int64]:
+        """Draw totals from their law, without a report being made: for studies.
+
+        Parameters
+        ----------
+        counts
+            (d,) integers, n: how many clients have each value.
+        reports
+            M >= the sum of n, how many clients report; those left over have no value.
+        rng
+            A generator, which is advanced; never None, as for a release.
+        replicates
+            S draws; None draws once.
+
+        Returns
+        -------
+        numpy.ndarray
+            (d,), or (S, d), int64: C_i = Bin(n_i, 1/2) + Bin(M - n_i, q), independent.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            An argument is not as above.
+
+        Notes
+        -----
+        O(S d), whatever M is. In the law, q is rounded to a double.
+        """
+        exact, reports = _checked_counts(counts, reports)
+        if not isinstance(rng, np.random.Generator):
+            raise DtypeError("rng", type(rng).__name__, "must be a numpy.random.Generator")
+        shape: tuple[int, ...] = exact.shape
+        if replicates is not None:
+            shape = (_check.integer("replicates", replicates, 0, _MOST_REPORTS), *shape)
+        own = rng.binomial(exact, 0.5, shape)
+        return np.asarray(own + rng.binomial(reports - exact, float(self.q), shape), np.int64)
+
+    def perturbed_totals(
+        self,
+        counts: ArrayLike,
+        reports: int,
+        rng: np.random.Generator | None = None,
+        workers: int | None = None,
+    ) -> NDArray[np.int64]:
+        """Make every client's report, and return their totals without keeping the reports.
+
+        Parameters
+        ----------
+        counts, reports
+            As in ``simulated_totals``.
+        rng, workers
+            As in ``perturb``.
+
+        Returns
+        -------
+        numpy.ndarray
+            (d,) int64.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            An argument is not as above.
+
+        Notes
+        -----
+        O(M d) bits, of which a thread holds about 2 MiB at a time (and 16 bytes for each value).
+        """
+        exact, reports = _checked_counts(counts, reports)
+        return unary_reports.perturbed_totals(exact, reports, self.q, source(rng), workers)
+
+
+def _values(values: Any) -> NDArray[np.int64]:
+    """Return the values of clients, (R,); what is missing or does not fit 64 bits is no value."""
+    found = [np.empty(0, np.int64)]
+    for part in parts(values, "values"):
+        columns.checked_kind(part.present, "iuO", "values", "must hold integers")
+        if part.present.ndim != 1:
+            raise ParameterError("values", part.present.shape, "must have one dimension")
+        present = _fitting(part.present) if part.present.dtype.kind == "O" else part.present
+        whole = np.full(present.size if part.absent is None else part.absent.size, -1)
+        # uint64 from 2^63 on turns negative
+        whole[slice(None) if part.absent is None else ~part.absent] = present.astype(np.int64)
+        found.append(whole)
+    return np.concatenate(found)
+
+
+def _fitting(objects: NDArray[Any]) -> NDArray[np.int64]:
+    """Return integers of any size, and -1 for those that are no value or missing."""
+    kinds = {cls: _objects.kind_of(cls) for cls in set(map(type, objects))}
+    number = [cls for cls in kinds if kinds[cls] == "number" and issubclass(cls, numbers.Integral)]
+    if wrong := [cls for cls in kinds if cls not in number and kinds[cls] != "missing"]:
+        raise DtypeError("values", _objects.name_of(wrong), "must hold integers")
+    whole = (int(each) if type(each) in number and 0 <= each < 2**63 else -1 for each in objects)
+    return np.fromiter(whole, np.int64, objects.size)
+
+
+def _checked_counts(counts: ArrayLike, reports: int) -> tuple[NDArray[np.int64], int]:
+    exact = _check.counts("counts", counts)
+    if exact.ndim != 1 or not 1 <= exact.size <= _MOST_SIZE:
+        raise ParameterError("counts", exact.shape, "must have the shape (d,), 1 <= d <= 2^24")
+    reports = _check.integer("reports", reports, 0, _MOST_REPORTS)
+    if int(exact.sum()) > reports:
+        raise ParameterError("reports", reports, "must not be less than the sum of counts")
+    return exact, reports

@@ -1,0 +1,74 @@
+"""The exact law of the bits of a unary encoding, several at a time (docs/unary.md)."""
+
+from __future__ import annotations
+
+import decimal
+from collections.abc import Callable
+from fractions import Fraction
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kernels.clients import unary as kernels
+
+__all__ = ["Law", "law_of", "least_q"]
+
+_UNIT: Final = 2**64  # q is a multiple of its inverse
+_CELLS: Final = 2**16
+_SPARSE: Final = Fraction(1, 20)  # below this q, ones are drawn one by one
+
+
+class Law(NamedTuple):
+    """A table of symbols and exact thresholds, and the kernel that they are for."""
+
+    perturb: Callable[..., tuple[int, int]]
+    table: NDArray[np.uint8]
+    certain: int
+    thresholds: NDArray[np.uint64]
+
+    def words(self, size: int, q: Fraction) -> int:
+        """Return about how many 16-bit words of randomness a client takes."""
+        if self.perturb is kernels.perturb_dense:
+            return 8 * -(-size // 64) + 4
+        return int(size * (float(q) + 1 / 255) * 1.25) + 8
+
+
+@lru_cache(maxsize=16)
+def least_q(epsilon: Fraction) -> Fraction:
+    """Return the least multiple of 2^-64 that is at least 1 / (exp(epsilon) + 1).
+
+    exp(epsilon) is irrational, so it is a ceiling of no integer; 60 digits leave an error far below
+    the 10^-30 that is added, and a value that close to an integer would make q one unit too large,
+    which is on the safe side.
+    """
+    with decimal.localcontext(decimal.Context(prec=60)):
+        exponent = decimal.Decimal(epsilon.numerator) / decimal.Decimal(epsilon.denominator)
+        scaled = _UNIT / (exponent.exp() + 1) + decimal.Decimal("1e-30")
+        return Fraction(int(scaled.to_integral_value(decimal.ROUND_CEILING)), _UNIT)
+
+
+@lru_cache(maxsize=8)
+def law_of(q: Fraction) -> Law:
+    """Return the law of a symbol, for q a multiple of 2^-64 (docs/unary.md, section 3)."""
+    one = int(q * _UNIT)
+    zero = _UNIT - one
+    if q < _SPARSE:
+        perturb, digits = kernels.perturb_sparse, 255
+        weights = [(one * zero**k) << (64 * (254 - k)) for k in range(255)] + [zero**255]
+    else:
+        perturb, digits = kernels.perturb_dense, 8
+        weights = [one ** k.bit_count() * zero ** (8 - k.bit_count()) for k in range(256)]
+    cells = [(weight << 16) >> (64 * digits) for weight in weights]
+    certain = sum(cells)
+    table = np.zeros(_CELLS, np.uint8)
+    table[:certain] = np.repeat(np.arange(256, dtype=np.uint8), cells)
+    thresholds, below = np.empty((256, digits + 1), np.uint64), 0
+    for k, weight in enumerate(weights):
+        below += (weight << 16) & (2 ** (64 * digits) - 1)
+        text = below.to_bytes(8 * (digits + 1), "big")
+        thresholds[k] = np.frombuffer(text, ">u8")
+    for array in (table, thresholds):
+        array.flags.writeable = False  # they are shared by all calls
+    return Law(perturb, table, certain, thresholds)

@@ -1,0 +1,118 @@
+"""Reports of a unary encoding: made from exact bits, block by block of clients, and added up.
+
+A block has a stream of its own, so that reports do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from threading import Lock
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kernels.clients import unary_totals
+from ...noise import windows
+from ...noise.sources import Source, on_threads
+from .unary_law import law_of
+
+__all__ = ["perturbed", "perturbed_totals", "totals_of", "width"]
+
+_CLIENTS: Final = 2**15  # of a block
+_WORDS: Final = 2**16  # of reports that are made and added up at a time
+
+
+def width(size: int) -> int:
+    """Return how many words of 64 bits a report about so many values has."""
+    return -(-size // 64)
+
+
+def perturbed(
+    values: NDArray[np.int64], size: int, q: Fraction, stream: Source, workers: int | None
+) -> NDArray[np.uint64]:
+    """Return the packed reports of clients with given values, (R, W)."""
+    reports = np.empty((values.size, width(size)), np.uint64)
+
+    def work(start: int, stop: int, own: Source) -> None:
+        _fill(reports[start:stop], values[start:stop], size, q, own)
+
+    _on_blocks(work, values.size, stream, workers)
+    return reports
+
+
+def totals_of(reports: NDArray[np.uint64], size: int) -> NDArray[np.int64]:
+    """Return how many of the reports, (R, W), have a one at each value, (size,)."""
+    totals = np.zeros(size, np.int64)
+    flat = np.ascontiguousarray(reports).reshape(-1)
+    unary_totals.add_reports(flat, width(size), totals)
+    return totals
+
+
+def perturbed_totals(
+    counts: NDArray[np.int64], clients: int, q: Fraction, stream: Source, workers: int | None
+) -> NDArray[np.int64]:
+    """Return the totals of the reports of all clients, (size,), without keeping the reports.
+
+    The first ones have the values that ``counts`` tells, in their order, and the others have none.
+    """
+    size, ends = counts.size, np.cumsum(counts)
+    rows = max(1, _WORDS // width(size))
+    totals, lock = np.zeros(size, np.int64), Lock()
+
+    def work(start: int, stop: int, own: Source) -> None:
+        values = _values(ends, start, stop)
+        packed = np.empty((min(rows, values.size), width(size)), np.uint64)
+        found = np.zeros_like(totals)
+        for at in range(0, values.size, rows):
+            part = values[at : at + rows]
+            _fill(packed[: part.size], part, size, q, own)
+            unary_totals.add_reports(packed[: part.size].reshape(-1), width(size), found)
+        with lock:
+            np.add(totals, found, out=totals)
+
+    _on_blocks(work, clients, stream, workers)
+    return totals
+
+
+def _on_blocks(
+    work: Callable[[int, int, Source], None], clients: int, stream: Source, workers: int | None
+) -> None:
+    """Call ``work`` on clients start to stop, and their stream, for all blocks."""
+    starts = range(0, clients, _CLIENTS)
+    blocks = list(zip(starts, stream.spawn(len(starts)), strict=True))
+    on_threads(
+        lambda block: work(block[0], min(block[0] + _CLIENTS, clients), block[1]), blocks, workers
+    )
+
+
+def _fill(
+    reports: NDArray[np.uint64],
+    values: NDArray[np.int64],
+    size: int,
+    q: Fraction,
+    stream: Source,
+) -> None:
+    """Fill reports, (R, W), for the values of R clients."""
+    law = law_of(q)
+    per_client = law.words(size, q)
+    cut_short = np.empty(0, np.uint16)  # words of a client that the last window ended in
+    done = 0
+    while done < values.size:
+        fresh = min(per_client * (values.size - done) // 4 + 16, max(windows.WINDOW, per_client))
+        window = windows.next_window(cut_short, fresh, stream)
+        finished, used = law.perturb(
+            window, values[done:], size, law.table, law.certain, law.thresholds, reports[done:]
+        )
+        done += finished
+        cut_short = window[used:]
+
+
+def _values(ends: NDArray[np.int64], start: int, stop: int) -> NDArray[np.int64]:
+    """Return the values of clients start to stop; -1 for those without."""
+    bounds = np.clip(ends, start, stop)
+    present = np.diff(bounds, prepend=start)
+    values = np.full(stop - start, -1, np.int64)
+    values[: int(present.sum())] = np.repeat(np.arange(ends.size), present)
+    return values

@@ -1,0 +1,284 @@
+"""A client: its records, made into reports that servers may see."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import Counter
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any, Final, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import _check
+from ..._process import Owner
+from ...errors import DtypeError, ParameterError
+from ...noise.sources import Source, source
+from ...summaries.grid import Grid
+from ...summaries.score_counts import score_counts
+from ..models.local import Local
+from . import wire
+from .enrolment import Ticket
+from .parameters import Protocol
+from .wire import Report, ReportError, RoundError
+
+__all__ = ["Client", "cell_of"]
+
+_WORD: Final = 2**64
+_NO_CELLS: Final = (bool, np.bool_, np.timedelta64)  # though they count as integers
+
+
+class Client:
+    """Makes the reports of one client, once.
+
+    Parameters
+    ----------
+    protocol
+        Of the round.
+    rng
+        None for a report: random numbers from the operating system. A generator is for studies:
+        such a report says so, and what is released of it is marked as simulated.
+    ticket
+        Of this client for this round, ``Enrolment.ticket``, if the protocol has ``enrolled``.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        An argument is not as above; or a ticket is missing, or is not asked for.
+
+    Notes
+    -----
+    The reports of a client go to different servers, over channels that nobody else can read: who
+    sees all of an additive protocol sees the record. If a message is lost, the *same bytes* are
+    sent again; a second, fresh report would spend the budget twice, so there is none: not from
+    another thread, and not after a fork from the copy that the child has.
+
+    Examples
+    --------
+    >>> from dpcore.trust import SecureAggregation
+    >>> from dpcore.trust.protocol import Protocol
+    >>> protocol = Protocol(SecureAggregation(), 4, bytes(16))
+    >>> [len(report) for report in Client(protocol).report(2)]
+    [124, 124]
+    """
+
+    __slots__ = ("_owner", "_protocol", "_rng", "_ticket", "_unused")
+
+    def __init__(
+        self,
+        protocol: Protocol,
+        rng: np.random.Generator | None = None,
+        ticket: Ticket | None = None,
+    ) -> None:
+        if not isinstance(protocol, Protocol):
+            raise DtypeError("protocol", type(protocol).__name__, "must be a Protocol")
+        source(rng)  # refuses what is no generator
+        if ticket is not None and not isinstance(ticket, Ticket):
+            raise DtypeError("ticket", type(ticket).__name__, "must be a Ticket")
+        if protocol.enrolled != (ticket is not None):
+            what = "must be given" if protocol.enrolled else "must be left out"
+            raise ParameterError("ticket", ticket, f"{what}, as the protocol says")
+        self._protocol = protocol
+        self._ticket = ticket
+        self._rng = rng
+        self._owner = Owner()
+        self._unused = threading.Lock()  # taken by the first to report, and never given back
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        """Refuse to be copied: a copy would report a second time."""
+        raise DtypeError(
+            "client", type(self).__name__, "is not copied or pickled, as it reports once"
+        )
+
+    def report(self, cells: int | Sequence[int] | NDArray[np.integer[Any]]) -> list[bytes]:
+        """Return the reports of the records, one for each server, in their order.
+
+        Parameters
+        ----------
+        cells
+            Where the record is, 0 to size - 1: ``cell_of``. If the protocol has a cell for those
+            that clients lack: where each of any number of records is. Of more than count, some are
+            chosen at random.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            cells are not such numbers, or not one where the protocol has no such cell.
+        ReportError
+            For "duplicate": this client has reported before, or another thread makes it report.
+        RoundError
+            This is a copy that a fork has made: a client reports in the process that made it.
+
+        Notes
+        -----
+        Additive protocols: all servers but the last get a seed of 32 bytes, and the last one
+        8 bytes for each node. O(nodes), and as many bytes of AES for each seed. Local: O(N).
+        """
+        held = self._checked(cells)
+        self._check_here()
+        if not self._unused.acquire(blocking=False):
+            raise ReportError("duplicate", "would be this client's second: send the first again")
+        stream = source(self._rng)
+        contributed, empty = self._contributed(held, stream)
+        if self._protocol.is_additive:
+            payloads = self._shares(self._counts(contributed, empty, stream), stream)
+        else:
+            cell = self._protocol.empty if empty else contributed[0]
+            assert cell is not None
+            payloads = [(wire.BITS, self._bits(cell, stream))]
+        protocol, ticket = self._protocol, self._ticket or self._own_ticket(stream)
+        of_all = protocol.round_id, protocol.digest, ticket.report_id
+        reports = [Report(kind, *of_all, payload, stream.simulated) for kind, payload in payloads]
+        encoded = [wire.encode(wire.signed(report, ticket.key)) for report in reports]
+        self._check_here()  # a signal handler may have forked, with a child that made its own
+        return encoded
+
+    def _check_here(self) -> None:
+        """Check that this is no copy that a fork has made."""
+        if not self._owner.is_here:
+            raise RoundError(
+                f"the client belongs to process {self._owner.process}: a copy of it made by a fork "
+                "would report a second time"
+            )
+
+    def _own_ticket(self, stream: Source) -> Ticket:
+        """Return a ticket for a round in which everybody may report."""
+        identity, round_id = _random(wire.ID_BYTES, stream), self._protocol.round_id
+        return Ticket(identity, wire.client_key(wire.OPEN, round_id, identity))
+
+    def _checked(self, cells: int | Sequence[int] | NDArray[np.integer[Any]]) -> list[int]:
+        """Return the counted cells of all records."""
+        protocol = self._protocol
+        given: Any = cells
+        if isinstance(cells, np.ndarray):
+            given = _check.array("cells", cells, "biufO", "must be integers").tolist()
+        if isinstance(cells, str | bytes | bytearray | memoryview) or _is_table(cells):
+            raise DtypeError("cells", type(cells).__name__, "must be an integer, or several")
+        held = list(given) if isinstance(given, Sequence) else [given]
+        if protocol.empty is None and len(held) != 1:
+            what = "must be one record: the protocol has no cell for those that clients lack"
+            raise ParameterError("cells", len(held), what)
+        for cell in held:  # messages must not quote records
+            if isinstance(cell, _NO_CELLS) or not isinstance(cell, Integral):
+                raise DtypeError("cells", f"a {type(cell).__name__}", "must be integers")
+            if not 0 <= int(cell) < protocol.size:
+                raise ParameterError("cells", "another", f"must be 0 to {protocol.size - 1}")
+        return [protocol.counted(int(cell)) for cell in held]
+
+    def _contributed(self, held: list[int], stream: Source) -> tuple[list[int], int]:
+        """Return which records are reported, and how many empty ones beside them."""
+        protocol, most = self._protocol, self._protocol.trust.records
+        if protocol.records < most:  # one of those that count
+            drawn = _below(max(most, len(held)), stream)
+            return ([held[drawn]], 0) if drawn < len(held) else ([], 1)
+        chosen = held.copy()
+        if len(held) > most:
+            for place in range(most):  # the first ones become a random choice
+                drawn = place + _below(len(held) - place, stream)
+                chosen[place], chosen[drawn] = chosen[drawn], chosen[place]
+        return chosen[:most], max(0, most - len(held))
+
+    def _counts(self, cells: list[int], empty: int, stream: Source) -> NDArray[np.int64]:
+        """Return the counts of records on all levels, with the client's share of the noise."""
+        protocol = self._protocol
+        counts, times = np.zeros(protocol.words, np.int64), Counter(cells)
+        if empty:
+            assert protocol.empty is not None
+            times[protocol.empty] += empty
+        if not protocol.noise:
+            for cell, number in times.items():
+                counts[cell] += number
+            return counts
+        for level, share in enumerate(protocol.noise):
+            start, stop = protocol.starts[level], protocol.starts[level + 1]
+            if share is not None:
+                share.fill(counts[start:stop], stream)
+            elif level > 0:
+                continue  # not counted: without noise it must not be told
+            for cell, number in times.items():
+                counts[start + protocol.node(cell, level)] += number
+        return counts
+
+    def _shares(self, counts: NDArray[np.int64], stream: Source) -> list[tuple[int, bytes]]:
+        """Split numbers into shares that add up to them modulo 2^64."""
+        rest = counts.view(np.uint64)
+        payloads = []
+        for _ in range(self._protocol.receivers - 1):
+            seed = _random(wire.SEED_BYTES, stream)
+            rest = rest - wire.expanded(seed, rest.size)
+            payloads.append((wire.SEED, seed))
+        return [*payloads, (wire.ADDITIVE, rest.astype("<u8").tobytes())]
+
+    def _bits(self, cell: int, stream: Source) -> bytes:
+        """Return a level, which is no secret, and the perturbed bits of its nodes."""
+        protocol = self._protocol
+        assert isinstance(protocol.trust, Local)
+        shares = np.cumsum(protocol.asked)
+        drawn = _below(int(shares[-1]), stream)
+        level = 1 + int(np.searchsorted(shares, drawn, side="right"))
+        size = protocol.level_size(level)
+        node = np.array([protocol.node(cell, level)])
+        words = protocol.trust.encoding.perturb(node, size, rng=self._rng, workers=1)
+        packed: bytes = words[0].astype("<u8").tobytes()
+        length = protocol.payload_bytes(wire.BITS, level) - 1
+        return bytes([level]) + packed[:length]
+
+
+def cell_of(score: Any, grid: Grid, label: bool | None = None) -> int:
+    """Return the cell of one record, as ``Grid.count`` and ``dpcore.score_counts`` have it.
+
+    Parameters
+    ----------
+    score
+        One real number.
+    grid
+        N public thresholds.
+    label
+        None: a value, in one of N cells. Otherwise whether a scored record is positive: it is in
+        one of 2 N cells.
+
+    Raises
+    ------
+    DtypeError, ParameterError, MissingValueError
+        score is not such a number, or grid not a grid.
+
+    Notes
+    -----
+    O(N): the functions named above count one record.
+
+    Examples
+    --------
+    >>> grid = Grid.uniform(0, 1, 4)
+    >>> cell_of(0.3, grid), cell_of(0.3, grid, True)
+    (1, 6)
+    """
+    if not isinstance(grid, Grid):
+        raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+    if label is None:
+        return int(np.argmax(grid.count([score])))
+    if not isinstance(label, bool | np.bool_):
+        raise DtypeError("label", type(label).__name__, "must be a bool")
+    return int(np.argmax(score_counts([bool(label)], [score], grid)))
+
+
+def _is_table(cells: object) -> bool:
+    return isinstance(cells, np.ndarray) and cells.ndim > 1
+
+
+def _below(bound: int, stream: Source) -> int:
+    """Return a uniform integer of at least 0 and below bound, exactly."""
+    while True:  # goes on with a probability below bound / 2^64
+        word = int.from_bytes(_random(8, stream), "little")
+        if word < _WORD - _WORD % bound:
+            return word % bound
+
+
+def _random(length: int, stream: Source) -> bytes:
+    """Return random bytes, a multiple of 8."""
+    if not stream.simulated:
+        return os.urandom(length)
+    words = np.empty(length // 8, np.uint64)
+    stream.fill(words)
+    return words.tobytes()

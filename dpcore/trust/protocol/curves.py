@@ -1,0 +1,172 @@
+"""From the sums of a round to curves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...curves.cdf import CDF
+from ...curves.likely_mistakes import warn_of_curve, warn_of_scores
+from ...curves.scores import ScoreCurves, numbered
+from ...errors import DtypeError, ParameterError
+from ...kernels.trees import hierarchy as kernels
+from ...summaries.grid import Grid
+from ..models.contribution import of_clients, raw_curve, without_empty
+from ..models.distributed import DistributedNoise
+from ..models.local import Local
+from .parameters import Protocol
+from .partial_sums import PartialSum, of_all_servers
+from .wire import RoundError
+
+__all__ = ["release", "release_scores"]
+
+
+def release(
+    sums: PartialSum | Sequence[PartialSum], grid: Grid | None = None, *, isotonic: bool = True
+) -> CDF:
+    """Return the curve that the reports of a round make.
+
+    Parameters
+    ----------
+    sums
+        As in ``combine``.
+    grid
+        What the cells are, N of them; None: cells by their number, 1 to N.
+    isotonic
+        As in ``dpcore.cdf``.
+
+    Returns
+    -------
+    CDF
+        ``n`` is the number of records in the reports: public, or with a cell for missing ones
+        released like the counts. ``mechanism`` and ``noise_deviation`` are those of the trust model
+        with as many clients as did report.
+
+    Raises
+    ------
+    RoundError
+        As in ``combine``; or the reports are fewer than the trust model requires.
+    DtypeError, ParameterError
+        Another argument is not as above.
+
+    Notes
+    -----
+    Post-processing of the totals, by the same least squares as in the mechanisms; O(nodes).
+
+    Examples
+    --------
+    >>> from dpcore.trust import Local
+    >>> from dpcore.trust.clients import Client
+    >>> from dpcore.trust.protocol import Protocol
+    >>> from dpcore.trust.servers import Server
+    >>> protocol = Protocol(Local(epsilon=4.0, clients=1000), 8, bytes(16))
+    >>> server = Server(protocol)
+    >>> for i in range(1000):
+    ...     server.add(Client(protocol).report(i % 8)[0])
+    >>> curve = release(server.close())
+    >>> curve.n, curve.privacy.epsilon
+    (1000, 4.0)
+    """
+    whole = of_all_servers(sums)
+    protocol = whole.protocol
+    if grid is None:
+        grid = numbered(protocol.size)
+    if not isinstance(grid, Grid):
+        raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+    if grid.size != protocol.size:
+        raise ParameterError("grid", grid.size, f"must have {protocol.size} cells")
+    if not isinstance(isotonic, bool):
+        raise DtypeError("isotonic", type(isotonic).__name__, "must be a bool")
+    if protocol.empty not in (None, protocol.size):
+        raise ParameterError("sums", protocol.empty, "must be about values: see release_scores")
+    joint = _released(whole)
+    curve = replace(joint, grid=grid) if protocol.empty is None else without_empty(joint, grid)
+    warn_of_curve(curve)
+    return curve.isotonic() if isotonic else curve
+
+
+def release_scores(
+    sums: PartialSum | Sequence[PartialSum], grid: Grid, *, isotonic: bool = True
+) -> ScoreCurves:
+    """Return the curves of both classes, of a round about scored labels.
+
+    Parameters
+    ----------
+    sums, isotonic
+        As in ``release``.
+    grid
+        Thresholds of the scores, half as many as the round has cells (``cell_of`` with a label).
+
+    Raises
+    ------
+    RoundError, DtypeError, ParameterError
+        As in ``release``.
+    """
+    whole = of_all_servers(sums)
+    protocol = whole.protocol
+    if not isinstance(grid, Grid):
+        raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+    if protocol.size != 2 * grid.size or protocol.empty not in (None, grid.size):
+        half = protocol.size / 2 if protocol.empty is None else protocol.empty
+        raise ParameterError("grid", grid.size, f"must have {half:g} cells, half of the round's")
+    if not isinstance(isotonic, bool):
+        raise DtypeError("isotonic", type(isotonic).__name__, "must be a bool")
+    curves = ScoreCurves(grid, _released(whole))
+    warn_of_scores(curves, "what clients take as a positive label")
+    return curves.isotonic() if isotonic else curves
+
+
+def _released(whole: PartialSum) -> CDF:
+    """Return the raw curve over the counted cells, by their number."""
+    n, trust = whole.reports, whole.protocol.trust
+    counts: NDArray[np.int64] | NDArray[np.float64]
+    if isinstance(trust, DistributedNoise):
+        trust = replace(trust, reporting=n)
+        counts = _of_noisy_nodes(whole, trust)
+    elif isinstance(trust, Local):
+        if not whole.by_level[-1]:
+            raise RoundError("no report is about the cells, the last level of the tree")
+        trust = replace(trust, clients=n, branching=whole.protocol.branching)
+        counts = _of_levels(whole, trust)
+    else:
+        counts = np.cumsum(whole.totals.view(np.int64))
+    joint = raw_curve(counts, n * whole.protocol.records, trust, whole.simulated)
+    return joint if whole.protocol.empty is None else of_clients(joint)
+
+
+def _of_noisy_nodes(whole: PartialSum, trust: DistributedNoise) -> NDArray[np.float64]:
+    """Return cumulative counts, (N,), from counts that have the noise of the trust model."""
+    variances = trust.tree(whole.protocol.cells).variances
+    return _estimates(whole, whole.totals.view(np.int64), variances)
+
+
+def _of_levels(whole: PartialSum, trust: Local) -> NDArray[np.float64]:
+    """Return cumulative counts, (N,), from perturbed bits, each level scaled to all clients."""
+    protocol, encoding = whole.protocol, trust.encoding
+    nodes = np.zeros(protocol.words)
+    variances = np.full(len(whole.by_level) + 1, np.inf)  # of a level that nobody has reported
+    nodes[0], variances[0] = whole.reports, 0.0
+    for level, reports in enumerate(whole.by_level, 1):
+        part = slice(protocol.starts[level], protocol.starts[level + 1])
+        if reports:
+            scale = whole.reports / reports
+            totals = whole.totals[part].view(np.int64)
+            nodes[part] = scale * encoding.estimates(totals, reports)
+            variances[level] = scale**2 * encoding.variance(reports)
+    return _estimates(whole, nodes, variances)
+
+
+def _estimates(
+    whole: PartialSum, nodes: NDArray[Any], variances: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return cumulative counts, (N,), by least squares; the last is the number of records."""
+    protocol: Protocol = whole.protocol
+    out = np.empty((1, protocol.cells))
+    branching = np.array(protocol.branching, np.int64)
+    kernels.cumulative_estimates(nodes[np.newaxis], branching, protocol.starts, variances, out)
+    out[0, -1] = whole.reports * protocol.records
+    return np.asarray(out[0])

@@ -1,0 +1,124 @@
+"""Who takes part in a round: a ticket for each client, and servers that know all tickets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from ...errors import DtypeError, ParameterError
+from . import wire
+from .parameters import Protocol
+
+__all__ = ["Enrolment", "Ticket"]
+
+_LABEL: Final = b"dpcore report id"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Ticket:
+    """What one client needs to take part in one round: the id of its report, and a key.
+
+    Parameters
+    ----------
+    report_id
+        16 bytes. Not secret, but tells whoever has the enrolment which client it is.
+    key
+        32 bytes, a secret of this client and the servers: whoever has it can report in its place.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        They are not so many bytes.
+    """
+
+    report_id: bytes
+    key: bytes
+
+    def __post_init__(self) -> None:
+        _check_bytes("report_id", self.report_id, wire.ID_BYTES)
+        _check_bytes("key", self.key, wire.KEY_BYTES)
+
+    def __repr__(self) -> str:
+        return "<Ticket>"
+
+    def to_bytes(self) -> bytes:
+        """Return id and key, 48 bytes: for the client alone, over a channel that nobody reads."""
+        return self.report_id + self.key
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Ticket:
+        """Read it back; DtypeError or ParameterError if it is none."""
+        _check_bytes("data", data, wire.ID_BYTES + wire.KEY_BYTES)
+        return cls(data[: wire.ID_BYTES], data[wire.ID_BYTES :])
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Enrolment:
+    """The secret of those who enrol clients, and of the servers of a round.
+
+    Servers take no report but from clients with a ticket, one from each, and unchanged
+    (docs/wire.md, section 6). Protocols say ``enrolled=True``.
+
+    Parameters
+    ----------
+    key
+        32 random bytes, ``secrets.token_bytes(32)``, that no client ever sees.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        They are not so many bytes, or all are zero.
+
+    Examples
+    --------
+    >>> import secrets
+    >>> from dpcore.trust import Client, Enrolment, Protocol, SecureAggregation, Server
+    >>> protocol = Protocol(SecureAggregation(), 4, secrets.token_bytes(16), enrolled=True)
+    >>> enrolment = Enrolment(secrets.token_bytes(32))
+    >>> server = Server(protocol, enrolment)
+    >>> ticket = enrolment.ticket(protocol, "account 17")
+    >>> server.add(Client(protocol, ticket=ticket).report(2)[0])
+    >>> server.accepted
+    1
+    """
+
+    key: bytes
+
+    def __post_init__(self) -> None:
+        _check_bytes("key", self.key, wire.KEY_BYTES)
+        if not any(self.key):  # HMAC pads with zeros: the same as ``wire.OPEN``, which all know
+            raise ParameterError("key", "only zeros", "must be random")
+
+    def __repr__(self) -> str:
+        return "<Enrolment>"
+
+    def ticket(self, protocol: Protocol, client: str) -> Ticket:
+        """Return the ticket of a client.
+
+        Parameters
+        ----------
+        protocol
+            Of the round; the tickets of two rounds have nothing in common.
+        client
+            What whoever enrols knows the client by. The same name has the same ticket, so that
+            asking again does not make a second client.
+
+        Raises
+        ------
+        DtypeError
+            An argument is not as above.
+        """
+        if not isinstance(protocol, Protocol):
+            raise DtypeError("protocol", type(protocol).__name__, "must be a Protocol")
+        if not isinstance(client, str):
+            raise DtypeError("client", type(client).__name__, "must be a string")
+        name = client.encode("utf-8", "surrogatepass")
+        found = wire.keyed_hash(self.key, _LABEL + protocol.round_id + name)[: wire.ID_BYTES]
+        return Ticket(found, wire.client_key(self.key, protocol.round_id, found))
+
+
+def _check_bytes(argument: str, value: object, length: int) -> None:
+    if not isinstance(value, bytes):
+        raise DtypeError(argument, type(value).__name__, "must be bytes")
+    if len(value) != length:
+        raise ParameterError(argument, len(value), f"must be {length} bytes")

@@ -1,0 +1,259 @@
+"""What clients and servers have to agree about before a round begins."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import _check
+from ...errors import DtypeError, ParameterError
+from ...kernels.trees import hierarchy as kernels
+from ...noise.polya import PolyaShares
+from ...summaries.grid import MOST_CELLS
+from ..models.central import SecureAggregation
+from ..models.distributed import DistributedNoise
+from ..models.local import Local
+from . import wire
+from .wire import Report, ReportError
+
+__all__ = ["Protocol"]
+
+_MOST_SERVERS: Final = 2**8
+_DEFAULT_SERVERS: Final = 2  # and the fewest that hide anything
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """The public parameters of one round, the same for all clients and servers.
+
+    A client holds records, each in one of ``size`` cells; ``trust.records`` of them count.
+
+    Parameters
+    ----------
+    trust
+        SecureAggregation, DistributedNoise or Local. Who reports is not known beforehand:
+        ``reporting`` of DistributedNoise is left out.
+    size
+        N, the number of cells, 2 to 2^24 (with ``empty`` below that); for scored labels twice the
+        thresholds.
+    round_id
+        16 bytes that no other round has, ``secrets.token_bytes(16)``.
+    servers
+        For DistributedNoise: how many, 2 to 256; None: 2. SecureAggregation says that itself, and
+        for Local there is one.
+    empty
+        Before which cell there is one more, for records that a client does not have:
+        size for values, or half of it for scored labels, where the classes meet. None: every
+        client has one record. Needed where more than one counts.
+    enrolled
+        Whether servers take reports from clients with a ticket alone: ``Enrolment``. Otherwise
+        everybody may report as often as he likes, unless the transport sees to it.
+
+    Attributes
+    ----------
+    digest
+        16 bytes, of ``parameters()``: a report made for others is refused.
+    cells
+        How many are counted: N, or N + 1.
+    records
+        How many a report holds.
+    receivers
+        How many servers there are, and reports a client makes.
+    branching, starts
+        The tree that is counted, as in ``kernels.hierarchy``; one level for SecureAggregation.
+    noise
+        Of DistributedNoise: a client's noise on a node of each level, root first; None: none.
+    asked
+        Of Local: how many clients out of all are to report each level below the root.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        An argument is not as above, or the trust model does not take this size.
+
+    Examples
+    --------
+    >>> from dpcore.trust import DistributedNoise
+    >>> protocol = Protocol(DistributedNoise(1.0, clients=1000), 256, bytes(16))
+    >>> protocol.receivers, len(protocol.digest)
+    (2, 16)
+    """
+
+    trust: SecureAggregation | DistributedNoise | Local
+    size: int
+    round_id: bytes
+    servers: int | None = None
+    empty: int | None = None
+    enrolled: bool = False
+    cells: int = field(init=False, repr=False)
+    records: int = field(init=False, repr=False)
+    digest: bytes = field(init=False, repr=False)
+    receivers: int = field(init=False, repr=False)
+    branching: tuple[int, ...] = field(init=False, repr=False)
+    starts: NDArray[np.int64] = field(init=False, repr=False, compare=False)
+    noise: tuple[PolyaShares | None, ...] = field(init=False, repr=False)
+    asked: tuple[int, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        trust = self.trust
+        if not isinstance(trust, SecureAggregation | DistributedNoise | Local):
+            raise DtypeError(
+                "trust",
+                type(trust).__name__,
+                "must be a SecureAggregation, DistributedNoise or Local",
+            )
+        size = _check.integer("size", self.size, 2, MOST_CELLS)
+        if not isinstance(self.round_id, bytes):
+            raise DtypeError("round_id", type(self.round_id).__name__, "must be bytes")
+        if len(self.round_id) != wire.ID_BYTES:
+            raise ParameterError("round_id", len(self.round_id), f"must be {wire.ID_BYTES} bytes")
+        if not isinstance(self.enrolled, bool):
+            raise DtypeError("enrolled", type(self.enrolled).__name__, "must be a bool")
+        empty, cells = self.empty, size
+        if empty is not None:
+            _check.integer("size", size, 2, MOST_CELLS - 1)
+            empty, cells = _check.integer("empty", empty, 1, size), size + 1
+            if empty != size and 2 * empty != size:
+                raise ParameterError("empty", empty, f"must be {size}, or half of it")
+        elif trust.records > 1:
+            raise ParameterError("empty", None, "must be given where clients have several records")
+        branching: tuple[int, ...] = ()
+        starts = np.array([0, cells])
+        noise: tuple[PolyaShares | None, ...] = ()
+        asked: tuple[int, ...] = ()
+        receivers = most = 1
+        if isinstance(trust, DistributedNoise):
+            trust = replace(trust, reporting=None)
+            tree = trust.tree(cells)
+            branching, starts = tuple(tree.branching.tolist()), tree.starts
+            noise = tuple(trust.shares(cells))
+            receivers, most = _DEFAULT_SERVERS, _MOST_SERVERS
+        elif isinstance(trust, Local):
+            branching, levels = trust.levels(cells)
+            starts = kernels.level_starts(cells, np.array(branching, np.int64))
+            asked = tuple(levels.tolist())
+        else:
+            receivers = most = trust.servers
+        if self.servers is not None:
+            receivers = _check.integer("servers", self.servers, receivers, most)
+        for name, value in {
+            "trust": trust,
+            "size": size,
+            "empty": empty,
+            "cells": cells,
+            "records": 1 if isinstance(trust, Local) else trust.records,
+            "receivers": receivers,
+            "branching": branching,
+            "starts": starts,
+            "noise": noise,
+            "asked": asked,
+        }.items():
+            object.__setattr__(self, name, value)
+        digest = hashlib.sha256(self.parameters()).digest()[: wire.ID_BYTES]
+        object.__setattr__(self, "digest", digest)
+
+    def parameters(self) -> bytes:
+        """Return all that the numbers in a report depend on: JSON with sorted keys, ASCII."""
+        trust = self.trust
+        content = {
+            "wire": wire.VERSION,
+            "trust": trust.describe(),
+            "epsilon": None if isinstance(trust, SecureAggregation) else _exact(trust.epsilon),
+            "size": self.size,
+            "empty": self.empty,
+            "enrolled": self.enrolled,
+            "servers": self.receivers,
+            "branching": self.branching,
+            "noise": [share and [_exact(share.scale), share.shares] for share in self.noise],
+            "asked": self.asked,
+        }
+        return json.dumps(content, sort_keys=True, separators=(",", ":")).encode("ascii")
+
+    @property
+    def key(self) -> tuple[bytes, bytes]:
+        """Round id and digest: the same in all reports and sums that go together."""
+        return self.round_id, self.digest
+
+    @property
+    def is_additive(self) -> bool:
+        """Whether reports are shares that only their sum makes sense of."""
+        return not isinstance(self.trust, Local)
+
+    @property
+    def words(self) -> int:
+        """How many numbers are counted: the nodes of the tree, or the cells."""
+        return int(self.starts[-1])
+
+    @property
+    def most_reports(self) -> int | None:
+        """How many reports a server takes: of as many clients as are asked; None: any number."""
+        return self.trust.clients if isinstance(self.trust, DistributedNoise) else None
+
+    @property
+    def least_reports(self) -> int:
+        """How many reports there have to be, or their sum is not given away.
+
+        Of Local: as many as there are levels, as it has no tree for fewer clients.
+        """
+        required = self.trust.required if isinstance(self.trust, DistributedNoise) else 1
+        return max(required, len(self.asked))
+
+    def level_size(self, level: int) -> int:
+        """Return the number of nodes of a level, the root's being 0."""
+        return int(self.starts[level + 1] - self.starts[level])
+
+    def node(self, cell: int, level: int) -> int:
+        """Return which node of a level has a cell."""
+        return cell // math.prod(self.branching[level:])
+
+    def counted(self, cell: int) -> int:
+        """Return which of the counted cells is one of the N."""
+        return cell if self.empty is None or cell < self.empty else cell + 1
+
+    def payload_bytes(self, kind: int, level: int = 0) -> int:
+        """Return the length of a report's payload; the level is for packed bits."""
+        if kind == wire.ADDITIVE:
+            return 8 * self.words
+        if kind == wire.SEED:
+            return wire.SEED_BYTES
+        return 1 + -(-self.level_size(level) // 8)
+
+    def check(self, report: Report) -> None:
+        """Check that a report is for this round, these parameters, and of the right length.
+
+        Raises
+        ------
+        ReportError
+            For "round", "parameters", "kind", "length" or "payload".
+        """
+        if report.round_id != self.round_id:
+            raise ReportError("round", "is for another round")
+        if report.digest != self.digest:
+            raise ReportError("parameters", "was made for other parameters")
+        if (report.kind == wire.BITS) == self.is_additive:
+            raise ReportError("kind", f"is of kind {report.kind}, which this protocol does not use")
+        level = 0
+        if report.kind == wire.BITS:
+            if not report.payload:
+                raise ReportError("length", "has no payload")
+            level = report.payload[0]
+            if not 1 <= level <= len(self.branching):
+                raise ReportError("payload", "is about a level that does not exist")
+        expected = self.payload_bytes(report.kind, level)
+        if len(report.payload) != expected:
+            found = len(report.payload)
+            raise ReportError("length", f"has a payload of {found} bytes instead of {expected}")
+        used = self.level_size(level) % 8
+        if report.kind == wire.BITS and used and report.payload[-1] >> used:
+            raise ReportError("payload", "has bits behind the last node")
+
+
+def _exact(number: float | Fraction) -> str:
+    return str(Fraction(number))

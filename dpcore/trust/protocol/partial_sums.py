@@ -1,0 +1,166 @@
+"""What servers give away at the end of a round, and the sum of it over all servers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import DtypeError
+from ..models.contribution import MOST_CLIENTS
+from . import storage
+from .parameters import Protocol
+from .wire import RoundError
+
+__all__ = ["PartialSum", "combine", "of_all_servers"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartialSum:
+    """What a server gives away at the end, once: its part of the sum. Made by ``Server.close``.
+
+    Nothing is checked here; ``combine`` and ``release`` do so, with the sums of all servers.
+
+    Parameters
+    ----------
+    protocol
+        Of the round.
+    totals
+        (nodes,) uint64: sums of shares modulo 2^64; Local: how many bits were set.
+    reports
+        How many reports there are in it.
+    clients
+        SHA-256 of their ids in order; all servers have to have the same.
+    by_level
+        Of Local: how many reports were about each level below the root.
+    simulated
+        Whether a report was made for a study.
+    """
+
+    protocol: Protocol
+    totals: NDArray[np.uint64] = field(repr=False)
+    reports: int
+    clients: bytes = field(repr=False)
+    by_level: tuple[int, ...] = ()
+    simulated: bool = False
+
+    def to_bytes(self) -> bytes:
+        """Return it as bytes, for whoever adds up (docs/wire.md)."""
+        return storage.dump_sum(self)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, protocol: Protocol) -> PartialSum:
+        """Read it back.
+
+        Raises
+        ------
+        FormatError
+            It is damaged, or belongs to another round or other parameters.
+        """
+        return cls(**storage.load_sum(data, protocol))
+
+
+def combine(sums: PartialSum | Sequence[PartialSum]) -> NDArray[np.int64]:
+    """Return the totals of a round, (nodes,), root first; SecureAggregation: of the cells.
+
+    Parameters
+    ----------
+    sums
+        Of all servers, in any order; of the one server of Local.
+
+    Raises
+    ------
+    DtypeError
+        They are no partial sums, or do not hold what these do.
+    RoundError
+        They are not one from each server of one round; or they are not of the same clients; or
+        these are fewer than the trust model requires, or more than were asked; or the numbers
+        cannot come from so many reports (docs/wire.md, section 5), so that some client or server
+        did not keep to the protocol.
+    """
+    return of_all_servers(sums).totals.view(np.int64)
+
+
+def of_all_servers(sums: PartialSum | Sequence[PartialSum]) -> PartialSum:
+    """Return the sum of the servers' parts, after the checks that ``combine`` names."""
+    if not isinstance(sums, PartialSum | Sequence):
+        raise DtypeError("sums", type(sums).__name__, "must be partial sums")
+    parts = [sums] if isinstance(sums, PartialSum) else list(sums)
+    for part in parts:
+        if not isinstance(part, PartialSum):
+            raise DtypeError("sums", type(part).__name__, "must be partial sums")
+        _check_form(part)
+    if not parts:
+        raise RoundError("there are no sums")
+    first, protocol = parts[0], parts[0].protocol
+    if any(part.protocol.key != protocol.key for part in parts):
+        raise RoundError("the sums are of different rounds, or have different parameters")
+    if len(parts) != protocol.receivers:
+        raise RoundError(f"{len(parts)} sums, of {protocol.receivers} servers")
+    if any(part.clients != first.clients or part.reports != first.reports for part in parts):
+        found = ", ".join(str(part.reports) for part in parts)
+        raise RoundError(f"the servers settled different reports ({found} of them)")
+    least, most = protocol.least_reports, protocol.most_reports
+    if first.reports < least or (most is not None and first.reports > most):
+        wanted = f"at least {least}" if most is None else f"{least} to {most}"
+        raise RoundError(f"{first.reports} reports, and it takes {wanted}")
+    totals = np.zeros(protocol.words, np.uint64)
+    for part in parts:
+        totals += part.totals
+    whole = replace(first, totals=totals, simulated=any(part.simulated for part in parts))
+    _check_possible(whole)
+    return whole
+
+
+def _check_form(part: PartialSum) -> None:
+    """Check what bytes cannot get wrong: a sum that is made by hand may hold anything."""
+    if not isinstance(part.protocol, Protocol):
+        raise DtypeError("sums", f"one of a {type(part.protocol).__name__}", "must have a Protocol")
+    totals, words = part.totals, part.protocol.words
+    if not isinstance(totals, np.ndarray) or totals.dtype != np.uint64 or totals.shape != (words,):
+        raise DtypeError("sums", type(totals).__name__, f"must have totals, ({words},) uint64")
+    if not isinstance(part.by_level, tuple):
+        raise DtypeError("sums", type(part.by_level).__name__, "must have a tuple by_level")
+    for number in (part.reports, *part.by_level):
+        if not isinstance(number, int):
+            raise DtypeError("sums", type(number).__name__, "must have integers as numbers")
+
+
+def _check_possible(whole: PartialSum) -> None:
+    """Check that so many reports can make such totals: before anything is released of them."""
+    protocol, totals = whole.protocol, whole.totals
+    if not protocol.is_additive:
+        _check_bits(whole)
+        return
+    signed, most = totals.view(np.int64), whole.reports * protocol.records
+    total = signed[0] if protocol.noise else signed.sum()  # the root has no noise
+    if total != most:
+        each = "one record" if protocol.records == 1 else f"{protocol.records} records"
+        raise RoundError(
+            "the total is not the number of reports: some client sent something else than "
+            f"shares of {each}"
+        )
+    if not protocol.noise and (signed.min() < 0 or signed.max() > most):
+        raise RoundError("a cell has fewer than no records, or more than all")
+    for level, share in enumerate(protocol.noise[1:], 1):
+        part = slice(protocol.starts[level], protocol.starts[level + 1])
+        if share is None and signed[part].any():
+            raise RoundError(f"level {level} is not counted, and its totals are not 0")
+
+
+def _check_bits(whole: PartialSum) -> None:
+    """Check that no more bits are set at a node than there are reports of its level."""
+    protocol, totals = whole.protocol, whole.totals
+    if whole.reports > MOST_CLIENTS:
+        raise RoundError(f"{whole.reports} reports, and there are at most 2^40 clients")
+    if len(whole.by_level) != len(protocol.asked) or sum(whole.by_level) != whole.reports:
+        raise RoundError(
+            f"the reports of the levels add up to {sum(whole.by_level)}, and there are "
+            f"{whole.reports}"
+        )
+    for level, reports in enumerate((0, *whole.by_level)):  # nobody reports the root
+        part = totals[protocol.starts[level] : protocol.starts[level + 1]]
+        if int(part.max()) > reports:
+            raise RoundError(f"a node of level {level} has more ones than the {reports} reports")

@@ -1,0 +1,342 @@
+"""Servers: reports in, refused or counted, and a sum out."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from types import MappingProxyType
+from typing import NoReturn
+
+from ... import _check
+from ..._process import Owner
+from ...errors import DtypeError, ParameterError
+from . import storage, wire
+from .enrolment import Enrolment
+from .parameters import Protocol
+from .partial_sums import PartialSum
+from .tally import Tally
+from .wire import Reason, Report, ReportError, RoundError
+
+__all__ = ["Server", "agree"]
+
+
+class Server:
+    """Collects the reports of one round.
+
+    Parameters
+    ----------
+    protocol
+        Of the round.
+    enrolment
+        The one that clients have their tickets from, if the protocol has ``enrolled``. It is not
+        saved with the server.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        An argument is not as above; or an enrolment is missing, or is not asked for.
+
+    Notes
+    -----
+    Additive protocols: a client may reach one server and not the other, and its share alone would
+    spoil the sum. So shares wait, apart, until ``settle`` says that all servers have the client's
+    report; then they are added up and forgotten. Settle as often as is convenient: memory is 16
+    bytes of id a settled client, 48 bytes a waiting seed, and 8 bytes a node for a waiting share
+    (docs/wire.md has what Python adds to that). Local: reports are complete, and counted at once.
+
+    A server gives its sum away once (``close``). Two sums that differ in one client would be that
+    client's report. So it works in the process that made it alone, and a copy that a fork has made
+    refuses everything (RoundError).
+
+    Calls from several threads take turns. A signal handler that comes in the middle of a call
+    is refused (RoundError). A call that an exception interrupts has done all or nothing, once the
+    next one begins; a ``merge`` may have lost what the other server had.
+
+    Examples
+    --------
+    >>> from dpcore.trust import SecureAggregation
+    >>> from dpcore.trust.clients import Client
+    >>> from dpcore.trust.partial_sums import combine
+    >>> protocol = Protocol(SecureAggregation(), 4, bytes(16))
+    >>> servers = [Server(protocol), Server(protocol)]
+    >>> for cell in [0, 2, 2]:
+    ...     for server, report in zip(servers, Client(protocol).report(cell)):
+    ...         server.add(report)
+    >>> agree(servers)
+    3
+    >>> combine([server.close() for server in servers])
+    array([1, 0, 2, 0])
+    """
+
+    __slots__ = ("_is_busy", "_lock", "_owner", "_protocol", "_secret", "_tally")
+
+    def __init__(self, protocol: Protocol, enrolment: Enrolment | None = None) -> None:
+        if not isinstance(protocol, Protocol):
+            raise DtypeError("protocol", type(protocol).__name__, "must be a Protocol")
+        if enrolment is not None and not isinstance(enrolment, Enrolment):
+            raise DtypeError("enrolment", type(enrolment).__name__, "must be an Enrolment")
+        if protocol.enrolled != (enrolment is not None):
+            what = "must be given" if protocol.enrolled else "must be left out"
+            raise ParameterError(
+                "enrolment", enrolment, f"{what}: the protocol says who may report"
+            )
+        self._protocol = protocol
+        self._secret = wire.OPEN if enrolment is None else enrolment.key
+        self._tally = Tally.empty(protocol)
+        self._owner = Owner()
+        self._lock = threading.RLock()
+        self._is_busy = False
+
+    def __repr__(self) -> str:
+        waiting = sum(map(len, self._tally.waiting.values()))
+        return f"<Server: {self.accepted} reports, {waiting} of them waiting>"
+
+    @property
+    def protocol(self) -> Protocol:
+        """Of the round."""
+        return self._protocol
+
+    @property
+    def accepted(self) -> int:
+        """How many reports were taken."""
+        return self._tally.accepted
+
+    @property
+    def refused(self) -> Mapping[Reason, int]:
+        """How many were refused, by reason."""
+        return MappingProxyType(self._tally.refused)
+
+    @property
+    def ids(self) -> frozenset[bytes]:
+        """Of the reports that are here, waiting or settled."""
+        with self._turn():
+            return self._tally.ids
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the sum has been given away."""
+        return self._tally.closed
+
+    def add(self, report: bytes) -> None:
+        """Take a report, or refuse it and change nothing but the number of those refused.
+
+        Raises
+        ------
+        ReportError
+            It is refused; ``reason`` says why in a word.
+        RoundError
+            The round is closed.
+        DtypeError
+            report is not bytes.
+        """
+        with self._turn():
+            self._check_open()
+            tally = self._tally
+            try:
+                found = self._checked(report)
+            except ReportError as error:
+                tally.refused[error.reason] += 1
+                raise
+            tally.take(found, self._protocol)
+
+    def settle(self, ids: Iterable[bytes]) -> None:
+        """Add up the reports of clients that have reached all servers. Has to be the same for all.
+
+        Parameters
+        ----------
+        ids
+            Of reports that are here; those settled before may be among them.
+
+        Raises
+        ------
+        DtypeError
+            They are no ids.
+        RoundError
+            Some are not here, or the round is closed. Nothing has changed.
+
+        Notes
+        -----
+        O(nodes) a report; a seed is expanded here.
+        """
+        wanted = _ids(ids)
+        with self._turn():
+            self._check_open()
+            fresh = wanted - self._tally.settled
+            unknown = sum(each not in self._tally for each in fresh)
+            if unknown:
+                raise RoundError(f"{unknown} of {len(fresh)} reports to settle are not here")
+            self._tally.settle(fresh)
+
+    def merge(self, other: Server) -> None:
+        """Take over all that another server in the same place has, which ends that one.
+
+        For one server that is several processes. Their clients must not overlap. The other is left
+        closed and empty: two sums that overlap would tell of the clients in which they differ.
+
+        Raises
+        ------
+        DtypeError, RoundError
+            other is no server of the same round and parameters, has a client that is here, too,
+            is closed, or together they have too many. Nothing has changed.
+        """
+        if not isinstance(other, Server):
+            raise DtypeError("other", type(other).__name__, "must be a Server")
+        if other is self:
+            raise RoundError("the other server is this one")
+        with ExitStack() as turns:
+            for server in sorted((self, other), key=id):  # in one order, whoever merges whom
+                turns.enter_context(server._turn())
+            self._check_open()
+            other._check_open()
+            self._check_disjoint(other)
+            change, ended = self._tally.with_all_of(other._tally), Tally.empty(self._protocol)
+            ended.close()
+            other._tally = ended  # first: an interrupt may lose reports, and none is in two sums
+            self._tally.change(change)
+
+    def close(self) -> PartialSum:
+        """End the round, forget what is not settled, and return this server's part of the sum.
+
+        Again, it returns the same. A server that goes on from ``to_bytes`` must not be closed a
+        second time with other clients: save it after closing, and before the sum is sent.
+
+        Raises
+        ------
+        RoundError
+            Fewer clients are settled than DistributedNoise requires, or none: the sum would not
+            have the noise that was promised; or, of Local, fewer than there are levels, or none
+            has reported the cells. The round stays open.
+        """
+        with self._turn():
+            tally, least = self._tally, self._protocol.least_reports
+            settled = len(tally.settled)
+            if settled < least:
+                raise RoundError(f"{settled} reports are settled, and it takes at least {least}")
+            if tally.by_level.size and not tally.by_level[-1]:
+                raise RoundError("no report is about the cells, the last level of the tree")
+            tally.close()
+            clients = hashlib.sha256(b"".join(sorted(tally.settled))).digest()
+            by_level, simulated = tuple(tally.by_level.tolist()), tally.simulated
+            return PartialSum(self._protocol, tally.totals, settled, clients, by_level, simulated)
+
+    def to_bytes(self) -> bytes:
+        """Return all that the server knows, to go on from (docs/wire.md). As secret as reports."""
+        with self._turn():
+            return storage.dump_tally(self._tally, self._protocol)
+
+    @classmethod
+    def from_bytes(
+        cls, data: bytes, protocol: Protocol, enrolment: Enrolment | None = None
+    ) -> Server:
+        """Return a server that goes on where ``to_bytes`` was called.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            As for ``Server``, or data is not bytes.
+        FormatError
+            The data are damaged, or belong to another round or other parameters.
+        """
+        server = cls(protocol, enrolment)
+        server._tally = storage.load_tally(data, protocol)
+        return server
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        """Refuse to be copied: two copies could give two sums away. ``to_bytes`` is for a file."""
+        raise DtypeError(
+            "server", type(self).__name__, "is not copied or pickled, as it gives one sum away"
+        )
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Do what follows alone: in the process that made this, and not amid another call."""
+        if not self._owner.is_here:
+            raise RoundError(
+                f"the server belongs to process {self._owner.process}: a copy of it made by a fork "
+                "could give a second sum away"
+            )
+        with self._lock:
+            if self._is_busy:  # of this thread, which a signal has interrupted
+                raise RoundError("the server is in the middle of another call of this thread")
+            self._is_busy = True
+            try:
+                self._tally.finish()
+                yield
+            finally:
+                self._is_busy = False
+
+    def _checked(self, report: bytes) -> Report:
+        """Return a report that is to be taken."""
+        tally, most = self._tally, self._protocol.most_reports
+        found = wire.decode(report)
+        self._protocol.check(found)
+        key = wire.client_key(self._secret, found.round_id, found.report_id)
+        if not hmac.compare_digest(wire.tag_of(found, key), found.tag):
+            raise ReportError("tag", "is not what the client with its id has sent")
+        if found.report_id in tally:
+            raise ReportError("duplicate", "is from a client that has reported")
+        if most is not None and tally.accepted >= most:
+            raise ReportError("full", f"is beyond the {most} that were asked for")
+        return found
+
+    def _check_disjoint(self, other: Server) -> None:
+        """Check that another server's reports can be taken over."""
+        if self._protocol.key != other._protocol.key:
+            raise RoundError("the other server is of another round, or has other parameters")
+        if not hmac.compare_digest(self._secret, other._secret):
+            raise RoundError("the other server has another enrolment")
+        both = len(self._tally.ids & other._tally.ids)
+        if both:
+            raise RoundError(f"{both} clients have reported to both servers")
+        most = self._protocol.most_reports
+        if most is not None and self.accepted + other.accepted > most:
+            raise RoundError(f"together they have more than the {most} that were asked for")
+
+    def _check_open(self) -> None:
+        if self.is_closed:
+            raise RoundError("the round is closed: its sum, or all it had, has been given away")
+
+
+def agree(servers: Sequence[Server]) -> int:
+    """Settle, on each server, the clients that have reached all of them, and return how many.
+
+    For servers in one process; others send each other ``ids`` (scripts/loopback.py).
+
+    Raises
+    ------
+    DtypeError, RoundError
+        They are not all servers of one round, each once; or one is closed. Nothing has changed.
+    """
+    if not isinstance(servers, Sequence):
+        raise DtypeError("servers", type(servers).__name__, "must be servers")
+    if not servers:
+        raise RoundError("there are no servers")
+    for server in servers:
+        if not isinstance(server, Server):
+            raise DtypeError("servers", type(server).__name__, "must be servers")
+        server._check_open()
+    protocol = servers[0].protocol
+    if any(server.protocol.key != protocol.key for server in servers):
+        raise RoundError("the servers are of different rounds, or have different parameters")
+    if len(set(map(id, servers))) != len(servers) or len(servers) != protocol.receivers:
+        raise RoundError(f"these are not the {protocol.receivers} servers of the round, each once")
+    common = frozenset.intersection(*(server.ids for server in servers))
+    for server in servers:
+        server.settle(common)
+    return len(common)
+
+
+def _ids(ids: Iterable[bytes]) -> set[bytes]:
+    """Return ids that are to be settled."""
+    requirement = "must be several ids, of bytes each"
+    if isinstance(ids, str | bytes):
+        raise DtypeError("ids", type(ids).__name__, requirement)
+    found = set()
+    for each in _check.items("ids", ids, requirement):
+        if not isinstance(each, bytes):
+            raise DtypeError("ids", type(each).__name__, requirement)
+        found.add(each)
+    return found

@@ -1,0 +1,173 @@
+"""Saved servers and partial sums as bytes, and back; the format is in docs/wire.md, section 5."""
+
+from __future__ import annotations
+
+import hashlib
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...errors import DtypeError, FormatError
+from . import wire
+from .parameters import Protocol
+from .tally import Tally
+from .wire import ID_BYTES, REASONS
+
+if TYPE_CHECKING:
+    from .partial_sums import PartialSum
+
+__all__ = ["dump_sum", "dump_tally", "load_sum", "load_tally", "opened", "sealed"]
+
+_STATE: Final = b"DPCS"
+_SUM: Final = b"DPCT"
+_SIMULATED: Final = 1
+_CLOSED: Final = 2
+_CHECKSUM: Final = 32
+
+
+def dump_tally(tally: Tally, protocol: Protocol) -> bytes:
+    """Return all that a server knows. As secret as the reports in it."""
+    seeds, shares = tally.waiting[wire.SEED], tally.waiting[wire.ADDITIVE]
+    counts = [tally.accepted, len(REASONS), len(tally.settled), len(seeds), len(shares)]
+    refused = [tally.refused[reason] for reason in REASONS]
+    parts = [
+        *protocol.key,
+        bytes([_SIMULATED * tally.simulated | _CLOSED * tally.closed]),
+        *(_packed(each) for each in (counts, refused, tally.by_level, tally.totals)),
+        *sorted(tally.settled),
+    ]
+    for payloads in (seeds, shares):
+        for identity in sorted(payloads):
+            parts += [identity, payloads[identity]]
+    return sealed(_STATE, b"".join(parts))
+
+
+def load_tally(data: bytes, protocol: Protocol) -> Tally:
+    """Return what a server knew.
+
+    Raises
+    ------
+    FormatError
+        The data are damaged, or belong to another round or other parameters.
+    """
+    body, flags = _begun(_STATE, data, protocol)
+    tally = Tally.empty(protocol)
+    accepted, reasons, settled, seeds, shares = _words(body, 5).tolist()
+    if reasons != len(REASONS):
+        raise FormatError(f"has {reasons} reasons to refuse a report; here are {len(REASONS)}")
+    tally.accepted = accepted
+    tally.refused = dict(zip(REASONS, _words(body, reasons).tolist(), strict=True))
+    tally.by_level = _words(body, len(protocol.asked))
+    tally.totals = _words(body, protocol.words)
+    for _ in range(settled):
+        tally.settled.add(_read(body, ID_BYTES))
+    for kind, count in ((wire.SEED, seeds), (wire.ADDITIVE, shares)):
+        for _ in range(count):
+            identity = _read(body, ID_BYTES)
+            tally.waiting[kind][identity] = _read(body, protocol.payload_bytes(kind))
+    tally.simulated, tally.closed = bool(flags & _SIMULATED), bool(flags & _CLOSED)
+    _ended(body)
+    return tally
+
+
+def dump_sum(part: PartialSum) -> bytes:
+    """Return a partial sum as bytes."""
+    parts = [
+        *part.protocol.key,
+        bytes([_SIMULATED * part.simulated]),
+        _packed([part.reports]),
+        part.clients,
+        _packed(part.by_level),
+        _packed(part.totals),
+    ]
+    return sealed(_SUM, b"".join(parts))
+
+
+def load_sum(data: bytes, protocol: Protocol) -> dict[str, Any]:
+    """Return the arguments that make the partial sum again.
+
+    Raises
+    ------
+    FormatError
+        The data are damaged, or belong to another round or other parameters.
+    """
+    body, flags = _begun(_SUM, data, protocol)
+    fields = {
+        "protocol": protocol,
+        "reports": int(_words(body, 1)[0]),
+        "clients": _read(body, _CHECKSUM),
+        "by_level": tuple(_words(body, len(protocol.asked)).tolist()),
+        "totals": _words(body, protocol.words),
+        "simulated": bool(flags & _SIMULATED),
+    }
+    _ended(body)
+    return fields
+
+
+def sealed(magic: bytes, body: bytes) -> bytes:
+    """Return magic, version, body, and a checksum of all that.
+
+    The checksum, SHA-256, is against damage; it is no signature.
+    """
+    content = magic + bytes([wire.VERSION]) + body
+    return content + hashlib.sha256(content).digest()
+
+
+def opened(magic: bytes, data: bytes) -> bytes:
+    """Return the body of what was sealed.
+
+    Raises
+    ------
+    DtypeError
+        data is not bytes.
+    FormatError
+        It is something else, of another version, cut short or damaged.
+    """
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise DtypeError("data", type(data).__name__, "must be bytes")
+    data = bytes(data)
+    if data[: len(magic)] != magic:
+        raise FormatError(f"does not begin with {magic.decode()}")
+    start = len(magic) + 1
+    if len(data) < start + _CHECKSUM:
+        raise FormatError("is cut short")
+    if data[start - 1] != wire.VERSION:
+        raise FormatError(f"is of version {data[start - 1]}; this dpcore reads {wire.VERSION}")
+    if hashlib.sha256(data[:-_CHECKSUM]).digest() != data[-_CHECKSUM:]:
+        raise FormatError("is damaged: the checksum is another")
+    return data[start:-_CHECKSUM]
+
+
+def _begun(magic: bytes, data: bytes, protocol: Protocol) -> tuple[BytesIO, int]:
+    """Return what is behind the flags, and the flags."""
+    if not isinstance(protocol, Protocol):
+        raise DtypeError("protocol", type(protocol).__name__, "must be a Protocol")
+    body = BytesIO(opened(magic, data))
+    round_id, digest, flags = _read(body, ID_BYTES), _read(body, ID_BYTES), _read(body, 1)
+    if round_id != protocol.round_id:
+        raise FormatError("belongs to another round")
+    if digest != protocol.digest:
+        raise FormatError("was made for other parameters")
+    return body, flags[0]
+
+
+def _ended(body: BytesIO) -> None:
+    if body.read(1):
+        raise FormatError("has more behind its end")
+
+
+def _read(body: BytesIO, length: int) -> bytes:
+    found = body.read(length)
+    if len(found) < length:
+        raise FormatError("is cut short")
+    return found
+
+
+def _packed(numbers: ArrayLike) -> bytes:
+    return np.asarray(numbers, "<u8").tobytes()
+
+
+def _words(body: BytesIO, count: int) -> NDArray[np.uint64]:
+    return np.frombuffer(_read(body, 8 * count), "<u8").astype(np.uint64)

@@ -1,0 +1,146 @@
+"""What a server has of a round: reports that wait, ids that are settled, and totals."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import wire
+from .parameters import Protocol
+from .wire import REASONS, Reason, Report
+
+__all__ = ["Tally"]
+
+
+class _Change(NamedTuple):
+    """What reports make of a tally, as values and not as differences: twice is once."""
+
+    accepted: int
+    simulated: bool
+    by_level: NDArray[np.uint64]
+    part: slice  # of the totals, and what they are there
+    totals: NDArray[np.uint64]
+    settled: Collection[bytes] = ()  # no longer waiting, too
+    waiting: Mapping[int, Mapping[bytes, bytes]] = {}
+    refused: Mapping[Reason, int] = {}
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Tally:
+    """Numbers and reports, without the rules about them, which are ``Server``'s.
+
+    Parameters
+    ----------
+    totals
+        (nodes,) uint64: sums of settled shares modulo 2^64; Local: how many bits were set.
+    by_level
+        Of Local: how many reports were about each level below the root, uint64.
+    accepted, refused
+        How many reports were taken, and refused by reason.
+    settled
+        Ids of the reports that are in the totals.
+    waiting
+        Of each additive kind, the payloads that are not, by id.
+    simulated
+        Whether a report was made for a study.
+    closed
+        Whether the totals have been given away.
+    begun
+        A change that is decided, and of which an interrupt may have left a part undone.
+    """
+
+    totals: NDArray[np.uint64]
+    by_level: NDArray[np.uint64]
+    accepted: int = 0
+    refused: dict[Reason, int] = field(default_factory=lambda: dict.fromkeys(REASONS, 0))
+    settled: set[bytes] = field(default_factory=set)
+    waiting: dict[int, dict[bytes, bytes]] = field(
+        default_factory=lambda: {wire.SEED: {}, wire.ADDITIVE: {}}
+    )
+    simulated: bool = False
+    closed: bool = False
+    begun: _Change | None = None
+
+    @classmethod
+    def empty(cls, protocol: Protocol) -> Tally:
+        """Return that of a round which begins."""
+        return cls(np.zeros(protocol.words, np.uint64), np.zeros(len(protocol.asked), np.uint64))
+
+    def __contains__(self, identity: bytes) -> bool:
+        return identity in self.settled or any(identity in each for each in self.waiting.values())
+
+    @property
+    def ids(self) -> frozenset[bytes]:
+        """Of the reports that are here, waiting or settled."""
+        return frozenset(self.settled).union(*self.waiting.values())
+
+    def take(self, report: Report, protocol: Protocol) -> None:
+        """Take a report, which has been checked: shares wait, and bits are counted at once."""
+        accepted, simulated = self.accepted + 1, self.simulated or report.simulated
+        if report.kind == wire.BITS:
+            level = report.payload[0]
+            part = slice(protocol.starts[level], protocol.starts[level + 1])
+            totals, by_level = self.totals[part].copy(), self.by_level.copy()
+            packed = np.frombuffer(report.payload, np.uint8, offset=1)
+            totals += np.unpackbits(packed, count=totals.size, bitorder="little")
+            by_level[level - 1] += np.uint64(1)
+            settled = {report.report_id}
+            self.change(_Change(accepted, simulated, by_level, part, totals, settled))
+        else:
+            part, waits = slice(0, 0), {report.kind: {report.report_id: report.payload}}
+            same = self.by_level, part, self.totals[part]
+            self.change(_Change(accepted, simulated, *same, waiting=waits))
+
+    def settle(self, ids: Collection[bytes]) -> None:
+        """Add up reports that wait, and forget them."""
+        totals = self.totals.copy()
+        for kind, payloads in self.waiting.items():
+            for payload in (payloads[each] for each in ids if each in payloads):
+                totals += wire.share(kind, payload, totals.size)
+        same = self.accepted, self.simulated, self.by_level
+        self.change(_Change(*same, slice(None), totals, ids))
+
+    def finish(self) -> None:
+        """Do what an interrupt has left undone of the last change; the caller's first step."""
+        if (change := self.begun) is None:
+            return
+        self.accepted, self.simulated = change.accepted, change.simulated
+        self.by_level = change.by_level
+        self.totals[change.part] = change.totals
+        self.refused.update(change.refused)
+        for kind, more in change.waiting.items():
+            self.waiting[kind].update(more)
+        self.settled.update(change.settled)
+        for payloads in self.waiting.values():
+            for each in change.settled:
+                payloads.pop(each, None)
+        self.begun = None
+
+    def close(self) -> None:
+        """Forget what waits, and let nobody change the totals."""
+        self.closed = True
+        for payloads in self.waiting.values():
+            payloads.clear()
+        self.totals.flags.writeable = False
+
+    def with_all_of(self, other: Tally) -> _Change:
+        """Return the change that takes over what another one has, of other clients."""
+        return _Change(
+            self.accepted + other.accepted,
+            self.simulated or other.simulated,
+            self.by_level + other.by_level,
+            slice(None),
+            self.totals + other.totals,
+            other.settled,
+            other.waiting,
+            {reason: self.refused[reason] + count for reason, count in other.refused.items()},
+        )
+
+    def change(self, change: _Change) -> None:
+        """Change all at once: an interrupt finds it not begun, or begun and to be finished."""
+        self.begun = change
+        self.finish()

@@ -1,0 +1,231 @@
+"""Reports as bytes, and back; the format is in docs/wire.md. Pure functions, without any state."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import struct
+from dataclasses import dataclass, replace
+from typing import Final, Literal, get_args
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from numpy.typing import NDArray
+
+from ...errors import DpcoreError, DtypeError
+
+__all__ = [
+    "ADDITIVE",
+    "BITS",
+    "HEADER_BYTES",
+    "ID_BYTES",
+    "KEY_BYTES",
+    "OPEN",
+    "REASONS",
+    "SEED",
+    "SEED_BYTES",
+    "VERSION",
+    "Reason",
+    "Report",
+    "ReportError",
+    "RoundError",
+    "client_key",
+    "decode",
+    "encode",
+    "expanded",
+    "keyed_hash",
+    "share",
+    "signed",
+    "tag_of",
+]
+
+Reason = Literal[
+    "length",
+    "magic",
+    "version",
+    "kind",
+    "flags",
+    "round",
+    "parameters",
+    "payload",
+    "tag",
+    "duplicate",
+    "full",
+]
+REASONS: Final[tuple[Reason, ...]] = get_args(Reason)
+
+VERSION: Final = 2
+ADDITIVE: Final = 1  # what is left of a client's numbers, as 64-bit words
+SEED: Final = 2  # 32 bytes that expand to such a share
+BITS: Final = 3  # a level, and perturbed bits
+SEED_BYTES: Final = 32
+ID_BYTES: Final = 16  # of a round, of parameters, of a report
+
+_MAGIC: Final = b"DPCR"
+_HEADER: Final = struct.Struct("<4sBBH16s16s16sI")
+_TAG_BYTES: Final = 32
+HEADER_BYTES: Final = _HEADER.size + _TAG_BYTES
+KEY_BYTES: Final = 32
+OPEN: Final = b""  # in place of an enrolment's key, where everybody may report
+_LABEL: Final = b"dpcore client key"
+_KINDS: Final = (ADDITIVE, SEED, BITS)
+_SIMULATED: Final = 1
+_PREFIX: Final = 5  # magic and version, which stay where they are in all versions
+
+
+class ReportError(DpcoreError, ValueError):
+    """A report is refused, and has changed nothing.
+
+    The message never quotes what a report holds.
+
+    Parameters
+    ----------
+    reason
+        One word for it: "length", "magic", "version", "kind", "flags", "round", "parameters",
+        "payload", "tag", "duplicate" or "full".
+    problem
+        What is wrong, as the end of a sentence.
+    """
+
+    def __init__(self, reason: Reason, problem: str) -> None:
+        self.reason: Reason = reason
+        super().__init__(f"report refused ({reason}): it {problem}")
+
+
+class RoundError(DpcoreError, ValueError):
+    """The reports of a round cannot be released, or the servers do not agree about them.
+
+    Or a copy of a client or a server that a fork has made was used in the child.
+    """
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Report:
+    """One message of a client to one server.
+
+    Parameters
+    ----------
+    kind
+        1: an additive share; 2: the seed of one; 3: packed bits.
+    round_id, digest, report_id
+        16 bytes each: of the round, of the protocol's parameters, of the client's report.
+    payload
+        Of the length that ``Protocol.check`` asks for.
+    simulated
+        Whether its random numbers came from a generator.
+    tag
+        32 bytes, ``tag_of`` all that is above.
+    """
+
+    kind: int
+    round_id: bytes
+    digest: bytes
+    report_id: bytes
+    payload: bytes
+    simulated: bool = False
+    tag: bytes = bytes(_TAG_BYTES)
+
+    def __repr__(self) -> str:
+        """Tell the kind and the length alone: what clients send is not for logs."""
+        return f"<Report of kind {self.kind}, {len(self.payload)} bytes>"
+
+
+def keyed_hash(key: bytes, content: bytes) -> bytes:
+    """Return HMAC-SHA256, 32 bytes."""
+    return hmac.digest(key, content, hashlib.sha256)
+
+
+def client_key(secret: bytes, round_id: bytes, report_id: bytes) -> bytes:
+    """Return the key of a client's reports; of ``OPEN``, which is no secret, it is none either."""
+    return keyed_hash(secret, _LABEL + round_id + report_id)
+
+
+def tag_of(report: Report, key: bytes) -> bytes:
+    """Return what binds header and payload together: nobody makes it without the key."""
+    return keyed_hash(key, _head(report) + report.payload)
+
+
+def signed(report: Report, key: bytes) -> Report:
+    """Return a report with its tag."""
+    return replace(report, tag=tag_of(report, key))
+
+
+def encode(report: Report) -> bytes:
+    """Return a report as bytes: a header of 60, the tag of 32, and the payload."""
+    return _head(report) + report.tag + report.payload
+
+
+def _head(report: Report) -> bytes:
+    return _HEADER.pack(
+        _MAGIC,
+        VERSION,
+        report.kind,
+        _SIMULATED if report.simulated else 0,
+        report.round_id,
+        report.digest,
+        report.report_id,
+        len(report.payload),
+    )
+
+
+def decode(data: bytes | bytearray | memoryview) -> Report:
+    """Read a report. Of which round and parameters it is, and its tag, are checked elsewhere.
+
+    Parameters
+    ----------
+    data
+        All of it, and nothing behind it.
+
+    Raises
+    ------
+    DtypeError
+        data is not bytes.
+    ReportError
+        For "length", "magic", "version", "kind" or "flags".
+
+    Notes
+    -----
+    O(length), which is what the caller has received, whatever the header says.
+
+    Examples
+    --------
+    >>> report = Report(2, bytes(16), bytes(16), bytes(16), bytes(32))
+    >>> decode(encode(report)) == report
+    True
+    """
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise DtypeError("report", type(data).__name__, "must be bytes")
+    content = bytes(data)
+    if len(content) < _PREFIX:
+        raise ReportError("length", f"has {len(content)} bytes, fewer than a header")
+    if content[:4] != _MAGIC:
+        raise ReportError("magic", "does not begin as reports do")
+    if content[4] != VERSION:
+        raise ReportError("version", f"is of version {content[4]}; this server reads {VERSION}")
+    if len(content) < HEADER_BYTES:
+        raise ReportError("length", f"has {len(content)} bytes, fewer than a header")
+    _, _, kind, flags, round_id, digest, report_id, length = _HEADER.unpack_from(content)
+    if kind not in _KINDS:
+        raise ReportError("kind", f"is of kind {kind}, which does not exist")
+    if flags & ~_SIMULATED:
+        raise ReportError("flags", "has flags that mean nothing in this version")
+    if length != len(content) - HEADER_BYTES:
+        found = len(content) - HEADER_BYTES
+        raise ReportError("length", f"says that {length} bytes follow, and {found} do")
+    tag, payload = content[_HEADER.size : HEADER_BYTES], content[HEADER_BYTES:]
+    return Report(kind, round_id, digest, report_id, payload, bool(flags), tag)
+
+
+def expanded(seed: bytes, words: int) -> NDArray[np.uint64]:
+    """Return the share that a seed of 32 bytes stands for, (words,), read-only.
+
+    The key stream of AES-256 in counter mode from a counter of zero, as little-endian words. A seed
+    is a key that is used for this alone, so that no nonce is needed.
+    """
+    stream = Cipher(algorithms.AES(seed), modes.CTR(bytes(16))).encryptor()
+    return np.frombuffer(stream.update(bytes(8 * words)), "<u8")
+
+
+def share(kind: int, payload: bytes, words: int) -> NDArray[np.uint64]:
+    """Return the additive share that a payload of kind 1 or 2 stands for, (words,), read-only."""
+    return expanded(payload, words) if kind == SEED else np.frombuffer(payload, "<u8")

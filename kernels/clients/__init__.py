@@ -1,0 +1,1 @@
+"""What clients contribute: records grouped by client, and unary encodings."""

@@ -1,0 +1,171 @@
+"""Exact samplers: integers from words of uniform random bits.
+
+A sampler is a deterministic function of an infinite stream of uniform 32-bit words. It is handed a
+finite window of that stream. When the window ends inside a draw, the draw is rolled back, and the
+caller shows the same words again with more behind them; so the output depends on the stream alone,
+never on how it was cut. (Restarting a draw on *fresh* words would favour draws that need few.)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._compile import inner, kernel
+
+FACTORIAL_12 = np.uint64(479001600)
+WORD_BITS = np.uint64(32)
+LOW = np.uint64(0xFFFFFFFF)
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+MOST_COUNT = np.uint64(2**62)
+
+
+@inner
+def word_at(words: NDArray[np.uint32], at: int) -> np.uint64:
+    """Return word ``at``, or 0 past the end.
+
+    Whoever reads past the end holds a position beyond ``words.size`` from then on: that ends
+    every loop, and it rolls the draw back, whatever the zeros made of it.
+    """
+    return np.uint64(words[at]) if at < words.size else np.uint64(0)
+
+
+@kernel
+def uniform(words: NDArray[np.uint32], at: int, bound: np.uint64) -> tuple[np.uint64, int]:
+    """Draw uniformly from {0, ..., bound - 1}, 1 <= bound < 2^63; return it and the next position.
+
+    Below 2^32: Lemire's multiplication with rejection (Fast random integer generation in an
+    interval, 2019, Alg. 5). Above: 64-bit words modulo the bound, the incomplete last period
+    rejected. Invariant: every value not rejected is the image of equally many words. (A loop runs
+    on while ``at <= end``: it may leave with a rejected value only after reading past the end.)
+    """
+    end = words.size
+    if bound <= LOW:
+        product = word_at(words, at) * bound
+        at += 1
+        if (product & LOW) < bound:
+            rejected = (LOW - bound + ONE) % bound  # 2^32 mod bound
+            while (product & LOW) < rejected and at <= end:
+                product = word_at(words, at) * bound
+                at += 1
+        return product >> WORD_BITS, at
+    wide = (word_at(words, at) << WORD_BITS) | word_at(words, at + 1)
+    at += 2
+    remainder = wide % bound
+    # the period that starts at wide - remainder is complete unless it passes 2^64
+    while (wide - remainder) > (~ZERO - bound + ONE) and at <= end:
+        wide = (word_at(words, at) << WORD_BITS) | word_at(words, at + 1)
+        at += 2
+        remainder = wide % bound
+    return remainder, at
+
+
+@inner
+def bernoulli_exp_fraction(
+    words: NDArray[np.uint32], at: int, part: np.uint64, whole: np.uint64
+) -> tuple[bool, int]:
+    """Bernoulli(exp(-part / whole)) for 0 <= part < whole (CKS 2020, Algorithm 1, gamma <= 1).
+
+    Invariant: at step k, all of Bernoulli(g / 1), ..., Bernoulli(g / (k - 1)) succeeded; the first
+    failure at an odd k is a success. Bernoulli(g / k) is {uniform below k is 0} and
+    {uniform below whole is < part}.
+    """
+    drawn, at = uniform(words, at, whole)
+    k = ONE
+    success = drawn < part
+    while success and at <= words.size:
+        k += ONE
+        drawn, at = uniform(words, at, k)
+        success = drawn == ZERO
+        if success:
+            drawn, at = uniform(words, at, whole)
+            success = drawn < part
+    return (k & ONE) == ONE, at
+
+
+@kernel
+def bernoulli_exp_one(words: NDArray[np.uint32], at: int) -> tuple[bool, int]:
+    """Bernoulli(exp(-1)) (CKS 2020, Algorithm 1, gamma = 1), its first steps from one word.
+
+    The first failure K has P(K > k) = 1 / k!, so with r uniform below 12!, K > k is r < 12! / k!
+    for k <= 12; r = 0 leaves K > 12, and the steps go on from 13 one by one.
+    """
+    r, at = uniform(words, at, FACTORIAL_12)
+    if r == ZERO:
+        k = np.uint64(13)
+        drawn, at = uniform(words, at, k)
+        while drawn == ZERO and at <= words.size:
+            k += ONE
+            drawn, at = uniform(words, at, k)
+        return (k & ONE) == ONE, at
+    odd = False
+    k = np.uint64(2)
+    least = FACTORIAL_12 >> ONE  # 12! / k!
+    while r < least:
+        odd = not odd
+        k += ONE
+        least = least // k
+    return odd, at
+
+
+@kernel
+def discrete_laplace(
+    words: NDArray[np.uint32],
+    out: NDArray[np.int64],
+    numerator: np.uint64,
+    denominator: np.uint64,
+) -> tuple[int, int]:
+    """Fill ``out`` with discrete Laplace draws, P(y) proportional to exp(-|y| den / num).
+
+    Canonne, Kamath & Steinke, *The discrete Gaussian for differential privacy* (2020),
+    Algorithm 2, integer arithmetic only, with num = their t and den = their s.
+
+    Parameters
+    ----------
+    words
+        Uniform 32-bit words.
+    out
+        Draws, (size,).
+    numerator, denominator
+        The scale, as a fraction; numerator < 2^53, denominator < 2^63.
+
+    Returns
+    -------
+    drawn, used
+        How many leading entries of ``out`` are final, and how many words made them. The words
+        from ``used`` on are to be shown again, in front of new ones.
+
+    Notes
+    -----
+    Invariant: ``out[:i]`` is a function of ``words[:start]`` and of nothing after it.
+    Magnitudes beyond 2^62 saturate (probability below exp(-500): numerator * V overflows only
+    if V > 2^9).
+    """
+    at = 0
+    most = MOST_COUNT // numerator
+    for i in range(out.size):
+        start = at
+        drawn = False
+        value = np.int64(0)
+        while not drawn and at <= words.size:
+            part, at = uniform(words, at, numerator)
+            accepted, at = bernoulli_exp_fraction(words, at, part, numerator)
+            if not accepted:
+                continue
+            periods = ZERO
+            more, at = bernoulli_exp_one(words, at)
+            while more and at <= words.size:
+                periods += ONE
+                more, at = bernoulli_exp_one(words, at)
+            magnitude = part + numerator * min(periods, most)
+            if denominator != ONE:
+                magnitude = magnitude // denominator
+            negative = (word_at(words, at) & ONE) == ONE
+            at += 1
+            drawn = not (negative and magnitude == ZERO)
+            value = -np.int64(magnitude) if negative else np.int64(magnitude)
+        if at > words.size:
+            return i, start
+        out[i] = value
+    return out.size, at

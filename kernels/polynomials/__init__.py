@@ -1,0 +1,1 @@
+"""Sums of Legendre polynomials and of powers over records."""

@@ -1,0 +1,1 @@
+"""The exponential mechanism, and what chooses by it: medians, quantiles asked one by one."""

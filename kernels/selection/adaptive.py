@@ -1,0 +1,109 @@
+"""Adaptive quantiles, and curves through a few known points."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._compile import kernel
+
+
+@kernel
+def adaptive_quantiles(
+    totals: NDArray[np.int64],
+    noise: NDArray[np.int64],
+    unit: float,
+    n: float,
+    thresholds: NDArray[np.int64],
+    answers: NDArray[np.float64],
+) -> None:
+    """Ask for noisy cumulative counts, always in the middle of where the answers are most apart.
+
+    Parameters
+    ----------
+    totals
+        (N,) exact cumulative counts, in units.
+    noise
+        (R, Q) the noise of each answer, in units; Q < N.
+    unit
+        What a unit is, in records.
+    n
+        The number of records.
+    thresholds
+        (R, Q + 2) the result: how many cells lie below each known threshold, from 0 to N.
+    answers
+        (R, Q + 2) the result: what was said of them, clipped to [0, n]. They may decrease.
+
+    Notes
+    -----
+    O(Q^2) a release. Of two intervals that are equally far apart the first is taken. Only
+    intervals of two cells or more can be; fewer than N - 1 thresholds inside leave one.
+
+    Invariant: the first ``step + 2`` thresholds increase from 0 to N.
+    """
+    for r in range(noise.shape[0]):
+        thresholds[r, 0] = 0
+        answers[r, 0] = 0.0
+        thresholds[r, 1] = totals.size
+        answers[r, 1] = n
+        for step in range(noise.shape[1]):
+            chosen = 1
+            widest = -np.inf
+            for i in range(1, step + 2):
+                apart = answers[r, i] - answers[r, i - 1]
+                if apart > widest and thresholds[r, i] - thresholds[r, i - 1] > 1:
+                    widest = apart
+                    chosen = i
+            middle = (thresholds[r, chosen - 1] + thresholds[r, chosen]) // 2
+            for i in range(step + 2, chosen, -1):
+                thresholds[r, i] = thresholds[r, i - 1]
+                answers[r, i] = answers[r, i - 1]
+            thresholds[r, chosen] = middle
+            answer = (totals[middle - 1] + noise[r, step]) * unit
+            answers[r, chosen] = min(max(answer, 0.0), n)
+
+
+@kernel
+def steps_through(
+    thresholds: NDArray[np.int64], counts: NDArray[np.float64], out: NDArray[np.float64]
+) -> None:
+    """Set cumulative counts that stay at each known one until the next.
+
+    Parameters
+    ----------
+    thresholds
+        (R, K) how many cells lie below each known threshold, increasing from 0 to N.
+    counts
+        (R, K) the cumulative counts there.
+    out
+        (R, N) the result.
+    """
+    for r in range(out.shape[0]):
+        for k in range(1, thresholds.shape[1]):
+            last = thresholds[r, k] - 1
+            for cell in range(thresholds[r, k - 1], last):
+                out[r, cell] = counts[r, k - 1]
+            out[r, last] = counts[r, k]
+
+
+@kernel
+def lines_through(
+    thresholds: NDArray[np.int64], counts: NDArray[np.float64], out: NDArray[np.float64]
+) -> None:
+    """Set cumulative counts that run straight from each known one to the next.
+
+    The arguments are those of ``steps_through``. What lies between two known counts is within
+    them with no tolerance, and monotone.
+    """
+    for r in range(out.shape[0]):
+        for k in range(1, thresholds.shape[1]):
+            start = thresholds[r, k - 1]
+            last = thresholds[r, k] - 1
+            low = counts[r, k - 1]
+            high = counts[r, k]
+            slope = (high - low) / (last + 1 - start)
+            least = min(low, high)
+            most = max(low, high)
+            for cell in range(start, last):
+                out[r, cell] = min(max(low + slope * (cell + 1 - start), least), most)
+            out[r, last] = high

@@ -1,0 +1,206 @@
+"""The exponential mechanism over integer scores: exact draws from words of uniform random bits.
+
+What samplers.py says of windows and of words past the end holds here, too.
+
+A candidate at distance d from the best score has weight exp(-gamma), gamma = d num / den. It is in
+class c = floor(gamma), or in the last class T if that is less; 2^T >= N. With m_c candidates, class
+c has ceil(m_c / 2^c) slots. A trial draws a slot, of class c; passes c trials of Bernoulli(2 / e);
+and draws c bits, so that every candidate of the class has a chance of 2^-c a slot. It is taken with
+probability exp(c - gamma). All in all: exp(-gamma) over the number of slots, for each.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._compile import kernel
+from ..noise.samplers import ONE, ZERO, bernoulli_exp_fraction, bernoulli_exp_one, uniform
+
+_MOST = np.uint64(2**63)
+# Candidates counted together. A loop without a way out vectorises, if its index is unsigned: then
+# no test for indices from the end.
+_BLOCK = 512
+
+
+@kernel
+def rank_scores(counts: NDArray[np.int64], target: int, scores: NDArray[np.int64]) -> None:
+    """Overwrite ``scores``, (N,), with -|4 F_i - target|, F_i the cumulative counts."""
+    above = -np.int64(target)
+    for i in range(counts.size):
+        above += np.int64(4) * counts[i]
+        scores[i] = -abs(above)
+
+
+@kernel
+def classes(
+    scores: NDArray[np.int64], firsts: NDArray[np.uint64], members: NDArray[np.int64]
+) -> np.int64:
+    """Count the candidates of each class, and return the best score.
+
+    Parameters
+    ----------
+    scores
+        (N,) at least one.
+    firsts
+        (T + 1,) the least distance of each class, ceil(c den / num), from 0 up. Classes that no
+        distance falls into start where the next one does.
+    members
+        (T + 1,) overwritten.
+
+    Notes
+    -----
+    Distances are below 2^64: signed differences that wrap around are right as unsigned numbers.
+    O(N) where most candidates are in the last class or near the best, O(N T) at worst.
+    """
+    best = scores[0]
+    for i in range(scores.size):
+        best = max(best, scores[i])
+    last = firsts.size - 1
+    for c in range(firsts.size):
+        members[c] = 0
+    for start in range(0, scores.size, _BLOCK):
+        stop = min(start + _BLOCK, scores.size)
+        near = 0
+        for i in range(np.uint64(start), np.uint64(stop)):
+            near += np.uint64(best - scores[i]) < firsts[last]
+        members[last] += stop - start - near
+        if near > 0:
+            for i in range(start, stop):
+                distance = np.uint64(best - scores[i])
+                if distance < firsts[last]:
+                    c = 0
+                    while distance >= firsts[c + 1]:
+                        c += 1
+                    members[c] += 1
+    return np.int64(best)
+
+
+@kernel
+def _member(
+    scores: NDArray[np.int64], best: np.int64, first: np.uint64, final: np.uint64, rank: np.int64
+) -> int:
+    """Return the candidate before which ``rank`` others have a distance within [first, final].
+
+    Invariant: ``rank`` of them lie between ``start`` and the candidate.
+    """
+    start = 0
+    while start + _BLOCK <= scores.size:
+        found = np.int64(0)
+        for i in range(np.uint64(start), np.uint64(start + _BLOCK)):
+            distance = np.uint64(best - scores[i])
+            found += (distance >= first) & (distance <= final)
+        if found > rank:
+            break
+        rank -= found
+        start += _BLOCK
+    i = start
+    distance = np.uint64(best - scores[i])
+    while rank > 0 or distance < first or distance > final:
+        if first <= distance <= final:
+            rank -= np.int64(1)
+        i += 1
+        distance = np.uint64(best - scores[i])
+    return i
+
+
+@kernel
+def bernoulli_two_over_e(words: NDArray[np.uint32], at: int) -> tuple[bool, int]:
+    """Bernoulli(2 / e): the first failure K of Bernoulli(1 / 3), Bernoulli(1 / 4), ... is odd.
+
+    P(K > k) = 2 / k!, so P(K odd) = 2 (1 / 2! - 1 / 3! + 1 / 4! - ...). It is Bernoulli(1 / e) of
+    samplers.py, given that the trial of 1 / 2 succeeded.
+    """
+    k = np.uint64(3)
+    drawn, at = uniform(words, at, k)
+    while drawn == ZERO and at <= words.size:
+        k += ONE
+        drawn, at = uniform(words, at, k)
+    return (k & ONE) == ONE, at
+
+
+@kernel
+def exponential(
+    words: NDArray[np.uint32],
+    out: NDArray[np.int64],
+    scores: NDArray[np.int64],
+    best: np.int64,
+    firsts: NDArray[np.uint64],
+    members: NDArray[np.int64],
+    numerator: np.uint64,
+    denominator: np.uint64,
+) -> tuple[int, int]:
+    """Fill ``out`` with draws of the exponential mechanism (McSherry & Talwar 2007, Section 3.1).
+
+    Parameters
+    ----------
+    words
+        Uniform 32-bit words.
+    out
+        Drawn candidates, (size,).
+    scores, best, firsts, members
+        As in ``classes``, with T < 32.
+    numerator, denominator
+        The rate, num / den: both at most 2^53.
+
+    Returns
+    -------
+    drawn, used
+        How many leading entries of ``out`` are final, and how many words made them. The words
+        from ``used`` on are to be shown again, in front of new ones.
+
+    Notes
+    -----
+    Invariant: ``out[:i]`` is a function of ``words[:start]`` and of nothing after it.
+    Let W >= 1 be the sum of all weights, S the number of slots. A draw takes S / W trials on
+    average, and, since candidates are looked up last, less than e + 1 passes over the scores: a
+    lookup in a class below T is refused with probability below 1 - 1 / e, and one in class T is
+    reached at most 2^T e^-T / W times a draw. S <= T + 1 + sum m_c 2^-c: for N = 2^24, S / W is
+    below 200 whatever the scores.
+    Distances are cut off at 2^63 / num, which is as if scores were raised to the best minus that.
+    """
+    slots = np.int64(0)
+    for c in range(members.size):
+        slots += (members[c] + (1 << c) - 1) >> c
+    last = members.size - 1
+    most = _MOST // numerator
+    at = 0
+    for i in range(out.size):
+        start = at
+        candidate = np.int64(0)
+        drawn = False
+        while not drawn and at <= words.size:
+            slot, at = uniform(words, at, np.uint64(slots))
+            place = np.int64(slot)
+            c = 0
+            own = members[0]
+            while place >= own:
+                place -= own
+                c += 1
+                own = (members[c] + (1 << c) - 1) >> c
+            passed = True
+            trials = c
+            while trials > 0 and passed and at <= words.size:
+                trials -= 1
+                passed, at = bernoulli_two_over_e(words, at)
+            if not passed:
+                continue
+            bits, at = uniform(words, at, ONE << np.uint64(c))
+            rank = (place << c) + np.int64(bits)
+            if rank >= members[c] or at > words.size:
+                continue
+            final = firsts[c + 1] - ONE if c < last else ~ZERO
+            candidate = np.int64(_member(scores, best, firsts[c], final, rank))
+            distance = min(np.uint64(best - scores[candidate]), most)
+            more = distance * numerator // denominator - np.uint64(c)
+            drawn = True
+            while more > ZERO and drawn and at <= words.size:
+                more -= ONE
+                drawn, at = bernoulli_exp_one(words, at)
+            if drawn:
+                part = (distance * numerator) % denominator
+                drawn, at = bernoulli_exp_fraction(words, at, part, denominator)
+        if at > words.size:
+            return i, start
+        out[i] = candidate
+    return out.size, at

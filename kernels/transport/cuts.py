@@ -1,0 +1,117 @@
+"""Integral potentials of the cheapest transport, by minimum cuts on the dyadic graph."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._compile import inner
+
+
+@inner
+def _decide(
+    left: NDArray[np.uint32],
+    right: NDArray[np.uint32],
+    fill: NDArray[np.uint32],
+    conductances: NDArray[np.float64],
+    row: NDArray[np.float64],
+    potentials: NDArray[np.int64],
+    costs: NDArray[np.float64],
+    choices: NDArray[np.uint8],
+    stale: NDArray[np.bool_],
+) -> None:
+    """Bring the tables of a minimum cut up to date: which sets to raise by 1 lower row'u most.
+
+    ``costs[slot, 2 i + j]`` is the least cost of all that was eliminated between the ends of the
+    slot's edge, where the end that goes first is raised (i = 1) or not, and the other end (j). It
+    has one source, the last vertex eliminated between them, or none, and then it stays 0.
+    ``choices[v]``, bit 2 i + j: is v raised, given its left (i) and right neighbour (j)?
+
+    Invariant: before vertex v, the tables that it reads are right, and its own are unless it is
+    ``stale``. They depend on its increment, on the tables of its two edges and on the differences
+    of potential along these.
+    """
+    for v in range(left.size - 1):
+        if not stale[v]:
+            continue
+        a, b, into = 2 * v, 2 * v + 1, fill[v]
+        swapped = into != 2 * left[v] + 1
+        # A difference of 2 is infinitely dear.
+        above = potentials[v] - potentials[left[v]] if conductances[a] > 0.0 else 0
+        stay_0, stay_1 = costs[a, 0], np.inf if above < 0 else costs[a, 1]
+        rise_0, rise_1 = np.inf if above > 0 else costs[a, 2], costs[a, 3]
+        above = potentials[v] - potentials[right[v]] if conductances[b] > 0.0 else 0
+        bits, changed = 0, False
+        for j in range(2):
+            stay_j = np.inf if above < 0 and j == 1 else costs[b, j]
+            rise_j = row[v] + (np.inf if above > 0 and j == 0 else costs[b, 2 + j])
+            for i in range(2):
+                stay = stay_j + (stay_1 if i == 1 else stay_0)
+                rise = rise_j + (rise_1 if i == 1 else rise_0)
+                if rise < stay:
+                    bits |= 1 << (2 * i + j)
+                k = 2 * j + i if swapped else 2 * i + j
+                best = min(rise, stay)
+                changed |= best != costs[into, k]
+                costs[into, k] = best
+        choices[v] = bits
+        stale[into >> 1] |= changed
+
+
+@inner
+def lift(
+    left: NDArray[np.uint32],
+    right: NDArray[np.uint32],
+    fill: NDArray[np.uint32],
+    conductances: NDArray[np.float64],
+    row: NDArray[np.float64],
+    potentials: NDArray[np.int64],
+    costs: NDArray[np.float64],
+) -> int:
+    """Find the smallest u >= 0 that minimises row'u with |u_a - u_b| <= 1 on every edge.
+
+    Parameters
+    ----------
+    left, right, fill, conductances
+        From ``elimination.plan``.
+    row
+        (B + 1,) increments with a positive sum, all of them multiples of one number and their
+        absolute sum at most 2^52 times it: so all sums here are exact.
+    potentials
+        (B + 1,) the result.
+    costs
+        (2 B + 2, 4) working memory: zeros, or what an earlier call with this plan left there.
+
+    Returns
+    -------
+    int
+        The number of minimum cuts: max u + 1.
+
+    Notes
+    -----
+    Invariant: u <= the smallest minimiser u*. The objective is L-natural-convex on the integers:
+    while u is not a minimiser, there is a set X that lowers it, and the smallest best X is within
+    {u < u*} and holds all vertices where u* - u is largest (Murota 2003, chapter 10). So the loop
+    takes max u* steps, at most the longest distance in the graph. From one to the next, only
+    tables next to the border of X change, and those that are made of these.
+    """
+    last = left.size - 1
+    choices, lifted = np.empty(left.size, np.uint8), np.empty(left.size, np.uint8)
+    stale = np.ones(left.size, np.bool_)
+    for v in range(left.size):
+        potentials[v] = 0
+    for cut in range(left.size + 1):
+        _decide(left, right, fill, conductances, row, potentials, costs, choices, stale)
+        rose = costs[2 * last, 3] + row[last] < costs[2 * last, 0]
+        lifted[last] = rose
+        potentials[last] += lifted[last]
+        for v in range(last - 1, -1, -1):
+            a, b = lifted[left[v]], lifted[right[v]]
+            up = (choices[v] >> (2 * a + b)) & 1
+            lifted[v] = up
+            potentials[v] += up
+            rose |= up > 0
+            stale[v] = up != a or up != b
+        if not rose:
+            return cut + 1
+    return left.size + 1

@@ -1,0 +1,77 @@
+"""Increments on their way into the kernels of norm 1, and out of them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._compile import inner
+from .network import Network
+
+
+@inner
+def round_off(
+    increments: NDArray[np.float64], order: NDArray[np.int64], row: NDArray[np.float64]
+) -> int:
+    """Set increments in their order, rounded to integers; return their unit's exponent.
+
+    Their absolute sum is up to 2^51: sums of them are exact. Integers with an absolute sum below
+    2^50 are only multiplied by a power of 2. If the sum is not positive any more, the largest
+    takes what is missing. An increment above twice all that is missing is as good as that: no
+    cheapest transport takes more than once what is missing from anywhere. If nothing is missing,
+    all is 0.
+    """
+    missing, size = 0.0, 0.0
+    for v in range(row.size):
+        missing += max(-increments[v], 0.0)
+    for v in range(row.size):
+        row[v] = min(increments[order[v]], 2.0 * missing)
+        size += abs(row[v])
+    exponent = math.frexp(size)[1] - 51
+    total, top = 0.0, 0
+    for v in range(row.size):
+        row[v] = np.rint(math.ldexp(row[v], -exponent))
+        total += row[v]
+        if row[v] > row[top]:
+            top = v
+    if total <= 0.0:
+        row[top] += 1.0 - total
+    return exponent
+
+
+@inner
+def read(
+    network: Network,
+    order: NDArray[np.int64],
+    conductances: NDArray[np.float64],
+    levels: NDArray[np.int64],
+    flows: NDArray[np.float64],
+    exponent: int,
+    after: NDArray[np.float64],
+    increments: NDArray[np.float64],
+    figures: NDArray[np.float64],
+) -> None:
+    """Set the increments after the flows, and the figures of ``repair`` but the last."""
+    left, right = network.left, network.right
+    cost, energy, proved, low, steep = 0.0, 0.0, 0.0, 0.0, 0
+    for v in range(left.size):
+        after[v] = increments[order[v]]
+        proved -= levels[v] * after[v]
+        steep = max(steep, -levels[v])
+        if conductances[2 * v] > 0.0:
+            steep = max(steep, abs(levels[v] - levels[left[v]]) - 1)
+        if conductances[2 * v + 1] > 0.0:
+            steep = max(steep, abs(levels[v] - levels[right[v]]) - 1)
+    for e in range(network.edges):
+        flow = math.ldexp(flows[e], exponent)
+        after[network.tail[e]] -= flow
+        after[network.head[e]] += flow
+        cost += flow
+        energy += flow * flow * network.resistance[e]
+    for v in range(left.size):
+        low = max(low, abs(after[v]) if levels[v] > 0 else -after[v])
+        increments[order[v]] = 0.0 if levels[v] > 0 else max(after[v], 0.0)
+    figures[0], figures[1], figures[2] = cost, low, float(steep)
+    figures[3], figures[4] = proved, energy

@@ -1,0 +1,1 @@
+"""Trees over the cells of a grid: sums, least squares, errors, sensitivities, partitions."""

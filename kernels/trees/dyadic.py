@@ -1,0 +1,175 @@
+"""The tree of noise nodes over M thresholds, any M, any base: its sums, and its distances.
+
+Node j of level l covers thresholds j base^l + 1, ..., (j + 1) base^l, as far as they exist; there
+are ceil(M / base^l) on level l, and levels 0, ..., L = ceil(log_base M). Read as an edge between
+the boundaries at its two ends, the nodes make the *dyadic graph* (docs/dyadic.md).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._compile import inner, kernel
+
+
+@kernel
+def node_count(size: int, base: int) -> int:
+    """Return how many nodes the tree over ``size`` >= 1 thresholds has; O(log size)."""
+    total = size
+    while size > 1:
+        size = (size - 1) // base + 1
+        total += size
+    return total
+
+
+@kernel
+def add_ancestors(nodes: NDArray[np.int64], base: int, out: NDArray[np.int64]) -> None:
+    """Add to each threshold the sum of the nodes that cover it; O(M).
+
+    Parameters
+    ----------
+    nodes
+        (R, node_count(M, base)), level 0 first. Used up: levels above 0 are summed in place.
+    base
+        Children per node.
+    out
+        (R, M), added to in place.
+
+    Notes
+    -----
+    Invariant: once level l is done, its entries hold the sum of the node and all its ancestors.
+    """
+    size = out.shape[1]
+    starts = np.zeros(64, np.int64)
+    sizes = np.zeros(64, np.int64)
+    sizes[0] = size
+    top = 0
+    while sizes[top] > 1:
+        starts[top + 1] = starts[top] + sizes[top]
+        sizes[top + 1] = (sizes[top] - 1) // base + 1
+        top += 1
+    for r in range(out.shape[0]):
+        row = nodes[r]
+        for level in range(top - 1, -1, -1):
+            for parent in range(sizes[level + 1]):
+                above = row[starts[level + 1] + parent]
+                first = parent * base
+                for child in range(first, min(first + base, sizes[level])):
+                    row[starts[level] + child] += above
+        for i in range(size):
+            out[r, i] += row[i]
+
+
+@inner
+def _around(i: int, j: int, length: int) -> int:
+    """Distance between positions i and j of a cycle."""
+    gap = abs(i - j)
+    return min(gap, length - gap)
+
+
+@inner
+def _between(
+    first: NDArray[np.int64], i: int, second: NDArray[np.int64], j: int, length: int
+) -> int:
+    """Largest distance from a vertex of child i to one of child j > i on a cycle of nodes.
+
+    A child is given by its profile (see ``diameter``).
+    """
+    largest = 0
+    for skew in range(3):
+        for other in range(3):
+            if first[skew] < 0 or second[other] < 0:
+                continue
+            left = first[skew]
+            right = left + skew - 1
+            near = second[other]
+            far = near + other - 1
+            shortest = min(
+                left + _around(i, j, length) + near,
+                left + _around(i, j + 1, length) + far,
+                right + _around(i + 1, j, length) + near,
+                right + _around(i + 1, j + 1, length) + far,
+            )
+            largest = max(largest, shortest)
+    return largest
+
+
+@inner
+def _join(
+    child: NDArray[np.int64], copies: int, last: NDArray[np.int64], has_last: bool
+) -> tuple[NDArray[np.int64], int]:
+    """Put ``copies`` equal children and perhaps a last one under a node.
+
+    Return the node's profile, and the largest distance between vertices of *different* children.
+    """
+    children = copies + has_last
+    if children == 1:
+        return (last if has_last else child).copy(), 0
+    length = children + 1  # the children in a row, closed by the node itself
+    profile = np.full(3, -1, np.int64)
+    largest = 0
+    for i in range(children):
+        here = child if i < copies else last
+        for skew in range(3):
+            if here[skew] < 0:
+                continue
+            left = here[skew]
+            right = left + skew - 1
+            to_first = min(left + _around(i, 0, length), right + _around(i + 1, 0, length))
+            to_last = min(
+                left + _around(i, children, length), right + _around(i + 1, children, length)
+            )
+            at = to_last - to_first + 1
+            profile[at] = max(profile[at], to_first)
+    for i in range(1, copies):  # equal children: only the gap between them matters
+        largest = max(largest, _between(child, 0, child, i, length))
+    if has_last:
+        for i in range(copies):
+            largest = max(largest, _between(child, i, last, copies, length))
+    return profile, largest
+
+
+@kernel
+def diameter(size: int, base: int) -> int:
+    """Return the largest shortest-path distance in the dyadic graph over ``size`` thresholds.
+
+    Exact, in O(base log size), without the graph: a node is a unit edge that closes the cycle
+    of its children, so a shortest path between two vertices under a node never gains by leaving
+    it, and all that the outside needs to know of a vertex v under the node (a, c) is d(v, a) and
+    d(v, c), which differ by at most one. The *profile* of a node holds, for each value of
+    d(v, c) - d(v, a) in {-1, 0, 1}, the largest d(v, a) (or -1), v ranging over the node's
+    boundaries but c. Distances grow with d(v, a) when the difference is fixed, so the largest
+    decides. Nodes of one level are alike but for the last. Proof: docs/dyadic.md, section 4.
+
+    Invariant: before height h, ``whole`` and ``ragged`` are the profiles of a full node of height
+    h - 1 and of the incomplete last one; ``best`` is the largest distance inside any of them.
+    """
+    if size < 1:
+        return 0
+    whole = np.array([-1, -1, 0], np.int64)  # one threshold: its left boundary only
+    ragged = np.full(3, -1, np.int64)
+    has_ragged = False
+    best = 0
+    span = 1  # thresholds under a full node of the height below
+    while span < size:
+        has_full = span <= (size - 1) // base  # span * base < size: the root is higher up
+        last_covers = size % (span * base) if has_full else size
+        if last_covers > 0:
+            last, inside = _join(whole, last_covers // span, ragged, has_ragged)
+            best = max(best, inside)
+        else:
+            last = np.full(3, -1, np.int64)
+        if has_full:
+            whole, inside = _join(whole, base, ragged, False)
+            best = max(best, inside)
+            span *= base
+        else:
+            span = size
+        ragged = last
+        has_ragged = last_covers > 0
+    root = ragged if has_ragged else whole
+    for skew in range(3):
+        if root[skew] >= 0:
+            best = max(best, root[skew] + skew - 1)  # to the last boundary, in no profile
+    return best

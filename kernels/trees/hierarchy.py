@@ -1,0 +1,156 @@
+"""Counts on all levels of a tree over cells, and the least-squares estimate from noisy ones.
+
+``branching[l]`` is how many children a node of level l has; level 0 is the root, and the last
+level has the N cells. Node i of level l + 1 is a child of node i // branching[l]. The last node of
+a level may have fewer children. An array of nodes has the levels one after the other, root first;
+level l starts at ``starts[l]``, and ``starts[-1]`` is the number of nodes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._compile import inner, kernel
+
+
+@kernel
+def level_starts(size: int, branching: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where each level starts, (levels + 1,), for ``size`` cells."""
+    levels = branching.size + 1
+    starts = np.empty(levels + 1, np.int64)
+    nodes = size
+    starts[levels] = 0
+    for level in range(levels - 1, -1, -1):
+        starts[level] = nodes  # how many, for now
+        if level > 0:
+            nodes = (nodes - 1) // branching[level - 1] + 1
+    before = 0
+    for level in range(levels):
+        here = starts[level]
+        starts[level] = before
+        before += here
+    starts[levels] = before
+    return starts
+
+
+@kernel
+def node_sums(
+    counts: NDArray[np.int64], branching: NDArray[np.int64], starts: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the exact counts of all nodes from those of the cells, (N,). O(N)."""
+    nodes = np.empty(starts[-1], np.int64)
+    levels = branching.size
+    for cell in range(counts.size):
+        nodes[starts[levels] + cell] = counts[cell]
+    for level in range(levels - 1, -1, -1):
+        child, end = starts[level + 1], starts[level + 2]
+        for node in range(starts[level], starts[level + 1]):
+            total = 0
+            for _ in range(min(branching[level], end - child)):
+                total += nodes[child]
+                child += 1
+            nodes[node] = total
+    return nodes
+
+
+@inner
+def weights(
+    branching: NDArray[np.int64], starts: NDArray[np.int64], variances: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return how a node's own count and those below it are weighed.
+
+    Parameters
+    ----------
+    branching, starts
+        The tree.
+    variances
+        (levels,) of the noise in a node's count: 0 for a root that is known, infinite for a level
+        that is not counted; finite for the cells.
+
+    Returns
+    -------
+    own, below, sums
+        (levels, 2) for a full node and for the last of a level: the weight of its own count
+        against the sum over its children; the variance of the best estimate from it and what is
+        below; and the sum of those variances over its children.
+
+    Notes
+    -----
+    Hay et al. 2010, section 4, with a variance for each level. Invariant: the nodes of a level
+    are alike but for the last.
+    """
+    levels = starts.size - 1
+    own, below, sums = np.ones((levels, 2)), np.empty((levels, 2)), np.zeros((levels, 2))
+    below[levels - 1, 0] = below[levels - 1, 1] = variances[levels - 1]
+    for level in range(levels - 2, -1, -1):
+        nodes = starts[level + 1] - starts[level]
+        ragged = starts[level + 2] - starts[level + 1] - (nodes - 1) * branching[level]
+        sums[level, 0] = branching[level] * below[level + 1, 0]
+        sums[level, 1] = (ragged - 1) * below[level + 1, 0] + below[level + 1, 1]
+        for kind in range(2):
+            if np.isinf(variances[level]):
+                own[level, kind], below[level, kind] = 0.0, sums[level, kind]
+            else:
+                own[level, kind] = sums[level, kind] / (sums[level, kind] + variances[level])
+                below[level, kind] = own[level, kind] * variances[level]
+    return own, below, sums
+
+
+@kernel
+def cumulative_estimates(
+    noisy: NDArray[np.int64] | NDArray[np.float64],
+    branching: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    variances: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None:
+    """Set the cumulative counts of the least-squares estimate from noisy counts of all nodes.
+
+    Parameters
+    ----------
+    noisy
+        (R, nodes) each node's count with independent noise.
+    branching, starts, variances
+        As in ``weights``.
+    out
+        (R, N) the result: best linear unbiased.
+
+    Notes
+    -----
+    Two passes, O(nodes). Upwards, a node's count is averaged with the sum over its children;
+    downwards, what is left between a node and its children's sum is dealt out to them in
+    proportion to their variances. Invariant, upwards: an estimate is the best from all at or
+    below the node; downwards: the best from all nodes.
+    """
+    own, below, sums = weights(branching, starts, variances)
+    levels = starts.size - 1
+    best = np.empty(starts[-1])
+    for r in range(noisy.shape[0]):
+        for leaf in range(starts[levels - 1], starts[levels]):
+            best[leaf] = noisy[r, leaf]
+        for level in range(levels - 2, -1, -1):
+            child, end = starts[level + 1], starts[level + 2]
+            for node in range(starts[level], starts[level + 1]):
+                weight = own[level, 1 if node == starts[level + 1] - 1 else 0]
+                children = 0.0
+                for _ in range(min(branching[level], end - child)):
+                    children += best[child]
+                    child += 1
+                best[node] = weight * noisy[r, node] + (1.0 - weight) * children
+        for level in range(levels - 1):
+            child, end = starts[level + 1], starts[level + 2]
+            for node in range(starts[level], starts[level + 1]):
+                after = min(child + branching[level], end)
+                rest = best[node]
+                for i in range(child, after):
+                    rest -= best[i]
+                rest /= sums[level, 1 if node == starts[level + 1] - 1 else 0]
+                full, last = rest * below[level + 1, 0], rest * below[level + 1, 1]
+                for i in range(child, after):
+                    best[i] += last if i == end - 1 else full
+                child = after
+        total = 0.0
+        for i in range(out.shape[1]):
+            total += best[starts[levels - 1] + i]
+            out[r, i] = total

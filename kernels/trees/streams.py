@@ -1,0 +1,68 @@
+"""Noise of the dyadic tree, threshold by threshold, from the open nodes alone."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._compile import kernel
+
+
+@kernel
+def add_open_nodes(
+    out: NDArray[np.int64],
+    draws: NDArray[np.int64],
+    held: NDArray[np.int64],
+    step: int,
+    base: int,
+) -> tuple[int, int]:
+    """Add to thresholds step + 1, step + 2, ... the sum of the nodes that cover each.
+
+    The node (j, l) of the tree of ``dyadic.py`` opens at threshold j base^l + 1. So at threshold
+    t + 1, nodes open on level 0 and on each level l with base^l dividing t, and replace those
+    that end at t.
+
+    Parameters
+    ----------
+    out
+        (K,), added to in place.
+    draws
+        The noise of the nodes that open, in the order of their first thresholds, from the lowest
+        level up.
+    held
+        (L + 1,) the noise of the open node of each level; updated in place. Overwritten as a
+        whole at threshold 1.
+    step
+        Thresholds that have gone before.
+    base
+        Children per node.
+
+    Returns
+    -------
+    done, used
+        How many leading entries of ``out`` have their noise, and how many draws that took. Fewer
+        than K if the draws end; those from ``used`` on are to be shown again, in front of more.
+
+    Notes
+    -----
+    O(K + draws). Invariant: before each threshold, ``held`` is the noise of the nodes that cover
+    the threshold before it, and ``noise`` is its sum.
+    """
+    noise = 0
+    for level in range(held.size):
+        noise += held[level]
+    used = 0
+    for i in range(out.size):
+        rest = step + i
+        opening = 1
+        while opening < held.size and rest % base == 0:
+            rest //= base
+            opening += 1
+        if draws.size - used < opening:
+            return i, used
+        for level in range(opening):
+            noise += draws[used + level] - held[level]
+            held[level] = draws[used + level]
+        used += opening
+        out[i] += noise
+    return out.size, used

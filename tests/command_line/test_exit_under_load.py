@@ -1,0 +1,75 @@
+"""A refused file ends a process in order, even while all processors are busy."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dpcore.records.files import Column, record_batches
+
+ROOT = Path(__file__).parents[2]
+RUNS = 300
+
+
+class Stream(io.BytesIO):
+    """Notes which threads read."""
+
+    def __init__(self, content: bytes) -> None:
+        super().__init__(content)
+        self.threads: set[int] = set()
+
+    def read(self, size: int | None = -1) -> bytes:
+        self.threads.add(threading.get_ident())
+        return super().read(size)
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_no_thread_of_arrow_calls_a_stream(form):
+    """It would do so while the interpreter ends."""
+    content = io.BytesIO(b"x,y\n" + b"1,2\n" * 50_000)
+    if form == "parquet":
+        content = io.BytesIO()
+        pq.write_table(pa.table({"x": range(50_000), "y": range(50_000)}), content)
+    stream = Stream(content.getvalue())
+    batches = record_batches(stream, [Column("x"), Column("y")], format=form)
+    assert sum(batch.num_rows for batch in batches) == 50_000
+    assert stream.threads == {threading.get_ident()}
+
+
+@pytest.mark.full
+def test_a_bad_cell_never_aborts(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"id,x\n1,bad\n" + b"1,2.5\n" * 700_000)
+    flags = ["--column", "x", "--lower", "0", "--upper", "9", "--size", "9", "--epsilon", "1"]
+    command = [sys.executable, "-m", "dpcore", "cdf", str(path), *flags]
+
+    def run(_: int) -> tuple[int, bytes]:
+        done = subprocess.run(
+            command,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            check=False,
+        )
+        return done.returncode, done.stderr
+
+    busy = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        for _ in range(os.cpu_count() or 1)
+    ]
+    try:
+        with ThreadPoolExecutor(2) as pool:
+            found = set(pool.map(run, range(RUNS)))
+    finally:
+        for each in busy:
+            each.kill()
+            each.wait()
+    assert found == {(2, b"dpcore: error: --column 'x' must hold numbers; got text\n")}

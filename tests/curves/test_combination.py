@@ -1,0 +1,395 @@
+"""One curve from several: sums of counts and variances, updates, weights, guarantees."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dpcore as dp
+from dpcore.curves.combination import average, combine
+from dpcore.kernels.trees import dyadic
+from dpcore.mechanisms import Dawa, Dyadic, Hierarchy, Histogram, ToeplitzGaussian
+
+RELATIONS = ["replace-one", "add-or-remove-one"]
+
+
+def raw(counts, mechanism, rng=None):
+    """A raw release of cell counts over the grid 1, 2, ..., N."""
+    grid = dp.Grid(np.arange(1.0, len(counts) + 1))
+    return dp.cdf_from_counts(np.array(counts), grid, mechanism, isotonic=False, rng=rng)
+
+
+def same(first, second):
+    """Whether two curves are the same, bit for bit."""
+    return first.to_json() == second.to_json() and first.counts.dtype == second.counts.dtype
+
+
+@st.composite
+def part(draw, size=5):
+    """A curve of integer counts with made-up noise."""
+    counts = draw(st.lists(st.integers(-50, 50), min_size=size, max_size=size))
+    n = draw(st.integers(1, 99))
+    deviation = draw(st.lists(st.floats(0, 1e3), min_size=size, max_size=size))
+    return dp.CDF(
+        dp.Grid(np.arange(1.0, size + 1)),
+        np.array([*counts[:-1], n]),
+        n,
+        dp.Privacy(draw(st.floats(0.1, 4.0))),
+        {"name": "dyadic", "base": draw(st.integers(2, 3))},
+        np.array(deviation),
+    )
+
+
+parts = st.lists(part(), min_size=1, max_size=6)
+
+
+# --- disjoint records
+
+
+@settings(max_examples=50)
+@given(parts)
+def test_counts_records_and_variances_add_up(curves):
+    found = combine(curves)
+    assert found.n == found.counts[-1] == sum(curve.n for curve in curves)
+    assert found.counts.dtype == np.int64
+    assert np.array_equal(found.counts, np.sum([curve.counts for curve in curves], axis=0))
+    variance = np.sum([curve.noise_deviation**2 for curve in curves], axis=0)
+    assert found.noise_deviation == pytest.approx(np.sqrt(variance))
+    assert found.processing == ()
+    assert found.privacy.epsilon == max(curve.privacy.epsilon for curve in curves)
+
+
+@settings(max_examples=50)
+@given(parts, st.integers(0, 5), st.booleans())
+def test_step_by_step_is_the_same_as_all_at_once(curves, middle, floats):
+    if floats:
+        curves = [replace(curve, counts=curve.counts / 1.0) for curve in curves]
+    one_by_one = combine(curves[:1])
+    for curve in curves[1:]:
+        one_by_one = combine([one_by_one, curve])
+    assert same(one_by_one, combine(curves))
+    if 0 < middle < len(curves) and not floats:
+        halves = combine([combine(curves[:middle]), combine(curves[middle:])])
+        assert np.array_equal(halves.counts, one_by_one.counts)
+        assert halves.mechanism == one_by_one.mechanism
+        assert halves.privacy == one_by_one.privacy
+
+
+@settings(max_examples=50)
+@given(parts, st.lists(st.floats(0.01, 100), min_size=6, max_size=6))
+def test_weights(curves, weights):
+    weights = weights[: len(curves)]
+    found = combine(curves, weights)
+    t = np.arange(0.0, 7.0)
+    expected = np.average([curve(t) for curve in curves], axis=0, weights=weights)
+    assert found(t) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    assert found.counts.dtype == np.float64
+    assert found.counts[-1] == found.n == combine(curves).n
+    w = np.array(weights) / math.fsum(weights)
+    deviations = [c.noise_deviation / c.n for c in curves]
+    errors = np.sqrt(np.sum((w[:, None] * deviations) ** 2, axis=0))
+    assert found.standard_error() == pytest.approx(errors, rel=1e-12)
+    scaled = combine(iter(curves), np.array(weights) * 1024.0)
+    assert np.array_equal(scaled.counts, found.counts)
+    pooled = combine(curves, [curve.n for curve in curves])
+    assert pooled.counts == pytest.approx(combine(curves).counts, rel=1e-12, abs=1e-12)
+
+
+@settings(max_examples=50)
+@given(parts, st.lists(st.floats(0.01, 100), min_size=6, max_size=6))
+def test_the_weights_of_least_noise(curves, other):
+    curves = [replace(curve, noise_deviation=curve.noise_deviation + 0.1) for curve in curves]
+
+    def error(curve):
+        return np.mean(curve.standard_error() ** 2)
+
+    best = [c.n**2 / np.mean(c.noise_deviation**2) for c in curves]  # docs/combination.md
+    assert error(combine(curves, best)) <= error(combine(curves, other[: len(curves)])) * 1.000001
+    assert error(combine(curves, best)) <= error(combine(curves)) * 1.000001
+
+
+OPEN = [Hierarchy(epsilon, neighbours="add-or-remove-one") for epsilon in (0.5, 0.9, 0.7)]
+PARTS = [
+    [Dyadic(0.7), Dyadic(0.7), Dyadic(0.7)],
+    [Dyadic(rho=0.1), Dyadic(1.0, base=3), Dyadic(0.4)],
+    [Hierarchy(0.5), Hierarchy(0.9, 2), Histogram(1.1)],
+    [ToeplitzGaussian(rho=0.2), ToeplitzGaussian(rho=0.05), Dyadic(rho=0.3)],
+]
+
+
+def simulated(mechanisms, together, replicates=3000):
+    """Errors of curves made together of independent releases, and what they are said to be."""
+    rng = np.random.default_rng(5)
+    cells = [rng.poisson(lam, 19) for lam in (40, 60, 90)]
+    truth = np.cumsum(cells, axis=1)
+    model = [raw(c, m, rng) for c, m in zip(cells, mechanisms, strict=True)]
+
+    def curves(rows):
+        numbers = [max(1, round(float(row[-1]))) for row in rows]
+        return [
+            replace(c, counts=np.append(row[:-1], np.array(n, row.dtype)), n=n)
+            for c, row, n in zip(model, rows, numbers, strict=True)
+        ]
+
+    noisy = [
+        mechanism.release(counts, rng=rng, replicates=replicates)
+        for counts, mechanism in zip(cells, mechanisms, strict=True)
+    ]
+    found = [together(curves(rows)) for rows in zip(*noisy, strict=True)]
+    exact = together(curves(truth))
+    return np.array([each.counts for each in found]) - exact.counts, exact.noise_deviation
+
+
+@pytest.mark.needs_jit
+@pytest.mark.parametrize(
+    ("mechanisms", "weights"),
+    [*((m, w) for m in PARTS for w in (None, (3.0, 1.0, 2.0))), (OPEN, None)],
+)
+def test_predicted_and_simulated_errors_agree(mechanisms, weights):
+    errors, deviation = simulated(mechanisms, lambda curves: combine(curves, weights))
+    assert errors.std(axis=0) == pytest.approx(deviation, rel=0.08, abs=1e-9)
+    assert np.abs(errors.mean(axis=0)).max() < 5.5 * deviation.max() / math.sqrt(3000)
+    assert (deviation[-1] == 0.0) == (mechanisms is not OPEN)
+
+
+@pytest.mark.parametrize("mechanism", [Dyadic(1.0), Hierarchy(1.0), ToeplitzGaussian(rho=0.5)])
+def test_sites_have_the_square_root_of_their_number_times_a_curators_error(mechanism):
+    cells = np.full(16, 9)
+    curator = raw(9 * cells, mechanism)
+    sites = combine([raw(cells, mechanism) for _ in range(9)])
+    assert sites.n == curator.n
+    assert sites.standard_error() == pytest.approx(3.0 * curator.standard_error())
+    assert sites.privacy == curator.privacy
+
+
+@pytest.mark.parametrize("base", [2, 3])
+def test_a_sum_of_noise_trees_is_a_noise_tree(base):
+    rng = np.random.default_rng(3)
+    draws = rng.integers(-9, 10, (2, 4, dyadic.node_count(18, base)))
+    separate, together = np.zeros((2, 4, 18), np.int64), np.zeros((4, 18), np.int64)
+    dyadic.add_ancestors(draws[0].copy(), base, separate[0])
+    dyadic.add_ancestors(draws[1].copy(), base, separate[1])
+    dyadic.add_ancestors(draws[0] + draws[1], base, together)
+    assert np.array_equal(separate.sum(axis=0), together)
+
+
+@pytest.mark.parametrize("weights", [None, [1.0, 3.0]])
+def test_combined_trees_can_be_smoothed(weights):
+    rng = np.random.default_rng(4)
+    two = [raw(rng.poisson(5, 30), m, rng) for m in (Dyadic(0.5, 3), Dyadic(rho=0.1, base=3))]
+    curve = combine(two, weights)
+    smoothed = curve.smooth()
+    assert smoothed.is_monotone
+    expected = dp.smooth(curve.counts[:-1], curve.n, base=3).cumulative
+    assert np.array_equal(smoothed.counts[:-1], expected)
+    with pytest.raises(dp.ParameterError, match="must be Dyadic's noise tree"):
+        combine([*two, raw(np.ones(30, int), Dyadic(1.0))]).smooth()
+
+
+# --- the same records again
+
+
+@settings(max_examples=50)
+@given(parts)
+def test_the_mean_of_releases_of_the_same_records(curves):
+    curves = [
+        replace(
+            curve,
+            counts=np.append(curve.counts[:-1], 50),
+            n=50,
+            noise_deviation=curve.noise_deviation + 0.01,
+        )
+        for curve in curves
+    ]
+    found = average(curves)
+    variances = np.array([np.mean(curve.noise_deviation**2) for curve in curves])
+    expected = np.average([curve.counts for curve in curves], axis=0, weights=1 / variances)
+    assert found.counts == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    assert found.counts[-1] == found.n == 50
+    assert np.mean(found.noise_deviation**2) == pytest.approx(1 / np.sum(1 / variances), rel=1e-9)
+    spent = math.fsum(curve.privacy.epsilon for curve in curves)
+    assert found.privacy.epsilon == pytest.approx(spent)
+    halves = average([average(curves[:2]), *curves[2:]])
+    assert halves.counts == pytest.approx(found.counts, rel=1e-9, abs=1e-9)
+    assert halves.mechanism == found.mechanism
+    weighted = average(curves, [curve.privacy.epsilon for curve in curves])
+    assert np.mean(weighted.noise_deviation**2) >= np.mean(found.noise_deviation**2) * 0.999999
+
+
+@pytest.mark.needs_jit
+@pytest.mark.parametrize("weights", [None, (3.0, 1.0, 2.0)])
+def test_predicted_and_simulated_errors_of_a_mean_agree(weights):
+    def together(curves):
+        alike = [replace(each, n=500, counts=np.append(each.counts[:-1], 500.0)) for each in curves]
+        return average(alike, weights)
+
+    mechanisms = [Dyadic(0.7), Hierarchy(0.3), ToeplitzGaussian(rho=0.2)]
+    errors, deviation = simulated(mechanisms, together)  # of three sets of records: all is linear
+    assert errors.std(axis=0) == pytest.approx(deviation, rel=0.08, abs=1e-9)
+    assert np.abs(errors.mean(axis=0)).max() < 5.5 * deviation.max() / math.sqrt(3000)
+
+
+def test_a_curve_without_noise_is_the_mean():
+    curves = [raw([5], Dyadic(1.0)), raw([5], Dyadic(0.1))]  # one cell: n alone, and that is public
+    assert average(curves).counts.tolist() == [5.0]
+    assert average(curves).noise_deviation.tolist() == [0.0]
+
+
+def test_unknown_noise():
+    two = [raw(np.full(100, 3), Dawa(1.0)) for _ in range(2)]
+    assert np.all(np.isinf(combine(two).noise_deviation))
+    assert np.all(np.isinf(combine([two[0], raw(np.full(100, 3), Dyadic(1.0))]).noise_deviation))
+    assert np.all(np.isinf(combine(two, [1e-9, 1.0]).noise_deviation))
+    with pytest.raises(dp.ParameterError, match="weights must be given: the noise of some curve"):
+        average(two)
+    curve = average(two, [1.0, 1.0])
+    assert np.array_equal(curve.counts, (two[0].counts + two[1].counts) / 2)
+    assert same(dp.CDF.from_json(curve.to_json()), curve)
+
+
+# --- guarantees
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "either", "both"),
+    [
+        (dp.Privacy(0.5), dp.Privacy(0.25), dp.Privacy(0.5), dp.Privacy(0.75)),
+        (dp.Privacy(rho=0.5), dp.Privacy(1.0), dp.Privacy(rho=0.5), dp.Privacy(rho=1.0)),
+        (
+            dp.Privacy(0.5, 1e-6),
+            dp.Privacy(0.25, simulated=True),
+            dp.Privacy(0.5, 1e-6, simulated=True),
+            dp.Privacy(0.75, 1e-6, simulated=True),
+        ),
+    ],
+)
+def test_disjoint_records_cost_the_maximum_and_the_same_records_the_sum(
+    first, second, either, both
+):
+    curve = raw([1, 2, 3], Dyadic(1.0))
+    two = [replace(curve, privacy=privacy) for privacy in (first, second)]
+    assert combine(two).privacy == combine(two[::-1]).privacy == either
+    assert average(two).privacy == average(two[::-1]).privacy == both
+
+
+@pytest.mark.parametrize("together", [combine, average])
+def test_guarantees_that_do_not_go_together(together):
+    curve = raw([1, 2, 3], Dyadic(epsilon=1.0, delta=1e-6))
+    with pytest.raises(dp.ParameterError, match=r"delta must be 0 .* convert"):
+        together([curve, raw([3, 2, 1], Dyadic(rho=0.1))])
+    with pytest.raises(dp.ParameterError, match="neighbours must be 'replace-one' in both"):
+        together([curve, raw([3, 2, 1], Hierarchy(1.0, neighbours="add-or-remove-one"))])
+    other = raw([3, 2, 1], Dyadic(rho=0.1))
+    restated = replace(other, privacy=dp.Privacy(other.privacy.epsilon_at(1e-6), 1e-6))
+    assert together([curve, restated]).privacy.delta == pytest.approx(
+        1e-6 if together is combine else 2e-6
+    )
+
+
+@pytest.mark.parametrize("together", [combine, average])
+def test_a_released_number_of_records(together):
+    rng = np.random.default_rng(6)
+    mechanism = Hierarchy(0.2, neighbours="add-or-remove-one")
+    several = [raw(rng.poisson(5, 20), mechanism, rng) for _ in range(4)]
+    curve = together(several)
+    ns = [each.n for each in several]
+    assert len(set(ns)) > 1
+    assert curve.n == curve.counts[-1] == (sum(ns) if together is combine else round(sum(ns) / 4))
+    assert type(curve.n) is int
+    assert curve.noise_deviation[-1] > 0
+    assert curve.privacy.neighbours == "add-or-remove-one"
+    assert same(dp.CDF.from_json(curve.to_json()), curve)
+    assert curve.isotonic().is_monotone
+
+
+# --- what a result says of itself
+
+
+def test_descriptions():
+    a, b = raw([1, 2], Dyadic(1.0)), raw([1, 2], Dyadic(0.5))
+    c = raw([1, 2], Hierarchy(0.5))
+    assert combine([a, a]).mechanism == {**Dyadic(1.0).describe(), "parts": 2}
+    shared = {"name": "dyadic", "base": 2, "sensitivity": "exact"}
+    assert combine([a, b]).mechanism == {**shared, "parts": 2}
+    assert combine([a, c]).mechanism == {"name": "combination", "parts": 2}
+    assert combine([combine([a, c]), combine([a, b])]).mechanism["parts"] == 4
+    assert average([a, b]).mechanism == {**shared, "releases": 2}
+    assert combine([average([a, a]), average([a, a])]).mechanism == {
+        **Dyadic(1.0).describe(),
+        "releases": 2,
+        "parts": 2,
+    }
+
+
+@pytest.mark.parametrize("together", [combine, average])
+@pytest.mark.parametrize("mechanism", [Dyadic(1.0), Hierarchy(1.0), ToeplitzGaussian(rho=0.5)])
+def test_json_and_plots_and_summaries(together, mechanism):
+    from dpcore.command_line.reports import summary
+
+    curve = together([raw(np.arange(1, 20), mechanism) for _ in range(3)])
+    again = dp.CDF.from_json(json.loads(json.dumps(curve.to_json())))
+    assert same(again, curve)
+    assert ("parts 3" if together is combine else "releases 3") in summary(curve, "column")
+    assert same(together([again]), together([curve]))
+
+
+@pytest.mark.parametrize("together", [combine, average])
+def test_curves_are_left_as_they_are(together):
+    curve = raw(np.arange(1, 20), Dyadic(1.0))
+    before = curve.to_json()
+    for result in (together([curve]), together([curve, curve])):
+        result.counts[:] = 7
+        result.noise_deviation[:] = 7
+        assert curve.to_json() == before
+
+
+# --- what is refused
+
+
+@pytest.mark.parametrize("together", [combine, average])
+@pytest.mark.parametrize(
+    ("change", "weights", "error", "words"),
+    [
+        (lambda c: c, None, dp.DtypeError, r"must be a list of curves \(CDF\); got CDF"),
+        (lambda c: [c, c.counts], None, dp.DtypeError, "curves must all be curves .* a ndarray"),
+        (lambda c: [], None, dp.ParameterError, "curves must hold at least one"),
+        (lambda c: [c, c.isotonic()], None, dp.ParameterError, r"must be raw .* \('isotonic\(\)'"),
+        (
+            lambda c: [c, replace(c, grid=dp.Grid([1.0, 2.0, 3.5]))],
+            None,
+            dp.ParameterError,
+            "curves must all be over <Grid of 3 thresholds from 1 to 3>; got <Grid",
+        ),
+        (lambda c: [c, c], [1.0], dp.ParameterError, "weights must be 2, one for each"),
+        (lambda c: [c, c], [1.0, 0.0], dp.ParameterError, "weights must be positive"),
+        (lambda c: [c, c], [1.0, math.inf], dp.ParameterError, "weights must be finite"),
+        (lambda c: [c, c], [1e-300, 1e300], dp.ParameterError, "weights must not vanish"),
+        (lambda c: [c, c], 2.0, dp.DtypeError, "weights must hold numbers; got float"),
+        (lambda c: [c, c], ["a", "b"], dp.DtypeError, "weights must be a real number"),
+    ],
+)
+def test_bad_arguments(together, change, weights, error, words):
+    curve = raw([1, 2, 3], Dyadic(1.0))
+    with pytest.raises(error, match=words):
+        together(change(curve), weights)
+
+
+def test_different_numbers_of_the_same_records():
+    two = [raw([1, 2, 3], Dyadic(1.0)), raw([1, 2, 4], Dyadic(1.0))]
+    with pytest.raises(dp.ParameterError, match=r"same n, .* combine\); got \(6, 7\)"):
+        average(two)
+    assert combine(two).n == 13
+
+
+def test_sums_beyond_64_bits():
+    curve = raw([1, 2, 3], Dyadic(1.0))
+    large = replace(curve, counts=np.array([-(2**62), 2**62, 6]))
+    assert combine([large, curve]).counts[0] == -(2**62) + curve.counts[0]
+    with pytest.raises(dp.ParameterError, match="curves must have counts of up to"):
+        combine([large, large])

@@ -1,0 +1,225 @@
+"""Distances between distribution functions: against SciPy, exact fractions, and their axioms."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import dpcore as dp
+from dpcore.curves.distances import earth_mover, energy, kolmogorov_smirnov
+from tests import reference
+
+DISTANCES = [kolmogorov_smirnov, earth_mover, energy]
+
+integers = st.lists(st.integers(-4, 4).map(float), min_size=1, max_size=12)
+reals = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=25)
+
+
+def curve_of(counts, thresholds):
+    counts = np.asarray(counts)
+    noise = np.zeros(counts.size)
+    return dp.CDF(
+        dp.Grid(thresholds), counts, int(counts[-1]), dp.Privacy(1.0), {"name": "none"}, noise
+    )
+
+
+@st.composite
+def curves(draw, least=-9):
+    """A curve over a grid of its own: raw, or monotone if ``least`` is 0."""
+    thresholds = sorted(draw(st.sets(st.integers(-40, 40), min_size=1, max_size=9)))
+    steps = draw(st.lists(st.integers(least, 9), min_size=len(thresholds), max_size=400))
+    counts = np.cumsum(steps[: len(thresholds)])
+    counts[-1] = max(1, counts[-1])
+    return curve_of(counts, np.array(thresholds) / 8)
+
+
+either = st.one_of(curves(), integers)
+
+
+# --- what they are
+
+
+@given(reals, reals)
+def test_samples_as_scipy_has_them(first, second):
+    with np.errstate(divide="ignore"):  # of a p-value that nobody asked for
+        ks = stats.ks_2samp(first, second, method="asymp").statistic
+    assert kolmogorov_smirnov(first, second) == pytest.approx(ks, abs=1e-14)
+    work = stats.wasserstein_distance(first, second)
+    assert earth_mover(first, second) == pytest.approx(work, rel=1e-12)
+    distance = stats.energy_distance(first, second)
+    assert energy(first, second) == pytest.approx(distance, rel=1e-12)
+
+
+@given(curves(least=0), curves(least=0), reals)
+def test_monotone_curves_are_weighted_atoms_on_their_thresholds(first, second, sample):
+    def atoms(curve):
+        return curve.thresholds, np.diff(curve.counts, prepend=0)
+
+    (points, masses), (others, weights) = atoms(first), atoms(second)
+    for ours, theirs in [
+        (earth_mover, stats.wasserstein_distance),
+        (energy, stats.energy_distance),
+    ]:
+        expected = theirs(points, others, masses, weights)
+        assert ours(first, second) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+        expected = theirs(points, sample, masses)
+        assert ours(first, sample) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+@given(either, either)
+def test_exact_for_raw_curves_and_samples(first, second):
+    def steps(either):
+        return (
+            reference.curve_steps(either)
+            if isinstance(either, dp.CDF)
+            else reference.empirical(either)
+        )
+
+    apart, area, square = reference.step_distances(steps(first), steps(second))
+    assert kolmogorov_smirnov(first, second) == pytest.approx(float(apart), rel=1e-13, abs=1e-15)
+    assert earth_mover(first, second) == pytest.approx(float(area), rel=1e-13, abs=1e-13)
+    assert energy(first, second) ** 2 == pytest.approx(float(square), rel=1e-13, abs=1e-13)
+
+
+@given(curves(), curves())
+def test_the_supremum_is_over_what_curves_are_evaluated_to(first, second):
+    t = np.concatenate([[-np.inf, np.inf], np.arange(-85, 86) / 16])
+    assert kolmogorov_smirnov(first, second) == np.abs(first(t) - second(t)).max()
+
+
+def test_a_curve_without_noise_is_its_records_rounded_up_to_thresholds():
+    values = np.random.default_rng(1).normal(5, 2, 500)
+    grid = dp.Grid.uniform(0, 10, 64)
+    curve = curve_of(np.cumsum(grid.count(values)), grid.thresholds)
+    at = np.minimum(np.searchsorted(grid.thresholds, values), 63)
+    rounded = grid.thresholds[at]
+    assert [distance(curve, rounded) for distance in DISTANCES] == [0.0] * 3
+    # docs/distances.md: what the grid's coarseness makes
+    assert earth_mover(curve, values) == pytest.approx(np.abs(values - rounded).mean())
+    fullest = grid.count(values).max() / 500
+    assert kolmogorov_smirnov(curve, values) == pytest.approx(fullest, rel=1e-14)
+
+
+# --- axioms
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+@given(either, either, either)
+def test_metric(distance, a, b, c):
+    assert distance(a, a) == 0.0
+    assert distance(a, b) == distance(b, a) >= 0.0
+    assert distance(a, c) <= (distance(a, b) + distance(b, c)) * (1 + 1e-12) + 1e-15
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+@given(integers, integers)
+def test_zero_exactly_if_the_functions_are_equal(distance, a, b):
+    equal = all(a.count(x) * len(b) == b.count(x) * len(a) for x in [*a, *b])
+    assert (distance(a, b) == 0.0) == equal
+    assert distance(a, a * 3) == 0.0
+
+
+@given(integers, integers, st.integers(-1000, 1000))
+def test_units(a, b, exponent):
+    scaled_a, scaled_b = np.ldexp(a, exponent), np.ldexp(b, exponent)
+    unit = 2.0**exponent
+    assert kolmogorov_smirnov(scaled_a, scaled_b) == kolmogorov_smirnov(a, b)
+    assert earth_mover(scaled_a, scaled_b) == pytest.approx(unit * earth_mover(a, b), rel=1e-14)
+    root = math.sqrt(unit)
+    assert energy(scaled_a, scaled_b) == pytest.approx(root * energy(a, b), rel=1e-14)
+
+
+@given(integers, integers, st.integers(-(2**40), 2**40))
+def test_shifts_and_order(a, b, shift):
+    moved, permuted = np.array(a) + shift, np.array(b)[::-1] + shift
+    for distance in DISTANCES:
+        assert distance(moved, permuted) == pytest.approx(distance(a, b), rel=1e-14)
+    assert kolmogorov_smirnov(np.exp(a), np.exp(b)) == kolmogorov_smirnov(a, b)
+    mirrored = kolmogorov_smirnov(np.negative(a), np.negative(b))
+    assert mirrored == pytest.approx(kolmogorov_smirnov(a, b), rel=1e-14)
+
+
+# --- the ends of the doubles
+
+
+def test_large_ranges():
+    most = np.finfo(np.float64).max
+    assert earth_mover([-most, most], [0.0, 0.0]) == most
+    assert earth_mover([-most, *np.zeros(999)], [most, *np.zeros(999)]) == pytest.approx(most / 500)
+    assert earth_mover([-most], [most]) == math.inf
+    assert energy([-most], [most]) == pytest.approx(2 * math.sqrt(most), rel=1e-15)
+    assert energy([-most], [most]) < math.inf
+
+
+def test_small_ranges():
+    least = math.nextafter(0.0, 1.0)
+    assert earth_mover([0.0], [least]) == least
+    assert energy([0.0], [least]) == pytest.approx(math.sqrt(2) * math.sqrt(least), rel=1e-15)
+    assert energy([0.0] * 10**6, [0.0] * (10**6 - 1) + [least]) > 0.0
+    assert kolmogorov_smirnov([1.0], [math.nextafter(1.0, 2.0)]) == 1.0
+
+
+@pytest.mark.parametrize("distance", [earth_mover, energy])
+def test_mass_at_infinity(distance):
+    assert distance([np.inf], [np.inf]) == 0.0
+    assert distance([-np.inf, 1.0], [-np.inf, 3.0]) == distance([0.0, 1.0], [0.0, 3.0])
+    assert distance([np.inf, 1.0], [np.inf, 3.0, 1.0, np.inf]) > 0.0
+    assert distance([np.inf], [1e300]) == distance([-np.inf], [0.0]) == math.inf
+    assert distance([0.0, -np.inf], [0.0, np.inf]) == math.inf
+    assert kolmogorov_smirnov([0.0, -np.inf], [0.0, np.inf]) == 0.5
+    assert kolmogorov_smirnov([np.inf], [1e300]) == 1.0
+
+
+# --- samples of all kinds
+
+
+def test_any_column():
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+    values, other = [3, 1, 2, 2], [0.5, 2.5]
+    expected = earth_mover(values, other)
+    columns = [
+        np.array(values, np.int16),
+        np.array(values, np.float32),
+        pd.Series(values),
+        pl.Series(values),
+        pa.chunked_array([[3, 1], [2, 2]]),
+        range(1, 4),
+    ]
+    for column in columns[:-1]:
+        assert earth_mover(column, other) == expected
+    assert earth_mover(columns[-1], [1, 2, 3]) == 0.0
+    chunks = np.arange(200_001)  # converted in pieces
+    assert earth_mover(chunks, chunks + 1) == pytest.approx(1.0, rel=1e-9)
+
+
+def test_samples_are_left_as_they_are():
+    sample = np.array([3.0, 1.0, 2.0])
+    earth_mover(sample, [1.0])
+    assert sample.tolist() == [3.0, 1.0, 2.0]
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+@pytest.mark.parametrize(
+    ("bad", "error", "words"),
+    [
+        ([1.0, math.nan], dp.ParameterError, "must not hold NaN or nulls"),
+        (np.ma.masked_array([1.0, 2.0], [True, False]), dp.ParameterError, "must not hold NaN"),
+        ([], dp.ParameterError, "must hold at least one value"),
+        ([[1.0]], dp.ParameterError, "must be one-dimensional"),
+        (["a"], dp.DtypeError, "must hold real numbers"),
+        (None, dp.DtypeError, "must hold real numbers"),
+    ],
+)
+def test_bad_samples(distance, bad, error, words):
+    with pytest.raises(error, match=f"^first {words}"):
+        distance(bad, [1.0])
+    with pytest.raises(error, match=f"^second {words}"):
+        distance([1.0], bad)

@@ -1,0 +1,239 @@
+"""Warnings of likely mistakes: each of them, what does not warn, and how often."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import dpcore as dp
+from dpcore.mechanisms import Dawa, Hierarchy, NoNoise
+from dpcore.releases.hosmer_lemeshow import arcsine_grid
+from dpcore.releases.priroc import score_curves_at_medians
+from dpcore.trust import Central, Local
+from dpcore.trust.protocol.clients import Client
+from dpcore.trust.protocol.curves import release, release_scores
+from dpcore.trust.protocol.parameters import Protocol
+from dpcore.trust.protocol.servers import Server
+
+N = 20_000
+RNG = np.random.default_rng
+IS_POSITIVE = RNG(1).random(N) < 0.3
+LOGITS = RNG(2).normal(np.where(IS_POSITIVE, 1.5, -1.5), 1.5)
+SCORES = 1 / (1 + np.exp(-LOGITS))
+YES_NO = np.where(IS_POSITIVE, "yes", "no")
+AMOUNTS = RNG(3).gamma(3.0, 10.0, N)
+MONEY = dp.Grid.uniform(0, 100, 500)
+
+
+def told(release, *arguments, **options):
+    """What a call warns of, at most one thing, and at the line of the call."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        release(*arguments, **options)
+    assert all(each.filename == __file__ for each in found)
+    assert all(each.category is dp.DpcoreWarning for each in found)
+    assert len(found) <= 1
+    return str(found[0].message) if found else None
+
+
+def told_of_scores(labels, scores, *arguments, epsilon=1.0, **options):
+    options = {"rng": RNG(4), **options}
+    if not ("mechanism" in options or arguments):
+        options["epsilon"] = epsilon
+    return told(dp.roc_curve, labels, scores, *arguments, **options)
+
+
+# --- labels
+
+
+@pytest.mark.parametrize(
+    ("labels", "scores", "options"),
+    [
+        (YES_NO, SCORES, {"pos_label": "Yes"}),
+        (YES_NO, SCORES, {"pos_label": "1"}),
+        (SCORES, IS_POSITIVE.astype(int), {}),  # the wrong way round
+        (np.where(IS_POSITIVE, 2, 0), SCORES, {}),
+        (np.ones(N), SCORES, {}),  # no negatives
+    ],
+)
+@pytest.mark.parametrize("mechanism", [Hierarchy(1.0), (Hierarchy(0.5), Hierarchy(0.5)), NoNoise()])
+def test_a_class_of_nobody(labels, scores, options, mechanism):
+    text = told_of_scores(labels, scores, mechanism=mechanism, **options)
+    name = "negatives" if np.all(labels == 1.0) else "positives"
+    assert f"the released number of {name} is within its noise of 0: is pos_label (" in text
+    assert repr(options.get("pos_label", 1)) in text
+    assert "and are y_true and y_score in order?" in text
+
+
+def test_the_number_is_told_unless_a_study_would_print_it_a_million_times():
+    text = told(dp.score_curves, YES_NO, SCORES, mechanism=Hierarchy(1e6), pos_label="Yes")
+    assert text.startswith("the released number of positives, 0, is within its noise of 0")
+    texts = {
+        told_of_scores(YES_NO, SCORES, pos_label="Yes", rng=child) for child in RNG(5).spawn(9)
+    }
+    assert len(texts) == 1
+
+
+def test_labels_that_are_the_other_way_round():
+    for labels, scores in ((IS_POSITIVE + 1, SCORES), (IS_POSITIVE, 1 - SCORES)):
+        text = told_of_scores(labels, scores)
+        assert "area under the ROC curve is 0.0" in text
+        assert "is pos_label (1) right, and do higher scores stand for positives?" in text
+
+
+def test_a_small_class_beside_its_noise():
+    labels = np.arange(N) % 160 == 0  # 125 of them
+    text = told_of_scores(labels, SCORES)
+    assert "the standard error of the curve of positives is up to 0." in text
+
+
+# --- grids
+
+
+@pytest.mark.parametrize("mechanism", [Hierarchy(1.0), (Hierarchy(1.0), Hierarchy(1.0)), Dawa(1.0)])
+def test_scores_beyond_their_grid(mechanism):
+    text = told_of_scores(IS_POSITIVE, LOGITS, mechanism=mechanism)
+    assert "of the positives are in the first cell of Grid.uniform(0.0, 1.0, 1024), and" in text
+    assert "is it the grid for these scores? Those beyond it count in its end cells" in text
+    for scores in (300 + 550 * SCORES, SCORES - 1):
+        assert "100 % of the positives" in told_of_scores(IS_POSITIVE, scores, mechanism=mechanism)
+
+
+@pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove-one"])
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (1000 * AMOUNTS + 1000, "0 % of the records are in the first cell"),
+        (AMOUNTS / 1e6, "100 % of the records are in the first cell"),
+        (AMOUNTS + 75, "% in its last: is it the grid for these values?"),
+        (5000 * RNG(6).normal(size=N), "49 % in its last"),
+    ],
+)
+def test_values_beyond_their_grid(values, words, neighbours):
+    options = {"epsilon": 1.0, "neighbours": neighbours, "rng": RNG(4)}
+    assert words in told(dp.cdf, values, MONEY, **options)
+
+
+def test_more_noise_than_curve():
+    text = told(dp.cdf, AMOUNTS[:60], MONEY, epsilon=0.5, rng=RNG(4))
+    assert text.startswith("the standard error of F is up to 0.")
+    assert "fewer cells, a larger budget or more records" in text
+    text = told_of_scores(IS_POSITIVE[:200], SCORES[:200], epsilon=0.1)
+    assert text.startswith("the standard error of the curves is up to 1.2 of all records")
+
+
+# --- what is no mistake
+
+
+QUIET = {
+    "half of the incomes are 0": (np.where(np.arange(N) % 2, 0, AMOUNTS), MONEY),
+    "nine tenths are 0": (np.where(np.arange(N) % 10, 0, AMOUNTS), MONEY),
+    "two fifths are the most there is": (np.where(np.arange(N) % 5 < 2, 100, AMOUNTS), MONEY),
+    "half on each side of a logarithmic grid": (AMOUNTS, dp.Grid.log(1, 1000, 64)),
+    "five stars": (np.r_[np.full(700, 5), np.full(300, 1)], dp.Grid(np.arange(1, 6))),
+    "one cell": (AMOUNTS, dp.Grid([1.0])),
+    "probabilities": (SCORES, arcsine_grid()),
+}
+
+
+@pytest.mark.parametrize("mechanism", [Hierarchy(1.0), Dawa(1.0), NoNoise()])
+@pytest.mark.parametrize("case", QUIET)
+def test_legitimate_curves(case, mechanism):
+    assert told(dp.cdf, *QUIET[case], mechanism, rng=RNG(4)) is None
+
+
+@pytest.mark.parametrize("mechanism", [Hierarchy(1.0), (Hierarchy(1.0), Hierarchy(1.0)), NoNoise()])
+@pytest.mark.parametrize(
+    ("labels", "scores", "grid"),
+    [
+        (IS_POSITIVE, SCORES, None),
+        (IS_POSITIVE, SCORES, arcsine_grid()),
+        (IS_POSITIVE, LOGITS, dp.Grid.uniform(-8, 8, 256)),
+        (IS_POSITIVE, SCORES, dp.Grid.uniform(0, 1, 4)),
+        (IS_POSITIVE, SCORES[::-1], None),  # guessing
+        (IS_POSITIVE, np.where(IS_POSITIVE, 1.0, 0.0), None),  # all of them right
+        (np.arange(N) % 20 == 0, np.where(np.arange(N) % 20, SCORES**9, SCORES), None),
+    ],
+)
+def test_legitimate_scores(labels, scores, grid, mechanism):
+    assert told_of_scores(labels, scores, grid=grid, mechanism=mechanism) is None
+
+
+def test_guessing_hardly_ever_warns():
+    few = RNG(7).random(400) < 0.5
+    texts = [
+        told_of_scores(few, child.random(400), mechanism=mechanism)
+        for mechanism in (NoNoise(), Hierarchy(20.0))
+        for child in RNG(8).spawn(50)
+    ]
+    assert texts.count(None) >= 98
+
+
+def test_released_numbers_of_unknown_noise_are_taken_as_they_are():
+    assert told_of_scores(IS_POSITIVE, SCORES, mechanism=Dawa(1.0)) is None
+    assert "within its noise of 0" in told_of_scores(np.zeros(N), SCORES, mechanism=Dawa(1e6))
+
+
+# --- where it is said
+
+
+CLIENTS = np.arange(N)
+TRUST = Central(1.0)
+
+
+def reported(cells, size):
+    """The sums of a round of a hundred clients, one for each cell."""
+    protocol = Protocol(Local(epsilon=1.0, clients=100), size, bytes(16))
+    server = Server(protocol)
+    for cell in cells:
+        server.add(Client(protocol).report(int(cell))[0])
+    return server.close()
+
+
+@pytest.mark.parametrize(
+    "release",
+    [
+        lambda: dp.cdf(AMOUNTS[:9], MONEY, epsilon=0.1),
+        lambda: dp.cdf_from_counts(MONEY.count(AMOUNTS[:9]), MONEY, epsilon=0.1),
+        lambda: dp.score_curves(YES_NO, SCORES, epsilon=1.0, pos_label="Yes", rng=RNG(4)),
+        lambda: dp.score_curves_from_counts(
+            dp.score_counts(np.zeros(N), SCORES, MONEY), MONEY, epsilon=1.0, rng=RNG(4)
+        ),
+        lambda: dp.roc_curve(YES_NO, SCORES, epsilon=1.0, pos_label="Yes", rng=RNG(4)),
+        lambda: dp.hosmer_lemeshow(IS_POSITIVE[:300], SCORES[:300], epsilon=0.2, rng=RNG(4)),
+        lambda: score_curves_at_medians(
+            IS_POSITIVE, 1 - SCORES, epsilon=1.0, counter="hb", depth=4, rng=RNG(4)
+        ),
+        lambda: dp.trust.client_cdf(
+            CLIENTS[:99], AMOUNTS[:99], MONEY, TRUST, clients=N, rng=RNG(4)
+        ),
+        lambda: dp.trust.client_score_curves(
+            CLIENTS, np.zeros(N), SCORES, MONEY, TRUST, clients=N, rng=RNG(4)
+        ),
+        lambda: release(reported(np.arange(100), 128)),
+        lambda: release_scores(reported(np.arange(100), 128), dp.Grid.uniform(0, 1, 64)),
+    ],
+)
+def test_one_warning_at_the_line_of_the_caller(release):
+    assert told(release)
+
+
+def test_simulations_of_a_release_do_not_warn_again():
+    pair = Hierarchy(0.05), Hierarchy(0.05)
+    options = {"mechanism": pair, "rng": RNG(4)}
+    with pytest.warns(dp.DpcoreWarning) as found:
+        test = dp.hosmer_lemeshow(IS_POSITIVE[:500], SCORES[:500], **options)
+    assert len(found) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", dp.DpcoreWarning)
+        assert test.under_noise(9).null.size == 9
+
+
+def test_a_warning_can_be_turned_off_by_its_name():
+    assert issubclass(dp.DpcoreWarning, UserWarning)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", dp.DpcoreWarning)
+        dp.cdf(AMOUNTS[:9], MONEY, epsilon=0.1)

@@ -1,0 +1,163 @@
+"""The area by smooth sensitivity: the right area, noise of the right size, and arguments."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dpcore as dp
+from dpcore.errors import ParameterError
+from dpcore.mechanisms.smooth_auc import SmoothS, area_units
+from dpcore.noise.cauchy import CauchyNoise
+from dpcore.releases.roc_curve import smooth_roc_curve
+from dpcore.releases.score_curves import score_curves_from_counts
+from dpcore.statistics.roc import ROC
+from dpcore.summaries.score_counts import ranked_counts
+from tests import reference
+
+RNG = np.random.default_rng
+UNIT = 2.0**-40
+COUNTS = np.array([300, 200, 100, 600, 500, 100])  # 600 negatives, 1200 positives
+AREA = 545_000 / 720_000
+
+
+@settings(max_examples=80)
+@given(st.lists(st.tuples(st.booleans(), st.integers(-4, 4)), min_size=1, max_size=30))
+def test_the_area_is_that_of_all_pairs(records):
+    labels, scores = (list(column) for column in zip(*records, strict=True))
+    counts = ranked_counts(labels, scores)
+    assert counts.sum() == len(records)
+    area, rarer = area_units(counts)
+    assert rarer == min(sum(labels), len(labels) - sum(labels))
+    exact = reference.area_by_pairs(labels, scores) if rarer else Fraction(1, 2)
+    assert abs(area - exact * 2**40) <= Fraction(1, 2)
+
+
+def test_as_many_records_as_there_may_be():
+    size = 2**30
+    assert area_units(np.array([size, 0, size, 0])) == (2**40, size)
+    assert area_units(np.array([0, size, 0, size])) == (0, size)
+    assert area_units(np.array([size // 2, size // 2, 0, size])) == (2**38, size)
+    SmoothS(1.0).release(np.array([size, 0, size, 0]))
+    with pytest.raises(dp.ParameterError, match="counts must sum to between 1 and 2147483648"):
+        SmoothS(1.0).release(np.array([size, 1, size, 0]))
+
+
+@pytest.mark.parametrize("mechanism", [SmoothS(0.5), SmoothS(0.5, 1e-5), SmoothS(2**-16)])
+def test_sensitivity_is_a_smooth_bound(mechanism):
+    beta = -math.log(mechanism.ratio / 2**24)
+    found = [mechanism.sensitivity(rarer) for rarer in range(300)]
+    assert found[0] == found[1] == 2**40 + 1
+    for rarer, (here, there) in enumerate(pairwise(found[1:]), 1):
+        assert here >= there
+        assert here * mechanism.ratio <= there * 2**24
+        least = max(1 / rarer, math.exp(-beta * (rarer - 1)))
+        assert float(here) * UNIT == pytest.approx(least, rel=1e-6)
+    assert mechanism.sensitivity(10**9) <= Fraction(2**40, 10**9) + 1
+
+
+@pytest.mark.needs_jit
+@pytest.mark.parametrize("delta", [None, 1e-6])
+def test_noise_has_the_scale_of_the_sensitivity(delta):
+    mechanism = SmoothS(10.0, delta)
+    noise = mechanism.release(COUNTS, rng=RNG(1), replicates=4000) - AREA
+    assert abs(np.median(noise)) < 5e-5
+    half = np.median(np.abs(noise))  # of Cauchy noise the scale, of Laplace noise log(2) scales
+    if delta is None:
+        scale = 1 / 600 / float(CauchyNoise.least(Fraction(10)).shift)
+        assert half == pytest.approx(scale, rel=0.08)
+    else:
+        assert half == pytest.approx(math.log(2) * 2 / 10 / 600, rel=0.08)
+        assert np.std(noise) == pytest.approx(math.sqrt(2) * 2 / 10 / 600, rel=0.08)
+        assert np.array_equal(noise + AREA, np.round((noise + AREA) / UNIT) * UNIT)
+
+
+@pytest.mark.needs_jit
+def test_an_area_alone_is_known_better_than_by_curves():
+    rng = RNG(3)
+    labels = rng.random(10_000) < 0.3
+    scores, grid = rng.normal(labels), dp.Grid.uniform(-4, 5, 256)
+    counts = dp.score_counts(labels, scores, grid)
+    exact = area_units(counts)[0] * UNIT
+    alone = SmoothS(1.0).release(counts, rng=rng, replicates=200)
+    curves = [
+        ROC.from_curves(score_curves_from_counts(counts, grid, epsilon=1.0, rng=rng)).auc
+        for _ in range(100)
+    ]
+    errors = [np.abs(np.asarray(each) - exact) for each in (alone, curves)]
+    assert np.median(errors[0]) < 0.5 * np.median(errors[1])
+    assert np.max(errors[0]) > np.max(errors[1])  # and now and then it is far off
+
+
+def test_areas_stay_within_0_and_1():
+    areas = SmoothS(0.01).release(np.array([1, 0, 0, 1]), replicates=50)
+    assert np.all((areas >= 0) & (areas <= 1))
+    assert areas.min() == 0.0
+    assert areas.max() == 1.0
+
+
+def test_releases():
+    mechanism = SmoothS(Fraction(1, 4), 1e-6)
+    assert mechanism.privacy == dp.Privacy(0.25, 1e-6)
+    assert mechanism.describe() == {"name": "smooth-s", "epsilon": 0.25, "delta": 1e-6}
+    assert SmoothS(1).describe() == {"name": "smooth-s", "epsilon": 1.0}
+    first = mechanism.release(COUNTS, rng=RNG(2))
+    assert isinstance(first, float)
+    assert mechanism.release(COUNTS, rng=RNG(2)) == first
+    assert mechanism.release(COUNTS) != mechanism.release(COUNTS)
+    assert SmoothS(1e9).release(COUNTS) == pytest.approx(AREA, abs=1e-3)
+    assert SmoothS(1e9, 1e-9).release(COUNTS) == pytest.approx(AREA, abs=1e-6)
+
+
+@pytest.mark.parametrize("labels", [[0, 0], [1, 1], [True, False]])
+def test_no_set_of_labels_is_an_error(labels):
+    found = smooth_roc_curve(labels, [math.inf, -math.inf], epsilon=1.0)
+    assert 0 <= found.auc <= 1
+    assert found.n == 2
+
+
+def test_arguments():
+    for arguments, error, message in [
+        ((0,), dp.ParameterError, "epsilon must be positive and finite; got 0"),
+        ((2**-17,), dp.ParameterError, r"epsilon must be at least 2\^-16"),
+        ((None,), dp.ParameterError, "epsilon or rho must be given"),
+        ((1.0, 0.0), dp.ParameterError, "delta must be above 0 and at most 1/2; got 0.0"),
+        ((1.0, 0.6), dp.ParameterError, "delta must be above 0 and at most 1/2; got 0.6"),
+        ((1.0, "x"), dp.DtypeError, "delta must be a real number"),
+        ((2**-11, 1e-40), dp.ParameterError, "epsilon is too small for delta = 1e-40; got"),
+    ]:
+        with pytest.raises(error, match=message):
+            SmoothS(*arguments)
+    for counts, error, message in [
+        ([1, 2, 3], dp.ParameterError, "counts must have two entries for each cell"),
+        ([[1, 2]], dp.ParameterError, "counts must have two entries for each cell"),
+        ([], dp.DtypeError, "counts must hold integers"),
+        ([1, -1], dp.ParameterError, "counts must not be negative"),
+        ([0, 0], dp.ParameterError, "counts must sum to between 1"),
+        ([0.5, 0.5], dp.DtypeError, "counts must hold integers"),
+    ]:
+        with pytest.raises(error, match=message):
+            SmoothS(1.0).release(np.array(counts))
+    with pytest.raises(dp.DtypeError, match="no integer seeds"):
+        SmoothS(1.0).release(COUNTS, rng=3)
+    with pytest.raises(dp.ParameterError, match="replicates"):
+        SmoothS(1.0).release(COUNTS, replicates=0)
+    with pytest.raises(dp.MissingValueError, match="y_score"):
+        smooth_roc_curve([0, 1], [0.5, math.nan], epsilon=1.0)
+    with pytest.raises(dp.ParameterError, match="y_true must hold at least one record; got 0"):
+        smooth_roc_curve([], [], epsilon=1.0)
+
+
+def test_no_class_size_is_refused_at_the_least_epsilon():
+    least = SmoothS(2.0**-11, 0.01)
+    with pytest.raises(ParameterError, match=r"epsilon must be at least 2\^-11 with delta"):
+        SmoothS(2.0**-12, 0.01)
+    for rarer in [*range(1, 40), 1000, 60_000, 70_001, 2**20 + 1, 2**29, 2**30 - 1]:
+        counts = np.array([2**30, rarer])
+        assert 0.0 <= least.release(counts, rng=np.random.default_rng(1)) <= 1.0

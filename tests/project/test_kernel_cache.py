@@ -1,0 +1,143 @@
+"""Whatever happens to the files of compiled kernels, results are right and nothing is raised."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+
+import numba
+import pytest
+
+from dpcore.kernels import _cache
+from dpcore.kernels._compile import kernel
+
+pytestmark = pytest.mark.skipif(
+    bool(numba.config.DISABLE_JIT), reason="interpreted kernels have no cache"
+)
+
+DAMAGES = {
+    "empty": lambda data: b"",
+    "cut off": lambda data: data[: len(data) // 2],
+    "zeros": lambda data: bytes(len(data)),
+    "garbage": lambda data: bytes(range(256)) * 8,
+    "a bit": lambda data: bytes(b ^ 16 * (i == len(data) // 2) for i, b in enumerate(data)),
+}
+
+
+def twice(x):
+    return x + x
+
+
+def run():
+    """Call the kernel as a new process would, and return how many signatures were cached."""
+    compiled = kernel(twice)
+    assert [compiled(21), compiled(0.75)] == [42, 1.5]
+    return sum(compiled.stats.cache_hits.values())
+
+
+def damage(paths, how):
+    assert paths
+    for path in paths:
+        path.write_bytes(DAMAGES[how](path.read_bytes()))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A cache in which the kernel was kept."""
+    monkeypatch.setattr(_cache, "FOLDER", tmp_path / "cache")
+    assert [run(), run()] == [0, 2]
+    return tmp_path / "cache"
+
+
+@pytest.mark.parametrize("pattern", ["*.nbi", "*.nbc"])
+@pytest.mark.parametrize("how", DAMAGES)
+def test_what_is_damaged_is_compiled_anew(folder, pattern, how):
+    damage(list(folder.glob(pattern)), how)
+    assert run() < 2
+    assert run() == 2
+
+
+def test_machine_code_of_another_signature_is_not_run(folder):
+    """Two processes that save at once can leave such a file."""
+    first, second = folder.glob("*.nbc")
+    swapped = first.read_bytes()
+    first.write_bytes(second.read_bytes())
+    second.write_bytes(swapped)
+    assert [run(), run()] == [0, 2]
+
+
+def test_what_cannot_be_removed_is_left_alone(folder):
+    (index,) = folder.glob("*.nbi")
+    index.unlink()
+    index.mkdir()
+    assert [run(), run()] == [0, 0]
+
+
+def test_a_folder_that_is_removed_meanwhile(folder):
+    shutil.rmtree(folder)
+    assert [run(), run()] == [0, 2]
+
+
+@pytest.mark.parametrize("size", [0, 2000])  # not even the index; the index and no machine code
+def test_a_disk_that_is_full(folder, size):
+    resource = pytest.importorskip("resource", reason="no limits of this kind on Windows")
+    shutil.rmtree(folder)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        assert run() == 0
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert [path.suffix for path in folder.iterdir()] == [".nbi"] * (size > 0)
+    assert [run(), run()] == [0, 2]
+
+
+def test_nothing_is_kept_where_no_sources_are_seen(tmp_path, monkeypatch):
+    """A folder without the sources' digest in its name could hold another version's code."""
+    monkeypatch.setattr(_cache, "__file__", str(tmp_path / "_cache.py"))
+    assert _cache._writable_folder() is None
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {},
+        {"XDG_CACHE_HOME": "", "LOCALAPPDATA": ""},
+        {"XDG_CACHE_HOME": "relative", "LOCALAPPDATA": "relative"},
+        {"XDG_CACHE_HOME": "", "HOME": "relative", "LOCALAPPDATA": "", "USERPROFILE": "relative"},
+    ],
+)
+def test_the_current_folder_is_no_place_for_machine_code(tmp_path, variables):
+    home, current = tmp_path / "home", tmp_path / "current"
+    current.mkdir()
+    environment = {**os.environ, "NUMBA_CACHE_DIR": "", "HOME": str(home), "USERPROFILE": str(home)}
+    subprocess.run(
+        [sys.executable, "-c", "import dpcore.kernels.smoothing.isotonic"],
+        env={**environment, **variables},
+        cwd=current,
+        check=True,
+    )
+    assert list(current.iterdir()) == []
+
+
+def test_processes_mend_a_damaged_cache_side_by_side(tmp_path):
+    table = tmp_path / "table.csv"
+    table.write_text("age\n" + "\n".join(str(age) for age in range(18, 90)))
+    command = [sys.executable, "-m", "dpcore", "cdf", str(table), "--column", "age", "--quiet"]
+    command += ["--lower", "0", "--upper", "100", "--size", "20", "--epsilon", "1"]
+    subprocess.run(command, capture_output=True, check=True)
+    root = tmp_path / "cache"
+    folder = root / _cache.FOLDER.relative_to(os.environ["NUMBA_CACHE_DIR"])
+    shutil.copytree(_cache.FOLDER, folder, ignore=shutil.ignore_patterns("*.tmp.*"))
+    damage(list(folder.glob("isotonic.*.nbi")), "empty")
+    damage(list(folder.glob("hierarchy_errors.*.nbc")), "cut off")
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(root)}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    started = [subprocess.Popen(command, env=environment, **pipes) for _ in range(2)]
+    for process in started:
+        _, errors = process.communicate()
+        assert (process.returncode, errors) == (0, "")
+    (index,) = folder.glob("isotonic.*.nbi")
+    assert index.stat().st_size > 0

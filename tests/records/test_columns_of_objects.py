@@ -1,0 +1,297 @@
+"""Lists and columns of objects: every number counts, and errors depend on types alone."""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import dpcore as dp
+from dpcore.mechanisms import NoNoise
+from dpcore.records import columns
+
+INT128 = getattr(pl, "Int128", pl.Object)  # old polars have none
+THRESHOLDS = [-(2.0**64), -1.0, 0.0, 1.0, 2.0**53, 2.0**63, 2.0**64, 1e300]
+GRID = dp.Grid(THRESHOLDS)
+HUGE = [2**53, 2**53 + 1, 2**63, 2**63 + 1, 2**64, 2**64 + 1, 10**400]
+SPECIAL = [*HUGE, *(-each for each in HUGE), 0, 1, -1]
+
+WHOLE = st.one_of(st.integers(), st.sampled_from(SPECIAL))
+FLOATS = st.one_of(st.floats(), st.sampled_from([-0.0, math.inf, -math.inf, 2.0**53, 1e308]))
+TINY = Fraction(1, 10**400)
+OF_TYPE = {
+    bool: st.booleans(),
+    int: WHOLE,
+    float: FLOATS,
+    Fraction: st.one_of(st.fractions(), st.sampled_from([TINY, -TINY, 1 + TINY, 10**400 - TINY])),
+    Decimal: st.one_of(
+        st.decimals(allow_nan=False),
+        st.sampled_from(["1e999999", "-1e999999", "1e-999999", "NaN", "sNaN"]).map(Decimal),
+    ),
+    type(None): st.none(),
+    type(pd.NA): st.just(pd.NA),
+    type(pd.NaT): st.just(pd.NaT),
+    np.float32: st.floats(width=32).map(np.float32),
+    np.longdouble: FLOATS.map(np.longdouble),
+    np.uint64: st.integers(0, 2**64 - 1).map(np.uint64),
+    np.int8: st.integers(-128, 127).map(np.int8),
+    str: st.sampled_from(["a", "1", "nan", "x" * 300]),
+    bytes: st.sampled_from([b"", b"1", b"\xff"]),
+    np.datetime64: st.sampled_from(["2020-01-01", "NaT"]).map(lambda t: np.datetime64(t, "s")),
+    np.timedelta64: st.sampled_from([1, "NaT"]).map(lambda t: np.timedelta64(t, "s")),
+    complex: st.complex_numbers(allow_nan=False),
+}
+NUMBERS = (bool, int, float, Fraction, Decimal, np.float32, np.longdouble, np.uint64, np.int8)
+ABSENT = (type(None), type(pd.NA), type(pd.NaT))
+AS_ARRAY = np.float32, np.longdouble, np.uint64, np.int8
+
+
+def is_missing(value):
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    return isinstance(value, ABSENT) or (isinstance(value, float | np.floating) and value != value)
+
+
+def exact(value):
+    """Return a number as a fraction, or an infinity."""
+    if isinstance(value, Decimal) and abs(value.adjusted()) > 2000:
+        sign = -1 if value < 0 else 1
+        return sign * (TINY if value.adjusted() < 0 else 10**400)
+    if isinstance(value, float | np.floating | Decimal) and abs(value) == math.inf:
+        return math.inf if value > 0 else -math.inf
+    if isinstance(value, np.floating):
+        return Fraction(*value.as_integer_ratio())
+    return Fraction(int(value)) if isinstance(value, np.integer) else Fraction(value)
+
+
+def cell(value):
+    number = exact(value)
+    return next((i for i, tau in enumerate(THRESHOLDS) if number <= tau), len(THRESHOLDS) - 1)
+
+
+def mixed(types=tuple(OF_TYPE)):
+    """Two lists of values of the same types in the same places."""
+    kinds = st.lists(st.sampled_from(types), min_size=1, max_size=6)
+    return kinds.flatmap(lambda t: st.tuples(*[st.tuples(*[OF_TYPE[k] for k in t])] * 2))
+
+
+def outcome(call):
+    """Return the error's type and message, which are the same for all values of these types."""
+    try:
+        call()
+    except dp.MissingValueError:
+        return None  # told by values: NaN is refused
+    except dp.DpcoreError as error:
+        return type(error), str(error)
+    return None
+
+
+def as_array(values):
+    return np.fromiter(values, object, len(values))
+
+
+WRAPS = [list, tuple, as_array, lambda v: pd.Series(as_array(v), dtype=object)]
+
+
+@settings(max_examples=300)
+@given(mixed(), st.sampled_from(WRAPS), st.sampled_from(["raise", "omit"]))
+@example(((1, 2**53), (1, 2**64)), list, "raise")
+@example(((1.0, "a"), (1.0, "nan")), list, "raise")
+@example((("a", "b"), ("a", "x" * 300)), list, "raise")
+@example(((b"a", "a"), (b"\xff", "a")), list, "raise")
+@example(((True, None), (False, None)), list, "omit")
+@example(((1.0, np.datetime64("NaT")), (1.0, np.datetime64("2020"))), list, "omit")
+def test_errors_are_told_by_types(pair, wrap, nan_policy):
+    found = {outcome(lambda v=v: GRID.count(wrap(v), nan_policy=nan_policy)) for v in pair}
+    assert len(found) == 1
+    reordered = wrap(pair[0][::-1])
+    assert outcome(lambda: GRID.count(reordered, nan_policy=nan_policy)) in found
+    types = set(map(type, pair[0]))
+    assert (found == {None}) == types.issubset(NUMBERS + ABSENT)
+
+
+@settings(max_examples=300)
+@given(mixed(NUMBERS + ABSENT), st.sampled_from(WRAPS))
+@example(((2**63, -1), (2**63 + 1, -1)), list)
+@example(((1.5, 2**53 + 1), (0.5, 2**53)), list)
+@example(((np.float32(1), 2**53 + 1), (np.float32(1), 1)), list)
+@example(((Decimal("1e999999"), -TINY), (Decimal("-1e999999"), TINY)), tuple)
+def test_every_number_is_counted_exactly(pair, wrap):
+    values = pair[0]
+    kept = [cell(value) for value in values if not is_missing(value)]
+    expected = np.bincount(kept, minlength=GRID.size)
+    assert np.array_equal(GRID.count(wrap(values), nan_policy="omit"), expected)
+    scores = columns.whole(wrap(values), "y_score")
+    assert np.isnan(scores).tolist() == [is_missing(value) for value in values]
+
+
+LABELS = tuple(set(OF_TYPE) - {type(pd.NaT)})
+
+
+@settings(max_examples=300)
+@given(mixed(LABELS), st.sampled_from(WRAPS), st.sampled_from([None, 1, "a", b"1"]))
+@example(((1, 2**53), (1, 2**64)), list, 1)
+@example((("a", 1), ("b", 2)), list, "a")
+@example((("a", 1.5), ("a", math.nan)), list, "a")
+def test_errors_of_labels_are_told_by_types(pair, wrap, wanted):
+    def count(labels):
+        scores = np.zeros(len(labels))
+        dp.score_counts(wrap(labels), scores, GRID, pos_label=wanted, nan_policy="omit")
+
+    found = {outcome(lambda v=v: count(v)) for v in pair}
+    assert len(found) == 1
+    assert outcome(lambda: count(pair[0][::-1])) in found
+
+
+@settings(max_examples=200)
+@given(
+    mixed(NUMBERS + ABSENT), st.sampled_from(WRAPS), st.sampled_from([None, 2**64, 2**53 + 1, 0.5])
+)
+@example(((2**53, 2**53 + 1, 1.5), (1, 1, 1.5)), list, 2**53 + 1)
+def test_numbers_are_compared_exactly_as_labels(pair, wrap, wanted):
+    labels = pair[0]
+    counts = dp.score_counts(
+        wrap(labels), np.zeros(len(labels)), GRID, pos_label=wanted, nan_policy="omit"
+    )
+    present = [exact(label) for label in labels if not is_missing(label)]
+    positives = sum(label == (1 if wanted is None else wanted) for label in present)
+    assert counts[: GRID.size].sum() == len(present) - positives
+    assert counts[GRID.size :].sum() == positives
+
+
+TAKE_RECORDS = [
+    lambda v: dp.cdf(v, GRID, NoNoise()).counts,
+    lambda v: dp.polynomial_sums(v, 0, 1, 3).sums,
+    lambda v: dp.quantiles(v, [0.5], GRID, epsilon=1.0, rng=np.random.default_rng(1)).values,
+    lambda v: dp.bounds(v, epsilon=1.0, outside=0, rng=np.random.default_rng(1)).n,
+    lambda v: dp.box_plot(v, GRID, epsilon=1.0, rng=np.random.default_rng(1)).median,
+    lambda v: dp.distances.kolmogorov_smirnov(v, [0.5]),
+    lambda v: dp.distances.earth_mover(v, v),
+    lambda v: dp.score_counts([0, 1, 0], v, GRID),
+    lambda v: dp.trust.cell_of(v[1], GRID),
+    lambda v: dp.hosmer_lemeshow([0, 1, 0], v, epsilon=1.0, groups=3).n,
+]
+
+
+@pytest.mark.parametrize("take", TAKE_RECORDS)
+def test_huge_integers_are_records_wherever_records_are_taken(take):
+    clamped = take([0.5, float(2**64), -float(2**80)])
+    assert np.array_equal(take([0.5, 2**64, -(2**80)]), clamped)
+    assert np.array_equal(take([Fraction(1, 2), 2**64, Decimal(-(2**80))]), clamped)
+
+
+def test_client_ids_may_be_integers_of_any_size():
+    trust, values = dp.trust.Central(1.0), [0.5, 0.5, 2.0]
+
+    def counts(ids):
+        rng = np.random.default_rng(1)
+        return dp.trust.client_cdf(ids, values, GRID, trust, clients=2, rng=rng).counts
+
+    for ids in ([1, 2**64, 1], [2**63, -1, 2**63], [-(2**80), 0, -(2**80)]):
+        assert np.array_equal(counts(ids), counts([1, 2, 1]))
+
+
+def test_values_of_clients_may_be_integers_of_any_size():
+    def reports(values):
+        return dp.trust.unary.UnaryEncoding(1.0).perturb(values, 9, rng=np.random.default_rng(1))
+
+    expected = reports(np.array([1, -1, 5]))
+    for values in (
+        [1, 2**64, 5],
+        (1, -(2**80), 5),
+        [1, None, 5],
+        np.array([1, 2**64, 5], object),
+        np.array([1, 2**63, 5], np.uint64),
+        np.ma.array([1, 3, 5], mask=[0, 1, 0]),
+        pd.Series([1, None, 5], dtype="Int64"),
+    ):
+        assert np.array_equal(reports(values), expected)
+    assert np.array_equal(reports([1, True, 2**63])[:2], reports([1, 1, -1])[:2])
+    for wrong in ([1, 2.0], [1.0, 2**64], ["1", 2**64]):
+        with pytest.raises(dp.DtypeError, match="values must hold integers"):
+            reports(wrong)
+
+
+def test_columns_of_other_libraries_hold_big_and_exact_numbers():
+    grid = dp.Grid([0.5, 2.0**64, 2.0**70])
+    decimals = [Decimal("0.5"), Decimal("0.50000000000000000001"), None]
+    for values in (
+        pl.Series([0, 2**64 - 1, 2**64, None], dtype=INT128),
+        pd.Series([0, 2**64 - 1, 2**64, None], dtype=object),
+        np.array([0, 2**64 - 1, 2**64, None], object),
+        np.ma.array([0, 2**64 - 1, 2**64, 5], mask=[0, 0, 0, 1], dtype=object),
+        [0, 2**64 - 1, 2**64, np.ma.masked],
+    ):
+        assert grid.count(values, nan_policy="omit").tolist() == [1, 2, 0]
+        with pytest.raises(dp.MissingValueError):
+            grid.count(values)
+    for values in (
+        pl.from_arrow(pa.array(decimals)),
+        pa.array(decimals),
+        pd.Series(decimals, dtype=pd.ArrowDtype(pa.decimal128(38, 20))),
+        pd.Series(decimals),
+    ):
+        assert grid.count(values, nan_policy="omit").tolist() == [1, 1, 0]
+    words = pa.array([2**53, 2**53 + 1, None])
+    encoded = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, None]), words)
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([1, 2, 3], pa.int32()), words)
+    for array in (encoded, runs):
+        assert dp.Grid([2.0**53, 2.0**54]).count(array, nan_policy="omit").tolist() == [1, 1]
+
+
+UNION = pa.UnionArray.from_sparse(pa.array([0, 1], pa.int8()), [pa.array([1, 2]), pa.array([0, 1])])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        UNION,
+        pa.chunked_array([UNION]),
+        pd.MultiIndex.from_tuples([(1, 2), (3, 4)]),
+        pl.Series([[1], [2]]),
+        pa.array([[1], [2]]),
+        pa.array([{"a": 1}]),
+        pd.Series([pd.Timestamp("2020", tz="UTC")]),
+        pd.Series(["secret"]),
+        pd.Series([None, None], dtype="string"),
+        pl.Series([None, None], dtype=pl.String),
+        pa.array([None, None], pa.string()),
+        pa.array([None], pa.binary()),
+        pl.Series(["secret"], dtype=pl.Categorical),
+        np.array([(1, 2.0)], dtype=[("a", int), ("b", float)]),
+        ["secret", 2**64],
+        [[1], 2],
+    ],
+)
+def test_what_is_no_column_of_numbers_is_refused_by_its_type(values):
+    for nan_policy in ("raise", "omit"):
+        with pytest.raises(dp.DtypeError) as caught:
+            GRID.count(values, nan_policy=nan_policy)
+        assert re.match(
+            "values must (hold real numbers|be one column|be a one-dim)", str(caught.value)
+        )
+        assert "secret" not in str(caught.value)
+
+
+def test_deep_lists_are_refused():
+    values = [1.0]
+    for _ in range(100_000):
+        values = [values]
+    endless = []
+    endless.append(endless)
+    for deep in (values, endless):
+        with pytest.raises(dp.DpcoreError, match="values must"):
+            GRID.count(deep)
+        with pytest.raises(dp.DpcoreError, match="y_true must"):
+            dp.score_counts(deep, [0.5], GRID)
+        with pytest.raises(dp.DpcoreError, match="thresholds must"):
+            dp.Grid(deep)

@@ -1,0 +1,164 @@
+"""Box plots: five private numbers, Tukey's box of a sample, and the picture."""
+
+from __future__ import annotations
+
+import sys
+from fractions import Fraction
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib.cbook import boxplot_stats
+
+import dpcore as dp
+from dpcore.releases import box_plot as module
+from dpcore.releases.box_plot import BoxPlot, box_plot
+from dpcore.releases.quantiles import quantiles_from_counts
+
+GRID = dp.Grid.uniform(0, 100, 100)
+VALUES = np.random.default_rng(1).normal(50, 12, 20_000)
+
+
+@pytest.fixture(autouse=True)
+def _no_windows():
+    plt.switch_backend("Agg")
+    yield
+    plt.close("all")
+
+
+def five(box):
+    return [box.minimum, box.first_quartile, box.median, box.third_quartile, box.maximum]
+
+
+@settings(max_examples=100)
+@given(st.lists(st.floats(-1e6, 1e6) | st.integers(-3, 3), min_size=1, max_size=40))
+def test_a_sample_has_tukeys_box_plot(sample):
+    box = BoxPlot.from_sample(sample)
+    (shown,) = boxplot_stats(sample)
+    assert [box.first_quartile, box.median, box.third_quartile] == pytest.approx(
+        [shown["q1"], shown["med"], shown["q3"]], abs=1e-9
+    )
+    assert (box.minimum, box.maximum) == (min(sample), max(sample))
+    assert [box.lower_whisker, box.upper_whisker] == pytest.approx(
+        [shown["whislo"], shown["whishi"]], abs=1e-9
+    )
+    assert box.outliers.tolist() == sorted(shown["fliers"])
+    assert box.privacy is None
+
+
+def test_without_noise_the_components_are_those_of_the_records():
+    box = box_plot(np.arange(0.5, 100), GRID, epsilon=1e6)  # a record in each cell
+    assert five(box) == [1.0, 25.0, 50.0, 75.0, 99.0]  # one record is left out on either side
+    assert (box.lower_whisker, box.upper_whisker) == (1.0, 99.0)
+    assert box.outliers.size == 0
+
+
+def test_components_are_near_and_cost_what_they_say():
+    box = box_plot(VALUES, GRID, epsilon=1.0)
+    assert five(box)[1:4] == pytest.approx([42, 50, 58], abs=2)
+    assert box.minimum < 35
+    assert box.maximum > 65
+    assert box.privacy == dp.Privacy(1.0)
+    simulated = box_plot(VALUES, GRID, epsilon=1.0, rng=np.random.default_rng(1))
+    assert simulated.privacy == dp.Privacy(1.0, simulated=True)
+
+
+def test_each_component_costs_a_fifth(monkeypatch):
+    spent = []
+
+    def drawn(counts, probabilities, grid, *, epsilon, rng):
+        spent.append((probabilities, epsilon, rng))
+        return quantiles_from_counts(counts, probabilities, grid, epsilon=epsilon, rng=rng)
+
+    def searched(counts, outside, epsilon_each, rng):
+        spent.append((outside, epsilon_each, rng))
+        return 3, 90
+
+    monkeypatch.setattr(module, "quantiles_from_counts", drawn)
+    monkeypatch.setattr(module, "ends", searched)
+    box_plot(VALUES, GRID, epsilon=2)
+    assert spent == [((0.25, 0.5, 0.75), Fraction(6, 5), None), (10, Fraction(2, 5), None)]
+
+
+@pytest.mark.parametrize("n", [1, 2, 30])
+@pytest.mark.parametrize("epsilon", [1e-4, 0.1, 10.0])
+def test_components_are_in_order_whatever_the_noise(n, epsilon):
+    for seed in range(10):
+        box = box_plot(VALUES[:n], GRID, epsilon=epsilon, rng=np.random.default_rng(seed))
+        assert five(box) == sorted(five(box))
+        assert np.all(np.isin(five(box), GRID.thresholds))
+
+
+def test_a_grid_of_one_threshold():
+    assert five(box_plot([1.0, 2.0], dp.Grid([3.0]), epsilon=1.0)) == [3.0] * 5
+
+
+def test_a_curve_is_resampled_and_keeps_its_guarantee():
+    curve = dp.cdf(VALUES, GRID, epsilon=1.0)
+    box = BoxPlot.from_curve(curve, 5000, np.random.default_rng(1))
+    again = BoxPlot.from_sample(curve.sample(5000, np.random.default_rng(1)))
+    assert five(box) == five(again)
+    assert np.array_equal(box.outliers, again.outliers)
+    assert box.privacy == curve.privacy
+    assert five(BoxPlot.from_curve(curve))[1:4] == pytest.approx([42, 50, 58], abs=2)
+
+
+def test_draws_the_box_and_its_outliers():
+    box = BoxPlot.from_sample([1, 2, 3, 4, 5, 6, 7, 50])
+    ax = box.plot(position=3, label="mine")
+    shown = {tuple(np.round(line.get_ydata(), 6)) for line in ax.lines}
+    assert (box.median, box.median) in shown
+    assert (50.0,) in shown
+    assert (box.third_quartile, box.upper_whisker) in shown
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["mine"]
+    assert ax.get_xticks().tolist() == [3]
+
+
+def test_several_share_axes_and_say_what_they_cost(tmp_path):
+    _, ax = plt.subplots()
+    assert BoxPlot.from_sample(VALUES).plot(ax, 1) is ax
+    box_plot(VALUES, GRID, epsilon=0.5).plot(ax, 2, patch_artist=True)
+    box_plot(VALUES, GRID, epsilon=0.5, rng=np.random.default_rng(1)).plot(ax, 3, widths=0.1)
+    labels = [text.get_text() for text in ax.get_xticklabels()]
+    assert labels == ["", "private,\nepsilon = 0.5", "SIMULATED,\nepsilon = 0.5"]
+    ax.figure.savefig(tmp_path / "boxes.png")
+
+
+def test_a_missing_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(dp.MissingExtraError, match=r'pip install "dpcore\[plot\]"'):
+        BoxPlot.from_sample([1.0]).plot()
+
+
+@pytest.mark.parametrize(
+    ("sample", "error", "message"),
+    [
+        (["a"], dp.DtypeError, "sample must hold real numbers"),
+        ([], dp.ParameterError, "sample must be one-dimensional and not empty"),
+        ([[1.0]], dp.ParameterError, "sample must be one-dimensional and not empty"),
+        ([1.0, np.nan], dp.ParameterError, "sample must be finite"),
+        ([1.0, np.inf], dp.ParameterError, "sample must be finite"),
+    ],
+)
+def test_bad_samples(sample, error, message):
+    with pytest.raises(error, match=message):
+        BoxPlot.from_sample(sample)
+
+
+def test_bad_arguments():
+    with pytest.raises(dp.DtypeError, match="grid must be a Grid"):
+        box_plot(VALUES, [1, 2], epsilon=1.0)
+    with pytest.raises(dp.ParameterError, match="epsilon must be positive"):
+        box_plot(VALUES, GRID, epsilon=0)
+    with pytest.raises(dp.ParameterError, match="epsilon is too small"):
+        box_plot(VALUES, GRID, epsilon=1e-12)
+    with pytest.raises(dp.DtypeError, match="no integer seeds"):
+        box_plot(VALUES, GRID, epsilon=1.0, rng=7)
+    with pytest.raises(dp.MissingValueError):
+        box_plot([np.nan], GRID, epsilon=1.0)
+    with pytest.raises(dp.ParameterError, match="values must hold between 1 and"):
+        box_plot([], GRID, epsilon=1.0)
+    with pytest.raises(dp.DtypeError, match="curve must be a CDF; got list"):
+        BoxPlot.from_curve([0.5])

@@ -1,0 +1,286 @@
+"""The p-value of the Hosmer-Lemeshow test: it knows of the noise, and is the same each time."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+from dataclasses import FrozenInstanceError, replace
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from scipy.stats import chi2, norm
+
+import dpcore as dp
+from dpcore.mechanisms import Dawa, Dyadic, Hierarchy, NoNoise, ToeplitzGaussian
+from dpcore.releases.hosmer_lemeshow import arcsine_grid, hosmer_lemeshow
+from dpcore.releases.hosmer_lemeshow_by_groups import hosmer_lemeshow_by_groups
+from dpcore.statistics._right_labels import RightLabels
+from dpcore.statistics.binning import Cells
+from dpcore.statistics.hosmer_lemeshow import HosmerLemeshow
+from dpcore.statistics.hosmer_lemeshow_noise import _normal_scores
+from dpcore.trust import DistributedNoise
+
+RNG = np.random.default_rng
+
+
+def calibrated(n, seed, base=-2.0, slope=1.0):
+    """Labels of a model that is right, or has another slope, and its probabilities."""
+    rng = RNG(seed)
+    logits = base + rng.normal(0, 1.2, n)
+    return rng.random(n) < expit(slope * (logits - base) + base), expit(logits)
+
+
+def fit(n, seed, features=5, penalty=0.0):
+    """Labels of a logistic regression, and the probabilities of one that was fitted to them."""
+    rng = RNG(seed)
+    x = np.column_stack([np.ones(n), rng.normal(size=(n, features))])
+    truth = np.append(-2.0, np.full(features, 1.2 / features**0.5))
+    labels, found = rng.random(n) < expit(x @ truth), np.zeros(features + 1)
+    ridge = penalty * np.diag(np.append(0.0, np.ones(features)))
+    for _ in range(12):
+        p = expit(x @ found)
+        information = (x.T * (p * (1 - p))) @ x + ridge
+        found += np.linalg.solve(information, x.T @ (labels - p) - ridge @ found)
+    return labels, expit(x @ found)
+
+
+# --- the plain name is the one to trust
+
+
+def shares(records, release, runs, **options):
+    """How often the p-value, and the one that ignores the noise, is below 0.05."""
+    found = []
+    for seed in range(runs):
+        test = release(*records(seed), epsilon=0.5, rng=RNG(seed), **options)
+        found.append((test.pvalue, test.pvalue_ignoring_noise))
+    return np.mean(np.array(found) < 0.05, axis=0)
+
+
+@pytest.mark.needs_jit
+@pytest.mark.parametrize("release", [hosmer_lemeshow, hosmer_lemeshow_by_groups])
+@pytest.mark.parametrize(
+    ("records", "fitted"),
+    [(lambda seed: fit(4000, seed), True), (lambda seed: calibrated(4000, seed), False)],
+)
+def test_noise_is_not_taken_for_a_wrong_model(release, records, fitted):
+    known, ignored = shares(records, release, 16, grid=arcsine_grid(64), fitted=fitted)
+    assert known <= 0.25  # 4 of 16, where less than 1 is expected
+    assert ignored >= 0.5
+
+
+@pytest.mark.needs_jit
+@pytest.mark.parametrize("release", [hosmer_lemeshow, hosmer_lemeshow_by_groups])
+def test_a_wrong_model_is_still_found(release):
+    records = [calibrated(40_000, seed, slope=1.5) for seed in range(5)]
+    tests = [release(*each, epsilon=1.0, fitted=False, rng=RNG(1)) for each in records]
+    assert np.median([test.pvalue for test in tests]) <= 0.01
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("release", [hosmer_lemeshow, hosmer_lemeshow_by_groups])
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+@pytest.mark.parametrize("fitted", [True, False])
+def test_rejects_a_right_model_as_often_as_it_says(release, epsilon, fitted):
+    pvalues = []
+    for seed in range(400):
+        labels, p = (fit if fitted else calibrated)(10_000, 100 + seed)
+        test = release(labels, p, epsilon=epsilon, fitted=fitted, rng=RNG(seed))
+        pvalues.append(test.under_noise(99, RNG(seed)).pvalue)
+    for level in (0.05, 0.2, 0.5):
+        share = np.mean(np.array(pvalues) <= level)
+        assert share == pytest.approx(level, abs=4.5 * (level * (1 - level) / 400) ** 0.5)
+
+
+@pytest.mark.parametrize("fitted", [True, False])
+def test_without_noise_it_is_the_textbooks(fitted):
+    test = hosmer_lemeshow(*calibrated(20_000, 2), mechanism=NoNoise(), fitted=fitted)
+    assert test.pvalue == test.pvalue_ignoring_noise
+    assert test.pvalue == pytest.approx(chi2.sf(test.statistic, 8 if fitted else 10), rel=1e-10)
+
+
+# --- the same number each time
+
+
+def test_the_same_release_has_the_same_pvalue():
+    labels, p = calibrated(3000, 1)
+    grid, mechanism = arcsine_grid(32), Hierarchy(0.5)
+    curves = dp.score_curves(labels, p, grid, mechanism, isotonic=False)
+    again = dp.ScoreCurves.from_json(curves.to_json())
+    tests = [
+        HosmerLemeshow.from_curves(each, mechanism=dp.mechanisms.from_curve(each.joint))
+        for each in (curves, again, curves.isotonic())
+    ]
+    first = tests[0].pvalue
+    assert [test.pvalue for test in tests] == [first] * 3
+    assert tests[0].under_noise().pvalue == first
+    assert len({tests[0].under_noise(rng=RNG(seed)).pvalue for seed in range(5)}) > 1
+
+
+def test_it_is_kept():
+    test = hosmer_lemeshow(*calibrated(1000, 2), epsilon=1.0, grid=arcsine_grid(16), groups=4)
+    calls = []
+
+    def counted(rng):
+        calls.append(rng)
+        return test.simulation(rng)
+
+    watched = replace(test, simulation=counted)
+    assert not calls  # nothing is simulated before it is asked for
+    assert watched.pvalue == watched.pvalue == test.pvalue
+    assert len(calls) == 999
+    for copied in (copy.copy(test), copy.deepcopy(test), pickle.loads(pickle.dumps(test))):
+        assert copied.pvalue == test.pvalue
+    with pytest.raises(FrozenInstanceError):
+        test.pvalue = 1.0
+    assert replace(test, observed=test.observed + 300.0).pvalue != test.pvalue
+
+
+def test_the_repr_fits_a_line():
+    test = hosmer_lemeshow(*calibrated(1000, 3), mechanism=NoNoise())
+    assert repr(test).startswith(f"HosmerLemeshow(statistic={test.statistic:.6g}, groups=")
+    assert len(repr(replace(test, fitted=False))) < 100
+
+
+# --- what released the curves
+
+
+def test_it_must_be_known_what_released_the_curves():
+    curves = dp.score_curves(*calibrated(500, 4), arcsine_grid(16), epsilon=1.0)
+    test = HosmerLemeshow.from_curves(curves, 4)
+    for ask in (lambda: test.pvalue, test.under_noise):
+        with pytest.raises(dp.ParameterError, match=r"mechanism must be known.*from_curve"):
+            ask()
+    assert 0 <= test.pvalue_ignoring_noise <= 1
+    exact = dp.score_curves(*calibrated(500, 4), arcsine_grid(16), NoNoise())
+    assert 0 <= HosmerLemeshow.from_curves(exact, 4).pvalue <= 1  # there is no noise to know of
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        Dawa(1.0),
+        Dyadic(1.0),
+        ToeplitzGaussian(0.5),
+        (Hierarchy(0.5), Dyadic(0.5)),
+        DistributedNoise(1.0, clients=5000),
+    ],
+)
+def test_any_mechanism_can_be_simulated(mechanism):
+    test = hosmer_lemeshow(*calibrated(5000, 10), mechanism=mechanism, groups=5, rng=RNG(1))
+    first, second = (test.under_noise(20, RNG(2)) for _ in range(2))
+    assert np.array_equal(first.null, second.null)
+    assert first.test is test
+    assert first.null.shape == (20,)
+    assert first.pvalue * 21 == pytest.approx(round(first.pvalue * 21))
+    assert 1 / 21 <= first.pvalue <= 1
+
+
+def test_bad_arguments_after_a_release():
+    labels, p = calibrated(400, 12)
+    mechanism = Dyadic(1.0)
+    curves = dp.score_curves(labels, p, arcsine_grid(16), mechanism, isotonic=False)
+    with pytest.raises(dp.DtypeError, match="curves must be ScoreCurves; got CDF"):
+        HosmerLemeshow.from_curves(curves.joint)
+    scores = dp.score_curves(labels, 2 * p, dp.Grid.uniform(0, 2, 4), epsilon=1.0)
+    with pytest.raises(dp.ParameterError, match=r"curves must have thresholds within \[0, 1\]"):
+        HosmerLemeshow.from_curves(scores)
+    for wrong, error, message in [
+        ({"mechanism": Dyadic(2.0)}, dp.ParameterError, "mechanism must be the curves' own"),
+        ({"mechanism": "dyadic"}, dp.DtypeError, "mechanism must be a mechanism; got str"),
+        ({"curves": curves.smooth()}, dp.ParameterError, r"curves must be raw, or isotonic\(\)"),
+        ({"groups": 2}, dp.ParameterError, "groups must be between 3"),
+    ]:
+        with pytest.raises(error, match=message):
+            HosmerLemeshow.from_curves(**{"curves": curves, "mechanism": mechanism, **wrong})
+    test = HosmerLemeshow.from_curves(curves, mechanism=mechanism)
+    with pytest.raises(dp.ParameterError, match="replicates must be between 1 and"):
+        test.under_noise(0)
+    with pytest.raises(dp.DtypeError, match="rng must be None or a numpy"):
+        test.under_noise(9, 7)
+
+
+# --- the simulation
+
+
+def test_simulated_labels_go_with_the_probabilities():
+    cells = Cells.of(dp.score_curves(*calibrated(4000, 7), arcsine_grid(32), NoNoise()))
+    records = np.diff(cells.totals).astype(np.int64)
+    made = RightLabels.of(records, cells.middles, fitted=False)
+    positives = np.array([made.draw(RNG(seed)) for seed in range(2000)])
+    assert positives.min() >= 0
+    assert np.all(positives <= records)
+    deviations = np.sqrt(records * cells.middles * (1 - cells.middles))
+    off = positives.mean(axis=0) - records * cells.middles
+    assert np.all(np.abs(off) <= 5 * deviations / 2000**0.5)
+    assert positives.std(axis=0) == pytest.approx(deviations, rel=0.1)
+
+
+def test_labels_of_a_fit_leave_residuals_without_trend():
+    cells = Cells.of(dp.score_curves(*calibrated(4000, 7), arcsine_grid(32), NoNoise()))
+    records = np.diff(cells.totals).astype(np.int64)
+    trends = {}
+    design = RightLabels.of(records, cells.middles, True).design
+    for fitted in (True, False):
+        made = RightLabels.of(records, cells.middles, fitted)
+        drawn = np.array([made.draw(RNG(seed)) for seed in range(100)])
+        trends[fitted] = np.abs((drawn - records * cells.middles) @ design.T).mean(axis=0)
+    assert np.all(trends[True] < 0.15 * trends[False])  # but for whole labels, it would be 0
+
+
+@pytest.mark.parametrize(("fitted", "mean"), [(True, 8.0), (False, 10.0)])
+def test_without_noise_the_null_is_chi_squared(fitted, mean):
+    test = hosmer_lemeshow(*calibrated(20_000, 8), mechanism=NoNoise(), fitted=fitted)
+    found = test.under_noise(400, RNG(1))
+    assert found.null_degrees_of_freedom.tolist() == [int(mean)] * 400
+    assert found.null.mean() == pytest.approx(mean, abs=4 * (2 * mean / 400) ** 0.5)
+    assert found.null.var() == pytest.approx(2 * mean, rel=0.4)
+    assert found.pvalue == pytest.approx(test.pvalue, abs=0.1)
+    assert found.statistic == pytest.approx(test.statistic, abs=1)
+
+
+def test_statistics_of_unlike_degrees_of_freedom_compare_by_their_probabilities():
+    for degrees in (2, 5, 8, 14):
+        scores = np.array([-1.5, 0.0, 1.0, 3.0])
+        statistics = chi2.ppf(norm.cdf(scores), degrees)
+        assert _normal_scores(statistics, degrees) == pytest.approx(scores, abs=0.1)
+    assert np.isnan(_normal_scores([3.0, 4.0], [0, -1])).all()
+    assert _normal_scores(1e6, 8) < _normal_scores(1e6 + 1, 8) < np.inf  # beyond all doubles
+
+
+def test_what_has_no_degree_of_freedom_has_no_pvalue():
+    test = hosmer_lemeshow([0, 1, 1, 0], [0.5] * 4, epsilon=1.0, groups=3, minimum_expected=1e9)
+    assert test.degrees_of_freedom == -1
+    assert math.isnan(test.pvalue)
+    assert math.isnan(test.pvalue_ignoring_noise)
+
+
+def test_by_groups_has_a_pvalue_whatever_comes_out():
+    for seed in range(6):  # much noise: numbers below 0, and a statistic below 0
+        labels, p = calibrated(60, seed)
+        test = hosmer_lemeshow_by_groups(labels, p, epsilon=0.1, groups=3, rng=RNG(seed))
+        assert 0.001 <= test.pvalue <= 1
+        assert test.pvalue == test.under_noise().pvalue
+
+
+# --- models that were fitted to the same records (docs/hosmer-lemeshow.md, section 5)
+
+
+def test_the_residuals_of_any_fit_vary_at_most_as_much_as_is_simulated():
+    rng = RNG(5)
+    for features in (2, 5, 15):  # lopsided ones, so that they do not go along with the logit
+        x = np.column_stack([np.ones(500), rng.exponential(size=(500, features)) ** 2])
+        logits = x @ rng.normal(size=features + 1) / 4
+        weights = expit(logits) * (1 - expit(logits))
+        group = np.argsort(np.argsort(logits)) // 50
+        sums = (group == np.arange(10)[:, None]) * np.sqrt(weights)
+
+        def residuals(design, sums=sums, weights=weights):
+            basis = np.linalg.qr(design * np.sqrt(weights)[:, None])[0]
+            return sums @ sums.T - (sums @ basis) @ (sums @ basis).T
+
+        real = residuals(x)
+        simulated = residuals(np.column_stack([np.ones(500), logits]))
+        assert np.linalg.eigvalsh(simulated - real).min() >= -1e-9 * np.trace(simulated)
+        assert np.trace(real) < np.trace(simulated)

@@ -1,0 +1,361 @@
+"""Score histograms: the area on buckets, and intervals for that of the records."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+import dpcore as dp
+from dpcore.curves.scores import numbered
+from dpcore.errors import DtypeError, ParameterError
+from dpcore.mechanisms import Dawa, Hierarchy, NoNoise
+from dpcore.statistics import classifier
+from dpcore.statistics.roc import ROC
+from dpcore.statistics.score_histograms import ScoreHistogram
+
+RNG = np.random.default_rng
+
+
+def exact(labels, scores, grid=None):
+    return dp.score_curves(labels, scores, grid, NoNoise())
+
+
+def with_joint(curves, **changes):
+    return replace(curves, joint=replace(curves.joint, **changes))
+
+
+def calibrated(n, rng):
+    """Labels that are positive with the probability of their score: the area is about 5 / 6."""
+    scores = rng.random(n)
+    return rng.random(n) < scores, scores
+
+
+def area_of_ranks(labels, scores):
+    """The share of pairs whose positive has the higher score, ties counting half."""
+    labels, negatives = (
+        np.asarray(labels, bool),
+        np.sort(np.asarray(scores)[~np.array(labels, bool)]),
+    )
+    mine = np.asarray(scores)[labels]
+    sides = [np.searchsorted(negatives, mine, side) for side in ("left", "right")]
+    return float(np.sum(sides) / (2 * mine.size * negatives.size))
+
+
+@st.composite
+def records(draw):
+    """Labels of both classes, and scores in the middles of 24 cells."""
+    at = draw(st.lists(st.integers(0, 23), min_size=2, max_size=60))
+    labels = draw(st.lists(st.booleans(), min_size=len(at), max_size=len(at)))
+    assume(0 < sum(labels) < len(labels))
+    return np.array(labels), (np.array(at) + 0.5) / 24
+
+
+@settings(max_examples=60)
+@given(records())
+def test_buckets_that_separate_scores_have_the_area_of_scikit_learn(data):
+    metrics = pytest.importorskip("sklearn.metrics", reason="a reference, if installed")
+    labels, scores = data
+    found = ScoreHistogram.uniform(exact(labels, scores, dp.Grid.uniform(0, 1, 24)), 24)
+    assert found.auc == pytest.approx(metrics.roc_auc_score(labels, scores), abs=1e-12)
+
+
+@settings(max_examples=60)
+@given(records(), st.integers(1, 24), st.booleans())
+def test_the_area_is_off_by_ranks_within_buckets_and_never_by_more_than_the_worst_case(
+    data, buckets, is_uniform
+):
+    labels, scores = data
+    make = ScoreHistogram.uniform if is_uniform else ScoreHistogram.quantile
+    found = make(exact(labels, scores, dp.Grid.uniform(0, 1, 24)), buckets)
+    of_ranks = area_of_ranks(labels, scores)
+    which = np.searchsorted(found.bins.edges[1:], scores)
+    off = 0.0
+    for bucket in np.unique(which):
+        here, mine = scores[which == bucket], labels[which == bucket]
+        ranks = [np.sum(here < x) + (np.sum(here == x) + 1) / 2 for x in here]
+        off += np.sum((np.array(ranks) - (here.size + 1) / 2)[mine])
+    off /= labels.sum() * (~labels).sum()
+    assert of_ranks - found.auc == pytest.approx(off, abs=1e-12)
+    low, high = found.auc_interval()
+    assert low - 1e-12 <= of_ranks <= high + 1e-12
+    assert found.auc_noise_deviation == 0.0
+
+
+@pytest.mark.parametrize("make", [ScoreHistogram.uniform, ScoreHistogram.quantile])
+def test_both_ends_of_the_worst_case_are_attained(make):
+    grid, buckets = dp.Grid.uniform(0, 1, 32), 4
+    rng = RNG(1)
+    counts = rng.integers(1, 40, (2, buckets))
+    counts[1] = 40 - counts[0]  # as many records in each bucket
+    ends = []
+    for down in (False, True):
+        offsets = (0.05, 0.2) if down else (0.2, 0.05)  # of negatives, positives
+        scores = [
+            np.repeat(np.arange(buckets) / buckets + offset, each)
+            for offset, each in zip(offsets, counts, strict=True)
+        ]
+        labels = np.repeat([False, True], counts.sum(axis=1))
+        found = make(exact(labels, np.concatenate(scores), grid), buckets)
+        ends.append((found.auc_interval(), area_of_ranks(labels, np.concatenate(scores))))
+    (interval, low), (same, high) = ends
+    assert interval == pytest.approx(same)
+    assert interval == pytest.approx((low, high))
+    half = np.sum(counts[0] * counts[1]) / (2 * np.prod(counts.sum(axis=1)))
+    assert found.auc_discretisation() == pytest.approx(half)
+    assert high - low == pytest.approx(2 * half)
+
+
+def test_equal_buckets_of_a_rising_rate_hold_a_third_of_the_square():
+    """1 / (3 B^2), the paper's guide line, for a rate that is linear in the ranks, from 0 to 1."""
+    labels, scores = calibrated(400_000, RNG(2))
+    curves = exact(labels, scores, dp.Grid.uniform(0, 1, 2**14))
+    truth = ROC.from_curves(curves).auc
+    for buckets in (2, 4, 8):
+        off = truth - ScoreHistogram.quantile(curves, buckets).auc
+        assert off == pytest.approx(1 / (3 * buckets**2), rel=0.08)
+
+
+def test_the_correction_leaves_a_hundredth_of_what_eq_5_is_off():
+    """Binormal scores, whose rate is curved in the ranks; 2,000 records in a bucket."""
+    off = []
+    for seed in range(20):
+        rng = RNG(seed)
+        labels = rng.random(200_000) < 0.5
+        scores = norm.cdf(rng.normal(np.where(labels, 0.6, -0.6)) / 2)
+        found = ScoreHistogram.quantile(exact(labels, scores, dp.Grid.uniform(0, 1, 2**14)), 20)
+        truth = area_of_ranks(labels, scores)
+        off.append([truth - found.auc, truth - found.auc_corrected])
+    plain, corrected = np.mean(off, axis=0)
+    assert plain == pytest.approx(1 / (3 * 20**2), rel=0.1)
+    assert abs(corrected) < plain / 20
+    assert np.sqrt(np.mean(np.square(off), axis=0))[1] < plain / 8
+
+
+def test_a_linear_rate_is_corrected_exactly():
+    """In the mean over labels: every record counts with its rate."""
+    rate, buckets = np.linspace(0.1, 0.7, 6000), 5
+    positives = rate.reshape(buckets, -1).sum(axis=1)
+    edges = np.linspace(0, 1, buckets + 1)
+    counts = np.full(buckets, rate.size / buckets)
+    plain = exact([0, 1], [0.1, 0.9], dp.Grid.uniform(0, 1, buckets))
+    bins = replace(
+        ScoreHistogram.uniform(plain, buckets).bins,
+        edges=edges,
+        positives=positives,
+        negatives=counts - positives,
+    )
+    found = ScoreHistogram(plain, bins)
+    below = np.cumsum(1 - rate) - (1 - rate) / 2
+    truth = rate @ below / (rate.sum() * (1 - rate).sum())
+    assert found.auc_corrected == pytest.approx(truth, abs=1e-7)
+    assert found.auc < truth - 1e-3
+
+
+@settings(max_examples=60)
+@given(records(), st.integers(1, 30))
+def test_the_corrected_area_is_within_the_worst_case(data, buckets):
+    curves = exact(*data, dp.Grid.uniform(0, 1, 24))
+    for make in (ScoreHistogram.uniform, ScoreHistogram.quantile):
+        found = make(curves, buckets)
+        low, high = found.auc_interval("worst-case")
+        assert low - 1e-12 <= found.auc_corrected <= high + 1e-12
+
+
+def test_neighbours_that_hardly_anybody_is_in_do_no_harm():
+    """Calibrated scores near 0 and 1: uneven buckets of one width."""
+    off = []
+    for seed in range(10):
+        rng = RNG(seed)
+        scores = rng.beta(0.2, 0.2, 20_000)
+        labels = rng.random(scores.size) < scores
+        found = ScoreHistogram.uniform(exact(labels, scores, dp.Grid.uniform(0, 1, 2**14)), 20)
+        truth = area_of_ranks(labels, scores)
+        off.append([found.auc - truth, found.auc_corrected - truth])
+    plain, corrected = np.sqrt(np.mean(np.square(off), axis=0))
+    assert corrected < plain / 3
+
+
+@pytest.mark.parametrize("labels", [[1, 1], [0, 1], [0, 1, 1, 0]])
+def test_corrected_areas_of_few_records_are_within_bounds(labels):
+    scores = np.linspace(0.1, 0.9, len(labels))
+    for buckets in (1, 2, 5):
+        found = ScoreHistogram.quantile(exact(labels, scores), buckets)
+        if sum(labels) == len(labels):
+            assert math.isnan(found.auc_corrected)
+        else:
+            assert 0 <= found.auc_corrected <= 1
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
+def test_a_rate_moves_the_mean_area_by_at_most_an_eighth_of_its_variation(rates):
+    size = len(rates)
+    off = float(np.sum(np.array(rates) * (np.arange(1, size + 1) - (size + 1) / 2)))
+    assert abs(off) <= np.abs(np.diff(rates)).sum() * size**2 / 8 + 1e-9
+    step = np.repeat([0.0, 1.0], size)  # attains it, at an even number of records
+    off = np.sum(step * (np.arange(1, 2 * size + 1) - (2 * size + 1) / 2))
+    assert off == pytest.approx((2 * size) ** 2 / 8)
+
+
+@pytest.mark.needs_jit
+def test_the_sampling_term_is_the_deviation_where_labels_do_not_depend_on_scores():
+    rng, buckets, errors, terms = RNG(3), 5, [], []
+    for _ in range(300):
+        labels, scores = rng.random(1000) < 0.3, rng.random(1000)
+        found = ScoreHistogram.quantile(exact(labels, scores, dp.Grid.uniform(0, 1, 4096)), buckets)
+        errors.append(area_of_ranks(labels, scores) - found.auc)
+        wide, narrow = (
+            found.auc_discretisation("well-behaved", level=level) for level in (0.9, 0.5)
+        )
+        terms.append((wide - narrow) / (norm.isf(0.05) - norm.isf(0.25)))
+    assert np.std(errors) == pytest.approx(np.mean(terms), rel=0.12)
+
+
+@pytest.mark.parametrize("buckets", [5, 20, 80])
+def test_well_behaved_intervals_cover_and_are_shorter(buckets):
+    rng, inside = RNG(4), 0
+    for _ in range(100):
+        scores = rng.beta(1.5, 3.0, 2000)
+        labels = rng.random(2000) < scores
+        found = ScoreHistogram.quantile(exact(labels, scores, dp.Grid.uniform(0, 1, 4096)), buckets)
+        low, high = found.auc_interval("well-behaved")
+        inside += low <= area_of_ranks(labels, scores) <= high
+        assert high - low <= np.diff(found.auc_interval())[0]
+    assert inside >= 95
+    assert high - low < 0.5 * np.diff(found.auc_interval())[0]
+
+
+def test_the_well_behaved_interval_fails_where_its_assumption_does():
+    """Positives above negatives in every bucket: a rate of total variation 2 B - 1."""
+    at = (np.arange(16 * 40) % 16 + 0.5) / 16
+    labels = np.arange(16 * 40) % 2 == 1
+    found = ScoreHistogram.quantile(exact(labels, at, dp.Grid.uniform(0, 1, 16)), 8)
+    truth = area_of_ranks(labels, at)
+    low, high = found.auc_interval()
+    assert low <= truth <= high + 1e-12
+    low, high = found.auc_interval("well-behaved")
+    assert not low <= truth <= high
+
+
+@pytest.mark.parametrize("tie", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("make", [ScoreHistogram.uniform, ScoreHistogram.quantile])
+@pytest.mark.parametrize("empty", [[], [500]])  # records that clients do not have
+def test_the_noise_deviation_is_the_sum_of_derivatives(make, tie, empty):
+    labels, scores = calibrated(3000, RNG(5))
+    grid, buckets = dp.Grid.uniform(0, 1, 64), 7
+    counts = np.insert(dp.score_counts(labels, scores, grid), 64, empty)
+    joint = dp.cdf_from_counts(counts, numbered(counts.size), NoNoise())
+    curves = dp.ScoreCurves(grid, joint)
+    deviations = RNG(6).random(counts.size) * np.append(np.ones(counts.size - 1), 0)
+    found = make(with_joint(curves, noise_deviation=deviations), buckets)
+
+    def area(joint):
+        moved = with_joint(curves, counts=joint)
+        at = np.searchsorted(grid.thresholds, found.bins.edges[1:])
+        negatives = np.diff(moved.negatives[at], prepend=0.0)
+        positives = np.diff(moved.positives[at], prepend=0.0)
+        pairs = negatives[:, np.newaxis] * positives
+        return (np.triu(pairs, 1).sum() + tie * np.trace(pairs)) / pairs.sum()
+
+    joint, total = curves.joint.counts.astype(float), 0.0
+    for k in range(counts.size - 1):
+        step = np.zeros(counts.size)
+        step[k] = 1e-3
+        total += abs(area(joint + step) - area(joint - step)) / 2e-3 * deviations[k]
+    assert found._area(tie) == pytest.approx((area(joint), total), rel=1e-6)
+
+
+@pytest.mark.needs_jit
+def test_intervals_cover_under_noise_and_the_deviation_is_a_bound():
+    rng = RNG(7)
+    labels, scores = calibrated(20_000, rng)
+    grid = dp.Grid.uniform(0, 1, 512)
+    truth = area_of_ranks(labels, scores)
+    inside, errors, stated = dict.fromkeys(("worst-case", "well-behaved"), 0), [], []
+    noiseless = ScoreHistogram.quantile(exact(labels, scores, grid), 50)
+    for _ in range(100):
+        curves = dp.score_curves(labels, scores, grid, Hierarchy(0.5), rng=rng)
+        found = ScoreHistogram.quantile(curves, 50)
+        errors.append(found.auc - noiseless.auc)
+        stated.append(found.auc_noise_deviation)
+        for kind in inside:
+            low, high = found.auc_interval(kind, level=0.8)
+            inside[kind] += low <= truth <= high
+    assert min(inside.values()) >= 80
+    assert np.std(errors) < np.mean(stated) < 7 * np.std(errors)
+
+
+@settings(max_examples=60)
+@given(records(), st.integers(1, 30), st.lists(st.floats(-0.5, 1.5), min_size=1, max_size=8))
+def test_metrics_at_the_nearest_edge_are_those_of_the_buckets(data, buckets, points):
+    labels, scores = data
+    found = ScoreHistogram.quantile(exact(labels, scores, dp.Grid.uniform(0, 1, 24)), buckets)
+    edges = found.bins.edges
+    at = found.nearest(points)
+    distance = np.abs(np.clip(points, 0, 1)[:, np.newaxis] - edges).min(axis=1)
+    assert np.all(np.abs(np.clip(points, 0, 1) - at) == distance)
+    above = edges[:-1] >= at[:, np.newaxis]
+    above &= np.diff(edges) > 0
+    hits, false = above @ found.bins.positives, above @ found.bins.negatives
+    table = classifier.confusion(found.curves, at)
+    assert np.allclose(table.true_positives, hits)
+    assert np.allclose(table.false_positives, false)
+    with np.errstate(invalid="ignore"):
+        assert np.allclose(
+            classifier.precision(found.curves, at), hits / (hits + false), equal_nan=True
+        )
+    assert np.allclose(classifier.recall(found.curves, at), hits / labels.sum())
+
+
+def test_a_class_without_records_has_no_area():
+    found = ScoreHistogram.quantile(exact([0, 0, 0], [0.1, 0.2, 0.7]), 3)
+    assert math.isnan(found.auc)
+    assert math.isnan(found.auc_noise_deviation)
+    for kind in ("worst-case", "well-behaved"):
+        assert math.isnan(found.auc_discretisation(kind))
+        assert found.auc_interval(kind) == (0.0, 1.0)
+
+
+def test_a_mechanism_of_unknown_error_says_nothing():
+    labels, scores = calibrated(5000, RNG(8))
+    curves = dp.score_curves(labels, scores, dp.Grid.uniform(0, 1, 64), Dawa(1.0), rng=RNG(9))
+    found = ScoreHistogram.quantile(curves, 10)
+    assert abs(found.auc - 5 / 6) < 0.05
+    assert found.auc_noise_deviation == math.inf
+    assert found.auc_interval() == found.auc_interval("well-behaved") == (0.0, 1.0)
+
+
+def test_thresholds_from_0_on_keep_records_at_0():
+    labels, scores = [0, 1, 0, 1], [0.0, 0.0, 0.3, 0.9]
+    grid = dp.Grid(np.linspace(0, 1, 11))
+    found = ScoreHistogram.quantile(exact(labels, scores, grid), 2)
+    assert found.auc == pytest.approx(area_of_ranks(np.array(labels) == 1, np.array(scores) > 0.1))
+    assert found.privacy.epsilon == math.inf
+
+
+def test_errors_name_the_argument():
+    curves = exact([0, 1], [0.2, 0.6])
+    found = ScoreHistogram.quantile(curves, 4)
+    for make in (ScoreHistogram.quantile, ScoreHistogram.uniform):
+        with pytest.raises(DtypeError, match="curves"):
+            make([0.5])
+        with pytest.raises(ParameterError, match="buckets"):
+            make(curves, 0)
+        with pytest.raises(DtypeError, match="buckets"):
+            make(curves, 2.0)
+        with pytest.raises(ParameterError, match="curves"):
+            make(exact([0, 1], [0.2, 0.6], dp.Grid.uniform(-1, 1, 4)))
+    for call in (found.auc_interval, found.auc_discretisation):
+        with pytest.raises(ParameterError, match="kind"):
+            call("best-case")
+        with pytest.raises(ParameterError, match="level"):
+            call("worst-case", level=1.0)
+    with pytest.raises(ParameterError, match="t "):
+        found.nearest(np.nan)
+    with pytest.raises(DtypeError, match="t "):
+        found.nearest("0.5")

@@ -1,0 +1,174 @@
+"""A running count that is called in the middle of a call, and work as the interpreter ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import pytest
+
+from dpcore.noise import DiscreteLaplace
+from dpcore.noise import sources as randomness
+from dpcore.streams import CounterBusyError, CounterClosedError, RunningCount, saved_count
+
+ROOT = Path(__file__).parents[2]
+
+
+def seeded() -> RunningCount:
+    return RunningCount(100, epsilon=0.5, rng=np.random.default_rng(1))
+
+
+CALLS = [
+    lambda counter, folder: counter.add(1),
+    lambda counter, folder: counter.extend([1, 2]),
+    lambda counter, folder: counter.save(folder / "nested"),
+]
+
+
+@pytest.mark.parametrize("nested", CALLS)
+@pytest.mark.parametrize("name", ["fill", "put"])
+def test_a_call_amid_a_call_is_refused(tmp_path, nested, name):
+    """What a signal handler calls runs on top of the call that it has interrupted."""
+    counter, expected = seeded(), seeded().add(3)
+    place = DiscreteLaplace if name == "fill" else saved_count
+    honest, refused = getattr(place, name), []
+
+    def interrupted(*arguments):
+        with pytest.raises(CounterBusyError, match="in the middle of a call"):
+            nested(counter, tmp_path)
+        refused.append(name)
+        return honest(*arguments)
+
+    with mock.patch.object(place, name, interrupted):
+        if name == "fill":
+            assert counter.add(3) == expected
+        else:
+            counter.save(tmp_path / "count")
+    assert refused == [name]
+    if name == "put":
+        counter = RunningCount.resume(tmp_path / "count")
+    assert os.listdir(tmp_path) == []
+    assert counter.step == (name == "fill")
+    counter.add(1)
+
+
+def test_a_failed_call_leaves_the_count_open():
+    counter = seeded()
+    with (
+        mock.patch.object(DiscreteLaplace, "fill", side_effect=KeyboardInterrupt),
+        pytest.raises(KeyboardInterrupt),
+    ):
+        counter.add(1)
+    assert counter.add(1) == seeded().add(1)
+
+
+SIGNALLED = """
+import signal
+from dpcore.noise import DiscreteLaplace
+from dpcore.streams import CounterBusyError, RunningCount
+
+counter = RunningCount(10, epsilon=1.0)
+honest, found = DiscreteLaplace.fill, []
+
+def handler(*_):
+    try:
+        counter.add(1)
+    except CounterBusyError:
+        found.append("busy")
+
+def fill(*arguments):
+    signal.raise_signal(signal.SIGTERM)
+    honest(*arguments)
+
+signal.signal(signal.SIGTERM, handler)
+DiscreteLaplace.fill = fill
+counter.add(1)
+DiscreteLaplace.fill = honest
+counter.add(1)
+print(found, counter.step)
+"""
+
+AT_EXIT = """
+import atexit
+import os
+import numpy as np
+import dpcore as dp
+
+os.cpu_count = lambda: 4
+values = np.linspace(0, 1, 3_000_000)
+grid = dp.Grid.uniform(0, 1, 16)
+atexit.register(lambda: print(grid.count(values).sum(), dp.cdf(values, grid, epsilon=1.0).n))
+"""
+
+
+def output_of(program: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGTERM"), reason="no such signal here")
+def test_a_signal_handler_is_refused():
+    assert output_of(SIGNALLED) == "['busy'] 2\n"
+
+
+@pytest.mark.needs_jit
+def test_counting_as_the_interpreter_ends():
+    assert output_of(AT_EXIT) == "3000000 3000000\n"
+
+
+@pytest.mark.parametrize("started", [0, 1])
+def test_work_is_done_where_threads_cannot_start(monkeypatch, started):
+    honest, calls = ThreadPoolExecutor.submit, []
+
+    def submit(pool, work):
+        calls.append(work)
+        if len(calls) > started:
+            raise RuntimeError("can't start new thread")
+        return honest(pool, work)
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", submit)
+    done = []
+    randomness.on_threads(done.append, range(50), 4)
+    assert sorted(done) == list(range(50))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # beside threads: that is tested
+def test_a_fork_amid_a_call_of_another_thread_is_refused_at_once():
+    counter = seeded()
+    ready, done = threading.Event(), threading.Event()
+
+    def hold():
+        with counter._lock:
+            ready.set()
+            done.wait()
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    ready.wait()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        try:
+            counter.add(1)
+        except CounterClosedError:
+            os._exit(7)
+        os._exit(0)
+    done.set()
+    holder.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
