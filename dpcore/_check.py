@@ -30,6 +30,7 @@ __all__ = [
     "points",
     "positive",
     "probabilities",
+    "proportion",
     "same",
 ]
 
@@ -166,6 +167,14 @@ def probabilities(argument: str, value: ArrayLike) -> NDArray[np.float64]:
     if not np.all((found >= 0.0) & (found <= 1.0)):
         raise ParameterError(argument, value, "must lie within [0, 1]")
     return found
+
+
+def proportion(argument: str, value: object) -> float:
+    """Return a float strictly between 0 and 1."""
+    checked = finite(argument, value)
+    if not 0.0 < checked < 1.0:
+        raise ParameterError(argument, value, "must be between 0 and 1")
+    return checked
 
 
 def counts(argument: str, value: object) -> NDArray[np.int64]:

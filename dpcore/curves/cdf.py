@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -17,6 +16,7 @@ from ..kernels.smoothing.isotonic import isotonic
 from ..privacy.guarantees import Privacy
 from ..summaries.grid import Grid
 from . import serialization
+from .confidence import deviations
 from .provenance import check_provenance
 from .smoothing import Norm, Solver, smooth
 
@@ -254,9 +254,7 @@ class CDF:
         The noise is a sum of many terms, and taken as normal. Where n is released, too, its noise
         is taken at its worst. Clipped to [0, 1].
         """
-        if not 0.0 < _check.finite("level", level) < 1.0:
-            raise ParameterError("level", level, "must be between 0 and 1")
-        width = -NormalDist().inv_cdf((1.0 - level) / 2)
+        width = deviations(level)
         with np.errstate(over="ignore", invalid="ignore"):
             reach = np.where(
                 np.isfinite(self.noise_deviation), width * self.noise_deviation, np.inf
@@ -281,9 +279,15 @@ class CDF:
         **line
             Passed on to ``Axes.step``.
         """
-        from .plots import plot_cdf
+        from .plots import plot_steps
 
-        return plot_cdf(self, ax, level, line)
+        band = self.band(level)
+        known = bool(np.all(np.isfinite(self.noise_deviation)))
+        style = {"label": f"private, {self.privacy}", **line}
+        share = self.counts / self.n
+        return plot_steps(
+            self.thresholds, share, band if known else None, ax=ax, level=level, style=style
+        )
 
     def to_json(self) -> str:
         """Return the release as JSON (docs/format.md); ``from_json`` gives it back exactly."""

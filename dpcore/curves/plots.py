@@ -1,44 +1,55 @@
-"""Pictures, with Matplotlib (the extra ``plot``)."""
+"""Pictures of arrays, with Matplotlib (the extra ``plot``): whoever calls has read them off."""
 
 from __future__ import annotations
 
-from statistics import NormalDist
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
-from ..errors import ParameterError
+from .confidence import deviations
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..releases.box_plot import BoxPlot
-    from ..statistics.calibration import Reliability
-    from ..statistics.hosmer_lemeshow import HosmerLemeshow
-    from ..statistics.roc import ROC
-    from .cdf import CDF
+__all__ = ["plot_bars", "plot_box", "plot_path", "plot_rates", "plot_steps"]
 
-__all__ = ["plot_box", "plot_cdf", "plot_hosmer_lemeshow", "plot_reliability", "plot_roc"]
+Reals = NDArray[np.float64]
 
-_DRAWN: Final = 2**13  # thresholds, several to a pixel; Matplotlib gives up on very long paths
+_DRAWN: Final = 2**13  # points, several to a pixel; Matplotlib gives up on very long paths
 
 
-def plot_cdf(curve: CDF, ax: Axes | None, level: float, line: dict[str, Any]) -> Axes:
-    """Draw a curve and its band; see ``CDF.plot``."""
-    low, high = curve.band(level)
-    if ax is None:
-        _, ax = _check.extra("matplotlib.pyplot", "plotting", "plot").subplots()
-    drawn = min(curve.grid.size, _DRAWN)
-    at = np.arange(1, drawn + 1) * curve.grid.size // drawn - 1  # the last one among them
-    thresholds = curve.thresholds[at]
-    if "label" not in line:
-        line["label"] = f"private, {curve.privacy}"
-    (steps,) = ax.step(thresholds, curve.counts[at] / curve.n, where="post", **line)
-    if np.all(np.isfinite(curve.noise_deviation)):  # or nothing is known
+def plot_steps(
+    x: Reals,
+    y: Reals,
+    band: tuple[Reals, Reals] | None,
+    *,
+    ax: Axes | None,
+    level: float,
+    style: dict[str, Any],
+) -> Axes:
+    """Draw a distribution function as steps, and the band around it; see ``CDF.plot``.
+
+    Parameters
+    ----------
+    x, y
+        (N,) the thresholds, and the shares of records up to each.
+    band
+        The lower and the upper end, each (N,), or None if there is none.
+    ax, level, style
+        Axes, or None for new ones; the level of the band; for ``Axes.step``.
+    """
+    ax = _axes(ax)
+    drawn = min(x.size, _DRAWN)
+    at = np.arange(1, drawn + 1) * x.size // drawn - 1  # the last one among them
+    (steps,) = ax.step(x[at], y[at], where="post", **style)
+    if band is not None:
+        low, high = band
         ax.fill_between(
-            thresholds,
+            x[at],
             low[at],
             high[at],
             step="post",
@@ -53,55 +64,76 @@ def plot_cdf(curve: CDF, ax: Axes | None, level: float, line: dict[str, Any]) ->
     return ax
 
 
-def plot_box(box: BoxPlot, ax: Axes | None, position: float, style: dict[str, Any]) -> Axes:
-    """Draw a box plot; see ``BoxPlot.plot``."""
-    if ax is None:
-        _, ax = _check.extra("matplotlib.pyplot", "plotting", "plot").subplots()
-    name = ""
-    if box.privacy is not None:  # in two short lines, since boxes stand side by side
-        kind = "SIMULATED" if box.privacy.simulated else "private"
-        budget, _, _ = str(box.privacy).partition(" (")
-        name = f"{kind},\n{budget}"
-    shown = {
-        "label": style.pop("label", name),
-        "whislo": box.lower_whisker,
-        "q1": box.first_quartile,
-        "med": box.median,
-        "q3": box.third_quartile,
-        "whishi": box.upper_whisker,
-        "fliers": box.outliers,
-    }
-    ax.bxp([shown], positions=[position], **{"widths": 0.5, **style})
+def plot_box(
+    components: Sequence[float],
+    outliers: Reals,
+    name: str,
+    *,
+    ax: Axes | None,
+    position: float,
+    style: dict[str, Any],
+) -> Axes:
+    """Draw a box plot; see ``BoxPlot.plot``.
+
+    Parameters
+    ----------
+    components
+        Lower whisker, first quartile, median, third quartile, upper whisker.
+    outliers
+        (k,) values beyond the whiskers.
+    name
+        What is written under the box, unless the style has a label.
+    ax, position, style
+        Axes, or None for new ones; where on the axis across; for ``Axes.bxp``.
+    """
+    shown = dict(zip(("whislo", "q1", "med", "q3", "whishi"), components, strict=True))
+    box = {"label": style.pop("label", name), **shown, "fliers": outliers}
+    ax = _axes(ax)
+    ax.bxp([box], positions=[position], **{"widths": 0.5, **style})
     return ax
 
 
-def plot_reliability(
-    table: Reliability, ax: Axes | None, level: float, style: dict[str, Any]
+def plot_rates(
+    score: Reals,
+    rate: Reals,
+    spread: tuple[Reals, Reals],
+    counts: Reals,
+    edges: Reals,
+    *,
+    ax: Axes | None,
+    level: float,
+    style: dict[str, Any],
 ) -> Axes:
-    """Draw a reliability diagram above its counts; see ``Reliability.plot``."""
-    if not 0.0 < _check.finite("level", level) < 1.0:
-        raise ParameterError("level", level, "must be between 0 and 1")
-    if ax is None:
-        pyplot = _check.extra("matplotlib.pyplot", "plotting", "plot")
-        _, ax = pyplot.subplots(figsize=(5, 6), layout="constrained")
-    some = table.counts > 0.0  # NaN would be gaps in the line
-    score, rate = table.mean_score[some], table.positive_rate[some]
+    """Draw a reliability diagram above its counts; see ``Reliability.plot``.
+
+    Parameters
+    ----------
+    score, rate
+        (K,) mean score and share of positives of each bin.
+    spread
+        Standard deviations of the rate, each (K,): of the noise alone, of noise and sampling.
+    counts, edges
+        (K,) records in each bin, and (K + 1,) where it ends.
+    ax, level, style
+        Axes, or None for new ones; the level of the intervals; for ``Axes.plot``.
+    """
+    width = deviations(level)
+    ax = _axes(ax, figsize=(5, 6))
+    some = counts > 0.0  # NaN would be gaps in the line
+    at, height = score[some], rate[some]
     ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--", label="calibrated")
-    shown = {"marker": "o", "markersize": 4, "linewidth": 1, "label": f"private, {table.privacy}"}
-    (line,) = ax.plot(score, rate, **{**shown, **style})
-    color, width = line.get_color(), -NormalDist().inv_cdf((1.0 - level) / 2)
-    for deviation, thickness, opacity, label in (
-        (table.noise_deviation, 4.0, 0.35, f"{level:.0%}, noise alone"),
-        (table.standard_error, 1.0, 1.0, f"{level:.0%}, noise and sampling"),
-    ):
+    shown = {"marker": "o", "markersize": 4, "linewidth": 1}
+    (line,) = ax.plot(at, height, **{**shown, **style})
+    color = line.get_color()
+    looks = ((4.0, 0.35, "noise alone"), (1.0, 1.0, "noise and sampling"))
+    for deviation, (thickness, opacity, of) in zip(spread, looks, strict=True):
         reach = width * deviation[some]
-        low, high = np.maximum(rate - reach, 0.0), np.minimum(rate + reach, 1.0)
-        bars = ax.vlines(score, low, high, [color], label=label)
+        low, high = np.maximum(height - reach, 0.0), np.minimum(height + reach, 1.0)
+        bars = ax.vlines(at, low, high, [color], label=f"{level:.0%}, {of}")
         bars.set(linewidth=thickness, alpha=opacity)
     below = ax.inset_axes((0.0, -0.28, 1.0, 0.22), sharex=ax)
-    edges = table.bins.edges
     look: dict[str, Any] = {"alpha": 0.5, "edgecolor": "white", "linewidth": 0.5}
-    below.bar(edges[:-1], table.counts, np.diff(edges), align="edge", color=color, **look)
+    below.bar(edges[:-1], counts, np.diff(edges), align="edge", color=color, **look)
     ax.set_xlim(-0.02, 1.02)
     ax.set_ylim(-0.02, 1.02)
     ax.set_ylabel("share of positives")
@@ -111,21 +143,36 @@ def plot_reliability(
     return ax
 
 
-def plot_roc(roc: ROC, ax: Axes | None, level: float, line: dict[str, Any]) -> Axes:
-    """Draw a ROC curve, its band and the diagonal; see ``ROC.plot``."""
-    band = roc.band(level)
-    if ax is None:
-        pyplot = _check.extra("matplotlib.pyplot", "plotting", "plot")
-        _, ax = pyplot.subplots(figsize=(5, 5), layout="constrained")
-    fpr, tpr = roc.fpr, roc.tpr
+def plot_path(
+    fpr: Reals,
+    tpr: Reals,
+    outline: tuple[tuple[Reals, Reals], tuple[Reals, Reals]] | None,
+    *,
+    ax: Axes | None,
+    level: float,
+    style: dict[str, Any],
+) -> Axes:
+    """Draw a ROC curve, its band and the diagonal; see ``ROC.plot``.
+
+    Parameters
+    ----------
+    fpr, tpr
+        (N + 1,) the rates.
+    outline
+        The band's upper and lower end, each two arrays of (N + 1,), or None if there is none.
+    ax, level, style
+        Axes, or None for new ones; the level of the band; for ``Axes.plot``.
+    """
+    ax = _axes(ax, figsize=(5, 5))
     at = _along(fpr, tpr)
     ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--", label="guessing")
-    (drawn,) = ax.plot(fpr[at], tpr[at], **{"label": f"private, {roc.privacy}", **line})
-    if all(np.all(np.isfinite(each)) for each in roc.curves.deviations):  # or nothing is known
-        above, below = _along(band.fpr_low, band.tpr_high), _along(band.fpr_high, band.tpr_low)
+    (drawn,) = ax.plot(fpr[at], tpr[at], **style)
+    if outline is not None:
+        ends = [(x[on], y[on]) for x, y in outline for on in [_along(x, y)]]
+        (above_x, above_y), (below_x, below_y) = ends
         ax.fill(
-            np.append(band.fpr_low[above], band.fpr_high[below][::-1]),
-            np.append(band.tpr_high[above], band.tpr_low[below][::-1]),
+            np.append(above_x, below_x[::-1]),
+            np.append(above_y, below_y[::-1]),
             color=drawn.get_color(),
             alpha=0.2,
             linewidth=0,
@@ -139,28 +186,51 @@ def plot_roc(roc: ROC, ax: Axes | None, level: float, line: dict[str, Any]) -> A
     return ax
 
 
-def plot_hosmer_lemeshow(test: HosmerLemeshow, ax: Axes | None, bars: dict[str, Any]) -> Axes:
-    """Draw what was observed in each group, and what was expected; see ``HosmerLemeshow.plot``."""
-    if ax is None:
-        pyplot = _check.extra("matplotlib.pyplot", "plotting", "plot")
-        _, ax = pyplot.subplots(figsize=(7, 4), layout="constrained")
-    places, observed = np.arange(test.merged.size), test.observed[:, 1]
-    look = {"width": 0.7, "color": "#9dbbdc", "label": f"observed, private, {test.privacy}"}
-    ax.bar(places, observed, **{**look, **bars})
-    deviations = test.deviations[:, 1]
-    if deviations.any() and np.all(np.isfinite(deviations)):  # or there is none, or nothing known
-        reach = NormalDist().inv_cdf(0.975) * deviations
+def plot_bars(
+    observed: Reals,
+    expected: Reals,
+    deviation: Reals,
+    edges: Reals,
+    *,
+    ax: Axes | None,
+    style: dict[str, Any],
+) -> Axes:
+    """Draw what was observed in each group, and what was expected; see ``HosmerLemeshow.plot``.
+
+    Parameters
+    ----------
+    observed, expected, deviation
+        (G,) positives, and the standard deviations of the noise in those observed.
+    edges
+        (G + 1,) of the groups.
+    ax, style
+        Axes, or None for new ones; for ``Axes.bar``.
+    """
+    ax = _axes(ax, figsize=(7, 4))
+    places = np.arange(observed.size)
+    ax.bar(places, observed, **{"width": 0.7, "color": "#9dbbdc", **style})
+    if deviation.any() and np.all(np.isfinite(deviation)):  # or there is none, or nothing known
+        reach = deviations(0.95) * deviation
         ax.vlines(places, observed - reach, observed + reach, color="0.25", label="95 %, noise")
     shown: dict[str, Any] = {"linestyle": "", "marker": "D", "markersize": 5, "color": "#d1602b"}
-    ax.plot(places, test.expected[:, 1], label="expected", **shown)
-    edges = zip(test.edges[:-1], test.edges[1:], strict=True)
-    ax.set_xticks(places, [f"{low:.2g}\n{high:.2g}" for low, high in edges])
+    ax.plot(places, expected, label="expected", **shown)
+    groups = pairwise(edges)
+    ax.set_xticks(places, [f"{low:.2g}\n{high:.2g}" for low, high in groups])
     ax.set_xlabel("predicted probability, from and to")
     ax.set_ylabel("positives in the group")
     return ax
 
 
-def _along(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.int64]:
+def _axes(ax: Axes | None, figsize: tuple[float, float] | None = None) -> Axes:
+    """Return the axes, or new ones."""
+    if ax is not None:
+        return ax
+    pyplot = _check.extra("matplotlib.pyplot", "plotting", "plot")
+    new: Axes = pyplot.subplots(figsize=figsize, layout="constrained" if figsize else None)[1]
+    return new
+
+
+def _along(x: Reals, y: Reals) -> NDArray[np.int64]:
     """Return which points of a path to draw: evenly along it, where there are too many."""
     if x.size <= _DRAWN:
         return np.arange(x.size)

@@ -132,7 +132,25 @@ class BoxPlot:
         """
         from ..curves.plots import plot_box
 
-        return plot_box(self, ax, position, style)
+        name = ""
+        if self.privacy is not None:  # in two short lines, since boxes stand side by side
+            kind = "SIMULATED" if self.privacy.simulated else "private"
+            budget, _, _ = str(self.privacy).partition(" (")
+            name = f"{kind},\n{budget}"
+        return plot_box(
+            (
+                self.lower_whisker,
+                self.first_quartile,
+                self.median,
+                self.third_quartile,
+                self.upper_whisker,
+            ),
+            self.outliers,
+            name,
+            ax=ax,
+            position=position,
+            style=style,
+        )
 
 
 def box_plot(

@@ -194,9 +194,18 @@ class Reliability:
         matplotlib.axes.Axes
             Of the diagram.
         """
-        from ..curves.plots import plot_reliability
+        from ..curves.plots import plot_rates
 
-        return plot_reliability(self, ax, level, style)
+        return plot_rates(
+            self.mean_score,
+            self.positive_rate,
+            (self.noise_deviation, self.standard_error),
+            self.counts,
+            self.bins.edges,
+            ax=ax,
+            level=level,
+            style={"label": f"private, {self.privacy}", **style},
+        )
 
 
 def reliability(curves: ScoreCurves, bins: int | Bins = 10) -> Reliability:

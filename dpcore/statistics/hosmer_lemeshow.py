@@ -297,9 +297,16 @@ class HosmerLemeshow:
         **bars
             Passed on to ``Axes.bar``, for what was observed.
         """
-        from ..curves.plots import plot_hosmer_lemeshow
+        from ..curves.plots import plot_bars
 
-        return plot_hosmer_lemeshow(self, ax, bars)
+        return plot_bars(
+            self.observed[:, 1],
+            self.expected[:, 1],
+            self.deviations[:, 1],
+            self.edges,
+            ax=ax,
+            style={"label": f"observed, private, {self.privacy}", **bars},
+        )
 
     def __repr__(self) -> str:
         groups, fitted = self.merged.size, "" if self.fitted else ", fitted=False"

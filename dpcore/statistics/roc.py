@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _check
+from ..curves.confidence import deviations
 from ..curves.scores import ScoreCurves
 from ..errors import DtypeError, ParameterError
 from ..privacy.guarantees import Privacy
@@ -163,9 +162,7 @@ class ROC:
         for any correlation, and without linearisation (docs/roc.md, section 3). Noise is taken as
         normal, and as that of raw curves; for processed ones it is a guide, as ``CDF.band``.
         """
-        if not 0.0 < _check.finite("level", level) < 1.0:
-            raise ParameterError("level", level, "must be between 0 and 1")
-        width = -NormalDist().inv_cdf((1.0 - level) / 2)
+        width = deviations(level)
         of_negatives, of_positives = self.curves.deviations
         return Band(
             *_interval(self.curves.negatives, width * of_negatives),
@@ -184,9 +181,13 @@ class ROC:
         **line
             Passed on to ``Axes.plot``.
         """
-        from ..curves.plots import plot_roc
+        from ..curves.plots import plot_path
 
-        return plot_roc(self, ax, level, line)
+        band, outline = self.band(level), None
+        if all(np.all(np.isfinite(each)) for each in self.curves.deviations):  # or nothing is known
+            outline = (band.fpr_low, band.tpr_high), (band.fpr_high, band.tpr_low)
+        style = {"label": f"private, {self.privacy}", **line}
+        return plot_path(self.fpr, self.tpr, outline, ax=ax, level=level, style=style)
 
 
 def symmetric_difference(first: Rates, second: Rates) -> float:

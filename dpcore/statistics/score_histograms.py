@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
+from ..curves.confidence import deviations
 from ..curves.scores import ScoreCurves
-from ..errors import DtypeError, ParameterError
+from ..errors import DtypeError
 from ..privacy.guarantees import Privacy
 from ..summaries.grid import MOST_CELLS
 from .binning import Bins, equi_depth_bins, uniform_bins
@@ -178,7 +178,7 @@ class ScoreHistogram:
         variation V within buckets is at most 1: any rate that never falls. Where that is wrong, so
         may it be.
         """
-        return sum(self._discretisation(kind, _deviations(level)))
+        return sum(self._discretisation(kind, deviations(level)))
 
     def auc_interval(
         self, kind: IntervalKind = "worst-case", *, level: float = 0.95
@@ -209,7 +209,7 @@ class ScoreHistogram:
         two areas has its own noise. Noise as in ``auc_noise_deviation``, and taken as normal: it
         has to be small beside the number of records in either class.
         """
-        width = _deviations(level)
+        width = deviations(level)
         bias, sampling = self._discretisation(kind, width)
         if kind == "worst-case":
             (least, below), (most, above) = self._area(0.0), self._area(1.0)
@@ -312,10 +312,3 @@ def _monotone(curves: ScoreCurves) -> ScoreCurves:
 
 def _buckets(buckets: int) -> int:
     return _check.integer("buckets", buckets, 1, MOST_CELLS)
-
-
-def _deviations(level: float) -> float:
-    """Return how many normal deviations a two-sided interval of this level takes."""
-    if not 0.0 < _check.finite("level", level) < 1.0:
-        raise ParameterError("level", level, "must be between 0 and 1")
-    return -NormalDist().inv_cdf((1.0 - level) / 2)
