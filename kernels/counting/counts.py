@@ -1,16 +1,12 @@
-"""Values to cells: cell k (from 0) holds thresholds[k - 1] < x <= thresholds[k].
-
-Below the first threshold is cell 0; above the last is the last cell.
-"""
+"""Values counted by cell; cells.py says which."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._compile import kernel
-
-_BLOCK = 256  # values whose cells are found together; their buffers stay in the first-level cache
+from .._compile import inner, kernel
+from .cells import BLOCK, searched_cells, uniform_cells
 
 
 @kernel
@@ -22,62 +18,28 @@ def count_uniform(
     margin: float,
     counts: NDArray[np.int64],
 ) -> int:
-    """Add values to the counts of equally wide cells in one pass, without a search.
+    """Add values to the counts of equally wide cells in one pass; return how many were NaN.
 
     Parameters
     ----------
     values
         (n,) float32 or float64.
-    thresholds
-        (N,) ascending; threshold k is ``lower + (k + 1) / cells_per_unit`` up to rounding.
-    lower, cells_per_unit
-        The line that sends a value to its position in cells.
-    margin
-        A bound on the rounding error of that position, in cells. Positions this close to a whole
-        number are compared with the thresholds themselves, so counts are exact for the
-        thresholds as stored.
+    thresholds, lower, cells_per_unit, margin
+        As in ``uniform_cells``.
     counts
         (N,) added to in place.
 
-    Returns
-    -------
-    int
-        How many values were NaN; they are in no cell.
-
     Notes
     -----
-    Invariant: after each block, ``counts`` is exact for all values before it. The first loop has
-    no branch and vectorises; the second scatters; the third is for values near a threshold.
+    Invariant: after each block, ``counts`` is exact for all values before it.
     """
-    size = thresholds.size
-    last = size - 1
-    half, middle_of_last = np.float64(0.5), np.float64(size) - 0.5
-    cells = np.empty(_BLOCK, np.uint32)  # unsigned: no test for indices from the end
+    cells = np.empty(BLOCK, np.uint32)
     missing = 0
-    for start in range(0, values.size, _BLOCK):
-        block = values[start : start + _BLOCK]
-        near = 0
-        for i in range(block.size):
-            position = (np.float64(block[i]) - lower) * cells_per_unit
-            near += position != position  # NaN
-            position = min(middle_of_last, max(half, position))  # in this order NaN gives a half
-            near += abs(position - np.rint(position)) <= margin
-            cells[i] = np.uint32(np.int32(np.ceil(position)) - 1)
-        if near == 0:
-            for i in range(block.size):
-                counts[cells[i]] += 1
-            continue
-        for i in range(block.size):
-            value = np.float64(block[i])
-            if np.isnan(value):
-                missing += 1
-                continue
-            k = np.int64(cells[i])
-            while k > 0 and value <= thresholds[k - 1]:
-                k -= 1
-            while k < last and value > thresholds[k]:
-                k += 1
-            counts[k] += 1
+    for start in range(0, values.size, BLOCK):
+        block = values[start : start + BLOCK]
+        absent = uniform_cells(block, thresholds, lower, cells_per_unit, margin, cells)
+        _add(cells[: block.size], absent, counts)
+        missing += absent
     return missing
 
 
@@ -91,34 +53,24 @@ def count_search(
 
     Parameters
     ----------
-    values
-        (n,) float32 or float64.
+    values, counts
+        As in ``count_uniform``, whose invariant holds.
     thresholds
         (N,) ascending.
-    counts
-        (N,) added to in place.
-
-    Notes
-    -----
-    A block of searches advances together, so that their cache misses overlap. Invariant: after
-    each halving, a value's cell is within ``[cells[i], cells[i] + length)``.
     """
-    cells = np.empty(_BLOCK, np.uint32)
+    cells = np.empty(BLOCK, np.uint32)
     missing = 0
-    for start in range(0, values.size, _BLOCK):
-        block = values[start : start + _BLOCK]
-        for i in range(block.size):
-            cells[i] = 0
-        length = thresholds.size
-        while length > 1:
-            half = length >> 1
-            for i in range(block.size):
-                at = cells[i] + np.uint32(half)
-                cells[i] = at if thresholds[at - np.uint32(1)] < block[i] else cells[i]
-            length -= half
-        for i in range(block.size):
-            if np.isnan(block[i]):
-                missing += 1
-            else:
-                counts[cells[i]] += 1
+    for start in range(0, values.size, BLOCK):
+        block = values[start : start + BLOCK]
+        absent = searched_cells(block, thresholds, cells)
+        _add(cells[: block.size], absent, counts)
+        missing += absent
     return missing
+
+
+@inner
+def _add(cells: NDArray[np.uint32], absent: int, counts: NDArray[np.int64]) -> None:
+    """Count a block, of whose values so many are in no cell."""
+    for i in range(cells.size):
+        if absent == 0 or cells[i] < counts.size:
+            counts[cells[i]] += 1

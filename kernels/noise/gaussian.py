@@ -13,14 +13,7 @@ from numpy.typing import NDArray
 
 from .._compile import kernel
 from .exponential import Divisor, bernoulli_exp_square, divisor
-from .samplers import (
-    ONE,
-    ZERO,
-    bernoulli_exp_fraction,
-    bernoulli_exp_one,
-    uniform,
-    word_at,
-)
+from .samplers import ONE, ZERO, bernoulli_exp_fraction, bernoulli_exp_one, uniform, word_at
 
 _MOST_PERIODS = np.uint64(63)
 _QUICK_PERIODS = 8

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._compile import inner, kernel
-from ..selection.selection import bernoulli_two_over_e
 from .samplers import (
     FACTORIAL_12,
     MOST_COUNT,
@@ -21,6 +20,7 @@ from .samplers import (
     ZERO,
     bernoulli_exp_fraction,
     bernoulli_exp_one,
+    bernoulli_two_over_e,
     uniform,
     word_at,
 )

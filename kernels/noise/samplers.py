@@ -110,6 +110,21 @@ def bernoulli_exp_one(words: NDArray[np.uint32], at: int) -> tuple[bool, int]:
 
 
 @kernel
+def bernoulli_two_over_e(words: NDArray[np.uint32], at: int) -> tuple[bool, int]:
+    """Bernoulli(2 / e): the first failure K of Bernoulli(1 / 3), Bernoulli(1 / 4), ... is odd.
+
+    P(K > k) = 2 / k!, so P(K odd) = 2 (1 / 2! - 1 / 3! + 1 / 4! - ...). It is
+    ``bernoulli_exp_one``, given that the trial of 1 / 2 succeeded.
+    """
+    k = np.uint64(3)
+    drawn, at = uniform(words, at, k)
+    while drawn == ZERO and at <= words.size:
+        k += ONE
+        drawn, at = uniform(words, at, k)
+    return (k & ONE) == ONE, at
+
+
+@kernel
 def discrete_laplace(
     words: NDArray[np.uint32],
     out: NDArray[np.int64],

@@ -15,7 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._compile import kernel
-from ..noise.samplers import ONE, ZERO, bernoulli_exp_fraction, bernoulli_exp_one, uniform
+from ..noise.samplers import (
+    ONE,
+    ZERO,
+    bernoulli_exp_fraction,
+    bernoulli_exp_one,
+    bernoulli_two_over_e,
+    uniform,
+)
 
 _MOST = np.uint64(2**63)
 # Candidates counted together. A loop without a way out vectorises, if its index is unsigned: then
@@ -102,21 +109,6 @@ def _member(
         i += 1
         distance = np.uint64(best - scores[i])
     return i
-
-
-@kernel
-def bernoulli_two_over_e(words: NDArray[np.uint32], at: int) -> tuple[bool, int]:
-    """Bernoulli(2 / e): the first failure K of Bernoulli(1 / 3), Bernoulli(1 / 4), ... is odd.
-
-    P(K > k) = 2 / k!, so P(K odd) = 2 (1 / 2! - 1 / 3! + 1 / 4! - ...). It is Bernoulli(1 / e) of
-    samplers.py, given that the trial of 1 / 2 succeeded.
-    """
-    k = np.uint64(3)
-    drawn, at = uniform(words, at, k)
-    while drawn == ZERO and at <= words.size:
-        k += ONE
-        drawn, at = uniform(words, at, k)
-    return (k & ONE) == ONE, at
 
 
 @kernel

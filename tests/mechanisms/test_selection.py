@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 import dpcore as dp
+from dpcore.kernels.noise.samplers import bernoulli_two_over_e
 from dpcore.kernels.selection import selection as kernels
 from dpcore.mechanisms.selection import above_threshold, exponential_mechanism
 from tests import reference
@@ -96,7 +97,7 @@ def test_words_that_end_within_many_trials_end_them():
 def test_bernoulli_two_over_e(words):
     words += [7, 2**32 - 1, 123456789]
     stream = iter(words)
-    value, at = kernels.bernoulli_two_over_e(np.array(words, np.uint32), 0)
+    value, at = bernoulli_two_over_e(np.array(words, np.uint32), 0)
     assert value == reference.bernoulli_two_over_e(stream)
     assert at == len(words) - len(list(stream))
 
