@@ -67,7 +67,7 @@ def uniform_cells(
             k = np.int64(cells[i])
             if np.isnan(value):
                 missing += 1
-                k = size
+                k = np.int64(size)
             else:
                 while k > 0 and value <= thresholds[k - 1]:
                     k -= 1

@@ -238,7 +238,7 @@ def test_digest_sees_every_edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert len(seen) == 5
 
 
-@pytest.mark.parametrize("path", sorted(SCRIPTS.glob("*.py")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted(SCRIPTS.rglob("*.py")), ids=lambda path: path.name)
 def test_old_pythons_can_read_it(path: Path) -> None:
     """Or else they would show a syntax error where the message has to be."""
     tree = ast.parse(path.read_text("utf-8"), feature_version=(3, 7))

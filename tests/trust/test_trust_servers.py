@@ -591,7 +591,7 @@ def script(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
     monkeypatch.syspath_prepend(str(root / "scripts"))
     yield importlib.import_module
-    for name in ("loopback", "_loopback_processes", "_environment"):
+    for name in ("rehearse", "_rehearsal_processes", "_environment"):
         sys.modules.pop(name, None)
 
 
@@ -602,8 +602,8 @@ def released_well(curve, settled, cells, lost):
 
 
 def test_a_round_over_sockets_with_a_server_that_is_lost(tmp_path, script):
-    """What loopback.py does, on threads of this process."""
-    processes = script("_loopback_processes")
+    """What rehearse.py does, on threads of this process."""
+    processes = script("_rehearsal_processes")
     settings = {"epsilon": 1.0, "clients": 130, "dropout": 0.25, "size": 16, "round": ROUND.hex()}
     protocol, cells = processes.protocol_of(settings), [i // 10 for i in range(120)]
     enrolment = Enrolment(b"e" * 32)
@@ -642,7 +642,7 @@ def test_a_round_over_sockets_with_a_server_that_is_lost(tmp_path, script):
 @pytest.mark.needs_jit
 def test_loopback(tmp_path, script):
     cells = np.minimum(np.arange(480) // 10, 63).tolist()
-    outcome = script("loopback").take_round(tmp_path, cells, 500, processes=1)
+    outcome = script("rehearse").take_round(tmp_path, cells, 500, processes=1)
     assert outcome.said == SAID
     assert 450 <= outcome.settled <= 481  # the killed server had saved all but its last ones
     assert outcome.counts[0] == {"accepted": 482, **REFUSED}

@@ -303,7 +303,7 @@ class Server:
 def agree(servers: Sequence[Server]) -> int:
     """Settle, on each server, the clients that have reached all of them, and return how many.
 
-    For servers in one process; others send each other ``ids`` (scripts/loopback.py).
+    For servers in one process; others send each other ``ids`` (scripts/rehearse.py).
 
     Raises
     ------

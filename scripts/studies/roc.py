@@ -1,4 +1,4 @@
-"""Private ROC curves beside each other: ``python scripts/roc_study.py --data DIR [--runs N]``.
+"""Private ROC curves beside each other: ``python scripts/study.py roc --data DIR [--runs N]``.
 
 Runs Figure 5 of the ECDF paper and Figure 9 of the regression-diagnostics paper again, with our
 ways beside the published ones, and writes docs/roc-accuracy.md and docs/roc-accuracy.png. It needs
@@ -29,7 +29,10 @@ ensure("studies", "bench")
 # What follows needs the environment.
 import matplotlib.pyplot as plt  # noqa: E402
 import numpy as np  # noqa: E402
-from _roc_experiments import (  # noqa: E402
+
+import dpcore as dp  # noqa: E402
+
+from ._roc_experiments import (  # noqa: E402
     CANDIDATES,
     CELLS,
     CONTENDERS,
@@ -51,8 +54,6 @@ from _roc_experiments import (  # noqa: E402
     roc_of,
     unevenness,
 )
-
-import dpcore as dp  # noqa: E402
 
 EPSILONS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 SHOWN_EPSILON = 0.2
@@ -95,7 +96,7 @@ def of_curves(records: Scored, means: dict[str, list[Values]]) -> list[str]:
     lines = [
         "# The accuracy of private ROC curves",
         "",
-        "Written by `python scripts/roc_study.py --data DIR`. The mechanisms are those of",
+        "Written by `python scripts/study.py roc --data DIR`. The mechanisms are those of",
         "[scores.md](scores.md), [medians.md](medians.md) and [dawa.md](dawa.md).",
         "",
         "## The area between the released curve and the exact one",

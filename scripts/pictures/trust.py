@@ -1,4 +1,4 @@
-"""One classifier under four trust models: ``python scripts/trust_picture.py``.
+"""One classifier under four trust models: ``python scripts/draw.py trust``.
 
 Draws docs/trust.png: ROC curves with their bands beside the true one, and how far the score curves
 of the positives are off. It takes seconds; the first start makes ``.venv`` in the clone.

@@ -1,4 +1,4 @@
-"""Classifiers under trust models: ``python scripts/federated_study.py [--clients M] [--runs N]``.
+"""Classifiers under trust models: ``python scripts/study.py federated [--clients M] [--runs N]``.
 
 Runs Figures 2 to 5 of the federated paper again, on synthetic scores with the areas of its three
 models, and fits the slopes of its Table 1; writes docs/federated-accuracy.md and
@@ -22,7 +22,10 @@ ensure("studies")
 # What follows needs the environment.
 import matplotlib.pyplot as plt  # noqa: E402
 import numpy as np  # noqa: E402
-from _federated_experiments import (  # noqa: E402
+from matplotlib.lines import Line2D  # noqa: E402
+from numpy.typing import NDArray  # noqa: E402
+
+from ._federated_experiments import (  # noqa: E402
     AREA_ERRORS,
     AREA_HEIGHT,
     AREAS,
@@ -42,8 +45,6 @@ from _federated_experiments import (  # noqa: E402
     slope,
     uncalibrated,
 )
-from matplotlib.lines import Line2D  # noqa: E402
-from numpy.typing import NDArray  # noqa: E402
 
 Values = NDArray[np.float64]
 Errors = dict[str, Values]  # by trust model, each (settings, runs, errors)
@@ -147,7 +148,7 @@ def heading() -> list[str]:
     return [
         "# Classifiers under all trust models, measured",
         "",
-        f"Written by `python scripts/federated_study.py`. {ARGUMENTS.clients:,} clients with one",
+        f"Written by `python scripts/study.py federated`. {ARGUMENTS.clients:,} clients with one",
         "record each; binormal scores with the areas of the federated paper's three models,",
         f"{areas}, half of the records positive; means over the three models and {ARGUMENTS.runs}",
         "repetitions with new records each. Secure aggregation has no noise; distributed noise has",

@@ -1,4 +1,4 @@
-"""Advice, areas and servers, measured: ``python scripts/trust_study.py [--runs N]``.
+"""Advice, areas and servers, measured: ``python scripts/study.py trust [--runs N]``.
 
 Measures the constants and the predictions of docs/advice.md, the errors of areas in
 docs/score-histograms.md, and the memory of a server in docs/wire.md; writes their tables into these
@@ -17,7 +17,11 @@ ensure("studies")
 
 # What follows needs the environment.
 import numpy as np  # noqa: E402
-from _trust_experiments import (  # noqa: E402
+
+from dpcore.trust import advise, enough  # noqa: E402
+from dpcore.trust.advice import Purpose, TrustModel  # noqa: E402
+
+from ._trust_experiments import (  # noqa: E402
     DENSITIES,
     FEW,
     MANY,
@@ -28,9 +32,6 @@ from _trust_experiments import (  # noqa: E402
     memory,
     predicted,
 )
-
-from dpcore.trust import advise, enough  # noqa: E402
-from dpcore.trust.advice import Purpose, TrustModel  # noqa: E402
 
 SIZES = (10**4, 10**5, 10**6)
 # of each column of the constants: the model, epsilons and heights

@@ -1,4 +1,4 @@
-"""How accurate the mechanisms are: ``python scripts/accuracy.py [--data DIR]``.
+"""How accurate the mechanisms are: ``python scripts/study.py accuracy [--data DIR]``.
 
 Writes docs/plan.md (the planner's tables, and simulations beside them) and docs/accuracy.png. With
 a folder of DPBench histograms (Hay et al. 2016; not part of this project), it also writes
@@ -100,9 +100,9 @@ def plan_page(rows: list[Row]) -> str:
     lines = [
         "# The planner's tables",
         "",
-        "Written by `python scripts/accuracy.py`. `dp.plan(size, epsilon=... | rho=...)` predicts",
-        "the errors of all mechanisms whose noise does not depend on the data, from closed forms.",
-        "`dp.cdf` takes the first one, and then isotonic regression.",
+        "Written by `python scripts/study.py accuracy`. `dp.plan(size, epsilon=... | rho=...)`",
+        "predicts the errors of all mechanisms whose noise does not depend on the data, from",
+        "closed forms. `dp.cdf` takes the first one, and then isotonic regression.",
         "",
         "Errors are in counts: the root mean square over the thresholds, and the largest standard",
         "deviation at one of them. Divide by n for errors of F.",
@@ -153,11 +153,11 @@ def dawa_page(folder: Path) -> str:
     lines = [
         "# DAWA on benchmark histograms",
         "",
-        "Written by `python scripts/accuracy.py --data DIR` from histograms of DPBench (Hay et al.",
-        "2016), resampled to n records. Root mean square error of the cumulative counts, epsilon =",
-        f"{EPSILON:g}, one record replaced, after isotonic regression as in `dp.cdf`; the mean of",
-        "40 releases. A gain below 1: the hierarchy is better. The two-dimensional table is in the",
-        "order of Hilbert's curve.",
+        "Written by `python scripts/study.py accuracy --data DIR` from histograms of DPBench (Hay",
+        "et al. 2016), resampled to n records. Root mean square error of the cumulative counts,",
+        f"epsilon = {EPSILON:g}, one record replaced, after isotonic regression as in `dp.cdf`;",
+        "the mean of 40 releases. A gain below 1: the hierarchy is better. The two-dimensional",
+        "table is in the order of Hilbert's curve.",
         "",
         "| histogram | cells | empty | n | hierarchy | DAWA | gain | DAWA, split 0.1 |",
         "|---|---|---|---|---|---|---|---|",

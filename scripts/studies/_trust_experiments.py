@@ -1,4 +1,4 @@
-"""The experiments of ``trust_study.py``: records, releases, errors, and the memory of servers."""
+"""The experiments of ``the study trust``: records, releases, errors, and the memory of servers."""
 
 import gc
 import tracemalloc

@@ -1,4 +1,4 @@
-"""The experiments of scripts/projection.py: who releases what, and how far off it is."""
+"""The experiments of scripts/study.py projection: who releases what, and how far off it is."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""Hosmer-Lemeshow tests of fitted models: ``python scripts/hosmer_lemeshow_fits.py [--runs N]``.
+"""Hosmer-Lemeshow tests of fitted models: ``python scripts/study.py fitted_models [--runs N]``.
 
 Asks how often the p-value rejects models that are right, and were fitted to the tested records in
 one way or another, and writes docs/hosmer-lemeshow-fits.md. All records are simulated. 200 runs
@@ -141,7 +141,7 @@ def main() -> None:
     lines = [
         "# The Hosmer-Lemeshow test of models that were fitted to the same records",
         "",
-        f"Written by `python scripts/hosmer_lemeshow_fits.py`. Shares of {ARGUMENTS.runs} releases",
+        f"Written by `python scripts/study.py fitted_models`. Shares of {ARGUMENTS.runs} releases",
         f"with a p-value of at most {LEVEL:g}. Labels are drawn from a logistic regression on",
         f"features whose logits have mean {BASE:g} and standard deviation {SPREAD:g}; n = "
         f"{RECORDS:,}",

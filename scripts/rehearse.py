@@ -1,4 +1,4 @@
-"""Two servers that nobody has to trust alone: ``python scripts/loopback.py [--clients N]``.
+"""Two servers that nobody has to trust alone: ``python scripts/rehearse.py [--clients N]``.
 
 Starts two servers and some client processes on this machine, which talk over TCP. Each client has
 one score and a ticket; it splits its counts, with its share of the noise on them, into two reports,
@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 
 from _environment import ensure
 
-_PROCESSES: Final = Path(__file__).with_name("_loopback_processes.py")
+_PROCESSES: Final = Path(__file__).with_name("_rehearsal_processes.py")
 _PATIENCE: Final = 120  # seconds for a process to do what it has to
 _DROPOUT: Final = 0.1
 _CELLS: Final = 64
@@ -69,7 +69,7 @@ def take_round(folder: Path, cells: Sequence[int], clients: int, processes: int)
     processes
         How many processes the clients are divided among, at a time.
     """
-    from _loopback_processes import COUNTS, ask, finish, misbehave, protocol_of
+    from _rehearsal_processes import COUNTS, ask, finish, misbehave, protocol_of
 
     import dpcore as dp
     from dpcore.trust import Enrolment, release

@@ -1,4 +1,4 @@
-"""Private Hosmer-Lemeshow tests: ``python scripts/hosmer_lemeshow_study.py --data DIR [--runs N]``.
+"""Private Hosmer-Lemeshow tests: ``python scripts/study.py hosmer_lemeshow --data DIR [--runs N]``.
 
 Runs Figures 6 and 10 of the ECDF paper again, with our way beside the published one, asks how often
 p-values reject a model that is right, and writes docs/hosmer-lemeshow-accuracy.md and its picture.
@@ -142,7 +142,7 @@ def introduction(data: dict[str, Scored]) -> list[str]:
     lines = [
         "# The accuracy of private Hosmer-Lemeshow tests",
         "",
-        "Written by `python scripts/hosmer_lemeshow_study.py --data DIR`. Logistic regressions are",
+        "Written by `python scripts/study.py hosmer_lemeshow --data DIR`. Logistic regressions are",
         f"fitted to a random {TRAINED:.0%} of the records, which nothing is said about, and tested",
         f"on the others, in Q = {GROUPS} groups. Neighbours: one record replaced. H is the",
         "statistic of the records themselves, with their own probabilities and deciles.",

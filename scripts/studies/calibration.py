@@ -1,4 +1,4 @@
-"""Calibration from released curves, beside the truth: ``python scripts/calibration_study.py``.
+"""Calibration from released curves, beside the truth: ``python scripts/study.py calibration``.
 
 A classifier whose true calibration map is known; see docs/calibration.md, whose tables this writes,
 and its picture docs/calibration.png. 20 runs take some minutes. The first start makes ``.venv`` in

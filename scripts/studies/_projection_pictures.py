@@ -1,11 +1,16 @@
-"""The pictures of scripts/projection.py: the paper's Figs. 1 to 4, with our curves beside."""
+"""The pictures of scripts/study.py projection: the paper's Figs. 1 to 4, with our curves beside."""
 
 from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from _projection_study import (
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
+import dpcore as dp
+
+from ._projection_experiments import (
     CELLS,
     CONTENDERS,
     DISTANCES,
@@ -20,10 +25,6 @@ from _projection_study import (
     released,
     site_errors,
 )
-from matplotlib.axes import Axes
-from numpy.typing import NDArray
-
-import dpcore as dp
 
 EPSILONS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 WEIGHTS = (75.0, 180.0)  # pounds; public bounds

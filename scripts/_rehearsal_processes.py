@@ -1,4 +1,4 @@
-"""The processes of loopback.py: servers that listen on 127.0.0.1, and clients that report to them.
+"""The processes of rehearse.py: servers that listen on 127.0.0.1, and clients that report to them.
 
 Frames are a length, 4 bytes, little-endian, and as many bytes. The first byte of a request says
 what it is; answers are a frame each. Servers take reports from clients with a ticket alone. There

@@ -1,4 +1,4 @@
-"""The experiments of ``federated_study.py``: records, releases and errors."""
+"""The experiments of ``the study federated``: records, releases and errors."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The pictures of the documentation: ``python scripts/figures.py``.
+"""The pictures of the documentation: ``python scripts/draw.py dyadic``.
 
 Draws docs/dyadic.png: the noise tree as a graph, and smoothing as a flow in it. The numbers are
 computed, by dpcore itself. The first start makes ``.venv`` in the clone.

@@ -1,4 +1,4 @@
-"""Polynomial projection and its rivals: ``python scripts/projection.py [--data DIR] [--runs N]``.
+"""Polynomial projection and its rivals: ``python scripts/study.py projection [--runs N]``.
 
 Runs the experiments of the polynomial-projection paper again, with its parameters, and writes
 docs/polynomial-accuracy.md and the pictures docs/polynomial*.png. With a folder that has
@@ -26,8 +26,12 @@ ensure("studies")
 
 # What follows needs the environment.
 import numpy as np  # noqa: E402
-from _projection_pictures import draw  # noqa: E402
-from _projection_study import (  # noqa: E402
+from numpy.typing import NDArray  # noqa: E402
+
+from dpcore.mechanisms import PolynomialProjection  # noqa: E402
+from dpcore.mechanisms.polynomial import Budgets  # noqa: E402
+
+from ._projection_experiments import (  # noqa: E402
     CONTENDERS,
     DISTANCES,
     POPULATIONS,
@@ -39,10 +43,7 @@ from _projection_study import (  # noqa: E402
     isotonic,
     unprocessed,
 )
-from numpy.typing import NDArray  # noqa: E402
-
-from dpcore.mechanisms import PolynomialProjection  # noqa: E402
-from dpcore.mechanisms.polynomial import Budgets  # noqa: E402
+from ._projection_pictures import draw  # noqa: E402
 
 EPSILONS = (0.1, 1.0)
 KINDS: tuple[Budgets, ...] = ("auto", "equal")
@@ -64,8 +65,8 @@ def lines(runs: int) -> list[str]:
     return [
         "# The accuracy of polynomial projection",
         "",
-        f"Written by `python scripts/projection.py`. n = {RECORDS:,}, delta = n^-1.5, means of",
-        f"{runs} runs with new records each; distances from the records' own curve, on the grid",
+        f"Written by `python scripts/study.py projection`. n = {RECORDS:,}, delta = n^-1.5, means",
+        f"of {runs} runs with new records each; distances from the records' own curve, on the grid",
         "of 1,024 cells that all share. The populations, on their public bounds:",
         "",
         *(f"- {name}: {p.about}, on [{p.lower}, {p.upper}]" for name, p in POPULATIONS.items()),

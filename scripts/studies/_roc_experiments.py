@@ -1,4 +1,4 @@
-"""The experiments of scripts/roc_study.py: who releases what, and how far off it is."""
+"""The experiments of scripts/study.py roc: who releases what, and how far off it is."""
 
 from collections.abc import Callable
 from pathlib import Path

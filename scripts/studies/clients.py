@@ -1,4 +1,4 @@
-"""Clients with several records, measured: ``python scripts/clients_study.py [--runs N]``.
+"""Clients with several records, measured: ``python scripts/study.py clients [--runs N]``.
 
 Errors of released score curves where clients have unequally many records, by the contribution
 bound and the trust model; see docs/clients.md, whose tables this writes. 10 runs take some minutes.
@@ -132,7 +132,7 @@ def tables() -> list[str]:
     sizes = np.bincount(drawn("unequal", np.random.default_rng(1)).client_ids)
     empty = 1 - np.count_nonzero(sizes) / ARGUMENTS.clients
     return [
-        f"Written by `python scripts/clients_study.py`: M = {ARGUMENTS.clients:,} clients,",
+        f"Written by `python scripts/study.py clients`: M = {ARGUMENTS.clients:,} clients,",
         f"{CELLS:,} cells, means of absolute errors in {ARGUMENTS.runs} repetitions with new",
         "records each, against all records of all clients. Epsilon is that of a client.",
         "",

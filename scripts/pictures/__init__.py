@@ -1,0 +1,1 @@
+"""Pictures of the documentation that show how something works."""
