@@ -91,7 +91,9 @@ def calibration_picture(table: Reliability, score: str, form: str) -> bytes:
 
 
 def hosmer_lemeshow_summary(
-    curves: ScoreCurves, found: HosmerLemeshowUnderNoise, options: argparse.Namespace
+    curves: ScoreCurves,
+    found: HosmerLemeshowUnderNoise[HosmerLemeshow],
+    options: argparse.Namespace,
 ) -> str:
     """Return a few lines on a release and its Hosmer-Lemeshow test."""
     test = found.test

@@ -291,7 +291,7 @@ class CDF:
 
     def to_json(self) -> str:
         """Return the release as JSON (docs/format.md); ``from_json`` gives it back exactly."""
-        return serialization.dump(self)
+        return serialization.dump(serialization.contents(self))
 
     @classmethod
     def from_json(cls, text: str) -> CDF:

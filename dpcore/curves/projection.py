@@ -179,7 +179,7 @@ class Projection:
 
     def to_json(self) -> str:
         """Return the release as JSON (docs/format.md); ``from_json`` gives it back exactly."""
-        return serialization.dump_projection(self)
+        return serialization.dump_projection(serialization.contents(self))
 
     @classmethod
     def from_json(cls, text: str) -> Projection:

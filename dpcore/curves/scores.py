@@ -160,7 +160,7 @@ class ScoreCurves:
 
     def to_json(self) -> str:
         """Return the release as JSON (docs/format.md); ``from_json`` gives it back exactly."""
-        return serialization.dump_scores(self)
+        return serialization.dump_scores({**serialization.contents(self.joint), "grid": self.grid})
 
     @classmethod
     def from_json(cls, text: str) -> ScoreCurves:

@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Callable
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +18,15 @@ from ..privacy.guarantees import Privacy
 from ..summaries.grid import MOST_CELLS, Grid
 from .provenance import storable
 
-if TYPE_CHECKING:
-    from .cdf import CDF
-    from .projection import Projection
-    from .scores import ScoreCurves
-
-__all__ = ["dump", "dump_projection", "dump_scores", "load", "load_projection", "load_scores"]
+__all__ = [
+    "contents",
+    "dump",
+    "dump_projection",
+    "dump_scores",
+    "load",
+    "load_projection",
+    "load_scores",
+]
 
 _CDF: Final = "dpcore.cdf"
 _PROJECTION: Final = "dpcore.projection"
@@ -56,43 +59,49 @@ _PROJECTION_FIELDS: Final = {
 Made = TypeVar("Made")
 
 
-def dump(curve: CDF) -> str:
-    """Return a curve as JSON text, ASCII, on one line."""
-    return _dumped(_CDF, curve.grid, curve)
+def contents(released: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass by name, as they are."""
+    return {field.name: getattr(released, field.name) for field in fields(released)}
 
 
-def dump_scores(curves: ScoreCurves) -> str:
-    """Return the curves of two classes as JSON text, ASCII, on one line."""
-    return _dumped(_SCORES, curves.grid, curves.joint)
+def dump(content: dict[str, Any]) -> str:
+    """Return the contents of a CDF as JSON text, ASCII, on one line."""
+    return _dumped(_CDF, content)
 
 
-def _dumped(kind: str, grid: Grid, curve: CDF) -> str:
-    if curve.privacy.epsilon == math.inf:
-        raise ParameterError(
-            "privacy", curve.privacy, "must be finite: exact curves are no releases"
-        )
+def dump_scores(content: dict[str, Any]) -> str:
+    """Return those of a joint curve, with the scores' grid in place of its own, as JSON text."""
+    return _dumped(_SCORES, content)
+
+
+def dump_projection(content: dict[str, Any]) -> str:
+    """Return those of a projection as JSON text, ASCII, on one line."""
+    described = {
+        "privacy": _described(content["privacy"]),
+        "mechanism": storable(content["mechanism"]),
+    }
+    whole = {"format": _PROJECTION, "version": _VERSION, **content, **described}
+    return json.dumps(whole, allow_nan=False)
+
+
+def _dumped(kind: str, content: dict[str, Any]) -> str:
+    privacy = content["privacy"]
+    if privacy.epsilon == math.inf:
+        raise ParameterError("privacy", privacy, "must be finite: exact curves are no releases")
     return json.dumps(
         {
             "format": kind,
             "version": _VERSION,
-            "grid": grid.describe(),
-            "n": curve.n,
-            "counts": curve.counts.tolist(),
-            "privacy": _described(curve.privacy),
-            "mechanism": storable(curve.mechanism),
-            "noise_deviation": _runs(curve.noise_deviation),
-            "processing": list(curve.processing),
+            "grid": content["grid"].describe(),
+            "n": content["n"],
+            "counts": content["counts"].tolist(),
+            "privacy": _described(privacy),
+            "mechanism": storable(content["mechanism"]),
+            "noise_deviation": _runs(content["noise_deviation"]),
+            "processing": list(content["processing"]),
         },
         allow_nan=False,
     )
-
-
-def dump_projection(projection: Projection) -> str:
-    """Return a projection as JSON text, ASCII, on one line."""
-    content = {field.name: getattr(projection, field.name) for field in fields(projection)}
-    content["privacy"] = _described(projection.privacy)
-    content["mechanism"] = storable(projection.mechanism)
-    return json.dumps({"format": _PROJECTION, "version": _VERSION, **content}, allow_nan=False)
 
 
 def load(text: str | bytes, make: Callable[..., Made]) -> Made:

@@ -224,7 +224,7 @@ class HosmerLemeshow:
 
     def under_noise(
         self, replicates: int = 999, rng: np.random.Generator | None = None
-    ) -> HosmerLemeshowUnderNoise:
+    ) -> HosmerLemeshowUnderNoise[HosmerLemeshow]:
         """Return the test beside simulated releases of a model that is right.
 
         Post-processing: simulated labels are released again and again, the records themselves are

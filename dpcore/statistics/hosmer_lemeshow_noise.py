@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from .hosmer_lemeshow import HosmerLemeshow
-
-__all__ = ["HosmerLemeshowUnderNoise", "Releases"]
+__all__ = ["HosmerLemeshowUnderNoise", "Releases", "Tested"]
 
 
 @runtime_checkable
@@ -31,8 +28,25 @@ class Releases(Protocol):
         ...
 
 
+class Tested(Protocol):
+    """What ``HosmerLemeshow`` is, as far as its p-value goes."""
+
+    @property
+    def statistic(self) -> float:
+        """H."""
+        ...
+
+    @property
+    def degrees_of_freedom(self) -> int:
+        """Those of the chi-squared law."""
+        ...
+
+
+Test = TypeVar("Test", bound=Tested)
+
+
 @dataclass(frozen=True, eq=False, slots=True)
-class HosmerLemeshowUnderNoise:
+class HosmerLemeshowUnderNoise(Generic[Test]):
     """A released Hosmer-Lemeshow test beside simulated ones, for a model that is right.
 
     Made by ``HosmerLemeshow.under_noise``.
@@ -40,14 +54,14 @@ class HosmerLemeshowUnderNoise:
     Parameters
     ----------
     test
-        The test as it was released.
+        The ``HosmerLemeshow`` test as it was released.
     null
         (R,) statistics of the simulated releases.
     null_degrees_of_freedom
         (R,) theirs: what is merged differs from one to the next.
     """
 
-    test: HosmerLemeshow
+    test: Test
     null: NDArray[np.float64]
     null_degrees_of_freedom: NDArray[np.int64]
 

@@ -6,7 +6,6 @@ those of the contract in pyproject.toml. An arrow that others imply is left out.
 
 import ast
 import tomllib
-from pathlib import Path
 
 from _environment import ROOT, ensure
 
@@ -14,10 +13,11 @@ ensure("studies")
 
 # What follows needs the environment.
 import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.patches import Rectangle  # noqa: E402
 
 PACKAGE = ROOT / "dpcore"
 PICTURE = ROOT / "docs" / "rooms.png"
-LEFT_OUT = ("errors", "_check", "__main__")  # everybody's, and nobody's
+LEFT_OUT = ("errors", "_check", "_process", "_start", "__main__")  # everybody's, and nobody's
 BLUE, GREY, INK = "#e7eef7", "#f1f1ee", "0.2"
 WIDE, HIGH = 1.7, 0.62
 ACROSS = {  # where rooms stand, so that few arrows pass behind others; others stand in the middle
@@ -57,7 +57,7 @@ def main() -> None:
     for room, (x, y) in places.items():
         color = GREY if room == "kernels" else BLUE
         corner = (x - WIDE / 2, y - HIGH / 2)
-        ax.add_patch(plt.Rectangle(corner, WIDE, HIGH, facecolor=color, edgecolor=INK, zorder=2))
+        ax.add_patch(Rectangle(corner, WIDE, HIGH, facecolor=color, edgecolor=INK, zorder=2))
         ax.text(x, y, room, ha="center", va="center", fontsize=10.5, zorder=3)
     ax.set_xlim(0.0, 8.0)
     ax.set_ylim(-0.6, (len(floors) - 1) * 1.15 + 0.6)

@@ -48,7 +48,14 @@ class PartialSum:
 
     def to_bytes(self) -> bytes:
         """Return it as bytes, for whoever adds up (docs/wire.md)."""
-        return storage.dump_sum(self)
+        return storage.dump_sum(
+            self.protocol,
+            self.totals,
+            self.reports,
+            self.clients,
+            self.by_level,
+            self.simulated,
+        )
 
     @classmethod
     def from_bytes(cls, data: bytes, protocol: Protocol) -> PartialSum:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,9 +14,6 @@ from . import wire
 from .parameters import Protocol
 from .tally import Tally
 from .wire import ID_BYTES, REASONS
-
-if TYPE_CHECKING:
-    from .partial_sums import PartialSum
 
 __all__ = ["dump_sum", "dump_tally", "load_sum", "load_tally", "opened", "sealed"]
 
@@ -72,15 +69,22 @@ def load_tally(data: bytes, protocol: Protocol) -> Tally:
     return tally
 
 
-def dump_sum(part: PartialSum) -> bytes:
-    """Return a partial sum as bytes."""
+def dump_sum(
+    protocol: Protocol,
+    totals: NDArray[np.uint64],
+    reports: int,
+    clients: bytes,
+    by_level: tuple[int, ...],
+    simulated: bool,
+) -> bytes:
+    """Return the parts of a partial sum as bytes."""
     parts = [
-        *part.protocol.key,
-        bytes([_SIMULATED * part.simulated]),
-        _packed([part.reports]),
-        part.clients,
-        _packed(part.by_level),
-        _packed(part.totals),
+        *protocol.key,
+        bytes([_SIMULATED * simulated]),
+        _packed([reports]),
+        clients,
+        _packed(by_level),
+        _packed(totals),
     ]
     return sealed(_SUM, b"".join(parts))
 
