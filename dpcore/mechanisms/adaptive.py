@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
+from .._documentation import documented
 from ..errors import ParameterError
 from ..kernels.selection import adaptive as kernels
 from ..noise.sources import Source
@@ -24,6 +25,7 @@ __all__ = ["AdaptiveQuantiles"]
 _MOST_STEPS: Final = 2**12  # the choice of a question takes time in proportion to those before
 
 
+@documented
 @dataclass(frozen=True, slots=True)
 class AdaptiveQuantiles(Releases):
     """Step by step, the threshold in the middle of the largest gap gets a noisy cumulative count.
@@ -42,7 +44,7 @@ class AdaptiveQuantiles(Releases):
         How many thresholds are asked about, 1 to 4096. A grid with fewer has each asked once, and
         the budget is theirs.
     rho
-        For zero-concentrated differential privacy, by discrete Gaussian noise; instead of epsilon.
+        {rho}
     delta
         Beside epsilon: for (epsilon, delta)-differential privacy, by the analytic Gaussian
         mechanism (Balle & Wang 2018) on a fine lattice, composed adaptively (Dong, Roth & Su 2022).

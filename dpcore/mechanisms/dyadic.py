@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
+from .._documentation import documented
 from ..errors import ParameterError
 from ..kernels.trees import dyadic as kernels
 from ..kernels.trees.resistance import largest_resistance
@@ -28,6 +29,7 @@ Sensitivity = Literal["exact", "paper"]
 _MARGIN: Final = Fraction(2**30 + 1, 2**30)  # over the rounding of the largest resistance
 
 
+@documented
 @dataclass(frozen=True, slots=True)
 class Dyadic(Releases):
     """Every cumulative count gets the noise of the tree nodes that cover its threshold.
@@ -48,9 +50,9 @@ class Dyadic(Releases):
         bound L + 1 of Theorem 1, to reproduce its figures; for epsilon and base 2 only, because
         for larger bases it is *below* the truth.
     rho
-        For zero-concentrated differential privacy, by discrete Gaussian noise; instead of epsilon.
+        {rho}
     delta
-        Beside epsilon: for (epsilon, delta)-differential privacy, by the rho that implies it.
+        {delta}
 
     Raises
     ------

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
+from .._documentation import documented
 from ..errors import DtypeError, ParameterError
 from ..privacy.budget import Budget
 from ..privacy.guarantees import Neighbours
@@ -31,6 +32,7 @@ from .tree import Tree
 __all__ = ["Hierarchy", "Histogram"]
 
 
+@documented
 @dataclass(frozen=True, slots=True)
 class Hierarchy(Releases):
     """Cumulative counts by least squares from noisy counts on all levels of a tree over the cells.
@@ -42,8 +44,7 @@ class Hierarchy(Releases):
     Parameters
     ----------
     epsilon
-        For pure differential privacy, by discrete Laplace noise: a positive number (a Fraction is
-        taken exactly).
+        {epsilon}
     branching
         "auto": the branchings with the least error that a local search finds, level by level.
         "hb": the rule of Qardaji, Yang & Li 2013, for equal budgets. An integer: the same on all
@@ -53,12 +54,12 @@ class Hierarchy(Releases):
         each level that has noise, from the top down: all below the root, and the root itself
         under add-or-remove-one.
     rho
-        For zero-concentrated differential privacy, by discrete Gaussian noise; instead of epsilon.
+        {rho}
     neighbours
         "replace-one": the number of records is public, and the root is it. "add-or-remove-one":
         the root has noise, too.
     delta
-        Beside epsilon: for (epsilon, delta)-differential privacy, by the rho that implies it.
+        {delta}
 
     Raises
     ------

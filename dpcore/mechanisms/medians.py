@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
+from .._documentation import documented
 from ..errors import DtypeError, MissingValueError, ParameterError
 from ..kernels.selection import medians as kernels
 from ..noise.sources import source
@@ -154,6 +155,7 @@ class RecursiveMedians:
         return np.sort(np.array(chosen, np.int64))
 
 
+@documented
 def recursive_medians(
     values: Any,
     grid: Grid,
@@ -178,7 +180,7 @@ def recursive_medians(
         None for a release: random bits from a cryptographic source. A NumPy generator is for
         studies: ``simulated`` is then set. Integer seeds are refused.
     nan_policy
-        "raise" on NaN and nulls, before anything is spent, or "omit" them (docs/limitations.md).
+        {nan_policy}
 
     Returns
     -------

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
+from .._documentation import documented
 from ..kernels.selection import adaptive as kernels
 from ..noise.sources import Source
 from ..privacy.budget import Budget, Law
@@ -28,6 +29,7 @@ CELLS_PER_DRAW: Final = 32  # writing so many cells of a curve takes about as lo
 _MOST_BITS: Final = 16  # 2^46 records in units of 2^-16 stay inside 64 bits
 
 
+@documented
 @dataclass(frozen=True, slots=True)
 class HistogramQueries(Releases):
     """The records in a few bins are counted with noise, and the noisy counts added up.
@@ -39,13 +41,12 @@ class HistogramQueries(Releases):
     Parameters
     ----------
     epsilon
-        For pure differential privacy, by discrete Laplace noise: a positive number (a Fraction is
-        taken exactly).
+        {epsilon}
     bins
         Into how many runs the N cells are cut; the i-th ends after floor(i N / bins) cells. With
         fewer cells than bins each cell is one.
     rho
-        For zero-concentrated differential privacy, by discrete Gaussian noise; instead of epsilon.
+        {rho}
     delta
         Beside epsilon: for (epsilon, delta)-differential privacy, by the analytic Gaussian
         mechanism (Balle & Wang 2018) on a fine lattice.

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
+from .._documentation import documented
 from ..errors import DtypeError, ParameterError
 from ..mechanisms.budgeted import MOST_RECORDS
 from ..mechanisms.selection import above_threshold
@@ -50,6 +51,7 @@ class Bounds:
     privacy: Privacy
 
 
+@documented
 def bounds(
     values: Any,
     *,
@@ -75,10 +77,9 @@ def bounds(
         with probability 95 % neither search stops too early: it depends on epsilon and on the
         number of rungs alone, and grows with 1 / epsilon.
     rng
-        None for a release: noise from a cryptographic source. A NumPy generator is for studies:
-        ``privacy.simulated`` is then set. Integer seeds are refused.
+        {rng}
     nan_policy
-        What to do with NaN and nulls: "raise", or "omit" them (docs/limitations.md).
+        {nan_policy}
 
     Returns
     -------

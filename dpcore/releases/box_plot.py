@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
+from .._documentation import documented
 from ..curves.cdf import CDF
 from ..errors import DtypeError, ParameterError
 from ..privacy.budget import Budget
@@ -153,6 +154,7 @@ class BoxPlot:
         )
 
 
+@documented
 def box_plot(
     values: Any,
     grid: Grid,
@@ -166,7 +168,7 @@ def box_plot(
     Parameters
     ----------
     values
-        (n,) the records, one real number each, n >= 1, as ``Grid.count`` takes them.
+        {values}
     grid
         The thresholds, among which the components are chosen. They are public, so they must not
         come from the data. Some hundred are enough; minimum and maximum suffer from very many.
@@ -174,10 +176,9 @@ def box_plot(
         The privacy parameter of the whole plot, a positive number (a Fraction is taken exactly);
         each component gets a fifth. Neighbours: "replace-one", so n is public.
     rng
-        None for a release: random bits from a cryptographic source. A NumPy generator is for
-        studies: ``privacy.simulated`` is then set. Integer seeds are refused.
+        {rng}
     nan_policy
-        What to do with NaN and nulls: "raise", or "omit" them (docs/limitations.md).
+        {nan_policy}
 
     Returns
     -------

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
+from .._documentation import documented
 from ..curves.cdf import CDF
 from ..curves.likely_mistakes import warn_of_curve
 from ..errors import DtypeError, ParameterError
@@ -23,6 +24,7 @@ from .plan import most_accurate
 __all__ = ["cdf", "cdf_from_counts", "checked", "raw_release"]
 
 
+@documented
 def cdf(
     values: Any,
     grid: Grid,
@@ -41,28 +43,21 @@ def cdf(
     Parameters
     ----------
     values
-        (n,) the records, one real number each, n >= 1: a NumPy array of any real dtype, a
-        sequence, a pandas or polars series, an Arrow array. Out-of-bounds values, infinities
-        among them, count as the nearest cell.
+        {values}
     grid
-        The thresholds. They are public, so they must not come from the data.
+        {thresholds}
     mechanism
-        What adds the noise; None: the most accurate for this grid and budget, by ``dpcore.plan``.
-    epsilon, rho
-        The budget, if no mechanism is given: for pure or for zero-concentrated differential
-        privacy, one of the two.
+        {mechanism}
+    epsilon, rho, delta
+        {budget}
     neighbours
-        If no mechanism is given: "replace-one", which is what None means, or "add-or-remove-one".
-    delta
-        Beside epsilon, if no mechanism is given: for (epsilon, delta)-differential privacy.
+        {neighbours}
     isotonic
-        Whether to make the curve monotone by ``CDF.isotonic``, at no cost in privacy and hardly
-        ever one in accuracy. Off: the raw release, as ``CDF.smooth`` needs it.
+        {isotonic}
     rng
-        None for a release: noise from a cryptographic source. A NumPy generator is for studies:
-        ``privacy.simulated`` is then set. Integer seeds are refused.
+        {rng}
     nan_policy
-        "raise" on NaN and nulls, before anything is spent, or "omit" them (docs/limitations.md).
+        {nan_policy}
 
     Returns
     -------
@@ -103,6 +98,7 @@ def cdf(
     return curve.isotonic() if isotonic else curve
 
 
+@documented
 def cdf_from_counts(
     counts: NDArray[np.integer[Any]],
     grid: Grid,
@@ -124,8 +120,18 @@ def cdf_from_counts(
     ----------
     counts
         (N,) integers, 0 or more: how many records are in each cell of the grid.
-    grid, mechanism, epsilon, rho, neighbours, delta, isotonic, rng
-        As in ``cdf``.
+    grid
+        {thresholds}
+    mechanism
+        {mechanism}
+    epsilon, rho, delta
+        {budget}
+    neighbours
+        {neighbours}
+    isotonic
+        {isotonic}
+    rng
+        {rng}
 
     Raises
     ------

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
+from .._documentation import documented
 from ..errors import DtypeError, MissingValueError, ParameterError
 from ..mechanisms import Mechanism
 from ..records import columns
@@ -58,6 +59,7 @@ def arcsine_grid(size: int = _DEFAULT_CELLS) -> Grid:
     return Grid(thresholds)
 
 
+@documented
 def hosmer_lemeshow(
     y_true: Any,
     y_prob: Any,
@@ -84,23 +86,27 @@ def hosmer_lemeshow(
     Parameters
     ----------
     y_true
-        (n,) labels: numbers, booleans or strings. What is not ``pos_label`` is negative.
+        {labels}
     y_prob
         (n,) predicted probabilities of being positive. Those outside of [0, 1] count in its end
         cells.
     epsilon, rho, delta
-        The budget, if no mechanism is given: see ``dpcore.cdf``.
+        {budget}
     groups
         Q, how many groups of about n / Q records to make, 3 <= Q <= n.
     grid
         Public thresholds of the probabilities, within [0, 1], the last one 1; None:
         ``arcsine_grid()``. Finer ones lower the error of probabilities and raise that of counts.
     mechanism
-        As in ``dpcore.score_curves``: one for both classes, or a pair.
+        {score_mechanism}
     minimum_expected, fitted
         As in ``HosmerLemeshow.from_curves``.
-    pos_label, rng, nan_policy
-        As in ``dpcore.score_curves``.
+    pos_label
+        {pos_label}
+    rng
+        {rng}
+    nan_policy
+        {nan_policy}
 
     Returns
     -------

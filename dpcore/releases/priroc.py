@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from .. import _check
+from .._documentation import documented
 from ..curves.likely_mistakes import warn_of_scores
 from ..curves.scores import ScoreCurves, numbered
 from ..errors import DtypeError, ParameterError
@@ -33,6 +34,7 @@ _PUBLISHED_DEPTH: Final = 10
 _PUBLISHED_SHARE: Final = Fraction(1, 5)
 
 
+@documented
 def score_curves_at_medians(
     y_true: Any,
     y_score: Any,
@@ -55,8 +57,16 @@ def score_curves_at_medians(
 
     Parameters
     ----------
-    y_true, y_score, pos_label, isotonic, nan_policy
-        As in ``dpcore.score_curves``.
+    y_true
+        {labels}
+    y_score
+        {scores}
+    pos_label
+        {pos_label}
+    isotonic
+        {isotonic}
+    nan_policy
+        {nan_policy}
     grid
         Public thresholds to choose from; None: 2^15 of them, evenly over [0, 1].
     epsilon
@@ -69,7 +79,7 @@ def score_curves_at_medians(
     share
         The thresholds' part of epsilon, above 0 and below 1.
     rng
-        None for a release: randomness from a cryptographic source. A generator is for studies.
+        {rng}
 
     Returns
     -------

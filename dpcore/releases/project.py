@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._documentation import documented
 from ..curves.projection import Projection
 from ..errors import DtypeError, ParameterError
 from ..mechanisms import PolynomialProjection
@@ -18,6 +19,7 @@ from ..summaries.totals import NanPolicy
 __all__ = ["project", "project_sums"]
 
 
+@documented
 def project(
     values: Any,
     lower: float,
@@ -42,11 +44,11 @@ def project(
     mechanism
         None: ``mechanisms.PolynomialProjection`` with the budget.
     epsilon, delta, rho
-        The budget, if no mechanism is given: epsilon with delta, or rho.
+        {budget}
     rng
-        None for a release: noise from a cryptographic source. A generator is for studies.
+        {rng}
     nan_policy
-        "raise" on missing values, before anything is spent, or "omit" them.
+        {nan_policy}
 
     Returns
     -------
@@ -82,6 +84,7 @@ def project(
     return project_sums(sums, chosen, rng=rng)
 
 
+@documented
 def project_sums(
     sums: PolynomialSums,
     mechanism: PolynomialProjection,
@@ -97,7 +100,7 @@ def project_sums(
     mechanism
         Of their basis and degree.
     rng
-        As in ``project``.
+        {rng}
 
     Raises
     ------

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
+from .._documentation import documented
 from ..errors import DtypeError, ParameterError
 from ..kernels.selection import selection
 from ..mechanisms.budgeted import MOST_RECORDS, cell_counts
@@ -50,6 +51,7 @@ class Quantiles:
     epsilon_each: float
 
 
+@documented
 def quantiles(
     values: Any,
     probabilities: ArrayLike,
@@ -64,8 +66,7 @@ def quantiles(
     Parameters
     ----------
     values
-        (n,) the records, one real number each, n >= 1, as ``Grid.count`` takes them. Out-of-bounds
-        values count as the nearest cell.
+        {values}
     probabilities
         (m,) numbers within [0, 1], m >= 1, in any order.
     grid
@@ -75,10 +76,9 @@ def quantiles(
         The privacy parameter of all quantiles together, a positive number (a Fraction is taken
         exactly); each gets an equal share. Neighbours: "replace-one", so n is public.
     rng
-        None for a release: random bits from a cryptographic source. A NumPy generator is for
-        studies: ``privacy.simulated`` is then set. Integer seeds are refused.
+        {rng}
     nan_policy
-        What to do with NaN and nulls: "raise", or "omit" them (docs/limitations.md).
+        {nan_policy}
 
     Raises
     ------

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._documentation import documented
 from ..errors import ParameterError
 from ..mechanisms import Mechanism
 from ..mechanisms.smooth_auc import SmoothS
@@ -21,6 +22,7 @@ from .score_curves import score_curves
 __all__ = ["roc_curve", "smooth_roc_curve"]
 
 
+@documented
 def roc_curve(
     y_true: Any,
     y_score: Any,
@@ -45,15 +47,21 @@ def roc_curve(
     Parameters
     ----------
     y_true
-        (n,) labels, n >= 1: numbers, booleans or strings. What is not ``pos_label`` is negative.
+        {labels}
     y_score
-        (n,) real numbers, the higher the more likely positive.
+        {scores}
     epsilon, rho, delta
-        The budget, if no mechanism is given: see ``dpcore.cdf``.
+        {budget}
     grid
-        Public thresholds of the scores; None: 1,024 cells over [0, 1].
-    mechanism, pos_label, rng, nan_policy
-        As in ``dpcore.score_curves``.
+        {score_thresholds}
+    mechanism
+        {score_mechanism}
+    pos_label
+        {pos_label}
+    rng
+        {rng}
+    nan_policy
+        {nan_policy}
     isotonic
         Whether to make the curves monotone, by least squares. Off: raw curves, which may run back
         and leave [0, 1], to be processed in another way: ``ROC(found.curves.smooth(2))``.
@@ -105,6 +113,7 @@ def roc_curve(
     return ROC(curves)
 
 
+@documented
 def smooth_roc_curve(
     y_true: Any,
     y_score: Any,
@@ -121,8 +130,17 @@ def smooth_roc_curve(
 
     Parameters
     ----------
-    y_true, y_score, pos_label, rng, nan_policy
-        As in ``roc_curve``; no grid: scores are compared with each other.
+    y_true
+        {labels}
+    y_score
+        (n,) real numbers, the higher the more likely positive. There is no grid: they are compared
+        with each other.
+    pos_label
+        {pos_label}
+    rng
+        {rng}
+    nan_policy
+        {nan_policy}
     epsilon, delta
         As in ``mechanisms.smooth_auc.SmoothS``.
 

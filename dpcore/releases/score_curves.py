@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
+from .._documentation import documented
 from ..curves.likely_mistakes import warn_of_scores
 from ..curves.scores import MOST_SCORE_CELLS, ScoreCurves, numbered
 from ..errors import DtypeError, ParameterError, shown
@@ -23,6 +24,7 @@ __all__ = ["raw_score_curves", "score_curves", "score_curves_from_counts"]
 _DEFAULT_CELLS: Final = 2**10
 
 
+@documented
 def score_curves(
     y_true: Any,
     y_score: Any,
@@ -46,25 +48,23 @@ def score_curves(
     Parameters
     ----------
     y_true
-        (n,) labels, n >= 1: numbers, booleans or strings. What is not ``pos_label`` is negative.
+        {labels}
     y_score
-        (n,) real numbers. Those beyond the grid, infinities among them, count in its end cells.
+        {scores}
     grid
-        Public thresholds of the scores; None: 1,024 cells over [0, 1].
+        {score_thresholds}
     mechanism
-        None: the most accurate one for the budget, in closed form. Two of them, for negatives and
-        positives: each class is then released alone, and the guarantees add up.
+        {score_mechanism}
     epsilon, rho, delta
-        The budget, if no mechanism is given: see ``dpcore.cdf``.
+        {budget}
     pos_label
-        Of the positives; None: 1 (or True), for labels that are no strings.
+        {pos_label}
     isotonic
-        Whether to make the curves monotone, by least squares.
+        {isotonic}
     rng
-        None for a release: noise from a cryptographic source. A generator is for studies.
+        {rng}
     nan_policy
-        What to do with records whose score or label is NaN: "raise", before anything is spent, or
-        "omit" them.
+        {nan_policy}
 
     Returns
     -------
@@ -109,6 +109,7 @@ def score_curves(
     return curves.isotonic() if isotonic else curves
 
 
+@documented
 def score_curves_from_counts(
     counts: NDArray[np.integer[Any]],
     grid: Grid,
@@ -129,8 +130,16 @@ def score_curves_from_counts(
     ----------
     counts
         (2 N,) integers, 0 or more, from ``score_counts``.
-    grid, mechanism, epsilon, rho, delta, isotonic, rng
-        As in ``score_curves``.
+    grid
+        {score_thresholds}
+    mechanism
+        {score_mechanism}
+    epsilon, rho, delta
+        {budget}
+    isotonic
+        {isotonic}
+    rng
+        {rng}
 
     Raises
     ------

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
+from .._documentation import documented
 from ..errors import ParameterError, shown
 from ..kernels.counting import counts as kernels
 from ..records import columns
@@ -127,6 +128,7 @@ class Grid:
         """Number of cells, which is the number of thresholds, N."""
         return self._thresholds.size
 
+    @documented
     def count(self, values: Any, *, nan_policy: NanPolicy = "raise") -> NDArray[np.int64]:
         """Count the values in each cell.
 
@@ -137,8 +139,7 @@ class Grid:
             series, an Arrow array. Objects may be integers of any size, fractions and decimals.
             Infinities are out of bounds and are clamped like any other.
         nan_policy
-            What to do with NaN, None, nulls and what is masked: "raise", or "omit" them. Leaving
-            them out makes the number of the others public, see docs/limitations.md.
+            {nan_policy}
 
         Returns
         -------

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
+from .._documentation import documented
 from ..errors import DtypeError, ParameterError
 from ..kernels.polynomials import legendre, moments
 from .polynomials import FIXED_POINT, MOST_DEGREE, MOST_DEGREES, MOST_RECORDS, Basis
@@ -84,6 +85,7 @@ class PolynomialSums:
         return replace(self, sums=self.sums + other.sums)
 
 
+@documented
 def polynomial_sums(
     values: Any,
     lower: float,
@@ -107,7 +109,7 @@ def polynomial_sums(
     basis
         As in ``PolynomialSums``.
     nan_policy
-        What to do with missing values: "raise", or "omit" them.
+        {nan_policy}
 
     Raises
     ------

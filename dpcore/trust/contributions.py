@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
+from .._documentation import documented
 from ..curves.cdf import CDF
 from ..curves.likely_mistakes import warn_of_curve, warn_of_scores
 from ..curves.scores import ScoreCurves
@@ -26,6 +27,7 @@ __all__ = ["client_cdf", "client_score_curves"]
 Trust = Central | SecureAggregation | DistributedNoise | Local
 
 
+@documented
 def client_cdf(
     client_ids: Any,
     values: Any,
@@ -55,9 +57,9 @@ def client_cdf(
     clients
         M, the public number of clients, for Central and SecureAggregation; the others say it.
     isotonic
-        As in ``dpcore.cdf``.
+        {isotonic}
     rng
-        None for a release; a generator is for studies.
+        {rng}
 
     Returns
     -------

@@ -313,17 +313,17 @@ CALLS = {
         {"clients": 1000, "epsilon": 1.0, "model": "distributed", "error": 0.1}
         | {"purpose": "metrics"},
     ),
-    "UnaryEncoding": (trust.unary.UnaryEncoding, {"epsilon": 1.0}),
+    "UnaryEncoding": (trust.models.unary.UnaryEncoding, {"epsilon": 1.0}),
     "UnaryEncoding.perturb": (
-        trust.unary.UnaryEncoding(1.0).perturb,
+        trust.models.unary.UnaryEncoding(1.0).perturb,
         {"values": [1, 2], "size": 3, "rng": None, "workers": None},
     ),
     "UnaryEncoding.totals": (
-        trust.unary.UnaryEncoding(1.0).totals,
+        trust.models.unary.UnaryEncoding(1.0).totals,
         {"reports": np.ones((2, 1), np.uint64), "size": 3},
     ),
     "UnaryEncoding.estimates": (
-        trust.unary.UnaryEncoding(1.0).estimates,
+        trust.models.unary.UnaryEncoding(1.0).estimates,
         {"totals": [1, 2], "reports": 3},
     ),
 }

@@ -73,7 +73,7 @@ def test_what_is_for_kernels_only_is_not_called_from_python():
     """In a process of its own, which the call would end."""
     script = """
 import numpy as np
-from dpcore.kernels import samplers
+from dpcore.kernels.noise import samplers
 
 words = np.arange(8, dtype=np.uint32)
 for attempt in range(2):

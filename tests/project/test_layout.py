@@ -30,4 +30,6 @@ def test_a_checkout_without_the_link_to_the_kernels(tmp_path, left):
         capture_output=True,
         text=True,
     )
-    assert done.stdout.split() == [str(tmp_path / "kernels" / "isotonic.py")], done.stderr
+    assert done.stdout.split() == [str(tmp_path / "kernels" / "smoothing" / "isotonic.py")], (
+        done.stderr
+    )
