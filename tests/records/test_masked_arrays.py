@@ -73,7 +73,7 @@ CASES = {
     "sums": lambda: dp.PolynomialSums(
         0, 1, "moments", np.ma.array([1 << 28] * 3, mask=[0, 1, 0], dtype=np.int64)
     ),
-    "reports": lambda: dp.trust.unary.UnaryEncoding(1.0).totals(
+    "reports": lambda: dp.trust.models.unary.UnaryEncoding(1.0).totals(
         np.ma.array([[1], [1]], mask=[[0], [1]], dtype=np.uint64), 3
     ),
 }
