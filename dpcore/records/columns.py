@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DtypeError, ParameterError
-from . import objects as _objects
 from .containers import declared, parts
 
 __all__ = ["Chunk", "checked_kind", "chunks", "whole"]
@@ -105,15 +104,15 @@ def _doubles(objects: NDArray[Any], argument: str) -> Iterator[NDArray[np.float6
 
     All types are looked at first: which error is raised does not depend on the order.
     """
-    objects = _objects.unwrapped(objects)
+    objects = objects.unwrapped(objects)
     types = set(map(type, objects))
     allowed = ("number", "missing")
-    if wrong := [cls for cls in types if _objects.kind_of(cls) not in allowed]:
-        raise DtypeError(argument, _objects.name_of(wrong), _REQUIREMENT)
-    exactly = {cls: _objects.exactly(cls) for cls in types}
+    if wrong := [cls for cls in types if objects.kind_of(cls) not in allowed]:
+        raise DtypeError(argument, objects.name_of(wrong), _REQUIREMENT)
+    exactly = {cls: objects.exactly(cls) for cls in types}
     for start in range(0, objects.size, _CHUNK):
         part = objects[start : start + _CHUNK]
-        numbers = (_objects.least_double(exactly[type(each)](each)) for each in part)
+        numbers = (objects.least_double(exactly[type(each)](each)) for each in part)
         yield np.fromiter(numbers, np.float64, part.size)
 
 

@@ -14,8 +14,8 @@ from ..mechanisms.dyadic import Dyadic, Sensitivity
 from ..noise.sources import Source, source
 from ..privacy.budget import Budget, Law
 from ..privacy.guarantees import Privacy
-from ..statistics._right_labels import RightLabels
 from ..statistics.hosmer_lemeshow import HosmerLemeshow
+from ..statistics.right_labels import RightLabels
 from ..statistics.risk_groups import check_groups
 from ..summaries.grid import Grid
 from ..summaries.score_counts import Label, records

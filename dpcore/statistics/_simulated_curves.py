@@ -9,9 +9,9 @@ import numpy as np
 
 from ..curves.scores import ScoreCurves
 from ..errors import DtypeError, ParameterError
-from ._right_labels import RightLabels
 from .binning import Cells
 from .hosmer_lemeshow_noise import Releases
+from .right_labels import RightLabels
 
 __all__ = ["SimulatedCurves", "check_released"]
 

@@ -202,7 +202,9 @@ def test_client_ids_may_be_integers_of_any_size():
 
 def test_values_of_clients_may_be_integers_of_any_size():
     def reports(values):
-        return dp.trust.models.unary.UnaryEncoding(1.0).perturb(values, 9, rng=np.random.default_rng(1))
+        return dp.trust.models.unary.UnaryEncoding(1.0).perturb(
+            values, 9, rng=np.random.default_rng(1)
+        )
 
     expected = reports(np.array([1, -1, 5]))
     for values in (

@@ -16,10 +16,10 @@ import dpcore as dp
 from dpcore.mechanisms import Dawa, Dyadic, Hierarchy, NoNoise, ToeplitzGaussian
 from dpcore.releases.hosmer_lemeshow import arcsine_grid, hosmer_lemeshow
 from dpcore.releases.hosmer_lemeshow_by_groups import hosmer_lemeshow_by_groups
-from dpcore.statistics._right_labels import RightLabels
 from dpcore.statistics.binning import Cells
 from dpcore.statistics.hosmer_lemeshow import HosmerLemeshow
 from dpcore.statistics.hosmer_lemeshow_noise import _normal_scores
+from dpcore.statistics.right_labels import RightLabels
 from dpcore.trust import DistributedNoise
 
 RNG = np.random.default_rng
