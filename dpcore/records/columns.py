@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DtypeError, ParameterError
+from . import object_kinds
 from .containers import declared, parts
 
 __all__ = ["Chunk", "checked_kind", "chunks", "whole"]
@@ -104,15 +105,15 @@ def _doubles(objects: NDArray[Any], argument: str) -> Iterator[NDArray[np.float6
 
     All types are looked at first: which error is raised does not depend on the order.
     """
-    objects = objects.unwrapped(objects)
+    objects = object_kinds.unwrapped(objects)
     types = set(map(type, objects))
     allowed = ("number", "missing")
-    if wrong := [cls for cls in types if objects.kind_of(cls) not in allowed]:
-        raise DtypeError(argument, objects.name_of(wrong), _REQUIREMENT)
-    exactly = {cls: objects.exactly(cls) for cls in types}
+    if wrong := [cls for cls in types if object_kinds.kind_of(cls) not in allowed]:
+        raise DtypeError(argument, object_kinds.name_of(wrong), _REQUIREMENT)
+    exactly = {cls: object_kinds.exactly(cls) for cls in types}
     for start in range(0, objects.size, _CHUNK):
         part = objects[start : start + _CHUNK]
-        numbers = (objects.least_double(exactly[type(each)](each)) for each in part)
+        numbers = (object_kinds.least_double(exactly[type(each)](each)) for each in part)
         yield np.fromiter(numbers, np.float64, part.size)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DpcoreError, DtypeError, ParameterError
-from . import objects
+from . import object_kinds
 
 __all__ = ["Part", "declared", "parts"]
 
@@ -201,8 +201,8 @@ def _of_sequence(values: Any) -> NDArray[Any]:
         may_be_rounded = array.dtype.itemsize >= 8 and bool((np.abs(array) >= _EXACT).any())
         if not may_be_rounded or all(issubclass(cls, float) for cls in set(map(type, values))):
             return array
-    objects = objects.unwrapped(np.fromiter(values, object, len(values)))
-    if may_be_rounded and "other" in map(objects.kind_of, set(map(type, objects))):
+    objects = object_kinds.unwrapped(np.fromiter(values, object, len(values)))
+    if may_be_rounded and "other" in map(object_kinds.kind_of, set(map(type, objects))):
         assert array is not None
         return array  # NumPy knows numbers that dpcore does not
     return objects

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DtypeError, ParameterError, shown
-from . import columns, objects
+from . import columns, object_kinds
 from .containers import declared, parts
 
 __all__ = ["Label", "positives"]
@@ -104,7 +104,7 @@ def _compared(
         _check_kind("number", wanted)
         labels = labels.astype(object)
     if labels.dtype.kind == "O":
-        return _compared_objects(objects.unwrapped(labels), wanted)
+        return _compared_objects(object_kinds.unwrapped(labels), wanted)
     _check_kind(_KINDS.get(labels.dtype.kind, "number"), wanted)
     missing = np.isnan(labels) if labels.dtype.kind == "f" else np.zeros(labels.size, bool)
     return _equal(labels, 1 if wanted is None else wanted), missing
@@ -114,21 +114,24 @@ def _compared_objects(
     labels: NDArray[Any], wanted: Label | None
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Do so for objects, which are all of one kind; floats are of any, as NaN is where text is."""
-    types = {cls for cls in set(map(type, labels)) if objects.kind_of(cls) != "missing"}
-    is_missing = objects.missing(labels)
+    types = {cls for cls in set(map(type, labels)) if object_kinds.kind_of(cls) != "missing"}
+    is_missing = object_kinds.missing(labels)
     if not types:
         return np.zeros(labels.size, bool), is_missing
-    if wrong := [cls for cls in types if objects.kind_of(cls) == "other"]:
-        raise DtypeError("y_true", objects.name_of(wrong), _REQUIREMENT)
+    if wrong := [cls for cls in types if object_kinds.kind_of(cls) == "other"]:
+        raise DtypeError("y_true", object_kinds.name_of(wrong), _REQUIREMENT)
     decisive = {cls for cls in types if not issubclass(cls, float | np.floating)} or types
-    kind, *others = sorted({objects.kind_of(cls) for cls in decisive})
+    kind, *others = sorted({object_kinds.kind_of(cls) for cls in decisive})
     if others:
         what = "must hold labels of one kind: numbers, strings or bytes"
         raise DtypeError("y_true", "objects of several types", what)
     _check_kind(kind, wanted)  # type: ignore[arg-type]  # it is one of the three
     present, is_positive = labels[~is_missing], np.zeros(labels.size, bool)
     if kind == "number":
-        number, exactly = (1 if wanted is None else wanted), {c: objects.exactly(c) for c in types}
+        number, exactly = (
+            (1 if wanted is None else wanted),
+            {c: object_kinds.exactly(c) for c in types},
+        )
         equal = (exactly[type(each)](each) == number for each in present)
         is_positive[~is_missing] = np.fromiter(equal, bool, present.size)
     else:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..errors import DtypeError, MissingValueError, ParameterError
 from ..kernels.clients import grouping as kernels
 from ..noise.sources import source
-from ..records import objects
+from ..records import object_kinds
 from ..records.containers import parts
 
 __all__ = ["Contributed", "choose", "choose_slots", "grouped"]
@@ -78,7 +78,7 @@ def _numbers(client_ids: Any, size: int) -> NDArray[np.integer[Any]]:
     if ids.dtype.kind in "iu":
         return ids
     names = ids.tolist()
-    if ids.dtype.kind in "OT" and objects.missing(np.array(names, object)).any():
+    if ids.dtype.kind in "OT" and object_kinds.missing(np.array(names, object)).any():
         raise MissingValueError("client_ids")
     if all(isinstance(name, int) and not isinstance(name, bool) for name in names):
         whole = np.array(names) if names else np.empty(0, np.int64)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ... import _check
 from ...errors import DtypeError, ParameterError
 from ...noise.sources import source
-from ...records import columns
+from ...records import columns, object_kinds
 from ...records.containers import parts
 from . import unary_reports
 from .unary_law import least_q
@@ -298,10 +298,10 @@ def _values(values: Any) -> NDArray[np.int64]:
 
 def _fitting(objects: NDArray[Any]) -> NDArray[np.int64]:
     """Return integers of any size, and -1 for those that are no value or missing."""
-    kinds = {cls: objects.kind_of(cls) for cls in set(map(type, objects))}
+    kinds = {cls: object_kinds.kind_of(cls) for cls in set(map(type, objects))}
     number = [cls for cls in kinds if kinds[cls] == "number" and issubclass(cls, numbers.Integral)]
     if wrong := [cls for cls in kinds if cls not in number and kinds[cls] != "missing"]:
-        raise DtypeError("values", objects.name_of(wrong), "must hold integers")
+        raise DtypeError("values", object_kinds.name_of(wrong), "must hold integers")
     whole = (int(each) if type(each) in number and 0 <= each < 2**63 else -1 for each in objects)
     return np.fromiter(whole, np.int64, objects.size)
 
