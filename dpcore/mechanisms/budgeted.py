@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
+from .._threads import on_threads
 from ..errors import ParameterError
-from ..noise.sources import Source, on_threads, source
+from ..noise.sources import Source, source
 from ..privacy.budget import Budget
 from ..privacy.guarantees import Privacy
 from ..summaries.grid import MOST_CELLS

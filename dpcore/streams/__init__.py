@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .running_count import CounterClosedError, RunningCount
+from .running_count import CounterBusyError, CounterClosedError, RunningCount
 
-__all__ = ["CounterClosedError", "RunningCount"]
+__all__ = ["CounterBusyError", "CounterClosedError", "RunningCount"]

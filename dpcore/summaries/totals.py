@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
+from .._threads import on_threads
 from ..errors import MissingValueError
-from ..noise.sources import on_threads
 from ..records import columns
 
 __all__ = ["NanPolicy", "add_on_threads", "totals"]

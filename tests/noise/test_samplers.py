@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from dpcore import noise
+from dpcore import _threads, noise
 from dpcore.kernels.noise import samplers
-from dpcore.noise import sources, windows
+from dpcore.noise import windows
 from dpcore.noise.sources import CryptographicSource, GeneratorSource
 from tests import reference
 
@@ -144,14 +144,14 @@ def test_variance_in_closed_form(scale):
 @pytest.mark.parametrize("workers", [1, 2, 7])
 def test_every_block_is_worked_on_once_and_errors_come_through(workers):
     done = []
-    sources.on_threads(done.append, list(range(50)), workers)
+    _threads.on_threads(done.append, list(range(50)), workers)
     assert sorted(done) == list(range(50))
 
     def fail(block):
         raise IndexError(f"block {block}")
 
     with pytest.raises(IndexError, match="block"):
-        sources.on_threads(fail, [1, 2, 3], workers)
+        _threads.on_threads(fail, [1, 2, 3], workers)
 
 
 def test_cryptographic_streams_differ_and_look_uniform():

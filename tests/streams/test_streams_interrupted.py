@@ -14,8 +14,8 @@ from unittest import mock
 import numpy as np
 import pytest
 
+from dpcore import _threads
 from dpcore.noise import DiscreteLaplace
-from dpcore.noise import sources as randomness
 from dpcore.streams import CounterBusyError, CounterClosedError, RunningCount, saved_count
 
 ROOT = Path(__file__).parents[2]
@@ -143,7 +143,7 @@ def test_work_is_done_where_threads_cannot_start(monkeypatch, started):
 
     monkeypatch.setattr(ThreadPoolExecutor, "submit", submit)
     done = []
-    randomness.on_threads(done.append, range(50), 4)
+    _threads.on_threads(done.append, range(50), 4)
     assert sorted(done) == list(range(50))
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ... import _check
+from ..._threads import checked_workers
 from ...errors import ParameterError
-from ...noise.sources import checked_workers
 from ...summaries.grid import MOST_CELLS
 from . import graph
 from .problem import Problem, Smoothing

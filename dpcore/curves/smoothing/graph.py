@@ -11,11 +11,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._threads import on_threads
 from ...errors import ConvergenceError
 from ...kernels.smoothing import elimination, obstacle
 from ...kernels.smoothing.increments import accumulate, difference
 from ...kernels.transport import solve as transport
-from ...noise.sources import on_threads
 from .problem import Problem, Smoothing
 
 __all__ = ["solve"]

@@ -13,9 +13,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._threads import on_threads
 from ...kernels.clients import unary_totals
 from ...noise import windows
-from ...noise.sources import Source, on_threads
+from ...noise.sources import Source
 from .unary_law import law_of
 
 __all__ = ["perturbed", "perturbed_totals", "totals_of", "width"]
