@@ -98,7 +98,7 @@ def _of_pandas(values: Any, argument: str) -> Part:
     if (arrow := getattr(values.dtype, "pyarrow_dtype", None)) is not None:
         _check_arrow(arrow, argument)
     # All categories: which of them there are records of is not to be told.
-    elif len({_objects.kind_of(type(each)) for each in _objects_among(values.dtype)}) > 1:
+    elif len({object_kinds.kind_of(type(each)) for each in _objects_among(values.dtype)}) > 1:
         raise DtypeError(argument, "categories of several types", "must be of one kind")
     absent = np.asarray(values.isna(), bool)
     absent_or_none = absent if absent.any() else None
