@@ -1,4 +1,4 @@
-"""Private bounds: two searches over public rungs, one from below and one from above."""
+"""Private bounds: two searches over public thresholds, one from below and one from above."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Bounds:
     Parameters
     ----------
     lower, upper
-        Rungs of the ladder, between which nearly all records are.
+        Thresholds of the grid, between which nearly all records are.
     n
         The public number of records.
     outside
@@ -56,7 +56,7 @@ def bounds(
     values: Any,
     *,
     epsilon: float | Fraction,
-    ladder: Grid | None = None,
+    grid: Grid | None = None,
     outside: int | None = None,
     rng: np.random.Generator | None = None,
     nan_policy: NanPolicy = "raise",
@@ -70,12 +70,12 @@ def bounds(
     epsilon
         The privacy parameter of both bounds together, a positive number (a Fraction is taken
         exactly). Neighbours: "replace-one", so n is public.
-    ladder
-        The public rungs, two at least. None: 0 and +-2^k for k = -20, ..., 62.
+    grid
+        The public thresholds, two at least. None: 0 and +-2^k for k = -20, ..., 62.
     outside
         About how many records to leave out on either side, less than n / 2. None: so many that
         with probability 95 % neither search stops too early: it depends on epsilon and on the
-        number of rungs alone, and grows with 1 / epsilon.
+        number of thresholds alone, and grows with 1 / epsilon.
     rng
         {rng}
     nan_policy
@@ -85,7 +85,7 @@ def bounds(
     -------
     Bounds
         Where lower and upper come out in the wrong order, they are exchanged; where they would be
-        equal, upper is the next rung, or at the top of the ladder lower is the one before.
+        equal, upper is the next threshold, or at the last one lower is the one before.
 
     Raises
     ------
@@ -96,10 +96,10 @@ def bounds(
     Notes
     -----
     Each bound is the answer of ``above_threshold`` to cumulative counts, which are monotonic, with
-    half of epsilon: from below, the first rung with n - outside records or more up to it;
+    half of epsilon: from below, the first threshold with n - outside records or more up to it;
     from above, the first with at most outside. With ``outside=None``, and with probability
-    95 %, fewer than twice as many records are left out on either side (or the ladder ends before),
-    and neither bound lies beyond the first rung that leaves out none (docs/selection.md).
+    95 %, fewer than twice as many records are left out on either side (or the grid ends before),
+    and neither bound lies beyond the first threshold that leaves out none (docs/selection.md).
     O(n log N).
 
     Examples
@@ -113,18 +113,18 @@ def bounds(
     >>> Grid.uniform(found.lower, found.upper, 1024).size
     1024
     """
-    rungs = _default_ladder() if ladder is None else ladder
-    if not isinstance(rungs, Grid):
-        raise DtypeError("ladder", type(rungs).__name__, "must be a Grid")
-    if rungs.size < 2:
-        raise ParameterError("ladder", rungs.size, "must have at least two thresholds")
+    grid = _default_grid() if grid is None else grid
+    if not isinstance(grid, Grid):
+        raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+    if grid.size < 2:
+        raise ParameterError("grid", grid.size, "must have at least two thresholds")
     budget = Budget.checked(epsilon, None, "replace-one")
     law = budget.law(1, Fraction(1, 4))  # of the threshold's noise and of each count's
     assert isinstance(law, DiscreteLaplace)
-    chosen = _likely_enough(float(law.scale), rungs.size) if outside is None else outside
+    chosen = _likely_enough(float(law.scale), grid.size) if outside is None else outside
     chosen = _check.integer("outside", chosen, 0, MOST_RECORDS)
     source(rng)
-    counts = rungs.count(values, nan_policy=nan_policy)
+    counts = grid.count(values, nan_policy=nan_policy)
     n = int(counts.sum())
     if not 1 <= n <= MOST_RECORDS:
         raise ParameterError("values", n, f"must hold between 1 and {MOST_RECORDS} records")
@@ -138,10 +138,10 @@ def bounds(
     assert budget.epsilon is not None
     low, high = sorted(ends(counts, chosen, budget.epsilon / 2, rng))
     if low == high:
-        low, high = (low, high + 1) if high + 1 < rungs.size else (low - 1, high)
+        low, high = (low, high + 1) if high + 1 < grid.size else (low - 1, high)
     return Bounds(
-        float(rungs.thresholds[low]),
-        float(rungs.thresholds[high]),
+        float(grid.thresholds[low]),
+        float(grid.thresholds[high]),
         n,
         chosen,
         replace(budget.privacy, simulated=rng is not None),
@@ -161,12 +161,12 @@ def ends(
     return counts.size - 1 - low, high
 
 
-def _default_ladder() -> Grid:
+def _default_grid() -> Grid:
     return Grid(np.concatenate([-_POWERS[::-1], [0.0], _POWERS]))
 
 
-def _likely_enough(scale: float, rungs: int) -> int:
-    """Return the least count that the noise of no rung passes, with enough probability.
+def _likely_enough(scale: float, thresholds: int) -> int:
+    """Return the least count that the noise of no threshold passes, with enough probability.
 
     For two independent discrete Laplace variables of one scale, with q = exp(-1 / scale) and
     z >= 0, P(X - Y = z) = ((1 - q) / (1 + q))^2 q^z (z + 1 + 2 q^2 / (1 - q^2)), the sum over the
@@ -177,7 +177,7 @@ def _likely_enough(scale: float, rungs: int) -> int:
 
     def is_enough(a: int) -> bool:
         tail = math.exp(-a / scale) * ((a + 1) * p + q + 2 * q * q / (1 + q)) / (1 + q) ** 2
-        return 2 * rungs * tail <= _FAILURE
+        return 2 * thresholds * tail <= _FAILURE
 
     low, high = -1, 1
     while not is_enough(high):

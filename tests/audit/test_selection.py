@@ -170,7 +170,7 @@ def test_bounds_of_all_neighbours(monkeypatch, cells, records, outside, epsilon)
         called.clear()
         exact = []
         values = np.repeat(grid.thresholds, counts)
-        bounds.bounds(values, epsilon=epsilon, ladder=grid, outside=outside)
+        bounds.bounds(values, epsilon=epsilon, grid=grid, outside=outside)
         laws[counts], asked[counts] = list(called), exact
     spent = costs(laws)
     assert spent.shape[1] == 2

@@ -124,7 +124,7 @@ CALLS = {
     "cdf_from_counts": (dp.cdf_from_counts, {"counts": COUNTS, "grid": GRID, **BUDGET}),
     "bounds": (
         dp.bounds,
-        {"values": SCORES * 99, "epsilon": 1, "ladder": None, "outside": 5, **HOW},
+        {"values": SCORES * 99, "epsilon": 1, "grid": None, "outside": 5, **HOW},
     ),
     "quantiles": (
         dp.quantiles,

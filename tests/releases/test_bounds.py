@@ -28,9 +28,9 @@ def test_without_noise(counts, outside):
     counts = np.array([*counts, 2 * outside + 1])
     grid = dp.Grid(np.arange(counts.size))
     values = np.repeat(grid.thresholds, counts)
-    found = bounds(values, epsilon=LOTS, ladder=grid, outside=outside)
-    above = [np.sum(values > rung) for rung in grid.thresholds]
-    below = [np.sum(values <= rung) for rung in grid.thresholds]
+    found = bounds(values, epsilon=LOTS, grid=grid, outside=outside)
+    above = [np.sum(values > threshold) for threshold in grid.thresholds]
+    below = [np.sum(values <= threshold) for threshold in grid.thresholds]
     upper = next(i for i, number in enumerate(above) if number <= outside)
     lower = max([i for i, number in enumerate(below) if number <= outside], default=0)
     assert (found.lower, found.upper) == (lower, upper if upper > lower else upper + 1)
@@ -42,7 +42,7 @@ def test_without_noise(counts, outside):
 )
 def test_bounds_are_never_equal_nor_exchanged(monkeypatch, low, high, expected):
     monkeypatch.setattr(module, "ends", lambda *_: (low, high))
-    found = bounds([1.0], epsilon=1.0, ladder=dp.Grid(range(4)), outside=0)
+    found = bounds([1.0], epsilon=1.0, grid=dp.Grid(range(4)), outside=0)
     assert (found.lower, found.upper) == expected
 
 
@@ -57,26 +57,26 @@ def test_bounds_are_never_equal_nor_exchanged(monkeypatch, low, high, expected):
         (-np.inf, (-(2.0**62), -(2.0**61))),
     ],
 )
-def test_the_default_ladder_ends_on_any_data(value, expected):
+def test_the_default_grid_ends_on_any_data(value, expected):
     found = bounds([value] * 100, epsilon=LOTS)
     assert (found.lower, found.upper) == expected
     assert dp.Grid.uniform(found.lower, found.upper, 1000).size == 1000
 
 
 @pytest.mark.parametrize("scale", [0.05, 0.9, 4.0, 33.3])
-@pytest.mark.parametrize("rungs", [2, 167, 2**15])
-def test_records_left_out_by_default_are_the_fewest_that_are_likely_enough(scale, rungs):
-    found = module._likely_enough(scale, rungs)
+@pytest.mark.parametrize("thresholds", [2, 167, 2**15])
+def test_records_left_out_by_default_are_the_fewest_that_are_likely_enough(scale, thresholds):
+    found = module._likely_enough(scale, thresholds)
     edge = int(60 * scale) + 60
     noise = reference.discrete_laplace_pmf(np.arange(-edge, edge + 1), scale)
     difference = np.convolve(noise, noise)[2 * edge :]  # P(X - Y = 0), P(X - Y = 1), ...
     tails = np.cumsum(difference[::-1])[::-1]
-    assert found == np.flatnonzero(2 * rungs * tails <= 0.05)[0]
+    assert found == np.flatnonzero(2 * thresholds * tails <= 0.05)[0]
 
 
 def test_the_default_depends_on_epsilon_and_rungs_alone():
-    ladder = dp.Grid.log(1, 1e6, 20)
-    found = {bounds(values, epsilon=1.0, ladder=ladder).outside for values in ([2] * 99, [9] * 999)}
+    grid = dp.Grid.log(1, 1e6, 20)
+    found = {bounds(values, epsilon=1.0, grid=grid).outside for values in ([2] * 99, [9] * 999)}
     assert found == {module._likely_enough(4.0, 20)}
     assert bounds([3.0] * 1000, epsilon=1.0).outside == 41  # docs/selection.md
     assert bounds([3.0] * 10_000, epsilon=0.1).outside == 397
@@ -84,12 +84,12 @@ def test_the_default_depends_on_epsilon_and_rungs_alone():
 
 @pytest.mark.needs_jit
 def test_at_most_one_in_twenty_fails():
-    """docs/selection.md: twice as many records outside as were to be, or a rung too far."""
+    """docs/selection.md: twice as many records outside as were to be, or a threshold too far."""
     values = generator().lognormal(3, 2, 5000)
-    ladder = module._default_ladder()
-    cumulative = np.cumsum(ladder.count(values))
-    all_in = ladder.thresholds[np.argmax(cumulative == 5000)]
-    none_in = ladder.thresholds[np.flatnonzero(cumulative == 0)[-1]]
+    grid = module._default_grid()
+    cumulative = np.cumsum(grid.count(values))
+    all_in = grid.thresholds[np.argmax(cumulative == 5000)]
+    none_in = grid.thresholds[np.flatnonzero(cumulative == 0)[-1]]
     failures = 0
     for seed in range(400):
         found = bounds(values, epsilon=1.0, rng=generator(seed))
@@ -116,7 +116,7 @@ def test_the_two_searches_have_noise_of_their_own(monkeypatch):
         return 0
 
     monkeypatch.setattr(module, "above_threshold", recorded)
-    bounds([0.0, 1.0, 1.0, 2.0], epsilon=1.0, ladder=dp.Grid(range(3)), outside=1)
+    bounds([0.0, 1.0, 1.0, 2.0], epsilon=1.0, grid=dp.Grid(range(3)), outside=1)
     assert spent == [
         ([-4, -3, -1], -1, Fraction(1, 2), True, None),
         ([1, 3, 4], 3, Fraction(1, 2), True, None),
@@ -132,8 +132,8 @@ def test_missing_values():
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"ladder": [1, 2]}, dp.DtypeError, "ladder must be a Grid; got list"),
-        ({"ladder": dp.Grid([1])}, dp.ParameterError, "ladder must have at least two thresholds"),
+        ({"grid": [1, 2]}, dp.DtypeError, "grid must be a Grid; got list"),
+        ({"grid": dp.Grid([1])}, dp.ParameterError, "grid must have at least two thresholds"),
         ({"outside": -1}, dp.ParameterError, "outside must be between 0"),
         ({"outside": 0.5}, dp.DtypeError, "outside must be an integer"),
         ({"epsilon": 0.0}, dp.ParameterError, "epsilon must be positive"),
