@@ -56,7 +56,7 @@ def combine(curves: Iterable[CDF], weights: Iterable[float] | None = None) -> CD
     Examples
     --------
     >>> import dpcore as dp
-    >>> from dpcore.combination import combine
+    >>> from dpcore import combine
     >>> grid = dp.Grid.uniform(0, 1000, 64)
     >>> sites = [dp.cdf(range(s, 1000), grid, epsilon=1.0, isotonic=False) for s in (0, 100, 400)]
     >>> curve = combine(sites).isotonic()
@@ -110,7 +110,7 @@ def average(curves: Iterable[CDF], weights: Iterable[float] | None = None) -> CD
     Examples
     --------
     >>> import dpcore as dp
-    >>> from dpcore.combination import average
+    >>> from dpcore import average
     >>> grid = dp.Grid.uniform(0, 1000, 64)
     >>> twice = [dp.cdf(range(1000), grid, epsilon=0.5, isotonic=False) for _ in range(2)]
     >>> average(twice).privacy.epsilon

@@ -49,7 +49,7 @@ def kolmogorov_smirnov(first: Any, second: Any) -> float:
 
     Examples
     --------
-    >>> from dpcore.distances import kolmogorov_smirnov
+    >>> from dpcore.curves.distances import kolmogorov_smirnov
     >>> kolmogorov_smirnov([1, 2, 3, 4], [2, 3, 4, 5])
     0.25
     """
@@ -82,7 +82,7 @@ def earth_mover(first: Any, second: Any) -> float:
 
     Examples
     --------
-    >>> from dpcore.distances import earth_mover
+    >>> from dpcore.curves.distances import earth_mover
     >>> earth_mover([1, 2, 3, 4], [2, 3, 4, 5])
     1.0
     """
@@ -120,7 +120,7 @@ def energy(first: Any, second: Any) -> float:
 
     Examples
     --------
-    >>> from dpcore.distances import energy
+    >>> from dpcore.curves.distances import energy
     >>> energy([1, 2, 3, 4], [2, 3, 4, 5])
     0.7071067811865476
     """

@@ -57,8 +57,8 @@ class PolyaShares:
     Examples
     --------
     >>> import numpy as np
-    >>> from dpcore.randomness import source
-    >>> from dpcore.trust.polya import PolyaShares
+    >>> from dpcore.noise.sources import source
+    >>> from dpcore.noise.polya import PolyaShares
     >>> law = PolyaShares(15, shares=1000)
     >>> reports = np.empty((1000, 8), np.int64)
     >>> law.fill(reports, source(np.random.default_rng(1)))

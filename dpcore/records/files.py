@@ -169,7 +169,7 @@ def record_batches(
     Examples
     --------
     >>> import io
-    >>> from dpcore.files import Column, record_batches
+    >>> from dpcore.records.files import Column, record_batches
     >>> stream = io.BytesIO(b"id,bought,score\n1,yes,0.9\n2,no,0.4\n")
     >>> columns = [Column("score"), Column("bought", "labels")]
     >>> [batch.to_pydict() for batch in record_batches(stream, columns, format="csv")]

@@ -89,7 +89,7 @@ def roc_curve(
     Examples
     --------
     >>> import numpy as np
-    >>> from dpcore.classifiers import roc_curve
+    >>> from dpcore import roc_curve
     >>> rng = np.random.default_rng(1)
     >>> y_true = rng.random(10_000) < 0.3
     >>> y_score = np.clip(rng.normal(np.where(y_true, 0.6, 0.4), 0.15), 0, 1)
@@ -160,7 +160,7 @@ def smooth_roc_curve(
     Examples
     --------
     >>> import numpy as np
-    >>> from dpcore.classifiers import smooth_roc_curve
+    >>> from dpcore.releases.roc_curve import smooth_roc_curve
     >>> rng = np.random.default_rng(1)
     >>> y_true = rng.random(10_000) < 0.3
     >>> found = smooth_roc_curve(y_true, rng.normal(np.where(y_true, 0.6, 0.4), 0.15), epsilon=10.0)

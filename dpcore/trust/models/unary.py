@@ -52,7 +52,7 @@ class UnaryEncoding:
     Examples
     --------
     >>> import numpy as np
-    >>> from dpcore.trust.unary import UnaryEncoding
+    >>> from dpcore.trust.models.unary import UnaryEncoding
     >>> encoding = UnaryEncoding(epsilon=2.0)
     >>> values = np.repeat([0, 1, 2, -1], [5000, 3000, 2000, 2000])
     >>> reports = encoding.perturb(values, 3, np.random.default_rng(1))

@@ -58,7 +58,7 @@ class Client:
     Examples
     --------
     >>> from dpcore.trust import SecureAggregation
-    >>> from dpcore.trust.protocol import Protocol
+    >>> from dpcore.trust import Protocol
     >>> protocol = Protocol(SecureAggregation(), 4, bytes(16))
     >>> [len(report) for report in Client(protocol).report(2)]
     [124, 124]

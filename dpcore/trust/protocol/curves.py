@@ -60,9 +60,9 @@ def release(
     Examples
     --------
     >>> from dpcore.trust import Local
-    >>> from dpcore.trust.clients import Client
-    >>> from dpcore.trust.protocol import Protocol
-    >>> from dpcore.trust.servers import Server
+    >>> from dpcore.trust import Client
+    >>> from dpcore.trust import Protocol
+    >>> from dpcore.trust import Server
     >>> protocol = Protocol(Local(epsilon=4.0, clients=1000), 8, bytes(16))
     >>> server = Server(protocol)
     >>> for i in range(1000):

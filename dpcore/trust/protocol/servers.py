@@ -58,8 +58,8 @@ class Server:
     Examples
     --------
     >>> from dpcore.trust import SecureAggregation
-    >>> from dpcore.trust.clients import Client
-    >>> from dpcore.trust.partial_sums import combine
+    >>> from dpcore.trust import Client
+    >>> from dpcore.trust import combine
     >>> protocol = Protocol(SecureAggregation(), 4, bytes(16))
     >>> servers = [Server(protocol), Server(protocol)]
     >>> for cell in [0, 2, 2]:
