@@ -22,7 +22,7 @@ SECURE = Protocol(SecureAggregation(), 4, bytes(range(16)))
 FORKED = """
 import os, signal, threading, warnings
 from dpcore.trust import Client, Local, Protocol, SecureAggregation, Server, agree
-from dpcore.trust.wire import RoundError
+from dpcore.trust.protocol.wire import RoundError
 
 warnings.simplefilter("ignore", DeprecationWarning)
 secure = Protocol(SecureAggregation(), 4, bytes(16))

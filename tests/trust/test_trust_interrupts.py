@@ -146,8 +146,9 @@ def test_no_report_is_on_two_servers_after_a_merge(protocol):
 
 FORKS = """
 import os, sys
-from dpcore.trust import Client, Protocol, SecureAggregation, clients
-from dpcore.trust.wire import RoundError
+from dpcore.trust import Client, Protocol, SecureAggregation
+from dpcore.trust.protocol import clients
+from dpcore.trust.protocol.wire import RoundError
 
 client = Client(Protocol(SecureAggregation(), 4, bytes(16)))
 expand, child = clients.wire.expanded, []
