@@ -11,7 +11,7 @@ import pytest
 from dpcore.streams import RunningCount, running_count
 from tests import reference
 from tests.audit.harness import epsilon_lower_bound, least_shift
-from tests.streams.test_running_count import releases
+from tests.streams.counters import releases
 
 
 def needed(horizon, base):

@@ -1,0 +1,279 @@
+"""Saved running counts: each goes on once, and what may have gone on is never taken back."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import errno
+import json
+import os
+import pickle
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from unittest import mock
+
+import numpy as np
+import pytest
+
+import dpcore as dp
+from dpcore.records.files import FileError
+from dpcore.streams import CounterClosedError, RunningCount, saved_count
+from tests.streams.counters import BUDGETS, seeded
+
+
+@pytest.mark.parametrize("rng", [None, 5])
+@pytest.mark.parametrize("budget", BUDGETS)
+def test_a_saved_count_goes_on_once(rng, budget, tmp_path):
+    path = tmp_path / "count"
+    counter = RunningCount(50, **budget, base=3, rng=rng and np.random.default_rng(rng))
+    counter.extend([4] * 20)
+    open_nodes = counter._state.held.nodes.tolist()
+    counter.save(path)
+    assert os.listdir(tmp_path) == ["count"]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    for call in (lambda: counter.add(1), lambda: counter.extend([]), lambda: counter.save(path)):
+        with pytest.raises(CounterClosedError, match=f"was saved to '{path}'"):
+            call()
+    resumed = RunningCount.resume(path)
+    assert os.listdir(tmp_path) == []
+    assert (resumed.step, resumed.horizon, resumed.law) == (20, 50, counter.law)
+    assert resumed.privacy == counter.privacy
+    assert resumed._state.held.nodes.tolist() == open_nodes
+    assert resumed._state.arrived == 80
+    assert resumed.extend([1] * 30).shape == (30,)
+    with pytest.raises(FileError, match="resumed only once"):
+        RunningCount.resume(path)
+
+
+def test_a_release_resumes_with_fresh_draws(tmp_path):
+    counter = RunningCount(50, epsilon=0.001)
+    counter.extend([0] * 20)
+    ahead = counter._state.held.ahead
+    assert ahead.size > 0
+    counter.save(tmp_path / "count")
+    assert json.loads((tmp_path / "count").read_bytes())["state"]["generator"] is None
+    resumed = RunningCount.resume(tmp_path / "count")
+    resumed.add(0)
+    assert not np.isin(resumed._state.held.ahead, ahead).all()
+
+
+def test_of_many_that_resume_one_does(tmp_path):
+    path = tmp_path / "count"
+    for _ in range(20):
+        seeded().save(path)
+
+        def attempt(_):
+            with contextlib.suppress(FileError):
+                return RunningCount.resume(path)
+
+        with ThreadPoolExecutor(8) as pool:
+            assert sum(found is not None for found in pool.map(attempt, range(8))) == 1
+    assert os.listdir(tmp_path) == []
+
+
+def test_links_are_followed(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "count")
+    seeded().save(tmp_path / "link")
+    assert (tmp_path / "count").is_file()
+    RunningCount.resume(tmp_path / "link")
+    assert not (tmp_path / "count").exists()
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    with pytest.raises(FileError):
+        seeded().save(tmp_path / "loop")
+
+
+def test_a_file_that_is_there_is_not_overwritten(tmp_path):
+    (tmp_path / "count").write_text("precious")
+    counter = seeded()
+    with pytest.raises(FileError, match="cannot be written: File exists"):
+        counter.save(tmp_path / "count")
+    assert (tmp_path / "count").read_text() == "precious"
+    with pytest.raises(FileError, match="cannot be written"):
+        counter.save(tmp_path / "nowhere" / "count")
+    assert counter.add(1) == seeded().add(1)
+
+
+@pytest.mark.parametrize("failing", ["replace", "fsync"])
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_a_failed_save_leaves_the_counter_open_and_no_file(failing, error, tmp_path):
+    counter = seeded()
+    with (
+        mock.patch.object(saved_count.os, failing, side_effect=error),
+        pytest.raises((FileError, KeyboardInterrupt)),
+    ):
+        counter.save(tmp_path / "count")
+    assert os.listdir(tmp_path) == []
+    assert counter.add(1) == seeded().add(1)
+
+
+@pytest.mark.parametrize("failing", ["rename", "fsync"])
+def test_a_failed_claim_leaves_the_file(failing, tmp_path):
+    seeded().save(tmp_path / "count")
+    before = (tmp_path / "count").read_bytes()
+    problem = mock.Mock(side_effect=[OSError(5, "Input/output error")])
+    honest = getattr(os, failing)
+
+    def once(*arguments):
+        return problem() if not problem.called else honest(*arguments)
+
+    with (
+        mock.patch.object(saved_count.os, failing, once),
+        pytest.raises(FileError, match="cannot be claimed: Input/output error"),
+    ):
+        RunningCount.resume(tmp_path / "count")
+    assert os.listdir(tmp_path) == ["count"]
+    assert (tmp_path / "count").read_bytes() == before
+
+
+def test_a_file_that_changes_while_it_is_read_is_put_back(tmp_path):
+    seeded().save(tmp_path / "count")
+    with pytest.raises(FileError, match="changed while it was read"):
+        saved_count.claim(tmp_path / "count", b"what it held")
+    assert os.listdir(tmp_path) == ["count"]
+    RunningCount.resume(tmp_path / "count")
+
+
+def test_a_folder_is_no_saved_count(tmp_path):
+    with pytest.raises(FileError, match="cannot be read"):
+        RunningCount.resume(tmp_path)
+
+
+def saved(tmp_path):
+    path = tmp_path / "count"
+    counter = seeded(horizon=10)
+    counter.extend([1, 2, 3])
+    counter.save(path)
+    return path, path.read_bytes()
+
+
+def refused(path, content, words="saved count"):
+    path.write_bytes(content)
+    with pytest.raises(dp.FormatError, match=words):
+        RunningCount.resume(path)
+    assert path.read_bytes() == content
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_cut_short_or_garbled_files_stay_where_they_are(tmp_path):
+    path, content = saved(tmp_path)
+    for size in range(len(content) - 1):
+        refused(path, content[:size])
+    for at in range(len(content) - 1):
+        refused(path, content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+    path.write_bytes(content)
+    assert RunningCount.resume(path).step == 3
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "not JSON"),
+        (b"\xff\xfe", "not JSON"),
+        (b"[" * 100_000, "not JSON"),
+        (b"[]", 'the field "format"'),
+        (b'{"format": "dpcore.cdf", "version": 1}', 'the field "format"'),
+        (b'{"format": "dpcore.running-count", "version": 2}', "another version"),
+        (b'{"format": "dpcore.running-count", "version": true}', "another version"),
+        (b'{"format": "dpcore.running-count", "version": 1}', "damaged"),
+        (b'{"format": "dpcore.running-count", "version": 1.0}', "not JSON"),
+    ],
+)
+def test_other_files(content, words, tmp_path):
+    refused(tmp_path / "count", content, words)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("horizon", 2),
+        ("horizon", "10"),
+        ("epsilon", None),
+        ("epsilon", [1, 0]),
+        ("epsilon", [1]),
+        ("rho", [1, 2]),
+        ("base", 1),
+        ("sensitivity", "paper"),
+        ("sensitivity", []),
+        ("noise_scale", [7, 1]),
+        ("noise_scale", None),
+        ("step", 11),
+        ("step", True),
+        ("count", -1),
+        ("count", 2**62),
+        ("nodes", [1, 2]),
+        ("nodes", ["1", 2, 3, 4, 5]),
+        ("nodes", [2**63, 2, 3, 4, 5]),
+        ("nodes", None),
+        ("generator", {}),
+        ("generator", {"used": 10**6, "state": {}}),
+        ("generator", {"used": 0, "state": {"bit_generator": "os"}}),
+        ("generator", {"used": 0, "state": {"bit_generator": "PCG64"}}),
+    ],
+)
+def test_fields_that_contradict_each_other(field, value, tmp_path):
+    path, content = saved(tmp_path)
+    state = saved_count.load(content)
+    assert field in state
+    refused(path, saved_count.dump(state | {field: value}), "saved count with")
+    del state[field]
+    refused(path, saved_count.dump(state), "missing or contradictory")
+
+
+def test_a_generator_that_cannot_be_stored_is_refused_before_the_counter_closes(tmp_path):
+    class Odd(np.random.PCG64):
+        pass
+
+    counter = RunningCount(10, epsilon=1, rng=np.random.Generator(Odd(1)))
+    with pytest.raises(dp.ParameterError, match=r"rng must be one of MT19937, .* to be saved"):
+        counter.save(tmp_path / "count")
+    counter.add(1)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_counter_is_not_copied(duplicate):
+    with pytest.raises(dp.DtypeError, match="must not be copied or pickled"):
+        duplicate(seeded())
+
+
+def test_a_file_that_may_have_been_resumed_is_not_taken_back(tmp_path, monkeypatch):
+    counter, path = seeded(), tmp_path / "count"
+
+    def resume_and_fail(folder):
+        monkeypatch.undo()
+        resumed.append(RunningCount.resume(path))
+        raise OSError(errno.EIO, "no")
+
+    resumed: list[RunningCount] = []
+    monkeypatch.setattr("dpcore.streams.saved_count._sync", resume_and_fail)
+    with pytest.raises(FileError, match="cannot be brought down to the disk"):
+        counter.save(path)
+    assert resumed[0].add(1) == seeded().add(1)
+    with pytest.raises(CounterClosedError):
+        counter.add(1)
+
+
+def test_an_interrupt_after_the_renaming_leaves_the_counter_closed(tmp_path, monkeypatch):
+    counter, path, replace = seeded(), tmp_path / "count", os.replace
+
+    def interrupted(source, target):
+        replace(source, target)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("os.replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        counter.save(path)
+    monkeypatch.undo()
+    with pytest.raises(CounterClosedError):
+        counter.add(1)
+    assert RunningCount.resume(path).add(1) == seeded().add(1)
+
+
+def test_a_forked_copy_is_closed():
+    counter, process = seeded(), os.getpid()
+    with (
+        mock.patch("os.getpid", return_value=process + 1),
+        pytest.raises(CounterClosedError, match=f"belongs to process {process}"),
+    ):
+        counter.add(1)
+    assert counter.add(1) == seeded().add(1)
