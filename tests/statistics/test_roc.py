@@ -1,4 +1,4 @@
-"""ROC curves: scikit-learn's where nothing is noisy, safe bands where something is."""
+"""ROC curves: scikit-learn's where nothing is noisy, safe bands, and the area between two."""
 
 from __future__ import annotations
 
@@ -7,41 +7,21 @@ from dataclasses import replace
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpcore as dp
-from dpcore.curves import plots
-from dpcore.kernels.counting import score_counts as kernels
 from dpcore.mechanisms import Dawa, Dyadic, Hierarchy, NoNoise, ToeplitzGaussian
-from dpcore.releases.roc_curve import roc_curve, smooth_roc_curve
+from dpcore.releases.roc_curve import roc_curve
 from dpcore.releases.score_curves import score_curves_from_counts
-from dpcore.statistics.binormal import BinormalROC
 from dpcore.statistics.roc import ROC, symmetric_difference
-from dpcore.summaries import totals
 from tests import reference
+from tests.statistics.binormal_scores import Points, binormal, exact
 
 RNG = np.random.default_rng
 EXACT = 1e-12
 RECORDS = st.lists(st.tuples(st.booleans(), st.integers(0, 12)), min_size=1, max_size=40)
-
-
-def binormal(n, rng, share=0.3, apart=1.5):
-    labels = rng.random(n) < share
-    return labels, rng.normal(apart * labels, 1.0)
-
-
-def separating(scores):
-    """A grid with every score in a cell of its own."""
-    return dp.Grid(np.unique(np.asarray(scores, float)))
-
-
-def exact(labels, scores, grid=None):
-    return roc_curve(labels, scores, grid=grid or separating(scores), mechanism=NoNoise())
 
 
 def with_counts(counts, deviations=0.0):
@@ -260,11 +240,6 @@ def points(draw):
     return [[0.0, *(x / 8 for x in draw(inner)), 1.0] for _ in range(2)]
 
 
-class Points:
-    def __init__(self, fpr, tpr):
-        self.fpr, self.tpr = np.array(fpr), np.array(tpr)
-
-
 @settings(max_examples=200)
 @given(st.data())
 def test_area_between_curves_is_exact(data):
@@ -286,245 +261,3 @@ def test_area_between_vertical_and_crossing_curves():
     assert symmetric_difference(perfect, diagonal) == 0.5
     step = Points([0, 0.5, 0.5, 1], [0, 0, 1, 1])  # the same area as the diagonal
     assert symmetric_difference(step, diagonal) == 0.25
-
-
-# --- counting
-
-
-@settings(max_examples=80)
-@given(
-    st.lists(
-        st.tuples(st.booleans(), st.sampled_from([-np.inf, -1, 0, 0.2, 0.25, 1 / 3, 0.8, 1, 7])),
-        max_size=40,
-    ),
-    st.integers(1, 12),
-    st.sampled_from([np.float64, np.float32, np.float16]),
-    st.booleans(),
-)
-def test_counts_of_both_classes_are_exact(records, cells, dtype, uniform):
-    labels = np.array([label for label, _ in records], bool)
-    scores = np.array([score for _, score in records], dtype)
-    grid = dp.Grid.uniform(0, 1, cells)
-    grid = grid if uniform else dp.Grid(grid.thresholds)
-    found = dp.score_counts(labels, scores, grid)
-    assert found.tolist() == reference.count_by_class(labels, scores, grid.thresholds)
-
-
-@pytest.mark.needs_jit
-@pytest.mark.parametrize("uniform", [True, False])
-def test_counts_on_threads_and_at_thresholds(monkeypatch, uniform):
-    rng = RNG(6)
-    grid = dp.Grid.uniform(0.1, 0.9, 1000)
-    grid = grid if uniform else dp.Grid(grid.thresholds)
-    near = rng.choice(grid.thresholds, 50_000)
-    scores = np.concatenate(
-        [near, np.nextafter(near, 1), np.nextafter(near, 0), rng.random(90_000)]
-    )
-    labels = rng.random(scores.size) < 0.4
-    expected = np.concatenate(
-        [
-            reference.count(scores[~labels], grid.thresholds),
-            reference.count(scores[labels], grid.thresholds)[::-1],
-        ]
-    )
-    assert np.array_equal(dp.score_counts(labels, scores, grid), expected)
-    monkeypatch.setattr("dpcore.summaries.score_counts._PART", 1000)
-    monkeypatch.setattr(totals.os, "cpu_count", lambda: 3)
-    assert np.array_equal(dp.score_counts(labels, scores, grid), expected)
-    scores[7] = scores[-7] = np.nan
-    with pytest.raises(dp.MissingValueError, match="y_score"):
-        dp.score_counts(labels, scores, grid)
-    left = dp.score_counts(labels, scores, grid, nan_policy="omit")
-    assert left.sum() == scores.size - 2
-
-
-@pytest.mark.parametrize("kernel", [kernels.count_uniform, kernels.count_search])
-def test_kernels_add_and_tell_what_is_missing(kernel):
-    thresholds = np.array([1.0, 2.0, 3.0])
-    line = (0.0, 1.0, 1e-9) if kernel is kernels.count_uniform else ()
-    counts = np.full(6, 10)
-    scores, classes = np.array([0.5, np.nan, 2.5, 2.5]), np.array([True, True, False, True])
-    assert kernel(scores, classes, thresholds, *line, counts) == 1
-    assert counts.tolist() == [10, 10, 11, 11, 10, 11]
-
-
-MISSING = [0.1, None, 0.6, 0.9], [0, 1, 1, None]
-CONTAINERS = {
-    "pandas": pd.Series,
-    "pandas, nullable": lambda values: pd.Series(values, dtype="Float64"),
-    "polars": pl.Series,
-    "arrow": pa.array,
-    "arrow, in chunks": lambda values: pa.chunked_array([values[:2], values[2:]]),
-    "masked": lambda values: np.ma.masked_invalid(np.array(values, float)),
-    "NaN": lambda values: np.array(values, float),
-}
-
-
-@pytest.mark.parametrize("of_scores", CONTAINERS)
-@pytest.mark.parametrize("of_labels", [*CONTAINERS, "objects"])
-def test_records_with_something_missing_are_left_out_whole(of_scores, of_labels):
-    scores = CONTAINERS[of_scores](MISSING[0])
-    labels = {**CONTAINERS, "objects": np.array}[of_labels](MISSING[1])
-    positive = None if np.asarray(labels).dtype.kind in "biuf" else 1
-    grid = dp.Grid.uniform(0, 1, 4)
-    found = dp.score_counts(labels, scores, grid, pos_label=positive, nan_policy="omit")
-    assert found.tolist() == [1, 0, 0, 0, 0, 1, 0, 0]
-    with pytest.raises(dp.MissingValueError):
-        dp.score_counts(labels, scores, grid, pos_label=positive)
-    with pytest.raises(dp.MissingValueError, match="y_score"):
-        dp.score_counts([0, 1, 1, 0], scores, grid)
-    with pytest.raises(dp.MissingValueError, match="y_true"):
-        dp.score_counts(labels, [0, 1, 1, 0], grid, pos_label=positive)
-
-
-def test_a_release_of_counts_is_that_of_their_records():
-    labels, scores = binormal(400, RNG(7))
-    grid = dp.Grid.uniform(-3, 5, 20)
-    counts = sum(dp.score_counts(labels[i::2], scores[i::2], grid) for i in range(2))
-    for mechanism in (Hierarchy(1.0), (Hierarchy(0.5), Dyadic(0.5))):
-        found = score_curves_from_counts(counts, grid, mechanism, rng=RNG(8))
-        expected = dp.score_curves(labels, scores, grid, mechanism, rng=RNG(8))
-        assert np.array_equal(found.joint.counts, expected.joint.counts)
-    for bad, error, message in [
-        (counts[:-1], dp.ParameterError, r"counts must have shape \(40,\); got \(39,\)"),
-        (counts / 2, dp.DtypeError, "counts must hold integers"),
-        (-counts, dp.ParameterError, "counts must not be negative"),
-        (0 * counts, dp.ParameterError, "must hold at least one record"),
-    ]:
-        with pytest.raises(error, match=message):
-            score_curves_from_counts(bad, grid, epsilon=1.0)
-
-
-# --- what users see
-
-
-def test_arguments_reach_the_release():
-    labels = np.array(["no", "yes", "no", "yes"])
-    scores = [0.2, 0.9, math.nan, 0.8]
-    roc = roc_curve(
-        labels, pd.Series(scores), epsilon=1e6, pos_label="yes", nan_policy="omit", rng=RNG(9)
-    )
-    assert roc.n == 3
-    assert roc.auc == pytest.approx(1.0, abs=1e-4)
-    assert roc.privacy == dp.Privacy(1e6, simulated=True)
-    assert roc_curve([0, 1], [0, 1], rho=0.5).privacy == dp.Privacy(rho=0.5)
-    assert roc_curve([0, 1], [0, 1], epsilon=1.0, delta=1e-6).privacy == dp.Privacy(1.0, 1e-6)
-    for change, error, message in [
-        ({"grid": [0, 1]}, dp.DtypeError, "grid must be a Grid; got list"),
-        ({"isotonic": 1}, dp.DtypeError, "isotonic must be a bool; got int"),
-        ({"epsilon": None}, dp.ParameterError, "epsilon or rho must be given"),
-        ({"nan_policy": "drop"}, dp.ParameterError, "nan_policy must be one of 'raise', 'omit'"),
-        ({"rng": 7}, dp.DtypeError, "no integer seeds"),
-    ]:
-        with pytest.raises(error, match=message):
-            roc_curve([0, 1], [0, 1], **{"epsilon": 1.0, **change})
-    with pytest.raises(dp.DtypeError, match="curves must be ScoreCurves; got CDF"):
-        ROC.from_curves(roc.curves.joint)
-
-
-def test_scores_of_a_release_survive_json():
-    labels, scores = binormal(100, RNG(10))
-    for grid in (dp.Grid.uniform(-3, 5, 16), separating(scores)):
-        for mechanism in (Dyadic(1.0), Dawa(1.0), (Hierarchy(0.5), Dyadic(0.5))):
-            for isotonic in (True, False):
-                curves = dp.score_curves(labels, scores, grid, mechanism, isotonic=isotonic)
-                back = dp.ScoreCurves.from_json(curves.to_json())
-                assert back.grid == curves.grid
-                assert back.joint.counts.dtype == curves.joint.counts.dtype
-                assert np.array_equal(back.joint.counts, curves.joint.counts)
-                assert np.array_equal(back.joint.noise_deviation, curves.joint.noise_deviation)
-                assert back.joint.grid == curves.joint.grid
-                assert back.privacy == curves.privacy
-                assert back.joint.mechanism == curves.joint.mechanism
-                assert back.joint.processing == curves.joint.processing
-    text = curves.to_json()
-    for bad, message in [
-        (text.replace('"dpcore.scores"', '"dpcore.cdf"'), '"format" has to be "dpcore.scores"'),
-        (curves.joint.to_json(), '"format" has to be "dpcore.scores"'),
-        (text.replace('"n": 100', '"n": 99'), "counts must end with n, 99"),
-        (
-            text.replace('"counts": [', '"counts": [0, 0, '),
-            f"counts must be {2 * grid.size} or {2 * grid.size + 1} numbers",
-        ),
-        (text.replace('"counts": [', '"counts": [0, '), "noise_deviation must be runs of"),
-    ]:
-        with pytest.raises(dp.FormatError, match=message):
-            dp.ScoreCurves.from_json(bad)
-    with pytest.raises(dp.FormatError, match=r'"format" has to be "dpcore.cdf"'):
-        dp.CDF.from_json(text)
-
-
-@pytest.fixture
-def ax():
-    figure, axes = plt.subplots()
-    yield axes
-    plt.close(figure)
-
-
-def test_picture_shows_curve_band_and_diagonal(ax):
-    labels, scores = binormal(500, RNG(11))
-    roc = roc_curve(labels, scores, grid=dp.Grid.uniform(-3, 5, 64), epsilon=1.0)
-    assert roc.plot(ax, level=0.8, color="k") is ax
-    texts = [text.get_text() for text in ax.legend().get_texts()]
-    assert texts == [
-        "guessing",
-        "private, epsilon = 1 (replace-one)",
-        "80% band for the noise",
-    ]
-    diagonal, curve = ax.get_lines()
-    assert np.array_equal(curve.get_xydata(), np.transpose([roc.fpr, roc.tpr]))
-    assert curve.get_color() == "k"
-    (outline,) = ax.patches
-    path = outline.get_path()
-    for x, y in zip(roc.fpr[5:-5:7], roc.tpr[5:-5:7], strict=True):
-        assert path.contains_point((x, y), radius=1e-6) or path.contains_point((x, y), radius=-1e-6)
-    assert diagonal.get_linestyle() == "--"
-
-
-def test_pictures_without_band_and_with_very_many_thresholds(ax):
-    labels, scores = binormal(500, RNG(12))
-    dawa = roc_curve(labels, scores, grid=dp.Grid.uniform(-3, 5, 16), mechanism=Dawa(1.0)).plot(ax)
-    assert not dawa.patches
-    # All scores are in a few of the cells: those are the ones to draw.
-    fine = dp.Grid.uniform(-300, 500, 2**15)
-    roc = roc_curve(labels, scores, grid=fine, mechanism=NoNoise())
-    drawn = roc.plot(ax).get_lines()[-1].get_xydata()
-    assert len(drawn) <= plots._DRAWN
-    found = symmetric_difference(roc, Points(*drawn.T))
-    assert found < 1e-3
-    empty = roc_curve(np.zeros(500), scores, grid=fine, mechanism=NoNoise())
-    empty.plot(ax)
-
-
-# --- the symmetric binormal curve
-
-
-@pytest.mark.parametrize("area", [0.0, 1e-9, 0.2, 0.5, 0.75, 0.99, 1 - 1e-12, 1.0])
-def test_binormal_curves_have_their_area_and_symmetry(area):
-    curve = BinormalROC(area, 10, dp.Privacy(1.0), {})
-    assert np.trapezoid(curve.tpr, curve.fpr) == pytest.approx(area, abs=2e-6)
-    assert (curve.fpr[0], curve.tpr[0]) == (0.0, 0.0)
-    assert (curve.fpr[-1], curve.tpr[-1]) == (1.0, 1.0)
-    assert np.all(np.diff(curve.fpr) >= 0)
-    assert np.all(np.diff(curve.tpr) >= 0)
-    mirrored = Points(1 - curve.tpr[::-1], 1 - curve.fpr[::-1])
-    assert symmetric_difference(curve, mirrored) < 1e-9
-    at = curve.fpr[1:-1]
-    inner = (at > 1e-9) & (at < 1 - 1e-9)
-    assert curve(at[inner]) == pytest.approx(curve.tpr[1:-1][inner], abs=1e-6)
-
-
-def test_binormal_curve_of_binormal_scores():
-    rng = RNG(13)
-    labels, scores = binormal(40_000, rng, share=0.5)
-    released = smooth_roc_curve(labels, scores, epsilon=5.0, rng=rng)
-    assert released.privacy == dp.Privacy(5.0, simulated=True)
-    assert released.n == 40_000
-    assert released.mechanism == {"name": "smooth-s", "epsilon": 5.0}
-    truth = exact(labels, scores)
-    assert symmetric_difference(truth, released) < 0.02
-    assert released([[0.0, 0.5, 1.0]]).shape == (1, 3)
-    with pytest.raises(dp.ParameterError, match=r"fpr must lie within \[0, 1\]"):
-        released(1.5)
-    with pytest.raises(dp.ParameterError, match=r"auc must be within \[0, 1\]; got 1.5"):
-        BinormalROC(1.5, 10, dp.Privacy(1.0), {})
