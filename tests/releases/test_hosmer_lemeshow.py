@@ -1,0 +1,139 @@
+"""The Hosmer-Lemeshow test of records: one joint release, and what is refused before it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dpcore as dp
+from dpcore.mechanisms import Dyadic, Hierarchy, NoNoise
+from dpcore.releases import hosmer_lemeshow as goodness_of_fit
+from dpcore.releases.hosmer_lemeshow import arcsine_grid, hosmer_lemeshow
+from dpcore.releases.hosmer_lemeshow_by_groups import (
+    hosmer_lemeshow_by_groups,
+)
+from dpcore.statistics.hosmer_lemeshow import HosmerLemeshow
+from tests.statistics.right_models import calibrated
+
+RNG = np.random.default_rng
+
+
+# --- releases
+
+
+def test_one_joint_release_and_what_it_costs():
+    labels, p = calibrated(3000, 4)
+    test = hosmer_lemeshow(labels, p, epsilon=0.5)
+    assert test.privacy == dp.Privacy(0.5)
+    assert test.n == 3000
+    again = hosmer_lemeshow(labels, p, rho=0.1, grid=arcsine_grid(64), rng=RNG(1))
+    curves = dp.score_curves(labels, p, arcsine_grid(64), rho=0.1, rng=RNG(1))
+    assert again.statistic == HosmerLemeshow.from_curves(curves).statistic
+    assert again.privacy == dp.Privacy(rho=0.1, simulated=True)
+    raw = dp.score_curves(labels, p, arcsine_grid(64), rho=0.1, rng=RNG(1), isotonic=False)
+    assert HosmerLemeshow.from_curves(raw).statistic == again.statistic
+
+
+def test_groups_with_less_than_the_noise_are_merged():
+    labels, p = calibrated(20_000, 5, base=-5.0)
+    mechanism = Hierarchy(0.2)
+    curves = dp.score_curves(labels, p, arcsine_grid(64), mechanism, rng=RNG(2))
+    test = HosmerLemeshow.from_curves(curves)
+    assert test.merged.size < 10
+    assert np.all(test.expected >= np.maximum(5, test.deviations))
+    assert not test.is_small.any()
+    alone = HosmerLemeshow.from_curves(curves, minimum_expected=0)
+    assert alone.is_small.any()
+    deviations = np.append(0.0, curves.deviations[1])
+    ends = np.searchsorted(np.append(0.0, curves.thresholds), test.edges)
+    assert test.deviations[:, 1] == pytest.approx(deviations[ends[:-1]] + deviations[ends[1:]])
+
+
+def test_labels_may_be_words_and_missing_ones_left_out():
+    labels, p = calibrated(500, 6)
+    words = np.where(labels, "yes", "no")
+    options = {"mechanism": NoNoise(), "groups": 4}
+    plain = hosmer_lemeshow(labels, p, **options)
+    assert hosmer_lemeshow(words, p, pos_label="yes", **options).statistic == plain.statistic
+    more = np.append(labels, [True]).astype(float), np.append(p, [np.nan])
+    assert hosmer_lemeshow(*more, nan_policy="omit", **options).statistic == plain.statistic
+    both = [
+        hosmer_lemeshow_by_groups(*records, epsilon=1.0, groups=4, rng=RNG(1), **other).statistic
+        for records, other in (
+            ((labels, p), {}),
+            ((words, p), {"pos_label": "yes"}),
+            (more, {"nan_policy": "omit"}),
+        )
+    ]
+    assert both[0] == both[1] == both[2]
+
+
+# --- errors: before anything is spent
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "message"),
+    [
+        ({"groups": 2}, dp.ParameterError, "groups must be between 3 and"),
+        ({"groups": 51}, dp.ParameterError, "groups must be at most the number of records, 50"),
+        ({"groups": 3.5}, dp.DtypeError, "groups must be an integer"),
+        ({"fitted": 1}, dp.DtypeError, "fitted must be a bool"),
+        ({"grid": [0.5, 1.0]}, dp.DtypeError, "grid must be a Grid; got list"),
+        ({"grid": dp.Grid([0.5])}, dp.ParameterError, "grid must have thresholds within"),
+        ({"grid": dp.Grid([-0.5, 1])}, dp.ParameterError, "grid must have thresholds within"),
+        ({"epsilon": 0}, dp.ParameterError, "epsilon must be positive"),
+        ({"epsilon": 1e-13}, dp.ParameterError, "epsilon is too small.*got 1e-13"),
+        ({"rng": 7}, dp.DtypeError, "no integer seeds"),
+        ({"nan_policy": "keep"}, dp.ParameterError, "nan_policy must be one of"),
+        ({"y_prob": [0.5] * 49}, dp.ParameterError, r"y_prob must have the shape of y_true, \(50,"),
+        ({"y_prob": ["a"] * 50}, dp.DtypeError, "y_prob must hold real numbers"),
+        ({"y_prob": [np.nan] * 50}, dp.MissingValueError, "y_prob has missing values"),
+        ({"y_true": ["a"] * 50}, dp.ParameterError, "pos_label must be given"),
+        ({"y_true": [np.nan] * 50}, dp.MissingValueError, "y_true has missing values"),
+    ],
+)
+@pytest.mark.parametrize("function", [hosmer_lemeshow, hosmer_lemeshow_by_groups])
+def test_bad_arguments_of_both(monkeypatch, function, wrong, error, message):
+    forbid_releases(monkeypatch)
+    good = {"y_true": [0, 1] * 25, "y_prob": [0.25, 0.5] * 25, "epsilon": 1.0}
+    with pytest.raises(error, match=message):
+        function(**{**good, **wrong})
+
+
+def forbid_releases(monkeypatch):
+    def release(*arguments, **options):
+        raise AssertionError("something was spent")
+
+    for mechanism in (Hierarchy, Dyadic, NoNoise):
+        monkeypatch.setattr(mechanism, "release", release)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "message"),
+    [
+        ({"minimum_expected": -1}, dp.ParameterError, "minimum_expected must be 0 or more; got -1"),
+        ({"minimum_expected": np.inf}, dp.ParameterError, "minimum_expected must be finite"),
+        ({"minimum_expected": "5"}, dp.DtypeError, "minimum_expected must be a real number"),
+        ({"mechanism": NoNoise(), "epsilon": 1.0}, dp.ParameterError, "beside a mechanism"),
+        ({"mechanism": "dyadic"}, dp.DtypeError, "mechanism must be a mechanism"),
+        ({}, dp.ParameterError, "epsilon or rho must be given"),
+    ],
+)
+def test_bad_arguments(monkeypatch, wrong, error, message):
+    forbid_releases(monkeypatch)
+    budget = {} if "mechanism" in wrong or not wrong else {"epsilon": 1.0}
+    with pytest.raises(error, match=message):
+        hosmer_lemeshow([0, 1] * 25, [0.25, 0.5] * 25, **{**budget, **wrong})
+
+
+def test_the_release_is_made_from_counts_once(monkeypatch):
+    calls = []
+    real = goodness_of_fit.score_curves_from_counts
+
+    def counted(*arguments, **options):
+        calls.append(arguments)
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(goodness_of_fit, "score_curves_from_counts", counted)
+    hosmer_lemeshow(*calibrated(100, 15), epsilon=1.0)
+    assert len(calls) == 1
