@@ -1,0 +1,18 @@
+"""Raw releases of counts, and whether two are the same."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import dpcore as dp
+
+
+def raw(counts, mechanism, rng=None):
+    """A raw release of cell counts over the grid 1, 2, ..., N."""
+    grid = dp.Grid(np.arange(1.0, len(counts) + 1))
+    return dp.cdf_from_counts(np.array(counts), grid, mechanism, isotonic=False, rng=rng)
+
+
+def same(first, second):
+    """Whether two curves are the same, bit for bit."""
+    return first.to_json() == second.to_json() and first.counts.dtype == second.counts.dtype
