@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import isqrt
 
 import mpmath
 import numpy as np
@@ -97,7 +98,7 @@ def exponents(n, d, magnitude):
 @settings(max_examples=500)
 @given(positive, positive, st.floats(0, 63.99))
 def test_bounds_hold_the_digit_and_nearly_always_decide(n, d, periods):
-    plan, a, gamma = exponents(n, d, int(periods * (reference.isqrt(n // d) + 1)))
+    plan, a, gamma = exponents(n, d, int(periods * (isqrt(n // d) + 1)))
     whole, least, most = exponential._bounds(np.uint64(a), plan.divisor)
     assert whole == int(gamma)
     assert least <= int(gamma % 1 * 2**32) <= most
@@ -114,7 +115,7 @@ def test_bounds_hold_the_digit_and_nearly_always_decide(n, d, periods):
     st.lists(st.integers(0, 2**32 - 1), min_size=3, max_size=3),
 )
 def test_uniform_reals_that_agree_with_gamma_in_some_digits(n, d, periods, ties, off, more):
-    plan, a, gamma = exponents(n, d, int(periods * (reference.isqrt(n // d) + 1)))
+    plan, a, gamma = exponents(n, d, int(periods * (isqrt(n // d) + 1)))
     digits = [int(gamma * 2 ** (32 * k)) % 2**32 for k in range(1, ties + 2)]
     digits[-1] = min(max(digits[-1] + off, 0), 2**32 - 1)
     words = [*digits, *more, 7, 2**32 - 1]
