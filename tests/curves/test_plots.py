@@ -1,3 +1,5 @@
+"""Pictures of released curves: steps, bands, and what is asked for without matplotlib."""
+
 from __future__ import annotations
 
 import sys

@@ -1,3 +1,5 @@
+"""Draws from laws: shapes, types, generators, and parameters that are refused."""
+
 from __future__ import annotations
 
 from fractions import Fraction
