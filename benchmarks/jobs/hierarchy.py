@@ -122,7 +122,7 @@ def random_bits(inputs: Cells):
 
 def disagreements(inputs: Cells, outcomes):
     true = np.cumsum(inputs.counts)
-    bound = STANDARD_ERRORS * Hierarchy(EPSILON, 2, "equal").standard_error(true.size).max()
+    bound = STANDARD_ERRORS * Hierarchy(EPSILON, 2, "equal").noise_deviation(true.size).max()
     off = {name: np.abs(np.asarray(curve) - true).max() for name, curve in outcomes.items()}
     return {name: f"off by {o:g} counts" for name, o in off.items() if not o <= bound}
 

@@ -24,12 +24,12 @@ class Steps(NamedTuple):
 
 def cells(size: int) -> Steps:
     counts = np.random.default_rng(1).poisson(3, size)
-    return Steps(counts, float(ToeplitzGaussian(RHO).standard_error(size).max()))
+    return Steps(counts, float(ToeplitzGaussian(RHO).noise_deviation(size).max()))
 
 
 def stream(size: int) -> Steps:
     counts = np.random.default_rng(1).poisson(3, size)
-    return Steps(counts, dp.streams.RunningCount(size, epsilon=EPSILON).standard_error())
+    return Steps(counts, dp.streams.RunningCount(size, epsilon=EPSILON).noise_deviation())
 
 
 def ours_root(inputs: Steps):

@@ -31,7 +31,7 @@ def bins(replicates: int):
     def make(cells: int) -> Inputs:
         counts = np.random.default_rng(1).poisson(3, cells)
         mechanism = HistogramQueries(EPSILON, BINS)
-        noise = float(mechanism.standard_error(cells).max())
+        noise = float(mechanism.noise_deviation(cells).max())
         return Inputs(counts, mechanism, BINS, replicates, noise + counts.sum() / BINS)
 
     return make
@@ -41,7 +41,7 @@ def quantiles(replicates: int):
     def make(cells: int) -> Inputs:
         counts = np.random.default_rng(1).poisson(3, cells)
         mechanism = AdaptiveQuantiles(EPSILON, STEPS)
-        noise = mechanism.noise_deviation(cells)
+        noise = mechanism.answer_deviation(cells)
         return Inputs(counts, mechanism, STEPS, replicates, noise + counts.sum() / STEPS)
 
     return make

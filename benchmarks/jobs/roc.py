@@ -98,7 +98,7 @@ def rates(inputs: Inputs, answer: Answer) -> np.ndarray:
 
 def roc_disagreements(inputs: Inputs, outcomes):
     exact = rates(inputs, numpy_sorted(inputs)())
-    deviation = dp.mechanisms.Hierarchy(1.0).standard_error(2 * CELLS).max()
+    deviation = dp.mechanisms.Hierarchy(1.0).noise_deviation(2 * CELLS).max()
     bound = STANDARD_ERRORS * deviation / inputs.labels.sum()
     off = {name: np.abs(found - exact).mean() for name, found in outcomes.items()}
     return {name: f"off by {o:g}" for name, o in off.items() if not o <= bound}

@@ -45,7 +45,7 @@ def mechanism_of(options: argparse.Namespace, size: int) -> dpcore.mechanisms.Me
         "dyadic-paper": lambda: known.Dyadic(epsilon, sensitivity="paper"),
     }
     mechanism = make[name]()
-    mechanism.standard_error(size)  # refuses a budget too small for this grid
+    mechanism.noise_deviation(size)  # refuses a budget too small for this grid
     return mechanism
 
 

@@ -99,14 +99,14 @@ class AdaptiveQuantiles(Releases):
         """
         return _noise(self, self.questions(size))
 
-    def noise_deviation(self, size: int) -> float:
+    def answer_deviation(self, size: int) -> float:
         """Return the standard deviation of the noise in an answer, before clipping and sorting."""
         return float(np.sqrt(variance_of(*self.noise(size))))
 
-    def standard_error(self, size: int) -> NDArray[np.float64]:
+    def noise_deviation(self, size: int) -> NDArray[np.float64]:
         """Return infinities, (N,), but for the last, which is n: what is asked depends on answers.
 
-        ``noise_deviation`` says what is known: the noise of one answer.
+        ``answer_deviation`` says what is known: the noise of one answer.
         """
         self.noise(size)  # refuses a budget too small for this grid
         errors = np.full(size, np.inf)
@@ -218,5 +218,5 @@ class _Server(Releases):
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
         return self.mechanism.asking(self.sites)
 
-    def standard_error(self, size: int) -> NDArray[np.float64]:
-        return self.mechanism.standard_error(size)
+    def noise_deviation(self, size: int) -> NDArray[np.float64]:
+        return self.mechanism.noise_deviation(size)

@@ -36,7 +36,7 @@ class Mechanism(Protocol):
         """Return noisy cumulative counts, (N,), or (replicates, N) independent ones."""
         ...
 
-    def standard_error(self, size: int) -> NDArray[np.float64]:
+    def noise_deviation(self, size: int) -> NDArray[np.float64]:
         """Return the standard deviation of the noise in each cumulative count, (N,)."""
         ...
 

@@ -55,7 +55,7 @@ class Releases(ABC):
         """Return how to release the counts of N cells, (N,)."""
 
     @abstractmethod
-    def standard_error(self, size: int) -> NDArray[np.float64]:
+    def noise_deviation(self, size: int) -> NDArray[np.float64]:
         """Return the standard deviation of the noise in each cumulative count, (N,)."""
 
     @property
@@ -68,7 +68,7 @@ class Releases(ABC):
 
         In closed form. The last threshold counts; where n is public its error is 0.
         """
-        return float(np.mean(self.standard_error(size) ** 2))
+        return float(np.mean(self.noise_deviation(size) ** 2))
 
     def release(
         self,

@@ -84,7 +84,7 @@ class Dawa(Releases):
         assert isinstance(law, DiscreteLaplace)
         return law, Hierarchy(budget.epsilon * (1 - split), neighbours=self.neighbours)
 
-    def standard_error(self, size: int) -> NDArray[np.float64]:
+    def noise_deviation(self, size: int) -> NDArray[np.float64]:
         """Return infinities, (N,): how far cells in a bucket are from equal is not known."""
         _, hierarchy = self.stages(size)
         hierarchy.tree(size)  # of as many buckets as there can be

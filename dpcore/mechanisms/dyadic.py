@@ -138,7 +138,7 @@ class Dyadic(Releases):
         law, unit = self.noise(size)
         return self.levels(size) * law.variance / unit**2 if law else 0.0
 
-    def standard_error(self, size: int) -> NDArray[np.float64]:
+    def noise_deviation(self, size: int) -> NDArray[np.float64]:
         """Return the standard deviation of the noise in each cumulative count, (N,)."""
         errors = np.full(size, self.variance(size) ** 0.5)
         errors[-1] = 0.0

@@ -165,7 +165,7 @@ class Hierarchy(Releases):
         """Return the tree over ``size`` cells, and its noise. Cached."""
         return _tree(self, _check.integer("size", size, 1, MOST_CELLS))
 
-    def standard_error(self, size: int) -> NDArray[np.float64]:
+    def noise_deviation(self, size: int) -> NDArray[np.float64]:
         """Return the standard deviation of the noise in each cumulative count, (N,). O(N)."""
         return np.asarray(np.sqrt(self.tree(size).prefix_variances()))
 

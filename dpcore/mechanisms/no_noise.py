@@ -41,7 +41,7 @@ class NoNoise(Releases):
     def _budget(self) -> Budget:
         return Budget(None, None, "replace-one")
 
-    def standard_error(self, size: int) -> NDArray[np.float64]:
+    def noise_deviation(self, size: int) -> NDArray[np.float64]:
         """Return zeros, (N,)."""
         return np.zeros(_check.integer("size", size, 1, MOST_CELLS))
 

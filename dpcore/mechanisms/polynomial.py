@@ -125,7 +125,7 @@ class PolynomialProjection(Releases):
         asked = self.scheme
         return lattice_noise(self._budget(), asked.change, len(asked.scales), FIXED_POINT)
 
-    def standard_error(self, size: int) -> NDArray[np.float64]:
+    def noise_deviation(self, size: int) -> NDArray[np.float64]:
         """Return the standard deviation of the noise in each cumulative count, (N,).
 
         What the polynomial misses of the curve is not in it. O(N K).

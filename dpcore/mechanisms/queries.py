@@ -105,7 +105,7 @@ class HistogramQueries(Releases):
         """
         return _noise(self, _check.integer("size", size, 1, MOST_CELLS))
 
-    def standard_error(self, size: int) -> NDArray[np.float64]:
+    def noise_deviation(self, size: int) -> NDArray[np.float64]:
         """Return the standard deviation of the noise in each cumulative count, (N,).
 
         How far the records of a bin are from where the curve puts them is not in it.

@@ -102,7 +102,7 @@ class ToeplitzGaussian(Releases):
     def _factors(self, size: int) -> Factors:
         return _factors(size, self._budget().total_is_public)
 
-    def standard_error(self, size: int) -> NDArray[np.float64]:
+    def noise_deviation(self, size: int) -> NDArray[np.float64]:
         """Return the standard deviation of the noise in each cumulative count, (N,)."""
         unit = self.noise(size).variance / _UNIT**2
         factors = self._factors(size)

@@ -185,7 +185,7 @@ def checked(
     if mechanism.privacy.neighbours == "replace-client":
         what = "must be about records: it takes trust.client_cdf to bound what counts of a client"
         raise ParameterError("mechanism", "replace-client", what)
-    mechanism.standard_error(grid.size)  # refuses a budget too small for this grid
+    mechanism.noise_deviation(grid.size)  # refuses a budget too small for this grid
     return mechanism
 
 
@@ -203,7 +203,7 @@ def _release(
         "grid": grid,
         "privacy": replace(privacy, simulated=privacy.simulated or rng is not None),
         "mechanism": mechanism.describe(),
-        "noise_deviation": np.asarray(mechanism.standard_error(grid.size), np.float64),
+        "noise_deviation": np.asarray(mechanism.noise_deviation(grid.size), np.float64),
     }
     # What a mechanism says of itself is refused, if it has to be, before it spends.
     CDF(counts=np.ones(grid.size, np.int64), n=1, **described)

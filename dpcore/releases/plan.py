@@ -180,7 +180,7 @@ def _plan(
     refusal = None
     for name, mechanism in candidates.items():
         try:
-            errors = mechanism.standard_error(size)
+            errors = mechanism.noise_deviation(size)
         except ParameterError as error:  # the budget is too small for this one
             refusal = refusal or error
             continue

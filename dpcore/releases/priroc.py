@@ -262,9 +262,9 @@ def _check_budget(mechanism: Mechanism, most: int) -> None:
     How many there are depends on the records. A tree of HB's branching is not the taller the more
     cells it has, but never taller than the binary tree over the most.
     """
-    mechanism.standard_error(most)
+    mechanism.noise_deviation(most)
     if isinstance(mechanism, Hierarchy):
-        Hierarchy(mechanism.epsilon, 2, "equal").standard_error(most)
+        Hierarchy(mechanism.epsilon, 2, "equal").noise_deviation(most)
 
 
 def _mechanism(counter: Counter, epsilon: float | Fraction) -> Mechanism:

@@ -207,7 +207,7 @@ def _check_pair(mechanisms: tuple[Any, ...], size: int, budget: dict[str, Any]) 
     for each in mechanisms:
         if not isinstance(each, Mechanism):
             raise DtypeError("mechanism", type(each).__name__, "must hold two mechanisms")
-        each.standard_error(size + 1)  # refuses a budget too small for this grid
+        each.noise_deviation(size + 1)  # refuses a budget too small for this grid
     first, second = mechanisms
     _ = first.privacy + second.privacy  # refuses what has no sum
 

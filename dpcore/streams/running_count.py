@@ -164,7 +164,7 @@ class RunningCount:
         """The law's parameter: the Laplace scale, in counts, or sigma^2, in squared counts."""
         return _parameter(self.law)
 
-    def standard_error(self) -> float:
+    def noise_deviation(self) -> float:
         """Return the standard deviation of the noise in every output, in counts."""
         return float((level_count(self.horizon, self._tree.base) * self.law.variance) ** 0.5)
 

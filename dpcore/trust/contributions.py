@@ -193,6 +193,6 @@ def _contributed(
 
 def _released(counts: NDArray[np.int64], trust: Trust, rng: np.random.Generator | None) -> CDF:
     """Return the raw curve over numbered cells."""
-    trust.standard_error(counts.size)  # refuses a budget too small for so many cells
+    trust.noise_deviation(counts.size)  # refuses a budget too small for so many cells
     released = trust.release(counts, rng=rng)
     return of_clients(raw_curve(released, int(counts.sum()), trust, rng is not None))

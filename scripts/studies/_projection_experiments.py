@@ -182,7 +182,7 @@ def asked_sites(
             n=n,
             privacy=mechanism.privacy,
             mechanism=mechanism.describe(),
-            noise_deviation=mechanism.standard_error(grid.size),
+            noise_deviation=mechanism.noise_deviation(grid.size),
         )
         found.append(distances_of(curve.isotonic(), true))
     return np.array(found)

@@ -87,7 +87,7 @@ def constants(
 ) -> Constants:
     """Return the constants of one setting: noisy releases beside exact ones of the same cells."""
     mechanism = mechanism_of(model, epsilon, clients)
-    errors = mechanism.standard_error(2 ** (height + 1))[:-1]
+    errors = mechanism.noise_deviation(2 ** (height + 1))[:-1]
     unit = float(np.sqrt(np.mean(np.square(errors)))) / clients
     sizes = [size for size in FEW + MANY if size <= 2 ** (height - 2)]
     recalls, areas, rates = [], [], []

@@ -24,7 +24,7 @@ def curve_of(counts, grid=None, n=None):
         n=int(counts[-1]) if n is None else n,
         privacy=dp.Privacy(1.0),
         mechanism=dp.mechanisms.Dyadic(1.0).describe(),
-        noise_deviation=dp.mechanisms.Dyadic(1.0).standard_error(counts.size),
+        noise_deviation=dp.mechanisms.Dyadic(1.0).noise_deviation(counts.size),
     )
 
 

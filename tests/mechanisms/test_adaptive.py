@@ -135,23 +135,23 @@ def test_an_answers_noise_is_as_predicted(budget):
     counts = np.array([10**6, 10**6])
     mechanism = AdaptiveQuantiles(**budget)
     found = mechanism.release(counts, rng=np.random.default_rng(2), replicates=20_000)
-    assert found[:, 0].std() == pytest.approx(mechanism.noise_deviation(2), rel=0.05)
-    assert abs(found[:, 0].mean() - 10**6) < 5.5 * mechanism.noise_deviation(2) / 20_000**0.5
+    assert found[:, 0].std() == pytest.approx(mechanism.answer_deviation(2), rel=0.05)
+    assert abs(found[:, 0].mean() - 10**6) < 5.5 * mechanism.answer_deviation(2) / 20_000**0.5
     sites = np.array([[10**6, 0], [0, 10**6], [5, 7], [0, 0]])
     found = mechanism.release_from_sites(sites, rng=np.random.default_rng(2), replicates=20_000)
-    assert found[:, 0].std() == pytest.approx(2 * mechanism.noise_deviation(2), rel=0.05)
+    assert found[:, 0].std() == pytest.approx(2 * mechanism.answer_deviation(2), rel=0.05)
     assert found[:, 0].mean() == pytest.approx(10**6 + 5, abs=0.05 * found[:, 0].std())
     assert np.all(found[:, 1] == 2 * 10**6 + 12)
 
 
 def test_every_answer_pays_its_share_of_the_budget():
-    deviations = [AdaptiveQuantiles(1.0, steps).noise_deviation(1000) for steps in (1, 4, 16)]
+    deviations = [AdaptiveQuantiles(1.0, steps).answer_deviation(1000) for steps in (1, 4, 16)]
     assert deviations[1] / deviations[0] == pytest.approx(4, rel=0.06)
     assert deviations[2] / deviations[1] == pytest.approx(4, rel=0.01)
     for budget in BUDGETS[1:]:  # Gaussian noise is paid by the root
-        deviations = [AdaptiveQuantiles(steps=s, **budget).noise_deviation(99) for s in (4, 16)]
+        deviations = [AdaptiveQuantiles(steps=s, **budget).answer_deviation(99) for s in (4, 16)]
         assert deviations[1] / deviations[0] == pytest.approx(2, rel=0.001)
-    assert AdaptiveQuantiles(1.0).noise_deviation(1) == 0.0
+    assert AdaptiveQuantiles(1.0).answer_deviation(1) == 0.0
 
 
 # --- several sites
@@ -226,7 +226,7 @@ def test_as_many_records_as_there_may_be():
     for budget in BUDGETS:
         mechanism = AdaptiveQuantiles(**budget)
         found = mechanism.release(counts)
-        assert np.all(np.abs(found - np.cumsum(counts)) <= 15 * mechanism.noise_deviation(4) + 1)
+        assert np.all(np.abs(found - np.cumsum(counts)) <= 15 * mechanism.answer_deviation(4) + 1)
     with pytest.raises(dp.ParameterError, match="counts must sum to at most"):
         mechanism.release_from_sites(np.array([counts, counts]))
 

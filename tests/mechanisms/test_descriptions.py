@@ -55,7 +55,7 @@ def test_a_curve_says_what_released_it(mechanism):
     assert type(made) is type(mechanism)
     assert made.describe() == mechanism.describe()
     assert made.privacy == curve.privacy
-    assert np.array_equal(made.standard_error(64), curve.noise_deviation)
+    assert np.array_equal(made.noise_deviation(64), curve.noise_deviation)
 
 
 def test_a_fraction_comes_back_as_a_double():

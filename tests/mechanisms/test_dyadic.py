@@ -94,7 +94,7 @@ def test_mean_squared_error_in_closed_form(size, base):
     released = mechanism.release(counts, rng=np.random.default_rng(2), replicates=40_000)
     errors = released - np.cumsum(counts)
     assert np.mean(errors**2.0) == pytest.approx(mechanism.mean_squared_error(size), rel=0.03)
-    deviation = mechanism.standard_error(size)
+    deviation = mechanism.noise_deviation(size)
     assert np.std(errors[:, :-1]) == pytest.approx(deviation[0], rel=0.02)
     assert deviation[-1] == 0
     assert np.all(errors[:, -1] == 0)

@@ -133,7 +133,7 @@ def test_predicted_and_simulated_errors_agree(mechanism):
     found = mechanism.release(counts, rng=np.random.default_rng(2), replicates=20_000)
     errors = found - np.cumsum(counts)
     assert np.mean(errors**2) == pytest.approx(mechanism.mean_squared_error(57), rel=0.03)
-    each = mechanism.standard_error(57)
+    each = mechanism.noise_deviation(57)
     assert errors.std(axis=0) == pytest.approx(each, rel=0.05, abs=1e-9)
     assert np.abs(errors.mean(axis=0)).max() < 5.5 * each.max() / math.sqrt(20_000)
     if mechanism.neighbours == "replace-one":
@@ -163,7 +163,7 @@ def test_one_cell():
     assert Hierarchy(1.0).release(np.array([5])) == [5.0]
     assert Hierarchy(1.0).branching_for(1) == ()
     alone = Hierarchy(1.0, neighbours="add-or-remove-one")
-    assert alone.standard_error(1) == pytest.approx([alone.tree(1).laws[0].variance ** 0.5])
+    assert alone.noise_deviation(1) == pytest.approx([alone.tree(1).laws[0].variance ** 0.5])
 
 
 @pytest.mark.parametrize(

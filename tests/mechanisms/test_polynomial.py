@@ -104,13 +104,13 @@ def test_both_ends_are_met_whatever_the_noise(budgets):
 
 @pytest.mark.needs_jit
 @pytest.mark.parametrize(("basis", "budgets"), SCHEMES)
-def test_standard_error_is_that_of_the_releases(basis, budgets):
+def test_noise_deviation_is_that_of_the_releases(basis, budgets):
     counts = np.array([5, 0, 3, 9, 1, 0, 0, 7])
     mechanism = PolynomialProjection(1.0, 1e-6, 4, basis, budgets)
     released = mechanism.release(counts, rng=np.random.default_rng(1), replicates=40_000)
-    assert released.std(axis=0) == pytest.approx(mechanism.standard_error(8), rel=0.02, abs=1e-9)
+    assert released.std(axis=0) == pytest.approx(mechanism.noise_deviation(8), rel=0.02, abs=1e-9)
     quiet = PolynomialProjection(**QUIET, degree=4, basis=basis, budgets=budgets).release(counts)
-    bias = (released.mean(axis=0) - quiet)[:-1] / mechanism.standard_error(8)[:-1]
+    bias = (released.mean(axis=0) - quiet)[:-1] / mechanism.noise_deviation(8)[:-1]
     assert np.abs(bias).max() < 5 / math.sqrt(40_000)
     assert np.all(released[:, -1] == 25)
 
@@ -337,7 +337,7 @@ def test_workers_do_not_change_releases():
 def test_a_grid_of_one_cell():
     mechanism = PolynomialProjection(rho=0.1)
     assert mechanism.release(np.array([7])).tolist() == [7]
-    assert mechanism.standard_error(1).tolist() == [0]
+    assert mechanism.noise_deviation(1).tolist() == [0]
 
 
 def test_replaced_bounds_are_not_the_same_projection():

@@ -83,8 +83,8 @@ def test_errors_are_those_of_each_noise_added_up(size, bins, between):
         law, bits = mechanism.noise(size)
         variance = law.variance * 4.0**-bits if law else 0.0
         expected = np.sqrt(variance * np.sum(np.square(columns), axis=0))
-        assert mechanism.standard_error(size) == pytest.approx(expected, abs=1e-6)
-        assert mechanism.standard_error(size)[-1] == 0.0
+        assert mechanism.noise_deviation(size) == pytest.approx(expected, abs=1e-6)
+        assert mechanism.noise_deviation(size)[-1] == 0.0
 
 
 @pytest.mark.needs_jit
@@ -95,7 +95,7 @@ def test_predicted_and_simulated_errors_agree(between, budget):
     counts = np.random.default_rng(1).poisson(3, 50)
     quiet = HistogramQueries(1e7, bins=9, between=between).release(counts)
     found = mechanism.release(counts, rng=np.random.default_rng(2), replicates=20_000)
-    each = mechanism.standard_error(50)
+    each = mechanism.noise_deviation(50)
     assert (found - quiet).std(axis=0) == pytest.approx(each, rel=0.05, abs=1e-9)
     assert np.abs((found - quiet).mean(axis=0)).max() < 5.5 * each.max() / 20_000**0.5
     assert np.all(found[:, -1] == counts.sum())
@@ -105,13 +105,13 @@ def test_the_public_n_takes_three_quarters_of_the_largest_variance():
     bins = 30
     mechanism = HistogramQueries(1.0, bins)
     of_a_count = mechanism.noise(300)[0].variance
-    assert mechanism.standard_error(300).max() ** 2 == pytest.approx(bins / 4 * of_a_count)
+    assert mechanism.noise_deviation(300).max() ** 2 == pytest.approx(bins / 4 * of_a_count)
 
 
 def test_with_a_bin_for_each_cell_it_is_a_histogram():
     for budget in BUDGETS[:2]:
-        found = HistogramQueries(bins=40, **budget).standard_error(40)
-        assert found == pytest.approx(Histogram(**budget).standard_error(40), abs=1e-6)
+        found = HistogramQueries(bins=40, **budget).noise_deviation(40)
+        assert found == pytest.approx(Histogram(**budget).noise_deviation(40), abs=1e-6)
 
 
 def test_curves_of_disjoint_records_add_up():
@@ -141,7 +141,7 @@ def test_as_many_records_as_there_may_be():
     for budget in BUDGETS:
         mechanism = HistogramQueries(bins=4, **budget)
         found = mechanism.release(counts)
-        assert np.all(np.abs(found - np.cumsum(counts)) <= 12 * mechanism.standard_error(4) + 1)
+        assert np.all(np.abs(found - np.cumsum(counts)) <= 12 * mechanism.noise_deviation(4) + 1)
 
 
 def test_a_lattice_that_is_coarser_than_a_count():
@@ -152,8 +152,8 @@ def test_a_lattice_that_is_coarser_than_a_count():
     found = mechanism.release(counts)
     at = mechanism.ends(8) - 1
     errors = (found - np.cumsum(counts))[at]
-    assert np.all(np.abs(errors) <= 12 * mechanism.standard_error(8)[at] + 2.0**-bits)
-    assert mechanism.standard_error(8)[at[0]] > 2.0**24
+    assert np.all(np.abs(errors) <= 12 * mechanism.noise_deviation(8)[at] + 2.0**-bits)
+    assert mechanism.noise_deviation(8)[at[0]] > 2.0**24
     assert found[-1] == counts.sum()
 
 
@@ -170,7 +170,7 @@ def test_in_a_release_of_records(budget):
         "bins": 8,
         "between": "linear",
     }
-    assert np.array_equal(curve.noise_deviation, mechanism.standard_error(64))
+    assert np.array_equal(curve.noise_deviation, mechanism.noise_deviation(64))
     again = dp.CDF.from_json(curve.to_json())
     assert np.array_equal(again.counts, curve.counts)
     assert json.loads(curve.to_json())["mechanism"]["bins"] == 8

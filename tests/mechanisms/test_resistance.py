@@ -69,7 +69,7 @@ def test_gaussian_noise_on_the_tree_has_the_variance_that_is_claimed(base):
     mechanism = Dyadic(rho=0.2, base=base)
     found = mechanism.release(counts, rng=np.random.default_rng(2), replicates=20_000)
     errors = found - np.cumsum(counts)
-    assert errors.std(axis=0) == pytest.approx(mechanism.standard_error(40), rel=0.03, abs=1e-12)
+    assert errors.std(axis=0) == pytest.approx(mechanism.noise_deviation(40), rel=0.03, abs=1e-12)
     assert np.all(errors[:, -1] == 0.0)
     covariance = reference.tree_matrix(39, base) @ reference.tree_matrix(39, base).T
     scale = mechanism.variance(40) / covariance[0, 0]

@@ -27,7 +27,7 @@ def test_strategy_and_errors_are_those_of_the_matrices(size, neighbours):
     expected = reference.square_root_errors(
         size, mechanism.noise(size).variance, neighbours == "replace-one"
     )
-    assert mechanism.standard_error(size) ** 2 == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    assert mechanism.noise_deviation(size) ** 2 == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 8, 31, 64])
@@ -78,7 +78,7 @@ def test_predicted_and_simulated_errors_agree(neighbours):
     found = mechanism.release(counts, rng=np.random.default_rng(2), replicates=20_000)
     errors = found - np.cumsum(counts)
     assert np.mean(errors**2) == pytest.approx(mechanism.mean_squared_error(57), rel=0.03)
-    each = mechanism.standard_error(57)
+    each = mechanism.noise_deviation(57)
     assert errors.std(axis=0) == pytest.approx(each, rel=0.05, abs=1e-9)
     assert np.abs(errors.mean(axis=0)).max() < 5.5 * each.max() / 20_000**0.5
     if neighbours == "replace-one":
@@ -90,13 +90,13 @@ def test_the_error_for_one_more_or_less_is_the_known_factorisations():
     size = 2**12
     k = np.arange(1, size)
     known = 1.0 + np.sum(np.cumprod((2 * k - 1) / (2 * k)) ** 2)
-    found = ToeplitzGaussian(0.5, "add-or-remove-one").standard_error(size).max()
+    found = ToeplitzGaussian(0.5, "add-or-remove-one").noise_deviation(size).max()
     assert found == pytest.approx(known, rel=1e-3)
 
 
 def test_it_is_the_most_accurate_for_large_grids():
     errors = {
-        name: mechanism.standard_error(2**12).max()
+        name: mechanism.noise_deviation(2**12).max()
         for name, mechanism in {
             "root": ToeplitzGaussian(0.5),
             "tree": Dyadic(rho=0.5),

@@ -197,7 +197,7 @@ def test_units_are_not_drawn_one_by_one(monkeypatch):
     counts = np.full(16, clients // 16)
     released = trust.release(counts, rng=np.random.default_rng(1), replicates=300)
     errors = (released - np.cumsum(counts))[:, :-1]
-    stated = trust.standard_error(16)[:-1]
+    stated = trust.noise_deviation(16)[:-1]
     assert errors.var(axis=0) == pytest.approx(stated**2, rel=0.45)
     assert np.mean(errors.var(axis=0) / stated**2) == pytest.approx(1, abs=0.2)
 

@@ -179,7 +179,7 @@ CALLS = {
         mechanisms.Hierarchy,
         {"neighbours": "replace-one", "branching": (2, 2), "budgets": "auto", **BUDGET},
     ),
-    "Hierarchy.standard_error": (mechanisms.Hierarchy(1.0).standard_error, {"size": 8}),
+    "Hierarchy.noise_deviation": (mechanisms.Hierarchy(1.0).noise_deviation, {"size": 8}),
     "Histogram": (mechanisms.Histogram, {"neighbours": "replace-one", **BUDGET}),
     "Dyadic": (mechanisms.Dyadic, {"epsilon": 1.0}),
     "Dyadic.release": (mechanisms.Dyadic(1.0).release, {"counts": COUNTS, "rng": None}),

@@ -183,7 +183,7 @@ class Own:
     def describe(self):
         return self.description
 
-    def standard_error(self, size):
+    def noise_deviation(self, size):
         return self.deviations
 
     def release(self, counts, *, rng=None, replicates=None, workers=None):

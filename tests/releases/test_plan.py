@@ -21,7 +21,7 @@ def test_options_are_by_increasing_error(size, budget, neighbours):
     assert errors == pytest.approx(sorted(errors))
     assert plan.best is plan.options[0].mechanism
     for option in plan:
-        each = option.mechanism.standard_error(size)
+        each = option.mechanism.noise_deviation(size)
         assert option.error == pytest.approx(np.sqrt(np.mean(each**2)))
         assert option.largest_error == each.max()
         assert option.mechanism.privacy.neighbours == neighbours
@@ -35,7 +35,7 @@ def test_the_short_cut_finds_the_same(budget, neighbours):
     for size in [*range(1, 40), 63, 64, 65, 100, 243, 500, 1000, 4096]:
         options = dp.plan(size, **budget, neighbours=neighbours).options
         chosen = most_accurate(size, budget.get("epsilon"), budget.get("rho"), neighbours)
-        error = np.sqrt(np.mean(chosen.standard_error(size) ** 2))
+        error = np.sqrt(np.mean(chosen.noise_deviation(size) ** 2))
         assert error <= options[0].error * (1 + 1e-6)
 
 

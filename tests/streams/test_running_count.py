@@ -61,7 +61,7 @@ def test_noise_is_that_of_the_dyadic_mechanism_on_one_more_cell(base):
         mechanism = Dyadic(epsilon=0.3, base=base)
         counter = RunningCount(horizon, epsilon=0.3, base=base)
         assert counter.noise_scale == mechanism.noise_scale(horizon + 1)
-        assert counter.standard_error() == pytest.approx(mechanism.standard_error(horizon + 1)[0])
+        assert counter.noise_deviation() == pytest.approx(mechanism.noise_deviation(horizon + 1)[0])
 
 
 @pytest.mark.needs_jit
@@ -73,7 +73,7 @@ def test_covariance_of_the_noise(horizon, base, budget):
     expected = reference.tree_matrix(horizon, base)
     expected = counter.law.variance * (expected @ expected.T)
     assert np.cov(noise.T) == pytest.approx(expected, abs=0.03 * expected.max())
-    assert np.diag(expected) == pytest.approx(counter.standard_error() ** 2)
+    assert np.diag(expected) == pytest.approx(counter.noise_deviation() ** 2)
 
 
 @pytest.mark.needs_jit

@@ -41,7 +41,7 @@ def test_releases_are_unbiased_and_their_total_is_public(model):
 
 @pytest.mark.parametrize("model", MODELS[:4], ids=lambda model: model.describe()["name"])
 def test_the_stated_error_is_the_error(model):
-    stated = model.standard_error(SIZE)[:-1]
+    stated = model.noise_deviation(SIZE)[:-1]
     found = errors(model)[:, :-1].std(axis=0)
     assert np.all(np.abs(found - stated) <= 0.2 * stated)
 
@@ -49,7 +49,7 @@ def test_the_stated_error_is_the_error(model):
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 5.0])
 def test_the_stated_error_of_local_privacy_is_a_bound(epsilon):
     model = Local(epsilon, clients=N)
-    stated = model.standard_error(SIZE)[:-1]
+    stated = model.noise_deviation(SIZE)[:-1]
     found = errors(model)[:, :-1].std(axis=0)
     assert np.all(found <= 1.15 * stated)
     assert found.mean() >= 0.6 * stated.mean()
@@ -60,7 +60,7 @@ def test_the_stated_error_of_concentrated_records_is_a_guide(epsilon):
     model, counts = Local(epsilon, clients=N), np.zeros(SIZE, int)
     counts[[0, -1]] = N // 2
     found = model.release(counts, rng=RNG(3), replicates=400) - np.cumsum(counts)
-    ratio = found[:, :-1].std(axis=0) / model.standard_error(SIZE)[:-1]
+    ratio = found[:, :-1].std(axis=0) / model.noise_deviation(SIZE)[:-1]
     assert ratio.max() <= (1.2 if epsilon == 1.0 else 2.6)
     assert np.sqrt(np.mean(ratio**2)) <= 1.3
 
@@ -85,8 +85,8 @@ def test_so_many_clients_are_not_dealt_out():
 
 def test_distributed_noise_is_the_hierarchys():
     hierarchy, model = dp.mechanisms.Hierarchy(1.0), DistributedNoise(1.0, clients=N)
-    assert np.array_equal(model.standard_error(SIZE), hierarchy.standard_error(SIZE))
-    assert np.array_equal(Central(1.0).standard_error(SIZE), hierarchy.standard_error(SIZE))
+    assert np.array_equal(model.noise_deviation(SIZE), hierarchy.noise_deviation(SIZE))
+    assert np.array_equal(Central(1.0).noise_deviation(SIZE), hierarchy.noise_deviation(SIZE))
     released = [each.release(COUNTS, rng=RNG(4), replicates=2000) for each in (hierarchy, model)]
     first, second = (each[:, :-1].var(axis=0) for each in released)
     assert np.all(np.abs(first - second) <= 0.25 * first)
@@ -96,7 +96,7 @@ def test_more_reports_than_required_make_more_noise():
     some, all_of_them = (DistributedNoise(1.0, clients=N, dropout=part) for part in (0.5, 0.0))
     assert some.required == N // 2
     assert some.excess == 2.0
-    ratio = some.standard_error(SIZE)[:-1] / all_of_them.standard_error(SIZE)[:-1]
+    ratio = some.noise_deviation(SIZE)[:-1] / all_of_them.noise_deviation(SIZE)[:-1]
     assert ratio == pytest.approx(math.sqrt(2.0))
     fewer = DistributedNoise(1.0, clients=N, dropout=0.5, reporting=3000)
     assert fewer.excess == pytest.approx(1.2)
@@ -121,15 +121,17 @@ def test_local_privacy_without_a_generator_makes_every_report():
     model = Local(5.0, clients=2000)
     counts = np.array([1500, 100, 300, 100])
     found = np.array([model.release(counts) for _ in range(200)]) - np.cumsum(counts)
-    assert np.all(np.abs(found.mean(axis=0)) <= 5 * model.standard_error(4) / math.sqrt(200) + 1e-9)
-    assert np.all(found.std(axis=0)[:-1] <= 1.6 * model.standard_error(4)[:-1])
+    assert np.all(
+        np.abs(found.mean(axis=0)) <= 5 * model.noise_deviation(4) / math.sqrt(200) + 1e-9
+    )
+    assert np.all(found.std(axis=0)[:-1] <= 1.6 * model.noise_deviation(4)[:-1])
     assert np.all(found.std(axis=0)[:-1] > 0)
 
 
 def test_one_cell():
     for model in MODELS:
         assert model.release(np.array([N]), rng=RNG(1)).tolist() == [N]
-        assert model.standard_error(1).tolist() == [0.0]
+        assert model.noise_deviation(1).tolist() == [0.0]
 
 
 def test_all_statistics_of_scores():
@@ -191,4 +193,4 @@ def test_the_number_of_reports_is_public_and_checked(model):
 
 def test_fewer_clients_than_levels():
     with pytest.raises(ParameterError, match="clients must be at least the number of levels"):
-        Local(1.0, clients=1, branching=2).standard_error(1000)
+        Local(1.0, clients=1, branching=2).noise_deviation(1000)

@@ -183,7 +183,7 @@ def test_too_few_reports_are_not_summed():
     curve = release([server.close() for server in servers])
     assert (curve.n, curve.mechanism["reporting"], curve.mechanism["clients"]) == (40, 40, 50)
     trust = replace(NOISY.trust, reporting=40)
-    assert np.array_equal(curve.noise_deviation, trust.standard_error(20))
+    assert np.array_equal(curve.noise_deviation, trust.noise_deviation(20))
 
 
 def test_more_reports_than_were_asked_for_are_refused():

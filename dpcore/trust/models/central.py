@@ -63,9 +63,9 @@ class Central(Releases):
         """The guarantee for one record of a client: epsilon / records, or rho / records^2."""
         return self._budget().privacy
 
-    def standard_error(self, size: int) -> NDArray[np.float64]:
+    def noise_deviation(self, size: int) -> NDArray[np.float64]:
         """Return the standard deviation of the noise in each cumulative count, (N,). O(N)."""
-        return self._hierarchy().standard_error(size)
+        return self._hierarchy().noise_deviation(size)
 
     def describe(self) -> dict[str, str | int | float]:
         """Return the name and the parameters, as a release records them."""
@@ -142,9 +142,9 @@ class SecureAggregation(Releases):
         """No guarantee, either."""
         return Privacy(math.inf)
 
-    def standard_error(self, size: int) -> NDArray[np.float64]:
+    def noise_deviation(self, size: int) -> NDArray[np.float64]:
         """Return zeros, (N,)."""
-        return NoNoise().standard_error(size)
+        return NoNoise().noise_deviation(size)
 
     def describe(self) -> dict[str, str | int | float]:
         """Return the name and the parameters, as a release records them."""

@@ -48,7 +48,7 @@ def raw_curve(
         n=n,
         privacy=replace(trust.privacy, simulated=simulated),
         mechanism=trust.describe(),
-        noise_deviation=trust.standard_error(counts.size),
+        noise_deviation=trust.noise_deviation(counts.size),
     )
 
 

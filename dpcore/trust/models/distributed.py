@@ -139,7 +139,7 @@ class DistributedNoise(Releases):
         """Return the tree over ``size`` cells, with the noise that it takes on each level."""
         return self._hierarchy().tree(size)
 
-    def standard_error(self, size: int) -> NDArray[np.float64]:
+    def noise_deviation(self, size: int) -> NDArray[np.float64]:
         """Return the standard deviation of the noise in each cumulative count, (N,). O(N)."""
         return np.asarray(np.sqrt(self.excess * self.tree(size).prefix_variances()))
 

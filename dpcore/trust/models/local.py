@@ -48,7 +48,7 @@ class Local(Releases):
     clients
         M, how many report.
     branching
-        Of the tree, as in ``mechanisms.Hierarchy``; "auto": the least ``standard_error`` among
+        Of the tree, as in ``mechanisms.Hierarchy``; "auto": the least ``noise_deviation`` among
         that of a Gaussian hierarchy, those with one branching, and those of two levels or one.
     records
         The most records of a client that count, its contribution bound (docs/clients.md): 1 to 64,
@@ -131,7 +131,7 @@ class Local(Releases):
             )
         return branching, asked
 
-    def standard_error(self, size: int) -> NDArray[np.float64]:
+    def noise_deviation(self, size: int) -> NDArray[np.float64]:
         """Return the standard deviation of the error in each cumulative count, (N,): a guide.
 
         Of the bits of nodes that a client's record is not in (closed form), of the one that it is
@@ -246,7 +246,7 @@ def _hierarchy(branching: Literal["auto", "hb"] | int | Sequence[int]) -> Hierar
 
 @lru_cache(maxsize=64)
 def _best(trust: Local, size: int) -> Branching:
-    """Return the branchings with the least mean squared error, by ``standard_error``."""
+    """Return the branchings with the least mean squared error, by ``noise_deviation``."""
     if size == 1:
         return ()
     powers = [2**k for k in range(1, 25) if 2**k < size]
