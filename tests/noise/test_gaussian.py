@@ -194,9 +194,9 @@ def test_plain_algorithm_has_the_law(sigma_squared, monkeypatch):
     def bernoulli(choices, p):
         return choices.choose([1 - float(p), float(p)]) == 1
 
-    monkeypatch.setattr(reference, "uniform", uniform)
-    monkeypatch.setattr(reference, "bernoulli", bernoulli)
-    monkeypatch.setattr(reference, "bernoulli_exp_one", lambda c: bernoulli(c, np.exp(-1)))
+    monkeypatch.setattr(reference.noise, "uniform", uniform)
+    monkeypatch.setattr(reference.noise, "bernoulli", bernoulli)
+    monkeypatch.setattr(reference.noise, "bernoulli_exp_one", lambda c: bernoulli(c, np.exp(-1)))
     choices, law = Choices(), {}
     while True:
         choices.restart()
