@@ -28,10 +28,10 @@ def farthest_neighbours(cells, base):
     return first, second
 
 
-def audited(mechanism, cells, base, replicates):
+def audited(mechanism, cells, base, replicates, rng=None):
     """The larger of the lower bounds for the two directions."""
     first, second = (
-        mechanism.release(counts, replicates=replicates)[:, :-1]
+        mechanism.release(counts, replicates=replicates, rng=rng)[:, :-1]
         for counts in farthest_neighbours(cells, base)
     )
     return max(epsilon_lower_bound(first, second), epsilon_lower_bound(second, first))
@@ -40,14 +40,17 @@ def audited(mechanism, cells, base, replicates):
 @pytest.mark.parametrize(("cells", "base", "epsilon"), SMALL)
 def test_claim_holds_and_a_fifth_less_noise_is_caught(cells, base, epsilon):
     assert 0.75 * epsilon < audited(Dyadic(epsilon, base), cells, base, 600_000) <= epsilon
-    assert audited(Thin(epsilon, base), cells, base, 600_000) > 1.1 * epsilon
+    # seeded: a bound holds but for once in a million, and its power now and then is less than usual
+    rng = np.random.default_rng(1)
+    assert audited(Thin(epsilon, base), cells, base, 600_000, rng) > 1.1 * epsilon
 
 
 @pytest.mark.full
 @pytest.mark.parametrize(("cells", "base", "epsilon"), LARGE)
 def test_claim_holds_and_a_fifth_less_noise_is_caught_on_trees(cells, base, epsilon):
     assert 0.75 * epsilon < audited(Dyadic(epsilon, base), cells, base, 5_000_000) <= epsilon
-    assert audited(Thin(epsilon, base), cells, base, 5_000_000) > epsilon
+    rng = np.random.default_rng(1)
+    assert audited(Thin(epsilon, base), cells, base, 5_000_000, rng) > epsilon
 
 
 def test_identical_inputs_show_nothing():
