@@ -14,9 +14,10 @@ _Documented = TypeVar("_Documented", bound=Callable[..., Any])
 _WIDTH: Final = 100
 _PARAGRAPHS: Final = {
     "values": """
-        (n,) the records, one real number each, n >= 1: a NumPy array of any real dtype, a sequence,
-        a pandas or polars series, an Arrow array. Objects may be integers of any size, fractions
-        and decimals. Out-of-bounds values, infinities among them, count in the nearest cell.""",
+        (n,) the records, one real number each, n >= 1 where n is public: a NumPy array of any real
+        dtype, a sequence, a pandas or polars series, an Arrow array. Objects may be integers of any
+        size, fractions and decimals. Out-of-bounds values, infinities among them, count in the
+        nearest cell.""",
     "thresholds": "The thresholds. They are public, so they must not come from the data.",
     "labels": """
         (n,) labels, n >= 1: numbers, booleans or strings, all of one kind. What is not
@@ -27,7 +28,8 @@ _PARAGRAPHS: Final = {
     "pos_label": """
         The label of the positives; None: 1, or True. It has to be given for labels that are
         strings.""",
-    "score_thresholds": """
+    "score_thresholds": "Public thresholds of the scores, which must not come from the data.",
+    "score_thresholds_or_none": """
         Public thresholds of the scores, which must not come from the data; None: 1,024 cells over
         [0, 1].""",
     "mechanism": """
@@ -40,13 +42,20 @@ _PARAGRAPHS: Final = {
     "budget": """
         What the release may spend, if no mechanism is given: epsilon for pure differential
         privacy, epsilon with delta for (epsilon, delta)-differential privacy, or rho for
-        zero-concentrated differential privacy. Positive numbers; a Fraction is taken exactly.""",
+        zero-concentrated differential privacy. Positive numbers, delta below 1; a Fraction of
+        epsilon or rho is taken exactly.""",
+    "gaussian_budget": """
+        What the release may spend, if no mechanism is given: epsilon with delta for (epsilon,
+        delta)-differential privacy, or rho for zero-concentrated differential privacy. Epsilon
+        alone is refused: noise is Gaussian. Positive numbers, delta below 1; a Fraction of epsilon
+        or rho is taken exactly.""",
     "neighbours": """
         If no mechanism is given: "replace-one", which is what None means, or
         "add-or-remove-one".""",
     "isotonic": """
-        Whether to make the curves monotone by isotonic regression, at no cost in privacy and hardly
-        ever one in accuracy. Off: the raw release, as ``smooth`` needs it.""",
+        Whether to make what is released monotone by isotonic regression, at no cost in privacy and
+        hardly ever one in accuracy. Off: the raw release; that of ``mechanisms.Dyadic`` can be
+        smoothed instead.""",
     "rng": """
         None for a release: noise from a cryptographic source. A NumPy generator is for studies:
         ``privacy.simulated`` is then set. Integer seeds are refused.""",

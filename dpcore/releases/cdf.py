@@ -93,7 +93,7 @@ def cdf(
     """
     chosen = checked(grid, mechanism, epsilon, rho, neighbours, delta, isotonic, rng)
     counts = grid.count(values, nan_policy=nan_policy)
-    curve = _release(counts, grid, chosen, rng)
+    curve = _release("values", counts, grid, chosen, rng)
     warn_of_curve(curve)
     return curve.isotonic() if isotonic else curve
 
@@ -154,7 +154,7 @@ def raw_release(
     array = _check.counts("counts", counts)
     if array.shape != (grid.size,):
         raise ParameterError("counts", array.shape, f"must have shape ({grid.size},)")
-    return _release(array, grid, mechanism, rng)
+    return _release("counts", array, grid, mechanism, rng)
 
 
 def checked(
@@ -190,6 +190,7 @@ def checked(
 
 
 def _release(
+    argument: str,
     counts: NDArray[np.int64],
     grid: Grid,
     mechanism: Mechanism,
@@ -198,7 +199,7 @@ def _release(
     privacy = mechanism.privacy
     public = privacy.neighbours == "replace-one"
     if public and counts.sum() < 1:
-        raise ParameterError("values", 0, "must hold at least one record")
+        raise ParameterError(argument, 0, "must hold at least one record")
     described: dict[str, Any] = {
         "grid": grid,
         "privacy": replace(privacy, simulated=privacy.simulated or rng is not None),

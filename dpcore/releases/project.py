@@ -44,7 +44,7 @@ def project(
     mechanism
         None: ``mechanisms.PolynomialProjection`` with the budget.
     epsilon, delta, rho
-        {budget}
+        {gaussian_budget}
     rng
         {rng}
     nan_policy
@@ -81,6 +81,8 @@ def project(
     chosen = _chosen(mechanism, epsilon, delta, rho, rng)
     degree = chosen.scheme.degree
     sums = polynomial_sums(values, lower, upper, degree, chosen.basis, nan_policy=nan_policy)
+    if sums.n < 1:
+        raise ParameterError("values", sums.n, "must hold at least one record")
     return project_sums(sums, chosen, rng=rng)
 
 
@@ -115,7 +117,7 @@ def project_sums(
         wanted = f"must be of basis {asked.basis!r} and degree {asked.degree}"
         raise ParameterError("sums", (sums.basis, sums.degree), wanted)
     if sums.n < 1:
-        raise ParameterError("values", sums.n, "must hold at least one record")
+        raise ParameterError("sums", sums.n, "must be of at least one record")
     totals = chosen.noisy_totals(sums.sums, 1, source(rng))[0]
     return Projection(
         lower=sums.lower,

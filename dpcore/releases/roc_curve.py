@@ -53,7 +53,7 @@ def roc_curve(
     epsilon, rho, delta
         {budget}
     grid
-        {score_thresholds}
+        {score_thresholds_or_none}
     mechanism
         {score_mechanism}
     pos_label
@@ -64,7 +64,8 @@ def roc_curve(
         {nan_policy}
     isotonic
         Whether to make the curves monotone, by least squares. Off: raw curves, which may run back
-        and leave [0, 1], to be processed in another way: ``ROC(found.curves.smooth(2))``.
+        and leave [0, 1]; those of ``mechanisms.Dyadic`` can be smoothed instead:
+        ``ROC(found.curves.smooth(2))``.
 
     Returns
     -------

@@ -52,7 +52,7 @@ def score_curves(
     y_score
         {scores}
     grid
-        {score_thresholds}
+        {score_thresholds_or_none}
     mechanism
         {score_mechanism}
     epsilon, rho, delta

@@ -33,7 +33,8 @@ _MOST_REPLICATES: Final = 2**20
 class HosmerLemeshow:
     """Observed and expected records by groups of predicted probability, and the test's statistic.
 
-    Made by ``from_curves``, ``dpcore.hosmer_lemeshow`` or ``dpcore.hosmer_lemeshow_by_groups``.
+    Made by ``from_curves``, ``dpcore.hosmer_lemeshow``, or ``hosmer_lemeshow_by_groups`` of the
+    module ``dpcore.releases.hosmer_lemeshow_by_groups``.
     In arrays (G, 2) negatives come first, and then positives.
 
     Parameters

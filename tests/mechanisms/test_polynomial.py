@@ -250,6 +250,8 @@ def test_bad_input_is_refused_before_anything_is_spent():
         dp.project([0.5], 0, 1, mechanism, epsilon=1.0)
     with pytest.raises(dp.DtypeError, match="mechanism must be a PolynomialProjection"):
         dp.project([0.5], 0, 1, dp.mechanisms.Dyadic(1.0))
+    with pytest.raises(dp.ParameterError, match="sums must be of at least one record"):
+        dp.project_sums(dp.polynomial_sums([], 0, 1, 32), mechanism)
     sums = dp.polynomial_sums([0.5], 0, 1, 32)
     with pytest.raises(dp.DtypeError, match="sums must be PolynomialSums"):
         dp.project_sums(sums.sums, mechanism)

@@ -120,7 +120,7 @@ def test_none_alone_stands_for_the_default_relation(neighbours):
         (np.ones(20), "counts must hold integers"),
         (np.ones(19, int), r"counts must have shape \(20,\)"),
         (np.r_[np.ones(19, int), -1], "counts must not be negative"),
-        (np.zeros(20, int), "at least one record"),
+        (np.zeros(20, int), "counts must hold at least one record"),
     ],
 )
 def test_bad_counts(counts, words):
