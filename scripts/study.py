@@ -1,7 +1,7 @@
 """Run a study of the documentation: ``python scripts/study.py NAME [its arguments]``.
 
-Without a name: which studies there are, each with the page or the tables that it makes. The first
-start makes ``.venv`` in the clone.
+Without a name: which studies there are. Each says more of itself with ``--help``, and its first
+lines say which pages it writes. The first start makes ``.venv`` in the clone.
 """
 
 import sys
