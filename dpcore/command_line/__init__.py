@@ -1,1 +1,4 @@
-"""The parts of the command line, which starts in ``dpcore.command_line.main``."""
+"""The commands of ``dpcore``: files and options in, text, JSON and pictures out.
+
+Starts in ``main``. The top room: may import all others, and none imports it.
+"""

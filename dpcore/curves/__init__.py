@@ -1,4 +1,4 @@
 """Released curves and what is done to them: post-processing, at no cost in privacy.
 
-Imports ``summaries``, for grids, and ``privacy``; no mechanism.
+May import ``privacy``, ``summaries``, ``records`` and what is below; no mechanism, no statistic.
 """

@@ -1,6 +1,7 @@
 """Mechanisms: each turns exact counts into noisy cumulative counts, and states what that costs.
 
-Those that choose among candidates are ``exponential_mechanism`` and ``above_threshold``.
+Those that choose among candidates are ``exponential_mechanism`` and ``above_threshold``. May
+import ``curves``, as one can be made again from its release, and what is below; no statistic.
 """
 
 from __future__ import annotations

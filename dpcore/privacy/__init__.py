@@ -1,6 +1,6 @@
 """What a release costs: guarantees, how they add up, conversions, and budgets.
 
-Imports ``noise``, for the law that a budget buys.
+Imports ``noise``, for the law that a budget buys, and no other room.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From records to a released curve: the one place where privacy is spent."""
+"""From records to a released curve: what is checked, what is spent, and on what."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Statistics read off released curves: post-processing, at no further cost in privacy."""
+"""Statistics read off released curves: post-processing, at no further cost in privacy.
+
+May import ``curves`` and what is below; no mechanism.
+"""
 
 from . import classifier
 from .bayesian_binning import BayesianBinning

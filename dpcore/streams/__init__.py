@@ -1,4 +1,7 @@
-"""Counts that are released while they grow. Imports ``privacy``, ``noise`` and files."""
+"""Counts that are released while they grow, and their secret state in a file.
+
+May import all rooms but ``command_line``, ``releases`` and ``trust``.
+"""
 
 from __future__ import annotations
 

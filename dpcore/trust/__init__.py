@@ -1,7 +1,8 @@
 """Trust models: where the noise is made, and so who has to be trusted.
 
 Each is a mechanism, and goes wherever one does: ``dpcore.cdf``, ``dpcore.score_curves``, and all
-that is read off their releases. Clients and servers run the protocols for which they stand.
+that is read off their releases. Clients and servers run the protocols for which they stand. May
+import all rooms but ``command_line``, ``releases`` and ``streams``.
 """
 
 from .advice import Advice, Enough, advise, enough

@@ -1,1 +1,1 @@
-"""What clients contribute: records grouped by client, and unary encodings."""
+"""What clients contribute: records grouped by client, who is dealt where, and unary encodings."""

@@ -1,1 +1,1 @@
-"""Sums of Legendre polynomials and of powers over records."""
+"""Sums of Legendre polynomials and of powers over records, and Legendre series."""
