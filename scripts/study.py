@@ -1,7 +1,7 @@
 """Run a study of the documentation: ``python scripts/study.py NAME [its arguments]``.
 
-Without a name: which studies there are. Each says more of itself with ``--help``, and its first
-lines say which pages it writes. The first start makes ``.venv`` in the clone.
+Without a name: which studies there are. The first lines of ``scripts/studies/NAME.py`` say which
+pages and pictures it writes. The first start makes ``.venv`` in the clone.
 """
 
 import sys
