@@ -175,7 +175,7 @@ def _add_size(parser: argparse.ArgumentParser, what: str, default: int | None = 
 def _add_budget(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     budget = parser.add_mutually_exclusive_group(required=True)
-    budget.add_argument("--epsilon", metavar="E", type=float, help="privacy parameter to spend, or")
+    budget.add_argument("--epsilon", metavar="E", type=float, help="epsilon to spend, or")
     budget.add_argument("--rho", metavar="R", type=float, help="zero-concentrated privacy to spend")
     add("--delta", metavar="D", type=float, help="beside --epsilon: Gaussian noise")
     add("--mechanism", choices=MECHANISMS, default="best", help="(best: the least noise)")

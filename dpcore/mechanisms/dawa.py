@@ -38,7 +38,7 @@ class Dawa(Releases):
     Parameters
     ----------
     epsilon
-        The privacy parameter, a positive number (a Fraction is taken exactly).
+        The budget, a positive number (a Fraction is taken exactly).
     split
         The share of epsilon that finds the buckets, above 0 and below 1.
     branching

@@ -63,7 +63,7 @@ def exponential_mechanism(
     scores
         (N,) integers that fit int64, 1 <= N <= 2^24: how good each candidate is; more is better.
     epsilon
-        The privacy parameter, a positive number, taken as the fraction it is.
+        The budget, a positive number, taken as the fraction it is.
     sensitivity
         By how much a score changes, at most, between neighbours; 1 or more.
     rng
@@ -159,7 +159,7 @@ def above_threshold(
     threshold
         A public integer within +-2^60.
     epsilon
-        The privacy parameter, a positive number, taken as the fraction it is.
+        The budget, a positive number, taken as the fraction it is.
     sensitivity
         By how much a query changes, at most, between neighbours; 1 or more.
     monotonic

@@ -68,7 +68,7 @@ def bounds(
     values
         (n,) the records, one real number each, as ``Grid.count`` takes them.
     epsilon
-        The privacy parameter of both bounds together, a positive number (a Fraction is taken
+        The budget of both bounds together, a positive number (a Fraction is taken
         exactly). Neighbours: "replace-one", so n is public.
     grid
         The public thresholds, two at least. None: 0 and +-2^k for k = -20, ..., 62.

@@ -173,7 +173,7 @@ def box_plot(
         The thresholds, among which the components are chosen. They are public, so they must not
         come from the data. Some hundred are enough; minimum and maximum suffer from very many.
     epsilon
-        The privacy parameter of the whole plot, a positive number (a Fraction is taken exactly);
+        The budget of the whole plot, a positive number (a Fraction is taken exactly);
         each component gets a fifth. Neighbours: "replace-one", so n is public.
     rng
         {rng}

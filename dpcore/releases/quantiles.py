@@ -73,7 +73,7 @@ def quantiles(
         The thresholds, among which the quantiles are chosen. They are public, so they must not
         come from the data.
     epsilon
-        The privacy parameter of all quantiles together, a positive number (a Fraction is taken
+        The budget of all quantiles together, a positive number (a Fraction is taken
         exactly); each gets an equal share. Neighbours: "replace-one", so n is public.
     rng
         {rng}

@@ -1,6 +1,6 @@
 """How accurate the mechanisms are: ``python scripts/study.py accuracy [--data DIR]``.
 
-Writes docs/plan.md (the planner's tables, and simulations beside them) and docs/accuracy.png. With
+Writes docs/plan.md (predicted errors, and simulations beside them) and docs/accuracy.png. With
 a folder of DPBench histograms (Hay et al. 2016; not part of this project), it also writes
 docs/dawa-accuracy.md. Takes about a minute. The first start makes ``.venv`` in the clone.
 """
@@ -98,7 +98,7 @@ def simulations(counts: NDArray[np.int64]) -> list[Row]:
 def plan_page(rows: list[Row]) -> str:
     """Return docs/plan.md."""
     lines = [
-        "# The planner's tables",
+        "# Predicted errors",
         "",
         "Written by `python scripts/study.py accuracy`. `dp.plan(size, epsilon=... | rho=...)`",
         "predicts the errors of all mechanisms whose noise does not depend on the data, from",

@@ -1,4 +1,4 @@
-"""The planner: the least predicted error first, and what dp.cdf takes."""
+"""``plan``: the least predicted error first, and what dp.cdf takes."""
 
 from __future__ import annotations
 
