@@ -48,7 +48,7 @@ def hb_branching(size: int) -> Branching:
 def best_shares(branching: Branching, power: float, known_root: bool) -> tuple[float, list[float]]:
     """Return the least mean squared error of cumulative counts, and the levels' shares for it.
 
-    See ``kernels.hierarchy_errors.best_shares``: shares from the root on; a known root has 0.
+    See ``kernels.trees.hierarchy_errors.best_shares``: shares from the root on; a known root has 0.
     """
     shares = np.empty(len(branching) + 1)
     error = hierarchy_errors.best_shares(np.array(branching, np.int64), power, known_root, shares)

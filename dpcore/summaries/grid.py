@@ -175,7 +175,8 @@ class Grid:
         -------
         tuple or None
             The lower bound, cells per unit, and a bound on the rounding error of (x - lower) times
-            cells per unit against the stored thresholds, in cells: for ``kernels.counts``.
+            cells per unit against the stored thresholds, in cells: for
+            ``kernels.counting``.
         """
         if self._line is None:
             return None

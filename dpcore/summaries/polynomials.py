@@ -49,7 +49,7 @@ _MARGIN: Final = 1.0 + 1e-9  # over the roundings of sums of some hundred double
 
 
 def places(values: Matrix, lower: float, upper: float) -> Matrix:
-    """Return where values are on [-1, 1], as ``kernels.moments.positions`` has it."""
+    """Return where values are on [-1, 1], as ``kernels.polynomials.moments.positions`` has it."""
     shrink = 0.5 if upper / 2 - lower / 2 >= 2.0**1022 else 1.0  # or the width overflows
     width = shrink * upper - shrink * lower
     clipped = np.clip(values, lower, upper)

@@ -1,6 +1,6 @@
 """Who goes where, without replacement: exact draws from an urn with a number of places for each.
 
-What samplers.py says of windows and of words past the end holds here, too.
+What noise/samplers.py says of windows and of words past the end holds here, too.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The exponential mechanism over integer scores: exact draws from words of uniform random bits.
 
-What samplers.py says of windows and of words past the end holds here, too.
+What noise/samplers.py says of windows and of words past the end holds here, too.
 
 A candidate at distance d from the best score has weight exp(-gamma), gamma = d num / den. It is in
 class c = floor(gamma), or in the last class T if that is less; 2^T >= N. With m_c candidates, class

@@ -114,8 +114,8 @@ def factorise(network: Network, system: NDArray[np.float64]) -> None:
 
     Notes
     -----
-    As in ``elimination.eliminate``, nothing is subtracted: a part of the network with no way to
-    the ground ends in a vertex with exactly no conductance.
+    As in ``smoothing.elimination.eliminate``, nothing is subtracted: a part of the network with no
+    way to the ground ends in a vertex with exactly no conductance.
     """
     left, right, fill = network.left, network.right, network.fill
     last = left.size - 1

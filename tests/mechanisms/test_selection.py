@@ -31,7 +31,7 @@ ERRORS_OFF = {"over": "ignore"}  # interpreted, NumPy warns of the wrap-around t
 
 
 def prepared(scores, rate):
-    """What ``kernels.exponential`` is given."""
+    """What ``kernels.selection.selection.exponential`` is given."""
     array = np.array(scores, np.int64)
     last = max(1, (array.size - 1).bit_length())
     firsts = np.array([-(-c // rate) for c in range(last + 1)], np.uint64)

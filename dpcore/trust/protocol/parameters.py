@@ -67,7 +67,7 @@ class Protocol:
     receivers
         How many servers there are, and reports a client makes.
     branching, starts
-        The tree that is counted, as in ``kernels.hierarchy``; one level for SecureAggregation.
+        The tree that is counted, as in ``kernels.trees.hierarchy``; SecureAggregation: one level.
     noise
         Of DistributedNoise: a client's noise on a node of each level, root first; None: none.
     asked
