@@ -56,3 +56,25 @@ def test_without_docstrings_nothing_happens():
         pass
 
     assert documented(function).__doc__ is None
+
+
+def parameters(doc):
+    """What a docstring says of each parameter, by name."""
+    section = re.search(r"Parameters\n *-+\n(.*?)(?=\n\n|\Z)", inspect.cleandoc(doc or ""), re.S)
+    found = re.findall(r"^(\w.*)\n((?: .*\n?)*)", section[1] if section else "", re.M)
+    return {name: text for names, text in found for name in names.split(", ")}
+
+
+def test_no_argument_that_has_to_be_given_is_said_to_have_a_default():
+    assert "None: 1,024 cells" in parameters(dp.roc_curve.__doc__)["grid"]
+    for function in filter(inspect.isfunction, described()):
+        said = parameters(function.__doc__)
+        for name, parameter in inspect.signature(function).parameters.items():
+            if parameter.default is parameter.empty and "None" not in str(parameter.annotation):
+                assert "None:" not in said.get(name, ""), (function, name)
+
+
+def test_projections_are_not_said_to_be_released_for_epsilon_alone():
+    said = parameters(dp.project.__doc__)["epsilon"]
+    assert "pure" not in said
+    assert "pure" in parameters(dp.cdf.__doc__)["epsilon"]
