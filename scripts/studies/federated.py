@@ -157,6 +157,8 @@ def heading() -> list[str]:
         "number of cells of [0, 1]. Both classes are reported together. Slopes are fitted to the",
         "logarithms of mean errors by least squares; their standard deviations are from resampling",
         "the repetitions, and do not say whether the law is a power.",
+        "",
+        "![Errors of metrics, areas and calibration errors](federated-accuracy.png)",
     ]
 
 
