@@ -9,7 +9,11 @@
 
 from __future__ import annotations
 
+import concurrent.futures.thread as _threads_of  # noqa: F401 (too late as the interpreter ends)
+import importlib as _importlib
 import os as _os
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
 
 from . import _start
 
@@ -20,37 +24,38 @@ if not _os.path.isdir(_os.path.join(__path__[0], "kernels")):
     # Git makes no symbolic links.
     __path__.append(_os.path.dirname(__path__[0]))
 
-from . import mechanisms, noise, privacy, statistics, streams, trust
-from .curves import distances
-from .curves.cdf import CDF
-from .curves.combination import average, combine
-from .curves.projection import Projection
-from .curves.scores import ScoreCurves
-from .curves.smoothing import Smoothing, smooth
-from .errors import (
-    ConvergenceError,
-    DpcoreError,
-    DpcoreWarning,
-    DtypeError,
-    FormatError,
-    MissingExtraError,
-    MissingValueError,
-    ParameterError,
-)
-from .privacy.guarantees import Privacy
-from .records import files
-from .releases.bounds import Bounds, bounds
-from .releases.box_plot import BoxPlot, box_plot
-from .releases.cdf import cdf, cdf_from_counts
-from .releases.hosmer_lemeshow import hosmer_lemeshow
-from .releases.plan import Plan, plan
-from .releases.project import project, project_sums
-from .releases.quantiles import Quantiles, quantiles
-from .releases.roc_curve import roc_curve
-from .releases.score_curves import score_curves, score_curves_from_counts
-from .summaries.grid import Grid
-from .summaries.polynomial_sums import PolynomialSums, polynomial_sums
-from .summaries.score_counts import score_counts
+if _TYPE_CHECKING:
+    from . import mechanisms, noise, privacy, statistics, streams, trust
+    from .curves import distances
+    from .curves.cdf import CDF
+    from .curves.combination import average, combine
+    from .curves.projection import Projection
+    from .curves.scores import ScoreCurves
+    from .curves.smoothing import Smoothing, smooth
+    from .errors import (
+        ConvergenceError,
+        DpcoreError,
+        DpcoreWarning,
+        DtypeError,
+        FormatError,
+        MissingExtraError,
+        MissingValueError,
+        ParameterError,
+    )
+    from .privacy.guarantees import Privacy
+    from .records import files
+    from .releases.bounds import Bounds, bounds
+    from .releases.box_plot import BoxPlot, box_plot
+    from .releases.cdf import cdf, cdf_from_counts
+    from .releases.hosmer_lemeshow import hosmer_lemeshow
+    from .releases.plan import Plan, plan
+    from .releases.project import project, project_sums
+    from .releases.quantiles import Quantiles, quantiles
+    from .releases.roc_curve import roc_curve
+    from .releases.score_curves import score_curves, score_curves_from_counts
+    from .summaries.grid import Grid
+    from .summaries.polynomial_sums import PolynomialSums, polynomial_sums
+    from .summaries.score_counts import score_counts
 
 __version__ = "0.1.0"
 
@@ -100,3 +105,66 @@ __all__ = [
     "streams",
     "trust",
 ]
+
+# What is used is imported when it is used first, with the compiler that it needs (SPEC 1 of
+# Scientific Python). A test holds this beside what type checkers are told above.
+_MODULES = {
+    "curves": "curves",
+    "distances": "curves.distances",
+    "files": "records.files",
+    "mechanisms": "mechanisms",
+    "noise": "noise",
+    "privacy": "privacy",
+    "records": "records",
+    "releases": "releases",
+    "statistics": "statistics",
+    "streams": "streams",
+    "summaries": "summaries",
+    "trust": "trust",
+}
+_HOMES = {
+    "curves.cdf": ("CDF",),
+    "curves.combination": ("average", "combine"),
+    "curves.projection": ("Projection",),
+    "curves.scores": ("ScoreCurves",),
+    "curves.smoothing": ("Smoothing", "smooth"),
+    "errors": (
+        "ConvergenceError",
+        "DpcoreError",
+        "DpcoreWarning",
+        "DtypeError",
+        "FormatError",
+        "MissingExtraError",
+        "MissingValueError",
+        "ParameterError",
+    ),
+    "privacy.guarantees": ("Privacy",),
+    "releases.bounds": ("Bounds", "bounds"),
+    "releases.box_plot": ("BoxPlot", "box_plot"),
+    "releases.cdf": ("cdf", "cdf_from_counts"),
+    "releases.hosmer_lemeshow": ("hosmer_lemeshow",),
+    "releases.plan": ("Plan", "plan"),
+    "releases.project": ("project", "project_sums"),
+    "releases.quantiles": ("Quantiles", "quantiles"),
+    "releases.roc_curve": ("roc_curve",),
+    "releases.score_curves": ("score_curves", "score_curves_from_counts"),
+    "summaries.grid": ("Grid",),
+    "summaries.polynomial_sums": ("PolynomialSums", "polynomial_sums"),
+    "summaries.score_counts": ("score_counts",),
+}
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _MODULES:
+        found: _Any = _importlib.import_module(f"dpcore.{_MODULES[name]}")
+    else:
+        home = next((module for module, names in _HOMES.items() if name in names), None)
+        if home is None:
+            raise AttributeError(f"module 'dpcore' has no attribute {name!r}")
+        found = getattr(_importlib.import_module(f"dpcore.{home}"), name)
+    globals()[name] = found  # so that this is asked once
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
