@@ -71,6 +71,10 @@ def count_search(
 @inner
 def _add(cells: NDArray[np.uint32], absent: int, counts: NDArray[np.int64]) -> None:
     """Count a block, of whose values so many are in no cell."""
+    if absent == 0:
+        for i in range(cells.size):
+            counts[cells[i]] += 1
+        return
     for i in range(cells.size):
-        if absent == 0 or cells[i] < counts.size:
+        if cells[i] < counts.size:
             counts[cells[i]] += 1

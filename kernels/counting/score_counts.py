@@ -82,7 +82,12 @@ def _add(
     """Count a block, of whose values so many are in no cell."""
     size = np.uint32(counts.size >> 1)
     mirror = np.uint32(2) * size - np.uint32(1)
+    if absent == 0:
+        for i in range(cells.size):
+            cell = cells[i]  # no branch here: nobody can predict a class
+            counts[cell + np.uint32(positive[i]) * (mirror - np.uint32(2) * cell)] += 1
+        return
     for i in range(cells.size):
         cell = cells[i]
-        if absent == 0 or cell < size:  # no other branch: nobody can predict a class
+        if cell < size:
             counts[cell + np.uint32(positive[i]) * (mirror - np.uint32(2) * cell)] += 1
