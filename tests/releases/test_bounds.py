@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from fractions import Fraction
 
 import numpy as np
@@ -11,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpcore as dp
+from dpcore.releases import bounds as module
 from dpcore.releases.bounds import Bounds, bounds
 from tests import reference
 
-module = sys.modules["dpcore.releases.bounds"]
 LOTS = 1e6  # an epsilon that leaves no noise
 
 
