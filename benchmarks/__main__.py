@@ -6,27 +6,30 @@ import argparse
 from pathlib import Path
 from time import perf_counter
 
-from . import machine, report
-from .jobs import JOBS
-from .registry import Job, size_text
-from .timing import Row, measure, peak_memory, warm_up
+from . import losses, machine, report, tables
+from .jobs import JOBS, README
+from .registry import Job
+from .results import Results, Row
+from .timing import NO_ROUND, in_words, measure, peak_memory, warm_up
+from .wording import memory_text, size_text
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results.json"
-BUDGET, QUICK_BUDGET = 2.0, 0.3  # seconds of rounds for each contender at each size
+BUDGET, QUICK_BUDGET = 1.0, 0.2  # seconds of rounds for each contender at each size
 
 
 def main() -> int:
     """Measure, print, and write; return 1 if somebody's answer was wrong."""
     arguments = parsed()
     if arguments.render:
-        results = report.Results.load(RESULTS.read_text("utf-8"))
+        results = Results.load(RESULTS.read_text("utf-8"))
         written(results)
         return 0
     jobs = tuple(job for job in JOBS if not arguments.job or job.name in arguments.job)
-    before = report.Results.load(RESULTS.read_text("utf-8")) if arguments.update else None
+    before = Results.load(RESULTS.read_text("utf-8")) if arguments.update else None
     began = perf_counter()
     about = machine.describe(JOBS if arguments.update else jobs)
+    about["rounds"] = in_words(QUICK_BUDGET if arguments.quick else BUDGET)
     print("\n".join(f"{name}: {value}" for name, value in about.items()), flush=True)
     if before is not None:
         before.check_machine(about)  # before minutes are spent
@@ -34,8 +37,11 @@ def main() -> int:
     for job in jobs:
         rows += run(job, arguments.quick, arguments.memory and not arguments.quick)
     command = "python scripts/bench.py" + (" --quick" if arguments.quick else "")
-    results = report.Results(about, command, perf_counter() - began, rows)
-    print(f"\n{report.losses(results, JOBS)}\n\n{results.seconds:.0f} seconds in all")
+    results = Results(about, command, perf_counter() - began, rows)
+    print(f"\nFaster than dpcore:\n\n{losses.listed(results, JOBS, with_reasons=True)}")
+    for who in losses.unstated(results, JOBS):
+        print(f"NO REASON STATED in benchmarks/reasons.toml: {who}")
+    print(f"\n{results.seconds:.0f} seconds in all")
     wrong = any(row.state.startswith("disagrees") for row in rows)
     if before is not None:
         if not wrong:
@@ -54,22 +60,27 @@ def run(job: Job, quick: bool, memory: bool) -> list[Row]:
     for size in job.quick if quick else job.sizes:
         rows = measure(job, size, QUICK_BUDGET if quick else BUDGET, start_up)
         groups.append(rows)
-        print(f"\n{report.heading(job, size)}\n{report.plain(rows)}", flush=True)
+        print(f"\n{report.heading(job, size)}\n{tables.plain(rows)}", flush=True)
     rows = [row for rows in groups for row in rows]
-    if memory:
+    if memory and job.memory is not None:
         for row in rows:
-            if row.size == job.memory and row.state == "timed":
+            if row.size == job.memory and is_measured_for_memory(row):
                 row.peak = peak_memory(job, row.size, job[row.contender])
         peaks = [row for row in rows if row.peak is not None]
-        named = ", ".join(f"{row.contender} {report.memory_text(row)}" for row in peaks)
+        named = ", ".join(f"{row.contender} {memory_text(row)}" for row in peaks)
         print(f"  Peak memory at {size_text(job.memory)} {job.unit}: {named}", flush=True)
     print(f"  {report.start_up(groups[0])}", flush=True)
     return rows
 
 
-def written(results: report.Results) -> None:
+def is_measured_for_memory(row: Row) -> bool:
+    """Say whether it is worth another call, in a process of its own; floors are none."""
+    return row.median is not None and row.median <= NO_ROUND * BUDGET and row.kind != "floor"
+
+
+def written(results: Results) -> None:
     """Write everything, and say where."""
-    for path in report.write(results, JOBS, ROOT):
+    for path in report.write(results, JOBS, README, ROOT):
         print(f"wrote {path.relative_to(ROOT)}")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import matplotlib.pyplot as plt
 
 if TYPE_CHECKING:
-    from .report import Results
+    from .results import Results
 
 JOBS = {"smooth-2": "norm 2", "smooth-1": "norm 1"}
 COLOURS = (

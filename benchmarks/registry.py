@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 Kind = Literal["ours", "numpy", "peer", "floor"]
+Noise = Literal["exact", "inexact", "none"]
 Call = Callable[[], Any]
 
 
@@ -18,7 +19,7 @@ class Contender:
     Parameters
     ----------
     name
-        As tables show it. A looser tolerance or a missing guarantee belongs into the name.
+        As tables show it. A looser tolerance belongs into the name.
     kind
         "ours", "numpy" (by hand, with NumPy and SciPy), "peer", or "floor".
     start
@@ -28,6 +29,12 @@ class Contender:
         The module of a peer; without it the contender is skipped by name.
     largest
         The largest size it is run at; above, it would take minutes.
+    noise
+        "exact": of the law that the proof of privacy is about, by integer arithmetic. "inexact":
+        in floating point. "none": the job is private, and this is not. None: there is no noise in
+        the job, or this is a floor.
+    why
+        Why it may be faster than dpcore; from reasons.toml.
     """
 
     name: str
@@ -35,6 +42,8 @@ class Contender:
     start: Callable[[Any], Call]
     needs: str | None = None
     largest: int | None = None
+    noise: Noise | None = None
+    why: str = ""
 
     def is_installed(self) -> bool:
         """Say whether the module it needs can be imported (being there is not enough)."""
@@ -58,7 +67,7 @@ class Job:
     sizes, quick, small
         Sizes of a full run, of a quick one, and of the tests.
     memory
-        The size, one of a full run, at which peak memory is measured.
+        The size, one of a full run, at which peak memory is measured; None measures none.
     make
         Takes a size and returns the inputs, the same ones every time.
     outcome
@@ -69,6 +78,8 @@ class Job:
         What ``disagreements`` asks for, in words.
     contenders
         The first one is the one that ratios are relative to.
+    why
+        What remains between dpcore and the floor, and why; from reasons.toml.
     """
 
     name: str
@@ -77,19 +88,14 @@ class Job:
     sizes: tuple[int, ...]
     quick: tuple[int, ...]
     small: int
-    memory: int
+    memory: int | None
     make: Callable[[int], Any]
     outcome: Callable[[Any, Any], Any]
     disagreements: Callable[[Any, Mapping[str, Any]], dict[str, str]]
     agreement: str
     contenders: tuple[Contender, ...]
+    why: str = ""
 
     def __getitem__(self, name: str) -> Contender:
         """Return the contender of that name."""
         return next(contender for contender in self.contenders if contender.name == name)
-
-
-def size_text(size: int) -> str:
-    """Write a size as people do: powers of two as such."""
-    is_power = size >= 256 and size & (size - 1) == 0
-    return f"2^{size.bit_length() - 1}" if is_power else f"{size:,}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from .jobs import JOBS
-from .registry import size_text
+from .wording import size_text
 
 CASES = [
     pytest.param(job, size, each, id=f"{job.name}-{size_text(size)}-{each.name}")

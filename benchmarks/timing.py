@@ -7,59 +7,28 @@ import gc
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from statistics import quantiles
 from time import perf_counter
 from typing import Any
 
 from .registry import Call, Contender, Job
+from .results import Row
 
 LEAST_ROUNDS, MOST_ROUNDS = 3, 100
+ONE_ROUND, NO_ROUND = 2.0, 5.0  # budgets that a first call may take: for one more, for none
 SHORTEST = 2e-3  # seconds: shorter calls are timed several at a time
-
-
-@dataclass
-class Row:
-    """How a contender did at a job of a size: a row of a table.
-
-    Parameters
-    ----------
-    state
-        "timed", or why there is no time: "not installed", "too slow at this size" (the registry
-        says so), "failed: ...", "disagrees: ..." (wrong answers have no time).
-    start_up
-        Seconds of the first use in the process, at the job's small size: imports, kernels loaded
-        or compiled.
-    first
-        Seconds of the first call at this size.
-    low, median, high
-        Seconds: quartiles of the rounds.
-    peak
-        Bytes, at their most, above what the process had with the inputs made; None: not measured.
-    """
-
-    job: str
-    size: int
-    contender: str
-    kind: str
-    state: str = "timed"
-    start_up: float | None = None
-    first: float | None = None
-    low: float | None = None
-    median: float | None = None
-    high: float | None = None
-    rounds: int = 0
-    peak: int | None = None
 
 
 def measure(job: Job, size: int, budget: float, start_up: dict[str, float]) -> list[Row]:
     """Time everybody at a job of a size, each for about ``budget`` seconds.
 
     Round by round they take turns, so that whatever slows the machine for a while slows all
-    of them. Everyone's first call is the warm-up, and its answer is compared with the others'.
+    of them. Everyone's first call is the warm-up, and its answer is compared with the others'. One
+    that took more than ``NO_ROUND`` budgets is all there is, but for the job's first contender:
+    what ratios are relative to is timed again.
     """
     inputs = job.make(size)
-    rows = [Row(job.name, size, each.name, each.kind) for each in job.contenders]
+    rows = [Row(job.name, size, each.name, each.kind, each.noise) for each in job.contenders]
     calls: dict[str, Call] = {}
     outcomes = {}
     for row, contender in zip(rows, job.contenders, strict=True):
@@ -85,11 +54,14 @@ def measure(job: Job, size: int, budget: float, start_up: dict[str, float]) -> l
             row.state = f"disagrees: {wrong[row.contender]}"
             del calls[row.contender]
     del outcomes
-    running = [row for row in rows if row.contender in calls]
-    times = interleaved(
-        {row.contender: (calls[row.contender], row.first) for row in running}, budget
-    )
-    for row in running:
+    firsts = {row.contender: row.first for row in rows if row.contender in calls}
+    again = {
+        name: (calls[name], first)
+        for name, first in firsts.items()
+        if first <= NO_ROUND * budget or name == job.contenders[0].name
+    }
+    times = {name: [first] for name, first in firsts.items()} | interleaved(again, budget)
+    for row in (row for row in rows if row.contender in times):
         found = times[row.contender]
         row.rounds = len(found)
         row.low, row.median, row.high = (
@@ -98,11 +70,20 @@ def measure(job: Job, size: int, budget: float, start_up: dict[str, float]) -> l
     return rows
 
 
+def in_words(budget: float) -> str:
+    """Say how many rounds there are."""
+    return (
+        f"each for about {budget:g} s, {LEAST_ROUNDS} at least and {MOST_ROUNDS} at most; one where"
+        f" a call takes more than {ONE_ROUND * budget:g} s, and none but the first call where that"
+        f" takes more than {NO_ROUND * budget:g} s"
+    )
+
+
 def interleaved(calls: dict[str, tuple[Call, float]], budget: float) -> dict[str, list[float]]:
     """Return seconds a call, for each name in turn until all budgets are spent.
 
-    Given are the calls and how long each took at first. Whoever took longer than the budget has
-    one round.
+    Given are the calls and how long each took at first. Whoever took more than ``ONE_ROUND``
+    budgets has one round.
     """
     times: dict[str, list[float]] = {name: [] for name in calls}
     spent = dict.fromkeys(calls, 0.0)
@@ -110,8 +91,9 @@ def interleaved(calls: dict[str, tuple[Call, float]], budget: float) -> dict[str
         before = sum(spent.values())
         for name, (call, first) in calls.items():
             done = len(times[name])
-            wanted = 1 if first > budget else LEAST_ROUNDS
-            if done >= wanted and (spent[name] >= budget or done >= MOST_ROUNDS or first > budget):
+            least = 1 if first > ONE_ROUND * budget else LEAST_ROUNDS
+            most = least if first > budget else MOST_ROUNDS
+            if done >= most or (done >= least and spent[name] >= budget):
                 continue
             # The first call may have been slow for its being the first; later rounds know better.
             number = max(1, round(SHORTEST / min(times[name] or [first])))

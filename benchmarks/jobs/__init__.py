@@ -1,11 +1,16 @@
-"""The jobs: a file for each family of them, which ends in ``JOBS``."""
+"""The jobs: a file for each family of them, which ends in ``JOBS``.
+
+Why they are as fast as they are is in reasons.toml.
+"""
 
 from __future__ import annotations
 
+from ..reasons import explained
 from . import (
     checks,
     clients,
     counts,
+    first_use,
     hierarchy,
     isotonic,
     legendre,
@@ -20,24 +25,43 @@ from . import (
     roc,
     selection,
     smoothing,
+    trees,
 )
 
-JOBS = (
-    *counts.JOBS,
-    *legendre.JOBS,
-    *noise.JOBS,
-    *hierarchy.JOBS,
-    *prefix.JOBS,
-    *queries.JOBS,
-    *polynomial.JOBS,
-    *smoothing.JOBS,
-    *isotonic.JOBS,
-    *release.JOBS,
-    *selection.JOBS,
-    *medians.JOBS,
-    *roc.JOBS,
-    *checks.JOBS,
-    *polya.JOBS,
-    *local.JOBS,
-    *clients.JOBS,
+JOBS = explained(
+    (
+        *counts.JOBS,
+        *legendre.JOBS,
+        *noise.JOBS,
+        *trees.JOBS,
+        *hierarchy.JOBS,
+        *prefix.JOBS,
+        *queries.JOBS,
+        *polynomial.JOBS,
+        *smoothing.JOBS,
+        *isotonic.JOBS,
+        *release.JOBS,
+        *first_use.JOBS,
+        *selection.JOBS,
+        *medians.JOBS,
+        *roc.JOBS,
+        *checks.JOBS,
+        *polya.JOBS,
+        *local.JOBS,
+        *clients.JOBS,
+    )
+)
+
+# The README's rows, in this order; all others are in docs/benchmarks.md.
+README = (
+    "count-uniform",
+    "laplace",
+    "gaussian",
+    "dyadic",
+    "release",
+    "smooth-2",
+    "smooth-1",
+    "isotonic",
+    "roc",
+    "local-1",
 )

@@ -111,9 +111,11 @@ JOBS = (
         disagreements=disagreements,
         agreement=f"mean and variance within {STANDARD_ERRORS} standard errors of the closed form",
         contenders=(
-            Contender("dpcore", "ours", ours),
-            Contender("dpcore, the law of the sum alone", "ours", sum_alone),
-            Contender("NumPy negative binomial differences, not exact", "numpy", numpy_shares),
+            Contender("dpcore", "ours", ours, noise="exact"),
+            Contender("dpcore, the law of the sum alone", "ours", sum_alone, noise="exact"),
+            Contender(
+                "NumPy negative binomial differences", "numpy", numpy_shares, noise="inexact"
+            ),
             Contender("random bits alone: AES in counter mode", "floor", aes_words),
             Contender("writing zeros for all clients, and adding them up", "floor", zeros),
         ),

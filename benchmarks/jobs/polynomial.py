@@ -63,8 +63,8 @@ JOBS = (
             "one percent of n, for what a polynomial misses"
         ),
         contenders=(
-            Contender("dpcore", "ours", lambda c: lambda: MECHANISM.release(c)),
-            Contender("NumPy, noise not exact", "numpy", numpy_projection),
+            Contender("dpcore", "ours", lambda c: lambda: MECHANISM.release(c), noise="exact"),
+            Contender("NumPy by hand", "numpy", numpy_projection, noise="inexact"),
             Contender("memory for the curve", "floor", lambda c: lambda: np.ones(c.size)),
         ),
     ),

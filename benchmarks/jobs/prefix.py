@@ -11,7 +11,7 @@ from dpcore.mechanisms import ToeplitzGaussian
 from dpcore.noise.sources import CryptographicSource
 
 from ..registry import Contender, Job
-from .noise import GAUSSIAN_WORDS, WORDS, difference
+from .noise import difference, words
 
 RHO, EPSILON = 0.5, 1.0
 STANDARD_ERRORS = 8
@@ -73,9 +73,11 @@ def numpy_stream(inputs: Steps):
     return release
 
 
-def random_bits(words: int):
+def random_bits(draws: int):
+    """Of so many draws a step."""
+
     def start(inputs: Steps):
-        memory = np.empty(words * inputs.counts.size, np.uint64)
+        memory = words(draws * inputs.counts.size)
         return lambda: CryptographicSource().fill(memory)
 
     return start
@@ -112,9 +114,9 @@ JOBS = (
         "cells",
         cells,
         (2**15,),
-        Contender("dpcore", "ours", ours_root),
-        Contender("SciPy fftconvolve, noise not exact", "numpy", numpy_root),
-        Contender("random bits", "floor", random_bits(GAUSSIAN_WORDS)),
+        Contender("dpcore", "ours", ours_root, noise="exact"),
+        Contender("SciPy fftconvolve", "numpy", numpy_root, noise="inexact"),
+        Contender("random bits", "floor", random_bits(1)),
     ),
     job(
         "stream",
@@ -122,8 +124,8 @@ JOBS = (
         "steps",
         stream,
         (2**15, 2**20),
-        Contender("dpcore", "ours", ours_stream),
-        Contender("NumPy, noise not exact, all of it ahead", "numpy", numpy_stream),
-        Contender("random bits", "floor", random_bits(2 * WORDS)),
+        Contender("dpcore", "ours", ours_stream, noise="exact"),
+        Contender("NumPy, all noise ahead", "numpy", numpy_stream, noise="inexact"),
+        Contender("random bits", "floor", random_bits(2)),
     ),
 )

@@ -13,7 +13,7 @@ from dpcore.mechanisms.queries import HistogramQueries
 from dpcore.noise.sources import CryptographicSource
 
 from ..registry import Contender, Job
-from .noise import WORDS, difference
+from .noise import difference, words
 
 BINS, STEPS, EPSILON = 30, 50, 1.0
 STANDARD_ERRORS = 8
@@ -105,9 +105,9 @@ def numpy_quantiles(inputs: Inputs):
 
 
 def bits_and_curves(inputs: Inputs):
-    words = np.empty(WORDS * inputs.asked * inputs.replicates, np.uint64)
+    memory = words(inputs.asked * inputs.replicates)
     return lambda: (
-        CryptographicSource().fill(words),
+        CryptographicSource().fill(memory),
         np.ones((inputs.replicates, inputs.counts.size)),
     )
 
@@ -121,12 +121,12 @@ def disagreements(inputs: Inputs, outcomes):
 
 def job(name, title, make, numpy, replicates):
     contenders = [
-        Contender("dpcore", "ours", ours(None)),
-        Contender("NumPy, noise not exact", "numpy", numpy),
+        Contender("dpcore", "ours", ours(None), noise="exact"),
+        Contender("NumPy by hand", "numpy", numpy, noise="inexact"),
         Contender("random bits, and memory for the curves", "floor", bits_and_curves),
     ]
     if replicates > 1:
-        contenders.insert(1, Contender("dpcore, one thread", "ours", ours(1)))
+        contenders.insert(1, Contender("dpcore, one thread", "ours", ours(1), noise="exact"))
     return Job(
         name=name,
         title=title,

@@ -10,7 +10,7 @@ import dpcore as dp
 from dpcore.noise.sources import CryptographicSource
 
 from ..registry import Contender, Job
-from .noise import WORDS
+from .noise import words
 
 VALUES, VALUES_PER_CELL = 10**6, 100  # the latter for the small sizes of tests
 STANDARD_ERRORS = 20
@@ -89,9 +89,14 @@ def opendp_tree(base: int, from_values: bool):
     return start
 
 
+def opendp(base: int, from_values: bool) -> Contender:
+    start = opendp_tree(base, from_values)
+    return Contender(f"OpenDP, b = {base}", "peer", start, "opendp.prelude", noise="exact")
+
+
 def random_bits(inputs: Inputs):
-    words = np.empty(WORDS * (2 * inputs.grid.size - 1), np.uint64)
-    return lambda: CryptographicSource().fill(words)
+    memory = words(inputs.grid.size)
+    return lambda: CryptographicSource().fill(memory)
 
 
 def pass_and_bits(inputs: Inputs):
@@ -130,18 +135,18 @@ JOBS = (
     job(
         "release",
         "From 10^6 doubles to a private CDF, epsilon = 1 for a replaced record",
-        Contender("dpcore", "ours", ours),
-        Contender("dpcore, not made monotone", "ours", ours_raw),
-        Contender("dpcore, dyadic tree, raw", "ours", ours_dyadic),
-        Contender("OpenDP, b = 16", "peer", opendp_tree(16, True), "opendp.prelude"),
+        Contender("dpcore", "ours", ours, noise="exact"),
+        Contender("dpcore, not made monotone", "ours", ours_raw, noise="exact"),
+        Contender("dpcore, dyadic tree, raw", "ours", ours_dyadic, noise="exact"),
+        opendp(16, from_values=True),
         Contender("memory pass and random bits", "floor", pass_and_bits),
     ),
     job(
         "release-counts",
         "From ready cell counts to a private CDF, epsilon = 1 for a replaced record",
-        Contender("dpcore", "ours", ours_from_counts),
-        Contender("OpenDP, b = 16", "peer", opendp_tree(16, False), "opendp.prelude"),
-        Contender("OpenDP, b = 2", "peer", opendp_tree(2, False), "opendp.prelude"),
+        Contender("dpcore", "ours", ours_from_counts, noise="exact"),
+        opendp(16, from_values=False),
+        opendp(2, from_values=False),
         Contender("random bits", "floor", random_bits),
     ),
 )

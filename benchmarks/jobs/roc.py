@@ -11,7 +11,7 @@ from dpcore.noise.sources import CryptographicSource
 from dpcore.releases.roc_curve import roc_curve
 
 from ..registry import Contender, Job
-from .noise import WORDS
+from .noise import words
 
 CELLS = 2**15
 SHARE = 0.3  # of positives
@@ -84,11 +84,11 @@ def of_counts(false: np.ndarray, true: np.ndarray) -> Answer:
 
 
 def pass_and_bits(inputs: Inputs):
-    words = np.empty(WORDS * 2 * CELLS, np.uint64)
+    memory = words(2 * CELLS)
     return lambda: (
         inputs.scores.max(),
         inputs.labels.max(),
-        CryptographicSource().fill(words),
+        CryptographicSource().fill(memory),
     )
 
 
@@ -155,10 +155,10 @@ JOBS = (
             f" {STANDARD_ERRORS} standard errors of the noise on average; only dpcore's are private"
         ),
         contenders=(
-            Contender("dpcore", "ours", ours),
-            Contender("scikit-learn, exact", "peer", scikit_learn, "sklearn.metrics"),
-            Contender("NumPy, sorted, exact", "numpy", numpy_sorted),
-            Contender("NumPy, in bins, exact", "numpy", numpy_binned),
+            Contender("dpcore", "ours", ours, noise="exact"),
+            Contender("scikit-learn", "peer", scikit_learn, "sklearn.metrics", noise="none"),
+            Contender("NumPy, sorted", "numpy", numpy_sorted, noise="none"),
+            Contender("NumPy, in bins", "numpy", numpy_binned, noise="none"),
             Contender("memory pass and random bits", "floor", pass_and_bits),
         ),
     ),

@@ -109,19 +109,19 @@ def own_solvers(norm: int) -> list[str]:
     return list(dict.fromkeys(accepted))
 
 
-def contenders(norm: int) -> tuple[Contender, ...]:
-    limits = {("osqp", 1): 2**15}
+def contenders(norm: int, epsilon: float) -> tuple[Contender, ...]:
+    limits = {"osqp": 2**18 if norm == 2 else 2**15 if epsilon == 1 else 2**12}
     mine = [
-        Contender(f"dpcore, {name}", "ours", ours(name), largest=limits.get((name, norm)))
+        Contender(f"dpcore, {name}", "ours", ours(name), largest=limits.get(name))
         for name in own_solvers(norm)
     ]
     if norm == 2:
         others = [
             Contender("PIQP", "peer", solvers.piqp, "piqp"),
             Contender("PIQP, dual", "peer", solvers.piqp_dual, "piqp"),
-            Contender("Clarabel", "peer", solvers.clarabel, "clarabel", 2**18),
-            Contender("cvxopt", "peer", solvers.cvxopt, "cvxopt", 2**18),
-            Contender("OSQP, 1e-6", "peer", solvers.osqp(1e-6), "osqp", 2**18),
+            Contender("Clarabel", "peer", solvers.clarabel, "clarabel", 2**15),
+            Contender("cvxopt", "peer", solvers.cvxopt, "cvxopt", 2**15),
+            Contender("OSQP, 1e-6", "peer", solvers.osqp(1e-6), "osqp", 2**15),
             Contender("HiGHS", "peer", solvers.highs_quadratic, "highspy", 2**10),
             Contender("SciPy L-BFGS-B, dual", "numpy", solvers.scipy_lbfgsb, None, 2**12),
         ]
@@ -129,7 +129,7 @@ def contenders(norm: int) -> tuple[Contender, ...]:
         others = [
             Contender("PIQP", "peer", solvers.piqp, "piqp"),
             Contender("PIQP, dual", "peer", solvers.piqp_dual, "piqp"),
-            Contender("Clarabel", "peer", solvers.clarabel, "clarabel", 2**18),
+            Contender("Clarabel", "peer", solvers.clarabel, "clarabel", 2**15),
             Contender("cvxopt, 1e-6", "peer", solvers.cvxopt, "cvxopt", 2**15),
             Contender("OSQP, 1e-6", "peer", solvers.osqp(1e-6), "osqp", 2**12),
             Contender("HiGHS (SciPy), simplex", "peer", solvers.highs("highs-ds"), None, 2**15),
@@ -159,7 +159,7 @@ JOBS = tuple(
         outcome=outcome,
         disagreements=disagreements,
         agreement=agreement(norm),
-        contenders=contenders(norm),
+        contenders=contenders(norm, epsilon),
     )
     for epsilon in (1.0, 0.02)
     for norm in (2, 1)

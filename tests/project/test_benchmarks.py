@@ -1,4 +1,4 @@
-"""The registry of benchmarks: all answers agree, and tables say what was measured."""
+"""The registry of benchmarks: all answers agree, and only right answers have times."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from functools import cache
 
 import pytest
 
-from benchmarks import report, timing
-from benchmarks.jobs import JOBS
-from benchmarks.registry import Contender, Job, size_text
-from benchmarks.timing import Row
+from benchmarks import timing
+from benchmarks.jobs import JOBS, README
+from benchmarks.reasons import explained
+from benchmarks.registry import Contender, Job
 
 ANSWERS = [
     pytest.param(job, each, id=f"{job.name}-{each.name}")
@@ -65,13 +65,58 @@ def test_registry(job):
     # What has to run in the tests needs nothing but our own dependencies.
     assert all(c.needs is None for c in job.contenders if c.kind != "peer")
     assert all(list(sizes) == sorted(sizes) for sizes in (job.sizes, job.quick))
-    assert job.memory in job.sizes
+    assert job.memory is None or job.memory in job.sizes
     assert job.small < min(job.quick)
     assert (job.contenders[0].largest or max(job.quick)) >= max(job.quick)
 
 
+@pytest.mark.parametrize("job", JOBS, ids=lambda job: job.name)
+def test_all_say_whether_their_noise_is_exact(job):
+    """Or nobody does, in a job without noise. Names say nothing of it: tables do, in words."""
+    noises = [each.noise for each in job.contenders if each.kind != "floor"]
+    assert (None in noises) == (set(noises) == {None})
+    assert job.contenders[0].noise in ("exact", None)
+    assert all(each.noise is None for each in job.contenders if each.kind == "floor")
+    assert not any("exact" in each.name for each in job.contenders)
+
+
 def test_names_are_unique():
     assert len({job.name for job in JOBS}) == len(JOBS)
+
+
+def test_the_readme_has_ten_of_the_jobs_at_most():
+    assert len(set(README)) == len(README) <= 10
+    assert set(README) <= {job.name for job in JOBS}
+
+
+# --- reasons
+
+
+def test_reasons_are_beside_jobs_and_contenders():
+    text = """
+        [toy]
+        floor = '''
+        Counting
+        is work.'''
+        faster.wrong = "It guesses."
+    """
+    (job,) = explained([TOY], text)
+    assert job.why == "Counting is work."
+    assert job["wrong"].why == "It guesses."
+    assert job["broken"].why == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[toys]\nfloor = ''", "toys"),
+        ("[toy]\nceiling = ''", "ceiling"),
+        ("[toy]\nfaster.nobody = ''", "nobody"),
+    ],
+)
+def test_reasons_for_nothing_are_noticed(text, message):
+    with pytest.raises(ValueError, match=message):
+        explained([TOY], text)
 
 
 @pytest.mark.parametrize("job", JOBS, ids=lambda job: job.name)
@@ -143,6 +188,26 @@ def test_they_take_turns():
     assert order == ["a", "b", "c"]
 
 
+@pytest.mark.parametrize(("first", "rounds"), [(0.5, 100), (1.5, 3), (2.5, 1)])
+def test_who_takes_long_has_few_rounds(first, rounds):
+    calls = {"long": (lambda: None, first)}  # it is quick from the second call on
+    assert len(timing.interleaved(calls, budget=1.0)["long"]) == rounds
+
+
+def test_a_very_long_first_call_is_the_time_of_others_than_ours(monkeypatch):
+    """Of ours the first call may be slow for what it keeps, so that it is made again."""
+    monkeypatch.setattr(timing, "timed", lambda call, number=1: (7.0, call()))
+    quick = Contender("dpcore", "ours", lambda size: lambda: 3)
+    job = toy(quick, replace(quick, name="peer", kind="peer"))
+    ours, peer = timing.measure(job, 3, budget=1.0, start_up={})
+    assert (ours.rounds, peer.rounds) == (1, 1)
+    assert peer.median == peer.first == 7.0
+    counted = []
+    again = replace(quick, start=lambda size: lambda: counted.append(1) or 3)
+    timing.measure(toy(again, replace(again, name="peer", kind="peer")), 3, 1.0, {})
+    assert len(counted) == 3
+
+
 def test_a_failure_in_the_warm_up_is_left_to_the_run():
     assert set(timing.warm_up(TOY)) == {"dpcore", "wrong", "floor"}
 
@@ -154,129 +219,3 @@ def test_peak_memory_of_a_process_of_its_own():
     peak = timing.peak_memory(job, 2**16, job["SciPy"])
     assert peak is not None
     assert peak >= 8 * 2**16
-
-
-# --- tables
-
-
-def row(contender, kind, median=None, state="timed", size=3):
-    spread = (None, None, None) if median is None else (median * 0.9, median, median * 1.1)
-    low, median, high = spread
-    rounds = 0 if median is None else 5
-    return Row("toy", size, contender, kind, state, 0.4, 0.01, low, median, high, rounds, 2**20)
-
-
-CANNED = report.Results(
-    machine={"processor": "Abacus", "system": "Wood", "Python": "3.11", "date": "2026-01-01"},
-    command="python scripts/bench.py",
-    seconds=60.0,
-    rows=[
-        row("dpcore", "ours", 0.002),
-        row("wrong", "peer", 0.001),
-        row("broken", "peer", 0.008),
-        row("absent", "peer", state="not installed"),
-        row("floor", "floor", 1e-6),
-        row("dpcore", "ours", 0.01, size=1024),
-        row("absent", "peer", state="too slow at this size", size=1024),
-    ],
-)
-
-
-def test_results_survive_json():
-    assert report.Results.load(CANNED.dump()) == CANNED
-
-
-def test_jobs_may_be_measured_again():
-    later = CANNED._replace(
-        rows=[row("dpcore", "ours", 0.003), row("new", "peer", 0.004)],
-        machine=CANNED.machine | {"date": "2026-02-02", "packages": "numpy 2.0, new 1.0"},
-    )
-    before = CANNED._replace(machine=CANNED.machine | {"packages": "numpy 2.0"})
-    updated = before.updated(later)
-    assert [each.median for each in updated.rows] == [0.003, 0.004]
-    assert updated.machine["date"] == "2026-01-01"
-    assert updated.machine["packages"] == "numpy 2.0, new 1.0"
-    assert updated.machine["measured again"] == "toy on 2026-02-02"
-    fresh = [replace(each, job="other") for each in later.rows]
-    both = updated.updated(later._replace(rows=fresh))
-    assert both.rows == updated.rows + fresh
-    assert both.machine["measured again"] == "toy on 2026-02-02; other on 2026-02-02"
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [({"processor": "Pencil"}, "processor is Pencil"), ({"packages": "numpy 2.1"}, "numpy 2.0")],
-)
-def test_other_machines_and_versions_do_not_go_together(changed, message):
-    before = CANNED._replace(machine=CANNED.machine | {"packages": "numpy 2.0"})
-    later = before._replace(machine=before.machine | changed)
-    with pytest.raises(SystemExit, match=message):
-        before.updated(later)
-
-
-def test_readme_table_names_the_fastest_and_the_losses():
-    text = report.summary(CANNED, [TOY])
-    floor = "floor: 1.00 us, 0.0005x"
-    assert (
-        f"| Count to three: 3 steps | dpcore: 2.00 ms | wrong: 1.00 ms, 0.50x |  | {floor} |"
-        in text
-    )
-    assert "- Count to three: wrong (0.50x at 3)" in text
-    assert "2^10" not in text  # nobody to compare with at that size
-    assert "2026-01-01: Abacus; Wood; Python 3.11" in text
-
-
-def test_page_has_every_row():
-    text = report.page(CANNED, [TOY])
-    assert (
-        "| broken | peer | 8.00 ms | 375 | 7.20 ms - 8.80 ms | 4.00x | 5 | 10.0 ms | 1.0 MiB |"
-        in text
-    )
-    assert "| absent | peer | not installed |  |  |  |  | 10.0 ms | 1.0 MiB |" in text
-    assert "**2^10 steps**" in text
-    assert "they say three" in text
-
-
-def test_plain_table_is_aligned():
-    lines = report.plain(CANNED.rows[:5]).splitlines()
-    assert len(lines) == 6
-    assert {
-        line.index(kind) for line, kind in zip(lines[1:4], ["ours", "peer", "peer"], strict=True)
-    }
-
-
-@pytest.mark.parametrize("between", ["", "\n", "\nold\n\nlines | of it\n"])
-def test_readme_markers_are_replaced_once_and_for_all(between):
-    text = f"before\n\n{report.START}{between}{report.END}\n\nafter\n"
-    once = report.replaced(text, "fresh\n")
-    assert once == f"before\n\n{report.START}\nfresh\n{report.END}\n\nafter\n"
-    assert report.replaced(once, "fresh") == once
-
-
-@pytest.mark.parametrize(
-    "text", ["", report.START, report.END + report.START, 2 * (report.START + report.END)]
-)
-def test_readme_without_markers_is_left_alone(text):
-    with pytest.raises(ValueError, match="benchmarks: start"):
-        report.replaced(text, "fresh")
-
-
-def test_writes_everything(tmp_path):
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "benchmarks").mkdir()
-    (tmp_path / "README.md").write_text(report.START + report.END)
-    paths = report.write(CANNED, [TOY], tmp_path)
-    assert [path.relative_to(tmp_path).as_posix() for path in paths] == [
-        "README.md",
-        "docs/benchmarks.md",
-        "docs/benchmarks.png",
-        "benchmarks/results.json",
-    ]
-    assert all(path.stat().st_size > 100 for path in paths)
-
-
-def test_numbers():
-    sizes = [size_text(size) for size in (3, 1024, 65_535, 10**6, 2**20)]
-    assert sizes == ["3", "2^10", "65,535", "1,000,000", "2^20"]
-    times = [report.seconds_text(seconds) for seconds in (12.34, 0.5, 0.009999, 3.2e-6, None)]
-    assert times == ["12.3 s", "500 ms", "10.0 ms", "3.20 us", ""]

@@ -1,0 +1,43 @@
+"""Why things are as fast as they are: the texts of reasons.toml, put beside jobs and contenders."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from .registry import Job
+
+FILE = Path(__file__).parent / "reasons.toml"
+
+
+def explained(jobs: Iterable[Job], text: str | None = None) -> tuple[Job, ...]:
+    """Return the jobs with their reasons, from a text like reasons.toml, or from that file.
+
+    Raises
+    ------
+    ValueError
+        There is a reason for a job or a contender that there is not.
+    """
+    jobs = tuple(jobs)
+    reasons = tomllib.loads(FILE.read_text("utf-8") if text is None else text)
+    if unknown := reasons.keys() - {job.name for job in jobs}:
+        raise ValueError(f"reasons for jobs that there are not: {', '.join(sorted(unknown))}")
+    return tuple(_with_reasons(job, reasons.get(job.name, {})) for job in jobs)
+
+
+def _with_reasons(job: Job, reasons: dict) -> Job:
+    faster = reasons.get("faster", {})
+    unknown = reasons.keys() - {"floor", "faster"}
+    unknown |= faster.keys() - {each.name for each in job.contenders}
+    if unknown:
+        raise ValueError(f"reasons in {job.name} for what there is not: {sorted(unknown)}")
+    contenders = tuple(
+        replace(each, why=_one_line(faster.get(each.name, ""))) for each in job.contenders
+    )
+    return replace(job, why=_one_line(reasons.get("floor", "")), contenders=contenders)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
