@@ -41,6 +41,8 @@ def main() -> int:
     print(f"\nFaster than dpcore:\n\n{losses.listed(results, JOBS, with_reasons=True)}")
     for who in losses.unstated(results, JOBS):
         print(f"NO REASON STATED in benchmarks/reasons.toml: {who}")
+    for who in losses.unneeded(results, JOBS):
+        print(f"Not faster in this run, but has a reason in benchmarks/reasons.toml: {who}")
     print(f"\n{results.seconds:.0f} seconds in all")
     wrong = any(row.state.startswith("disagrees") for row in rows)
     if before is not None:

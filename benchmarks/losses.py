@@ -73,6 +73,19 @@ def unstated(results: Results, jobs: Iterable[Job]) -> list[str]:
     ]
 
 
+def unneeded(results: Results, jobs: Iterable[Job]) -> list[str]:
+    """Return, in words, whose stated reason for being faster a run had no use for."""
+    jobs = list(jobs)
+    used = {(loss.job.name, loss.row.contender) for loss in losses(results, jobs)}
+    took_part = {(row.job, row.contender) for row in results.rows}
+    return [
+        f"{job.name}: {each.name}"
+        for job in jobs
+        for each in job.contenders
+        if each.why and (job.name, each.name) in took_part - used
+    ]
+
+
 def listed(results: Results, jobs: Iterable[Job], with_reasons: bool) -> str:
     """Return the list, in Markdown, exact and inexact contenders apart."""
     found = losses(results, jobs)

@@ -90,12 +90,16 @@ def machine(results: Results) -> str:
 
 
 def summary(results: Results, jobs: Iterable[Job], names: Iterable[str]) -> str:
-    """Return the README's part: these jobs, at the largest size that somebody else was timed at."""
+    """Return the README's part: these jobs, each at the largest size at which a peer was timed.
+
+    Of jobs without peers it is the largest at which NumPy was.
+    """
     jobs = list(jobs)
     chosen = {}
-    for job, size, rows in results.groups(jobs):
-        if rows[0].median and any(row.median for row in rows if row.kind in ("peer", "numpy")):
-            chosen[job.name] = job, size, rows
+    for kind in ("numpy", "peer"):
+        for job, size, rows in results.groups(jobs):
+            if rows[0].median and any(row.median for row in rows if row.kind == kind):
+                chosen[job.name] = job, size, rows
     table = overview((chosen[name] for name in names if name in chosen), PAGE)
     made = results.machine
     how = (

@@ -185,6 +185,16 @@ def test_the_readme_has_the_chosen_jobs_where_somebody_was_compared():
     assert not lines_of(report.summary(CANNED, TOYS, ["toy"]), "plain")
 
 
+def test_a_size_with_a_peer_is_rather_shown_than_a_larger_one_without():
+    large = [row(TOY, "dpcore, by hand", 0.01, 1024), row(TOY, "sloppy", 0.02, 1024)]
+    alone = CANNED._replace(rows=large)
+    assert "10.0 ms for 2^10 steps" in report.summary(alone, TOYS, ["toy"])
+    both = CANNED._replace(rows=CANNED.rows[:8] + large)
+    assert "2.00 ms for 3 steps" in report.summary(both, TOYS, ["toy"])
+    without = CANNED._replace(rows=[each for each in both.rows if each.kind != "peer"])
+    assert "10.0 ms for 2^10 steps" in report.summary(without, TOYS, ["toy"])
+
+
 def test_the_readme_has_at_most_ten_rows():
     assert 5 < len(lines_of(report.summary(stored(), JOBS, README), "](docs/")) <= 10
 
@@ -200,6 +210,14 @@ def test_who_was_faster_is_listed_apart_with_reasons():
     assert "naked" in without
     assert losses.unstated(CANNED, TOYS) == ["toy: hasty", "toy: naked"]
     assert "rounds" not in losses.listed(CANNED, TOYS, with_reasons=False)
+
+
+def test_reasons_that_are_not_needed_any_more_are_named():
+    assert losses.unneeded(CANNED, TOYS) == []
+    rows = [each for each in CANNED.rows if each.contender != "sloppy"]
+    assert losses.unneeded(CANNED._replace(rows=rows), TOYS) == []  # it was not there
+    rows.append(row(TOY, "sloppy", 0.1))
+    assert losses.unneeded(CANNED._replace(rows=rows), TOYS) == ["toy: sloppy"]
 
 
 def test_nobody_was_faster():
