@@ -19,11 +19,12 @@ START, END = "<!-- benchmarks: start -->", "<!-- benchmarks: end -->"
 WORTH_SAYING = 0.03  # seconds of a first use
 PAGE, FASTER = "docs/benchmarks.md", "Faster than dpcore, and why"
 HOW_TO_READ = """\
-**Times slower**: their median over dpcore's; in bold, where they are faster. Where their noise is
-not exact, the table says so: *inexact noise* is drawn in floating point, so that its law is not
-quite the one that the proof of privacy is about, and *no noise* is not private at all. All others
-draw exact noise, as dpcore does, or the job has none. **The floor's share**: how much of dpcore's
-time goes to a part that nobody can avoid, in brackets; 100 % would be perfect."""
+**Times slower**: their median over dpcore's; in bold, where they are faster. **Best peer**: the
+fastest library whose noise is exact, as dpcore's is; any, in a job without noise. Where there is
+none, the table has the next best, and says what it lacks, as of NumPy: *inexact noise* is drawn in
+floating point, so that its law is not quite the one that the proof of privacy is about; *no noise*
+is not private at all. **The floor's share**: how much of dpcore's time goes to a part that nobody
+can avoid, in brackets; 100 % would be perfect."""
 
 
 def heading(job: Job, size: int) -> str:
