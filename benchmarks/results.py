@@ -108,7 +108,8 @@ class Results(NamedTuple):
             at = [i for i, row in enumerate(rows) if row.job == name]
             start = at[0] if at else len(rows)
             rows[start : start + len(at)] = [row for row in later.rows if row.job == name]
-        dates = {key: self.machine.get(key, "") for key in ("date", "busy")}
+        kept = ("date", "busy", "rounds")
+        dates = {key: self.machine[key] for key in kept if key in self.machine}
         again = f"{', '.join(names)} on {later.machine['date']}"
         earlier = self.machine.get("measured again")
         dates["measured again"] = f"{earlier}; {again}" if earlier else again

@@ -59,12 +59,12 @@ def numpy_shares(clients: int):
 
 
 class Counted(CryptographicSource):
-    """A source that knows how many words were taken."""
+    """A source that knows how many bytes were taken."""
 
-    words = 0
+    taken = 0
 
     def fill(self, words: np.ndarray) -> None:
-        self.words += words.size
+        self.taken += words.nbytes
         super().fill(words)
 
 
@@ -72,7 +72,7 @@ def aes_words(clients: int):
     """Take as many words, and do nothing with them."""
     block, stream = np.empty((AT_ONCE, COUNTS), np.int64), Counted()
     PolyaShares(SCALE, clients).fill(block, stream)
-    words = np.empty(stream.words, np.uint64)
+    words = np.empty(stream.taken // 8, np.uint64)
 
     def fill():
         for _ in range(0, clients, AT_ONCE):

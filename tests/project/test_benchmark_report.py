@@ -118,14 +118,17 @@ def test_results_of_an_earlier_version_have_to_be_measured_again(change):
 def test_jobs_may_be_measured_again():
     later = CANNED._replace(
         rows=[row(TOY, "dpcore, by hand", 0.003), row(TOY, "careful", 0.004)],
-        machine=CANNED.machine | {"date": "2026-02-02", "packages": "numpy 2.0, new 1.0"},
+        machine=CANNED.machine
+        | {"date": "2026-02-02", "packages": "numpy 2.0, new 1.0", "rounds": "few"},
     )
     before = CANNED._replace(
-        rows=CANNED.rows[:10], machine=CANNED.machine | {"packages": "numpy 2.0"}
+        rows=CANNED.rows[:10],
+        machine=CANNED.machine | {"packages": "numpy 2.0", "rounds": "many"},
     )
     updated = before.updated(later)
     assert [each.median for each in updated.rows] == [0.003, 0.004]
     assert updated.machine["date"] == "2026-01-01"
+    assert updated.machine["rounds"] == "many"
     assert updated.machine["packages"] == "numpy 2.0, new 1.0"
     assert updated.machine["measured again"] == "toy on 2026-02-02"
     fresh = [replace(each, job="other") for each in later.rows]
