@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
 from ..errors import ParameterError
-from ..kernels.noise import gaussian, samplers
+from .distributions import Geometric, TwoSidedGaussian, TwoSidedGeometric
 from .sources import Source, source
-from .windows import fill
+from .tables import WORD_BITS, Bins, Digits
+from .windows import fill_from_rows
 
 __all__ = [
     "DiscreteGaussian",
@@ -22,6 +25,10 @@ __all__ = [
     "discrete_laplace",
     "rounded_up",
 ]
+
+_ENTRIES: Final = 2**11  # of a table, at most: 8 KiB
+_BOUNDARIES: Final = 1.4  # of a Laplace table, for each bit of a word and unit of its scale
+_LEAST_IN_BINS: Final = 2**14  # of sigma^2; tables have some 13 sigma entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +70,7 @@ class DiscreteLaplace:
 
         The draws depend on the stream alone, not on the windows through which it is read.
         """
-        numerator, denominator = np.uint64(self.scale.numerator), np.uint64(self.scale.denominator)
-        fill(
-            out,
-            stream,
-            lambda words, rest: samplers.discrete_laplace(words, rest, numerator, denominator),
-        )
+        fill_from_rows(out, stream, laplace_digits(self.scale))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +121,7 @@ class DiscreteGaussian:
 
         The draws depend on the stream alone, not on the windows through which it is read.
         """
-        plan = gaussian.plan(self.sigma_squared.numerator, self.sigma_squared.denominator)
-        fill(
-            out,
-            stream,
-            lambda words, rest: gaussian.discrete_gaussian(words, rest, plan),
-        )
+        fill_from_rows(out, stream, _gaussian_rows(self.sigma_squared))
 
 
 def discrete_laplace(
@@ -156,10 +153,12 @@ def discrete_laplace(
 
     Notes
     -----
-    Canonne, Kamath & Steinke, *The discrete Gaussian for differential privacy* (2020),
-    Algorithm 2: integer arithmetic on uniform bits, no floating point, so the law is exact.
-    Added to a count of sensitivity D, scale D / epsilon gives epsilon-differential privacy.
-    About four 64-bit words a draw.
+    By inversion: the least y with U <= P(Y <= y), for a uniform real U of which as many bits are
+    drawn as it takes to tell. Tables of certified integers tell by the first 32 bits, nearly
+    always; no floating point, so the law is exact (docs/noise.md). Added to a count of
+    sensitivity D, scale D / epsilon gives epsilon-differential privacy.
+    A 32-bit word a draw up to scale 44, and one more for each factor of 1024. The tables, some
+    0.2 ms for each word, are kept for the scales used last.
 
     Examples
     --------
@@ -191,8 +190,7 @@ def discrete_gaussian(
     Returns
     -------
     numpy.ndarray
-        int64 of that shape. Magnitudes are below 64 (sigma + 1); the law's mass beyond is less
-        than exp(-1984), and is cut off.
+        int64 of that shape.
 
     Raises
     ------
@@ -201,10 +199,11 @@ def discrete_gaussian(
 
     Notes
     -----
-    Canonne, Kamath & Steinke, *The discrete Gaussian for differential privacy* (2020),
-    Algorithm 3: integer arithmetic on uniform bits, no floating point, so the law is exact.
-    Added to integers whose Euclidean sensitivity is D, it gives zero-concentrated differential
-    privacy with rho = D^2 / (2 sigma^2) (Theorem 4). About six 64-bit words a draw.
+    By inversion up to sigma = 128, as ``discrete_laplace``, and above in bins of integers, by
+    rejection of less than one in a hundred (docs/noise.md): one 32-bit word a draw, or three. No
+    floating point, so the law is exact. Added to integers whose Euclidean sensitivity is D, it
+    gives zero-concentrated differential privacy with rho = D^2 / (2 sigma^2) (Canonne, Kamath &
+    Steinke, *The discrete Gaussian for differential privacy*, 2020, Theorem 4).
 
     Examples
     --------
@@ -224,6 +223,27 @@ def rounded_up(exact: Fraction, bits: int = 31) -> Fraction:
     excess = exact.numerator.bit_length() - exact.denominator.bit_length()
     shift = min(max(0, bits - 1 - excess), 62)
     return Fraction(-(-(exact.numerator << shift) // exact.denominator), 1 << shift)
+
+
+@lru_cache(maxsize=128)
+def laplace_digits(scale: Fraction, word_bits: int = WORD_BITS, entries: int = _ENTRIES) -> Digits:
+    """Return the digits of discrete Laplace variables: as many as keep tables small.
+
+    A table holds some 2 log(2) word_bits boundaries for each unit of the scale. With ``width`` its
+    numbers are counted in, the first digit's has ``entries`` at most, and the others' have half.
+    """
+    radix, width, laws = entries // 2, 1, []
+    while _BOUNDARIES * word_bits * scale > entries * width:
+        laws.append(Geometric(width / scale, radix))
+        width *= radix
+    return Digits((TwoSidedGeometric(1 / scale, width), *laws[::-1]), radix, word_bits)
+
+
+@lru_cache(maxsize=128)
+def _gaussian_rows(sigma_squared: Fraction) -> Digits | Bins:
+    if sigma_squared >= _LEAST_IN_BINS:
+        return Bins(sigma_squared)
+    return Digits((TwoSidedGaussian(1 / (2 * sigma_squared)),), 1)
 
 
 def _drawn(

@@ -15,7 +15,7 @@ from ..errors import DtypeError
 __all__ = ["CryptographicSource", "GeneratorSource", "Source", "source"]
 
 _MOST_WORDS: Final = 2**15  # 256 KiB at a time: within the second-level cache
-_ZEROS: Final = bytes(8 * _MOST_WORDS)
+_ZEROS: Final = memoryview(bytes(8 * _MOST_WORDS))
 
 
 class Source(Protocol):

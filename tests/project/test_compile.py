@@ -13,7 +13,7 @@ import numba
 import pytest
 
 from dpcore.kernels import _cache
-from dpcore.kernels.noise import samplers
+from dpcore.kernels.noise import inversion
 
 pytestmark = pytest.mark.skipif(
     bool(numba.config.DISABLE_JIT), reason="interpreted kernels have no cache"
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def test_cache_folder_is_named_by_the_sources():
-    assert samplers.discrete_laplace.stats.cache_path == str(_cache.FOLDER)
+    assert inversion.invert.stats.cache_path == str(_cache.FOLDER)
     assert str(_cache.FOLDER).endswith(_cache.sources_digest())
 
 

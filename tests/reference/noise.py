@@ -2,13 +2,114 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import lru_cache
 from math import factorial, isqrt
 
+import mpmath
 import numpy as np
 
-# --- exact samplers: Canonne, Kamath & Steinke (2020), on a stream of 32-bit words
+# --- inversion: the least k with U <= F(k), for a uniform real U whose digits are words
+
+_DIGITS = 150  # of decimal arithmetic: more than the words of a test have
+
+
+def inverted(words: Iterator[int], bits: int, law: Callable[[int], mpmath.mpf], first: int) -> int:
+    """Words of so many bits are read until one k alone is left; ``first`` is the least k there is.
+
+    ``law`` gives F(k), from -inf to inf or from ``first`` on.
+    """
+    with mpmath.workdps(_DIGITS):
+        low, unit = mpmath.mpf(0), mpmath.mpf(1)
+        while True:
+            unit /= 2**bits
+            low += next(words) * unit
+            k = _least(law, low, first)
+            if low + unit < law(k):
+                return k
+
+
+def _least(law: Callable[[int], mpmath.mpf], u: mpmath.mpf, first: int) -> int:
+    """The least k >= first with u < F(k), by doubling steps and halving."""
+    step = 1
+    while law(first + step) <= u:
+        step *= 2
+    low, high = first - 1, first + step
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if law(middle) > u else (middle, high)
+    return high
+
+
+def discrete_laplace_digits(
+    words: Iterator[int], scale: Fraction, digits: int, radix: int, bits: int = 32
+) -> int:
+    """A two-sided first digit, which counts in steps of radix^(digits - 1), and geometric ones."""
+    with mpmath.workdps(_DIGITS):
+        rate = mpmath.mpf(scale.denominator) / scale.numerator
+        width = radix ** (digits - 1)
+        q, ratio = mpmath.exp(-rate), mpmath.exp(-rate * width)
+
+        def two_sided(h: int) -> mpmath.mpf:
+            return q * ratio ** (-1 - h) / (1 + q) if h < 0 else 1 - ratio ** (h + 1) / (1 + q)
+
+        # below this there is less than 10^-170
+        first = inverted(words, bits, two_sided, -int(400 * scale / width) - 2)
+        magnitude = first if first >= 0 else -1 - first
+        for place in range(digits - 2, -1, -1):
+            r = mpmath.exp(-rate * radix**place)
+
+            def geometric(k: int, r: mpmath.mpf = r) -> mpmath.mpf:
+                return (1 - r ** (k + 1)) / (1 - r**radix) if k < radix - 1 else mpmath.mpf(1)
+
+            magnitude = magnitude * radix + inverted(words, bits, geometric, 0)
+        return magnitude if first >= 0 else -1 - magnitude
+
+
+@lru_cache
+def bell_law(rate: Fraction, two_sided: bool) -> Callable[[int], mpmath.mpf]:
+    """F of P(k) in proportion to exp(-rate k^2), on all integers or from 0 on."""
+    with mpmath.workdps(_DIGITS):
+        exact = mpmath.mpf(rate.numerator) / rate.denominator
+        edge = int(mpmath.sqrt(400 / exact)) + 2  # there is less than 10^-170 beyond
+        first = -edge if two_sided else 0
+        sums = [mpmath.mpf(0)]
+        for k in range(first, edge + 1):
+            sums.append(sums[-1] + mpmath.exp(-exact * k * k))
+        return lambda k: sums[min(max(k - first + 1, 0), len(sums) - 1)] / sums[-1]
+
+
+def discrete_gaussian_bins(
+    words: Iterator[int], sigma_squared: Fraction, width: int, bits: int = 32
+) -> int:
+    """A bin by inversion, a place in it, and a rejection."""
+    bin_law = bell_law(width**2 / (2 * sigma_squared), two_sided=False)
+    while True:
+        start = inverted(words, bits, bin_law, 0) * width
+        second = next(words)
+        magnitude, negative = start + second % width, second >= 2 ** (bits - 1)
+        gamma = Fraction(magnitude**2 - start**2) / (2 * sigma_squared)
+        accepted = below_exponential(words, bits, gamma)
+        if accepted and not (negative and magnitude == 0):
+            return -magnitude if negative else magnitude
+
+
+def below_exponential(words: Iterator[int], bits: int, gamma: Fraction) -> bool:
+    """Whether a uniform real, its digits words, is below exp(-gamma)."""
+    with mpmath.workdps(_DIGITS):
+        probability = mpmath.exp(-mpmath.mpf(gamma.numerator) / gamma.denominator)
+        low, unit = mpmath.mpf(0), mpmath.mpf(1)
+        while True:
+            unit /= 2**bits
+            low += next(words) * unit
+            if low + unit <= probability:
+                return True
+            if low >= probability:
+                return False
+
+
+# --- another way to the laws: Canonne, Kamath & Steinke (2020), on a stream of 32-bit words
 
 
 def uniform(words: Iterator[int], bound: int) -> int:
@@ -43,20 +144,20 @@ def bernoulli_exp_one(words: Iterator[int]) -> bool:
     return k % 2 == 1
 
 
-def discrete_laplace(words: Iterator[int], scale: Fraction) -> int:
-    """Algorithm 2 with t = numerator and s = denominator."""
+def discrete_laplace_proposal(words: Iterator[int], scale: Fraction) -> int | None:
+    """One round of Algorithm 2 with t = numerator and s = denominator, or a rejection."""
     t, s = scale.numerator, scale.denominator
-    while True:
-        part = uniform(words, t)
-        if not bernoulli_exp(words, part, t):
-            continue
-        periods = 0
-        while bernoulli_exp_one(words):
-            periods += 1
-        magnitude = (part + t * periods) // s
-        negative = next(words) % 2 == 1
-        if not (negative and magnitude == 0):
-            return -magnitude if negative else magnitude
+    part = uniform(words, t)
+    if not bernoulli_exp(words, part, t):
+        return None
+    periods = 0
+    while bernoulli_exp_one(words):
+        periods += 1
+    magnitude = (part + t * periods) // s
+    negative = next(words) % 2 == 1
+    if negative and magnitude == 0:
+        return None
+    return -magnitude if negative else magnitude
 
 
 def discrete_laplace_pmf(y, scale):
@@ -99,27 +200,11 @@ def bernoulli_exp_fraction(words: Iterator[int], gamma: Fraction) -> bool:
 def discrete_gaussian_proposal(words: Iterator[int], sigma_squared: Fraction) -> int | None:
     """One round of Algorithm 3: discrete Laplace of scale t = floor(sigma) + 1, or a rejection."""
     t = isqrt(int(sigma_squared)) + 1
-    part = uniform(words, t)
-    if not bernoulli_exp(words, part, t):
+    y = discrete_laplace_proposal(words, Fraction(t))
+    if y is None:
         return None
-    periods = 0
-    while bernoulli_exp_one(words):
-        periods += 1
-    magnitude = part + t * periods
-    negative = next(words) % 2 == 1
-    if negative and magnitude == 0:
-        return None
-    if not bernoulli_exp_fraction(words, (magnitude - sigma_squared / t) ** 2 / 2 / sigma_squared):
-        return None
-    return -magnitude if negative else magnitude
-
-
-def discrete_gaussian(words: Iterator[int], sigma_squared: Fraction) -> int:
-    """Algorithm 3: rounds until one is accepted."""
-    while True:
-        proposal = discrete_gaussian_proposal(words, sigma_squared)
-        if proposal is not None:
-            return proposal
+    gamma = (abs(y) - sigma_squared / t) ** 2 / 2 / sigma_squared
+    return y if bernoulli_exp_fraction(words, gamma) else None
 
 
 def discrete_gaussian_pmf(y, sigma_squared):

@@ -1,0 +1,60 @@
+"""Bounds of exp(-x) as integers, to any precision: what all tables of noise are certified by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Final
+
+__all__ = ["ERROR", "exponential", "is_below_exponential"]
+
+ERROR: Final = 2  # of ``exponential``, in units of its last bit
+_SMALL_BITS: Final = 8  # arguments of the series are at most 2^-8
+_GUARD_BITS: Final = 24
+
+
+def exponential(x: Fraction, precision: int) -> int:
+    """Return an integer n with n <= 2^precision exp(-x) <= n + ERROR, for x >= 0.
+
+    Notes
+    -----
+    exp(-x) = exp(-y)^(2^m), y = x / 2^m <= 2^-8. The alternating series of exp(-y) has terms that
+    fall, so that what is left off is less than the last one; each term is rounded down twice, and y
+    once. Squares are rounded outwards. That the bounds are as near as promised is checked, not
+    estimated.
+    """
+    if x >= precision:  # exp(-x) < 2^-x
+        return 0
+    halvings = int(x).bit_length() + _SMALL_BITS
+    guard = halvings + _GUARD_BITS
+    bits = precision + guard
+    y = (x.numerator << bits) // (x.denominator << halvings)
+    found, term, terms = 0, 1 << bits, 0
+    while term > 0:
+        found += -term if terms % 2 else term
+        terms += 1
+        term = (term * y >> bits) // terms
+    low, high = found - 2 * terms - 2, found + 2 * terms + 2
+    for _ in range(halvings):
+        low, high = low * low >> bits, (high * high >> bits) + 1
+    n = low >> guard
+    if high > (n + ERROR) << guard:
+        raise ArithmeticError(f"exp(-{x}) is not known to {precision} bits")
+    return n
+
+
+def is_below_exponential(x: Fraction, words: Iterator[int], bits: int) -> bool:
+    """Whether a uniform real, its digits words of so many bits, is below exp(-x), x >= 0.
+
+    Bernoulli(exp(-x)), exactly: as many words are read as it takes to tell.
+    """
+    drawn, known = next(words), bits
+    while True:
+        precision = known + 2 * bits
+        bound = exponential(x, precision)
+        more = precision - known
+        if (drawn + 1) << more <= bound:
+            return True
+        if drawn << more >= bound + ERROR:
+            return False
+        drawn, known = drawn << bits | next(words), known + bits

@@ -1,0 +1,160 @@
+"""Tables of distribution functions, for draws that take a word a digit (docs/noise.md)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.noise import bins, inversion
+from .distributions import Distribution, HalfGaussian, floors
+from .exponential import is_below_exponential
+
+__all__ = ["WORD_BITS", "Bins", "Digits", "value"]
+
+WORD_BITS: Final = 32
+_GUIDE_BITS: Final = 14  # 32 KiB a table, in the first-level cache
+_MOST: Final = 2**62  # of a magnitude; beyond, there is less than exp(-500)
+
+
+class _Table(NamedTuple):
+    """What the kernels of inversion.py look at."""
+
+    least: int
+    boundaries: NDArray[np.uint32]  # (K,), the last as large as a word
+    guide: NDArray[np.uint16]  # (G,)
+
+
+class Digits:
+    """Integers of D independent digits, each with a law of its own.
+
+    Parameters
+    ----------
+    laws
+        Of the digits, the first of which may be negative.
+    radix
+        Of all but the first.
+    word_bits
+        Of a word, at most 32. Fewer are for tests, which go through all words there are.
+
+    Notes
+    -----
+    y = (... (d_1 R + d_2) R + ...) + d_D. If the first digit is negative, -1 - y has the other
+    digits, and the first is -1 - d_1.
+    """
+
+    def __init__(
+        self, laws: tuple[Distribution, ...], radix: int, word_bits: int = WORD_BITS
+    ) -> None:
+        self.words = len(laws)
+        self._laws, self._radix, self._word_bits = laws, radix, word_bits
+        tables = [_table(law, word_bits) for law in laws]
+        self._least = tables[0].least
+        size = max(table.boundaries.size for table in tables)
+        self._boundaries = np.full((len(laws), size), 2**word_bits - 1, np.uint32)
+        for row, table in zip(self._boundaries, tables, strict=True):
+            row[: table.boundaries.size] = table.boundaries
+        self._guides = np.array([table.guide for table in tables])
+
+    def sample(self, words: NDArray[np.uint32], out: NDArray[np.int64]) -> tuple[int, int]:
+        """Fill ``out`` from rows of words, and return how many entries and rows are done with."""
+        rows = min(len(words), out.size)
+        drawn = inversion.invert(
+            words[:rows],
+            out[:rows],
+            self._boundaries,
+            self._guides,
+            _shift(self._word_bits),
+            self._least,
+            self._radix,
+        )
+        return drawn, drawn
+
+    def one(self, words: Iterator[int]) -> int:
+        """Return one draw, from as many words as it takes."""
+        first, *rest = (value(law, words, self._word_bits) for law in self._laws)
+        magnitude = first if first >= 0 else -1 - first
+        for digit in rest:
+            magnitude = magnitude * self._radix + digit
+        return _fitting(magnitude if first >= 0 else -1 - magnitude)
+
+
+class Bins:
+    """The discrete Gaussian law in bins of 2^b integers, by rejection in them.
+
+    Parameters
+    ----------
+    sigma_squared
+        At least 4096.
+    word_bits
+        Of a word, at most 32, and more than b, the largest with 64 2^b <= sigma.
+    """
+
+    words = 3
+
+    def __init__(self, sigma_squared: Fraction, word_bits: int = WORD_BITS) -> None:
+        self._rate, self._word_bits = 1 / (2 * sigma_squared), word_bits
+        bits = (int(sigma_squared) >> 12).bit_length() - 1 >> 1
+        self._width = 1 << bits
+        self._law = HalfGaussian(self._rate * self._width**2)
+        self._table = _table(self._law, word_bits)
+
+    def sample(self, words: NDArray[np.uint32], out: NDArray[np.int64]) -> tuple[int, int]:
+        """Fill ``out`` from rows of words, and return how many entries and rows are done with."""
+        return bins.accepted_proposals(
+            words,
+            out,
+            self._table.boundaries,
+            self._table.guide,
+            _shift(self._word_bits),
+            np.uint64(self._width),
+            np.uint64(int(self._rate * 2**bins.RATE_BITS)),
+            np.uint64(self._word_bits),
+        )
+
+    def one(self, words: Iterator[int]) -> int:
+        """Return one draw, from as many words as it takes."""
+        while True:
+            start = value(self._law, words, self._word_bits) * self._width
+            second = next(words)
+            magnitude = start + second % self._width
+            negative = second >> (self._word_bits - 1) == 1
+            gamma = (magnitude**2 - start**2) * self._rate
+            accepted = is_below_exponential(gamma, words, self._word_bits)
+            if accepted and not (negative and magnitude == 0):
+                return _fitting(-magnitude if negative else magnitude)
+
+
+def value(law: Distribution, words: Iterator[int], word_bits: int) -> int:
+    """Return the least k with U <= F(k), U a uniform real whose digits are words.
+
+    As many words are read as it takes to tell.
+    """
+    drawn, bits = next(words), word_bits
+    while True:
+        least, boundaries = floors(law, bits)
+        at = bisect_left(boundaries, drawn)
+        if at == len(boundaries) or boundaries[at] != drawn:
+            return least + at
+        drawn, bits = drawn << word_bits | next(words), bits + word_bits
+
+
+def _table(law: Distribution, word_bits: int) -> _Table:
+    least, boundaries = floors(law, word_bits)
+    shift = _shift(word_bits)
+    found = np.array([*boundaries, 2**word_bits - 1], np.uint32)
+    size = 1 << (word_bits - int(shift))
+    below = np.bincount((found[:-1] >> shift) + np.uint32(1), minlength=size + 1)[:size]
+    return _Table(least, found, np.cumsum(below, dtype=np.uint16))
+
+
+def _shift(word_bits: int) -> np.uint32:
+    return np.uint32(max(0, word_bits - _GUIDE_BITS))
+
+
+def _fitting(y: int) -> int:
+    return max(-_MOST, min(y, _MOST))

@@ -1,0 +1,314 @@
+"""Draws by tables: against plain inversion on the same words, and on all words there are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from itertools import islice, pairwise, product
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpcore.noise import windows
+from dpcore.noise.distributions import (
+    Geometric,
+    HalfGaussian,
+    TwoSidedGaussian,
+    TwoSidedGeometric,
+    floors,
+)
+from dpcore.noise.laws import laplace_digits
+from dpcore.noise.tables import Bins, Digits, value
+from dpcore.noise.windows import fill_from_rows
+from tests import reference
+
+SHORT = 12  # bits of a word, for tests that go through all words
+LAPLACE = [
+    Fraction(1, 3),
+    Fraction(1),
+    Fraction(22, 7),
+    Fraction(40),
+    Fraction(700),
+    Fraction(10**6),
+]
+
+
+class Given:
+    """A source of given words of 32 bits, and of zeros and ones in turn behind them."""
+
+    simulated = True
+
+    def __init__(self, words):
+        self.words = iter([*words, *([0, 1] * 1000)])
+
+    def fill(self, words):
+        words.view(np.uint32)[:] = list(islice(self.words, 2 * words.size))
+
+
+def filled(law, size, words):
+    out = np.empty(size, np.int64)
+    fill_from_rows(out, Given(words), law)
+    return out.tolist()
+
+
+def tie(law, bits, at, digits):
+    """Words of the value of F that is ``at`` places from the first one, to so many digits."""
+    boundary = floors(law, bits * digits)[1][at]
+    return [boundary >> bits * k & 2**bits - 1 for k in reversed(range(digits))]
+
+
+def plain_laplace(words, scale, law, bits=32):
+    return reference.discrete_laplace_digits(words, scale, law.words, law._radix, bits)
+
+
+# --- the same as plain inversion
+
+
+@pytest.mark.parametrize("scale", [*LAPLACE, Fraction(2**53 - 1), Fraction(1, 2**40)], ids=str)
+def test_laplace_is_plain_inversion_on_the_same_words(scale):
+    law = laplace_digits(scale)
+    words = np.random.default_rng(1).integers(0, 2**32, 60 * law.words).tolist()
+    stream = iter(words)
+    plain = [plain_laplace(stream, scale, law) for _ in range(60)]
+    assert filled(law, 60, words) == plain
+    stream = iter(words)
+    assert [law.one(stream) for _ in range(60)] == plain
+
+
+@pytest.mark.parametrize("sigma_squared", [4096, 4096 * 16 - 1, 10**6, 2**53 - 1])
+def test_gaussian_in_bins_is_the_plain_rejection_on_the_same_words(sigma_squared):
+    law = Bins(Fraction(sigma_squared))
+    words = np.random.default_rng(2).integers(0, 2**32, 500, dtype=np.uint64)
+    words[2::3] |= np.uint64(2**32 - 2**26)  # of each proposal, close to a rejection
+    words = words.tolist()
+    stream = iter(words)
+    plain = [
+        reference.discrete_gaussian_bins(stream, Fraction(sigma_squared), law._width)
+        for _ in range(40)
+    ]
+    assert filled(law, 40, words) == plain
+    stream = iter(words)
+    assert [law.one(stream) for _ in range(40)] == plain
+
+
+@settings(max_examples=60)
+@given(
+    st.sampled_from(LAPLACE),
+    st.integers(0, 2**16),
+    st.integers(1, 3),
+    st.integers(-1, 1),
+    st.integers(0, 2),
+)
+def test_words_that_tie_with_a_boundary(scale, place, ties, off, digit):
+    """The slow path: the first digits of U are those of F, and later ones decide."""
+    law = laplace_digits(scale)
+    digit %= law.words
+    boundaries = len(floors(law._laws[digit], 32)[1])
+    # the same boundary, counted from the middle: lists for more bits are longer on both sides
+    least = floors(law._laws[digit], 32)[0]
+    at = place % boundaries + least - floors(law._laws[digit], 32 * ties)[0]
+    tied = tie(law._laws[digit], 32, at, ties)
+    tied[-1] = min(max(tied[-1] + off, 0), 2**32 - 1)
+    words = [2**31 + 12345, 77, 1234567][:digit] + tied + [5, 2**31 + 9, 3, 2**32 - 7, 11, 8]
+    count = 2
+    stream = iter([*words, *([0, 1] * 40)])
+    assert filled(law, count, words) == [plain_laplace(stream, scale, law) for _ in range(count)]
+
+
+@pytest.mark.parametrize("scale", LAPLACE, ids=str)
+@pytest.mark.parametrize("word", [0, 2**32 - 1])
+def test_tails_beyond_the_table(scale, word):
+    law = laplace_digits(scale)
+    words = [word] * 3 + [2**31 + 1, 5, 9, 13, 17]
+    stream = iter([*words, *([0, 1] * 40)])
+    assert filled(law, 1, words) == [plain_laplace(stream, scale, law)]
+    assert abs(filled(law, 1, words)[0]) > 60 * scale  # less than 2^-96
+
+
+@pytest.mark.parametrize("ties", [1, 2])
+@pytest.mark.parametrize("off", [-1, 0, 1])
+def test_bins_where_the_series_does_not_decide(ties, off):
+    """The third word is that of exp(-gamma), and so may be the fourth."""
+    sigma_squared = Fraction(10**6)
+    law = Bins(sigma_squared)
+    for place in (1, 2, 6, 7):
+        for first in (2**31, 2**32 - 2**20):
+            start = value(law._law, iter([first]), 32) * law._width
+            gamma = Fraction((start + place) ** 2 - start**2) / (2 * sigma_squared)
+            digits = [int(exponential(gamma, 32 * (k + 1))) % 2**32 for k in range(ties)]
+            digits[-1] = min(max(digits[-1] + off, 0), 2**32 - 1)
+            words = [first, place + 2**31, *digits, 2**30, 3, 4, 5]
+            stream = iter([*words, *([0, 1] * 40)])
+            plain = [
+                reference.discrete_gaussian_bins(stream, sigma_squared, law._width)
+                for _ in range(2)
+            ]
+            assert filled(law, 2, words) == plain
+
+
+def exponential(gamma, precision):
+    """2^precision exp(-gamma)."""
+    with mpmath.workdps(100):
+        return mpmath.exp(-mpmath.mpf(gamma.numerator) / gamma.denominator) * 2**precision
+
+
+def test_minus_zero_is_refused_in_bins():
+    law = Bins(Fraction(4096))
+    zero = [0, 2**31, 0]  # the first bin, minus, the first place; accepted at once
+    assert filled(law, 1, [*zero, 2**31, 2**31 + 5, 0])[0] < 0
+    assert filled(law, 1, [0, 0, 0]) == [0]
+
+
+# --- all words of twelve bits
+
+
+def measure(law, digits):
+    """For each k, the numbers of so many short words that decide for k without one more."""
+    exact = floors(law, SHORT * digits)[1]
+    least, size = floors(law, SHORT * digits)[0], 2 ** (SHORT * digits)
+    edges = [-1, *exact, size]
+    found = {least + i: b - a - 1 for i, (a, b) in enumerate(pairwise(edges))}
+    return {k: count for k, count in found.items() if count > 0}
+
+
+ONE_DIGIT = [
+    TwoSidedGeometric(Fraction(1, 4), 1),
+    TwoSidedGeometric(Fraction(1, 9), 16),
+    TwoSidedGeometric(Fraction(12), 1),
+    TwoSidedGaussian(Fraction(1, 50)),
+    TwoSidedGaussian(Fraction(3)),
+    Geometric(Fraction(1, 100), 64),
+    Geometric(Fraction(1, 10**9), 64),
+    HalfGaussian(Fraction(1, 9000)),
+]
+
+
+@pytest.mark.parametrize("law", ONE_DIGIT, ids=repr)
+def test_all_words_lead_where_the_law_says(law):
+    """Each k gets as many words as lie within its interval whole, and the rest is not decided."""
+    kernel = Digits((law,), 2, SHORT)
+    found, undecided = Counter(), []
+    for word in range(2**SHORT):
+        out = np.empty(1, np.int64)
+        drawn, used = kernel.sample(np.array([[word]], np.uint32), out)
+        assert drawn == used
+        if drawn:
+            found[int(out[0])] += 1
+        else:
+            undecided.append(word)
+    expected = measure(law, 1)
+    if isinstance(law, Geometric):  # the kernel asks about the largest word, which only stands
+        expected[law.size - 1] -= 1  # for the last value here
+    assert found == expected
+    # and then all second words: exactly the law, to 24 bits
+    for word in undecided:
+        for second in range(2**SHORT):
+            words = iter([word, second])
+            try:
+                k = value(law, words, SHORT)
+            except StopIteration:
+                continue
+            number = word << SHORT | second
+            least, boundaries = floors(law, 2 * SHORT)
+            found_at = k - least
+            assert found_at == 0 or boundaries[found_at - 1] < number
+            assert found_at == len(boundaries) or number < boundaries[found_at]
+
+
+@pytest.mark.parametrize("scale", [Fraction(2), Fraction(35, 2)], ids=str)
+def test_all_words_of_some_digits(scale):
+    """The measure of words that lead to y is the probability of y, but for what is undecided."""
+    law = laplace_digits(scale, 6, 16)  # words of six bits, radix 8
+    assert law.words == 2 + (scale > 15)
+    rows = np.array(list(product(range(64), repeat=law.words)), np.uint32)
+    found, at = Counter(), 0
+    out = np.empty(len(rows), np.int64)
+    while at < len(rows):
+        drawn, _ = law.sample(rows[at:], out)
+        found.update(out[:drawn].tolist())
+        at += drawn + 1  # one that is not decided
+    decided = sum(found.values())
+    assert decided > len(rows) / 3
+    for y in range(-20, 21):
+        mass = float(reference.discrete_laplace_pmf(y, scale)) * len(rows)
+        assert found[y] <= mass <= found[y] + (len(rows) - decided)
+        assert found[y] == found_by_digits(law, y)
+
+
+def found_by_digits(law, y):
+    """The product of the measures of the digits of y."""
+    magnitude, count = (y if y >= 0 else -1 - y), 1
+    for digit in reversed(law._laws[1:]):
+        magnitude, place = divmod(magnitude, law._radix)
+        count *= measure_of(digit, place)
+    return count * measure_of(law._laws[0], magnitude if y >= 0 else -1 - magnitude)
+
+
+def measure_of(law, k):
+    least, boundaries = floors(law, 6)
+    edges = [-1, *boundaries, 64]
+    at = k - least
+    if not 0 <= at < len(edges) - 1:
+        return 0
+    asked = isinstance(law, Geometric) and k == law.size - 1  # about the largest word
+    return max(edges[at + 1] - edges[at] - 1 - asked, 0)
+
+
+def test_all_proposals_of_twelve_bits_in_bins():
+    """Of every bin and place, as many third words are accepted as exp(-gamma) says."""
+    sigma_squared = Fraction(64**2 * 16)  # bins of four
+    law = Bins(sigma_squared, SHORT)
+    thirds = np.arange(2**SHORT, dtype=np.uint32)
+    undecided = 0
+    for first in (1, 700, 2048, 3500, 4000):
+        h = value(law._law, iter([first]), SHORT)
+        for second in (0, 1, 2, 3, 2**11, 2**11 + 3):
+            rows = np.empty((2**SHORT, 3), np.uint32)
+            rows[:, 0], rows[:, 1], rows[:, 2] = first, second, thirds
+            accepted = np.zeros(2**SHORT, int)
+            for row in rows:
+                out = np.empty(1, np.int64)
+                drawn, used = law.sample(row[None, :], out)
+                accepted[row[2]] = 1 if drawn else -1 if used else 0
+            undecided += np.count_nonzero(accepted == 0)
+            place = second % 4
+            gamma = Fraction((4 * h + place) ** 2 - (4 * h) ** 2) / (2 * sigma_squared)
+            mass = float(exponential(gamma, SHORT))
+            if second == 2**11 and h == 0:
+                assert not np.any(accepted > 0)  # minus zero
+                continue
+            assert np.all(np.diff(accepted) <= 0)
+            assert np.count_nonzero(accepted > 0) <= mass <= np.count_nonzero(accepted >= 0)
+    assert undecided < 5 * 6 * 8
+
+
+# --- streams and windows
+
+
+@pytest.mark.parametrize("window", [1, 2, 5, 64])
+@pytest.mark.parametrize(
+    "law", [laplace_digits(Fraction(9, 2)), laplace_digits(Fraction(10**6)), Bins(Fraction(10**5))]
+)
+def test_draws_depend_on_the_stream_and_not_on_its_windows(law, window, monkeypatch):
+    words = np.random.default_rng(3).integers(0, 2**32, 4000, dtype=np.uint64)
+    words[2::9] |= np.uint64(2**32 - 2**26)  # close to a rejection
+    words[::50] = 0  # not decided by one word
+    words = words.tolist()
+    whole = filled(law, 900, words)
+    monkeypatch.setattr(windows, "WINDOW", window)
+    assert filled(law, 900, words) == whole
+    assert filled(law, 333, words) == whole[:333]
+
+
+def test_nothing_to_fill():
+    out = np.empty(0, np.int64)
+    fill_from_rows(out, Given([]), laplace_digits(Fraction(3)))
+
+
+def test_magnitudes_saturate():
+    law = laplace_digits(Fraction(2**53 - 1))
+    assert law.one(iter([0] * 30 + [1] * 30)) == -(2**62)
+    assert law.one(iter([2**32 - 1] * 30 + [1] * 30)) == 2**62
