@@ -153,7 +153,7 @@ def discrete_laplace(
 
     Notes
     -----
-    By inversion: the least y with U <= P(Y <= y), for a uniform real U of which as many bits are
+    By inversion: the least y with U < P(Y <= y), for a uniform real U of which as many bits are
     drawn as it takes to tell. Tables of certified integers tell by the first 32 bits, nearly
     always; no floating point, so the law is exact (docs/noise.md). Added to a count of
     sensitivity D, scale D / epsilon gives epsilon-differential privacy.

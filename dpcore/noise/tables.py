@@ -130,7 +130,7 @@ class Bins:
 
 
 def value(law: Distribution, words: Iterator[int], word_bits: int) -> int:
-    """Return the least k with U <= F(k), U a uniform real whose digits are words.
+    """Return the least k with U < F(k), U a uniform real whose digits are words.
 
     As many words are read as it takes to tell.
     """
