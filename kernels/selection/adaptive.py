@@ -81,8 +81,8 @@ def steps_through(
     for r in range(out.shape[0]):
         for k in range(1, thresholds.shape[1]):
             last = thresholds[r, k] - 1
-            for cell in range(thresholds[r, k - 1], last):
-                out[r, cell] = counts[r, k - 1]
+            # A slice, as a loop over cells would test each index for being negative.
+            out[r, thresholds[r, k - 1] : last] = counts[r, k - 1]
             out[r, last] = counts[r, k]
 
 
@@ -104,6 +104,7 @@ def lines_through(
             slope = (high - low) / (last + 1 - start)
             least = min(low, high)
             most = max(low, high)
-            for cell in range(start, last):
-                out[r, cell] = min(max(low + slope * (cell + 1 - start), least), most)
+            part = out[r, start:last]
+            for i in range(part.size):
+                part[i] = min(max(low + slope * (i + 1), least), most)
             out[r, last] = high
