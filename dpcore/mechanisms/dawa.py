@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
 from ..errors import ParameterError
+from ..kernels.selection.adaptive import lines_through
 from ..kernels.trees import hilbert, partition
 from ..noise.laws import DiscreteLaplace
 from ..noise.sources import Source
 from ..privacy.budget import Budget
 from ..privacy.guarantees import Neighbours
 from ..summaries.grid import MOST_CELLS
+from .bucket_trees import weighted_tree
 from .budgeted import Releases, Work
 from .hierarchy import Hierarchy
 
-__all__ = ["Dawa"]
-
-_WIDTHS: Final = (2, 4, 8, 16, 32)  # even trees that compete with the best one for equal buckets
+__all__ = ["Dawa", "deviation_costs"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +101,7 @@ class Dawa(Releases):
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
         law, hierarchy = self.stages(exact.size)
         levels = partition.level_count(exact.size, self.branching) if law else 0
-        costs = np.empty(partition.node_count(exact.size, self.branching, levels), np.int64)
-        partition.deviation_costs(exact, self.branching, levels, costs)
+        costs = deviation_costs(exact, self.branching, levels)
         cumulative = np.concatenate([[0], np.cumsum(exact)])
 
         def fill(out: NDArray[np.float64], stream: Source) -> None:
@@ -168,33 +166,49 @@ class Dawa(Releases):
         )
 
 
+def deviation_costs(counts: NDArray[np.int64], branching: int, levels: int) -> NDArray[np.int64]:
+    """Return every node's deviation from its median, sum |x_i - median|, an integer.
+
+    Parameters
+    ----------
+    counts
+        (N,) cells; sums of them must stay within 64 bits.
+    branching
+        A power of two, 2 or more.
+    levels
+        How many.
+
+    Returns
+    -------
+    numpy.ndarray
+        int64, (nodes,): level after level, from the shortest nodes, and from left to right.
+
+    Notes
+    -----
+    Each node's cells are parted at their median, which is selected, in place: longer nodes hold
+    the same cells. O(N) time a level, and one copy of the counts.
+    """
+    cells = counts.copy()
+    costs = np.empty(partition.node_count(counts.size, branching, levels), np.int64)
+    first = 0
+    for level in range(1, levels + 1):
+        length = branching**level
+        whole = cells.size - cells.size % length
+        for nodes in (cells[:whole].reshape(-1, length), cells[np.newaxis, whole:]):
+            if nodes.size:
+                nodes.partition(nodes.shape[1] // 2, axis=1)
+        partition.half_differences(cells, length, costs[first:])
+        first += -(-cells.size // length)
+    return costs
+
+
 def _counted(
     counts: NDArray[np.int64], edges: NDArray[np.int64], hierarchy: Hierarchy, stream: Source
 ) -> NDArray[np.float64]:
     """Return cumulative counts at all cells, (N,), linear within each bucket: stage 2."""
-    tree = _weighted(hierarchy, np.diff(edges)).tree(counts.size)
+    tree = weighted_tree(hierarchy, np.diff(edges))
     ends = np.zeros((1, counts.size + 1))
     tree.release(tree.node_sums(counts), ends[:, 1:], stream)
-    return np.asarray(np.interp(np.arange(1, edges[-1] + 1), edges, ends[0]))
-
-
-def _weighted(hierarchy: Hierarchy, widths: NDArray[np.int64]) -> Hierarchy:
-    """Return the hierarchy over buckets with the least error, a bucket weighing as its cells do.
-
-    The partition is released, so this is public.
-    """
-    buckets = widths.size
-    even = [
-        Hierarchy(hierarchy.epsilon, branching, neighbours=hierarchy.neighbours)
-        for branching in _WIDTHS
-        if branching <= buckets
-    ]
-
-    def error(candidate: Hierarchy) -> float:
-        try:
-            variances = candidate.tree(buckets).prefix_variances()
-        except ParameterError:  # a scale that is too large
-            return math.inf
-        return float(np.sum(widths * (variances + np.append(0.0, variances[:-1]))))
-
-    return min([hierarchy, *even], key=error)
+    out = np.empty((1, edges[-1]))
+    lines_through(edges[np.newaxis], ends, out)
+    return out[0]

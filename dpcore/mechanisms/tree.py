@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -53,6 +53,17 @@ class Tree:
             variances[0] = 0.0
             laws[0] = None
         return cls(children, kernels.level_starts(size, children), tuple(laws), variances)
+
+    def resized(self, size: int) -> Tree | None:
+        """Return the tree with other cells, the same noise, and more or fewer children of the root.
+
+        None where the levels below the root hold that many cells already in one node.
+        """
+        below = int(np.prod(self.branching[1:]))
+        if self.branching.size == 0 or size <= below:
+            return self if size == self.starts[-1] - self.starts[-2] else None
+        children = np.append(-(-size // below), self.branching[1:])
+        return replace(self, branching=children, starts=kernels.level_starts(size, children))
 
     @property
     def total_is_public(self) -> bool:

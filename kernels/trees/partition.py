@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .._compile import inner, kernel
+from .._compile import kernel
 
 
 @kernel
@@ -36,72 +36,30 @@ def node_count(size: int, branching: int, levels: int) -> int:
     return count
 
 
-@inner
-def _merge(source: NDArray[np.int64], width: int, out: NDArray[np.int64]) -> None:
-    """Merge sorted runs of ``width`` cells by twos; the last run may be shorter, or alone.
-
-    Invariant: ``out[start : i + j - middle]`` holds, in order, all that was read of the two runs,
-    ``source[start:i]`` and ``source[middle:j]``.
-    """
-    for start in range(0, source.size, 2 * width):
-        middle = min(start + width, source.size)
-        stop = min(start + 2 * width, source.size)
-        i, j = start, middle
-        while i < middle and j < stop:
-            if source[j] < source[i]:
-                out[i + j - middle] = source[j]
-                j += 1
-            else:
-                out[i + j - middle] = source[i]
-                i += 1
-        while i < middle:
-            out[i + j - middle] = source[i]
-            i += 1
-        while j < stop:
-            out[i + j - middle] = source[j]
-            j += 1
-
-
 @kernel
-def deviation_costs(
-    counts: NDArray[np.int64], branching: int, levels: int, costs: NDArray[np.int64]
-) -> None:
-    """Overwrite ``costs`` with every node's deviation from its median, sum |x_i - median|.
+def half_differences(nodes: NDArray[np.int64], length: int, costs: NDArray[np.int64]) -> None:
+    """Set the sum of each node's upper half minus the sum of its lower half; O(N).
 
     Parameters
     ----------
-    counts
-        (N,) cells; sums of them must stay within 64 bits.
-    branching
-        A power of two, 2 or more.
-    levels
-        K.
+    nodes
+        (N,) cells, node after node of ``length`` cells, the last one perhaps shorter. Within each,
+        no cell of the lower half is above one of the upper half; the middle one of an odd number
+        of cells is in neither, and between them.
+    length
+        Cells of a node.
     costs
-        (node_count(N, branching, K),) overwritten. Half of a node's cells lie on either side of
-        a median, so this is the sum of the larger half minus the sum of the smaller half, an
-        integer; the middle one of an odd number of cells is in neither.
-
-    Notes
-    -----
-    Invariant: before each pass ``runs`` holds the counts, each aligned run of ``width`` cells
-    sorted. O(N log b^K) time, and two copies of the counts.
+        (K,) with K nodes or more; the first entries are overwritten. Half of a node's cells lie on
+        either side of a median, so this is the node's deviation from it, sum |x_i - median|.
     """
-    runs, merged = counts.copy(), np.empty_like(counts)
-    width = 1
-    first = 0
-    for _ in range(levels):
-        length = width * branching
-        while width < length:
-            _merge(runs, width, merged)
-            runs, merged = merged, runs
-            width *= 2
-        for start in range(0, runs.size, length):
-            stop = min(start + length, runs.size)
-            cost = np.int64(0)
-            for i in range((stop - start) // 2):
-                cost += runs[stop - 1 - i] - runs[start + i]
-            costs[first + start // length] = cost
-        first += (runs.size + length - 1) // length
+    for node in range((nodes.size + length - 1) // length):
+        start = node * length
+        half = min(length, nodes.size - start) // 2
+        upper = min(start + length, nodes.size) - half
+        cost = np.int64(0)
+        for i in range(half):
+            cost += nodes[upper + i] - nodes[start + i]
+        costs[node] = cost
 
 
 @kernel

@@ -9,24 +9,18 @@ import pytest
 
 from dpcore import noise
 from dpcore.kernels.trees import partition
+from dpcore.mechanisms.dawa import deviation_costs
 from tests.audit.harness import epsilon_lower_bound
 
 # cells, branching, largest count: all tables of counts up to it are gone through
 TABLES = [(4, 2, 4), (5, 2, 3), (8, 2, 2), (9, 2, 2), (8, 4, 2), (9, 4, 2)]
 
 
-def costs_of(counts, branching, levels):
-    counts = np.asarray(counts, np.int64)
-    costs = np.empty(partition.node_count(counts.size, branching, levels), np.int64)
-    partition.deviation_costs(counts, branching, levels, costs)
-    return costs
-
-
 def largest_changes(size, branching, levels, most):
     """The largest changes of the costs, in L1, by an added record and by a moved one."""
     shape = (most + 1,) * size
     tables = np.stack(np.unravel_index(np.arange((most + 1) ** size), shape), axis=-1)
-    costs = np.array([costs_of(counts, branching, levels) for counts in tables])
+    costs = np.array([deviation_costs(counts, branching, levels) for counts in tables])
     places = (most + 1) ** np.arange(size)[::-1]
     added = moved = 0
     for to in range(size):
@@ -58,7 +52,7 @@ def released(counts, branching, scale, replicates):
     """Partitions, (replicates, N - 1): 1 where a bucket ends."""
     counts = np.asarray(counts, np.int64)
     levels = partition.level_count(counts.size, branching)
-    costs = costs_of(counts, branching, levels)
+    costs = deviation_costs(counts, branching, levels)
     noisy = costs + noise.discrete_laplace(scale, (replicates, costs.size))
     found = np.zeros((replicates, counts.size + 1), np.int64)
     for row, own in zip(found, noisy, strict=True):

@@ -11,16 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore.kernels.trees import partition
+from dpcore.mechanisms.dawa import deviation_costs
 from tests import reference
 
 trees = st.tuples(st.integers(1, 40), st.sampled_from([2, 4, 8]), st.integers(0, 3))
-
-
-def costs_of(counts, branching, levels):
-    counts = np.asarray(counts, np.int64)
-    costs = np.full(partition.node_count(counts.size, branching, levels), -1)
-    partition.deviation_costs(counts, branching, levels, costs)
-    return costs
 
 
 @given(trees, st.data())
@@ -31,7 +25,7 @@ def test_costs_are_deviations_from_the_median(tree, data):
     before = counts.copy()
     nodes = reference.partition_nodes(size, branching, levels)
     expected = [reference.deviation(counts[a:b]) for a, b in nodes]
-    assert costs_of(counts, branching, levels).tolist() == expected
+    assert deviation_costs(counts, branching, levels).tolist() == expected
     np.testing.assert_array_equal(counts, before)
 
 
@@ -43,7 +37,7 @@ def test_costs_of_long_rows(size):
         np.abs(counts[a:b] - median(counts[a:b].tolist())).sum()
         for a, b in reference.partition_nodes(size, 4, levels)
     ]
-    np.testing.assert_array_equal(costs_of(counts, 4, levels), expected)
+    np.testing.assert_array_equal(deviation_costs(counts, 4, levels), expected)
 
 
 @pytest.mark.parametrize("branching", [2, 4, 8, 16])
@@ -89,7 +83,7 @@ def test_steps_without_noise_are_found(size):
     counts = np.repeat([3, 50, 7], [64, 64, size - 128])
     counts[100] = 900
     levels = partition.level_count(size, 4)
-    edges = partition.best_partition(costs_of(counts, 4, levels), size, 4, levels, 0.0, 2.0)
+    edges = partition.best_partition(deviation_costs(counts, 4, levels), size, 4, levels, 0.0, 2.0)
     inside = [np.ptp(counts[a:b]) for a, b in itertools.pairwise(edges)]
     assert max(inside) == 0
     assert edges.size < 40
@@ -97,7 +91,7 @@ def test_steps_without_noise_are_found(size):
 
 def test_free_cells_and_dear_buckets():
     counts = np.arange(64)
-    costs = costs_of(counts, 4, 2)
+    costs = deviation_costs(counts, 4, 2)
     whole = partition.best_partition(costs, 64, 4, 2, 0.0, 1e9)
     assert whole.tolist() == [0, 16, 32, 48, 64]
     single = partition.best_partition(costs, 64, 4, 2, 0.0, 1e-9)

@@ -1,0 +1,58 @@
+"""The hierarchy over buckets of many widths: of trees that are kept, the one of least error."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ParameterError
+from .hierarchy import Hierarchy
+from .tree import Tree
+
+__all__ = ["weighted_tree"]
+
+_DIGITS: Final = 4  # binary ones, of the numbers of buckets for which trees are sought
+_WIDTHS: Final = (2, 4, 8, 16, 32)  # even trees that compete with the best one for equal buckets
+
+
+def weighted_tree(hierarchy: Hierarchy, widths: NDArray[np.int64]) -> Tree:
+    """Return the tree over buckets with the least error, a bucket weighing as its cells do.
+
+    The partition is released, so this is public.
+    """
+    buckets = widths.size
+    candidates = _candidates(hierarchy, _rounded_up(buckets))
+    trees = [tree for each in candidates if (tree := each.resized(buckets))]
+    if not trees:
+        return hierarchy.tree(buckets)  # which says what is wrong with it
+    weights = (widths + np.append(widths[1:], 0)).astype(np.float64)
+    return min(trees, key=lambda tree: float(weights @ tree.prefix_variances()))
+
+
+@lru_cache(maxsize=128)
+def _candidates(hierarchy: Hierarchy, buckets: int) -> tuple[Tree, ...]:
+    """Return the best tree for equal buckets, and even ones, for about so many buckets.
+
+    For few numbers of buckets, so that releases use the same trees again, and noise of the same
+    scales: neither are sought anew each time.
+    """
+    even = [
+        Hierarchy(hierarchy.epsilon, branching, neighbours=hierarchy.neighbours)
+        for branching in _WIDTHS
+        if branching <= buckets
+    ]
+    trees = []
+    for each in (hierarchy, *even):
+        with suppress(ParameterError):  # a scale that is too large
+            trees.append(each.tree(buckets))
+    return tuple(trees)
+
+
+def _rounded_up(buckets: int) -> int:
+    """Return the least number >= buckets with four binary digits, and zeros after them."""
+    unit = 1 << max(0, buckets.bit_length() - _DIGITS)
+    return -(-buckets // unit) * unit
