@@ -17,6 +17,7 @@ from ..noise.laws import DiscreteLaplace
 from ..noise.sources import Source, source
 from ..privacy.budget import Budget
 from ..privacy.guarantees import Privacy, double_above
+from ..summaries.ranked_pairs import RankedPairs
 
 __all__ = ["SmoothS", "area_units"]
 
@@ -152,9 +153,34 @@ class SmoothS:
             raise ParameterError("counts", exact.shape, "must have two entries for each cell")
         if not 1 <= (total := int(exact.sum())) <= _MOST_RECORDS:
             raise ParameterError("counts", total, f"must sum to between 1 and {_MOST_RECORDS}")
+        return self.release_pairs(_counted(exact), rng=rng, replicates=replicates)
+
+    def release_pairs(
+        self,
+        pairs: RankedPairs,
+        *,
+        rng: np.random.Generator | None = None,
+        replicates: int | None = None,
+    ) -> float | NDArray[np.float64]:
+        """Return the area with noise, as ``release``, of records that were ranked, not counted.
+
+        Parameters
+        ----------
+        pairs
+            From ``summaries.ranked_pairs``, of 1 to 2^31 records.
+        rng, replicates
+            As in ``release``.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            There are fewer or more records, or another argument is not as above.
+        """
+        if not 1 <= (total := pairs.negatives + pairs.positives) <= _MOST_RECORDS:
+            raise ParameterError("pairs", total, f"must be of 1 to {_MOST_RECORDS} records")
         repeat = 1 if replicates is None else _check.integer("replicates", replicates, 1, 2**40)
         stream = source(rng)
-        area, rarer = area_units(exact)
+        area, rarer = _units(pairs)
         noise = self._noise(self.sensitivity(rarer), repeat, stream)
         areas = np.clip((area + noise) / 2.0**_BITS, 0.0, 1.0)
         return float(areas[0]) if replicates is None else areas
@@ -174,15 +200,24 @@ def area_units(counts: NDArray[np.int64]) -> tuple[int, int]:
 
     1/2 if a class is empty.
     """
+    return _units(_counted(counts))
+
+
+def _counted(counts: NDArray[np.int64]) -> RankedPairs:
+    """Return the pairs of records that were counted by class and score; in a cell they tie."""
     size = counts.size // 2
     negatives, positives = counts[:size], counts[size:][::-1]
     below = np.cumsum(negatives)
-    pairs = 2 * int(below[-1]) * int(positives.sum())
-    if pairs == 0:
+    ordered = int(np.dot(positives, 2 * below - negatives))
+    return RankedPairs(ordered, int(below[-1]), int(positives.sum()))
+
+
+def _units(pairs: RankedPairs) -> tuple[int, int]:
+    both = 2 * pairs.negatives * pairs.positives
+    if both == 0:
         return 1 << (_BITS - 1), 0
-    ordered = int(np.dot(positives, 2 * below - negatives))  # pairs in order twice, ties once
-    area = (2 * ordered << _BITS) + pairs
-    return area // (2 * pairs), min(int(below[-1]), int(positives.sum()))
+    area = (2 * pairs.ordered << _BITS) + both
+    return area // (2 * both), min(pairs.negatives, pairs.positives)
 
 
 def _rounded_up(factor: Fraction) -> Fraction:

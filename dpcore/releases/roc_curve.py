@@ -15,7 +15,8 @@ from ..mechanisms.smooth_auc import SmoothS
 from ..statistics.binormal import BinormalROC
 from ..statistics.roc import ROC
 from ..summaries.grid import Grid
-from ..summaries.score_counts import Label, ranked_counts
+from ..summaries.ranked_pairs import ranked_pairs
+from ..summaries.score_counts import Label
 from ..summaries.totals import NanPolicy
 from .score_curves import score_curves
 
@@ -169,10 +170,11 @@ def smooth_roc_curve(
     True
     """
     area = SmoothS(epsilon, delta)
-    counts = ranked_counts(y_true, y_score, pos_label=pos_label, nan_policy=nan_policy)
-    if counts.sum() < 1:
+    pairs = ranked_pairs(y_true, y_score, pos_label=pos_label, nan_policy=nan_policy)
+    n = pairs.negatives + pairs.positives
+    if n < 1:
         raise ParameterError("y_true", 0, "must hold at least one record")
-    released = area.release(counts, rng=rng)
+    released = area.release_pairs(pairs, rng=rng)
     assert isinstance(released, float)
     privacy = replace(area.privacy, simulated=rng is not None)
-    return BinormalROC(released, int(counts.sum()), privacy, area.describe())
+    return BinormalROC(released, n, privacy, area.describe())

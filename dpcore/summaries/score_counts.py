@@ -15,7 +15,7 @@ from ..records.labels import Label, positives
 from .grid import Grid
 from .totals import NanPolicy, add_on_threads
 
-__all__ = ["Label", "ranked_counts", "records", "score_counts"]
+__all__ = ["Label", "records", "score_counts"]
 
 _PART: Final = 2**20  # records worth a thread of their own
 
@@ -57,28 +57,6 @@ def score_counts(
     if missing and nan_policy == "raise":
         raise MissingValueError("y_score")
     return counts
-
-
-def ranked_counts(
-    y_true: Any, y_score: Any, *, pos_label: Label | None = None, nan_policy: NanPolicy = "raise"
-) -> NDArray[np.int64]:
-    """Count records by class and rank of the score: private, and in as many cells as scores.
-
-    Parameters
-    ----------
-    y_true, y_score, pos_label, nan_policy
-        As in ``score_curves``.
-
-    Returns
-    -------
-    numpy.ndarray
-        (2 K,) int64 for K distinct scores, in the order of ``score_counts``.
-    """
-    is_positive, scores = records(y_true, y_score, pos_label, nan_policy)
-    distinct, ranks = np.unique(scores, return_inverse=True)
-    size = distinct.size
-    ranks[is_positive] = 2 * size - 1 - ranks[is_positive]
-    return np.bincount(ranks, minlength=2 * size)
 
 
 def records(

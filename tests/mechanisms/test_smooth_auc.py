@@ -18,7 +18,7 @@ from dpcore.noise.cauchy import CauchyNoise
 from dpcore.releases.roc_curve import smooth_roc_curve
 from dpcore.releases.score_curves import score_curves_from_counts
 from dpcore.statistics.roc import ROC
-from dpcore.summaries.score_counts import ranked_counts
+from dpcore.summaries.ranked_pairs import RankedPairs, ranked_pairs
 from tests import reference
 
 RNG = np.random.default_rng
@@ -31,12 +31,37 @@ AREA = 545_000 / 720_000
 @given(st.lists(st.tuples(st.booleans(), st.integers(-4, 4)), min_size=1, max_size=30))
 def test_the_area_is_that_of_all_pairs(records):
     labels, scores = (list(column) for column in zip(*records, strict=True))
-    counts = ranked_counts(labels, scores)
-    assert counts.sum() == len(records)
-    area, rarer = area_units(counts)
-    assert rarer == min(sum(labels), len(labels) - sum(labels))
+    pairs = ranked_pairs(labels, scores)
+    assert pairs.positives == sum(labels)
+    assert pairs.negatives == len(labels) - sum(labels)
+    grid = dp.Grid(np.arange(-4.0, 5.0))
+    area, rarer = area_units(dp.score_counts(labels, scores, grid))
+    assert rarer == min(pairs[1:])
     exact = reference.area_by_pairs(labels, scores) if rarer else Fraction(1, 2)
     assert abs(area - exact * 2**40) <= Fraction(1, 2)
+    assert pairs.ordered == 2 * exact * pairs.positives * pairs.negatives
+    almost_exact = SmoothS(1e9, 1e-9)
+    assert almost_exact.release_pairs(pairs) == pytest.approx(float(exact), abs=2e-3)
+
+
+@pytest.mark.needs_jit
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.int64])
+@pytest.mark.parametrize("distinct", [3, 1000, 10**9])
+def test_many_records_are_ranked_on_threads(distinct, kind):
+    rng = RNG(distinct)
+    labels = rng.random(600_000) < 0.6  # three parts of positives
+    scores = (rng.integers(0, distinct, labels.size) - distinct // 2).astype(kind)
+    negatives, positives = np.sort(scores[~labels]), scores[labels]
+    expected = sum(np.searchsorted(negatives, positives, side).sum() for side in ("left", "right"))
+    assert ranked_pairs(labels, scores) == (expected, negatives.size, positives.size)
+
+
+def test_zeros_of_both_signs_tie_and_infinities_are_scores():
+    inf = math.inf
+    assert ranked_pairs([0, 1, 0, 1], [-0.0, 0.0, 0.0, -0.0]) == (4, 2, 2)
+    assert ranked_pairs([0, 1, 1, 0], [-inf, inf, -inf, inf]) == (4, 2, 2)
+    with pytest.raises(ParameterError, match="pairs must be of 1 to 2147483648 records; got 0"):
+        SmoothS(1.0).release_pairs(RankedPairs(0, 0, 0))
 
 
 def test_as_many_records_as_there_may_be():
