@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,8 @@ from .budgeted import Releases, Work
 __all__ = ["ToeplitzGaussian"]
 
 _UNIT: Final = 2**12  # the coefficients are multiples of 1 / this
-_LIMB: Final = 2**16  # counts are convolved in parts below this, so that rounding is exact
+_LIMB_BITS: Final = 16  # counts are convolved in parts of so many, so that rounding is exact
+_BLOCKS: Final = 4  # into which a convolution is cut
 _MARGIN: Final = Fraction(2**40 + 1, 2**40)  # over the rounding of sums of squares
 
 
@@ -42,6 +43,8 @@ class Factors:
         (N,) share of the last cumulative count's error that is in each, for a public total.
     variances
         (N,) of the cumulative counts for noise of variance 1, before the gains are used.
+    transforms
+        Of the strategy, and of the reconstruction of counts from multiples of 2^-12.
     """
 
     strategy: NDArray[np.int64]
@@ -49,6 +52,7 @@ class Factors:
     largest_change: Fraction
     gains: NDArray[np.float64]
     variances: NDArray[np.float64]
+    transforms: tuple[NDArray[np.complex128], NDArray[np.complex128]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,14 +121,15 @@ class ToeplitzGaussian(Releases):
 
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
         law, factors = self.noise(exact.size), self._factors(exact.size)
-        convolved, total = exact_convolution(exact, factors.strategy), int(exact.sum())
+        strategy, reconstruction = factors.transforms
+        convolved, total = exact_convolution(exact, strategy), int(exact.sum())
         public = self._budget().total_is_public
 
         def fill(out: NDArray[np.float64], stream: Source) -> None:
             noisy = np.empty(out.shape, np.int64)
             law.fill(noisy.reshape(-1), stream)
             noisy += convolved
-            out[:] = _convolution(noisy / _UNIT, factors.reconstruction)
+            out[:] = _convolution(noisy, reconstruction)
             if public:
                 out += factors.gains * (total - out[:, -1:])
                 out[:, -1] = total  # it is that up to rounding
@@ -148,32 +153,68 @@ def _factors(size: int, total_is_public: bool) -> Factors:
         products = _correlations(strategy.astype(np.float64))
         apart = squares[-1] + squares[:-1][::-1] - 2.0 * products[1:]
         change = max(0.0, apart.max(initial=0.0))
-    return Factors(strategy, reconstruction, Fraction(change) * _MARGIN, gains, variances)
+    transforms = _transformed(strategy), _transformed(reconstruction / _UNIT)
+    return Factors(
+        strategy, reconstruction, Fraction(change) * _MARGIN, gains, variances, transforms
+    )
 
 
-def exact_convolution(counts: NDArray[np.int64], strategy: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the first N terms of a convolution of integers, exactly.
+def exact_convolution(
+    counts: NDArray[np.int64], transformed: NDArray[np.complex128]
+) -> NDArray[np.int64]:
+    """Return the first N terms of a convolution of integers, exactly; the series is transformed.
 
     By floating-point transforms of parts of the counts. Their error is below 1/2 by far
     (docs/toeplitz.md), so that rounding gives the integers. Invariant: ``rest`` times
     2^16^part is what has not been convolved yet.
     """
     total = np.zeros(counts.size, np.int64)
-    rest, unit = counts, 1
+    rest, shift = counts, 0
     while rest.any():
-        rest, part = np.divmod(rest, _LIMB)
-        product = _convolution(part.astype(np.float64), strategy.astype(np.float64))
-        total += unit * np.rint(product).astype(np.int64)
-        unit *= _LIMB
+        product = _convolution(rest & ((1 << _LIMB_BITS) - 1), transformed)
+        total += np.rint(product).astype(np.int64) << shift
+        rest, shift = rest >> _LIMB_BITS, shift + _LIMB_BITS
     return total
 
 
-def _convolution(rows: NDArray[np.float64], series: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the first N terms of the convolution of each row, (..., N), with a series, (N,)."""
-    size = series.size
-    length = _transform_length(2 * size)
-    transformed = np.fft.rfft(rows, length) * np.fft.rfft(series, length)
-    return np.asarray(np.fft.irfft(transformed, length)[..., :size])
+def _transformed(series: NDArray[np.integer[Any] | np.floating[Any]]) -> NDArray[np.complex128]:
+    """Return what ``_convolution`` needs of a series, (N,).
+
+    The lower triangular Toeplitz matrix of the series is cut into square blocks of M numbers a
+    side, all alike along each diagonal. The ones with the distance c from the main diagonal hold
+    the terms within M of the c M-th: these are transformed.
+    """
+    block = _block(series.size)
+    padded = np.zeros((_BLOCKS + 1) * block)
+    padded[block : block + series.size] = series
+    around = np.lib.stride_tricks.sliding_window_view(padded, 2 * block)[::block]
+    return np.fft.rfft(around, _transform_length(2 * block))
+
+
+def _convolution(
+    rows: NDArray[np.integer[Any] | np.floating[Any]], transformed: NDArray[np.complex128]
+) -> NDArray[np.float64]:
+    """Return the first N terms of the convolution of each row, (..., N), with a series.
+
+    Block by block: transforms of a quarter of the length stay in the cache, and in memory that the
+    process has already.
+    """
+    size, block = rows.shape[-1], _block(rows.shape[-1])
+    length = _transform_length(2 * block)
+    padded = np.zeros((*rows.shape[:-1], _BLOCKS * block))
+    padded[..., :size] = rows
+    blocks = np.fft.rfft(padded.reshape(*rows.shape[:-1], _BLOCKS, block), length)
+    for i in reversed(range(_BLOCKS)):  # in place: those before it are still as they were
+        blocks[..., i, :] *= transformed[0]
+        for before in range(i):
+            blocks[..., i, :] += blocks[..., before, :] * transformed[i - before]
+    whole = np.fft.irfft(blocks, length)
+    padded.reshape(*rows.shape[:-1], _BLOCKS, block)[:] = whole[..., block : 2 * block]
+    return padded[..., :size]
+
+
+def _block(size: int) -> int:
+    return -(-size // _BLOCKS)
 
 
 def _correlations(series: NDArray[np.float64]) -> NDArray[np.float64]:

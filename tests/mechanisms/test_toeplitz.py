@@ -48,15 +48,15 @@ def test_no_neighbours_spend_more_and_some_spend_the_budget(size, neighbours):
 @settings(max_examples=50)
 @given(st.lists(st.integers(0, 2**40), min_size=1, max_size=200))
 def test_integers_are_convolved_exactly(values):
-    counts, strategy = np.array(values), _factors(len(values), True).strategy
-    exact = np.convolve(counts.astype(object), strategy.astype(object))[: counts.size]
-    assert exact_convolution(counts, strategy).tolist() == exact.tolist()
+    counts, factors = np.array(values), _factors(len(values), True)
+    exact = np.convolve(counts.astype(object), factors.strategy.astype(object))[: counts.size]
+    assert exact_convolution(counts, factors.transforms[0]).tolist() == exact.tolist()
 
 
 def test_large_counts_on_large_grids_are_convolved_exactly():
     counts = np.random.default_rng(1).integers(0, 2**36, 2**16)
-    strategy = _factors(counts.size, True).strategy
-    found = exact_convolution(counts, strategy)
+    factors = _factors(counts.size, True)
+    strategy, found = factors.strategy, exact_convolution(counts, factors.transforms[0])
     for at in (0, 1, 1000, 40_000, counts.size - 1):
         assert found[at] == sum(
             map(int.__mul__, counts[: at + 1].tolist(), strategy[at::-1].tolist())
