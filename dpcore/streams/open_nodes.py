@@ -18,6 +18,7 @@ from ..privacy.budget import Law
 __all__ = ["Held", "OpenNodes", "level_count"]
 
 _BLOCK: Final = 1024  # draws made at a time; more than the levels of any tree
+_MOST_DRAWS: Final = 2**16  # at a time, by a release whose call takes so many or more
 _MOST_NOISE: Final = 2**62
 _GENERATORS: Final = {
     kind.__name__: kind
@@ -52,8 +53,9 @@ class Held(NamedTuple):
 class OpenNodes:
     """A tree over ``thresholds`` thresholds, and where the noise of its nodes comes from.
 
-    Draws are made in blocks whose sizes depend on the tree alone, and used up in order, so the
-    noise depends on the generator alone and not on how thresholds are cut into calls.
+    Draws are made in blocks, and used up in order. A study's have sizes that depend on the tree
+    alone, so its noise depends on the generator alone and not on how thresholds are cut into calls.
+    A release, whose noise nobody can make again, draws at once what a call takes.
 
     Parameters
     ----------
@@ -112,7 +114,9 @@ class OpenNodes:
             if done == out.size:
                 return Held(nodes, block, ahead)
             # the next threshold takes all that is left ahead and some of the new block
-            block, draws = self._drawn(block.first + block.size, block.after)
+            first = block.first + block.size
+            wanted = _opened(self.thresholds, self.base, at + out.size) - first
+            block, draws = self._drawn(first, block.after, wanted)
             ahead = np.concatenate([ahead, draws])
 
     def describe(self, held: Held) -> dict[str, Any]:
@@ -167,13 +171,14 @@ class OpenNodes:
         block, draws = tree._drawn(opened - used, state)
         return tree, Held(nodes, block, draws[used:])
 
-    def _drawn(self, first: int, before: Any) -> tuple[_Block, NDArray[np.int64]]:
-        """Draw a block from number ``first`` on.
+    def _drawn(self, first: int, before: Any, wanted: int = 0) -> tuple[_Block, NDArray[np.int64]]:
+        """Draw a block from number ``first`` on; a release as many as are wanted, within bounds.
 
         The generator is put back to its state ``before``: an interrupted call may have moved it.
         """
         nodes = int(dyadic.node_count(self.thresholds, self.base))
-        draws = np.empty(min(_BLOCK, nodes - first), np.int64)
+        size = _BLOCK if self.rng else min(max(_BLOCK, wanted), _MOST_DRAWS)
+        draws = np.empty(min(size, nodes - first), np.int64)
         if self.rng is None:
             self.law.fill(draws, CryptographicSource())
         else:

@@ -46,18 +46,22 @@ def add_open_nodes(
     Notes
     -----
     O(K + draws). Invariant: before each threshold, ``held`` is the noise of the nodes that cover
-    the threshold before it, and ``noise`` is its sum.
+    the threshold before it, ``noise`` is its sum, ``digits`` are those of the number of thresholds
+    before it to the base, lowest first, and ``opening`` says how many nodes open at it: one more
+    than there are zeros in front of other digits.
     """
-    noise = 0
-    for level in range(held.size):
+    levels = held.size
+    digits = np.empty(levels, np.int64)
+    noise, opening, rest = np.int64(0), 0, step
+    for level in range(levels):
         noise += held[level]
+        digits[level] = rest % base
+        rest //= base
+        if opening == level:
+            opening += digits[level] == 0
+    opening = min(opening + 1, levels)
     used = 0
     for i in range(out.size):
-        rest = step + i
-        opening = 1
-        while opening < held.size and rest % base == 0:
-            rest //= base
-            opening += 1
         if draws.size - used < opening:
             return i, used
         for level in range(opening):
@@ -65,4 +69,10 @@ def add_open_nodes(
             held[level] = draws[used + level]
         used += opening
         out[i] += noise
+        opening = 1
+        digits[0] += 1
+        while opening < levels and digits[opening - 1] == base:
+            digits[opening - 1] = 0
+            digits[opening] += 1
+            opening += 1
     return out.size, used
