@@ -189,8 +189,9 @@ class AdaptiveQuantiles(Releases):
     def asking(self, sites: NDArray[np.int64]) -> Work:
         """Return how to release the sum of the counts of some sites, (S, N)."""
         count, size = sites.shape
-        n, bits = int(sites.sum()), self.noise(size)[1]
-        totals = in_units(np.cumsum(sites, axis=1), bits).sum(axis=0)  # each rounds its own
+        exact, bits = np.cumsum(sites, axis=1), self.noise(size)[1]
+        n, units = int(exact[:, -1].sum()), in_units(exact, bits)  # each rounds its own
+        totals = units.sum(axis=0) if count > 1 else units[0]
 
         def fill(out: NDArray[np.float64], stream: Source) -> None:
             thresholds, answers = self.answers(totals, n, count, out.shape[0], stream)

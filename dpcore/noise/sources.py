@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 import numpy as np
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 from numpy.typing import NDArray
 
 from ..errors import DtypeError
@@ -35,18 +35,21 @@ class Source(Protocol):
 class CryptographicSource:
     """The key stream of AES-256 in counter mode, keyed afresh from the operating system.
 
-    Each source has its own key and first counter block, lives for one call, and is never stored:
-    nothing to seed, to leak, or to share after a fork. Why not ``os.urandom`` for each word: it
+    Each source has its own key and first counter block, drawn when it is first used, lives for one
+    call, and is never stored: nothing to seed, to leak, or to share after a fork. Why not ``os.urandom`` for each word: it
     is more than ten times slower (docs/noise.md).
     """
 
     simulated = False
 
     def __init__(self) -> None:
-        self._stream = Cipher(algorithms.AES(os.urandom(32)), modes.CTR(os.urandom(16))).encryptor()
+        self._stream: CipherContext | None = None  # many only spawn others
 
     def fill(self, words: NDArray[np.uint64]) -> None:
         """Overwrite ``words`` with the next words of the stream."""
+        if self._stream is None:
+            key, first = os.urandom(32), os.urandom(16)
+            self._stream = Cipher(algorithms.AES(key), modes.CTR(first)).encryptor()
         for start in range(0, words.size, _MOST_WORDS):
             part = words[start : start + _MOST_WORDS].view(np.uint8).data
             self._stream.update_into(_ZEROS[: len(part)], part)

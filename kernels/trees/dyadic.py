@@ -23,6 +23,23 @@ def node_count(size: int, base: int) -> int:
     return total
 
 
+@inner
+def _hand_down(parents: NDArray[np.int64], children: NDArray[np.int64], base: int) -> None:
+    """Add each parent to its children; the last parent may have fewer than ``base`` of them."""
+    full = children.size // base
+    if base == 2:  # most trees; with two additions in a row, loops run several parents at a time
+        for parent in range(full):
+            children[2 * parent] += parents[parent]
+            children[2 * parent + 1] += parents[parent]
+    else:
+        for parent in range(full):
+            above = parents[parent]
+            for child in range(parent * base, parent * base + base):
+                children[child] += above
+    for child in range(full * base, children.size):
+        children[child] += parents[full]
+
+
 @kernel
 def add_ancestors(nodes: NDArray[np.int64], base: int, out: NDArray[np.int64]) -> None:
     """Add to each threshold the sum of the nodes that cover it; O(M).
@@ -40,24 +57,19 @@ def add_ancestors(nodes: NDArray[np.int64], base: int, out: NDArray[np.int64]) -
     -----
     Invariant: once level l is done, its entries hold the sum of the node and all its ancestors.
     """
-    size = out.shape[1]
-    starts = np.zeros(64, np.int64)
-    sizes = np.zeros(64, np.int64)
-    sizes[0] = size
-    top = 0
-    while sizes[top] > 1:
-        starts[top + 1] = starts[top] + sizes[top]
-        sizes[top + 1] = (sizes[top] - 1) // base + 1
+    starts = np.zeros(65, np.int64)
+    size, top = out.shape[1], 0
+    starts[1] = size
+    while size > 1:
+        size = (size - 1) // base + 1
         top += 1
+        starts[top + 1] = starts[top] + size
     for r in range(out.shape[0]):
         row = nodes[r]
-        for level in range(top - 1, -1, -1):
-            for parent in range(sizes[level + 1]):
-                above = row[starts[level + 1] + parent]
-                first = parent * base
-                for child in range(first, min(first + base, sizes[level])):
-                    row[starts[level] + child] += above
-        for i in range(size):
+        for level in range(top, 0, -1):
+            parents = row[starts[level] : starts[level + 1]]
+            _hand_down(parents, row[starts[level - 1] : starts[level]], base)
+        for i in range(out.shape[1]):
             out[r, i] += row[i]
 
 
