@@ -211,4 +211,4 @@ def _counted(
     tree.release(tree.node_sums(counts), ends[:, 1:], stream)
     out = np.empty((1, edges[-1]))
     lines_through(edges[np.newaxis], ends, out)
-    return out[0]
+    return np.asarray(out[0])

@@ -168,7 +168,7 @@ class Dyadic(Releases):
         def fill(out: NDArray[np.float64], stream: Source) -> None:
             units = np.empty(out.shape, np.int64)
             add_noise(units, stream)
-            out[:] = units / unit
+            np.divide(units, unit, out=out)
 
         if self._is_gaussian:
             return Work(fill, nodes, np.float64)

@@ -99,7 +99,7 @@ class Tree:
             if law is not None:
                 draws = np.empty((rows, part.stop - part.start), np.int64)
                 law.fill(draws.reshape(-1), stream)
-                noisy[:, part] = draws + nodes[part]
+                np.add(draws, nodes[part], out=noisy[:, part])
             elif self.variances[level] == 0.0:
                 noisy[:, part] = nodes[part]
         return noisy

@@ -36,8 +36,8 @@ class CryptographicSource:
     """The key stream of AES-256 in counter mode, keyed afresh from the operating system.
 
     Each source has its own key and first counter block, drawn when it is first used, lives for one
-    call, and is never stored: nothing to seed, to leak, or to share after a fork. Why not ``os.urandom`` for each word: it
-    is more than ten times slower (docs/noise.md).
+    call, and is never stored: nothing to seed, to leak, or to share after a fork. Why not
+    ``os.urandom`` for each word: it is more than ten times slower (docs/noise.md).
     """
 
     simulated = False

@@ -53,7 +53,8 @@ def ranked_pairs(
     front = int(kernels.part_by_class(scores, is_positive, sorted_scores))
     negatives, positives = sorted_scores[:front], sorted_scores[front:]
     workers = None if scores.size >= 2 * _PART else 1
-    on_threads(np.ndarray.sort, sorted((negatives, positives), key=len, reverse=True), workers)
+    longest_first = sorted((negatives, positives), key=len, reverse=True)
+    on_threads(lambda own: own.sort(), longest_first, workers)
     starts = range(0, positives.size, _PART)
     totals = np.zeros(len(starts), np.int64)
 

@@ -31,7 +31,7 @@ def part_by_class(
     """
     front, back = 0, values.size - 1
     for i in range(values.size):
-        positive = np.int64(is_positive[i])
+        positive = int(is_positive[i])
         out[front] = values[i]
         out[back] = values[i]
         front += 1 - positive
@@ -63,7 +63,7 @@ def ordered_pairs(
     O(stop - start) and the negatives among them. Invariant: ``below`` negatives are less than the
     positive, and those up to ``upto`` are not above it.
     """
-    total = np.int64(0)
+    total = 0
     below, k = before, start
     while k < stop:
         value = positives[k]

@@ -148,6 +148,12 @@ def test_counts_that_would_wrap_around_are_refused(counts):
             release(counts)
 
 
+def test_counts_that_are_large_but_do_not_wrap_around_are_taken():
+    counts = np.array([2**61, 0, 2**60, 0, 0])  # five times the largest would wrap
+    mechanism = dp.mechanisms.Hierarchy(1e6, neighbours="add-or-remove-one")
+    assert mechanism.release(counts)[-1] == pytest.approx(counts.sum(), rel=1e-12)
+
+
 @pytest.mark.parametrize(
     "mechanism",
     [
