@@ -13,7 +13,8 @@ from ..registry import Contender, Job
 
 DRAWS = 65_535
 SCALE, LARGE = 15, 10**6
-# 32-bit words that a draw takes: one decides it; of large scales, two parts and more are drawn.
+# 32-bit words that a draw takes: one by a table; at large scales three digits, or a bin, a place in
+# it and a comparison (docs/noise.md).
 WORDS = {SCALE: 1, LARGE: 3}
 STANDARD_ERRORS = 8  # how far moments may be off
 AGREEMENT = f"mean and variance within {STANDARD_ERRORS} standard errors of the closed form"

@@ -11,7 +11,7 @@ from dpcore.mechanisms import ToeplitzGaussian
 from dpcore.noise.sources import CryptographicSource
 
 from ..registry import Contender, Job
-from .noise import difference, words
+from .noise import LARGE, WORDS, difference, words
 
 RHO, EPSILON = 0.5, 1.0
 STANDARD_ERRORS = 8
@@ -73,11 +73,11 @@ def numpy_stream(inputs: Steps):
     return release
 
 
-def random_bits(draws: int):
-    """Of so many draws a step."""
+def random_bits(draws: int, each: int = 1):
+    """Of so many draws a step, of so many 32-bit words each."""
 
     def start(inputs: Steps):
-        memory = words(draws * inputs.counts.size)
+        memory = words(draws * inputs.counts.size, each)
         return lambda: CryptographicSource().fill(memory)
 
     return start
@@ -116,7 +116,7 @@ JOBS = (
         (2**15,),
         Contender("dpcore", "ours", ours_root, noise="exact"),
         Contender("SciPy fftconvolve", "numpy", numpy_root, noise="inexact"),
-        Contender("random bits", "floor", random_bits(1)),
+        Contender("random bits", "floor", random_bits(1, WORDS[LARGE])),  # its sigma is large
     ),
     job(
         "stream",
