@@ -27,6 +27,8 @@ __all__ = [
 ]
 
 _ENTRIES: Final = 2**11  # of a table, at most: 8 KiB
+_FEW_ENTRIES: Final = 2**7  # for up to ``_FEW`` draws, which are over before a table is made
+_FEW: Final = 2**12
 _BOUNDARIES: Final = 1.4  # of a Laplace table, for each bit of a word and unit of its scale
 _LEAST_IN_BINS: Final = 2**14  # of sigma^2; tables have some 13 sigma entries
 
@@ -70,7 +72,8 @@ class DiscreteLaplace:
 
         The draws depend on the stream alone, not on the windows through which it is read.
         """
-        fill_from_rows(out, stream, laplace_digits(self.scale))
+        entries = _ENTRIES if out.size > _FEW else _FEW_ENTRIES
+        fill_from_rows(out, stream, laplace_digits(self.scale, entries))
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +160,8 @@ def discrete_laplace(
     drawn as it takes to tell. Tables of certified integers tell by the first 32 bits, nearly
     always; no floating point, so the law is exact (docs/noise.md). Added to a count of
     sensitivity D, scale D / epsilon gives epsilon-differential privacy.
-    A 32-bit word a draw up to scale 44, and one more for each factor of 1024. The tables, some
-    0.2 ms for each word, are kept for the scales used last.
+    A 32-bit word a draw up to scale 45, and one more for each factor of 1024; for few draws the
+    tables are smaller, and there are more words. Tables are kept for the scales used last.
 
     Examples
     --------
@@ -226,7 +229,7 @@ def rounded_up(exact: Fraction, bits: int = 31) -> Fraction:
 
 
 @lru_cache(maxsize=128)
-def laplace_digits(scale: Fraction, word_bits: int = WORD_BITS, entries: int = _ENTRIES) -> Digits:
+def laplace_digits(scale: Fraction, entries: int = _ENTRIES, word_bits: int = WORD_BITS) -> Digits:
     """Return the digits of discrete Laplace variables: as many as keep tables small.
 
     A table holds some 2 log(2) word_bits boundaries for each unit of the scale. With ``width`` its

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +17,9 @@ from .exponential import is_below_exponential
 __all__ = ["WORD_BITS", "Bins", "Digits", "value"]
 
 WORD_BITS: Final = 32
-_GUIDE_BITS: Final = 14  # 32 KiB a table, in the first-level cache
+_GUIDE_BITS: Final = 14  # at most: 32 KiB a table, in the first-level cache
+_SPARE_BITS: Final = 4  # 16 or more entries of a guide for a boundary, where that is no more
 _MOST: Final = 2**62  # of a magnitude; beyond, there is less than exp(-500)
-
-
-class _Table(NamedTuple):
-    """What the kernels of inversion.py look at."""
-
-    least: int
-    boundaries: NDArray[np.uint32]  # (K,), the last as large as a word
-    guide: NDArray[np.uint16]  # (G,)
 
 
 class Digits:
@@ -52,13 +45,11 @@ class Digits:
     ) -> None:
         self.words = len(laws)
         self._laws, self._radix, self._word_bits = laws, radix, word_bits
-        tables = [_table(law, word_bits) for law in laws]
-        self._least = tables[0].least
-        size = max(table.boundaries.size for table in tables)
-        self._boundaries = np.full((len(laws), size), 2**word_bits - 1, np.uint32)
-        for row, table in zip(self._boundaries, tables, strict=True):
-            row[: table.boundaries.size] = table.boundaries
-        self._guides = np.array([table.guide for table in tables])
+        self._least, _ = floors(laws[0], word_bits)
+        size = 1 + max(len(floors(law, word_bits)[1]) for law in laws)
+        self._shift = _shift(size, word_bits)
+        self._boundaries = np.array([_boundaries(law, word_bits, size) for law in laws])
+        self._guides = np.array([_guide(row, self._shift, word_bits) for row in self._boundaries])
 
     def sample(self, words: NDArray[np.uint32], out: NDArray[np.int64]) -> tuple[int, int]:
         """Fill ``out`` from rows of words, and return how many entries and rows are done with."""
@@ -68,7 +59,7 @@ class Digits:
             out[:rows],
             self._boundaries,
             self._guides,
-            _shift(self._word_bits),
+            self._shift,
             self._least,
             self._radix,
         )
@@ -101,16 +92,19 @@ class Bins:
         bits = (int(sigma_squared) >> 12).bit_length() - 1 >> 1
         self._width = 1 << bits
         self._law = HalfGaussian(self._rate * self._width**2)
-        self._table = _table(self._law, word_bits)
+        size = 1 + len(floors(self._law, word_bits)[1])
+        self._shift = _shift(size, word_bits)
+        self._boundaries = _boundaries(self._law, word_bits, size)
+        self._guide = _guide(self._boundaries, self._shift, word_bits)
 
     def sample(self, words: NDArray[np.uint32], out: NDArray[np.int64]) -> tuple[int, int]:
         """Fill ``out`` from rows of words, and return how many entries and rows are done with."""
         return bins.accepted_proposals(
             words,
             out,
-            self._table.boundaries,
-            self._table.guide,
-            _shift(self._word_bits),
+            self._boundaries,
+            self._guide,
+            self._shift,
             np.uint64(self._width),
             np.uint64(int(self._rate * 2**bins.RATE_BITS)),
             np.uint64(self._word_bits),
@@ -143,17 +137,22 @@ def value(law: Distribution, words: Iterator[int], word_bits: int) -> int:
         drawn, bits = drawn << word_bits | next(words), bits + word_bits
 
 
-def _table(law: Distribution, word_bits: int) -> _Table:
-    least, boundaries = floors(law, word_bits)
-    shift = _shift(word_bits)
-    found = np.array([*boundaries, 2**word_bits - 1], np.uint32)
+def _boundaries(law: Distribution, word_bits: int, size: int) -> NDArray[np.uint32]:
+    """Return the law's boundaries, (size,), and the largest word behind them."""
+    _, found = floors(law, word_bits)
+    return np.array(found + [2**word_bits - 1] * (size - len(found)), np.uint32)
+
+
+def _guide(boundaries: NDArray[np.uint32], shift: np.uint32, word_bits: int) -> NDArray[np.uint16]:
+    """Return how many boundaries there are below each multiple of 2^shift."""
     size = 1 << (word_bits - int(shift))
-    below = np.bincount((found[:-1] >> shift) + np.uint32(1), minlength=size + 1)[:size]
-    return _Table(least, found, np.cumsum(below, dtype=np.uint16))
+    below = np.bincount((boundaries >> shift) + np.uint32(1), minlength=size + 1)[:size]
+    return np.cumsum(below, dtype=np.uint16)
 
 
-def _shift(word_bits: int) -> np.uint32:
-    return np.uint32(max(0, word_bits - _GUIDE_BITS))
+def _shift(size: int, word_bits: int) -> np.uint32:
+    """Return how many bits of a word the guide of a table does without."""
+    return np.uint32(word_bits - min(word_bits, _GUIDE_BITS, size.bit_length() + _SPARE_BITS))
 
 
 def _fitting(y: int) -> int:

@@ -109,7 +109,7 @@ def accepted_proposals(
             sign = -np.int64(second >> (bits - _ONE))  # all ones, or zeros
             product = place * (start + start + place)
             most = ((product * (rate + _ONE)) >> fixed) + _ONE
-            surely = third + most < whole and (magnitude | ~sign) != 0  # nor minus zero
+            surely = bool(third + most < whole and (magnitude | ~sign) != 0)  # nor minus zero
             if not (known and surely):
                 run = j
                 break

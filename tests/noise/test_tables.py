@@ -67,9 +67,10 @@ def plain_laplace(words, scale, law, bits=32):
 # --- the same as plain inversion
 
 
+@pytest.mark.parametrize("entries", [2**7, 2**11])
 @pytest.mark.parametrize("scale", [*LAPLACE, Fraction(2**53 - 1), Fraction(1, 2**40)], ids=str)
-def test_laplace_is_plain_inversion_on_the_same_words(scale):
-    law = laplace_digits(scale)
+def test_laplace_is_plain_inversion_on_the_same_words(scale, entries):
+    law = laplace_digits(scale, entries)
     words = np.random.default_rng(1).integers(0, 2**32, 60 * law.words).tolist()
     stream = iter(words)
     plain = [plain_laplace(stream, scale, law) for _ in range(60)]
@@ -221,7 +222,7 @@ def test_all_words_lead_where_the_law_says(law):
 @pytest.mark.parametrize("scale", [Fraction(2), Fraction(35, 2)], ids=str)
 def test_all_words_of_some_digits(scale):
     """The measure of words that lead to y is the probability of y, but for what is undecided."""
-    law = laplace_digits(scale, 6, 16)  # words of six bits, radix 8
+    law = laplace_digits(scale, 16, 6)  # words of six bits, radix 8
     assert law.words == 2 + (scale > 15)
     rows = np.array(list(product(range(64), repeat=law.words)), np.uint32)
     found, at = Counter(), 0
