@@ -30,7 +30,8 @@ def weighted_tree(hierarchy: Hierarchy, widths: NDArray[np.int64]) -> Tree:
     if not trees:
         return hierarchy.tree(buckets)  # which says what is wrong with it
     weights = (widths + np.append(widths[1:], 0)).astype(np.float64)
-    return min(trees, key=lambda tree: float(weights @ tree.prefix_variances()))
+    # Not as a product of vectors: BLAS would start threads for it, and wait for them.
+    return min(trees, key=lambda tree: float(np.sum(weights * tree.prefix_variances())))
 
 
 @lru_cache(maxsize=128)
