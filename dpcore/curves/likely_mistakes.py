@@ -146,10 +146,11 @@ def _below_guessing(negatives: _Class, positives: _Class, noise: float, label: s
     most = 0.5 - _SURE * (2 * noise * both / pairs + luck)
     if not most > 0.0:
         return None
-    # twice the pairs in the wrong order less those in the right one
-    excess = negatives.counts[1:] @ positives.counts[:-1]
-    excess -= negatives.counts[:-1] @ positives.counts[1:]
-    area = 0.5 - float(excess) / (2 * pairs)
+    # Twice the pairs in the wrong order less those in the right one. (Not as products of vectors:
+    # BLAS would start threads for them, and wait for them.)
+    wrong = negatives.counts[1:] * positives.counts[:-1]
+    right = negatives.counts[:-1] * positives.counts[1:]
+    area = 0.5 - float(np.sum(wrong - right)) / (2 * pairs)
     if area < most:
         return (
             f"the released area under the ROC curve is {area:.2f}, worse than guessing:"
