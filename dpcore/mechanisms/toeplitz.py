@@ -172,7 +172,7 @@ def exact_convolution(
     rest, shift = counts, 0
     while rest.any():
         product = _convolution(rest & ((1 << _LIMB_BITS) - 1), transformed)
-        total += np.rint(product).astype(np.int64) << shift
+        total += np.rint(product, out=product).astype(np.int64) << shift
         rest, shift = rest >> _LIMB_BITS, shift + _LIMB_BITS
     return total
 
@@ -201,16 +201,17 @@ def _convolution(
     """
     size, block = rows.shape[-1], _block(rows.shape[-1])
     length = _transform_length(2 * block)
-    padded = np.zeros((*rows.shape[:-1], _BLOCKS * block))
-    padded[..., :size] = rows
-    blocks = np.fft.rfft(padded.reshape(*rows.shape[:-1], _BLOCKS, block), length)
+    buffer = np.zeros((*rows.shape[:-1], _BLOCKS, length))
+    for i in range(_BLOCKS):
+        part = rows[..., i * block : (i + 1) * block]
+        buffer[..., i, : part.shape[-1]] = part
+    blocks = np.fft.rfft(buffer)
     for i in reversed(range(_BLOCKS)):  # in place: those before it are still as they were
         blocks[..., i, :] *= transformed[0]
         for before in range(i):
             blocks[..., i, :] += blocks[..., before, :] * transformed[i - before]
-    whole = np.fft.irfft(blocks, length)
-    padded.reshape(*rows.shape[:-1], _BLOCKS, block)[:] = whole[..., block : 2 * block]
-    return padded[..., :size]
+    np.fft.irfft(blocks, length, out=buffer)
+    return buffer[..., block : 2 * block].reshape(*rows.shape[:-1], -1)[..., :size]
 
 
 def _block(size: int) -> int:
