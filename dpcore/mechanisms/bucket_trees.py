@@ -24,22 +24,27 @@ def weighted_tree(hierarchy: Hierarchy, widths: NDArray[np.int64]) -> Tree:
 
     The partition is released, so this is public.
     """
-    buckets = widths.size
-    candidates = _candidates(hierarchy, _rounded_up(buckets))
-    trees = [tree for each in candidates if (tree := each.resized(buckets))]
+    trees = _candidates(hierarchy, widths.size)
     if not trees:
-        return hierarchy.tree(buckets)  # which says what is wrong with it
+        return hierarchy.tree(widths.size)  # which says what is wrong with it
     weights = (widths + np.append(widths[1:], 0)).astype(np.float64)
     # Not as a product of vectors: BLAS would start threads for it, and wait for them.
     return min(trees, key=lambda tree: float(np.sum(weights * tree.prefix_variances())))
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=256)
 def _candidates(hierarchy: Hierarchy, buckets: int) -> tuple[Tree, ...]:
-    """Return the best tree for equal buckets, and even ones, for about so many buckets.
+    """Return the best tree for equal buckets, and even ones."""
+    kept = _kept(hierarchy, _rounded_up(buckets))
+    return tuple(tree for each in kept if (tree := each.resized(buckets)))
 
-    For few numbers of buckets, so that releases use the same trees again, and noise of the same
-    scales: neither are sought anew each time.
+
+@lru_cache(maxsize=128)
+def _kept(hierarchy: Hierarchy, buckets: int) -> tuple[Tree, ...]:
+    """Return these trees for one of few numbers of buckets.
+
+    So releases with about as many buckets use the same trees, and noise of the same scales: neither
+    are sought anew each time.
     """
     even = [
         Hierarchy(hierarchy.epsilon, branching, neighbours=hierarchy.neighbours)

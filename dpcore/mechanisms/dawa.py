@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -71,17 +72,9 @@ class Dawa(Releases):
         """Return the noise of a bucket's cost, and what counts the buckets.
 
         With fewer than two of the longest buckets nothing is released of the costs, and all is
-        left for the counts.
+        left for the counts. Cached.
         """
-        levels = partition.level_count(_check.integer("size", size, 1, MOST_CELLS), self.branching)
-        budget = self._budget()
-        assert budget.epsilon is not None
-        if levels == 0:
-            return None, Hierarchy(budget.epsilon, neighbours=self.neighbours)
-        split = _check.fraction("split", self.split)
-        law = budget.law(budget.moved * levels, split)
-        assert isinstance(law, DiscreteLaplace)
-        return law, Hierarchy(budget.epsilon * (1 - split), neighbours=self.neighbours)
+        return _stages(self, _check.integer("size", size, 1, MOST_CELLS))
 
     def noise_deviation(self, size: int) -> NDArray[np.float64]:
         """Return infinities, (N,): how far cells in a bucket are from equal is not known."""
@@ -164,6 +157,19 @@ class Dawa(Releases):
         return np.asarray(
             partition.best_partition(noisy, size, self.branching, levels, allowance, of_a_count)
         )
+
+
+@lru_cache(maxsize=64)
+def _stages(mechanism: Dawa, size: int) -> tuple[DiscreteLaplace | None, Hierarchy]:
+    levels = partition.level_count(size, mechanism.branching)
+    budget = mechanism._budget()
+    assert budget.epsilon is not None
+    if levels == 0:
+        return None, Hierarchy(budget.epsilon, neighbours=mechanism.neighbours)
+    split = _check.fraction("split", mechanism.split)
+    law = budget.law(budget.moved * levels, split)
+    assert isinstance(law, DiscreteLaplace)
+    return law, Hierarchy(budget.epsilon * (1 - split), neighbours=mechanism.neighbours)
 
 
 def deviation_costs(counts: NDArray[np.int64], branching: int, levels: int) -> NDArray[np.int64]:
