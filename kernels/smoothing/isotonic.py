@@ -5,7 +5,78 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .._compile import kernel
+from .._compile import inner, kernel
+
+_REACH = 8  # how far a place is looked at to either side before blocks are pooled
+_ROUNDING = 2.0**-48  # means nearer to each other than so much are left to the pooling
+
+
+@inner
+def _mark(row: NDArray[np.float64], may_end: NDArray[np.bool_]) -> None:
+    """Mark after which places of a row, (N,), a block of its regression may end.
+
+    It ends after a place if and only if all means of what ends there are below all means of what
+    comes after it. Here that is asked of the means of up to 8 on either side: most places are ruled
+    out without a branch, and processors do several places at a time.
+    """
+    for i in range(row.size):
+        may_end[i] = True
+    for i in range(row.size + 1 - 2 * _REACH):
+        total, highest = 0.0, -np.inf
+        for k in range(_REACH):
+            total += row[i + _REACH - 1 - k]
+            mean = total * (1.0 / (k + 1))
+            highest = mean if mean > highest else highest
+        total, lowest = 0.0, np.inf
+        for k in range(_REACH):
+            total += row[i + _REACH + k]
+            mean = total * (1.0 / (k + 1))
+            lowest = mean if mean < lowest else lowest
+        slack = _ROUNDING * (abs(highest) + abs(lowest))
+        may_end[i + _REACH - 1] = highest - lowest <= slack
+
+
+@inner
+def _cut(
+    row: NDArray[np.float64],
+    may_end: NDArray[np.bool_],
+    sums: NDArray[np.float64],
+    ends: NDArray[np.int64],
+) -> int:
+    """Cut a row after the marked places; set the pieces' sums and ends, and return how many."""
+    count, total = 1, 0.0
+    for i in range(row.size):
+        total += row[i]
+        sums[count], ends[count] = total, i + 1  # in any case: which are marked is random
+        count += may_end[i]
+        total = 0.0 if may_end[i] else total
+    return count
+
+
+@inner
+def _pool(
+    count: int,
+    sums: NDArray[np.float64],
+    ends: NDArray[np.int64],
+    means: NDArray[np.float64],
+) -> int:
+    """Pool pieces 1, ..., count - 1 into blocks, in place; return one more than there are.
+
+    Invariant: the blocks so far have increasing means, and are the regression of what they cover.
+    Block 0 is empty, with the mean -inf.
+    """
+    blocks, start = 1, 0
+    for i in range(1, count):
+        total, end = sums[i], ends[i]
+        mean = total / (end - start)
+        while means[blocks - 1] >= mean:
+            blocks -= 1
+            total += sums[blocks]
+            mean = total / (end - ends[blocks - 1])
+        sums[blocks], means[blocks], ends[blocks] = total, mean, end
+        blocks += 1
+        start = end
+    return blocks
 
 
 @kernel
@@ -13,28 +84,25 @@ def isotonic(rows: NDArray[np.float64], least: float, most: float) -> None:
     """Project each row, (R, N), on the non-decreasing sequences within [least, most], in place.
 
     Pool adjacent violators (Ayer et al. 1955), then clipping, which together are the projection.
-    O(N) a row.
+    O(N) a row. Places where no block can end are found first, since the branches of the pooling
+    are what it waits for.
 
-    Invariant: the blocks so far have increasing means, and are the regression of what they cover.
     A block's mean is written to all of its places, so the result is monotone with no tolerance.
     """
-    sums, ends = np.empty(rows.shape[1]), np.empty(rows.shape[1], np.int64)
-    means = np.empty(rows.shape[1])
+    size = rows.shape[1]
+    may_end = np.empty(size, np.bool_)
+    sums, means, ends = np.empty(size + 2), np.empty(size + 2), np.empty(size + 2, np.int64)
+    means[0], ends[0] = -np.inf, 0
     for r in range(rows.shape[0]):
-        blocks = 0
-        for i in range(rows.shape[1]):
-            total, start = rows[r, i], i
-            mean = total
-            while blocks > 0 and means[blocks - 1] >= mean:
-                blocks -= 1
-                total += sums[blocks]
-                start = ends[blocks - 1] if blocks > 0 else 0
-                mean = total / (i + 1 - start)
-            sums[blocks], means[blocks], ends[blocks] = total, mean, i + 1
-            blocks += 1
-        i = 0
-        for block in range(blocks):
+        row = rows[r]
+        _mark(row, may_end)
+        blocks = _pool(_cut(row, may_end, sums, ends), sums, ends, means)
+        for block in range(1, blocks):
             value = min(max(means[block], least), most)
-            while i < ends[block]:
-                rows[r, i] = value
-                i += 1
+            start, end = ends[block - 1], ends[block]
+            if start + 8 <= size:  # most blocks are short: what is too much is written over
+                for k in range(8):
+                    row[start + k] = value
+                start += 8
+            for i in range(start, end):
+                row[i] = value
