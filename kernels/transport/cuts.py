@@ -15,7 +15,7 @@ def _decide(
     fill: NDArray[np.uint32],
     conductances: NDArray[np.float64],
     row: NDArray[np.float64],
-    potentials: NDArray[np.int64],
+    potentials: NDArray[np.int32],
     costs: NDArray[np.float64],
     choices: NDArray[np.uint8],
     stale: NDArray[np.bool_],
@@ -35,27 +35,41 @@ def _decide(
         if not stale[v]:
             continue
         a, b, into = 2 * v, 2 * v + 1, fill[v]
+        above_a = potentials[v] - potentials[left[v]]
+        above_b = potentials[v] - potentials[right[v]]
+        above_a = above_a if conductances[a] > 0.0 else 0
+        above_b = above_b if conductances[b] > 0.0 else 0
+        # All is read before it is chosen from: branches on differences, which are random, would
+        # cost more than all the rest. One of 2 is infinitely dear.
+        stay_0, stay_1, rise_0, rise_1 = costs[a, 0], costs[a, 1], costs[a, 2], costs[a, 3]
+        stay_1, rise_0 = np.inf if above_a < 0 else stay_1, np.inf if above_a > 0 else rise_0
+        b_00, b_01, b_10, b_11 = costs[b, 0], costs[b, 1], costs[b, 2], costs[b, 3]
+        b_01, b_10 = np.inf if above_b < 0 else b_01, np.inf if above_b > 0 else b_10
+        b_10, b_11 = row[v] + b_10, row[v] + b_11
+        stay_00, rise_00 = stay_0 + b_00, rise_0 + b_10
+        stay_01, rise_01 = stay_0 + b_01, rise_0 + b_11
+        stay_10, rise_10 = stay_1 + b_00, rise_1 + b_10
+        stay_11, rise_11 = stay_1 + b_01, rise_1 + b_11
+        choices[v] = (
+            int(rise_00 < stay_00)
+            | int(rise_01 < stay_01) << 1
+            | int(rise_10 < stay_10) << 2
+            | int(rise_11 < stay_11) << 3
+        )
+        best_00 = rise_00 if rise_00 < stay_00 else stay_00
+        best_01 = rise_01 if rise_01 < stay_01 else stay_01
+        best_10 = rise_10 if rise_10 < stay_10 else stay_10
+        best_11 = rise_11 if rise_11 < stay_11 else stay_11
         swapped = into != 2 * left[v] + 1
-        # A difference of 2 is infinitely dear.
-        above = potentials[v] - potentials[left[v]] if conductances[a] > 0.0 else 0
-        stay_0, stay_1 = costs[a, 0], np.inf if above < 0 else costs[a, 1]
-        rise_0, rise_1 = np.inf if above > 0 else costs[a, 2], costs[a, 3]
-        above = potentials[v] - potentials[right[v]] if conductances[b] > 0.0 else 0
-        bits, changed = 0, False
-        for j in range(2):
-            stay_j = np.inf if above < 0 and j == 1 else costs[b, j]
-            rise_j = row[v] + (np.inf if above > 0 and j == 0 else costs[b, 2 + j])
-            for i in range(2):
-                stay = stay_j + (stay_1 if i == 1 else stay_0)
-                rise = rise_j + (rise_1 if i == 1 else rise_0)
-                if rise < stay:
-                    bits |= 1 << (2 * i + j)
-                k = 2 * j + i if swapped else 2 * i + j
-                best = min(rise, stay)
-                changed |= best != costs[into, k]
-                costs[into, k] = best
-        choices[v] = bits
-        stale[into >> 1] |= changed
+        best_01, best_10 = best_10 if swapped else best_01, best_01 if swapped else best_10
+        stale[into >> 1] |= (
+            (best_00 != costs[into, 0])
+            | (best_01 != costs[into, 1])
+            | (best_10 != costs[into, 2])
+            | (best_11 != costs[into, 3])
+        )
+        costs[into, 0], costs[into, 1] = best_00, best_01
+        costs[into, 2], costs[into, 3] = best_10, best_11
 
 
 @inner
@@ -65,7 +79,7 @@ def lift(
     fill: NDArray[np.uint32],
     conductances: NDArray[np.float64],
     row: NDArray[np.float64],
-    potentials: NDArray[np.int64],
+    potentials: NDArray[np.int32],
     costs: NDArray[np.float64],
 ) -> int:
     """Find the smallest u >= 0 that minimises row'u with |u_a - u_b| <= 1 on every edge.

@@ -12,6 +12,13 @@ from .network import Network
 
 
 @inner
+def _factors(exponent: int) -> tuple[float, float]:
+    """Return two powers of 2 whose product has this exponent, which alone may be out of range."""
+    half = exponent // 2
+    return math.ldexp(1.0, half), math.ldexp(1.0, exponent - half)
+
+
+@inner
 def round_off(
     increments: NDArray[np.float64], order: NDArray[np.int64], row: NDArray[np.float64]
 ) -> int:
@@ -30,9 +37,10 @@ def round_off(
         row[v] = min(increments[order[v]], 2.0 * missing)
         size += abs(row[v])
     exponent = math.frexp(size)[1] - 51
+    half, rest = _factors(-exponent)
     total, top = 0.0, 0
     for v in range(row.size):
-        row[v] = np.rint(math.ldexp(row[v], -exponent))
+        row[v] = np.rint(row[v] * half * rest)
         total += row[v]
         if row[v] > row[top]:
             top = v
@@ -45,16 +53,16 @@ def round_off(
 def read(
     network: Network,
     order: NDArray[np.int64],
-    conductances: NDArray[np.float64],
-    levels: NDArray[np.int64],
-    flows: NDArray[np.float64],
+    levels: NDArray[np.int32],
+    potentials: NDArray[np.float64],
     exponent: int,
     after: NDArray[np.float64],
     increments: NDArray[np.float64],
     figures: NDArray[np.float64],
 ) -> None:
     """Set the increments after the flows, and the figures of ``repair`` but the last."""
-    left, right = network.left, network.right
+    left, right, conductances = network.left, network.right, network.conductances
+    half, rest = _factors(exponent)
     cost, energy, proved, low, steep = 0.0, 0.0, 0.0, 0.0, 0
     for v in range(left.size):
         after[v] = increments[order[v]]
@@ -65,11 +73,13 @@ def read(
         if conductances[2 * v + 1] > 0.0:
             steep = max(steep, abs(levels[v] - levels[right[v]]) - 1)
     for e in range(network.edges):
-        flow = math.ldexp(flows[e], exponent)
-        after[network.tail[e]] -= flow
-        after[network.head[e]] += flow
+        a, b = network.tail[e], network.head[e]
+        rise = max(potentials[b] - potentials[a], 0.0) * half * rest
+        flow = rise * conductances[network.slot[e]]
+        after[a] -= flow
+        after[b] += flow
         cost += flow
-        energy += flow * flow * network.resistance[e]
+        energy += flow * rise
     for v in range(left.size):
         low = max(low, abs(after[v]) if levels[v] > 0 else -after[v])
         increments[order[v]] = 0.0 if levels[v] > 0 else max(after[v], 0.0)

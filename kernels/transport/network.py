@@ -19,15 +19,13 @@ class Network(NamedTuple):
 
     Parameters
     ----------
-    left, right, fill
+    left, right, fill, conductances
         From ``elimination.plan``.
     tail, head
         (T,) where an edge starts and ends: first the edges of the graph, from u = k to k + 1, then
         those to the ground, from vertices with u = 0 where one of the others starts.
     slot
-        (T,) the edge's place in a system, see ``factorise``.
-    resistance
-        (T,) 1 / copies; to the ground 0.
+        (T,) the edge's place in a system, see ``solve``; of the graph's edges, in ``conductances``.
     row
         (B + 1,) the increments before the flow.
     edges
@@ -37,10 +35,10 @@ class Network(NamedTuple):
     left: NDArray[np.uint32]
     right: NDArray[np.uint32]
     fill: NDArray[np.uint32]
+    conductances: NDArray[np.float64]
     tail: NDArray[np.uint32]
     head: NDArray[np.uint32]
     slot: NDArray[np.uint32]
-    resistance: NDArray[np.float64]
     row: NDArray[np.float64]
     edges: int
 
@@ -50,9 +48,8 @@ def connect(
     left: NDArray[np.uint32],
     right: NDArray[np.uint32],
     conductances: NDArray[np.float64],
-    levels: NDArray[np.int64],
+    levels: NDArray[np.int32],
     places: NDArray[np.uint32],
-    resistance: NDArray[np.float64],
     source: NDArray[np.bool_],
 ) -> tuple[int, int]:
     """Set the edges of the network of the potentials ``levels``.
@@ -63,8 +60,8 @@ def connect(
         From ``elimination.plan``.
     levels
         (B + 1,) integral optimal potentials.
-    places, resistance
-        (3, 3 B + 3) tail, head and slot, and (3 B + 3,): the result.
+    places
+        (3, 3 B + 3) the result: tail, head and slot.
     source
         (B + 1,) the result: which vertices have an edge to the ground.
 
@@ -81,73 +78,74 @@ def connect(
         for v in range(vertices - 1):
             slot, end = 2 * v + side, ends[v]
             up = levels[v] > levels[end]
-            # written in any case, and kept if it is one: which are is random
+            # written in any case, and kept if it is one: no branches, since which are is random
             places[0, count], places[1, count] = (end, v) if up else (v, end)
             places[2, count] = slot
-            resistance[count] = 1.0 / conductances[slot] if conductances[slot] > 0.0 else 0.0
-            if conductances[slot] > 0.0 and levels[v] != levels[end]:
-                source[places[0, count]] = True
-                count += 1
+            open_ = (conductances[slot] > 0.0) & (levels[v] != levels[end])
+            source[places[0, count]] |= open_
+            count += open_
     edges = count
     for v in range(vertices):
         source[v] &= levels[v] == 0
-        if source[v]:
-            places[0, count], places[1, count] = v, vertices
-            places[2, count] = 2 * vertices + v
-            resistance[count] = 0.0
-            count += 1
+        places[0, count], places[1, count] = v, vertices
+        places[2, count] = 2 * vertices + v
+        count += source[v]
     return edges, count
 
 
 @inner
-def factorise(network: Network, system: NDArray[np.float64]) -> None:
-    """Factorise a Laplacian plus a diagonal in place.
+def solve(
+    network: Network,
+    system: NDArray[np.float64],
+    sources: NDArray[np.float64],
+    potentials: NDArray[np.float64],
+) -> None:
+    """Solve a Laplacian plus a diagonal for potentials, with the ground at 0.
 
     Parameters
     ----------
     network
-        For its ``left``, ``right`` and ``fill``.
+        For its ``left``, ``right``, ``fill`` and ``row``.
     system
-        (3 B + 3,) conductances by slot, then of the vertices to the ground. Overwritten by the
-        shares of a vertex that its later neighbours take, then by 1 / all conductances at a
-        vertex when it is its turn, or by 0 where there are none.
+        (3 B + 3,) conductances by slot, then of the vertices to the ground. Taken: 0 afterwards.
+    sources
+        (B + 2,) what the potentials have to bring forth. Taken: minus the increments afterwards, as
+        the next system asks for.
+    potentials
+        (B + 2,) the result. Of a part of the network with no way to the ground, whose sources have
+        to add up to 0, one vertex gets 0.
 
     Notes
     -----
-    As in ``smoothing.elimination.eliminate``, nothing is subtracted: a part of the network with no
-    way to the ground ends in a vertex with exactly no conductance.
+    Invariant: before vertex v, ``system`` holds the shares of the vertices before it that their
+    later neighbours take, and the conductances of the others when those are gone. As in
+    ``smoothing.obstacle.eliminate``, nothing is subtracted: a part with no way to the ground ends
+    in a vertex with exactly no conductance.
     """
-    left, right, fill = network.left, network.right, network.fill
+    left, right, fill, row = network.left, network.right, network.fill, network.row
     last = left.size - 1
     ground = 2 * left.size
     for v in range(last):
         a, b = left[v], right[v]
         to_a, to_b, to_ground = system[2 * v], system[2 * v + 1], system[ground + v]
+        system[ground + v] = 0.0
         total = to_a + to_b + to_ground
         inverse = 1.0 / total if total > 0.0 else 0.0
         share_a, share_b = to_a * inverse, to_b * inverse
         system[fill[v]] += to_a * share_b
         system[ground + a] += share_a * to_ground
         system[ground + b] += share_b * to_ground
-        system[2 * v], system[2 * v + 1], system[ground + v] = share_a, share_b, inverse
+        system[2 * v], system[2 * v + 1] = share_a, share_b
+        sources[a] += share_a * sources[v]
+        sources[b] += share_b * sources[v]
+        potentials[v] = sources[v] * inverse
+        sources[v] = -row[v]
     total = system[ground + last]
-    system[ground + last] = 1.0 / total if total > 0.0 else 0.0
-
-
-@inner
-def substitute(network: Network, system: NDArray[np.float64], values: NDArray[np.float64]) -> None:
-    """Solve for potentials in place of sources, (B + 2,), with the ground at 0.
-
-    Of a part with no way to the ground, whose sources have to add up to 0, one vertex gets 0.
-    """
-    left, right = network.left, network.right
-    last = left.size - 1
-    ground = 2 * left.size
-    for v in range(last):
-        values[left[v]] += system[2 * v] * values[v]
-        values[right[v]] += system[2 * v + 1] * values[v]
-    values[last] *= system[ground + last]
+    potentials[last] = sources[last] / total if total > 0.0 else 0.0
+    sources[last] = -row[last]
+    system[2 * last] = system[2 * last + 1] = system[ground + last] = 0.0
     for v in range(last - 1, -1, -1):
-        from_ends = system[2 * v] * values[left[v]] + system[2 * v + 1] * values[right[v]]
-        values[v] = values[v] * system[ground + v] + from_ends
-    values[last + 1] = 0.0
+        from_ends = system[2 * v] * potentials[left[v]] + system[2 * v + 1] * potentials[right[v]]
+        potentials[v] += from_ends
+        system[2 * v] = system[2 * v + 1] = 0.0
+    potentials[last + 1] = 0.0

@@ -1,4 +1,4 @@
-"""Towards the flow of least energy along the central path: a primal-dual interior-point method."""
+"""Towards the flow of least energy along the central path: an interior-point method."""
 
 from __future__ import annotations
 
@@ -8,77 +8,56 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._compile import inner
-from .network import Network, factorise, substitute
-
-_SPREAD = 20.0  # of the first point: its products over the mean square of the rises
+from .network import Network, solve
 
 
 class Point(NamedTuple):
-    """An interior point, and the working memory of a step.
+    """An interior point, and the linear equations of the step from it.
 
     Parameters
     ----------
     flows, slacks
-        (T,) g and s = resistance g - rise of the potential, positive; at the optimum g s = 0. To
-        the ground, g is the increment that is left, and s the potential.
-    potentials
-        (B + 2,) p.
-    flow_steps, slack_steps, steps
-        What a step changes them by.
+        (T,) h and s, positive: h is flow / copies, and s = h - rise of the potential; at the
+        optimum h s = 0. To the ground, h is the increment that is left, and s the potential.
     inverses
-        (T,) 1 / (resistance g + s): an edge's part of the Newton system.
-    system
-        (3 B + 3,) the Newton system.
+        (T,) 1 / (h + s); to the ground, 1 / s.
+    potentials
+        (B + 2,) those of the last step.
+    sources, system
+        (B + 2,) and (3 B + 3,) the equations, see ``solve``.
     """
 
     flows: NDArray[np.float64]
     slacks: NDArray[np.float64]
-    potentials: NDArray[np.float64]
-    flow_steps: NDArray[np.float64]
-    slack_steps: NDArray[np.float64]
-    steps: NDArray[np.float64]
     inverses: NDArray[np.float64]
+    potentials: NDArray[np.float64]
+    sources: NDArray[np.float64]
     system: NDArray[np.float64]
 
 
 @inner
-def start(network: Network, point: Point) -> float:
-    """Set a central point near the flow of least energy on two-way edges; return its product."""
-    tail, head, slot, resistance = network.tail, network.head, network.slot, network.resistance
-    flows, slacks, p, flow_steps, slack_steps, _, _, system = point
-    for v in range(network.row.size):
-        p[v] = -network.row[v]
+def prepare(network: Network, point: Point, target: float) -> None:
+    """Set a point's equations for the step to where all h s are ``target``."""
+    tail, head, slot, edges = network.tail, network.head, network.slot, network.edges
+    flows, slacks, inverses, _, sources, system = point
     for s in range(system.size):
         system[s] = 0.0
+    for v in range(network.row.size):
+        sources[v] = -network.row[v]
     for e in range(tail.size):
-        system[slot[e]] = 1.0 / resistance[e] if resistance[e] > 0.0 else 1.0
-        flow_steps[e] = slack_steps[e] = 0.0
-    factorise(network, system)
-    substitute(network, system, p)
-    square = 0.0
-    for e in range(network.edges):
-        rise = p[head[e]] - p[tail[e]]
-        square += rise * rise
-    product = _SPREAD * square / network.edges + 2.0**-100
-    for e in range(network.edges, tail.size):
-        v = tail[e]
-        x = p[v] - network.row[v]
-        root = np.sqrt(x * x + 4.0 * product)
-        flows[e], slacks[e] = 0.5 * (root - x), 0.5 * (root + x)
-        p[v] = slacks[e]
-    for e in range(network.edges):
-        rise = p[head[e]] - p[tail[e]]
-        root = np.sqrt(rise * rise + 4.0 * product)
-        flows[e], slacks[e] = 0.5 * (root + rise) / resistance[e], 0.5 * (root - rise)
-    mean = 0.0
-    for e in range(tail.size):
-        mean += flows[e] * slacks[e]
-    return mean / tail.size
+        weight = network.conductances[slot[e]] if e < edges else 1.0
+        inverses[e] = 1.0 / ((flows[e] if e < edges else 0.0) + slacks[e])
+        system[slot[e]] = weight * flows[e] * inverses[e]
+        constant = weight * (flows[e] * slacks[e] + target) * inverses[e]
+        sources[tail[e]] += constant
+        sources[head[e]] -= constant
 
 
 @inner
-def advance(network: Network, point: Point, product: float, bold: bool) -> float:
-    """Make one predictor-corrector step (Mehrotra 1992); return the mean product after it.
+def advance(
+    network: Network, point: Point, target: float, following: float, kept: float
+) -> tuple[float, int]:
+    """Make one step to where all h s are ``target``, and set the equations of the step after it.
 
     Parameters
     ----------
@@ -86,47 +65,57 @@ def advance(network: Network, point: Point, product: float, bold: bool) -> float
         Every part of which has a way to the ground.
     point
         Replaced by the next point.
-    product
-        The mean of all g s before.
-    bold
-        Go nearly all the way to the border, which takes fewer steps but may end in a cycle.
+    target, following
+        The product that the equations were set for, and the one to set them for.
+    kept
+        How much of it a flow or a slack keeps at least.
+
+    Returns
+    -------
+    the mean of all h s after the step
+    how many edges have another one of h and s in the lead than before
+
+    Notes
+    -----
+    A Newton step for h s = target, with h - s the rise of the potential, and flows that leave what
+    they must at all vertices: given the potentials, h = (h (s + rise) + target) / (h + s), all
+    other letters on the right being those of before. It is made at full length, and what would not
+    stay positive is cut off: edge by edge, where textbooks shorten the step of all to what the
+    worst edge bears. What flows so do not leave as they must is made good in the next step, which
+    asks for all of it again.
     """
-    tail, head, slot, resistance = network.tail, network.head, network.slot, network.resistance
-    flows, slacks, p, flow_steps, slack_steps, steps, inverses, system = point
-    for s in range(system.size):
-        system[s] = 0.0
-    for e in range(tail.size):
-        inverses[e] = 1.0 / (resistance[e] * flows[e] + slacks[e])
-        system[slot[e]] = flows[e] * inverses[e]
-    factorise(network, system)
-    target, reach, length = 0.0, 0.0, 0.0
-    for corrector in range(2):
-        for v in range(network.row.size):
-            steps[v] = -network.row[v]
-        for e in range(tail.size):
-            missing = target - flows[e] * slacks[e] - corrector * flow_steps[e] * slack_steps[e]
-            flow_steps[e] = missing * inverses[e]
-            steps[tail[e]] += flows[e] + flow_steps[e]
-            steps[head[e]] -= flows[e] + flow_steps[e]
-        substitute(network, system, steps)
-        shrink = 0.0  # the largest relative decrease of anything that must stay positive
-        for e in range(tail.size):
-            rise = steps[head[e]] - steps[tail[e]]
-            flow_steps[e] += flows[e] * inverses[e] * rise
-            slack_steps[e] = resistance[e] * flow_steps[e] - rise
-            fall = max(-flow_steps[e] * slacks[e], -slack_steps[e] * flows[e])
-            shrink = max(shrink, fall / (flows[e] * slacks[e]))
-        if corrector == 0:
-            reach = 1.0 / max(1.0, shrink)
-            target = product * (1.0 - reach) ** 3 * (1.0 - reach if bold else 1.0)
-        else:
-            length = min(max(0.99 if bold else 0.9, reach), 1.0 - 2.0**-20)
-            length = min(1.0, length / shrink) if shrink > length else 1.0
-    mean = 0.0
-    for e in range(tail.size):
-        flows[e] += length * flow_steps[e]
-        slacks[e] += length * slack_steps[e]
-        mean += flows[e] * slacks[e]
-    for v in range(network.row.size):
-        p[v] += length * steps[v]
-    return mean / tail.size
+    tail, head, slot, edges = network.tail, network.head, network.slot, network.edges
+    flows, slacks, inverses, p, sources, system = point
+    solve(network, system, sources, p)
+    total, turned = 0.0, 0
+    for e in range(edges):
+        a, b = tail[e], head[e]
+        rise = p[b] - p[a]
+        flow, slack = flows[e], slacks[e]
+        found = (flow * (slack + rise) + target) * inverses[e]
+        was = flow > slack
+        flow, slack = max(found, kept * flow), max(found - rise, kept * slack)
+        turned += was ^ (flow > slack)
+        flows[e], slacks[e] = flow, slack
+        product = flow * slack
+        total += product
+        inverse = 1.0 / (flow + slack)
+        inverses[e] = inverse
+        weight = network.conductances[slot[e]] * inverse
+        system[slot[e]] = weight * flow
+        constant = weight * (product + following)
+        sources[a] += constant
+        sources[b] -= constant
+    for e in range(edges, tail.size):
+        v = tail[e]
+        flow, slack = flows[e], slacks[e]
+        found = (flow * (slack - p[v]) + target) * inverses[e]
+        flow, slack = max(found, kept * flow), max(p[v], kept * slack)
+        flows[e], slacks[e] = flow, slack
+        product = flow * slack
+        total += product
+        inverse = 1.0 / slack
+        inverses[e] = inverse
+        system[slot[e]] = flow * inverse
+        sources[v] += (product + following) * inverse
+    return total / tail.size, turned

@@ -6,20 +6,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._compile import inner
-from .network import Network, factorise, substitute
+from .network import Network, solve
 from .path import Point
 
 _ROUNDING = 2.0**-46  # what of the largest potential counts as zero
+_EARTHED = 2.0**500  # the conductance to the ground of what keeps an increment
 
 
 @inner
 def settle(
     network: Network,
-    levels: NDArray[np.int64],
+    levels: NDArray[np.int32],
     point: Point,
     most: int,
     tolerance: float,
+    limit: float,
     potentials: NDArray[np.float64],
+    changes: NDArray[np.float64],
     carries: NDArray[np.bool_],
     full: NDArray[np.bool_],
 ) -> tuple[int, float, bool]:
@@ -30,13 +33,14 @@ def settle(
     network, levels
         The network of the integral potentials ``levels``.
     point
-        Near the optimum: which edges carry flow is guessed from it. Its working memory is used,
-        and ``flow_steps`` becomes the result: the flows.
-    most, tolerance
-        End after so many eliminations, or when the error is at most so much, give or take the
-        rounding of the potentials.
-    potentials, carries, full
-        (B + 2,), (T,) and (B + 1,) working memory: the solution's potentials, which edges carry
+        Near the optimum: which edges carry flow is guessed from it. Its equations are overwritten.
+    most, tolerance, limit
+        End after so many eliminations, or when the error is at most ``tolerance``, give or take the
+        rounding of the potentials, if that makes no more than ``limit`` of it.
+    potentials
+        (B + 2,) the result.
+    changes, carries, full
+        (B + 2,), (T,) and (B + 1,) working memory: by how much potentials change, which edges carry
         flow, and which vertices keep an increment and so have potential 0; all False at first.
 
     Returns
@@ -44,7 +48,7 @@ def settle(
     eliminations
     error
         By how much the flows fall short of the optimum. Flows and potentials belong together (flow
-        = the rise of the potential / resistance, if positive; potentials >= 0 at u = 0), so what
+        = copies x the rise of the potential, if positive; potentials >= 0 at u = 0), so what
         is left is the largest increment where it must be 0, at u > 0 and at positive potential,
         and the largest negative one elsewhere.
     whether that is within the tolerance
@@ -59,58 +63,47 @@ def settle(
     which its flows do not depend.
     """
     row, tail, head, edges = network.row, network.tail, network.head, network.edges
-    flows, after, system = point.flow_steps, point.steps, point.system
+    sources, system = point.sources, point.system
     ground = 2 * row.size
-    for v in range(potentials.size):
+    for s in range(system.size):
+        system[s] = 0.0
+    for v in range(row.size):
+        sources[v] = -row[v]
         potentials[v] = point.potentials[v]
     for e in range(tail.size):
-        carries[e] = network.resistance[e] * point.flows[e] > point.slacks[e]
+        carries[e] = point.flows[e] > point.slacks[e]
         if e >= edges:
-            full[tail[e]] = point.flows[e] > point.slacks[e]
-    step, error, before = 0, np.inf, np.inf
-    while step < most:
-        step += 1
-        for s in range(system.size):
-            system[s] = 0.0
-        for v in range(row.size):
-            after[v] = -row[v]
-            if full[v]:
-                potentials[v] = 0.0
-        for e in range(edges):
-            a, b = tail[e], head[e]
-            weight = 1.0 / network.resistance[e] if carries[e] else 0.0
-            flow = weight * (potentials[b] - potentials[a])
-            after[a] += flow
-            after[b] -= flow
-            system[ground + b if full[a] else network.slot[e]] += weight
-        factorise(network, system)
-        substitute(network, system, after)
-        largest = 0.0
-        for v in range(row.size):
-            p = potentials[v] + after[v]
-            largest = max(largest, abs(p))
-            potentials[v] = max(p, 0.0) if levels[v] == 0 else p
-            after[v] = row[v]
-        for e in range(edges):
-            a, b = tail[e], head[e]
-            flows[e] = max(potentials[b] - potentials[a], 0.0) / network.resistance[e]
-            after[a] -= flows[e]
-            after[b] += flows[e]
-        two_ago, before = before, error
-        error = 0.0
-        for v in range(row.size):
-            loose = (levels[v] == 0) & (potentials[v] <= 0.0)
-            error = max(error, -after[v] if loose else abs(after[v]))
-        rounding = tolerance + _ROUNDING * largest
-        if error <= rounding:
-            return step, error, True
-        if 3 * step > most and not error <= 0.9 * two_ago:
-            break
-        tie = rounding / 32.0
+            full[tail[e]] = carries[e]
+            potentials[tail[e]] = 0.0 if carries[e] else potentials[tail[e]]
+    step, error, before, span, rounding, tie = 0, np.inf, np.inf, 0.0, tolerance, np.inf
+    while True:
         for e in range(edges):  # no branches: which edges carry flow is random
-            rise = potentials[head[e]] - potentials[tail[e]]
-            carries[e] = (rise > 0.0) | (carries[e] & (rise >= -tie))
-        for e in range(edges, tail.size):
-            v = tail[e]
-            full[v] = (potentials[v] <= 0.0) & (after[v] >= -tie)
-    return step, error, False
+            a, b, slot = tail[e], head[e], network.slot[e]
+            rise = potentials[b] - potentials[a]
+            carries[e] = ((rise > 0.0) & (step > 0)) | (carries[e] & (rise >= -tie))
+            system[slot] = network.conductances[slot] if carries[e] else 0.0
+            flow = system[slot] * rise
+            sources[a] += flow
+            sources[b] -= flow
+        two_ago, before, error = before, error, 0.0
+        for v in range(row.size):
+            after = -sources[v]
+            loose = (levels[v] == 0) & (potentials[v] <= 0.0)
+            error = max(error, -after if loose else abs(after))
+            full[v] = (loose & (after >= -tie)) if step > 0 else full[v]
+            system[ground + v] = _EARTHED if full[v] else 0.0
+        if step == 0 or not span < np.inf:  # the latter if anything is NaN, which max overlooks
+            error = np.inf
+        elif error <= rounding:
+            return step, error, True
+        if step >= most or (3 * step > most and not error <= 0.9 * two_ago):
+            return step, error, False
+        solve(network, system, sources, changes)
+        step += 1
+        largest, span = 0.0, 0.0
+        for v in range(row.size):
+            p = potentials[v] + changes[v]
+            largest, span = max(largest, abs(p)), span + abs(p)
+            potentials[v] = max(p, 0.0) if levels[v] == 0 else p
+        rounding = min(tolerance + _ROUNDING * largest, limit)
+        tie = rounding / 32.0

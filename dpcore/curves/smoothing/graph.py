@@ -22,7 +22,7 @@ __all__ = ["solve"]
 
 _BLOCK: Final = 2**14  # replicates are dealt to threads in blocks of about so many increments
 
-_KEPT: Final = 2**20  # doubles of working memory that a thread keeps
+_KEPT: Final = 2**21  # doubles of working memory that a thread keeps
 
 _LEAST_ENERGY: Final = 1e-8  # how far from it, in units, a flow may be
 
@@ -43,7 +43,7 @@ def solve(problem: Problem, workers: int | None) -> Smoothing:
         plan = _plan(problem.norm, problem.size, problem.base)
     else:
         plan = _plan_for(problem.norm, problem.at, problem.size, problem.base)
-    repair_rows: Callable[..., None] = _least_squares if problem.norm == 2 else transport.repair
+    repair_rows: Callable[..., None] = _least_squares if problem.norm == 2 else _cheapest
     smoothed, units = np.empty_like(problem.curves), np.empty(replicates)
     figures = np.zeros((replicates, 6))  # cost, residuals, the bound; norm 1: energy, its residual
     steps = np.empty(replicates, np.int64)
@@ -81,28 +81,36 @@ def _least_squares(*arguments: NDArray[Any]) -> None:
     """Call the kernel of norm 2 with its working memory."""
     *plan, increments, figures, steps = arguments
     segments, vertices = plan[-1].size, increments.shape[1]
-    shapes = (segments,), (vertices - 1, 4), (vertices - 2, 2), (3, vertices)
-    ends = np.cumsum([math.prod(shape) for shape in shapes])
-    memory = _memory(int(ends[-1]))
-    work = [
-        part.reshape(shape) for part, shape in zip(np.split(memory, ends[:-1]), shapes, strict=True)
-    ]
+    work = _memory((segments,), (vertices - 1, 4), (vertices - 2, 2), (3, vertices))
     repair: Callable[..., None] = obstacle.repair
     repair(*plan, *work, increments, figures, steps)
 
 
-def _memory(size: int) -> NDArray[np.float64]:
-    """Return ``size`` doubles, as the last call on this thread left them if there were as many.
+def _cheapest(*arguments: NDArray[Any]) -> None:
+    """Call the kernel of norm 1 with its working memory."""
+    *plan, increments, figures, steps = arguments
+    vertices = increments.shape[1]
+    # rows out of step, or they compete for the same lines of the cache
+    work = _memory((2 * vertices, 4), (11, 3 * vertices + 24))
+    repair: Callable[..., None] = transport.repair
+    repair(*plan, *work, increments, figures, steps)
+
+
+def _memory(*shapes: tuple[int, ...]) -> list[NDArray[np.float64]]:
+    """Return arrays of these shapes, as the last call on this thread left them if it had as much.
 
     Fresh memory is paid for page by page, in every call. Much of it is not kept: then NumPy asks
     for huge pages.
     """
-    if size > _KEPT:
-        return np.empty(size)
+    ends = np.cumsum([math.prod(shape) for shape in shapes])
+    size = int(ends[-1])
     kept: NDArray[np.float64] | None = getattr(_thread, "memory", None)
     if kept is None or kept.size < size:
-        kept = _thread.memory = np.empty(size)
-    return kept[:size]
+        kept = np.empty(size)
+        if size <= _KEPT:
+            _thread.memory = kept
+    parts = np.split(kept[:size], ends[:-1])
+    return [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
 
 
 @lru_cache(maxsize=4)
