@@ -137,7 +137,7 @@ class ToeplitzGaussian(Releases):
         return Work(fill, exact.size, np.float64)
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=4)  # of the largest grids each holds a gigabyte
 def _factors(size: int, total_is_public: bool) -> Factors:
     k = np.arange(1, size)
     root = np.concatenate([[1.0], np.cumprod((2 * k - 1) / (2 * k))])
