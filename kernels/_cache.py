@@ -1,34 +1,32 @@
 """Machine code on disk: a folder that cannot go stale, and files that may be damaged.
 
-Numba's on-disk cache looks at the file that defines a function and not at the files which that
-function calls into, so an edited helper can leave old machine code in use. Here the cache folder
-is named by a hash of all kernel sources: an edit anywhere in ``kernels/`` starts a new folder.
+The folder is named by a hash of all kernel sources: an edit anywhere in ``kernels/`` starts a new
+one, since a kernel's machine code holds that of what it calls. A file is named by the kernel, the
+types that it was compiled for, and all else that machine code depends on: this processor, the
+versions of Numba and of what it works with, and Numba's settings.
 
-Nor does Numba's cache expect a file to be cut off or overwritten, or a full disk. Here whatever
-goes wrong with a file means what its absence does: the kernel is compiled. Machine code comes with
-its digest, since the wrong machine code does not raise.
+Whatever goes wrong with a file means what its absence does: the kernel is compiled. Machine code
+comes with its digest, since the wrong machine code does not raise.
 """
-
-# mypy: disallow-untyped-calls=False
-# (Numba's cache has no annotations.)
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import importlib.util
 import os
-import pickle
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
-from numba.core import caching, sigutils, types
-from numba.core.base import BaseContext
-from numba.core.compiler import CompileResult
-from numba.core.serialize import dumps
-from numba.core.typing.templates import Signature
+import llvmlite
+import llvmlite.binding as llvm
+import numpy as np
 
-_Signature = Signature | tuple[types.Type, ...]
+from ._machine import Code
+
+_NO_MATTER = {"NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS"}  # settings that code does not depend on
 
 
 def sources_digest() -> str | None:
@@ -74,73 +72,81 @@ def _writable_folder() -> Path | None:
 FOLDER = _writable_folder()
 
 
-class _Locator(caching._CacheLocator):
-    """Says where a kernel's files are: all in the one folder, whose name is their stamp."""
-
-    def __init__(self, function: Callable[..., object], folder: Path) -> None:
-        # Files of several folders have the same name; nor are lines enough to tell them apart.
-        self._place = f"{function.__module__}-{function.__code__.co_firstlineno}"
-        self._folder = folder
-
-    @classmethod
-    def from_function(cls, function: Callable[..., object], path: str) -> _Locator | None:
-        return None if FOLDER is None else cls(function, FOLDER)
-
-    def get_cache_path(self) -> str:
-        return str(self._folder)
-
-    def get_source_stamp(self) -> str:
-        return self._folder.name
-
-    def get_disambiguator(self) -> str:
-        return self._place
+@cache
+def _circumstances() -> str:
+    """Return what machine code depends on, but for the kernel and the types."""
+    settings = {name: value for name, value in os.environ.items() if name.startswith("NUMBA_")}
+    return repr(
+        (
+            sys.implementation.cache_tag,
+            sys.version,
+            object.__basicsize__,
+            np.__version__,
+            llvmlite.__version__,
+            _numba_version(),
+            llvm.get_process_triple(),
+            llvm.get_host_cpu_name(),
+            llvm.get_host_cpu_features().flatten(),
+            sorted((name, settings[name]) for name in settings.keys() - _NO_MATTER),
+        )
+    )
 
 
-class _Sealed(caching.CompileResultCacheImpl):
-    """What is kept of a compiled kernel: its pickle, and the pickle's digest."""
-
-    _locator_classes = [_Locator]  # noqa: RUF012 (Numba's type)
-
-    def reduce(self, compiled: CompileResult) -> tuple[bytes, bytes]:
-        pickled = dumps(super().reduce(compiled))
-        return hashlib.blake2b(pickled).digest(), pickled
-
-    def rebuild(self, target: BaseContext, sealed: tuple[bytes, bytes]) -> CompileResult:
-        digest, pickled = sealed
-        if hashlib.blake2b(pickled).digest() != digest:
-            raise ValueError("damaged")
-        compiled: CompileResult = super().rebuild(target, pickle.loads(pickled))
-        return compiled
+def _numba_version() -> bytes:
+    """Return the file in which Numba's version is: Numba itself is not imported."""
+    found = importlib.util.find_spec("numba")
+    assert found is not None
+    assert found.origin is not None
+    return Path(found.origin).with_name("_version.py").read_bytes()
 
 
-class KernelCache(caching.FunctionCache):
-    """Numba's cache of a function, for which no file is needed or trusted to be whole."""
+def _place(function: Callable[..., object], types: str) -> tuple[Path, bytes] | None:
+    """Return a kernel's file for some types, and what it is the file of."""
+    if FOLDER is None:
+        return None
+    # Files of several folders have the same name; nor are lines enough to tell them apart.
+    code = function.__code__
+    kernel = f"{function.__module__}.{function.__qualname__}-{code.co_firstlineno}"
+    whole = repr((kernel, types, _circumstances())).encode()
+    short = hashlib.blake2b(whole, digest_size=8).hexdigest()
+    return FOLDER / f"{kernel.replace('<locals>', '')}-{short}.code", whole
 
-    _impl_class = _Sealed
 
-    def load_overload(self, signature: _Signature, target: BaseContext) -> CompileResult | None:
-        """Return the compiled kernel, or None, without the file that could not be read."""
-        try:
-            found: CompileResult | None = super().load_overload(signature, target)
-        except Exception:  # which of them a damaged pickle raises is anyone's guess
-            self._drop_index()
+def load(function: Callable[..., object], types: str) -> Code | None:
+    """Return the machine code that was kept, if it is whole."""
+    try:
+        if (place := _place(function, types)) is None:
             return None
-        asked = sigutils.normalize_signature(signature)[0]
-        # Two processes that save at once can leave one's name for the other's file.
-        if found is None or found.signature.args != asked:  # type: ignore[attr-defined]
+        path, whole = place
+        data = path.read_bytes()
+        digest, rest = data[:64], data[64:]
+        if hashlib.blake2b(whole + rest).digest() != digest:
             return None
-        return found
+        head, _, objects = rest.partition(b"\n\n")
+        entry, sizes, *names = head.decode().split("\n")
+        ends = [int(size) for size in sizes.split()]
+        parts = [objects[a:b] for a, b in zip([0, *ends], ends, strict=False)]
+    except (OSError, ValueError):
+        return None
+    return Code(entry, tuple(names), tuple(parts))
 
-    def save_overload(self, signature: _Signature, compiled: CompileResult) -> None:
-        """Keep the compiled kernel, if there is space."""
-        with contextlib.suppress(OSError):
-            super().save_overload(signature, compiled)
 
-    def _drop_index(self) -> None:
-        """Remove the list of this kernel's files, which are then written anew."""
+def save(function: Callable[..., object], types: str, code: Code) -> None:
+    """Keep machine code, if there is space."""
+    if (place := _place(function, types)) is None:
+        return
+    path, whole = place
+    ends, objects = [], b""
+    for each in code.objects:
+        objects += each
+        ends.append(str(len(objects)))
+    rest = "\n".join((code.entry, " ".join(ends), *code.names)).encode() + b"\n\n" + objects
+    # Nobody sees half a file, and of two processes that write at once, one is the last.
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(f"{path.name}.{os.urandom(8).hex()}.tmp")
         try:
-            os.unlink(self._cache_file._index_path)
-        except FileNotFoundError:
-            pass  # another process was faster
-        except OSError:
-            self.disable()
+            part.write_bytes(hashlib.blake2b(whole + rest).digest() + rest)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)

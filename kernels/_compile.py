@@ -1,16 +1,29 @@
-"""One decorator for every kernel, and one for what only kernels call."""
+"""One decorator for every kernel, and one for what only kernels call.
+
+Numba is imported when something is compiled first. A process whose kernels are all in the cache
+never imports it: machine code is loaded (``_machine``) and called as it is, since it checks by
+itself what it is called with (``_entry``).
+"""
 
 from __future__ import annotations
 
+import functools
+import os
+import sys
+import threading
 from collections.abc import Callable
-from typing import NoReturn, TypeVar, cast
+from typing import Any, NoReturn, TypeVar, cast
 
-import numba
-from numba.core.registry import CPUDispatcher
-
-from . import _cache
+from . import _cache, _machine
+from ._arguments import described, plain
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
+_Entry = Callable[..., Any]
+
+_LOCK = threading.RLock()  # one at a time is compiled or loaded
+
+KERNELS: list[Kernel] = []
+"""All that were decorated, in this process."""
 
 
 def kernel(function: _Function) -> _Function:
@@ -19,19 +32,11 @@ def kernel(function: _Function) -> _Function:
     No ``fastmath``, no ``parallel``: threads are the caller's, over chunks, which makes results
     independent of how many there are.
     """
-    compiled = numba.njit(function, nogil=True)
-    if isinstance(compiled, CPUDispatcher) and _cache.FOLDER is not None:
-        compiled._cache = _cache.KernelCache(function)  # type: ignore[attr-defined, no-untyped-call]
-    return cast(_Function, compiled)
-
-
-class _ForKernels(CPUDispatcher):
-    """A compiled function without an entry from Python: the call would crash the process."""
-
-    def __call__(self, *arguments: object, **named: object) -> NoReturn:
-        raise TypeError(
-            f"{self.py_func.__name__} is compiled for kernels only; call it from a kernel"
-        )
+    if _is_interpreted():
+        return function
+    made = Kernel(function)
+    KERNELS.append(made)
+    return cast(_Function, made)
 
 
 def inner(function: _Function) -> _Function:
@@ -40,13 +45,113 @@ def inner(function: _Function) -> _Function:
     Not cached: a kernel's machine code holds all that it calls. Divisions by 0 are infinite or NaN
     as in IEEE, instead of a check and an exception in each.
     """
-    compiled = numba.njit(  # type: ignore[call-overload]  # the stubs lack the last two
-        function,
-        nogil=True,
-        error_model="numpy",
-        no_cpython_wrapper=True,
-        no_cfunc_wrapper=True,
-    )
-    if isinstance(compiled, CPUDispatcher):
-        compiled.__class__ = _ForKernels
-    return cast(_Function, compiled)
+    return function if _is_interpreted() else cast(_Function, Inner(function))
+
+
+def _is_interpreted() -> bool:
+    """Return what ``numba.config.DISABLE_JIT`` is or would be."""
+    if "numba" in sys.modules:
+        return bool(sys.modules["numba"].config.DISABLE_JIT)
+    try:
+        return bool(int(os.environ.get("NUMBA_DISABLE_JIT", "0")))
+    except ValueError:
+        return False
+
+
+class _Compiled:
+    """A function that other compiled functions can call."""
+
+    _options: dict[str, Any]
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        self.py_func = function
+        functools.update_wrapper(cast(Callable[..., object], self), function)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__.lower()} {self.py_func.__module__}.{self.py_func.__name__}>"
+
+    @functools.cached_property
+    def for_kernels(self) -> Any:
+        """Numba's dispatcher, without an entry from Python: the call would crash the process."""
+        import numba
+
+        options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **self._options}
+        return numba.njit(self.py_func, nogil=True, **options)
+
+    @property
+    def _numba_type_(self) -> Any:  # how Numba asks what a global of a function is
+        return self.for_kernels._numba_type_
+
+
+class Inner(_Compiled):
+    """Is called by kernels only."""
+
+    _options = {"error_model": "numpy"}  # noqa: RUF012 (never changed)
+
+    def __call__(self, *arguments: object, **named: object) -> NoReturn:
+        """Refuse."""
+        raise TypeError(
+            f"{self.py_func.__name__} is compiled for kernels only; call it from a kernel"
+        )
+
+
+class Kernel(_Compiled):
+    """Is called from Python, with machine code for each of the types that it was called with."""
+
+    _options = {}  # noqa: RUF012 (never changed)
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        super().__init__(function)
+        self._entries: tuple[_Entry, ...] = ()
+        self._known: dict[str, _Entry] = {}
+        self.compiled: list[str] = []
+        """The types that were compiled for in this process: not found in the cache."""
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the machine code whose types are the arguments'."""
+        for entry in self._entries:
+            result = entry(*arguments)
+            if result is not NotImplemented:
+                return result
+        return self._first_call(arguments)
+
+    def _first_call(self, given: tuple[Any, ...]) -> Any:
+        arguments = tuple(map(plain, given))
+        result = self._entry(arguments)(*arguments)
+        return self._by_numba(*arguments) if result is NotImplemented else result
+
+    def _entry(self, arguments: tuple[Any, ...]) -> _Entry:
+        """Return what takes such arguments: known, found in the cache, or compiled."""
+        types, classes = described(arguments)
+        with _LOCK:
+            if types in self._known:
+                return self._known[types]
+            entry = self._found(types, classes) or self._made(types, classes, arguments)
+            if entry is None:
+                entry = self._by_numba
+            else:
+                self._entries += (entry,)
+            self._known[types] = entry
+            return entry
+
+    def _found(self, types: str, classes: list[type]) -> _Entry | None:
+        code = _cache.load(self.py_func, types)
+        return _machine.entry(self.py_func.__name__, code, classes) if code else None
+
+    def _made(self, types: str, classes: list[type], arguments: tuple[Any, ...]) -> _Entry | None:
+        from . import _numba
+
+        self.compiled.append(types)
+        code = _numba.machine_code(self.py_func, arguments, classes)
+        if code is None:
+            return None
+        _cache.save(self.py_func, types, code)
+        return _machine.entry(self.py_func.__name__, code, classes)
+
+    @functools.cached_property
+    def _by_numba(self) -> _Entry:
+        """Numba's own dispatcher, for what ``_entry`` cannot pass or return. Not cached."""
+        import numba
+
+        dispatcher: _Entry = numba.njit(self.py_func, nogil=True)
+        return dispatcher

@@ -13,7 +13,7 @@ import numba
 import pytest
 
 from dpcore.kernels import _cache
-from dpcore.kernels.noise import inversion
+from dpcore.kernels.trees import dyadic
 
 pytestmark = pytest.mark.skipif(
     bool(numba.config.DISABLE_JIT), reason="interpreted kernels have no cache"
@@ -21,7 +21,8 @@ pytestmark = pytest.mark.skipif(
 
 
 def test_cache_folder_is_named_by_the_sources():
-    assert inversion.invert.stats.cache_path == str(_cache.FOLDER)
+    path, _ = _cache._place(dyadic.node_count.py_func, "int64, int64")
+    assert path.parent == _cache.FOLDER
     assert str(_cache.FOLDER).endswith(_cache.sources_digest())
 
 
@@ -50,7 +51,7 @@ def test_kernels_of_one_name_in_two_folders_have_files_of_their_own(tmp_path, mo
         (tmp_path / folder / "file.py").write_text(source.format(added))
     kernels = [importlib.import_module(f"{folder}.file").same for folder in ("one", "two")]
     assert [kernel(1) for kernel in kernels] == [2, 3]
-    names = {kernel._cache._cache_file._index_name for kernel in kernels}
+    names = {_cache._place(kernel.py_func, "int64")[0] for kernel in kernels}
     assert len(names) == 2
 
 
@@ -70,19 +71,46 @@ def test_works_where_nothing_can_be_cached(tmp_path):
 
 
 def test_what_is_for_kernels_only_is_not_called_from_python():
-    """In a process of its own, which the call would end."""
     script = """
 import numpy as np
-from dpcore.kernels.noise import samplers
+from dpcore.kernels.trees import hierarchy, hierarchy_errors
 
-words = np.arange(8, dtype=np.uint32)
 for attempt in range(2):
     try:
-        samplers.word_at(words, 0)
+        hierarchy.weights(np.arange(8), np.arange(8), np.ones(8))
     except TypeError as error:
         print(error)
-    samplers.word_at.compile("(uint32[::1], int64)")  # as a kernel that calls it does
+    hierarchy_errors.prefix_variances(np.array([4]), np.array([0, 1, 5]), np.ones(2))  # calls it
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    message = "word_at is compiled for kernels only; call it from a kernel\n"
+    message = "weights is compiled for kernels only; call it from a kernel\n"
     assert (done.returncode, done.stdout) == (0, 2 * message), done.stderr
+
+
+def test_a_process_whose_kernels_are_cached_imports_no_compiler():
+    script = """
+import sys
+import dpcore as dp
+from dpcore.kernels._compile import KERNELS
+
+dp.cdf(range(100), dp.Grid.uniform(0, 100, 64), epsilon=1.0)
+print([kernel for kernel in KERNELS if kernel.compiled], "numba" in sys.modules)
+"""
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stdout == "[] False\n", done.stderr
+
+
+def test_interpreted_kernels_import_no_compiler():
+    script = """
+import sys
+import dpcore as dp
+
+dp.cdf(range(9), dp.Grid.uniform(0, 9, 4), epsilon=1.0)
+print("numba" in sys.modules)
+"""
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True
+    )
+    assert done.stdout == "False\n", done.stderr
