@@ -150,3 +150,9 @@ def save(function: Callable[..., object], types: str, code: Code) -> None:
             part.replace(path)
         finally:
             part.unlink(missing_ok=True)
+
+
+def kept() -> tuple[int, int]:
+    """Return how many files there are, of kernels as they are now, and their size in bytes."""
+    paths = [] if FOLDER is None else list(FOLDER.glob("*.code"))
+    return len(paths), sum(path.stat().st_size for path in paths)

@@ -70,6 +70,9 @@ class _Compiled:
     def __repr__(self) -> str:
         return f"<{type(self).__name__.lower()} {self.py_func.__module__}.{self.py_func.__name__}>"
 
+    def __reduce__(self) -> str:  # copied and pickled by its name, as functions are
+        return self.py_func.__qualname__
+
     @functools.cached_property
     def for_kernels(self) -> Any:
         """Numba's dispatcher, without an entry from Python: the call would crash the process."""

@@ -114,11 +114,11 @@ def _prepare_for_all() -> None:
 def entry(name: str, code: Code, classes: list[type]) -> Callable[..., Any] | None:
     """Return a kernel as a function of Python's, or None if it cannot be linked."""
     prepare(classes)
-    # What is missing ends the process.
-    if not all(llvm.address_of_symbol(each) for each in code.names):
-        return None
     machine = llvm.Target.from_default_triple().create_target_machine()
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+    # What is missing ends the process. (Before there is an engine, LLVM finds less.)
+    if not all(llvm.address_of_symbol(each) for each in code.names):
+        return None
     try:
         for each in code.objects:
             engine.add_object_file(llvm.ObjectFileRef.from_data(each))

@@ -18,10 +18,12 @@ from numba.core.compiler_machinery import register_pass
 from numba.core.registry import cpu_target
 from numba.core.typed_passes import NativeLowering
 
+from . import _symbols
 from ._entry import Entry, gives, takes
 from ._machine import Code, prepare
 
-_ALLOCATE, _DESTROY = "NRT_MemInfo_alloc_aligned", "NRT_MemInfo_call_dtor"
+# What kernels call of Numba's, and we have as well; and how all that begins.
+_PROVIDED = {"NRT_MemInfo_alloc_aligned", "NRT_MemInfo_call_dtor", "numba_frexp", "numba_ldexp"}
 _NUMBAS_OWN = ("NRT_", "numba_", "_numba", "__svml", "_ZN")
 
 
@@ -69,24 +71,14 @@ def machine_code(
         return None
     dispatcher.compile(kinds)
     compiled = dispatcher.overloads[kinds]
-    library = compiled.library
-    module = library._final_module
-    names = [
-        each.name
-        for each in (*module.functions, *module.global_variables)
-        if each.is_declaration and not each.name.startswith("llvm.")
-    ]
-    objects = [library._get_compiled_object()]
-    if any(name in (_ALLOCATE, _DESTROY) for name in names):
-        objects.append(_memory())
-        names = [name for name in names if name not in (_ALLOCATE, _DESTROY)]
-        names += ["dpcore.PyMem_RawFree", "dpcore.PyMem_RawMalloc"]
+    objects = [compiled.library._get_compiled_object(), _provided()]
+    names = _needed(compiled.library._final_module, *objects)
     if not gives(compiled.signature.return_type) or any(
         name.startswith(_NUMBAS_OWN) for name in names
     ):
         return None
     entry = compiled.fndesc.llvm_cpython_wrapper_name
-    return Code(entry, tuple(sorted(names)), tuple(objects))
+    return Code(entry, tuple(names), tuple(objects))
 
 
 def _kind(argument: Any) -> types.Type:
@@ -97,27 +89,49 @@ def _kind(argument: Any) -> types.Type:
     return types.Array(kind.dtype, kind.ndim, kind.layout, not kind.mutable, aligned=False)
 
 
+def _needed(module: llvm.ModuleRef, *objects: bytes) -> list[str]:
+    """Return the names that object files have to find in the process."""
+    found = [_symbols.names(each) for each in objects]
+    if None in found:
+        either = (*module.functions, *module.global_variables)
+        needed = {each.name for each in either if each.is_declaration} - _PROVIDED
+        return sorted(name for name in needed if not name.startswith("llvm."))
+    return sorted(set().union(*(b for _, b in found)) - set().union(*(a for a, _ in found)))
+
+
 @cache
-def _memory() -> bytes:
-    """Return machine code for the memory of arrays in kernels, without Numba's statistics.
+def _provided() -> bytes:
+    """Return machine code for what kernels call of Numba's: its libraries are not loaded.
 
-    A block begins as Numba's do (numba/core/runtime/nrt.cpp): how many hold it; two words that
-    are for other uses; where the data are; their size.
+    Memory of arrays, without Numba's statistics, in blocks that begin as Numba's do
+    (numba/core/runtime/nrt.cpp): how many hold it; two words that are for other uses; where the
+    data are; their size. And two functions of C that Numba calls by names of its own.
     """
-    module = ir.Module("memory")
+    module = ir.Module("provided")
     module.triple = llvm.get_process_triple()
-    byte, word, none = ir.IntType(8).as_pointer(), ir.IntType(64), ir.VoidType()
-    allocate = ir.Function(module, ir.FunctionType(byte, [word]), "dpcore.PyMem_RawMalloc")
-    free = ir.Function(module, ir.FunctionType(none, [byte]), "dpcore.PyMem_RawFree")
+    byte, word, half, none = (
+        ir.IntType(8).as_pointer(),
+        ir.IntType(64),
+        ir.IntType(32),
+        ir.VoidType(),
+    )
+    double = ir.DoubleType()
 
-    destroy = ir.Function(module, ir.FunctionType(none, [byte]), _DESTROY)
-    b = ir.IRBuilder(destroy.append_basic_block())
+    def declared(name: str, result: ir.Type, *arguments: ir.Type) -> ir.Function:
+        return ir.Function(module, ir.FunctionType(result, arguments), name)
+
+    def body(function: ir.Function) -> ir.IRBuilder:
+        return ir.IRBuilder(function.append_basic_block())
+
+    allocate = declared("dpcore.PyMem_RawMalloc", byte, word)
+    free = declared("dpcore.PyMem_RawFree", none, byte)
+    destroy = declared("NRT_MemInfo_call_dtor", none, byte)
+    b = body(destroy)
     b.call(free, destroy.args)
     b.ret_void()
 
-    made = ir.Function(module, ir.FunctionType(byte, [word, ir.IntType(32)]), _ALLOCATE)
-    b = ir.IRBuilder(made.append_basic_block())
-    size = made.args[0]
+    made = declared("NRT_MemInfo_alloc_aligned", byte, word, half)
+    b, size = body(made), made.args[0]
     with b.if_then(b.icmp_unsigned(">", size, word(2**62))):
         b.ret(byte(None))
     alignment = b.zext(made.args[1], word)
@@ -131,6 +145,11 @@ def _memory() -> bytes:
     for i, each in enumerate((word(1), word(0), word(0), data, size)):
         b.store(each, b.gep(words, [word(i)]))
     b.ret(block)
+
+    for name, other in (("ldexp", half), ("frexp", half.as_pointer())):
+        given = declared(f"numba_{name}", double, double, other)
+        b = body(given)
+        b.ret(b.call(declared(name, double, double, other), given.args))
 
     parsed = llvm.parse_assembly(str(module))
     parsed.verify()

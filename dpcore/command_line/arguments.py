@@ -125,6 +125,15 @@ def _parser() -> _Parser:
     _add_budget(test)
     test.set_defaults(smooth=None)
     _add_files(test)
+    warm = commands.add_parser(
+        "warm",
+        allow_abbrev=False,
+        help="compile everything now, so that first uses do not wait",
+        description="Compile everything now, for container images and tests: what is compiled is "
+        "kept on disk, below NUMBA_CACHE_DIR or the user's folder of caches, for this processor "
+        "and these versions of Python, NumPy and Numba.",
+    )
+    warm.add_argument("--quiet", action="store_true", help="no progress bar")
     return parser
 
 

@@ -32,6 +32,7 @@ from .score_reports import (
     roc_picture,
     roc_summary,
 )
+from .warm import warm
 
 __all__ = ["COMMANDS"]
 
@@ -95,6 +96,7 @@ COMMANDS: Final[Mapping[str, Callable[[argparse.Namespace], str]]] = {
     "roc": roc,
     "calibration": calibration,
     "hosmer-lemeshow": hosmer_lemeshow,
+    "warm": warm,
 }
 
 

@@ -14,24 +14,12 @@ from numpy.typing import NDArray
 from .._compile import inner, kernel
 
 
-@kernel
 def level_starts(size: int, branching: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return where each level starts, (levels + 1,), for ``size`` cells."""
-    levels = branching.size + 1
-    starts = np.empty(levels + 1, np.int64)
-    nodes = size
-    starts[levels] = 0
-    for level in range(levels - 1, -1, -1):
-        starts[level] = nodes  # how many, for now
-        if level > 0:
-            nodes = (nodes - 1) // branching[level - 1] + 1
-    before = 0
-    for level in range(levels):
-        here = starts[level]
-        starts[level] = before
-        before += here
-    starts[levels] = before
-    return starts
+    """Return where each level starts, (levels + 1,), for ``size`` cells; in plain Python."""
+    nodes = [size]
+    for children in branching[::-1].tolist():
+        nodes.append((nodes[-1] - 1) // children + 1)
+    return np.cumsum([0, *nodes[::-1]], dtype=np.int64)
 
 
 @kernel
@@ -81,8 +69,10 @@ def weights(
     are alike but for the last.
     """
     levels = starts.size - 1
-    own, below, sums = np.ones((levels, 2)), np.empty((levels, 2)), np.zeros((levels, 2))
+    own, below, sums = np.empty((levels, 2)), np.empty((levels, 2)), np.empty((levels, 2))
+    own[levels - 1, 0] = own[levels - 1, 1] = 1.0
     below[levels - 1, 0] = below[levels - 1, 1] = variances[levels - 1]
+    sums[levels - 1, 0] = sums[levels - 1, 1] = 0.0
     for level in range(levels - 2, -1, -1):
         nodes = starts[level + 1] - starts[level]
         ragged = starts[level + 2] - starts[level + 1] - (nodes - 1) * branching[level]

@@ -26,7 +26,8 @@ def prefix_variances(
     """
     _, below, sums = weights(branching, starts, variances)
     levels = starts.size - 1
-    before, both, own = np.zeros(1), np.zeros(1), np.full(1, below[0, 1])
+    before, both, own = np.empty(1), np.empty(1), np.empty(1)
+    before[0], both[0], own[0] = 0.0, 0.0, below[0, 1]
     for level in range(levels - 1):
         nodes = starts[level + 1] - starts[level]
         size = starts[level + 2] - starts[level + 1]
@@ -70,7 +71,8 @@ def level_shares(
     j / b and (j / b)^2 over the siblings j = 0, ..., b - 1.
     """
     levels = variances.size
-    own = np.ones(levels)
+    own = np.empty(levels)
+    own[levels - 1] = 1.0
     below = variances[levels - 1]
     for level in range(levels - 2, -1, -1):
         below *= branching[level]
@@ -125,8 +127,9 @@ def best_shares(
     """
     levels = shares.size
     first = 1 if known_root else 0
-    variances, slopes = np.zeros(levels), np.empty(levels)
+    variances, slopes = np.empty(levels), np.empty(levels)
     for level in range(levels):
+        variances[level] = 0.0
         shares[level] = 1.0 / (levels - first) if level >= first else 0.0
     least = np.inf
     for _ in range(_ROUNDS):

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from .._compile import inner, kernel
 
 
-@inner
 def _chain(
     whole_x: NDArray[np.float64],
     whole_y: NDArray[np.float64],
@@ -24,16 +23,9 @@ def _chain(
     last_y: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Put equal children in a row, and the last one after them; not yet closed."""
-    inner = whole_x.size
-    x, y = np.empty(copies * inner + last_x.size), np.empty(copies * inner + last_x.size)
-    for child in range(copies):
-        for v in range(inner):
-            x[child * inner + v] = child * whole + whole_x[v]
-            y[child * inner + v] = whole_y[v]
-    for v in range(last_x.size):
-        x[copies * inner + v] = copies * whole + last_x[v]
-        y[copies * inner + v] = last_y[v]
-    return x, y
+    starts = np.arange(copies)[:, np.newaxis] * whole
+    x = np.concatenate([(starts + whole_x).reshape(-1), copies * whole + last_x])
+    return x, np.concatenate([np.tile(whole_y, copies), last_y])
 
 
 @inner
@@ -72,7 +64,7 @@ def _between(
     return largest
 
 
-@inner
+@kernel
 def _across(x: NDArray[np.float64], y: NDArray[np.float64], inner: int, around: float) -> float:
     """Return the largest resistance between boundaries of different children, ``inner`` each."""
     largest = 0.0
@@ -93,12 +85,12 @@ def _across(x: NDArray[np.float64], y: NDArray[np.float64], inner: int, around: 
     return largest
 
 
-@kernel
 def largest_resistance(size: int, base: int) -> float:
     """Return the largest effective resistance between two boundaries, for ``size`` thresholds.
 
-    To rounding, in O(N log N log base) time and O(N) memory. Of equal nodes of a level, the one
-    with the largest resistance outside counts: resistance grows with any resistor (Rayleigh).
+    To rounding, in O(N log N log base) time and O(N) memory. Plain Python, but for searches. Of
+    equal nodes of a level, the one with the largest resistance outside counts: resistance grows
+    with any resistor (Rayleigh).
 
     Invariant, upwards: ``whole`` and ``last`` describe a full node of a level and its last node,
     by the resistance between their ends and their boundaries; downwards: ``out_whole`` and
@@ -130,9 +122,8 @@ def largest_resistance(size: int, base: int) -> float:
         whole_y.append(y + x * (length - x) / (length + 1.0))
         whole.append(length / (length + 1.0))
         span *= base
-    largest = 0.0  # the root is closed by its own edge already: its last boundary to all others
-    for v in range(last_x[levels].size):
-        largest = max(largest, last_y[levels][v] + last[levels] - last_x[levels][v])
+    # the root is closed by its own edge already: its last boundary to all others
+    largest = max(0.0, float((last_y[levels] + last[levels] - last_x[levels]).max()))
     out_last, out_whole = np.inf, 0.0
     for level in range(levels - 1, -1, -1):  # pairs that meet in a node of level + 1
         span //= base

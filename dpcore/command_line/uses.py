@@ -1,0 +1,174 @@
+"""Small uses of the public functions, which together call every kernel as users' calls do.
+
+What ``dpcore warm`` runs. A test holds it beside all kernels, and beside what seeded releases call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+import dpcore as dp
+
+from ..kernels.counting import rows
+from ..mechanisms import medians
+
+__all__ = ["USES"]
+
+_GRID: Final = (0, 1, 40)
+_MANY: Final = 40
+
+
+def _values(dtype: Any = np.float64, writeable: bool = True) -> NDArray[Any]:
+    """Return values as users have them: their own arrays, or views that cannot be written to."""
+    values: NDArray[Any] = (np.arange(_MANY) / _MANY).astype(dtype)
+    values.flags.writeable = writeable
+    return values
+
+
+def _labels(writeable: bool = True) -> NDArray[np.bool_]:
+    labels = np.arange(_MANY) % 3 == 0
+    labels.flags.writeable = writeable
+    return labels
+
+
+def _rng() -> np.random.Generator:
+    return np.random.default_rng(1)
+
+
+def _uniform() -> Any:
+    return dp.Grid.uniform(*_GRID)
+
+
+def _searched() -> Any:
+    return dp.Grid(np.array([0.1, 0.15, 0.4, 0.9, 1.0]))
+
+
+def _counting() -> None:
+    for grid in (_uniform(), _searched()):
+        for dtype in (np.float64, np.float32, np.int64):
+            for writeable in (True, False):
+                values = _values(dtype, writeable)
+                grid.count(values)
+                dp.score_counts(_labels(writeable), values, grid)
+                dp.score_counts(_labels(not writeable), values, grid)
+
+
+def _mechanisms() -> Mapping[str, Callable[[], Any]]:
+    made = dp.mechanisms
+    return {
+        "dyadic": lambda: made.Dyadic(epsilon=0.5),
+        "dyadic, base 3": lambda: made.Dyadic(epsilon=0.5, base=3),
+        "dyadic, rho": lambda: made.Dyadic(rho=0.5),
+        "hierarchy": lambda: made.Hierarchy(epsilon=0.5),
+        "hierarchy, rho": lambda: made.Hierarchy(rho=0.1, neighbours="add-or-remove-one"),
+        "histogram": lambda: made.Histogram(epsilon=0.5),
+        "square root": lambda: made.ToeplitzGaussian(rho=0.1),
+        "dawa": lambda: made.Dawa(epsilon=0.5),
+        "polynomial": lambda: made.PolynomialProjection(epsilon=0.5, delta=1e-6),
+        "polynomial, moments": lambda: made.PolynomialProjection(
+            epsilon=0.5, delta=1e-6, basis="moments", degree=4
+        ),
+        "queries": lambda: made.HistogramQueries(epsilon=0.5, delta=1e-6),
+        "queries, lines": lambda: made.HistogramQueries(epsilon=0.5, delta=1e-6, between="linear"),
+        "adaptive quantiles": lambda: made.AdaptiveQuantiles(epsilon=0.5, delta=1e-6),
+        "distributed": lambda: dp.trust.DistributedNoise(epsilon=0.5, clients=_MANY, dropout=0.1),
+        "local": lambda: dp.trust.Local(2.0, _MANY),
+        "local, many cells": lambda: dp.trust.Local(5.0, _MANY),
+    }
+
+
+def _released(make: Callable[[], Any]) -> None:
+    mechanism, counts = make(), _uniform().count(_values())
+    mechanism.release(counts)
+    mechanism.release(counts, rng=_rng(), replicates=2)
+
+
+def _smoothed(norm: int) -> None:
+    counts = _uniform().count(_values())
+    for mechanism in (dp.mechanisms.Dyadic(epsilon=1.0), dp.mechanisms.Dyadic(epsilon=1.0, base=3)):
+        curve = dp.cdf_from_counts(counts, _uniform(), mechanism, isotonic=False)
+        curve.smooth(norm)  # type: ignore[arg-type]
+
+
+def _running_count() -> None:
+    for budget in ({"epsilon": 1.0}, {"rho": 1.0}):
+        counter = dp.streams.RunningCount(20, **budget)
+        counter.add(1)
+        counter.extend([1, 0, 2])
+
+
+def _clients() -> None:
+    names = np.arange(_MANY) // 3
+    model = dp.trust.Central(epsilon=1.0, records=2)
+    dp.trust.client_cdf(names, _values(), _uniform(), model, clients=20)
+    dp.trust.client_cdf(names, _values(), _uniform(), model, clients=20, rng=_rng())
+    dp.trust.client_cdf(names, _values(), _uniform(), dp.trust.Local(2.0, 20))
+
+
+def _table() -> None:
+    dp.mechanisms.Dawa(epsilon=0.5).release_table(np.arange(30).reshape(5, 6))
+
+
+def _medians() -> None:
+    for method in ("exponential", "smooth", "paper", "curve"):
+        medians.recursive_medians(_values(), _uniform(), epsilon=2.0, depth=2, method=method)  # type: ignore[arg-type]
+    medians.smooth_sensitivity(_values(), 0, 1, beta=0.1)
+
+
+def _sums() -> None:
+    for basis in ("legendre", "moments"):
+        for dtype in (np.float64, np.float32):
+            for writeable in (True, False):
+                values = _values(dtype, writeable)
+                dp.polynomial_sums(values, 0, 1, degree=3, basis=basis)  # type: ignore[arg-type]
+    made = dp.mechanisms.PolynomialProjection(epsilon=0.5, delta=1e-6)
+    dp.cdf(_values(), _uniform(), made)
+
+
+def _files() -> None:
+    # a file has to be large for it
+    rows.complete_rows(np.frombuffer(b"1,2\n3,4\n", np.uint8), ord(","))
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "table.csv")
+        path.write_text("x\n" + "\n".join(map(str, _values())) + "\n")
+        for batch in dp.files.column_batches(path, "x"):
+            _uniform().count(batch)
+
+
+def _draws() -> None:
+    for rng in (None, _rng()):
+        dp.noise.discrete_laplace(3, 5, rng=rng)
+        dp.noise.discrete_laplace(2.5, 5000, rng=rng)
+        dp.noise.discrete_gaussian(3, 5, rng=rng)
+        dp.noise.discrete_gaussian(2.5, 5000, rng=rng)
+
+
+USES: Final[Mapping[str, Callable[[], object]]] = {
+    "cdf": lambda: dp.cdf(_values(), _uniform(), epsilon=1.0),
+    "cdf, rho": lambda: dp.cdf(_values(), _uniform(), rho=0.5),
+    "counting": _counting,
+    "noise": _draws,
+    "roc curve": lambda: dp.roc_curve(_labels(), _values(), epsilon=1.0).auc,
+    "quantiles": lambda: dp.quantiles(_values(), [0.1, 0.5], _uniform(), epsilon=1.0),
+    **{
+        f"mechanism: {name}": lambda make=make: _released(make)
+        for name, make in _mechanisms().items()
+    },
+    "smoothing, norm 1": lambda: _smoothed(1),
+    "smoothing, norm 2": lambda: _smoothed(2),
+    "running count": _running_count,
+    "bounds": lambda: dp.bounds(_values(), epsilon=50.0),
+    "box plot": lambda: dp.box_plot(_values(), _uniform(), epsilon=1.0),
+    "projection": lambda: dp.project(_values(), 0, 1, epsilon=1.0, delta=1e-6),
+    "clients": _clients,
+    "files": _files,
+    "medians": _medians,
+    "sums": _sums,
+    "table": _table,
+}

@@ -1,0 +1,164 @@
+"""``dpcore warm``: no kernel is forgotten, and nothing is left to compile."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pkgutil
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+
+from dpcore import kernels
+from dpcore.command_line.main import main
+from dpcore.command_line.uses import USES
+from dpcore.kernels import _cache, _compile
+from dpcore.kernels._arguments import described, plain
+from tests.project.test_same_bits import RELEASES
+
+ROOT = Path(__file__).parents[2]
+ONLY_TESTED = {"trees.hilbert.cells", "trees.hilbert.positions"}  # no public function calls them
+
+compiled_only = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
+
+
+def name(kernel):
+    return f"{kernel.__module__}.{kernel.__name__}".removeprefix("dpcore.kernels.")
+
+
+def all_kernels():
+    for module in pkgutil.walk_packages(kernels.__path__, "dpcore.kernels."):
+        importlib.import_module(module.name)
+    ours = [each for each in _compile.KERNELS if each.__module__.startswith("dpcore.kernels.")]
+    assert len(ours) > 50
+    return ours
+
+
+def recorded(uses):
+    """Return the types of calls from Python, by kernel, and all kernels that were called at all.
+
+    Kernels are interpreted: that takes seconds, and compilation would take a minute.
+    """
+    seen, called = {}, set()
+    depth = 0
+
+    def call(self, *arguments):
+        nonlocal depth
+        called.add(name(self))
+        if not depth:
+            types, _ = described(tuple(map(plain, arguments)))
+            seen.setdefault(name(self), set()).add(types)
+        depth += 1
+        try:
+            with np.errstate(all="ignore"):
+                return self.py_func(*arguments)
+        finally:
+            depth -= 1
+
+    _compile.Kernel.__call__ = call
+    _compile.Inner.__call__ = lambda self, *arguments: self.py_func(*arguments)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for use in uses:
+            use()
+    return seen, called
+
+
+def check_uses():
+    """A kernel that is new is called by one of the uses, with the types that releases call it."""
+    uses, called = recorded(USES.values())
+    assert {name(each) for each in all_kernels()} - called == ONLY_TESTED
+    releases, _ = recorded(RELEASES.values())
+    forgotten = {kernel: types - uses[kernel] for kernel, types in releases.items()}
+    assert not any(forgotten.values()), forgotten
+
+
+@compiled_only
+def test_every_kernel_is_used_and_as_releases_do():
+    """In a process of its own: in this one, trees and laws are known already."""
+    script = "from tests.command_line import test_warm; test_warm.check_uses()"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@compiled_only
+@pytest.mark.full
+def test_nothing_is_compiled_after_it(tmp_path):
+    script = """
+import warnings
+from dpcore.kernels._compile import KERNELS
+from tests.project.test_same_bits import RELEASES
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    for release in RELEASES.values():
+        release()
+print([(kernel, kernel.compiled) for kernel in KERNELS if kernel.compiled])
+"""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    said = []
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-m", "dpcore", "warm"],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        said.append(done.stdout)
+        assert done.stderr.splitlines()[-1].endswith(f"{len(USES)}/{len(USES)} done")
+    assert f" in {tmp_path}" in said[0]
+    assert said[1].startswith("0 kernels compiled; ")
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True
+    )
+    assert done.stdout == "[]\n", done.stderr
+
+
+@pytest.fixture
+def one_use(monkeypatch):
+    monkeypatch.setattr("dpcore.command_line.warm.USES", {"nothing": lambda: None})
+
+
+@compiled_only
+def test_it_says_where_and_how_much(one_use, tmp_path, monkeypatch, capfd):
+    monkeypatch.setattr(_cache, "FOLDER", tmp_path)
+    (tmp_path / "a.code").write_bytes(bytes(2**21))
+    for each in _compile.KERNELS:
+        monkeypatch.setattr(each, "compiled", [])
+    assert main(["warm"]) == 0
+    out, err = capfd.readouterr()
+    assert out == f"0 kernels compiled; 1 in {tmp_path}, 2.0 MB\n"
+    assert err.splitlines()[0] == f"dpcore: [{' ' * 30}] 0/1 nothing"
+    assert main(["warm", "--quiet"]) == 0
+    assert capfd.readouterr().err == ""
+
+
+@compiled_only
+def test_it_says_that_nothing_can_be_kept(one_use, tmp_path, monkeypatch, capfd):
+    monkeypatch.setattr(_cache, "FOLDER", None)
+    assert main(["warm"]) == 2
+    assert "set NUMBA_CACHE_DIR to a folder that can be written to" in capfd.readouterr().err
+    monkeypatch.setattr(_cache, "FOLDER", tmp_path)
+    for each in _compile.KERNELS:
+        monkeypatch.setattr(each, "compiled", [])
+    monkeypatch.setattr(_compile.KERNELS[0], "compiled", ["int64"])
+    assert main(["warm"]) == 2
+    assert "1 of 1 compiled kernels could not be kept" in capfd.readouterr().err
+
+
+def test_nothing_is_compiled_where_kernels_are_interpreted():
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "dpcore", "warm"], env=environment, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "dpcore: error: nothing is compiled while NUMBA_DISABLE_JIT is set\n"
