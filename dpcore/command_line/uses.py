@@ -6,9 +6,10 @@ What ``dpcore warm`` runs. A test holds it beside all kernels, and beside what s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ import dpcore as dp
 
 from ..kernels.counting import rows
 from ..mechanisms import medians
+from ..mechanisms.median_finders import FINDERS
 
 __all__ = ["USES"]
 
@@ -89,16 +91,16 @@ def _released(make: Callable[[], Any]) -> None:
     mechanism.release(counts, rng=_rng(), replicates=2)
 
 
-def _smoothed(norm: int) -> None:
+def _smoothed(norm: Literal[1, 2]) -> None:
     counts = _uniform().count(_values())
     for mechanism in (dp.mechanisms.Dyadic(epsilon=1.0), dp.mechanisms.Dyadic(epsilon=1.0, base=3)):
         curve = dp.cdf_from_counts(counts, _uniform(), mechanism, isotonic=False)
-        curve.smooth(norm)  # type: ignore[arg-type]
+        curve.smooth(norm)
 
 
 def _running_count() -> None:
-    for budget in ({"epsilon": 1.0}, {"rho": 1.0}):
-        counter = dp.streams.RunningCount(20, **budget)
+    count = dp.streams.RunningCount
+    for counter in (count(20, epsilon=1.0), count(20, rho=1.0)):
         counter.add(1)
         counter.extend([1, 0, 2])
 
@@ -116,17 +118,18 @@ def _table() -> None:
 
 
 def _medians() -> None:
-    for method in ("exponential", "smooth", "paper", "curve"):
-        medians.recursive_medians(_values(), _uniform(), epsilon=2.0, depth=2, method=method)  # type: ignore[arg-type]
+    for method in FINDERS:
+        medians.recursive_medians(_values(), _uniform(), epsilon=2.0, depth=2, method=method)
     medians.smooth_sensitivity(_values(), 0, 1, beta=0.1)
 
 
 def _sums() -> None:
-    for basis in ("legendre", "moments"):
+    bases: tuple[Literal["legendre", "moments"], ...] = ("legendre", "moments")
+    for basis in bases:
         for dtype in (np.float64, np.float32):
             for writeable in (True, False):
                 values = _values(dtype, writeable)
-                dp.polynomial_sums(values, 0, 1, degree=3, basis=basis)  # type: ignore[arg-type]
+                dp.polynomial_sums(values, 0, 1, degree=3, basis=basis)
     made = dp.mechanisms.PolynomialProjection(epsilon=0.5, delta=1e-6)
     dp.cdf(_values(), _uniform(), made)
 
@@ -156,10 +159,7 @@ USES: Final[Mapping[str, Callable[[], object]]] = {
     "noise": _draws,
     "roc curve": lambda: dp.roc_curve(_labels(), _values(), epsilon=1.0).auc,
     "quantiles": lambda: dp.quantiles(_values(), [0.1, 0.5], _uniform(), epsilon=1.0),
-    **{
-        f"mechanism: {name}": lambda make=make: _released(make)
-        for name, make in _mechanisms().items()
-    },
+    **{f"mechanism: {name}": partial(_released, make) for name, make in _mechanisms().items()},
     "smoothing, norm 1": lambda: _smoothed(1),
     "smoothing, norm 2": lambda: _smoothed(2),
     "running count": _running_count,
