@@ -23,7 +23,8 @@ def names(data: bytes) -> tuple[set[str], set[str]] | None:
     (first,) = struct.unpack_from("<Q", data, 40)
     size, count = struct.unpack_from("<HH", data, 58)
     sections = [_SECTION.unpack_from(data, first + i * size) for i in range(count)]
-    defined, needed = set(), set()
+    defined: set[str] = set()
+    needed: set[str] = set()
     for _, kind, _, _, start, length, link, *_ in sections:
         if kind == _SYMBOLS:
             texts = sections[link][4]

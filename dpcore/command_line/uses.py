@@ -19,6 +19,7 @@ import dpcore as dp
 from ..kernels.counting import rows
 from ..mechanisms import medians
 from ..mechanisms.median_finders import FINDERS
+from ..releases.roc_curve import smooth_roc_curve
 
 __all__ = ["USES"]
 
@@ -33,10 +34,8 @@ def _values(dtype: Any = np.float64, writeable: bool = True) -> NDArray[Any]:
     return values
 
 
-def _labels(writeable: bool = True) -> NDArray[np.bool_]:
-    labels = np.arange(_MANY) % 3 == 0
-    labels.flags.writeable = writeable
-    return labels
+def _labels() -> NDArray[np.bool_]:
+    return np.arange(_MANY) % 3 == 0  # counted as a copy
 
 
 def _rng() -> np.random.Generator:
@@ -57,8 +56,7 @@ def _counting() -> None:
             for writeable in (True, False):
                 values = _values(dtype, writeable)
                 grid.count(values)
-                dp.score_counts(_labels(writeable), values, grid)
-                dp.score_counts(_labels(not writeable), values, grid)
+                dp.score_counts(_labels(), values, grid)
 
 
 def _mechanisms() -> Mapping[str, Callable[[], Any]]:
@@ -134,6 +132,12 @@ def _sums() -> None:
     dp.cdf(_values(), _uniform(), made)
 
 
+def _ranked() -> None:
+    for dtype in (np.float64, np.float32, np.int64):
+        for writeable in (True, False):
+            smooth_roc_curve(_labels(), _values(dtype, writeable), epsilon=1.0)
+
+
 def _files() -> None:
     # a file has to be large for it
     rows.complete_rows(np.frombuffer(b"1,2\n3,4\n", np.uint8), ord(","))
@@ -169,6 +173,7 @@ USES: Final[Mapping[str, Callable[[], object]]] = {
     "clients": _clients,
     "files": _files,
     "medians": _medians,
+    "ranked pairs": _ranked,
     "sums": _sums,
     "table": _table,
 }
