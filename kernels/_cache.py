@@ -85,11 +85,19 @@ def _circumstances() -> str:
             llvmlite.__version__,
             _numba_version(),
             llvm.get_process_triple(),
-            llvm.get_host_cpu_name(),
-            llvm.get_host_cpu_features().flatten(),
+            *_processor(),
             sorted((name, settings[name]) for name in settings.keys() - _NO_MATTER),
         )
     )
+
+
+def _processor() -> tuple[str, str]:
+    """Return the name and the features of the processor that Numba compiles for."""
+    name = os.environ.get("NUMBA_CPU_NAME") or llvm.get_host_cpu_name()
+    given = os.environ.get("NUMBA_CPU_FEATURES")
+    if given is None and name.lower() == "generic":
+        given = ""
+    return name, llvm.get_host_cpu_features().flatten() if given is None else given
 
 
 def _numba_version() -> bytes:

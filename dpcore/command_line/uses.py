@@ -35,7 +35,8 @@ def _values(dtype: Any = np.float64, writeable: bool = True) -> NDArray[Any]:
 
 
 def _labels() -> NDArray[np.bool_]:
-    return np.arange(_MANY) % 3 == 0  # counted as a copy
+    labels: NDArray[np.bool_] = np.arange(_MANY) % 3 == 0
+    return labels
 
 
 def _rng() -> np.random.Generator:

@@ -97,6 +97,19 @@ def test_machine_code_of_other_circumstances_is_not_run(folder, monkeypatch, nam
     _cache._circumstances.cache_clear()
 
 
+def test_code_for_any_processor_is_for_any_processor(monkeypatch):
+    monkeypatch.setenv("NUMBA_CPU_NAME", "generic")
+    seen = set()
+    for name in ("one", "another"):
+        monkeypatch.setattr(_cache.llvm, "get_host_cpu_name", lambda name=name: name)
+        monkeypatch.setattr(_cache.llvm, "get_host_cpu_features", lambda name=name: {name: True})
+        _cache._circumstances.cache_clear()
+        seen.add(_cache._circumstances())
+    monkeypatch.undo()
+    _cache._circumstances.cache_clear()
+    assert len(seen) == 1
+
+
 def test_settings_of_the_compiler_are_circumstances(folder, monkeypatch):
     monkeypatch.setenv("NUMBA_OPT", "1")
     _cache._circumstances.cache_clear()
