@@ -18,7 +18,7 @@ from .exponential import ERROR, exponential
 
 __all__ = ["Geometric", "HalfGaussian", "TwoSidedGaussian", "TwoSidedGeometric", "floors"]
 
-_SPARE_BITS: Final = 64  # of precision: with probability 2^-40 or so they are not enough
+_SPARE_BITS: Final = 64  # of precision: nearly always enough, but for ratios very close to 1
 
 
 class Distribution(Protocol):

@@ -1,8 +1,9 @@
 """Windows of random words: what samplers among the kernels are shown of a stream.
 
 A sampler cannot finish a draw that its window ends in. It rolls that draw back, and the next window
-begins with the same words. (Fresh words in their place would favour draws that need few.) So what
-is drawn depends on the stream alone, and not on its windows.
+begins with the same words. (Fresh words in their place would favour draws that need few.) Draws by
+tables are shown in rows of words, and what a row does not decide is drawn from the words that begin
+with it. So what is drawn depends on the stream alone, and not on its windows.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from .sources import Source
 __all__ = ["WINDOW", "Rows", "Words", "fill", "fill_from_rows", "next_window"]
 
 WINDOW: Final = 2**14  # new 64-bit words in a window, at most: 128 KiB
-_WORDS_PER_DRAW: Final = 4  # Laplace; where draws need more, there is one more window
+_WORDS_PER_DRAW: Final = 4  # a first guess: where draws need more, there are more windows
 _Word = TypeVar("_Word", np.uint16, np.uint32)
 
 
@@ -97,7 +98,11 @@ class Words:
 
 
 def fill_from_rows(out: NDArray[np.int64], stream: Source, law: Rows) -> None:
-    """Fill ``out`` row by row, and draw what a row does not decide from the words that follow."""
+    """Fill ``out`` row by row, and draw what a row does not decide from its words and more.
+
+    No more words are read than these draws take, but for half of a 64-bit word: no draw takes less
+    than a row.
+    """
     words = Words(stream)
     done = 0
     while done < out.size:

@@ -205,18 +205,19 @@ def test_products_of_bins_fit_64_bits(sigma_squared):
     assert (last + 1) * law._width < 6.5 * sigma_squared**0.5
 
 
+@pytest.mark.parametrize(("entries", "most"), [(2**7, 10), (2**11, 6)])
 @pytest.mark.parametrize(
     "scale",
     [*(Fraction(LARGE) / 2**k for k in range(0, 60, 3)), Fraction(320, 7), Fraction(320 * 1024, 7)],
     ids=float,
 )
-def test_numbers_of_several_digits_fit_64_bits(scale):
-    law = laplace_digits(scale)
+def test_numbers_of_several_digits_fit_64_bits(scale, entries, most):
+    law = laplace_digits(scale, entries)
     least, boundaries = floors(law._laws[0], BITS)
     assert max(-least, least + len(boundaries)) * law._laws[0].width < 2**59
-    assert all(len(floors(digit, BITS)[1]) <= 2048 for digit in law._laws)
-    assert (law.words == 1) == (scale <= Fraction(320, 7))
-    assert law.words <= 6
+    assert all(len(floors(digit, BITS)[1]) <= entries for digit in law._laws)
+    assert (law.words == 1) == (scale <= Fraction(entries, 2048) * Fraction(320, 7))
+    assert law.words <= most
 
 
 # --- words
