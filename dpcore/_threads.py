@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Final, TypeVar
 
@@ -35,6 +35,7 @@ def on_threads(
     """
     workers = min(checked_workers(workers), len(blocks))
     pending = deque(blocks)
+    raised: list[BaseException] = []
 
     def drain() -> None:
         while True:
@@ -44,17 +45,28 @@ def on_threads(
                 return
             work(block)
 
-    if workers <= 1:
-        drain()
-        return
-    with ThreadPoolExecutor(workers - 1) as pool:
-        others = []
-        with suppress(RuntimeError):  # raised by the pool: what ``drain`` raises is in its result
-            for _ in range(workers - 1):
-                others.append(pool.submit(drain))
+    def drain_beside(at_work: _thread.LockType) -> None:
         try:
-            drain()  # the caller works, too: its processor is not free for another thread
-        finally:
+            drain()
+        except BaseException as error:  # the caller raises it
             pending.clear()
-        for other in others:
-            other.result()
+            raised.append(error)
+        finally:
+            at_work.release()
+
+    others: list[_thread.LockType] = []
+    try:
+        with suppress(RuntimeError):  # raised where no thread can start
+            for _ in range(workers - 1):
+                at_work = _thread.allocate_lock()
+                at_work.acquire()
+                # That of the threading module waits until the thread runs, which takes a while.
+                _thread.start_new_thread(drain_beside, (at_work,))
+                others.append(at_work)
+        drain()  # the caller works, too: its processor is not free for another thread
+    finally:
+        pending.clear()
+        for at_work in others:
+            at_work.acquire()
+    if raised:
+        raise raised[0]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import signal
 import subprocess
 import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
+import time
 from pathlib import Path
 from unittest import mock
 
@@ -133,18 +134,51 @@ def test_counting_as_the_interpreter_ends():
 
 @pytest.mark.parametrize("started", [0, 1])
 def test_work_is_done_where_threads_cannot_start(monkeypatch, started):
-    honest, calls = ThreadPoolExecutor.submit, []
+    honest, calls = _thread.start_new_thread, []
 
-    def submit(pool, work):
-        calls.append(work)
+    def start(function, arguments):
+        calls.append(function)
         if len(calls) > started:
             raise RuntimeError("can't start new thread")
-        return honest(pool, work)
+        return honest(function, arguments)
 
-    monkeypatch.setattr(ThreadPoolExecutor, "submit", submit)
+    monkeypatch.setattr(_thread, "start_new_thread", start)
     done = []
     _threads.on_threads(done.append, range(50), 4)
     assert sorted(done) == list(range(50))
+
+
+def test_all_wait_for_a_block_that_is_being_worked_on():
+    ready = threading.Event()
+    done = []
+
+    def work(block):
+        if threading.current_thread() is threading.main_thread():
+            ready.wait()  # the other thread has a block
+        else:
+            ready.set()
+            time.sleep(0.2)
+        done.append(block)
+
+    _threads.on_threads(work, range(2), 2)
+    assert sorted(done) == [0, 1]
+
+
+def test_an_error_beside_the_caller_is_raised_and_ends_the_work():
+    failed = threading.Event()
+    done = []
+
+    def work(block):
+        if threading.current_thread() is threading.main_thread():
+            failed.wait()
+            done.append(block)
+        else:
+            failed.set()
+            raise IndexError(block)
+
+    with pytest.raises(IndexError):
+        _threads.on_threads(work, range(10**6), 2)
+    assert len(done) < 10**5
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
