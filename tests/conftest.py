@@ -37,8 +37,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     import numba
 
-    if numba.config.DISABLE_JIT:  # interpreted kernels warn where compiled ones round to infinity
-        config.addinivalue_line("filterwarnings", "ignore:overflow encountered in scalar multiply")
+    if numba.config.DISABLE_JIT:  # interpreted kernels warn of infinities, and where sums wrap
+        config.addinivalue_line("filterwarnings", "ignore:invalid value encountered in scalar")
+        config.addinivalue_line("filterwarnings", "ignore:overflow encountered in scalar")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

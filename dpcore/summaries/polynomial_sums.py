@@ -17,7 +17,7 @@ from .totals import NanPolicy, totals
 
 __all__ = ["PolynomialSums", "polynomial_sums"]
 
-_PART: Final = 2**17  # values worth a thread of their own
+_PART: Final = 2**16  # values worth a thread of their own
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._compile import inner, kernel
-from .moments import BLOCK, UNIT, middles, nearest, positions
+from .moments import BLOCK, MAGIC_BITS, UNIT, bits_of_nearest, middles, nearest, positions
 
 _POINTS: Final = 256  # tabulated together: half a megabyte at degree 256
 
@@ -45,9 +45,10 @@ def _two_degrees(
         upper = product + d * (product - last[j])
         before[j] = lower
         last[j] = upper
-        first += nearest(lower)
-        second += nearest(upper)
-    return first, second
+        first += bits_of_nearest(lower)
+        second += bits_of_nearest(upper)
+    extra = np.int64(size) * MAGIC_BITS  # modulo 2^64, as the sums
+    return first - extra, second - extra
 
 
 @kernel
