@@ -53,7 +53,8 @@ def positives(
     wanted = _checked(pos_label)
     if (kind := declared(y_true)) is not None:
         _check_kind("string" if kind is str else "bytes", wanted)
-    found, missing = [np.zeros(0, bool)], [np.zeros(0, bool)]
+    found: list[NDArray[np.bool_]] = []
+    missing: list[NDArray[np.bool_]] = []
     for part in parts(y_true, "y_true"):
         is_positive, is_missing = _compared(part.present, wanted)
         if part.absent is not None:
@@ -64,8 +65,12 @@ def positives(
             is_positive, is_missing = spread, is_missing_here
         found.append(is_positive)
         missing.append(is_missing)
-    all_missing = np.concatenate(missing)
-    return np.concatenate(found), all_missing if all_missing.any() else None
+    all_missing = _joined(missing)
+    return _joined(found), all_missing if all_missing.any() else None
+
+
+def _joined(found: list[NDArray[np.bool_]]) -> NDArray[np.bool_]:
+    return found[0] if len(found) == 1 else np.concatenate([np.zeros(0, bool), *found])
 
 
 def _checked(pos_label: object) -> Label | None:

@@ -13,12 +13,13 @@ from .._documentation import documented
 from ..errors import ParameterError, shown
 from ..kernels.counting import counts as kernels
 from ..records import columns
-from .totals import NanPolicy, totals
+from .guides import Guide, best_guide, no_guide
+from .totals import NanPolicy, count_in_table, totals
 
 __all__ = ["Grid"]
 
 MOST_CELLS: Final = 2**24
-_PART: Final = 2**20  # values worth a thread of their own
+_PART: Final = 2**18  # values worth a thread of their own
 
 
 class Grid:
@@ -43,7 +44,7 @@ class Grid:
     Grid.uniform, Grid.log : the usual ones.
     """
 
-    __slots__ = ("_line", "_thresholds")
+    __slots__ = ("_guide", "_line", "_thresholds")
 
     def __init__(self, thresholds: ArrayLike) -> None:
         array = _check.array("thresholds", thresholds, "iuf")
@@ -67,6 +68,7 @@ class Grid:
         array.flags.writeable = False
         self._thresholds = array
         self._line: tuple[float, float] | None = None
+        self._guide: Guide | None = None
 
     @classmethod
     def uniform(cls, lower: float, upper: float, size: int) -> Grid:
@@ -155,18 +157,24 @@ class Grid:
 
         Notes
         -----
-        O(n) for uniform grids, O(n log N) for others, on all processors from 2^21 values on;
-        memory N, and up to an eighth of a large input, beyond it.
+        O(n) for uniform grids; O(n log N) for others at worst, and O(n) for linear, logarithmic
+        and other even ones. On all processors from 2^19 values on; memory N for each.
         Exact: x <= tau_i is decided by comparing with the stored threshold, for every dtype.
         """
-        least_part = max(_PART, 8 * self.size)
+        least_part = max(_PART, 4 * self.size)
         return totals(values, self._add, self.size, least_part, nan_policy)
 
     def _add(self, chunk: columns.Chunk, counts: NDArray[np.int64]) -> int:
         """Add a chunk to the counts, and return how many of its values were NaN."""
-        if (line := self.line()) is None:
-            return kernels.count_search(chunk, self._thresholds, counts)
-        return kernels.count_uniform(chunk, self._thresholds, *line, counts)
+        line, thresholds = self.line(), self._thresholds
+
+        def count(table: NDArray[np.uint16], out: NDArray[np.int64]) -> int:
+            if line is None:
+                guide = self.guide(chunk.size)
+                return kernels.count_search(chunk, thresholds, *guide, table, out)
+            return kernels.count_uniform(chunk, thresholds, *line, table, out)
+
+        return count_in_table(count, chunk.size, counts)
 
     def line(self) -> tuple[float, float, float] | None:
         """Return what sends values to cells without a search; None if the cells are not uniform.
@@ -182,11 +190,30 @@ class Grid:
             return None
         lower, upper = self._line
         cells_per_unit = self.size / (upper - lower)
-        # Where |x - lower| <= upper - lower: five roundings of the position, relative to its size
-        # N, and one of the threshold, relative to the bounds. Eight of each is safe.
+        # Where |x - lower| <= upper - lower: five roundings of the position, counted from the
+        # middle of a cell, and three of the threshold, relative to N, and one of the threshold,
+        # relative to the bounds, by 2^-53 at most. Eight of 2^-52 for each is twice as much as it
+        # takes, and leaves room for values on a threshold to be taken for smaller ones.
         unit = float(np.finfo(np.float64).eps)
         margin = 8 * unit * (self.size + max(abs(lower), abs(upper)) * cells_per_unit)
         return lower, cells_per_unit, margin
+
+    def guide(self, values: int) -> Guide:
+        """Return where searches for the cells of so many values start, for ``kernels.counting``.
+
+        It is made, once, when there are values enough for that to be a small part of the work.
+        Threads that ask at the same time may make it twice.
+        """
+        if self._guide is None and values < self.size:
+            return no_guide(self._thresholds)
+        if self._guide is None:
+            self._guide = best_guide(self._thresholds)
+        return self._guide
+
+    def __getstate__(self) -> object:
+        """Return what is copied and pickled: the guide can be made again."""
+        kept = {"_line": self._line, "_thresholds": self._thresholds, "_guide": None}
+        return None, kept
 
     def describe(self) -> dict[str, Any]:
         """Return what makes the grid again, in JSON's types."""

@@ -13,11 +13,11 @@ from ..kernels.counting import score_counts as kernels
 from ..records import columns
 from ..records.labels import Label, positives
 from .grid import Grid
-from .totals import NanPolicy, add_on_threads
+from .totals import NanPolicy, add_on_threads, count_in_table
 
 __all__ = ["Label", "records", "score_counts"]
 
-_PART: Final = 2**20  # records worth a thread of their own
+_PART: Final = 2**18  # records worth a thread of their own
 
 
 def score_counts(
@@ -48,12 +48,17 @@ def score_counts(
 
     def add(start: int, stop: int, out: NDArray[np.int64]) -> int:
         values, classes = scores[start:stop], is_positive[start:stop]
-        if line is None:
-            return kernels.count_search(values, classes, thresholds, out)
-        return kernels.count_uniform(values, classes, thresholds, *line, out)
+
+        def count(table: NDArray[np.uint16], out: NDArray[np.int64]) -> int:
+            if line is None:
+                guide = grid.guide(values.size)
+                return kernels.count_search(values, classes, thresholds, *guide, table, out)
+            return kernels.count_uniform(values, classes, thresholds, *line, table, out)
+
+        return count_in_table(count, values.size, out)
 
     counts = np.zeros(2 * grid.size, np.int64)
-    missing = add_on_threads(add, scores.size, max(_PART, 16 * grid.size), counts)
+    missing = add_on_threads(add, scores.size, max(_PART, 8 * grid.size), counts)
     if missing and nan_policy == "raise":
         raise MissingValueError("y_score")
     return counts

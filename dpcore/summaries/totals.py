@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
-from .._threads import on_threads
+from .._threads import checked_workers, on_threads
 from ..errors import MissingValueError
 from ..records import columns
 
-__all__ = ["NanPolicy", "add_on_threads", "totals"]
+__all__ = ["NanPolicy", "add_on_threads", "count_in_table", "totals"]
 
 NanPolicy = Literal["raise", "omit"]
 Totals = NDArray[np.int64]
+
+_TABLE_FROM: Final = 4  # values for each cell
 
 
 def totals(
@@ -75,20 +76,49 @@ def add_on_threads(
     out
         Added to in place.
     """
-    processors = os.cpu_count() or 1
-    # More parts than processors: whoever starts late or is held up does fewer.
-    parts = min(4 * processors, size // least_part)
-    if parts <= 1 or processors == 1:
+    parts = size // least_part
+    processors = checked_workers(None) if parts > 1 else 1  # which asks the system, at length
+    if processors == 1:
         return add(0, size, out)
-    own = np.zeros((parts, out.size), np.int64)
+    # More parts than processors: whoever starts late or is held up does fewer.
+    parts = min(4 * processors, parts)
+    parts -= parts % processors if parts > processors else 0  # else somebody has one more to do
+    spare = [out]  # arrays that no thread is adding to: in the end all, one for each thread
     missing = np.zeros(parts, np.int64)
 
     def work(i: int) -> None:
-        missing[i] = add(i * size // parts, (i + 1) * size // parts, own[i])
+        try:
+            own = spare.pop()
+        except IndexError:
+            own = np.zeros(out.size, np.int64)
+        missing[i] = add(i * size // parts, (i + 1) * size // parts, own)
+        spare.append(own)
 
     on_threads(work, range(parts), None)
-    out += own.sum(axis=0)
+    for own in spare:
+        if own is not out:
+            out += own
     return int(missing.sum())
+
+
+def count_in_table(
+    count: Callable[[NDArray[np.uint16], Totals], int], values: int, out: Totals
+) -> int:
+    """Let a kernel of ``kernels.counting`` count so many values, and return what it does.
+
+    Parameters
+    ----------
+    count
+        Takes a table and ``out``, as ``kernels.counting.tables.add``, and returns a number.
+    values
+        How many; with a few for each cell, a table is worth its zeros.
+    out
+        (N,) the counts, added to in place.
+    """
+    table = np.zeros(out.size if values >= _TABLE_FROM * out.size else 0, np.uint16)
+    found = count(table, out)
+    out[: table.size] += table
+    return found
 
 
 def _add_chunk(

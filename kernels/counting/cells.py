@@ -2,21 +2,27 @@
 
 Below the first threshold is cell 0; above the last is the last cell. NaN is in no cell, and gets
 the number N, behind the last one. Values come in blocks, whose cells stay in the first-level cache.
+Nothing here makes a view of an array: counting its references takes as long as some values do.
 """
 
 from __future__ import annotations
+
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._compile import inner
 
-BLOCK = 256  # values whose cells are found together
+BLOCK: Final = 256  # values whose cells are found together
+_NEAR: Final = np.uint32(2**31)  # the mark of a cell that is to be compared with its thresholds
 
 
 @inner
 def uniform_cells(
-    block: NDArray[np.floating],
+    values: NDArray[np.floating],
+    start: int,
+    size: int,
     thresholds: NDArray[np.float64],
     lower: float,
     cells_per_unit: float,
@@ -27,18 +33,18 @@ def uniform_cells(
 
     Parameters
     ----------
-    block
-        (b,) float32 or float64.
+    values
+        (n,) float32 or float64, of which ``size`` from ``start`` on are meant.
     thresholds
         (N,) ascending; threshold k is ``lower + (k + 1) / cells_per_unit`` up to rounding.
     lower, cells_per_unit
         The line that sends a value to its position in cells.
     margin
-        A bound on the rounding error of that position, in cells. Positions this close to a whole
-        number are compared with the thresholds themselves, so cells are exact for the thresholds
-        as stored.
+        A bound on the rounding error of that position, in cells. Positions this close to the end
+        of a cell are compared with the thresholds themselves, so cells are exact for the
+        thresholds as stored.
     cells
-        (b,) at least: unsigned, so that there is no test for indices from the end.
+        (size,) at least: unsigned, so that there is no test for indices from the end.
 
     Returns
     -------
@@ -47,27 +53,33 @@ def uniform_cells(
 
     Notes
     -----
-    The first loop has no branch and vectorises. The second is for blocks with a NaN or a value
-    near a threshold; invariant: the cells before i are exact.
+    The first loop has no branch and vectorises: positions are counted from the middle of the first
+    cell, so the nearest whole number is the cell. The second is for the marked values, NaN,
+    infinities and those near a threshold; invariant: the cells before i are exact.
     """
-    size = thresholds.size
-    last = size - 1
-    half, middle_of_last = np.float64(0.5), np.float64(size) - 0.5
-    near = 0
-    for i in range(block.size):
-        position = (np.float64(block[i]) - lower) * cells_per_unit
-        near += position != position  # NaN
-        position = min(middle_of_last, max(half, position))  # in this order NaN gives a half
-        near += abs(position - np.rint(position)) <= margin
-        cells[i] = np.uint32(np.int32(np.ceil(position)) - 1)
+    first = np.uint64(start)  # unsigned: no test for indices from the end
+    last = thresholds.size - 1
+    middle, far = 0.5 + margin, 0.5 - 2.0 * margin  # what is on a threshold falls below it
+    end = np.float64(last)
+    any_near = False
+    for i in range(size):
+        value = np.float64(values[first + np.uint64(i)])
+        position = (value - lower) * cells_per_unit - middle
+        nearest = np.rint(position)
+        near = not (abs(position - nearest) < far)  # or NaN
+        cell = min(end, max(0.0, nearest))  # in this order NaN gives 0
+        any_near |= near
+        cells[i] = np.uint32(np.int32(cell)) | (np.uint32(near) << np.uint32(31))
     missing = 0
-    if near > 0:
-        for i in range(block.size):
-            value = np.float64(block[i])
-            k = np.int64(cells[i])
-            if np.isnan(value):
+    if any_near:
+        for i in range(size):
+            if cells[i] < _NEAR:
+                continue
+            value = np.float64(values[first + np.uint64(i)])
+            k = np.int64(cells[i] - _NEAR)
+            if value != value:
                 missing += 1
-                k = np.int64(size)
+                k = np.int64(thresholds.size)
             else:
                 while k > 0 and value <= thresholds[k - 1]:
                     k -= 1
@@ -79,34 +91,55 @@ def uniform_cells(
 
 @inner
 def searched_cells(
-    block: NDArray[np.floating], thresholds: NDArray[np.float64], cells: NDArray[np.uint32]
+    values: NDArray[np.floating],
+    start: int,
+    size: int,
+    thresholds: NDArray[np.float64],
+    guide: NDArray[np.uint32],
+    offset: float,
+    bottom: float,
+    top: float,
+    shift: int,
+    length: int,
+    cells: NDArray[np.uint32],
 ) -> int:
     """Overwrite ``cells`` with those of values, by binary search; return how many were NaN.
 
     Parameters
     ----------
-    block, cells
+    values, start, size, cells
         As in ``uniform_cells``.
     thresholds
         (N,) ascending.
+    guide, offset, bottom, top, shift, length
+        Where to start: ``x + offset``, clipped to [bottom, top] (0 <= bottom), and the distance of
+        its bits from those of ``bottom``, less the last ``shift`` ones, are the value's bucket b.
+        None of this ever falls as x rises. So ``guide[b]``, the number of thresholds in buckets
+        before b (or less, so that ``guide[b] + length`` is N at most), is no more than the value's
+        cell, which is below ``guide[b] + length``, as no bucket has that many thresholds. The last
+        threshold, which no cell depends on, is in none.
 
     Notes
     -----
     The searches of a block advance together, so that their cache misses overlap. Invariant: after
     each halving, a value's cell is within ``[cells[i], cells[i] + length)``.
     """
-    for i in range(block.size):
-        cells[i] = 0
-    length = thresholds.size
+    first = np.uint64(start)
+    origin = np.float64(bottom).view(np.uint64)
+    for i in range(size):
+        unclipped = np.float64(values[first + np.uint64(i)]) + offset
+        key = min(top, max(bottom, unclipped))  # in this order NaN gives the bottom
+        cells[i] = guide[(np.float64(key).view(np.uint64) - origin) >> np.uint64(shift)]
     while length > 1:
         half = length >> 1
-        for i in range(block.size):
+        for i in range(size):
             at = cells[i] + np.uint32(half)
-            cells[i] = at if thresholds[at - np.uint32(1)] < block[i] else cells[i]
+            below = thresholds[at - np.uint32(1)] < values[first + np.uint64(i)]
+            cells[i] = at if below else cells[i]
         length -= half
     missing = 0
-    for i in range(block.size):
-        if np.isnan(block[i]):
+    for i in range(size):
+        if np.isnan(values[first + np.uint64(i)]):
             missing += 1
-            cells[i] = thresholds.size
+            cells[i] = np.uint32(thresholds.size)
     return missing

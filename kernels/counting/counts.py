@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .._compile import inner, kernel
+from .._compile import kernel
 from .cells import BLOCK, searched_cells, uniform_cells
+from .tables import add
 
 
 @kernel
@@ -16,6 +17,7 @@ def count_uniform(
     lower: float,
     cells_per_unit: float,
     margin: float,
+    table: NDArray[np.uint16],
     counts: NDArray[np.int64],
 ) -> int:
     """Add values to the counts of equally wide cells in one pass; return how many were NaN.
@@ -26,19 +28,21 @@ def count_uniform(
         (n,) float32 or float64.
     thresholds, lower, cells_per_unit, margin
         As in ``uniform_cells``.
-    counts
-        (N,) added to in place.
+    table, counts
+        As in ``tables.add``: added to in place.
 
     Notes
     -----
-    Invariant: after each block, ``counts`` is exact for all values before it.
+    Invariant: after each block, ``counts`` and the table add up to what they should.
     """
     cells = np.empty(BLOCK, np.uint32)
     missing = 0
     for start in range(0, values.size, BLOCK):
-        block = values[start : start + BLOCK]
-        absent = uniform_cells(block, thresholds, lower, cells_per_unit, margin, cells)
-        _add(cells[: block.size], absent, counts)
+        size = min(BLOCK, values.size - start)
+        absent = uniform_cells(
+            values, start, size, thresholds, lower, cells_per_unit, margin, cells
+        )
+        add(cells, size, absent, table, counts)
         missing += absent
     return missing
 
@@ -47,34 +51,31 @@ def count_uniform(
 def count_search(
     values: NDArray[np.floating],
     thresholds: NDArray[np.float64],
+    guide: NDArray[np.uint32],
+    offset: float,
+    bottom: float,
+    top: float,
+    shift: int,
+    length: int,
+    table: NDArray[np.uint16],
     counts: NDArray[np.int64],
 ) -> int:
     """Add values to the counts of arbitrary cells, by binary search; return how many were NaN.
 
     Parameters
     ----------
-    values, counts
+    values, table, counts
         As in ``count_uniform``, whose invariant holds.
-    thresholds
-        (N,) ascending.
+    thresholds, guide, offset, bottom, top, shift, length
+        As in ``searched_cells``.
     """
     cells = np.empty(BLOCK, np.uint32)
     missing = 0
     for start in range(0, values.size, BLOCK):
-        block = values[start : start + BLOCK]
-        absent = searched_cells(block, thresholds, cells)
-        _add(cells[: block.size], absent, counts)
+        size = min(BLOCK, values.size - start)
+        absent = searched_cells(
+            values, start, size, thresholds, guide, offset, bottom, top, shift, length, cells
+        )
+        add(cells, size, absent, table, counts)
         missing += absent
     return missing
-
-
-@inner
-def _add(cells: NDArray[np.uint32], absent: int, counts: NDArray[np.int64]) -> None:
-    """Count a block, of whose values so many are in no cell."""
-    if absent == 0:
-        for i in range(cells.size):
-            counts[cells[i]] += 1
-        return
-    for i in range(cells.size):
-        if cells[i] < counts.size:
-            counts[cells[i]] += 1

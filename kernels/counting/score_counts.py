@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from .._compile import inner, kernel
 from .cells import BLOCK, searched_cells, uniform_cells
+from .tables import add
 
 
 @kernel
@@ -20,6 +21,7 @@ def count_uniform(
     lower: float,
     cells_per_unit: float,
     margin: float,
+    table: NDArray[np.uint16],
     counts: NDArray[np.int64],
 ) -> int:
     """Add values to the counts of both classes, cells equally wide; return how many were NaN.
@@ -32,19 +34,22 @@ def count_uniform(
         (n,) their classes.
     thresholds, lower, cells_per_unit, margin
         As in ``uniform_cells``; N thresholds.
-    counts
-        (2 N,) added to in place.
+    table, counts
+        As in ``tables.add``, (2 N,): added to in place.
 
     Notes
     -----
-    Invariant: after each block, ``counts`` is exact for all values before it.
+    Invariant: after each block, ``counts`` and the table add up to what they should.
     """
     cells = np.empty(BLOCK, np.uint32)
     missing = 0
     for start in range(0, values.size, BLOCK):
-        block, positive = values[start : start + BLOCK], is_positive[start : start + BLOCK]
-        absent = uniform_cells(block, thresholds, lower, cells_per_unit, margin, cells)
-        _add(cells[: block.size], positive, absent, counts)
+        size = min(BLOCK, values.size - start)
+        absent = uniform_cells(
+            values, start, size, thresholds, lower, cells_per_unit, margin, cells
+        )
+        _mirror(cells, is_positive, start, size, thresholds.size)
+        add(cells, size, absent, table, counts)
         missing += absent
     return missing
 
@@ -54,40 +59,45 @@ def count_search(
     values: NDArray[np.floating],
     is_positive: NDArray[np.bool_],
     thresholds: NDArray[np.float64],
+    guide: NDArray[np.uint32],
+    offset: float,
+    bottom: float,
+    top: float,
+    shift: int,
+    length: int,
+    table: NDArray[np.uint16],
     counts: NDArray[np.int64],
 ) -> int:
     """Add values to the counts of both classes, cells arbitrary; return how many were NaN.
 
     Parameters
     ----------
-    values, is_positive, counts
+    values, is_positive, table, counts
         As in ``count_uniform``, whose invariant holds.
-    thresholds
-        (N,) ascending.
+    thresholds, guide, offset, bottom, top, shift, length
+        As in ``searched_cells``.
     """
     cells = np.empty(BLOCK, np.uint32)
     missing = 0
     for start in range(0, values.size, BLOCK):
-        block, positive = values[start : start + BLOCK], is_positive[start : start + BLOCK]
-        absent = searched_cells(block, thresholds, cells)
-        _add(cells[: block.size], positive, absent, counts)
+        size = min(BLOCK, values.size - start)
+        absent = searched_cells(
+            values, start, size, thresholds, guide, offset, bottom, top, shift, length, cells
+        )
+        _mirror(cells, is_positive, start, size, thresholds.size)
+        add(cells, size, absent, table, counts)
         missing += absent
     return missing
 
 
 @inner
-def _add(
-    cells: NDArray[np.uint32], positive: NDArray[np.bool_], absent: int, counts: NDArray[np.int64]
+def _mirror(
+    cells: NDArray[np.uint32], is_positive: NDArray[np.bool_], start: int, size: int, grid: int
 ) -> None:
-    """Count a block, of whose values so many are in no cell."""
-    size = np.uint32(counts.size >> 1)
-    mirror = np.uint32(2) * size - np.uint32(1)
-    if absent == 0:
-        for i in range(cells.size):
-            cell = cells[i]  # no branch here: nobody can predict a class
-            counts[cell + np.uint32(positive[i]) * (mirror - np.uint32(2) * cell)] += 1
-        return
-    for i in range(cells.size):
+    """Send positives to the other half, of a grid of so many cells, and NaN behind both halves."""
+    first = np.uint64(start)
+    none, last = np.uint32(grid), np.uint32(2 * grid - 1)
+    for i in range(size):
         cell = cells[i]
-        if cell < size:
-            counts[cell + np.uint32(positive[i]) * (mirror - np.uint32(2) * cell)] += 1
+        moved = last - cell if is_positive[first + np.uint64(i)] else cell
+        cells[i] = moved if cell != none else last + np.uint32(1)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import dpcore as dp
 from dpcore.kernels.counting import score_counts as kernels
-from dpcore.summaries import totals
+from dpcore.summaries.guides import best_guide
 from tests import reference
 
 RNG = np.random.default_rng
@@ -56,7 +56,7 @@ def test_counts_on_threads_and_at_thresholds(monkeypatch, uniform):
     )
     assert np.array_equal(dp.score_counts(labels, scores, grid), expected)
     monkeypatch.setattr("dpcore.summaries.score_counts._PART", 1000)
-    monkeypatch.setattr(totals.os, "cpu_count", lambda: 3)
+    monkeypatch.setattr("os.cpu_count", lambda: 3)
     assert np.array_equal(dp.score_counts(labels, scores, grid), expected)
     scores[7] = scores[-7] = np.nan
     with pytest.raises(dp.MissingValueError, match="y_score"):
@@ -68,10 +68,10 @@ def test_counts_on_threads_and_at_thresholds(monkeypatch, uniform):
 @pytest.mark.parametrize("kernel", [kernels.count_uniform, kernels.count_search])
 def test_kernels_add_and_tell_what_is_missing(kernel):
     thresholds = np.array([1.0, 2.0, 3.0])
-    line = (0.0, 1.0, 1e-9) if kernel is kernels.count_uniform else ()
+    start = (0.0, 1.0, 1e-9) if kernel is kernels.count_uniform else best_guide(thresholds)
     counts = np.full(6, 10)
     scores, classes = np.array([0.5, np.nan, 2.5, 2.5]), np.array([True, True, False, True])
-    assert kernel(scores, classes, thresholds, *line, counts) == 1
+    assert kernel(scores, classes, thresholds, *start, np.zeros(0, np.uint16), counts) == 1
     assert counts.tolist() == [10, 10, 11, 11, 10, 11]
 
 

@@ -1,0 +1,70 @@
+"""Where the search for a value's cell may start: most of its way is looked up in a table."""
+
+from __future__ import annotations
+
+import math
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Guide", "best_guide", "no_guide"]
+
+_MOST_BUCKETS: Final = 2**20  # 4 megabytes
+_BUCKETS_A_CELL: Final = (2, 8)  # more of them miss the cache, and may save a step of the search
+
+
+class Guide(NamedTuple):
+    """Buckets of values in ascending order, and how many thresholds come before each.
+
+    Parameters
+    ----------
+    starts, offset, bottom, top, shift, length
+        As ``guide``, ... in ``kernels.counting.cells.searched_cells``.
+    """
+
+    starts: NDArray[np.uint32]
+    offset: float
+    bottom: float
+    top: float
+    shift: int
+    length: int
+
+
+def no_guide(thresholds: NDArray[np.float64]) -> Guide:
+    """Return one bucket, in which all of the search is left to do."""
+    return Guide(np.zeros(1, np.uint32), 0.0, 0.0, 0.0, 0, thresholds.size)
+
+
+def best_guide(thresholds: NDArray[np.float64]) -> Guide:
+    """Return the buckets that leave the least to search.
+
+    The bits of a positive double grow about with its logarithm, so buckets of equally many bits
+    suit thresholds in geometric progression. Those of x + offset, for an offset as large as all
+    thresholds are apart, grow with x itself. Cells are exact whatever the thresholds. O(N).
+    """
+    inner = thresholds[:-1]  # above the last one but one, all values are in the last cell
+    found = [no_guide(thresholds)]
+    if inner.size > 1:
+        span = float(inner[-1]) - float(inner[0])
+        if math.isfinite(4 * span):
+            found += _with_offset(inner, 2.0 ** math.ceil(math.log2(span)) - float(inner[0]))
+        if inner[-1] > 0:
+            found += _with_offset(inner, 0.0)
+    return min(found, key=lambda guide: ((guide.length - 1).bit_length(), guide.starts.size))
+
+
+def _with_offset(thresholds: NDArray[np.float64], offset: float) -> list[Guide]:
+    keys = np.maximum(thresholds + offset, 0.0)
+    bits = keys.view(np.uint64)
+    distances = bits - bits[0]
+    found = []
+    for each in _BUCKETS_A_CELL:
+        most = min(_MOST_BUCKETS, each * thresholds.size)
+        shift = max(0, int(distances[-1]).bit_length() - most.bit_length() + 1)
+        within = np.bincount((distances >> np.uint64(shift)).astype(np.int64))
+        length = int(within.max()) + 1
+        before = np.cumsum(within) - within
+        starts = np.minimum(before, thresholds.size + 1 - length).astype(np.uint32)
+        found.append(Guide(starts, offset, float(keys[0]), float(keys[-1]), shift, length))
+    return found
