@@ -70,7 +70,8 @@ class DiscreteLaplace:
     def fill(self, out: NDArray[np.int64], stream: Source) -> None:
         """Overwrite ``out``, (size,) contiguous, with draws made from a stream of words.
 
-        The draws depend on the stream alone, not on the windows through which it is read.
+        The draws depend on the stream, and on whether they are few, but not on the windows through
+        which it is read.
         """
         entries = _ENTRIES if out.size > _FEW else _FEW_ENTRIES
         fill_from_rows(out, stream, laplace_digits(self.scale, entries))

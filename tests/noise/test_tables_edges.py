@@ -21,6 +21,7 @@ from dpcore.noise.exponential import ERROR, is_below_exponential
 from dpcore.noise.laws import laplace_digits
 from dpcore.noise.tables import Bins, value
 from dpcore.noise.windows import fill_from_rows
+from tests import reference
 from tests.noise.test_distributions import check, values
 from tests.noise.test_tables import Given, exponential
 
@@ -191,6 +192,45 @@ def test_words_next_to_the_probability_that_a_proposal_is_accepted(sigma_squared
                         assert word >= exact
                     else:
                         assert abs(off) < wide
+
+
+@pytest.mark.parametrize("ties", [1, 2])
+@pytest.mark.parametrize("off", [-1, 0, 1])
+def test_bins_whose_word_ties_with_a_boundary(ties, off):
+    """The bin takes as many words as tell it, and the place the one behind them."""
+    sigma_squared = Fraction(10**6)
+    law = Bins(sigma_squared)
+    size = len(floors(law._law, BITS)[1])
+    for k in (0, 1, 40, 200, size - 1):
+        boundary = floors(law._law, BITS * (ties + 1))[1][k]
+        digits = [boundary >> BITS * i & ONES for i in reversed(range(ties + 1))]
+        digits[-1] = min(max(digits[-1] + off, 0), ONES)
+        words = [*digits, 2**31 + 3, 5, 7, 2**30, 9, 11, 13]
+        assert law.sample(np.array([words[:3]], np.uint32), np.empty(1, np.int64)) == (0, 0)
+        stream = iter([*words, *([0, 1] * 40)])
+        plain = reference.discrete_gaussian_bins(stream, sigma_squared, law._width)
+        out = np.empty(1, np.int64)
+        fill_from_rows(out, Given(words), law)
+        assert out[0] == plain
+
+
+@pytest.mark.parametrize("sigma_squared", [2**14, 2**14 + 1, 2**16 - 1, 10**6, 10**9, LARGE])
+def test_no_word_that_the_probability_lies_in_is_decided(sigma_squared):
+    """All roundings of the series are to the safe side, if only by a fraction of the last bit."""
+    law = Bins(Fraction(sigma_squared))
+    rng = np.random.default_rng(6)
+    out = np.empty(1, np.int64)
+    boundaries = floors(law._law, BITS)[1]
+    for _ in range(2000):
+        h = int(rng.integers(len(boundaries) - 1))
+        first = boundaries[h] - 1  # of bin h, or an earlier one
+        h = int(np.searchsorted(boundaries, first))
+        place = int(rng.integers(1, law._width))
+        gamma = Fraction(place * (2 * h * law._width + place), 2 * sigma_squared)
+        with mpmath.workdps(30):
+            word = int(mpmath.floor(exponential(gamma, BITS)))
+        row = np.array([[first, place, word]], np.uint32)
+        assert law.sample(row, out) == (0, 0)
 
 
 @pytest.mark.parametrize("sigma_squared", [2**14, 2**16 - 1, 2**16, 10**9, 2**52 - 1, 2**52, LARGE])
