@@ -15,7 +15,7 @@ from dpcore.noise.distributions import (
     HalfGaussian,
     TwoSidedGaussian,
     TwoSidedGeometric,
-    floors,
+    kept_floors,
 )
 from dpcore.noise.exponential import ERROR, is_below_exponential
 from dpcore.noise.laws import laplace_digits
@@ -169,7 +169,7 @@ def test_words_next_to_the_probability_that_a_proposal_is_accepted(sigma_squared
     rng = np.random.default_rng(4)
     firsts = [0, 1, *rng.integers(0, 2**32, 20).tolist(), 2**32 - 2**10, 2**32 - 3]
     for first in firsts:
-        if first in floors(law._law, BITS)[1]:
+        if first in kept_floors(law._law, BITS)[1]:
             continue
         h = value(law._law, iter([first]), BITS)
         for place in {0, 1, int(rng.integers(law._width)), law._width - 1}:
@@ -200,9 +200,9 @@ def test_bins_whose_word_ties_with_a_boundary(ties, off):
     """The bin takes as many words as tell it, and the place the one behind them."""
     sigma_squared = Fraction(10**6)
     law = Bins(sigma_squared)
-    size = len(floors(law._law, BITS)[1])
+    size = len(kept_floors(law._law, BITS)[1])
     for k in (0, 1, 40, 200, size - 1):
-        boundary = floors(law._law, BITS * (ties + 1))[1][k]
+        boundary = kept_floors(law._law, BITS * (ties + 1))[1][k]
         digits = [boundary >> BITS * i & ONES for i in reversed(range(ties + 1))]
         digits[-1] = min(max(digits[-1] + off, 0), ONES)
         words = [*digits, 2**31 + 3, 5, 7, 2**30, 9, 11, 13]
@@ -214,13 +214,17 @@ def test_bins_whose_word_ties_with_a_boundary(ties, off):
         assert out[0] == plain
 
 
-@pytest.mark.parametrize("sigma_squared", [2**14, 2**14 + 1, 2**16 - 1, 10**6, 10**9, LARGE])
+@pytest.mark.parametrize(
+    "sigma_squared",
+    # of the last but one, 2^66 / (2 sigma^2) is not 4,097 by a hundredth
+    [2**14, 2**14 + 1, 2**16 - 1, 10**6, 10**9, 2**65 * 100 // 409699, LARGE],
+)
 def test_no_word_that_the_probability_lies_in_is_decided(sigma_squared):
     """All roundings of the series are to the safe side, if only by a fraction of the last bit."""
     law = Bins(Fraction(sigma_squared))
     rng = np.random.default_rng(6)
     out = np.empty(1, np.int64)
-    boundaries = floors(law._law, BITS)[1]
+    boundaries = kept_floors(law._law, BITS)[1]
     for _ in range(2000):
         h = int(rng.integers(len(boundaries) - 1))
         first = boundaries[h] - 1  # of bin h, or an earlier one
@@ -233,10 +237,12 @@ def test_no_word_that_the_probability_lies_in_is_decided(sigma_squared):
         assert law.sample(row, out) == (0, 0)
 
 
-@pytest.mark.parametrize("sigma_squared", [2**14, 2**16 - 1, 2**16, 10**9, 2**52 - 1, 2**52, LARGE])
+@pytest.mark.parametrize(
+    "sigma_squared", [2**14, 2**15, 2**16 - 1, 2**16, 10**9, 2**51, 2**52 - 1, 2**52, LARGE]
+)
 def test_products_of_bins_fit_64_bits(sigma_squared):
     law = Bins(Fraction(sigma_squared))
-    last = len(floors(law._law, BITS)[1]) - 1
+    last = len(kept_floors(law._law, BITS)[1]) - 1
     most = (law._width - 1) * (2 * last * law._width + law._width - 1)
     rate = int(Fraction(2**66, 2 * sigma_squared))
     assert most < 2**52
@@ -253,9 +259,9 @@ def test_products_of_bins_fit_64_bits(sigma_squared):
 )
 def test_numbers_of_several_digits_fit_64_bits(scale, entries, most):
     law = laplace_digits(scale, entries)
-    least, boundaries = floors(law._laws[0], BITS)
+    least, boundaries = kept_floors(law._laws[0], BITS)
     assert max(-least, least + len(boundaries)) * law._laws[0].width < 2**59
-    assert all(len(floors(digit, BITS)[1]) <= entries for digit in law._laws)
+    assert all(len(kept_floors(digit, BITS)[1]) <= entries for digit in law._laws)
     assert (law.words == 1) == (scale <= Fraction(entries, 2048) * Fraction(320, 7))
     assert law.words <= most
 
