@@ -191,7 +191,7 @@ class SmoothS:
             scale = sensitivity / CauchyNoise.least(self._exact()).shift
             return np.array([float(rounded_cauchy(scale, stream)) for _ in range(repeat)])
         drawn = np.empty(repeat, np.int64)
-        DiscreteLaplace(sensitivity * _rounded_up(2 / self._exact())).fill(drawn, stream)
+        DiscreteLaplace(sensitivity * _rounded_up(2 / self._exact())).fill_once(drawn, stream)
         return drawn.astype(np.float64)
 
 

@@ -7,6 +7,7 @@ the first that has 2^bits - 1. The proofs are in docs/noise.md, section "Tables"
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -16,7 +17,15 @@ from typing import Final, Protocol
 
 from .exponential import ERROR, exponential
 
-__all__ = ["Geometric", "HalfGaussian", "TwoSidedGaussian", "TwoSidedGeometric", "floors"]
+__all__ = [
+    "Floors",
+    "Geometric",
+    "HalfGaussian",
+    "TwoSidedGaussian",
+    "TwoSidedGeometric",
+    "floors",
+    "kept_floors",
+]
 
 _SPARE_BITS: Final = 64  # of precision: nearly always enough, but for ratios very close to 1
 
@@ -34,7 +43,6 @@ class Distribution(Protocol):
         ...
 
 
-@lru_cache(maxsize=64)
 def floors(law: Distribution, bits: int) -> tuple[int, list[int]]:
     """Return k, and floor(2^bits F(k)), floor(2^bits F(k + 1)), ...
 
@@ -48,6 +56,15 @@ def floors(law: Distribution, bits: int) -> tuple[int, list[int]]:
         if all(bound % unit + error <= unit or bound >= last for bound in bounds):
             return least, [bound >> shift for bound in bounds]
         precision *= 2
+
+
+@lru_cache(maxsize=64)
+def kept_floors(law: Distribution, bits: int) -> tuple[int, list[int]]:
+    """Return ``floors``, and keep them. Not for laws that depend on records."""
+    return floors(law, bits)
+
+
+Floors = Callable[[Distribution, int], tuple[int, list[int]]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 
 from .. import _check
 from ..errors import ParameterError
-from .distributions import Geometric, TwoSidedGaussian, TwoSidedGeometric
+from .distributions import (
+    Floors,
+    Geometric,
+    TwoSidedGaussian,
+    TwoSidedGeometric,
+    floors,
+    kept_floors,
+)
 from .sources import Source, source
 from .tables import WORD_BITS, Bins, Digits
 from .windows import fill_from_rows
@@ -73,8 +80,14 @@ class DiscreteLaplace:
         The draws depend on the stream, and on whether they are few, but not on the windows through
         which it is read.
         """
-        entries = _ENTRIES if out.size > _FEW else _FEW_ENTRIES
-        fill_from_rows(out, stream, laplace_digits(self.scale, entries))
+        fill_from_rows(out, stream, _kept_digits(self.scale, _entries(out.size)))
+
+    def fill_once(self, out: NDArray[np.int64], stream: Source) -> None:
+        """Overwrite ``out`` with the same draws as ``fill``, but keep no table for the next time.
+
+        For a scale that depends on records: what is kept would hold it, and show in later times.
+        """
+        fill_from_rows(out, stream, laplace_digits(self.scale, _entries(out.size)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,8 +242,12 @@ def rounded_up(exact: Fraction, bits: int = 31) -> Fraction:
     return Fraction(-(-(exact.numerator << shift) // exact.denominator), 1 << shift)
 
 
-@lru_cache(maxsize=128)
-def laplace_digits(scale: Fraction, entries: int = _ENTRIES, word_bits: int = WORD_BITS) -> Digits:
+def laplace_digits(
+    scale: Fraction,
+    entries: int = _ENTRIES,
+    word_bits: int = WORD_BITS,
+    floors: Floors = floors,
+) -> Digits:
     """Return the digits of discrete Laplace variables: as many as keep tables small.
 
     A table holds some 2 log(2) word_bits boundaries for each unit of the scale. With ``width`` its
@@ -240,7 +257,16 @@ def laplace_digits(scale: Fraction, entries: int = _ENTRIES, word_bits: int = WO
     while _BOUNDARIES * word_bits * scale > entries * width:
         laws.append(Geometric(width / scale, radix))
         width *= radix
-    return Digits((TwoSidedGeometric(1 / scale, width), *laws[::-1]), radix, word_bits)
+    return Digits((TwoSidedGeometric(1 / scale, width), *laws[::-1]), radix, word_bits, floors)
+
+
+@lru_cache(maxsize=128)
+def _kept_digits(scale: Fraction, entries: int) -> Digits:
+    return laplace_digits(scale, entries, floors=kept_floors)
+
+
+def _entries(draws: int) -> int:
+    return _ENTRIES if draws > _FEW else _FEW_ENTRIES
 
 
 @lru_cache(maxsize=128)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.noise import bins, inversion
-from .distributions import Distribution, HalfGaussian, floors
+from .distributions import Distribution, Floors, HalfGaussian, kept_floors
 from .exponential import is_below_exponential
 
 __all__ = ["WORD_BITS", "Bins", "Digits", "value"]
@@ -33,6 +33,8 @@ class Digits:
         Of all but the first.
     word_bits
         Of a word, at most 32. Fewer are for tests, which go through all words there are.
+    floors
+        ``distributions.kept_floors``, or ``floors`` for laws that depend on records.
 
     Notes
     -----
@@ -41,14 +43,19 @@ class Digits:
     """
 
     def __init__(
-        self, laws: tuple[Distribution, ...], radix: int, word_bits: int = WORD_BITS
+        self,
+        laws: tuple[Distribution, ...],
+        radix: int,
+        word_bits: int = WORD_BITS,
+        floors: Floors = kept_floors,
     ) -> None:
         self.words = len(laws)
-        self._laws, self._radix, self._word_bits = laws, radix, word_bits
-        self._least, _ = floors(laws[0], word_bits)
-        size = 1 + max(len(floors(law, word_bits)[1]) for law in laws)
+        self._laws, self._radix, self._word_bits, self._floors = laws, radix, word_bits, floors
+        found = [floors(law, word_bits) for law in laws]
+        self._least, _ = found[0]
+        size = 1 + max(len(boundaries) for _, boundaries in found)
         self._shift = _shift(size, word_bits)
-        self._boundaries = np.array([_boundaries(law, word_bits, size) for law in laws])
+        self._boundaries = np.array([_padded(row, word_bits, size) for _, row in found])
         self._guides = np.array([_guide(row, self._shift, word_bits) for row in self._boundaries])
 
     def sample(self, words: NDArray[np.uint32], out: NDArray[np.int64]) -> tuple[int, int]:
@@ -67,7 +74,7 @@ class Digits:
 
     def one(self, words: Iterator[int]) -> int:
         """Return one draw, from as many words as it takes."""
-        first, *rest = (value(law, words, self._word_bits) for law in self._laws)
+        first, *rest = (value(law, words, self._word_bits, self._floors) for law in self._laws)
         magnitude = first if first >= 0 else -1 - first
         for digit in rest:
             magnitude = magnitude * self._radix + digit
@@ -92,9 +99,9 @@ class Bins:
         bits = (int(sigma_squared) >> 12).bit_length() - 1 >> 1
         self._width = 1 << bits
         self._law = HalfGaussian(self._rate * self._width**2)
-        size = 1 + len(floors(self._law, word_bits)[1])
-        self._shift = _shift(size, word_bits)
-        self._boundaries = _boundaries(self._law, word_bits, size)
+        _, found = kept_floors(self._law, word_bits)
+        self._shift = _shift(1 + len(found), word_bits)
+        self._boundaries = _padded(found, word_bits, 1 + len(found))
         self._guide = _guide(self._boundaries, self._shift, word_bits)
 
     def sample(self, words: NDArray[np.uint32], out: NDArray[np.int64]) -> tuple[int, int]:
@@ -123,7 +130,9 @@ class Bins:
                 return _fitting(-magnitude if negative else magnitude)
 
 
-def value(law: Distribution, words: Iterator[int], word_bits: int) -> int:
+def value(
+    law: Distribution, words: Iterator[int], word_bits: int, floors: Floors = kept_floors
+) -> int:
     """Return the least k with U < F(k), U a uniform real whose digits are words.
 
     As many words are read as it takes to tell.
@@ -137,10 +146,9 @@ def value(law: Distribution, words: Iterator[int], word_bits: int) -> int:
         drawn, bits = drawn << word_bits | next(words), bits + word_bits
 
 
-def _boundaries(law: Distribution, word_bits: int, size: int) -> NDArray[np.uint32]:
-    """Return the law's boundaries, (size,), and the largest word behind them."""
-    _, found = floors(law, word_bits)
-    return np.array(found + [2**word_bits - 1] * (size - len(found)), np.uint32)
+def _padded(boundaries: list[int], word_bits: int, size: int) -> NDArray[np.uint32]:
+    """Return boundaries, (size,), and the largest word behind them."""
+    return np.array(boundaries + [2**word_bits - 1] * (size - len(boundaries)), np.uint32)
 
 
 def _guide(boundaries: NDArray[np.uint32], shift: np.uint32, word_bits: int) -> NDArray[np.uint16]:

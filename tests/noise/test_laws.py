@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dpcore as dp
+from dpcore.noise import distributions, laws
 from dpcore.noise.sources import GeneratorSource
 
 
@@ -37,6 +38,18 @@ def test_a_law_fills_arrays_with_the_draws_of_its_function(function, law):
     law(Fraction(7, 3)).fill(draws, GeneratorSource(np.random.default_rng(5)))
     assert draws.tolist() == function(Fraction(7, 3), 100, np.random.default_rng(5)).tolist()
     assert law(2.5) == law(Fraction(5, 2))
+
+
+@pytest.mark.parametrize("size", [3, 5000])
+def test_nothing_is_kept_of_a_scale_that_is_used_once(size):
+    kept, once = (np.empty(size, np.int64) for _ in range(2))
+    law = dp.noise.DiscreteLaplace(Fraction(1234567, 891))
+    before = laws._kept_digits.cache_info(), distributions.kept_floors.cache_info()
+    law.fill_once(once, GeneratorSource(np.random.default_rng(5)))
+    assert (laws._kept_digits.cache_info(), distributions.kept_floors.cache_info()) == before
+    law.fill(kept, GeneratorSource(np.random.default_rng(5)))
+    assert kept.tolist() == once.tolist()
+    assert laws._kept_digits.cache_info() != before[0]
 
 
 @pytest.mark.parametrize("bits", [2, 31, 53])

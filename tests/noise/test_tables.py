@@ -18,7 +18,7 @@ from dpcore.noise.distributions import (
     HalfGaussian,
     TwoSidedGaussian,
     TwoSidedGeometric,
-    floors,
+    kept_floors,
 )
 from dpcore.noise.laws import laplace_digits
 from dpcore.noise.tables import Bins, Digits, value
@@ -56,7 +56,7 @@ def filled(law, size, words):
 
 def tie(law, bits, at, digits):
     """Words of the value of F that is ``at`` places from the first one, to so many digits."""
-    boundary = floors(law, bits * digits)[1][at]
+    boundary = kept_floors(law, bits * digits)[1][at]
     return [boundary >> bits * k & 2**bits - 1 for k in reversed(range(digits))]
 
 
@@ -107,10 +107,10 @@ def test_words_that_tie_with_a_boundary(scale, place, ties, off, digit):
     """The slow path: the first digits of U are those of F, and later ones decide."""
     law = laplace_digits(scale)
     digit %= law.words
-    boundaries = len(floors(law._laws[digit], 32)[1])
+    boundaries = len(kept_floors(law._laws[digit], 32)[1])
     # the same boundary, counted from the middle: lists for more bits are longer on both sides
-    least = floors(law._laws[digit], 32)[0]
-    at = place % boundaries + least - floors(law._laws[digit], 32 * ties)[0]
+    least = kept_floors(law._laws[digit], 32)[0]
+    at = place % boundaries + least - kept_floors(law._laws[digit], 32 * ties)[0]
     tied = tie(law._laws[digit], 32, at, ties)
     tied[-1] = min(max(tied[-1] + off, 0), 2**32 - 1)
     words = [2**31 + 12345, 77, 1234567][:digit] + tied + [5, 2**31 + 9, 3, 2**32 - 7, 11, 8]
@@ -168,8 +168,8 @@ def test_minus_zero_is_refused_in_bins():
 
 def measure(law, digits):
     """For each k, the numbers of so many short words that decide for k without one more."""
-    exact = floors(law, SHORT * digits)[1]
-    least, size = floors(law, SHORT * digits)[0], 2 ** (SHORT * digits)
+    exact = kept_floors(law, SHORT * digits)[1]
+    least, size = kept_floors(law, SHORT * digits)[0], 2 ** (SHORT * digits)
     edges = [-1, *exact, size]
     found = {least + i: b - a - 1 for i, (a, b) in enumerate(pairwise(edges))}
     return {k: count for k, count in found.items() if count > 0}
@@ -213,7 +213,7 @@ def test_all_words_lead_where_the_law_says(law):
             except StopIteration:
                 continue
             number = word << SHORT | second
-            least, boundaries = floors(law, 2 * SHORT)
+            least, boundaries = kept_floors(law, 2 * SHORT)
             found_at = k - least
             assert found_at == 0 or boundaries[found_at - 1] < number
             assert found_at == len(boundaries) or number < boundaries[found_at]
@@ -249,7 +249,7 @@ def found_by_digits(law, y):
 
 
 def measure_of(law, k):
-    least, boundaries = floors(law, 6)
+    least, boundaries = kept_floors(law, 6)
     edges = [-1, *boundaries, 64]
     at = k - least
     if not 0 <= at < len(edges) - 1:
