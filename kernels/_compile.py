@@ -7,11 +7,13 @@ itself what it is called with (``_entry``).
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import gc
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn, TypeVar, cast
 
 from . import _cache, _machine
@@ -56,6 +58,18 @@ def _is_interpreted() -> bool:
         return bool(int(os.environ.get("NUMBA_DISABLE_JIT", "0")))
     except ValueError:
         return False
+
+
+@contextlib.contextmanager
+def _no_collections() -> Iterator[None]:
+    """Look for no garbage: the compiler makes little of it, and looking takes a tenth as long."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 class _Compiled:
@@ -142,10 +156,11 @@ class Kernel(_Compiled):
         return _machine.entry(self.py_func.__name__, code, classes) if code else None
 
     def _made(self, types: str, classes: list[type], arguments: tuple[Any, ...]) -> _Entry | None:
-        from . import _numba
-
         self.compiled.append(types)
-        code = _numba.machine_code(self.py_func, arguments, classes)
+        with _no_collections():
+            from . import _numba
+
+            code = _numba.machine_code(self.py_func, arguments, classes)
         if code is None:
             return None
         _cache.save(self.py_func, types, code)
