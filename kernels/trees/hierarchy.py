@@ -22,23 +22,16 @@ def level_starts(size: int, branching: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.cumsum([0, *nodes[::-1]], dtype=np.int64)
 
 
-@kernel
 def node_sums(
     counts: NDArray[np.int64], branching: NDArray[np.int64], starts: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the exact counts of all nodes from those of the cells, (N,). O(N)."""
+    """Return the exact counts of all nodes from those of the cells, (N,), by NumPy. O(N)."""
     nodes = np.empty(starts[-1], np.int64)
-    levels = branching.size
-    for cell in range(counts.size):
-        nodes[starts[levels] + cell] = counts[cell]
-    for level in range(levels - 1, -1, -1):
-        child, end = starts[level + 1], starts[level + 2]
-        for node in range(starts[level], starts[level + 1]):
-            total = 0
-            for _ in range(min(branching[level], end - child)):
-                total += nodes[child]
-                child += 1
-            nodes[node] = total
+    nodes[starts[-2] :] = counts
+    for level in range(branching.size - 1, -1, -1):
+        first, child, end = starts[level : level + 3]
+        groups = np.arange(0, end - child, branching[level])
+        np.add.reduceat(nodes[child:end], groups, out=nodes[first:child])
     return nodes
 
 

@@ -13,7 +13,7 @@ import llvmlite.binding
 import numba
 import pytest
 
-from dpcore.kernels import _cache
+from dpcore.kernels import _cache, _symbols
 from dpcore.kernels._compile import kernel
 
 pytestmark = pytest.mark.skipif(
@@ -117,6 +117,17 @@ def test_settings_of_the_compiler_are_circumstances(folder, monkeypatch):
     monkeypatch.undo()
     _cache._circumstances.cache_clear()
     assert other != _cache._circumstances()
+
+
+def test_names_in_object_files(folder):
+    kernel_file, provided = _cache.load(twice, "int64").objects
+    defined, needed = _symbols.names(kernel_file)
+    assert _cache.load(twice, "int64").entry in defined
+    assert "dpcore.PyLong_FromLongLong" in needed
+    defined, needed = _symbols.names(provided)
+    assert "NRT_MemInfo_alloc_aligned" in defined
+    assert {"dpcore.PyMem_RawMalloc", "ldexp"} <= needed
+    assert _symbols.names(b"\xcf\xfa\xed\xfe" + kernel_file[4:]) is None
 
 
 def test_machine_code_that_needs_what_is_not_there_is_compiled_anew(folder):
