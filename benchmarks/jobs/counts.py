@@ -11,7 +11,7 @@ import dpcore as dp
 from ..registry import Contender, Job
 
 CELLS = 2**15
-CHUNK = 10**6  # few enough values for Grid.count to stay on one thread
+CHUNK = 2**18  # few enough values for Grid.count to stay on one thread
 MOVED = 1e-5  # the share of values that rounding near a threshold may move to the next cell
 
 
