@@ -91,8 +91,8 @@ class PolyaShares:
         out
             One client's vector, (D,), or several clients', (R, D), or any shape: contiguous int64.
         stream
-            Of random words. The shares depend on the stream alone, not on the windows through
-            which it is read.
+            Of random words. The shares depend on the stream and on how many they are, not on the
+            windows through which it is read.
 
         Raises
         ------
@@ -121,8 +121,8 @@ class PolyaShares:
         size
             How many sums, 0 to 2^40.
         stream
-            Of random words. The sums depend on the stream alone, not on the windows through
-            which it is read.
+            Of random words. The sums depend on the stream and on how many they are, not on the
+            windows through which it is read.
 
         Returns
         -------

@@ -19,7 +19,7 @@ from .totals import NanPolicy, count_in_table, totals
 __all__ = ["Grid"]
 
 MOST_CELLS: Final = 2**24
-_PART: Final = 2**18  # values worth a thread of their own
+_PART: Final = 2**19  # values worth a thread of their own
 
 
 class Grid:
@@ -158,7 +158,7 @@ class Grid:
         Notes
         -----
         O(n) for uniform grids; O(n log N) for others at worst, and O(n) for linear, logarithmic
-        and other even ones. On all processors from 2^19 values on; memory N for each.
+        and other even ones. On all processors from 2^20 values on; memory N for each.
         Exact: x <= tau_i is decided by comparing with the stored threshold, for every dtype.
         """
         least_part = max(_PART, 4 * self.size)

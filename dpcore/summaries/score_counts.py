@@ -17,7 +17,7 @@ from .totals import NanPolicy, add_on_threads, count_in_table
 
 __all__ = ["Label", "records", "score_counts"]
 
-_PART: Final = 2**18  # records worth a thread of their own
+_PART: Final = 2**19  # records worth a thread of their own
 
 
 def score_counts(
