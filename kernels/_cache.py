@@ -93,11 +93,11 @@ def _circumstances() -> str:
 
 def _processor() -> tuple[str, str]:
     """Return the name and the features of the processor that Numba compiles for."""
-    name = os.environ.get("NUMBA_CPU_NAME") or llvm.get_host_cpu_name()
-    given = os.environ.get("NUMBA_CPU_FEATURES")
-    if given is None and name.lower() == "generic":
-        given = ""
-    return name, llvm.get_host_cpu_features().flatten() if given is None else given
+    name, features = os.environ.get("NUMBA_CPU_NAME"), os.environ.get("NUMBA_CPU_FEATURES")
+    if features is None:  # LLVM may call a processor generic that it does not know yet
+        is_any = name is not None and name.lower() == "generic"
+        features = "" if is_any else llvm.get_host_cpu_features().flatten()
+    return llvm.get_host_cpu_name() if name is None else name, features
 
 
 def _numba_version() -> bytes:

@@ -97,17 +97,21 @@ def test_machine_code_of_other_circumstances_is_not_run(folder, monkeypatch, nam
     _cache._circumstances.cache_clear()
 
 
-def test_code_for_any_processor_is_for_any_processor(monkeypatch):
-    monkeypatch.setenv("NUMBA_CPU_NAME", "generic")
+@pytest.mark.parametrize(("chosen", "name", "keys"), [("generic", None, 1), (None, "generic", 2)])
+def test_code_for_any_processor_is_for_any_processor(monkeypatch, chosen, name, keys):
+    """If it was asked for; a processor that LLVM does not know has the name, too."""
+    if chosen:
+        monkeypatch.setenv("NUMBA_CPU_NAME", chosen)
     seen = set()
-    for name in ("one", "another"):
-        monkeypatch.setattr(_cache.llvm, "get_host_cpu_name", lambda name=name: name)
-        monkeypatch.setattr(_cache.llvm, "get_host_cpu_features", lambda name=name: {name: True})
+    for each in ("one", "another"):
+        features = type("", (), {"flatten": lambda self, each=each: each})
+        monkeypatch.setattr(_cache.llvm, "get_host_cpu_name", lambda each=each: name or each)
+        monkeypatch.setattr(_cache.llvm, "get_host_cpu_features", features)
         _cache._circumstances.cache_clear()
         seen.add(_cache._circumstances())
     monkeypatch.undo()
     _cache._circumstances.cache_clear()
-    assert len(seen) == 1
+    assert len(seen) == keys
 
 
 def test_settings_of_the_compiler_are_circumstances(folder, monkeypatch):
