@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -142,11 +140,6 @@ def _ranked() -> None:
 def _files() -> None:
     # a file has to be large for it
     rows.complete_rows(np.frombuffer(b"1,2\n3,4\n", np.uint8), ord(","))
-    with TemporaryDirectory() as folder:
-        path = Path(folder, "table.csv")
-        path.write_text("x\n" + "\n".join(map(str, _values())) + "\n")
-        for batch in dp.files.column_batches(path, "x"):
-            _uniform().count(batch)
 
 
 def _draws() -> None:
