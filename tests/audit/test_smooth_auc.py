@@ -83,7 +83,7 @@ def laws(monkeypatch, mechanism, thin=1.0):
         def __init__(self, scale):
             noted.append(float(scale) * thin)
 
-        def fill(self, out, stream):
+        def fill_once(self, out, stream):
             out[:] = 0
 
     def cauchy(scale, stream):

@@ -228,7 +228,8 @@ def test_bands_hold_the_records_rates_as_often_as_they_say():
                 (band.tpr_low <= truth.tpr) & (truth.tpr <= band.tpr_high),
             ]
         )
-    assert np.mean(inside, axis=0).min() > 0.88
+    # the least of some sixty shares, each with a deviation of 0.015
+    assert np.mean(inside, axis=0).min() > 0.84
 
 
 # --- the area between two curves
