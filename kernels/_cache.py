@@ -56,8 +56,11 @@ def _root() -> Path:
     return given if given.is_absolute() else Path.home() / usual
 
 
-def _writable_folder() -> Path | None:
-    """Return the cache folder, made if need be, or None where nothing can be kept."""
+def _readable_folder() -> Path | None:
+    """Return the cache folder, made if need be, or None where there can be none.
+
+    It may be another's, who filled it: as in a container image, which users cannot write to.
+    """
     try:
         digest, root = sources_digest(), _root()
         if digest is None or not root.is_absolute():
@@ -66,10 +69,10 @@ def _writable_folder() -> Path | None:
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, RuntimeError):  # RuntimeError: no home directory
         return None
-    return folder if os.access(folder, os.W_OK) else None
+    return folder if os.access(folder, os.R_OK | os.X_OK) else None
 
 
-FOLDER = _writable_folder()
+FOLDER = _readable_folder()
 
 
 @cache
@@ -87,6 +90,7 @@ def _circumstances() -> str:
             llvm.get_process_triple(),
             *_processor(),
             sorted((name, settings[name]) for name in settings.keys() - _NO_MATTER),
+            _settings_file(),
         )
     )
 
@@ -96,8 +100,23 @@ def _processor() -> tuple[str, str]:
     name, features = os.environ.get("NUMBA_CPU_NAME"), os.environ.get("NUMBA_CPU_FEATURES")
     if features is None:  # LLVM may call a processor generic that it does not know yet
         is_any = name is not None and name.lower() == "generic"
-        features = "" if is_any else llvm.get_host_cpu_features().flatten()
+        features = "" if is_any else _host_features()
     return llvm.get_host_cpu_name() if name is None else name, features
+
+
+def _host_features() -> str:
+    try:
+        features: str = llvm.get_host_cpu_features().flatten()
+    except RuntimeError:  # LLVM cannot tell, and Numba compiles for the processor's name alone
+        return ""
+    return features
+
+
+def _settings_file() -> bytes:
+    """Return what is in the file that Numba reads settings from, if there is one."""
+    with contextlib.suppress(OSError):
+        return Path(".numba_config.yaml").read_bytes()
+    return b""
 
 
 def _numba_version() -> bytes:

@@ -23,6 +23,10 @@ _Function = TypeVar("_Function", bound=Callable[..., object])
 _Entry = Callable[..., Any]
 
 _LOCK = threading.RLock()  # one at a time is compiled or loaded
+if hasattr(os, "register_at_fork"):  # a child finds nothing half done, and the lock free
+    os.register_at_fork(
+        before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release
+    )
 
 KERNELS: list[Kernel] = []
 """All that were decorated, in this process."""
@@ -58,6 +62,14 @@ def _is_interpreted() -> bool:
         return bool(int(os.environ.get("NUMBA_DISABLE_JIT", "0")))
     except ValueError:
         return False
+
+
+def is_left_to_numba() -> bool:
+    """Return whether Numba has to load and call all machine code, which is not kept then.
+
+    If that was asked for; and in 32-bit processes, where objects are laid out otherwise.
+    """
+    return sys.maxsize < 2**63 - 1 or os.environ.get("DPCORE_USE_NUMBA", "") not in ("", "0")
 
 
 @contextlib.contextmanager
@@ -143,7 +155,12 @@ class Kernel(_Compiled):
         with _LOCK:
             if types in self._known:
                 return self._known[types]
-            entry = self._found(types, classes) or self._made(types, classes, arguments)
+            entry = None
+            if not is_left_to_numba():
+                # Whatever is not as it should be, in versions of LLVM's or Numba's to come, does
+                # no harm: Numba is asked, and if it is the kernel that is wrong, Numba says so.
+                with contextlib.suppress(Exception):
+                    entry = self._found(types, classes) or self._made(types, classes, arguments)
             if entry is None:
                 entry = self._by_numba
             else:

@@ -256,8 +256,7 @@ class Entry:
         b = self.builder
         array = self.context.make_array(kind)(self.context, b, value)
         with b.if_then(cgutils.is_null(b, array.meminfo), likely=False):
-            self.call("PyObject_CallOneArg", _POINTER, self.function.args[0], self.bytes(None))
-            b.ret(_POINTER(None))
+            self.have_raised(None)
         shape, strides = (
             b.bitcast(cgutils.alloca_once_value(b, each), _POINTER)
             for each in (array.shape, array.strides)
@@ -298,13 +297,18 @@ class Entry:
 
     def fail(self, status) -> None:
         """Have what the kernel raised raised in Python."""
-        b, raises = self.builder, self.function.args[0]
+        b = self.builder
         raised = b.icmp_signed(">=", status.code, ir.Constant(status.code.type, 1))
         with b.if_then(raised):
-            self.call("PyObject_CallOneArg", _POINTER, raises, self.bytes(status.excinfoptr))
-            b.ret(_POINTER(None))
-        self.call("PyObject_CallOneArg", _POINTER, raises, self.bytes(None))
-        b.ret(_POINTER(None))
+            self.have_raised(status.excinfoptr)
+        self.have_raised(None)
+
+    def have_raised(self, pointer) -> None:
+        """Have an exception raised, and return."""
+        told = self.bytes(pointer)
+        self.call("PyObject_CallOneArg", _POINTER, self.function.args[0], told)
+        self.call("Py_DecRef", ir.VoidType(), told)
+        self.builder.ret(_POINTER(None))
 
     def bytes(self, pointer):
         """Return what describes an exception, or nothing, as bytes."""

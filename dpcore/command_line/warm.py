@@ -27,6 +27,8 @@ def warm(options: argparse.Namespace) -> str:
     """
     if not _compile.KERNELS:
         raise UsageError("nothing is compiled while NUMBA_DISABLE_JIT is set")
+    if _compile.is_left_to_numba():
+        raise UsageError("nothing is kept where Numba loads it: is DPCORE_USE_NUMBA set?")
     unwritable = "set NUMBA_CACHE_DIR to a folder that can be written to"
     if _cache.FOLDER is None:
         raise UsageError(f"there is no folder for what is compiled: {unwritable}")

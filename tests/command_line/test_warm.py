@@ -156,6 +156,9 @@ def test_it_says_that_nothing_can_be_kept(one_use, tmp_path, monkeypatch, capfd)
     monkeypatch.setattr(_compile.KERNELS[0], "compiled", ["int64"])
     assert main(["warm"]) == 2
     assert "1 of 1 compiled kernels could not be kept" in capfd.readouterr().err
+    monkeypatch.setenv("DPCORE_USE_NUMBA", "1")
+    assert main(["warm"]) == 2
+    assert "is DPCORE_USE_NUMBA set?" in capfd.readouterr().err
 
 
 def test_nothing_is_compiled_where_kernels_are_interpreted():
