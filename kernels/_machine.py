@@ -50,6 +50,7 @@ _OBJECTS = {
 }
 # Places in the table of NumPy's C interface, which never change.
 _NUMPY_FUNCTIONS = {"PyArray_New": 93, "PyArray_SetBaseObject": 282}
+_NUMPY_LAYOUT = 2  # the version of NumPy's binary interface whose arrays ``_entry`` reads
 
 NUMBERS = "?bBhHiIlLqQfd"
 """The characters of the number types of NumPy, some of which are the same number."""
@@ -107,8 +108,21 @@ def _prepare_for_all() -> None:
     numpy: Any = importlib.import_module("numpy._core._multiarray_umath")
     start = python.PyCapsule_GetPointer(numpy._ARRAY_API, None)
     table = ctypes.cast(start, ctypes.POINTER(ctypes.c_void_p))
+    _require_known_layouts(ctypes.PYFUNCTYPE(ctypes.c_uint)(table[0])() >> 24)
     for name, place in _NUMPY_FUNCTIONS.items():
         llvm.add_symbol(f"dpcore.{name}", table[place])
+
+
+def _require_known_layouts(version: int) -> None:
+    """Raise if arrays or numbers may be laid out otherwise than ``_entry`` reads them.
+
+    Of arrays, the version of NumPy's binary interface says so; a number is looked at.
+    """
+    number, head = 1.25, object.__basicsize__
+    type_of = ctypes.c_void_p.from_address(id(number) + head - ctypes.sizeof(ctypes.c_void_p))
+    value = ctypes.c_double.from_address(id(number) + head)
+    if (version, type_of.value, value.value) != (_NUMPY_LAYOUT, id(float), number):
+        raise RuntimeError("arrays or numbers are laid out in a way that is not known")
 
 
 def entry(name: str, code: Code, classes: list[type]) -> Callable[..., Any] | None:

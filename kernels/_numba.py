@@ -16,6 +16,7 @@ from numba.core import compiler, lowering, types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import register_pass
 from numba.core.registry import cpu_target
+from numba.core.runtime import nrtdynmod
 from numba.core.typed_passes import NativeLowering
 
 from . import _symbols
@@ -107,6 +108,9 @@ def _provided() -> bytes:
     (numba/core/runtime/nrt.cpp): how many hold it; two words that are for other uses; where the
     data are; their size. And two functions of C that Numba calls by names of its own.
     """
+    parts = nrtdynmod._meminfo_struct_type.elements[:5]
+    if [getattr(each, "width", None) for each in parts] != [64, None, None, None, 64]:
+        raise RuntimeError("Numba's blocks of memory begin otherwise")
     module = ir.Module("provided")
     module.triple = llvm.get_process_triple()
     byte, word, half, none = (

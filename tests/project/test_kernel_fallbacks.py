@@ -9,6 +9,7 @@ import sys
 from typing import NamedTuple
 
 import llvmlite.binding
+import llvmlite.ir
 import numba
 import pytest
 
@@ -118,6 +119,30 @@ def test_where_numbas_insides_are_others(tmp_path, monkeypatch):
     compiled = kernel(quotient)
     assert compiled(7, 2) == 3
     assert list(tmp_path.iterdir()) == []
+
+
+def test_where_numpys_arrays_are_laid_out_otherwise(monkeypatch):
+    """Reading them as they were would crash the process."""
+    monkeypatch.setattr(_machine, "_NUMPY_LAYOUT", 3)
+    _machine._prepare_for_all.cache_clear()
+    compiled = kernel(quotient)
+    assert [compiled(7, 2), compiled(9, 2)] == [3, 4]
+    assert compiled._entries == ()
+
+
+def test_where_numbas_memory_is_laid_out_otherwise(tmp_path, monkeypatch):
+    from numba.core.runtime import nrtdynmod
+
+    from dpcore.kernels import _numba
+
+    monkeypatch.setattr(_cache, "FOLDER", tmp_path)
+    *parts, _ = nrtdynmod._meminfo_struct_type.elements
+    others = llvmlite.ir.LiteralStructType([*parts, llvmlite.ir.IntType(32)])
+    monkeypatch.setattr(nrtdynmod, "_meminfo_struct_type", others)
+    _numba._provided.cache_clear()
+    compiled = kernel(quotient)
+    assert compiled(7, 2) == 3
+    assert compiled._entries == ()
 
 
 def test_what_numba_refuses_is_told_by_numba():
