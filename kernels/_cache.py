@@ -56,23 +56,24 @@ def _root() -> Path:
     return given if given.is_absolute() else Path.home() / usual
 
 
-def _readable_folder() -> Path | None:
+def _readable_folder(sources: str | None) -> Path | None:
     """Return the cache folder, made if need be, or None where there can be none.
 
     It may be another's, who filled it: as in a container image, which users cannot write to.
     """
     try:
-        digest, root = sources_digest(), _root()
-        if digest is None or not root.is_absolute():
+        root = _root()
+        if sources is None or not root.is_absolute():
             return None
-        folder = root / "dpcore" / f"kernels-{digest}"
+        folder = root / "dpcore" / f"kernels-{sources}"
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, RuntimeError):  # RuntimeError: no home directory
         return None
     return folder if os.access(folder, os.R_OK | os.X_OK) else None
 
 
-FOLDER = _readable_folder()
+_SOURCES = sources_digest()
+FOLDER = _readable_folder(_SOURCES)
 
 
 @cache
@@ -159,8 +160,11 @@ def load(function: Callable[..., object], types: str) -> Code | None:
 
 
 def save(function: Callable[..., object], types: str, code: Code) -> None:
-    """Keep machine code, if there is space."""
-    if (place := _place(function, types)) is None:
+    """Keep machine code, if there is space, and if it is of the sources that the folder is for.
+
+    They may be others by now, after an edit or an upgrade, and so may be what was compiled.
+    """
+    if sources_digest() != _SOURCES or (place := _place(function, types)) is None:
         return
     path, whole = place
     ends, objects = [], b""

@@ -170,7 +170,7 @@ def test_a_disk_that_is_full(folder, size):
 def test_nothing_is_kept_where_no_sources_are_seen(tmp_path, monkeypatch):
     """A folder without the sources' digest in its name could hold another version's code."""
     monkeypatch.setattr(_cache, "__file__", str(tmp_path / "_cache.py"))
-    assert _cache._readable_folder() is None
+    assert _cache._readable_folder(_cache.sources_digest()) is None
 
 
 @pytest.mark.parametrize(

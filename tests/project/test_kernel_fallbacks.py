@@ -181,13 +181,21 @@ print([kernel for kernel in KERNELS if kernel._entries], "numba" in sys.modules,
 def test_a_cache_that_another_filled_is_read(tmp_path, monkeypatch):
     """As in a container image, whose users may write to little."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    folder = _cache._readable_folder()
+    folder = _cache._readable_folder("sources")
     monkeypatch.setattr(_cache, "FOLDER", folder)
     kernel(quotient)(7, 2)
     monkeypatch.setattr(os, "access", lambda path, mode: not mode & os.W_OK)
-    assert _cache._readable_folder() == folder
+    assert _cache._readable_folder("sources") == folder
     compiled = kernel(quotient)
     assert (compiled(7, 2), compiled.compiled) == (3, [])
+
+
+def test_nothing_is_kept_after_an_edit(tmp_path, monkeypatch):
+    """Who takes the edit back would find it among the machine code of the sources as they were."""
+    monkeypatch.setattr(_cache, "FOLDER", tmp_path)
+    monkeypatch.setattr(_cache, "sources_digest", lambda: "edited")
+    assert kernel(quotient)(7, 2) == 3
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_processor_whose_features_llvm_cannot_tell(circumstances, monkeypatch):
