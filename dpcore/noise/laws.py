@@ -5,24 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
 from ..errors import ParameterError
-from .distributions import (
-    Floors,
-    Geometric,
-    TwoSidedGaussian,
-    TwoSidedGeometric,
-    floors,
-    kept_floors,
-)
+from .plans import gaussian_rows, kept_laplace_digits, laplace_digits, table_entries
 from .sources import Source, source
-from .tables import WORD_BITS, Bins, Digits
 from .windows import fill_from_rows
 
 __all__ = [
@@ -32,12 +22,6 @@ __all__ = [
     "discrete_laplace",
     "rounded_up",
 ]
-
-_ENTRIES: Final = 2**11  # of a table, at most: 8 KiB
-_FEW_ENTRIES: Final = 2**7  # for up to ``_FEW`` draws, which are over before a table is made
-_FEW: Final = 2**12
-_BOUNDARIES: Final = 1.4  # of a Laplace table, for each bit of a word and unit of its scale
-_LEAST_IN_BINS: Final = 2**14  # of sigma^2; tables have some 13 sigma entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +64,14 @@ class DiscreteLaplace:
         The draws depend on the stream, and on whether they are few, but not on the windows through
         which it is read.
         """
-        fill_from_rows(out, stream, _kept_digits(self.scale, _entries(out.size)))
+        fill_from_rows(out, stream, kept_laplace_digits(self.scale, table_entries(out.size)))
 
     def fill_once(self, out: NDArray[np.int64], stream: Source) -> None:
         """Overwrite ``out`` with the same draws as ``fill``, but keep no table for the next time.
 
         For a scale that depends on records: what is kept would hold it, and show in later times.
         """
-        fill_from_rows(out, stream, laplace_digits(self.scale, _entries(out.size)))
+        fill_from_rows(out, stream, laplace_digits(self.scale, table_entries(out.size)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +122,7 @@ class DiscreteGaussian:
 
         The draws depend on the stream alone, not on the windows through which it is read.
         """
-        fill_from_rows(out, stream, _gaussian_rows(self.sigma_squared))
+        fill_from_rows(out, stream, gaussian_rows(self.sigma_squared))
 
 
 def discrete_laplace(
@@ -240,40 +224,6 @@ def rounded_up(exact: Fraction, bits: int = 31) -> Fraction:
     excess = exact.numerator.bit_length() - exact.denominator.bit_length()
     shift = min(max(0, bits - 1 - excess), 62)
     return Fraction(-(-(exact.numerator << shift) // exact.denominator), 1 << shift)
-
-
-def laplace_digits(
-    scale: Fraction,
-    entries: int = _ENTRIES,
-    word_bits: int = WORD_BITS,
-    floors: Floors = floors,
-) -> Digits:
-    """Return the digits of discrete Laplace variables: as many as keep tables small.
-
-    A table holds some 2 log(2) word_bits boundaries for each unit of the scale. With ``width`` its
-    numbers are counted in, the first digit's has ``entries`` at most, and the others' have half.
-    """
-    radix, width, laws = entries // 2, 1, []
-    while _BOUNDARIES * word_bits * scale > entries * width:
-        laws.append(Geometric(width / scale, radix))
-        width *= radix
-    return Digits((TwoSidedGeometric(1 / scale, width), *laws[::-1]), radix, word_bits, floors)
-
-
-@lru_cache(maxsize=128)
-def _kept_digits(scale: Fraction, entries: int) -> Digits:
-    return laplace_digits(scale, entries, floors=kept_floors)
-
-
-def _entries(draws: int) -> int:
-    return _ENTRIES if draws > _FEW else _FEW_ENTRIES
-
-
-@lru_cache(maxsize=128)
-def _gaussian_rows(sigma_squared: Fraction) -> Digits | Bins:
-    if sigma_squared >= _LEAST_IN_BINS:
-        return Bins(sigma_squared)
-    return Digits((TwoSidedGaussian(1 / (2 * sigma_squared)),), 1)
 
 
 def _drawn(

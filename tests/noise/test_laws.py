@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dpcore as dp
-from dpcore.noise import distributions, laws
+from dpcore.noise import distributions, plans
 from dpcore.noise.sources import GeneratorSource
 
 
@@ -44,12 +44,15 @@ def test_a_law_fills_arrays_with_the_draws_of_its_function(function, law):
 def test_nothing_is_kept_of_a_scale_that_is_used_once(size):
     kept, once = (np.empty(size, np.int64) for _ in range(2))
     law = dp.noise.DiscreteLaplace(Fraction(1234567, 891))
-    before = laws._kept_digits.cache_info(), distributions.kept_floors.cache_info()
+    before = plans.kept_laplace_digits.cache_info(), distributions.kept_floors.cache_info()
     law.fill_once(once, GeneratorSource(np.random.default_rng(5)))
-    assert (laws._kept_digits.cache_info(), distributions.kept_floors.cache_info()) == before
+    assert (
+        plans.kept_laplace_digits.cache_info(),
+        distributions.kept_floors.cache_info(),
+    ) == before
     law.fill(kept, GeneratorSource(np.random.default_rng(5)))
     assert kept.tolist() == once.tolist()
-    assert laws._kept_digits.cache_info() != before[0]
+    assert plans.kept_laplace_digits.cache_info() != before[0]
 
 
 @pytest.mark.parametrize("bits", [2, 31, 53])

@@ -18,7 +18,7 @@ from dpcore.noise.distributions import (
     kept_floors,
 )
 from dpcore.noise.exponential import ERROR, is_below_exponential
-from dpcore.noise.laws import laplace_digits
+from dpcore.noise.plans import laplace_digits
 from dpcore.noise.tables import Bins, value
 from dpcore.noise.windows import fill_from_rows
 from tests import reference
