@@ -14,7 +14,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from . import _cache, _machine
 from ._arguments import described, plain
@@ -117,8 +117,10 @@ class Inner(_Compiled):
 
     _options = {"error_model": "numpy"}  # noqa: RUF012 (never changed)
 
-    def __call__(self, *arguments: object, **named: object) -> NoReturn:
-        """Refuse."""
+    def __call__(self, *arguments: object, **named: object) -> object:
+        """Refuse; unless a kernel calls that Numba has been told meanwhile not to compile."""
+        if _is_interpreted():
+            return self.py_func(*arguments, **named)
         raise TypeError(
             f"{self.py_func.__name__} is compiled for kernels only; call it from a kernel"
         )

@@ -178,6 +178,22 @@ print([kernel for kernel in KERNELS if kernel._entries], "numba" in sys.modules,
     assert list(tmp_path.rglob("*.code")) == []
 
 
+def test_compilation_can_be_switched_off_late(tmp_path):
+    script = """
+import numpy as np
+import numba
+from dpcore.kernels.trees import hierarchy_errors
+
+numba.config.DISABLE_JIT = 1
+print(hierarchy_errors.prefix_variances(np.array([4]), np.array([0, 1, 5]), np.ones(2)).shape)
+"""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True
+    )
+    assert done.stdout == "(4,)\n", done.stderr
+
+
 def test_a_cache_that_another_filled_is_read(tmp_path, monkeypatch):
     """As in a container image, whose users may write to little."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
