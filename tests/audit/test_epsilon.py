@@ -45,7 +45,7 @@ def check(cells, base, epsilon, replicates, caught):
     """
     case = cells, base, replicates
     assert audited(Dyadic(epsilon, base), *case) <= epsilon
-    assert 0.75 * epsilon < audited(Dyadic(epsilon, base), *case, np.random.default_rng(1))
+    assert 0.7 * epsilon < audited(Dyadic(epsilon, base), *case, np.random.default_rng(1))
     assert audited(Thin(epsilon, base), *case, np.random.default_rng(1)) > caught * epsilon
 
 
