@@ -219,7 +219,7 @@ def test_bands_hold_the_records_rates_as_often_as_they_say():
     truth = exact(labels, scores, grid)
     counts = dp.score_counts(labels, scores, grid)
     inside = []
-    for _ in range(400):
+    for _ in range(4000):
         curves = score_curves_from_counts(counts, grid, Hierarchy(0.3), isotonic=False, rng=rng)
         band = ROC(curves).band(0.9)
         inside.append(
@@ -228,8 +228,7 @@ def test_bands_hold_the_records_rates_as_often_as_they_say():
                 (band.tpr_low <= truth.tpr) & (truth.tpr <= band.tpr_high),
             ]
         )
-    # the least of some sixty shares, each with a deviation of 0.015
-    assert np.mean(inside, axis=0).min() > 0.84
+    assert np.mean(inside, axis=0).min() > 0.88
 
 
 # --- the area between two curves
