@@ -186,7 +186,7 @@ def _add_budget(parser: argparse.ArgumentParser) -> None:
     budget = parser.add_mutually_exclusive_group(required=True)
     budget.add_argument("--epsilon", metavar="E", type=float, help="epsilon to spend, or")
     budget.add_argument("--rho", metavar="R", type=float, help="zero-concentrated privacy to spend")
-    add("--delta", metavar="D", type=float, help="beside --epsilon: Gaussian noise")
+    add("--delta", metavar="D", type=float, help="beside --epsilon")
     add("--mechanism", choices=MECHANISMS, default="best", help="(best: the least noise)")
     add("--base", metavar="K", type=int, help="children per node of a dyadic noise tree (2)")
 

@@ -37,12 +37,10 @@ def hb_branching(size: int) -> Branching:
     It minimises the average variance of range queries over full trees of height h = log_b N with
     equal budgets, which is proportional to (b - 1) h^3 - 2 (b + 1) h^2 / 3.
     """
-
-    def variance(branching: int) -> float:
-        height = math.ceil(math.log(size, branching) - 1e-9)
-        return (branching - 1) * height**3 - 2.0 * (branching + 1) * height**2 / 3.0
-
-    return uniform_branching(size, min(range(2, max(3, min(size, 1024) + 1)), key=variance))
+    branchings = np.arange(2, max(3, min(size, 1024) + 1))
+    heights = np.ceil(math.log(size) / np.log(branchings) - 1e-9)
+    variances = (branchings - 1) * heights**3 - 2.0 * (branchings + 1) * heights**2 / 3.0
+    return uniform_branching(size, int(branchings[np.argmin(variances)]))
 
 
 def best_shares(branching: Branching, power: float, known_root: bool) -> tuple[float, list[float]]:

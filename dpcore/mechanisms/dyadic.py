@@ -138,6 +138,18 @@ class Dyadic(Releases):
         law, unit = self.noise(size)
         return self.levels(size) * law.variance / unit**2 if law else 0.0
 
+    def least_variance(self, size: int) -> float:
+        """Return a lower bound of ``variance`` that takes no walk through the tree, in counts^2.
+
+        By a sensitivity that base 2 cannot go below (docs/dyadic.md, section 5); otherwise 0.
+        """
+        thresholds = _check.integer("size", size, 1, MOST_CELLS) - 1
+        if self.base != 2 or thresholds < 4:
+            return 0.0
+        height = thresholds.bit_length() - 1  # of the largest node that is certainly full
+        least = Fraction(5 + 2 * ((height - 2) // 2), 5) if self._is_gaussian else height
+        return self.levels(size) * self._budget().law(least).variance * (1.0 - 2.0**-29)
+
     def noise_deviation(self, size: int) -> NDArray[np.float64]:
         """Return the standard deviation of the noise in each cumulative count, (N,)."""
         errors = np.full(size, self.variance(size) ** 0.5)

@@ -169,6 +169,13 @@ class Hierarchy(Releases):
         """Return the standard deviation of the noise in each cumulative count, (N,). O(N)."""
         return np.asarray(np.sqrt(self.tree(size).prefix_variances()))
 
+    def mean_squared_error(self, size: int) -> float:
+        """Return the mean squared error of a cumulative count over the N thresholds, in counts^2.
+
+        As in all mechanisms, but in O(log N), for comparisons of many trees.
+        """
+        return self.tree(size).mean_prefix_variance()
+
     def describe(self) -> dict[str, str | int | float]:
         """Return the name and the parameters, as a release records them."""
         return {

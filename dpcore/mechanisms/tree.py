@@ -14,6 +14,7 @@ from ..kernels.trees import hierarchy_errors
 from ..noise.sources import Source
 from ..privacy.budget import Budget, Law
 from .branching import Branching
+from .mean_errors import mean_prefix_variance
 
 __all__ = ["Tree"]
 
@@ -76,6 +77,12 @@ class Tree:
         if self.total_is_public:
             variances[-1] = 0.0
         return np.maximum(variances, 0.0)
+
+    def mean_prefix_variance(self) -> float:
+        """Return the mean of these variances. O(levels)."""
+        return mean_prefix_variance(
+            self.branching.tolist(), self.starts.tolist(), self.variances.tolist()
+        )
 
     def node_sums(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the exact counts of all nodes, (nodes,), from those of the cells, (N,)."""

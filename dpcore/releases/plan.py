@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Final
-
-import numpy as np
+from typing import Any
 
 from .. import _check
 from ..errors import ParameterError
@@ -19,7 +18,7 @@ from ..summaries.grid import MOST_CELLS
 
 __all__ = ["Option", "Plan", "most_accurate", "plan"]
 
-_FEW_CELLS: Final = 16  # up to which any of them may win
+_Tree = Hierarchy | ToeplitzGaussian | Dyadic
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +97,8 @@ def plan(
     neighbours
         "replace-one" or "add-or-remove-one".
     delta
-        Beside epsilon: the budget is (epsilon, delta), and noise is Gaussian.
+        Beside epsilon: the budget is (epsilon, delta). Noise is Gaussian, or it is Laplace noise,
+        which spends no delta.
 
     Returns
     -------
@@ -134,24 +134,10 @@ def most_accurate(
     neighbours: Neighbours,
     delta: float | None = None,
 ) -> Mechanism:
-    """Return the first of ``plan``'s options without working out all the others' errors.
-
-    Beyond a few cells those are hierarchies of another shape, or have a tree's noise without its
-    consistency.
-    """
-    budget = Budget.checked(epsilon, rho, neighbours, delta)
-    if size <= _FEW_CELLS:
-        return plan(size, epsilon=epsilon, rho=rho, neighbours=neighbours, delta=delta).best
-    hierarchy = Hierarchy(epsilon, rho=rho, neighbours=neighbours, delta=delta)
-    least = hierarchy.mean_squared_error(size)  # refuses a budget too small for this grid
-    if budget.rho is None:
-        return hierarchy
-    root = ToeplitzGaussian(rho, neighbours, epsilon, delta)
-    try:
-        is_better = round(root.mean_squared_error(size), 9) < round(least, 9)
-    except ParameterError:  # its lattice is finer, so that it gives up earlier
-        return hierarchy
-    return root if is_better else hierarchy
+    """Return the first of ``plan``'s options, without all that is told of the others. Cached."""
+    size = _check.integer("size", size, 1, MOST_CELLS)
+    Budget.checked(epsilon, rho, neighbours, delta)
+    return _best(size, epsilon, rho, neighbours, delta)
 
 
 @lru_cache(maxsize=64)
@@ -162,31 +148,97 @@ def _plan(
     neighbours: Neighbours,
     delta: float | None,
 ) -> Plan:
+    options = []
+    refusal = None
+    for name, mechanism in _candidates(epsilon, rho, neighbours, delta).items():
+        try:
+            mean, largest = _error(mechanism, size), mechanism.noise_deviation(size).max()
+            options.append(Option(name, mechanism, mean, float(largest)))
+        except ParameterError as error:  # the budget is too small for this one
+            refusal = refusal or error
+    if refusal and not options:
+        raise refusal
+    return Plan(size, tuple(sorted(options, key=lambda option: _rank(option.error))))
+
+
+@lru_cache(maxsize=256)
+def _best(
+    size: int,
+    epsilon: float | Fraction | None,
+    rho: float | Fraction | None,
+    neighbours: Neighbours,
+    delta: float | None,
+) -> Mechanism:
+    best: Mechanism | None = None
+    least = math.inf
+    refusal = None
+    for mechanism in _candidates(epsilon, rho, neighbours, delta).values():
+        try:
+            if isinstance(mechanism, Dyadic) and _at_least(mechanism, size) >= least:
+                continue
+            mean = _error(mechanism, size)
+        except ParameterError as error:
+            refusal = refusal or error
+            continue
+        if best is None or _rank(mean) < _rank(least):
+            best, least = mechanism, mean
+    if best is None:
+        assert refusal is not None
+        raise refusal
+    return best
+
+
+def _candidates(
+    epsilon: float | Fraction | None,
+    rho: float | Fraction | None,
+    neighbours: Neighbours,
+    delta: float | None,
+) -> dict[str, _Tree]:
+    """Return all mechanisms with their names; of equals the first one is taken.
+
+    What is epsilon-differentially private is so with any delta as well, and spends none of it. For
+    rho no Laplace noise wins (docs/plan.md).
+    """
+    if delta is None:
+        return _of_one_kind(epsilon, rho, neighbours, None)
+    pure = _of_one_kind(epsilon, None, neighbours, None)
+    gaussian = _of_one_kind(epsilon, None, neighbours, delta)
+    return {f"{name}, delta = 0": each for name, each in pure.items()} | gaussian
+
+
+def _of_one_kind(
+    epsilon: float | Fraction | None,
+    rho: float | Fraction | None,
+    neighbours: Neighbours,
+    delta: float | None,
+) -> dict[str, _Tree]:
+    """Return the mechanisms with Laplace noise, for epsilon alone, or with Gaussian noise."""
     is_gaussian = rho is not None or delta is not None
     common: dict[str, Any] = {"rho": rho, "neighbours": neighbours, "delta": delta}
-    candidates: dict[str, Mechanism] = {
+    found: dict[str, _Tree] = {
         "hierarchy": Hierarchy(epsilon, **common),
         "hierarchy, HB's rule": Hierarchy(epsilon, "hb", "equal", **common),
         "hierarchy, binary, equal budgets": Hierarchy(epsilon, 2, "equal", **common),
         "histogram": Histogram(epsilon, **common),
     }
     if is_gaussian:
-        candidates["square root (Toeplitz)"] = ToeplitzGaussian(rho, neighbours, epsilon, delta)
+        found["square root (Toeplitz)"] = ToeplitzGaussian(rho, neighbours, epsilon, delta)
     if neighbours == "replace-one":
-        candidates["dyadic tree"] = Dyadic(epsilon, rho=rho, delta=delta)
+        found["dyadic tree"] = Dyadic(epsilon, rho=rho, delta=delta)
         if not is_gaussian:
-            candidates["dyadic tree, the paper's scale"] = Dyadic(epsilon, sensitivity="paper")
-    options = []
-    refusal = None
-    for name, mechanism in candidates.items():
-        try:
-            errors = mechanism.noise_deviation(size)
-        except ParameterError as error:  # the budget is too small for this one
-            refusal = refusal or error
-            continue
-        mean = float(np.sqrt(np.mean(errors**2)))
-        options.append(Option(name, mechanism, mean, float(errors.max())))
-    if refusal and not options:
-        raise refusal
-    # equals are in the order above: small grids have many names for one mechanism
-    return Plan(size, tuple(sorted(options, key=lambda option: round(option.error, 9))))
+            found["dyadic tree, the paper's scale"] = Dyadic(epsilon, sensitivity="paper")
+    return found
+
+
+def _error(mechanism: _Tree, size: int) -> float:
+    return math.sqrt(mechanism.mean_squared_error(size))
+
+
+def _at_least(mechanism: Dyadic, size: int) -> float:
+    """Return a lower bound of ``_error`` that spares most first releases the exact sensitivity."""
+    return math.sqrt(mechanism.least_variance(size) * (size - 1) / size)
+
+
+def _rank(error: float) -> float:
+    """Return what options are compared by: small grids have many names for one mechanism."""
+    return round(error, 9)

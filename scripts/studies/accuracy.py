@@ -38,6 +38,22 @@ SIZE, RATE, REPLICATES = 2**15, 3, 1000
 BUDGETS: list[dict[str, Any]] = [{"epsilon": 1.0}, {"rho": 0.5}]
 TOTALS, EPSILON = (10**4, 10**6), 0.1
 GREY, ORANGE, BLUE = "#9a9a9a", "#d1602b", "#1f5fa8"
+WHICH_NOISE = """
+## Which noise for which budget
+
+For epsilon noise is Laplace noise, and for rho Gaussian noise. With epsilon and delta both are
+compared: what is epsilon-differentially private is so with any delta, too, and its release
+states delta = 0.
+
+For rho, Laplace noise with epsilon = sqrt(2 rho) would do as well (Bun & Steinke 2016,
+Proposition 1.4), but it does not win. On a level with the share w it has the scale
+s = m / (w epsilon), m = 1 or 2 ([hierarchy.md](hierarchy.md), section 2). Gaussian noise with
+sigma = s spends m / (2 s^2) = w^2 epsilon^2 / (2 m), on all levels no more than rho together. Let
+x = 1 / (2 s). The variance of that Laplace noise is 2 sum y e^(-2 x y) = 1 / (2 sinh(x)^2), over
+y = 1, 2, ...; that of the Gaussian noise is below sigma^2 = 1 / (4 x^2), which is less for
+x <= 1, and below 2 sum y^2 e^(-2 x^2 y^2), which is less term by term for x >= 1. Least squares
+never gain from more noise, so Gaussian noise on the same tree is better. That the best trees of
+both kinds do not turn this around is tested on grids of many sizes."""
 
 
 class Row(NamedTuple):
@@ -106,6 +122,7 @@ def plan_page(rows: list[Row]) -> str:
         "",
         "Errors are in counts: the root mean square over the thresholds, and the largest standard",
         "deviation at one of them. Divide by n for errors of F.",
+        *WHICH_NOISE.split("\n"),
     ]
     for budget in BUDGETS:
         for size in (2**8, 2**12, 2**15):

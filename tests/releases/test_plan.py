@@ -55,16 +55,19 @@ def test_the_release_takes_the_best(budget):
     assert not dp.cdf(values, grid, **budget, isotonic=False).processing
 
 
-@pytest.mark.parametrize("size", [5, 300])
-def test_epsilon_with_delta_is_the_rho_that_implies_it(size):
-    budget = {"epsilon": 0.7, "delta": 1e-6}
+@pytest.mark.parametrize(("size", "delta"), [(5, 0.2), (300, 1e-2)])
+def test_epsilon_with_delta_compares_noise_of_both_kinds(size, delta):
+    budget = {"epsilon": 0.7, "delta": delta}
     grid = dp.Grid.uniform(0, 1, size)
     curve = dp.cdf([0.5], grid, **budget)
-    assert curve.privacy == dp.Privacy(0.7, 1e-6)
-    assert curve.mechanism["delta"] == 1e-6
-    rho = dp.privacy.zcdp_rho(0.7, 1e-6)
-    errors = [option.error for option in dp.plan(size, **budget)]
-    assert errors == pytest.approx([option.error for option in dp.plan(size, rho=rho)])
+    assert curve.privacy == dp.Privacy(0.7, delta)
+    assert curve.mechanism["delta"] == delta
+    errors = {option.name: option.error for option in dp.plan(size, **budget)}
+    pure = {f"{option.name}, delta = 0": option.error for option in dp.plan(size, epsilon=0.7)}
+    assert pure.items() <= errors.items()
+    rho = dp.privacy.zcdp_rho(0.7, delta)
+    gaussian = {option.name: option.error for option in dp.plan(size, rho=rho)}
+    assert {name: errors[name] for name in errors if name not in pure} == pytest.approx(gaussian)
     assert dp.CDF.from_json(curve.to_json()).privacy == curve.privacy
     with pytest.raises(dp.ParameterError, match="sensitivity must be 'exact'"):
         dp.mechanisms.Dyadic(1.0, sensitivity="paper", delta=1e-6)
@@ -81,8 +84,11 @@ def test_a_budget_that_only_some_mechanisms_can_meet():
     assert dp.cdf([0.5], dp.Grid.uniform(0, 1, 2**12), epsilon=0.03, delta=1e-9).n == 1
     with pytest.raises(dp.ParameterError, match=r"rho is too small: sigma\^2 passes"):
         dp.plan(2**12, rho=1e-16)
-    with pytest.raises(dp.ParameterError, match="epsilon is too small: sigma"):
-        dp.plan(2**12, epsilon=1e-9, delta=1e-300)
+    assert {
+        option.mechanism.privacy.delta for option in dp.plan(9, epsilon=1e-9, delta=1e-300)
+    } == {0}
+    with pytest.raises(dp.ParameterError, match="epsilon is too small: noise scale"):
+        dp.plan(2**12, epsilon=1e-13, delta=1e-300)
 
 
 def test_a_simulated_mechanism_stays_simulated():
