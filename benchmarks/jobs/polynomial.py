@@ -41,7 +41,7 @@ def numpy_projection(counts: np.ndarray):
 
 def disagreements(counts: np.ndarray, outcomes):
     true = np.cumsum(counts)
-    bound = STANDARD_ERRORS * MECHANISM.noise_deviation(counts.size).max() + 0.01 * true[-1]
+    bound = STANDARD_ERRORS * MECHANISM.polynomial_deviation(counts.size).max() + 0.01 * true[-1]
     off = {name: np.abs(np.asarray(curve) - true).max() for name, curve in outcomes.items()}
     return {name: f"off by {o:g} counts" for name, o in off.items() if not o <= bound}
 

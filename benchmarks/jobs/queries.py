@@ -31,7 +31,7 @@ def bins(replicates: int):
     def make(cells: int) -> Inputs:
         counts = np.random.default_rng(1).poisson(3, cells)
         mechanism = HistogramQueries(EPSILON, BINS)
-        noise = float(mechanism.noise_deviation(cells).max())
+        noise = float(mechanism.noise_deviation(cells)[mechanism.ends(cells) - 1].max())
         return Inputs(counts, mechanism, BINS, replicates, noise + counts.sum() / BINS)
 
     return make

@@ -16,7 +16,7 @@ from ..kernels.smoothing.isotonic import isotonic
 from ..privacy.guarantees import Privacy
 from ..summaries.grid import Grid
 from . import serialization
-from .confidence import deviations
+from .confidence import deviations, from_neighbours
 from .provenance import check_provenance
 from .smoothing import Norm, Solver, smooth
 
@@ -51,8 +51,8 @@ class CDF:
     mechanism
         Name and parameters of the mechanism.
     noise_deviation
-        (N,) standard deviation of the mechanism's noise in each count, in closed form; infinite
-        where the mechanism has none.
+        (N,) standard deviation of the mechanism's error in each count, which is noise, in closed
+        form; infinite where the mechanism has none, or its error depends on the records.
     processing
         What has been done to the counts since, oldest first.
 
@@ -252,7 +252,9 @@ class CDF:
         """Return the ends of pointwise confidence intervals for the records' own F, each (N,).
 
         The noise is a sum of many terms, and taken as normal. Where n is released, too, its noise
-        is taken at its worst. Clipped to [0, 1].
+        is taken at its worst. Within [0, 1]. Where the mechanism's error is not known, F is between
+        its values at the nearest thresholds where it is, and the interval reaches from the lower
+        end of the one before to the upper end of the one behind.
         """
         width = deviations(level)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -265,7 +267,9 @@ class CDF:
         if self.n > reach[-1]:
             high = (self.counts + reach) / (self.n - reach[-1])
         low[-1] = high[-1] = 1.0
-        return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+        known = np.isfinite(reach)
+        known[-1] = True
+        return from_neighbours(low, high, known)
 
     def plot(self, ax: Axes | None = None, *, level: float = 0.95, **line: Any) -> Axes:
         """Draw the curve as steps, with its confidence band; needs the extra ``plot``.
@@ -282,7 +286,7 @@ class CDF:
         from .plots import plot_steps
 
         band = self.band(level)
-        known = bool(np.all(np.isfinite(self.noise_deviation)))
+        known = bool(np.any(np.isfinite(self.noise_deviation[:-1])))  # or it says nothing
         style = {"label": f"private, {self.privacy}", **line}
         share = self.counts / self.n
         return plot_steps(

@@ -56,7 +56,7 @@ def warn_of_scores(curves: ScoreCurves, label: str = "pos_label") -> None:
 
 
 def _mistake_in_curve(curve: CDF) -> str | None:
-    error = float(curve.noise_deviation.max()) / curve.n
+    error = _largest(curve.noise_deviation) / curve.n
     if _LARGE_ERROR < error < math.inf:
         return f"the standard error of F is up to {error:.2g}: {_REMEDY}"
     if curve.grid.size < _FEW_CELLS:
@@ -75,7 +75,7 @@ def _mistake_in_curve(curve: CDF) -> str | None:
 
 
 def _mistake_in_scores(curves: ScoreCurves, label: str) -> str | None:
-    noise = float(curves.joint.noise_deviation.max())
+    noise = _largest(curves.joint.noise_deviation)
     if _LARGE_ERROR < (error := noise / curves.n) < math.inf:
         return f"the standard error of the curves is up to {error:.2g} of all records: {_REMEDY}"
     of_negatives, of_positives = curves.deviations
@@ -157,6 +157,12 @@ def _below_guessing(negatives: _Class, positives: _Class, noise: float, label: s
             f" is {label} right, and do higher scores stand for positives?"
         )
     return None
+
+
+def _largest(deviations: NDArray[np.float64]) -> float:
+    """Return the largest one that is known but for the last, whose count may be; or infinity."""
+    known = deviations[:-1][np.isfinite(deviations[:-1])]
+    return float(known.max()) if known.size else float(deviations.max())
 
 
 def _known(deviation: float) -> float:

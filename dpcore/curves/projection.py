@@ -112,14 +112,14 @@ class Projection:
         Returns
         -------
         CDF
-            Its ``noise_deviation`` does not count what the polynomial misses. O(N K).
+            Its ``noise_deviation`` is infinite: what the polynomial misses is not known. O(N K).
         """
         if not isinstance(grid, Grid):
             raise DtypeError("grid", type(grid).__name__, "must be a Grid")
         points = places(grid.thresholds, self.lower, self.upper)
         counts = np.empty((1, grid.size))
         kernels.series(self._scheme.curve(self._reals[None, :], self.n), points, counts)
-        deviation = np.sqrt(self._scheme.variances(points, self.variance))
+        deviation = np.full(grid.size, np.inf)
         counts[0, -1], deviation[-1] = self.n, 0.0
         return CDF(grid, counts[0], self.n, self.privacy, self.mechanism, deviation)
 

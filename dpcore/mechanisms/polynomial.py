@@ -126,9 +126,19 @@ class PolynomialProjection(Releases):
         return lattice_noise(self._budget(), asked.change, len(asked.scales), FIXED_POINT)
 
     def noise_deviation(self, size: int) -> NDArray[np.float64]:
-        """Return the standard deviation of the noise in each cumulative count, (N,).
+        """Return infinities, (N,), but for the last, which is n: no polynomial is the curve itself.
 
-        What the polynomial misses of the curve is not in it. O(N K).
+        ``polynomial_deviation`` says what is known: the noise of the polynomial.
+        """
+        self.noise()  # refuses a budget that is too small
+        errors = np.full(_check.integer("size", size, 1, MOST_CELLS), np.inf)
+        errors[-1] = 0.0
+        return errors
+
+    def polynomial_deviation(self, size: int) -> NDArray[np.float64]:
+        """Return the standard deviation of the polynomial's noise at each threshold, (N,).
+
+        In counts. How far the nearest polynomial is from the curve is not in it. O(N K).
         """
         size = _check.integer("size", size, 1, MOST_CELLS)
         asked, unit = self.scheme, self.noise().variance

@@ -108,21 +108,15 @@ class HistogramQueries(Releases):
     def noise_deviation(self, size: int) -> NDArray[np.float64]:
         """Return the standard deviation of the noise in each cumulative count, (N,).
 
-        How far the records of a bin are from where the curve puts them is not in it.
+        It is infinite inside the bins: how far their records are from where the curve puts them is
+        not known. At the ends of bins noise is the only error.
         """
-        ends = np.append(0, self.ends(size))
-        cells = np.arange(1, size + 1)
-        bins = ends.size - 1
-        before = np.searchsorted(ends, cells, side="right") - 1
-        variances = before * (bins - before) / bins
-        if self.between == "linear":
-            # A Brownian bridge at the ends of bins, and what a line misses of it between them.
-            inside = before < bins
-            k = before[inside]
-            along = (cells[inside] - ends[k]) / (ends[k + 1] - ends[k])
-            at = k + along
-            variances[inside] = at * (bins - at) / bins - along * (1.0 - along)
-        return np.sqrt(np.maximum(variances, 0.0) * variance_of(*self.noise(size)))
+        ends = self.ends(size)
+        before = np.arange(1, ends.size + 1)  # bins
+        deviations = np.full(size, np.inf)
+        variances = before * (ends.size - before) / ends.size * variance_of(*self.noise(size))
+        deviations[ends - 1] = np.sqrt(variances)
+        return deviations
 
     def describe(self) -> dict[str, str | int | float]:
         """Return the name and the parameters, as a release records them."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..curves.confidence import deviations
+from ..curves.confidence import deviations, from_neighbours
 from ..curves.scores import ScoreCurves
 from ..errors import DtypeError, ParameterError
 from ..privacy.guarantees import Privacy
@@ -184,7 +184,7 @@ class ROC:
         from ..curves.plots import plot_path
 
         band, outline = self.band(level), None
-        if all(np.all(np.isfinite(each)) for each in self.curves.deviations):  # or nothing is known
+        if all(np.isfinite(each[-1]) for each in self.curves.deviations):  # or nothing is known
             outline = (band.fpr_low, band.tpr_high), (band.fpr_high, band.tpr_low)
         style = {"label": f"private, {self.privacy}", **line}
         return plot_path(self.fpr, self.tpr, outline, ax=ax, level=level, style=style)
@@ -256,13 +256,17 @@ def _rate(above: NDArray[np.float64]) -> NDArray[np.float64]:
 def _interval(
     cumulative: NDArray[np.float64], reach: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the ends of a rate's intervals, if counts are off by at most so much."""
+    """Return the ends of a rate's intervals, if counts are off by at most so much.
+
+    Where that is not known, the rate is between those of the nearest thresholds where it is.
+    """
     total, of_total = cumulative[-1], reach[-1]
     least, most = np.zeros_like(reach), np.ones_like(reach)  # of the share at or below
     known = np.isfinite(reach) & np.isfinite(of_total)
     np.divide(cumulative - reach, total + of_total, out=least, where=known & (total > 0.0))
     np.divide(cumulative + reach, total - of_total, out=most, where=known & (total > of_total))
-    low, high = 1.0 - np.clip(most[::-1], 0.0, 1.0), 1.0 - np.clip(least[::-1], 0.0, 1.0)
+    least, most = from_neighbours(least, most, known)
+    low, high = 1.0 - most[::-1], 1.0 - least[::-1]
     low[0] = high[0] = 0.0  # all are at or below the last threshold, whatever the noise
     return np.append(low, 1.0), np.append(high, 1.0)
 
