@@ -1,8 +1,9 @@
 """The contenders of scripts/study.py regret: from exact counts to released curves."""
 
+import contextlib
 import functools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -62,11 +63,18 @@ def contenders(kind: Kind, size: int) -> dict[str, Contender]:
     return found
 
 
+@contextlib.contextmanager
+def quietly() -> Iterator[None]:
+    """Let releases warn nobody: too much noise is what is studied here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DpcoreWarning)
+        yield
+
+
 def releases(counts: Counts, given: Budget, rng: np.random.Generator, count: int) -> list[dp.CDF]:
     """Return releases by the default, one call each, as users make them."""
     grid = dp.Grid.uniform(0, 1, counts.size)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DpcoreWarning)  # too much noise, and it is meant
+    with quietly():
         return [dp.cdf_from_counts(counts, grid, rng=rng, **given) for _ in range(count)]
 
 

@@ -1,10 +1,9 @@
 """The experiments of scripts/study.py regret: errors of all contenders, case by case."""
 
 import multiprocessing
-import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +22,12 @@ from ._regret_contenders import (
 )
 from ._regret_shapes import Group, Shape, Values, generator
 
+Result = TypeVar("Result")
 RATIOS = (0.02, 0.1, 0.5, 2.0, 4.0, 10.0, 100.0, 1000.0, 10000.0)  # n epsilon / N
+RELEASES = 100  # of each contender in a case
 SCARCE = 4.0  # up to which data are said to be scarce
 LEVEL = 0.95
+_WHOLE = 2**14  # cells up to which a case has all its releases
 _LEAST = 0.01  # records: what is added to errors, so that they can be divided by
 
 
@@ -63,23 +65,43 @@ class Coverage(NamedTuple):
     width: float
 
 
-class Outcome(NamedTuple):
-    """Errors of F in a case, by contender, and the default's bands.
+class Error(NamedTuple):
+    """Mean squared errors of F over the thresholds, averaged over every other release, and more.
 
-    ``errors`` are mean squares over thresholds and releases, ``halves`` those of every other
-    release, and ``distances`` are mean Kolmogorov-Smirnov distances.
+    ``spread`` is the standard error of the mean of both halves, over that mean. ``distance`` is
+    the mean Kolmogorov-Smirnov distance.
     """
 
+    halves: tuple[float, float]
+    spread: float
+    distance: float
+
+    @classmethod
+    def of(cls, curves: Curves, truth: Values, least: float) -> "Error":
+        """Return the errors of curves of F, (releases, N); squares get ``least`` added."""
+        away = np.abs(curves - truth)
+        squares = np.mean(away**2, axis=1) + least
+        halves = float(squares[::2].mean()), float(squares[1::2].mean())
+        spread = float(squares.std(ddof=1) / squares.mean() / np.sqrt(squares.size))
+        return cls(halves, spread, float(away.max(axis=1).mean()))
+
+    @property
+    def mean(self) -> float:
+        """The mean squared error over all releases."""
+        return sum(self.halves) / 2
+
+
+class Outcome(NamedTuple):
+    """Errors in a case, by contender, and the default's bands."""
+
     case: Case
-    errors: dict[str, float]
-    halves: dict[str, tuple[float, float]]
-    distances: dict[str, float]
+    errors: dict[str, Error]
     coverage: Coverage
 
     @property
     def best(self) -> str:
         """Who has the least error."""
-        return min(self.errors, key=lambda name: self.errors[name])
+        return min(self.errors, key=lambda name: self.errors[name].mean)
 
     @property
     def least(self) -> float:
@@ -88,17 +110,22 @@ class Outcome(NamedTuple):
         Of many contenders that are about as good, the least error found is below all true ones.
         """
         first, second = (
-            min(self.halves, key=lambda name: self.halves[name][half]) for half in (0, 1)
+            min(self.errors, key=lambda name: self.errors[name].halves[half]) for half in (0, 1)
         )
-        return (self.halves[first][1] + self.halves[second][0]) / 2
+        return (self.errors[first].halves[1] + self.errors[second].halves[0]) / 2
 
     def regret(self, name: str = DEFAULT) -> float:
         """Return the root mean square error over that of the best in hindsight."""
-        return float(np.sqrt(self.errors[name] / self.least))
+        return float(np.sqrt(self.errors[name].mean / self.least))
 
     def gain(self, name: str = DEFAULT) -> float:
         """Return how many times smaller the mean squared error is than that of the best tree."""
-        return self.errors[TREE] / self.errors[name]
+        return self.errors[TREE].mean / self.errors[name].mean
+
+    def spread(self, name: str = DEFAULT) -> float:
+        """Return the standard error of the gain, to first order."""
+        both = self.errors[TREE].spread, self.errors[name].spread
+        return self.gain(name) * float(np.hypot(*both))
 
 
 class Task(NamedTuple):
@@ -123,33 +150,37 @@ QUICK_SETTINGS = (Setting("epsilon", 0.1, 2**10), Setting("epsilon", 1.0, 2**12)
 
 
 def cases(
-    shapes: Iterable[Shape], settings: Iterable[Setting], ratios: tuple[float, ...], releases: int
+    shapes: Iterable[Shape],
+    settings: Iterable[Setting],
+    ratios: tuple[float, ...] = RATIOS,
+    releases: int = RELEASES,
 ) -> list[Task]:
-    """Return what is to be done, the longest first."""
+    """Return what is to be done, the longest first. Large grids have fewer releases."""
     found = []
     for setting in sorted(settings, key=lambda each: -each.size):
         for shape in shapes:
             weights = shape.weights(setting.size)
             if weights is not None:
-                found.append(Task(*shape[:2], setting, weights, ratios, releases))
+                count = max(2, min(releases, releases * _WHOLE // setting.size))
+                found.append(Task(*shape[:2], setting, weights, ratios, count))
     return found
 
 
 def run(tasks: list[Task], processes: "int | None" = None) -> list[Outcome]:
     """Return the outcomes of all tasks; the processes do not change them."""
-    return list(_run(tasks, os.cpu_count() if processes is None else processes))
+    return [each for found in parallel(outcomes, tasks, processes) for each in found]
 
 
-def _run(tasks: list[Task], processes: "int | None") -> Iterator[Outcome]:
+def parallel(
+    function: Callable[[Any], Result], tasks: Iterable[Any], processes: "int | None"
+) -> list[Result]:
+    """Return what a function makes of each of some tasks, in processes of their own; 1: in none."""
     if processes == 1:
-        for task in tasks:
-            yield from outcomes(task)
-        return
+        return list(map(function, tasks))
     # a fresh interpreter each: a copy of one with threads may hang
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, mp_context=context) as pool:
-        for found in pool.map(outcomes, tasks):
-            yield from found
+        return list(pool.map(function, tasks))
 
 
 def outcomes(task: Task) -> list[Outcome]:
@@ -173,19 +204,15 @@ def evaluate(
     """Return the errors of all contenders, or of some, against the records' own F."""
     setting, n = case.setting, int(counts.sum())
     given, truth = budget(setting.kind, setting.epsilon), np.cumsum(counts) / n
-    halves, distances, coverage = {}, {}, Coverage(np.nan, np.nan, np.nan)
+    errors, coverage = {}, Coverage(np.nan, np.nan, np.nan)
     for name, contender in (among or contenders(setting.kind, setting.size)).items():
         rng = generator("noise", name, *case[:2], *setting, case.ratio)
         if name == DEFAULT:
             curves, coverage = with_bands(counts, given, rng, count, truth)
         else:
             curves = contender(counts, given, rng, count) / n
-        away = np.abs(curves - truth)
-        squares = np.mean(away**2, axis=1) + (_LEAST / n) ** 2
-        halves[name] = float(squares[::2].mean()), float(squares[1::2].mean())
-        distances[name] = float(away.max(axis=1).mean())
-    errors = {name: sum(both) / 2 for name, both in halves.items()}
-    return Outcome(case, errors, halves, distances, coverage)
+        errors[name] = Error.of(curves, truth, (_LEAST / n) ** 2)
+    return Outcome(case, errors, coverage)
 
 
 def with_bands(

@@ -1,4 +1,4 @@
-"""What scripts/study.py regret writes and draws, from the outcomes."""
+"""The page and the picture of scripts/study.py regret."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -7,9 +7,12 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 
-from ._regret_contenders import DEFAULT, OPENDP, PAPER, TREE, UNIFORM
-from ._regret_experiments import RATIOS, SCARCE, Case, Outcome
+from . import _regret_tables as tables
+from ._regret_contenders import DEFAULT, DELTA, OPENDP, PAPER, TREE, UNIFORM
+from ._regret_experiments import LEVEL, RATIOS, RELEASES, SCARCE, SETTINGS, Outcome, Setting
+from ._regret_roc import BINS, RUNS, Ranks
 
+_LISTED = Setting("epsilon", 0.1, 2**12)  # where winners are named
 SHOWN = {
     DEFAULT: "#1f5fa8",
     TREE: "#7fb2e5",
@@ -19,98 +22,119 @@ SHOWN = {
     PAPER: "#d1602b",
     OPENDP: "#b8860b",
 }
-_FEW_WINS = 0.005  # of the cases: less is not shown
 
 
-def mean(values: Iterable[float]) -> float:
-    """Return the geometric mean, NaN of nothing."""
-    logs = np.log(np.fromiter(values, np.float64))
-    return float(np.exp(logs.mean())) if logs.size else float("nan")
-
-
-def place(case: Case) -> str:
-    """Return where a case is, in words."""
-    cells = f"N = {case.setting.size:,}, epsilon = {case.setting.epsilon:g}"
-    return f"{case.shape}, {cells}, {case.ratio:g}"
-
-
-def summary(outcomes: list[Outcome]) -> list[str]:
-    """Return the default's gains and regrets, by group and by how many data there are."""
+def whole(outcomes: list[Outcome], others: list[Outcome], ranks: "Ranks | None") -> list[str]:
+    """Return docs/regret.md."""
+    held, tuned = (
+        [each for each in outcomes if each.case.group == group] for group in ("held-out", "tuning")
+    )
     lines = [
-        "| shapes | n epsilon / N | cases | gain | least gain | regret | largest regret |",
-        "|---|---|---|---|---|---|---|",
+        *beginning(outcomes),
+        *("", "## The default", ""),
+        *tables.summary(outcomes),
+        "",
+        "Gain: mean squared error of the best tree over that of the default, a geometric mean over",
+        "the cases, and the least. K-S: the same of the mean Kolmogorov-Smirnov distance. Regret:",
+        "root mean square error over that of the best in hindsight, a geometric mean, and the",
+        "largest. Where the default is the best tree, gains differ from 1 by chance alone.",
+        "",
+        "![Regrets by n epsilon / N, and how they are spread](regret.png)",
+        "",
+        *tables.worst(outcomes),
+        *("", "## All contenders", ""),
+        "Geometric means of the ratio of RMSEs to the best in hindsight, by n epsilon / N; the",
+        "largest; and in how many cases none is better. Held-out shapes:",
+        "",
+        *tables.by_mechanism(held),
+        *("", "Shapes for tuning:", ""),
+        *tables.by_mechanism(tuned),
+        *("", "## Who is the best where", ""),
+        f"{_LISTED.size:,} cells, epsilon = {_LISTED.epsilon:g}, by n epsilon / N; in brackets,",
+        "the default's regret.",
+        "",
+        *tables.winners([each for each in outcomes if each.case.setting == _LISTED]),
+        *("", "## Shape by shape", ""),
+        *tables.by_shape(outcomes),
+        *("", "## Bands", ""),
+        f"Shares of thresholds and releases at which the default's {LEVEL:.0%} band covers the",
+        "records' own F: over all thresholds but the last; over those where F is strictly between",
+        "0 and 1; and the least of the latter in a case. Left, where data are scarce,",
+        f"n epsilon / N up to {SCARCE:g}; right, where they are not.",
+        "",
+        *tables.bands(outcomes),
     ]
-    for group in ("tuning", "held-out"):
-        own = [each for each in outcomes if each.case.group == group]
-        for name, part in (
-            (f"at most {SCARCE:g}", [each for each in own if each.case.ratio <= SCARCE]),
-            (f"above {SCARCE:g}", [each for each in own if each.case.ratio > SCARCE]),
-            ("all", own),
-        ):
-            if not part:
-                continue
-            low = min(part, key=lambda each: each.gain())
-            high = max(part, key=lambda each: each.regret())
-            lines.append(
-                f"| {group} | {name} | {len(part)} | {mean(each.gain() for each in part):.2f} "
-                f"| {low.gain():.2f} ({place(low.case)}) "
-                f"| {mean(each.regret() for each in part):.2f} "
-                f"| {high.regret():.2f} ({place(high.case)}) |"
-            )
-    return lines
+    for kind, words in (
+        ("delta", f"With delta = {DELTA:g}"),
+        ("rho", "With rho = epsilon^2 / 2"),
+    ):
+        own = [each for each in others if each.case.setting.kind == kind]
+        lines += ["", f"## {words}", "", *tables.summary(own), "", *tables.by_mechanism(own)]
+    return [*lines, *of_roc(ranks)]
 
 
-def by_mechanism(outcomes: list[Outcome]) -> list[str]:
-    """Return the regrets of all contenders by n epsilon / N, and how often each is the best."""
-    ratios = sorted({each.case.ratio for each in outcomes})
-    names = dict.fromkeys(name for each in outcomes for name in each.errors)
-    head = " | ".join(f"{ratio:g}" for ratio in ratios)
-    lines = [f"| | {head} | largest | best in |", "|---" * (len(ratios) + 3) + "|"]
-    for name in names:
-        taking = [each for each in outcomes if name in each.errors]
-        cells = [
-            f"{mean(each.regret(name) for each in taking if each.case.ratio == ratio):.2f}"
-            for ratio in ratios
-        ]
-        worst = max(each.regret(name) for each in taking)
-        wins = sum(each.best == name for each in taking) / len(outcomes)
-        lines.append(f"| {name} | {' | '.join(cells)} | {worst:.3g} | {wins:.0%} |")
-    return lines
-
-
-def by_shape(outcomes: list[Outcome]) -> list[str]:
-    """Return gains, regrets and what the bands cover, shape by shape."""
-    lines = [
-        f"| shape | group | gain, at most {SCARCE:g} | gain, above | regret | largest "
-        "| covered | inside (0, 1) | least |",
-        "|---" * 9 + "|",
+def beginning(outcomes: list[Outcome]) -> list[str]:
+    """Return what is measured, and how."""
+    shapes = {each.case.shape: each.case.group for each in outcomes}
+    groups = list(shapes.values())
+    return [
+        "# Regret: the default beside the best in hindsight",
+        "",
+        "Written by `python scripts/study.py regret --data DIR`. Nobody knows which mechanism is",
+        "the most accurate one for some data without looking at them. Regret is the error of",
+        "`dp.cdf`, given no mechanism, over that of whichever contender was the best for the data.",
+        "",
+        f"- {len(shapes)} shapes: {groups.count('tuning')} on which rules may be tuned, and",
+        f"  {groups.count('held-out')} held out, which are for measuring only. Histograms of",
+        "  DPBench (Hay et al. 2016), columns of data sets that statsmodels and scikit-learn bring",
+        "  with them, and synthetic ones (`scripts/studies/_regret_shapes.py`). DPBench has no",
+        "  histogram of more than 4,096 cells but Loan, which is in the order of Hilbert's curve.",
+        "- n records are drawn from a shape once, as in DPBench. The error of a curve is that of F",
+        "  against the records' own F: the mean square over the thresholds, averaged over",
+        f"  {RELEASES} releases (fewer for 65,536 cells). Neighbours: one record replaced.",
+        f"- {sizes(SETTINGS)}.",
+        f"  n epsilon / N: {', '.join(f'{ratio:g}' for ratio in RATIOS)}.",
+        f"- {TREE}: `Hierarchy`, its error does not depend on the data; with delta or rho, that or",
+        "  `ToeplitzGaussian`, whichever has less noise. It is fixed, and what gains are against.",
+        f"- {UNIFORM}: no release at all. Tree on some cells: the same on a coarser grid, with",
+        "  straight lines in between. Bins: `HistogramQueries`. Medians: a curve through recursive",
+        f"  medians. {PAPER}: `Dyadic` with its scale, smoothed in norm 2.",
+        f"- {OPENDP}: its tree, noise and consistency as `Hierarchy` makes them, counts over",
+        "  the noisy total, no isotonic regression; clipped to [0, 1]. All others but the ECDF",
+        "  paper's are isotonic.",
+        "- The best in hindsight may be any of them, the default among them. It is found on half",
+        "  of the releases and its error on the other half, both ways round: the least of many",
+        "  noisy numbers is too small. So a regret just below 1 may come up.",
     ]
-    shapes = dict.fromkeys(each.case.shape for each in outcomes)
-    for shape in shapes:
-        own = [each for each in outcomes if each.case.shape == shape]
-        regrets = [each.regret() for each in own]
-        covered = [each.coverage.all for each in own]
-        inside = [each.coverage.inside for each in own if each.coverage.inside >= 0]
-        lines.append(
-            f"| {shape} | {own[0].case.group} "
-            f"| {mean(each.gain() for each in own if each.case.ratio <= SCARCE):.2f} "
-            f"| {mean(each.gain() for each in own if each.case.ratio > SCARCE):.2f} "
-            f"| {mean(regrets):.2f} | {max(regrets):.2f} "
-            f"| {np.mean(covered):.1%} | {np.mean(inside):.1%} | {min(inside):.0%} |"
-        )
-    return lines
 
 
-def winners(outcomes: list[Outcome]) -> list[str]:
-    """Return who is the best where, in one setting, and the default's regret there."""
-    ratios = sorted({each.case.ratio for each in outcomes})
-    head = " | ".join(f"{ratio:g}" for ratio in ratios)
-    lines = [f"| | {head} |", "|---" * (len(ratios) + 1) + "|"]
-    for shape in dict.fromkeys(each.case.shape for each in outcomes):
-        own = {each.case.ratio: each for each in outcomes if each.case.shape == shape}
-        cells = [f"{own[ratio].best} ({own[ratio].regret():.2f})" for ratio in ratios]
-        lines.append(f"| {shape} | {' | '.join(cells)} |")
-    return lines
+def sizes(settings: Iterable[Setting]) -> str:
+    """Return the sizes of grids for each epsilon, in words."""
+    found: dict[float, list[str]] = {}
+    for each in settings:
+        found.setdefault(each.epsilon, []).append(f"{each.size:,}")
+    return "; ".join(f"epsilon = {e:g}: N = {', '.join(n)} cells" for e, n in found.items())
+
+
+def of_roc(ranks: "Ranks | None") -> list[str]:
+    """Return the part on ROC curves."""
+    lines = ["", "## ROC curves", ""]
+    if ranks is None:
+        return [*lines, "Skipped: this part needs --data DIR with bank-full.csv."]
+    return [
+        *lines,
+        "The Bank data (UCI), scored by a logistic regression: `dp.roc_curve`, given no grid and",
+        f"no mechanism, beside the best tree on even grids. By epsilon, the mean over {RUNS}",
+        "releases of the area between the released curve and the exact one, and of how far AUC and",
+        f"expected calibration error ({BINS} bins) are from the records' own.",
+        "",
+        *tables.of_ranks(ranks),
+        "",
+        "Intervals for the AUC at 95 %, from `ScoreHistogram.quantile` of the default's curves:",
+        "how often they cover the records' own, and their mean width.",
+        "",
+        *tables.of_intervals(ranks),
+    ]
 
 
 def draw(outcomes: list[Outcome], path: Path) -> None:
@@ -120,7 +144,8 @@ def draw(outcomes: list[Outcome], path: Path) -> None:
     held = [each for each in outcomes if each.case.group == "held-out"]
     for name, colour in SHOWN.items():
         regrets = [
-            mean(each.regret(name) for each in held if each.case.ratio == ratio) for ratio in RATIOS
+            tables.mean(each.regret(name) for each in held if each.case.ratio == ratio)
+            for ratio in RATIOS
         ]
         style: dict[str, Any] = {"linewidth": 2.2} if name == DEFAULT else {"linewidth": 1.1}
         left.plot(RATIOS, regrets, "o-", color=colour, markersize=3, label=name, **style)
