@@ -86,6 +86,12 @@ def _parser() -> _Parser:
     after = cdf.add_mutually_exclusive_group()
     after.add_argument("--smooth", **_SMOOTH)
     after.add_argument("--raw", action="store_true", help="do not make the curve monotone")
+    cdf.add_argument(
+        "--integers",
+        action=argparse.BooleanOptionalAction,
+        help="the column holds whole numbers, and so do its quantiles (they do if a Parquet file "
+        "has integers, or if the cells are one whole number each)",
+    )
     _add_files(cdf)
     roc = _add_scored(commands, "roc", "the ROC curve of scored labels", "the ROC curve")
     _add_bounds(roc)

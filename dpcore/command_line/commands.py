@@ -42,9 +42,9 @@ def cdf(options: argparse.Namespace) -> str:
     grid = dpcore.Grid.uniform(options.lower, options.upper, options.size)
     mechanism = mechanism_of(options, grid.size)
     check_outputs(options)
-    counts = counts_of(options, grid)
+    counts, integers = counts_of(options, grid)
     isotonic = not options.raw and options.smooth is None
-    curve = dpcore.cdf_from_counts(counts, grid, mechanism, isotonic=isotonic)
+    curve = dpcore.cdf_from_counts(counts, grid, mechanism, isotonic=isotonic, integers=integers)
     if options.smooth is not None:
         curve = curve.smooth(options.smooth)
     text = summary(curve, options.column)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 import dpcore
 
 from ..records.files import Column, column_batches, record_batches
+from ..records.integers import are_integers
 from .arguments import UsageError
 from .labels import scored_labels
 from .running import input_of, progress_bar
@@ -17,10 +18,15 @@ from .running import input_of, progress_bar
 __all__ = ["counts_of", "score_counts_of"]
 
 
-def counts_of(options: argparse.Namespace, grid: dpcore.Grid) -> NDArray[np.int64]:
-    """Return how many values of the column are in each cell, (N,)."""
+def counts_of(
+    options: argparse.Namespace, grid: dpcore.Grid
+) -> tuple[NDArray[np.int64], bool | None]:
+    """Return how many values of the column are in each cell, (N,), and whether they are integers.
+
+    None: neither the file's types nor the options say so. CSV has no types.
+    """
     source, form = input_of(options)
-    counts = np.zeros(grid.size, np.int64)
+    counts, integers = np.zeros(grid.size, np.int64), options.integers
     try:
         with progress_bar(options.quiet) as advance:
             for batch in column_batches(
@@ -31,11 +37,13 @@ def counts_of(options: argparse.Namespace, grid: dpcore.Grid) -> NDArray[np.int6
                 on_progress=advance,
             ):
                 counts += grid.count(batch, nan_policy=options.nan_policy)
+                if integers is None and are_integers(batch):
+                    integers = True
     except dpcore.MissingValueError:
         raise _missing(f"--column {options.column!r}") from None
     if not counts.any():
         raise UsageError(f"--column {options.column!r} holds no values in FILE {options.file!r}")
-    return counts
+    return counts, integers
 
 
 def score_counts_of(options: argparse.Namespace, grid: dpcore.Grid) -> NDArray[np.int64]:

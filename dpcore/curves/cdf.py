@@ -17,6 +17,7 @@ from ..privacy.guarantees import Privacy
 from ..summaries.grid import Grid
 from . import serialization
 from .confidence import deviations, from_neighbours
+from .inversion import Method, crossings, within
 from .provenance import check_provenance
 from .smoothing import Norm, Solver, smooth
 
@@ -55,6 +56,9 @@ class CDF:
         form; infinite where the mechanism has none, or its error depends on the records.
     processing
         What has been done to the counts since, oldest first.
+    integers
+        Whether the records are whole numbers, which are then what is read off between thresholds.
+        None: not said; they are taken for it if the thresholds are consecutive whole numbers.
 
     Raises
     ------
@@ -69,6 +73,7 @@ class CDF:
     mechanism: Mapping[str, str | int | float]
     noise_deviation: NDArray[np.float64]
     processing: tuple[str, ...] = ()
+    integers: bool | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.grid, Grid):
@@ -89,6 +94,8 @@ class CDF:
         steps = self.processing
         if not isinstance(steps, tuple) or not all(isinstance(step, str) for step in steps):
             raise DtypeError("processing", type(steps).__name__, "must be a tuple of strings")
+        if self.integers is not None and not isinstance(self.integers, bool):
+            raise DtypeError("integers", type(self.integers).__name__, "must be None or a bool")
 
     @property
     def thresholds(self) -> NDArray[np.float64]:
@@ -126,42 +133,48 @@ class CDF:
         padded = np.concatenate([np.zeros(1, self.counts.dtype), self.counts])
         return np.asarray(padded[at] / self.n)
 
-    def quantile(self, p: ArrayLike) -> NDArray[np.float64]:
-        """Return the thresholds at which the curve reaches ``p``.
+    def quantile(self, p: ArrayLike, *, method: Method = "linear") -> NDArray[np.float64]:
+        """Return where the curve reaches ``p``.
 
         Parameters
         ----------
         p
             Probabilities within [0, 1], any shape.
+        method
+            "linear": the place within the cell, as if the cell's records lay evenly in it. Where
+            the records are ``integers``, the least whole number there that reaches p.
+            "inverted_cdf": the exact generalised inverse, the least threshold tau with
+            F(tau) >= p, which is the cell's upper end.
 
         Returns
         -------
         numpy.ndarray
-            Of the shape of ``p``. On a monotone curve the exact generalised inverse, the least
-            threshold tau with F(tau) >= p. On a raw one a threshold where the curve crosses p
-            from below: there may be several, and binary search finds one.
+            Of the shape of ``p``. On a raw curve a place where it crosses p from below: there may
+            be several, and binary search finds one.
 
         Raises
         ------
         DtypeError, ParameterError
-            p is not real, or not within [0, 1].
+            p is not real, or not within [0, 1]; the method is another one.
 
         Notes
         -----
-        Algorithm 1 of the ECDF paper on the grid's indices (it returns the middle of the last
-        interval; here it is the interval's upper end, which makes the inverse exact).
-        O(log N) each. Invariant: F(low) < p <= F(high), with F(-1) < p and p <= F(N - 1) = 1.
+        Where the curve is flat at p, both methods give the least threshold with F = p. The first
+        cell begins at ``grid.lower``, which is the answer for p = 0; if that is not known, the
+        answer within the first cell is the first threshold. Records beyond the grid count as if
+        they lay in its end cells.
+
+        Where each threshold is a value that records have, and they have no other ones, take
+        "inverted_cdf": of cells one whole number wide both methods give the same. Whether records
+        are ``integers`` is told by their dtype, so that whole numbers in a column of floats have to
+        be named: ``integers=True`` in ``dpcore.cdf``, or "inverted_cdf" here.
+
+        The cell is found by Algorithm 1 of the ECDF paper on the grid's indices (the paper returns
+        its middle). O(log N) each.
         """
-        target = _check.probabilities("p", p) * self.n
-        low = np.full(target.shape, -1)
-        high = np.full(target.shape, self.grid.size - 1)
-        for _ in range(self.grid.size.bit_length()):
-            middle = (low + high) // 2
-            inside = middle > low
-            below = inside & (self.counts[middle] < target)
-            low = np.where(below, middle, low)
-            high = np.where(inside & ~below, middle, high)
-        return np.asarray(self.thresholds[high])
+        _check.choice("method", method, Method)
+        shares = _check.probabilities("p", p)
+        return self._inverse(crossings(self.counts, self.n, shares), shares, method)
 
     def smooth(self, norm: Norm = 2, *, solver: Solver = "graph", tolerance: float = 1e-6) -> CDF:
         """Return the monotone curve that the least noise on the mechanism's tree explains.
@@ -213,8 +226,10 @@ class CDF:
         scaled[-1] = self.n  # it is that up to rounding
         return self._processed(scaled, "without_negative_counts()")
 
-    def sample(self, size: int, rng: np.random.Generator | None = None) -> NDArray[np.float64]:
-        """Draw synthetic values with this distribution, each one of the thresholds.
+    def sample(
+        self, size: int, rng: np.random.Generator | None = None, *, method: Method = "linear"
+    ) -> NDArray[np.float64]:
+        """Draw synthetic values with this distribution.
 
         Parameters
         ----------
@@ -222,20 +237,26 @@ class CDF:
             How many.
         rng
             None for fresh entropy. No secrecy is needed: the curve is public already.
+        method
+            As in ``quantile``. "linear": evenly within each cell; whole numbers, where the records
+            are ``integers``. "inverted_cdf": each is one of the thresholds.
 
         Returns
         -------
         numpy.ndarray
-            (size,) independent draws from the curve, made monotone by ``isotonic`` if it is not.
+            (size,) independent draws: quantiles, at uniform probabilities, of the curve, made
+            monotone by ``isotonic`` if it is not.
         """
         size = _check.integer("size", size, 0, 2**40)
+        _check.choice("method", method, Method)
         if rng is None:
             rng = np.random.default_rng()
         elif not isinstance(rng, np.random.Generator):
             raise DtypeError("rng", type(rng).__name__, "must be None or a numpy.random.Generator")
         curve = self if self.is_monotone else self.isotonic()
-        at = np.searchsorted(curve.counts, (1.0 - rng.random(size)) * self.n, side="left")
-        return self.thresholds[at]
+        shares = 1.0 - rng.random(size)
+        at = np.searchsorted(curve.counts / self.n, shares, side="left")
+        return curve._inverse(at, shares, method)
 
     def standard_error(self) -> NDArray[np.float64]:
         """Return the standard deviation of the privacy noise in F at each threshold, (N,).
@@ -307,6 +328,14 @@ class CDF:
             The text is not a release that this version can read.
         """
         return serialization.load(text, cls)
+
+    def _inverse(
+        self, cells: NDArray[np.int64], p: NDArray[np.float64], method: Method
+    ) -> NDArray[np.float64]:
+        if method == "inverted_cdf":
+            return np.asarray(self.thresholds[cells])
+        integers = self.grid.is_of_integers() if self.integers is None else self.integers
+        return within(cells, p, self.counts, self.n, self.grid, integers)
 
     def _processed(self, counts: NDArray[np.float64], step: str) -> CDF:
         return replace(self, counts=counts, processing=(*self.processing, step))

@@ -39,7 +39,8 @@ def combine(curves: Iterable[CDF], weights: Iterable[float] | None = None) -> CD
     CDF
         Raw, of n = sum n_s records: F = sum w_s F_s / sum w_s. With default weights the counts
         add up, and int64 ones stay so. ``privacy`` is that of parallel composition, the largest of
-        the guarantees. ``mechanism`` keeps what all descriptions share, and counts the parts.
+        the guarantees. ``mechanism`` keeps what all descriptions share, and counts the parts. The
+        records are ``integers`` if those of all parts are.
 
     Raises
     ------
@@ -224,7 +225,17 @@ def _combined(
         privacy=privacy,
         mechanism=_described([curve.mechanism for curve in curves], counted),
         noise_deviation=reduce(np.hypot, deviations),
+        integers=_are_integers(curves),
     )
+
+
+def _are_integers(curves: Sequence[CDF]) -> bool | None:
+    """Return whether the records of all curves are whole numbers; None if none says so or not."""
+    said = [curve.integers for curve in curves]
+    if said.count(None) == len(said):
+        return None
+    of_grid = curves[0].grid.is_of_integers() if None in said else False
+    return all(of_grid if each is None else each for each in said)
 
 
 def _described(

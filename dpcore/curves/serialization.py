@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import fields
 from typing import Any, Final, TypeVar
 
@@ -43,6 +43,7 @@ _CURVE_FIELDS: Final = {
     "noise_deviation",
     "processing",
 }
+_OPTIONAL: Final = {"integers"}  # of curves
 _PROJECTION_FIELDS: Final = {
     "lower",
     "upper",
@@ -85,7 +86,7 @@ def dump_projection(content: dict[str, Any]) -> str:
 
 
 def _dumped(kind: str, content: dict[str, Any]) -> str:
-    privacy = content["privacy"]
+    privacy, integers = content["privacy"], content["integers"]
     if privacy.epsilon == math.inf:
         raise ParameterError("privacy", privacy, "must be finite: exact curves are no releases")
     return json.dumps(
@@ -99,6 +100,7 @@ def _dumped(kind: str, content: dict[str, Any]) -> str:
             "mechanism": storable(content["mechanism"]),
             "noise_deviation": _runs(content["noise_deviation"]),
             "processing": list(content["processing"]),
+            **({} if integers is None else {"integers": integers}),
         },
         allow_nan=False,
     )
@@ -114,7 +116,7 @@ def load(text: str | bytes, make: Callable[..., Made]) -> Made:
     FormatError
         It is not such a release.
     """
-    return _loaded(text, _CDF, _CURVE_FIELDS, lambda data: make(**_curve(data, _CDF)))
+    return _loaded(text, _CDF, _CURVE_FIELDS, lambda data: make(**_curve(data, _CDF)), _OPTIONAL)
 
 
 def load_scores(text: str | bytes, make: Callable[..., Made]) -> Made:
@@ -125,7 +127,9 @@ def load_scores(text: str | bytes, make: Callable[..., Made]) -> Made:
     DtypeError, FormatError
         As in ``load``.
     """
-    return _loaded(text, _SCORES, _CURVE_FIELDS, lambda data: make(**_curve(data, _SCORES)))
+    return _loaded(
+        text, _SCORES, _CURVE_FIELDS, lambda data: make(**_curve(data, _SCORES)), _OPTIONAL
+    )
 
 
 def load_projection(text: str | bytes, make: Callable[..., Made]) -> Made:
@@ -140,7 +144,11 @@ def load_projection(text: str | bytes, make: Callable[..., Made]) -> Made:
 
 
 def _loaded(
-    text: str | bytes, kind: str, names: set[str], make: Callable[[dict[str, Any]], Made]
+    text: str | bytes,
+    kind: str,
+    names: set[str],
+    make: Callable[[dict[str, Any]], Made],
+    optional: Set[str] = frozenset(),
 ) -> Made:
     if not isinstance(text, str | bytes | bytearray):
         raise DtypeError("text", type(text).__name__, "must be a string")
@@ -156,7 +164,7 @@ def _loaded(
     if type(version) is not int or version != _VERSION:
         raise FormatError(f"format version {version!r}; this dpcore reads version {_VERSION}")
     try:
-        _check_fields("a release", data, names)
+        _check_fields("a release", data, names, optional)
         return make(data)
     except FormatError:
         raise
@@ -179,8 +187,18 @@ def _curve(data: dict[str, Any], kind: str) -> dict[str, Any]:
         "n": data["n"],
         "noise_deviation": _deviations(data["noise_deviation"], counts.size),
         "processing": tuple(processing),
+        **_said(data),
         **_cost(data),
     }
+
+
+def _said(data: dict[str, Any]) -> dict[str, bool]:
+    """Return whether records are whole numbers, where that is said."""
+    if "integers" not in data:
+        return {}
+    if not isinstance(data["integers"], bool):
+        raise ValueError("integers must be true or false")
+    return {"integers": data["integers"]}
 
 
 def _projection(data: dict[str, Any]) -> dict[str, Any]:
@@ -197,7 +215,9 @@ def _grid_size(description: Any) -> int:
         _check_fields("a grid", description, {"kind", "lower", "upper", "size"})
         return _check.integer("size", description["size"], 1, MOST_CELLS)
     if kind == "thresholds":
-        _check_fields("a grid", description, {"kind", "thresholds"})
+        _check_fields("a grid", description, {"kind", "thresholds"}, {"lower"})
+        if "lower" in description:
+            _check.finite("lower", description["lower"])
         return _array("thresholds", description["thresholds"]).size
     raise ValueError('grid must be an object of kind "uniform" or "thresholds"')
 
@@ -236,10 +256,12 @@ def _cost(data: dict[str, Any]) -> dict[str, Any]:
     return {"privacy": Privacy(**privacy), "mechanism": storable(mechanism)}
 
 
-def _check_fields(what: str, data: dict[str, Any], names: set[str]) -> None:
+def _check_fields(
+    what: str, data: dict[str, Any], names: set[str], optional: Set[str] = frozenset()
+) -> None:
     for name in sorted(names - set(data)):
         raise FormatError(f"{what} without the field {name!r}")
-    for name in sorted(set(data) - names):
+    for name in sorted(set(data) - names - optional):
         raise FormatError(f"{what} with the unknown field {name!r}")
 
 

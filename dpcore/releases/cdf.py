@@ -17,6 +17,7 @@ from ..errors import DtypeError, ParameterError
 from ..mechanisms import Mechanism
 from ..noise.sources import source
 from ..privacy.guarantees import Neighbours
+from ..records.integers import are_integers
 from ..summaries.grid import Grid
 from ..summaries.totals import NanPolicy
 from .plan import most_accurate
@@ -37,6 +38,7 @@ def cdf(
     isotonic: bool = True,
     rng: np.random.Generator | None = None,
     nan_policy: NanPolicy = "raise",
+    integers: bool | None = None,
 ) -> CDF:
     """Release the empirical distribution function of some records with differential privacy.
 
@@ -58,6 +60,10 @@ def cdf(
         {rng}
     nan_policy
         {nan_policy}
+    integers
+        Whether the values are whole numbers, and so the quantiles and samples of the curve; None:
+        if their dtype is an integer's or a boolean's. Values are never looked at for this: say True
+        of whole numbers that are kept as floats.
 
     Returns
     -------
@@ -93,7 +99,9 @@ def cdf(
     """
     chosen = checked(grid, mechanism, epsilon, rho, neighbours, delta, isotonic, rng)
     counts = grid.count(values, nan_policy=nan_policy)
-    curve = _release("values", counts, grid, chosen, rng)
+    if integers is None:
+        integers = are_integers(values)
+    curve = _release("values", counts, grid, chosen, rng, integers)
     warn_of_curve(curve)
     return curve.isotonic() if isotonic else curve
 
@@ -110,6 +118,7 @@ def cdf_from_counts(
     delta: float | None = None,
     isotonic: bool = True,
     rng: np.random.Generator | None = None,
+    integers: bool | None = None,
 ) -> CDF:
     """Release the empirical distribution function of records that were counted before.
 
@@ -132,6 +141,9 @@ def cdf_from_counts(
         {isotonic}
     rng
         {rng}
+    integers
+        Whether the records are whole numbers, and so the quantiles and samples of the curve; None:
+        if the thresholds are consecutive whole numbers.
 
     Raises
     ------
@@ -139,7 +151,7 @@ def cdf_from_counts(
         As in ``cdf``; or counts are not N integers that are 0 or more.
     """
     chosen = checked(grid, mechanism, epsilon, rho, neighbours, delta, isotonic, rng)
-    curve = raw_release(counts, grid, chosen, rng)
+    curve = raw_release(counts, grid, chosen, rng, integers)
     warn_of_curve(curve)
     return curve.isotonic() if isotonic else curve
 
@@ -149,12 +161,13 @@ def raw_release(
     grid: Grid,
     mechanism: Mechanism,
     rng: np.random.Generator | None,
+    integers: bool | None = None,
 ) -> CDF:
     """Release what ``cdf_from_counts`` does, as it is, for what has its own checks and warnings."""
     array = _check.counts("counts", counts)
     if array.shape != (grid.size,):
         raise ParameterError("counts", array.shape, f"must have shape ({grid.size},)")
-    return _release("counts", array, grid, mechanism, rng)
+    return _release("counts", array, grid, mechanism, rng, integers)
 
 
 def checked(
@@ -195,6 +208,7 @@ def _release(
     grid: Grid,
     mechanism: Mechanism,
     rng: np.random.Generator | None,
+    integers: bool | None,
 ) -> CDF:
     privacy = mechanism.privacy
     public = privacy.neighbours == "replace-one"
@@ -205,6 +219,7 @@ def _release(
         "privacy": replace(privacy, simulated=privacy.simulated or rng is not None),
         "mechanism": mechanism.describe(),
         "noise_deviation": np.asarray(mechanism.noise_deviation(grid.size), np.float64),
+        "integers": integers,
     }
     # What a mechanism says of itself is refused, if it has to be, before it spends.
     CDF(counts=np.ones(grid.size, np.int64), n=1, **described)

@@ -96,7 +96,8 @@ def hosmer_lemeshow_by_groups(
     if not 1 <= scores.size <= _MOST_RECORDS:
         raise ParameterError("y_true", scores.size, f"must hold 1 to {_MOST_RECORDS} records")
     groups = check_groups(groups, scores.size, fitted)
-    quantiles = cdf(scores, grid, noise.curve, rng=rng).quantile(np.arange(1, groups) / groups)
+    curve = cdf(scores, grid, noise.curve, rng=rng)
+    quantiles = curve.quantile(np.arange(1, groups) / groups, method="inverted_cdf")
     observed, expected = _sums(is_positive, np.clip(scores, 0.0, 1.0), quantiles)
     of_counts, of_sums = noise.draw(groups, stream)
     test = HosmerLemeshow(

@@ -33,20 +33,23 @@ class Grid:
     ----------
     thresholds
         (N,) strictly increasing and finite, 1 <= N <= 2^24.
+    lower
+        The least value, where the first cell begins; None: not known. It does not matter for
+        counts, only for what is read off a curve within the first cell.
 
     Raises
     ------
     DtypeError, ParameterError
-        The thresholds are not such an array.
+        The thresholds are not such an array, or lower is not below them.
 
     See Also
     --------
     Grid.uniform, Grid.log : the usual ones.
     """
 
-    __slots__ = ("_guide", "_line", "_thresholds")
+    __slots__ = ("_guide", "_line", "_lower", "_thresholds")
 
-    def __init__(self, thresholds: ArrayLike) -> None:
+    def __init__(self, thresholds: ArrayLike, *, lower: float | None = None) -> None:
         array = _check.array("thresholds", thresholds, "iuf")
         if array.ndim != 1 or not 1 <= array.size <= MOST_CELLS:
             raise ParameterError(
@@ -65,8 +68,12 @@ class Grid:
                 (float(array[at]), float(array[at + 1])),
                 f"must be strictly increasing (entries {at} and {at + 1})",
             )
+        low = -math.inf if lower is None else _check.finite("lower", lower)
+        if not low < array[0]:
+            raise ParameterError("lower", lower, f"must be below the first threshold, {array[0]:g}")
         array.flags.writeable = False
         self._thresholds = array
+        self._lower = low
         self._line: tuple[float, float] | None = None
         self._guide: Guide | None = None
 
@@ -88,7 +95,7 @@ class Grid:
             )
         thresholds = low + (high - low) * np.arange(1, size + 1) / size
         thresholds[-1] = high
-        grid = cls._checked(thresholds, size)
+        grid = cls._checked(thresholds, size, low)
         grid._line = (low, high)
         return grid
 
@@ -109,12 +116,12 @@ class Grid:
             raise ParameterError("lower", lower, "must be positive on a logarithmic grid")
         thresholds = np.exp(np.linspace(math.log(low), math.log(high), size + 1)[1:])
         thresholds[-1] = high
-        return cls._checked(thresholds, size)
+        return cls._checked(thresholds, size, low)
 
     @classmethod
-    def _checked(cls, thresholds: NDArray[np.float64], size: int) -> Grid:
+    def _checked(cls, thresholds: NDArray[np.float64], size: int, lower: float) -> Grid:
         try:
-            return cls(thresholds)
+            return cls(thresholds, lower=lower)
         except ParameterError:
             raise ParameterError(
                 "size", size, "is more than doubles can tell apart between these bounds"
@@ -129,6 +136,21 @@ class Grid:
     def size(self) -> int:
         """Number of cells, which is the number of thresholds, N."""
         return self._thresholds.size
+
+    @property
+    def lower(self) -> float:
+        """Where the first cell begins; -inf where that is not known."""
+        return self._lower
+
+    def is_of_integers(self) -> bool:
+        """Return whether the thresholds are consecutive whole numbers, so that cells hold one each.
+
+        O(N) if they may be, and O(1) mostly.
+        """
+        first, last = float(self._thresholds[0]), float(self._thresholds[-1])
+        if not first.is_integer() or last - first != self.size - 1:
+            return False
+        return bool(np.all(self._thresholds[1:] - self._thresholds[:-1] == 1.0))
 
     @documented
     def count(self, values: Any, *, nan_policy: NanPolicy = "raise") -> NDArray[np.int64]:
@@ -212,22 +234,23 @@ class Grid:
 
     def __getstate__(self) -> object:
         """Return what is copied and pickled: the guide can be made again."""
-        kept = {"_line": self._line, "_thresholds": self._thresholds, "_guide": None}
-        return None, kept
+        kept = {name: getattr(self, name) for name in ("_line", "_lower", "_thresholds")}
+        return None, {**kept, "_guide": None}
 
     def describe(self) -> dict[str, Any]:
         """Return what makes the grid again, in JSON's types."""
         if self._line is not None:
             lower, upper = self._line
             return {"kind": "uniform", "lower": lower, "upper": upper, "size": self.size}
-        return {"kind": "thresholds", "thresholds": self._thresholds.tolist()}
+        known = {"lower": self._lower} if math.isfinite(self._lower) else {}
+        return {"kind": "thresholds", "thresholds": self._thresholds.tolist(), **known}
 
     @classmethod
     def from_description(cls, description: dict[str, Any]) -> Grid:
         """Return the grid that was described."""
         if description["kind"] == "uniform":
             return cls.uniform(description["lower"], description["upper"], description["size"])
-        return cls(description["thresholds"])
+        return cls(description["thresholds"], lower=description.get("lower"))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Grid):

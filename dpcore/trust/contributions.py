@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from ..curves.likely_mistakes import warn_of_curve, warn_of_scores
 from ..curves.scores import ScoreCurves
 from ..errors import DtypeError, MissingValueError, ParameterError, shown
 from ..records import columns
+from ..records.integers import are_integers
 from ..summaries.grid import MOST_CELLS, Grid
 from ..summaries.score_counts import Label, records, score_counts
 from ._choice import Contributed, choose, choose_slots
@@ -98,6 +100,7 @@ def client_cdf(
     chosen = _contributed(client_ids, found.size, trust, number, rng)
     counts = np.append(grid.count(found[chosen.records]), chosen.empty)
     curve = without_empty(_released(counts, trust, rng), grid)
+    curve = replace(curve, integers=are_integers(values))
     warn_of_curve(curve)
     return curve.isotonic() if isotonic else curve
 

@@ -105,8 +105,33 @@ def test_negative_bounds_in_any_notation(folder, capsys):
 
 def test_tabs_and_byte_order_marks(folder, capsys):
     Path("d.txt").write_bytes(b"\xef\xbb\xbfx\ty\n3\ta\n")
-    assert cli.main(["cdf", "d.txt", *EXACT, "--format", "csv", "--delimiter", r"\t"]) == 0
+    argv = ["cdf", "d.txt", *EXACT, "--format", "csv", "--delimiter", r"\t"]
+    assert cli.main(argv) == 0
+    assert quantiles(capsys.readouterr().out)[50] == 2.95  # the middle of a cell
+    assert cli.main([*argv, "--integers"]) == 0
     assert quantiles(capsys.readouterr().out)[50] == 3
+
+
+def test_whole_numbers_are_known_by_type_by_the_grid_or_by_name(folder, capsys):
+    values = np.random.default_rng(1).integers(1, 90, 501)
+    pq.write_table(pa.table({"x": values}), "w.parquet")
+    pq.write_table(pa.table({"x": values / 1.0}), "f.parquet")
+    Path("w.csv").write_text("x\n" + "\n".join(map(str, values)) + "\n")
+    exact = np.quantile(values, 0.5, method="inverted_cdf")
+    between, units = ["--size", "300"], ["--size", "100"]
+    for file, flags, is_exact in (
+        ("w.parquet", between, True),
+        ("w.parquet", [*between, "--no-integers"], False),
+        ("f.parquet", between, False),
+        ("f.parquet", [*between, "--integers"], True),
+        ("w.csv", between, False),
+        ("w.csv", [*between, "--integers"], True),
+        ("w.csv", units, True),
+        ("w.csv", [*units, "--no-integers"], False),
+    ):
+        assert cli.main(["cdf", file, *EXACT, *flags]) == 0
+        found = quantiles(capsys.readouterr().out)[50]
+        assert bool(found == exact) is is_exact, (file, flags)
 
 
 class Terminal(io.StringIO):

@@ -44,7 +44,7 @@ def changed(text, *path, value):
     return json.dumps(data)
 
 
-CDF = CURVE.to_json()
+CDF, ON_LOG = CURVE.to_json(), ON_A_LOG_GRID.to_json()
 
 
 @pytest.mark.parametrize(
@@ -84,6 +84,10 @@ CDF = CURVE.to_json()
         (changed(CDF, "grid", "size", value=2**24), "counts must be 16777216 numbers"),
         (changed(CDF, "grid", value={"kind": "thresholds", "thresholds": [True]}), "thresholds"),
         (changed(CDF, "grid", "note", value=1), "a grid with the unknown field 'note'"),
+        (changed(ON_LOG, "grid", "lower", value=0.5), "lower must be below the first threshold"),
+        (changed(ON_LOG, "grid", "lower", value=None), "lower must be a real number"),
+        (changed(CDF, "integers", value=None), "integers must be true or false"),
+        (changed(CDF, "integers", value=1), "integers must be true or false"),
         (changed(CDF, "scale", value=1), "a release with the unknown field 'scale'"),
     ],
 )
@@ -144,7 +148,10 @@ def used(released):
                 joint.smooth()
         for curve in curves:
             assert np.all(np.isfinite(curve(curve.thresholds)))
-            assert np.all(np.isin(curve.quantile([0.0, 0.5, 1.0]), curve.thresholds))
+            p = [0.0, 0.5, 1.0]
+            steps = curve.quantile(p, method="inverted_cdf")
+            assert np.all(np.isin(steps, curve.thresholds))
+            assert np.all(curve.quantile(p) <= steps)
             curve.band(), curve.standard_error(), curve.sample(3, RNG(1))
         assert all(curve.is_monotone for curve in curves[1:])
     assert str(released.privacy)
@@ -234,6 +241,7 @@ def test_what_can_be_read_can_be_used(case):
         ({"noise_deviation": np.full(4, np.nan)}, "noise_deviation must be 0 or more; got nan"),
         ({"noise_deviation": np.full(4, -1.0)}, r"noise_deviation must be 0 or more; got -1\.0"),
         ({"processing": ["isotonic()"]}, "processing must be a tuple of strings"),
+        ({"integers": 1}, "integers must be None or a bool; got int"),
     ],
 )
 def test_a_curve_is_checked_whoever_builds_it(change, words):

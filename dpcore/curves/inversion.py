@@ -1,0 +1,95 @@
+"""Where a curve reaches a count: the cell, and the place within it."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..summaries.grid import Grid
+
+__all__ = ["Counts", "Method", "crossings", "within"]
+
+Counts = NDArray[np.int64] | NDArray[np.float64]
+Method = Literal["linear", "inverted_cdf"]
+
+
+def crossings(counts: Counts, n: int, p: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return cells in which F = counts / n reaches p, coming from below.
+
+    Parameters
+    ----------
+    counts
+        (N,) cumulative counts, ending with n. Where they never decrease, the first cell to reach p
+        is found; otherwise there may be several crossings, and one of them is.
+    n
+        The number of records.
+    p
+        Probabilities within [0, 1], any shape.
+
+    Notes
+    -----
+    Algorithm 1 of the ECDF paper on the grid's indices, O(log N) each. Shares are compared, as they
+    are rounded, and not p n with counts: 0.07 of 100 is above 7 in doubles.
+    Invariant: F(low) < p <= F(high), with F(-1) < p and p <= F(N - 1) = 1.
+    """
+    low = np.full(p.shape, -1)
+    high = np.full(p.shape, counts.size - 1)
+    for _ in range(counts.size.bit_length()):
+        middle = (low + high) // 2
+        inside = middle > low
+        below = inside & (counts[middle] / n < p)
+        low = np.where(below, middle, low)
+        high = np.where(inside & ~below, middle, high)
+    return high
+
+
+def within(
+    cells: NDArray[np.int64],
+    p: NDArray[np.float64],
+    counts: Counts,
+    n: int,
+    grid: Grid,
+    integers: bool,
+) -> NDArray[np.float64]:
+    """Return where in its cell F reaches each p, if the cell's records lie evenly in it.
+
+    Parameters
+    ----------
+    cells
+        Where F crosses p, of its shape.
+    p, counts, n
+        As in ``crossings``.
+    grid
+        Of the counts. Where its lower end is not known, the first cell is its upper end.
+    integers
+        Whether records are whole numbers. They lie evenly on those of a cell; what is in a cell
+        that has none, which is noise, lies at its upper end.
+
+    Notes
+    -----
+    The result never decreases with p, if the counts do not, and is within the cell.
+    """
+    before = np.maximum(cells - 1, 0)
+    first = grid.lower if math.isfinite(grid.lower) else grid.thresholds[0]
+    is_first, upper = cells == 0, grid.thresholds[cells]
+    lower = np.where(is_first, first, grid.thresholds[before])
+    start = np.where(is_first, 0.0, counts[before] / n)
+    rise = counts[cells] / n - start
+    # There is no rise where p is 0, and the curve begins with it.
+    share = np.divide(p - start, rise, out=np.zeros(p.shape), where=rise > 0.0)
+    if not integers:
+        return _between(lower, upper, share)
+    least, most = np.floor(lower), np.floor(upper)
+    whole = np.clip(np.ceil(_between(least, most, share)), np.minimum(least + 1.0, most), most)
+    return np.where(least < most, whole, upper)
+
+
+def _between(
+    lower: NDArray[np.float64], upper: NDArray[np.float64], share: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return lower + share (upper - lower): in halves, since the difference may be infinite."""
+    half = lower / 2 + share * (upper / 2 - lower / 2)
+    return np.where(share < 1.0, np.clip(2 * half, lower, upper), upper)

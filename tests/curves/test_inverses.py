@@ -1,0 +1,323 @@
+"""Quantiles and samples: places within cells, whole numbers, and thresholds by name."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import kstest
+
+import dpcore as dp
+
+RNG = np.random.default_rng
+DECILES = np.arange(1, 10) / 10
+EXACT = dp.mechanisms.NoNoise()
+SMOOTH = {
+    "normal": (lambda rng: rng.normal(50, 12, 20_000), 100),
+    "beta": (lambda rng: rng.beta(2, 5, 20_000), 1),
+    "exponential": (lambda rng: rng.exponential(1, 20_000), 8),
+}
+
+
+def curve_of(counts, grid, **others):
+    counts = np.asarray(counts)
+    deviation = np.zeros(counts.size)
+    n = int(counts[-1])
+    return dp.CDF(grid, counts, n, dp.Privacy(1.0), {"name": "own"}, deviation, **others)
+
+
+cells_of = st.lists(st.integers(0, 5), min_size=1, max_size=30).map(lambda c: [*c[:-1], c[-1] + 1])
+probabilities = st.lists(st.integers(0, 1000).map(lambda i: i / 1000), max_size=9)
+
+
+# --- places within cells
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+@pytest.mark.parametrize("size", [64, 256])
+def test_deciles_of_smooth_data_are_much_nearer_than_thresholds(name, size):
+    draw, upper = SMOOTH[name]
+    grid, errors = dp.Grid.uniform(0, upper, size), []
+    for rng in RNG(1).spawn(20):
+        values = draw(rng)
+        curve, truth = dp.cdf(values, grid, epsilon=1.0, rng=rng), np.quantile(values, DECILES)
+        steps = curve.quantile(DECILES, method="inverted_cdf")
+        errors.append(np.abs([curve.quantile(DECILES) - truth, steps - truth]).mean(axis=1))
+    linear, steps = np.mean(errors, axis=0)
+    assert linear < steps / (4 if size == 64 else 2)
+
+
+@settings(max_examples=200)
+@given(cells_of, probabilities, st.integers(0, 99))
+def test_quantiles_invert_the_curve_that_is_linear_between_thresholds(cells, p, seed):
+    counts = np.cumsum(cells)
+    ends = np.concatenate([[-3.0], np.cumsum(RNG(seed).uniform(0.1, 2, counts.size))])
+    curve = curve_of(counts, dp.Grid(ends[1:], lower=-3.0))
+    share = np.concatenate([[0.0], counts / counts[-1]])
+    p = np.r_[p, 0.0, 1.0, counts / counts[-1]]
+    found = curve.quantile(p)
+    assert np.interp(found, ends, share) == pytest.approx(p, abs=1e-9)
+    reached = ends[np.searchsorted(share, p, side="left")]  # and the curve may be flat from there
+    assert np.all(found <= reached)
+    assert np.all(np.diff(curve.quantile(np.sort(p))) >= 0.0)
+    at_thresholds = np.isin(p, share) & (p > 0.0)
+    assert np.array_equal(found[at_thresholds], reached[at_thresholds])
+
+
+def test_shares_are_compared_as_they_are_rounded():
+    curve = curve_of([7, 7, 100], dp.Grid([1.0, 2.0, 4.0]))
+    assert 0.07 * 100 > 7
+    for method in ("linear", "inverted_cdf"):
+        assert curve.quantile(0.07, method=method) == 1.0
+    assert curve(curve.quantile(0.07)) == 0.07
+
+
+@settings(max_examples=200)
+@given(st.lists(st.integers(-9, 9), min_size=0, max_size=40), st.floats(0.0, 1))
+def test_a_quantile_of_a_raw_curve_is_where_it_crosses_from_below(noisy, p):
+    counts = np.array([*noisy, 5])
+    ends = 1.5 * np.arange(counts.size + 1)
+    curve = curve_of(counts, dp.Grid.uniform(0, ends[-1], counts.size))
+    at = float(curve.quantile(p))
+    cell = np.searchsorted(ends, curve.quantile(p, method="inverted_cdf")) - 1
+    assert ends[cell] <= at <= ends[cell + 1]
+    before = 0 if cell == 0 else counts[cell - 1]
+    share = (at - ends[cell]) / 1.5
+    assert before + share * (counts[cell] - before) == pytest.approx(5 * p) or p == 0.0
+
+
+def test_the_first_cell_begins_where_the_grid_says():
+    counts = [4, 8]
+    for grid, least, quarter in (
+        (dp.Grid.uniform(10, 20, 2), 10.0, 12.5),
+        (dp.Grid.log(1, 16, 2), 1.0, 2.5),
+        (dp.Grid([5.0, 6.0], lower=-5), -5.0, 0.0),
+        (dp.Grid([5.5, 6.0]), 5.5, 5.5),
+    ):
+        for each in (
+            grid,
+            pickle.loads(pickle.dumps(grid)),
+            dp.Grid.from_description(json.loads(json.dumps(grid.describe()))),
+        ):
+            curve = curve_of(counts, each, integers=False)
+            assert curve.quantile([0.0, 0.25, 0.5]) == pytest.approx(
+                [least, quarter, each.thresholds[0]]
+            )
+            assert each.lower == (least if each.lower > -np.inf else -np.inf)
+
+
+def test_a_lower_end_is_below_the_thresholds():
+    for lower, error, words in (
+        (1.0, dp.ParameterError, "lower must be below the first threshold, 1; got 1"),
+        (float("nan"), dp.ParameterError, "lower must be finite"),
+        ("0", dp.DtypeError, "lower must be a real number"),
+    ):
+        with pytest.raises(error, match=words):
+            dp.Grid([1.0, 2.0], lower=lower)
+
+
+def test_cells_that_are_wider_than_doubles_and_narrower_than_their_halves():
+    wide = curve_of([1, 3, 4], dp.Grid([-1.5e308, 1.5e308, 1.7e308]))
+    assert wide.quantile([0.25, 0.5, 0.75, 1.0]).tolist() == [-1.5e308, 0.0, 1.5e308, 1.7e308]
+    assert replace(wide, integers=True).quantile(0.5) == 0.0
+    narrow = curve_of([0, 9], dp.Grid([5e-324, 1e-323]))
+    assert np.all(np.isin(narrow.quantile(DECILES), [5e-324, 1e-323]))
+    many = curve_of([2**62, 2**62 + 1, 2**63 - 1], dp.Grid([1.0, 2.5, 3.0], lower=0))
+    assert np.all(np.diff(many.quantile(np.linspace(0, 1, 99))) > 0)
+
+
+# --- whole numbers
+
+
+COLUMNS = {
+    "array": lambda v: v,
+    "small": lambda v: v.astype(np.uint8),
+    "list": lambda v: v.tolist(),
+    "objects": lambda v: v.astype(object),
+    "pandas": pd.Series,
+    "nullable": lambda v: pd.Series(v, dtype="Int64"),
+    "categories": lambda v: pd.Series(v).astype("category"),
+    "pandas on Arrow": lambda v: pd.Series(v, dtype="int64[pyarrow]"),
+    "polars": pl.Series,
+    "Arrow": pa.array,
+    "Arrow in chunks": lambda v: pa.chunked_array([v[:9], v[9:]]),
+    "Arrow's dictionary": lambda v: pa.array(v).dictionary_encode(),
+    "masked": lambda v: np.ma.array(v, mask=False),
+}
+WHOLE = RNG(3).poisson(9, 2001)
+GRIDS = [
+    dp.Grid(np.arange(41)),
+    dp.Grid.uniform(0, 40, 40),
+    dp.Grid.uniform(0, 40, 400),
+    dp.Grid.uniform(-0.7, 40.1, 333),
+]
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+@pytest.mark.parametrize("grid", GRIDS, ids=repr)
+def test_quantiles_of_whole_numbers_are_exact_in_any_column(column, grid):
+    values = np.maximum(WHOLE, 1)  # 0 is in a cell with 1, if that is one wide
+    curve = dp.cdf(COLUMNS[column](values), grid, EXACT)
+    p = np.arange(1, 2001) / 2001
+    exact = np.quantile(values, p, method="inverted_cdf")
+    # NumPy rounds p n, which may be above the number of values that are at most so large
+    assert np.mean(curve.quantile(p) == exact) > 0.99
+    exact = np.quantile(values, DECILES, method="inverted_cdf")
+    assert curve.quantile(DECILES).tolist() == exact.tolist()
+    assert set(curve.sample(500, RNG(1))) <= set(values)
+
+
+@settings(max_examples=100)
+@given(cells_of, probabilities, st.booleans())
+def test_cells_of_one_whole_number_give_it_whatever_the_noise(cells, p, said):
+    counts = np.cumsum(cells) - np.array(cells) // 2 * (RNG(1).random(len(cells)) < 0.5)
+    counts[-1] = max(1, counts[-1])
+    curve = curve_of(counts, dp.Grid.uniform(-4, counts.size - 4, counts.size))
+    if said:
+        curve = replace(curve, integers=True)
+    steps = curve.quantile(p, method="inverted_cdf")
+    assert curve.quantile(p).tolist() == steps.tolist()
+
+
+@settings(max_examples=100)
+@given(cells_of, probabilities, st.integers(0, 99))
+def test_in_wide_cells_it_is_the_least_whole_number_to_reach_p(cells, p, seed):
+    counts, rng = np.cumsum(cells), RNG(seed)
+    ends = np.cumsum(rng.integers(1, 9, counts.size)).astype(float)
+    curve = curve_of(counts, dp.Grid(ends, lower=0), integers=True)
+    found = curve.quantile(p)
+    assert np.all(found == np.rint(found))
+    share = np.concatenate([[0.0], counts / counts[-1]])
+    at = [np.interp(found - gap, [0.0, *ends], share) for gap in (0, 1)]
+    assert np.all(at[0] >= np.array(p) - 1e-9)
+    assert np.all((at[1] <= np.array(p) + 1e-9) | (found == 1.0))
+
+
+def test_what_is_in_a_cell_without_whole_numbers_is_at_its_upper_end():
+    curve = curve_of([0, 5, 10], dp.Grid([0.0, 0.3, 1.0]), integers=True)
+    assert curve.quantile([0.2, 0.5, 0.9]).tolist() == [0.3, 0.3, 1.0]
+
+
+def test_values_do_not_tell_what_they_are():
+    grid = dp.Grid.uniform(0, 40, 40)
+    floats = pd.Series([*WHOLE, None]).to_numpy()
+    curve = dp.cdf(floats, grid, EXACT, nan_policy="omit")
+    assert curve.integers is False
+    assert not float(curve.quantile(0.5)).is_integer()
+    named = dp.cdf(floats, grid, EXACT, nan_policy="omit", integers=True)
+    exact = np.quantile(WHOLE, DECILES, method="inverted_cdf").tolist()
+    assert named.quantile(DECILES).tolist() == exact
+    assert curve.quantile(DECILES, method="inverted_cdf").tolist() == exact
+    for values in ([1, 2.0], [1, 2, float("nan")], [1, 0.5], pa.array([1.0]), pl.Series([2.0])):
+        assert dp.cdf(values, grid, EXACT, nan_policy="omit").integers is False
+    for values in ([True, False], [1, None], pl.Series([True]), pd.Series([1, None], dtype="Int8")):
+        assert dp.cdf(values, grid, EXACT, nan_policy="omit").integers is True
+
+
+def test_counts_are_of_whole_numbers_on_a_grid_of_them():
+    for grid in (*GRIDS[:2], dp.Grid([7.0])):
+        assert grid.is_of_integers()
+    for grid in (*GRIDS[2:], dp.Grid([0.5, 1.5]), dp.Grid([0.0, 0.5, 2.0]), dp.Grid([1.0, 3.0])):
+        assert not grid.is_of_integers()
+    grid = GRIDS[1]
+    counts = grid.count(WHOLE)
+    assert dp.cdf_from_counts(counts, grid, EXACT).quantile(0.5) == np.median(WHOLE)
+    of_reals = dp.cdf_from_counts(counts, grid, EXACT, integers=False)
+    assert not float(of_reals.quantile(0.5)).is_integer()
+    counts = GRIDS[2].count(WHOLE)
+    assert dp.cdf_from_counts(counts, GRIDS[2], EXACT).quantile(0.5) < np.median(WHOLE)
+    of_integers = dp.cdf_from_counts(counts, GRIDS[2], EXACT, integers=True)
+    assert of_integers.quantile(0.5) == np.median(WHOLE)
+
+
+# --- samples
+
+
+def test_samples_lie_evenly_within_cells():
+    curve = curve_of([100, 500, 500, 1000], dp.Grid([1.0, 2.0, 4.0, 8.0], lower=0))
+    drawn = curve.sample(20_000, RNG(1))
+    assert (
+        kstest(drawn, lambda t: np.interp(t, [0, 1, 2, 4, 8], [0, 0.1, 0.5, 0.5, 1])).pvalue > 0.01
+    )
+    assert np.unique(drawn).size > 19_000
+    whole = replace(curve, integers=True).sample(20_000, RNG(1))
+    drawn, frequency = np.unique(whole, return_counts=True)
+    assert drawn.tolist() == [1, 2, 5, 6, 7, 8]
+    assert frequency == pytest.approx([2000, 8000, *[2500] * 4], abs=400)
+
+
+def test_a_box_plot_of_a_curve_is_as_fine_as_its_samples():
+    values = RNG(1).normal(50, 12, 20_000)
+    curve = dp.cdf(values, dp.Grid.uniform(0, 100, 20), epsilon=1.0, rng=RNG(2))
+    box = dp.BoxPlot.from_curve(curve, 50_000, RNG(3))
+    found = [box.first_quartile, box.median, box.third_quartile]
+    assert found == pytest.approx(np.quantile(values, [0.25, 0.5, 0.75]), abs=0.5)
+
+
+# --- what is said travels
+
+
+def test_what_the_records_are_is_kept():
+    grid = dp.Grid.uniform(0, 40, 80)
+    curves = {
+        True: dp.cdf(WHOLE, grid, epsilon=1.0, isotonic=False),
+        False: dp.cdf(WHOLE / 1.0, grid, epsilon=1.0, isotonic=False),
+        None: dp.cdf_from_counts(grid.count(WHOLE), grid, epsilon=1.0, isotonic=False),
+    }
+    for said, curve in curves.items():
+        assert curve.integers is said
+        assert curve.isotonic().integers is said
+        again = dp.CDF.from_json(curve.to_json())
+        assert again.integers is said
+        assert again.quantile(DECILES).tolist() == curve.quantile(DECILES).tolist()
+        assert ("integers" in json.loads(curve.to_json())) == (said is not None)
+    for first, second, both in (
+        (True, True, True),
+        (True, False, False),
+        (True, None, False),  # a grid of halves
+        (None, None, None),
+    ):
+        pair = [curves[first], curves[second]]
+        assert dp.combine(pair).integers is dp.combine(pair[::-1]).integers is both
+        assert dp.average(pair).integers is both
+
+
+def test_a_file_that_does_not_say_is_of_whole_numbers_where_thresholds_are():
+    for grid, whole in ((GRIDS[1], True), (GRIDS[2], False)):
+        data = json.loads(dp.cdf(WHOLE, grid, epsilon=1.0).to_json())
+        del data["integers"]  # as files were before
+        curve = dp.CDF.from_json(json.dumps(data))
+        steps = curve.quantile(DECILES, method="inverted_cdf")
+        assert np.array_equal(curve.quantile(DECILES), steps) is whole
+
+
+def test_clients_say_what_their_records_are():
+    trust, grid = dp.trust.Central(epsilon=1.0, records=2), dp.Grid.uniform(0, 40, 80)
+    for values, said in ((WHOLE, True), (WHOLE / 2, False)):
+        curve = dp.trust.client_cdf(np.arange(2001) % 1500, values, grid, trust, clients=1500)
+        assert curve.integers is said
+
+
+@pytest.mark.parametrize(
+    ("use", "error", "words"),
+    [
+        (lambda c: c.quantile(0.5, method="lower"), dp.ParameterError, "method must be one of"),
+        (lambda c: c.sample(3, method=None), dp.ParameterError, "method must be one of"),
+        (
+            lambda c: dp.cdf([1], c.grid, epsilon=1.0, integers="yes"),
+            dp.DtypeError,
+            "integers must be None or a bool; got str",
+        ),
+    ],
+)
+def test_bad_arguments(use, error, words):
+    with pytest.raises(error, match=words):
+        use(curve_of([1, 2], dp.Grid([1.0, 2.0])))
