@@ -141,8 +141,8 @@ class CDF:
         p
             Probabilities within [0, 1], any shape.
         method
-            "linear": the place within the cell, as if the cell's records lay evenly in it. Where
-            the records are ``integers``, the least whole number there that reaches p.
+            "linear": the place within the cell, as if the cell's records lay evenly in it; where
+            they are ``integers``, as if they lay evenly on its whole numbers, of which it is one.
             "inverted_cdf": the exact generalised inverse, the least threshold tau with
             F(tau) >= p, which is the cell's upper end.
 

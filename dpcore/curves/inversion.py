@@ -63,28 +63,31 @@ def within(
     p, counts, n
         As in ``crossings``.
     grid
-        Of the counts. Where its lower end is not known, the first cell is its upper end.
+        Of the counts. Where its lower end is not known, the first cell is its upper end alone.
     integers
         Whether records are whole numbers. They lie evenly on those of a cell; what is in a cell
-        that has none, which is noise, lies at its upper end.
+        that has none is noise, and counts for the nearest one between the grid's ends.
 
     Notes
     -----
-    The result never decreases with p, if the counts do not, and is within the cell.
+    The result never decreases with p, if the counts do not.
     """
-    before = np.maximum(cells - 1, 0)
-    first = grid.lower if math.isfinite(grid.lower) else grid.thresholds[0]
-    is_first, upper = cells == 0, grid.thresholds[cells]
-    lower = np.where(is_first, first, grid.thresholds[before])
+    before, ends, first = np.maximum(cells - 1, 0), grid.thresholds, grid.lower
+    if not math.isfinite(first):
+        first = np.floor(ends[0]) - 1.0 if integers else ends[0]
+    is_first = cells == 0
+    lower, upper = np.where(is_first, first, ends[before]), ends[cells]
     start = np.where(is_first, 0.0, counts[before] / n)
     rise = counts[cells] / n - start
     # There is no rise where p is 0, and the curve begins with it.
     share = np.divide(p - start, rise, out=np.zeros(p.shape), where=rise > 0.0)
+    place = _between(lower, upper, share)
     if not integers:
-        return _between(lower, upper, share)
+        return place
+    nearest = np.clip(np.rint(place), np.ceil(first), np.floor(ends[-1]))
     least, most = np.floor(lower), np.floor(upper)
-    whole = np.clip(np.ceil(_between(least, most, share)), np.minimum(least + 1.0, most), most)
-    return np.where(least < most, whole, upper)
+    whole = np.clip(np.ceil(_between(least, most, share)), least + 1.0, most)
+    return np.where(least < most, whole, nearest) + 0.0  # and not -0.0
 
 
 def _between(

@@ -201,9 +201,28 @@ def test_in_wide_cells_it_is_the_least_whole_number_to_reach_p(cells, p, seed):
     assert np.all((at[1] <= np.array(p) + 1e-9) | (found == 1.0))
 
 
-def test_what_is_in_a_cell_without_whole_numbers_is_at_its_upper_end():
-    curve = curve_of([0, 5, 10], dp.Grid([0.0, 0.3, 1.0]), integers=True)
-    assert curve.quantile([0.2, 0.5, 0.9]).tolist() == [0.3, 0.3, 1.0]
+def test_what_is_in_a_cell_without_whole_numbers_counts_for_the_nearest():
+    curve = curve_of([2, 4, 6, 8, 10], dp.Grid([0.3, 1.0, 1.4, 1.9, 2.3]), integers=True)
+    p = [0.0, 0.1, 0.3, 0.5, 0.7, 0.9]
+    assert curve.quantile(p).tolist() == [0.0, 0.0, 1.0, 1.0, 2.0, 2.0]
+    ends = curve_of([1, 2, 4], dp.Grid([-0.55, 3.5, 3.9], lower=-0.9), integers=True)
+    assert ends.quantile([0.0, 0.2, 0.4, 0.9]).tolist() == [0.0, 0.0, 2.0, 3.0]
+    assert not np.any(np.signbit(ends.quantile([0.0, 0.2])))
+
+
+@settings(max_examples=100)
+@given(cells_of, st.integers(0, 99), st.booleans())
+def test_integers_have_whole_quantiles_and_samples_on_any_grid(cells, seed, known):
+    counts, rng = np.cumsum(cells), RNG(seed)
+    ends = np.cumsum(rng.exponential(0.7, counts.size)) - 3.3
+    curve = curve_of(counts, dp.Grid(ends, lower=-3.3 if known else None), integers=True)
+    p = np.linspace(0, 1, 101)
+    found, reals = curve.quantile(p), replace(curve, integers=False).quantile(p)
+    assert np.all(found == np.rint(found))
+    assert np.all(np.diff(found) >= 0)
+    assert np.all(np.abs(found - reals) < 1 + 1e-9)
+    drawn = curve.sample(50, rng)
+    assert np.all(drawn == np.rint(drawn))
 
 
 def test_values_do_not_tell_what_they_are():
