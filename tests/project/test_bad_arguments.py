@@ -44,16 +44,19 @@ def run(horizon=10, epsilon=1.0, rho=None, base=2, sensitivity="exact", rng=None
 
 
 CALLS = {
-    "Grid": (dp.Grid, {"thresholds": [1.0, 2.0]}),
+    "Grid": (dp.Grid, {"thresholds": [1.0, 2.0], "lower": 0.0}),
     "Grid.uniform": (dp.Grid.uniform, {"lower": 0, "upper": 1, "size": 4}),
     "Grid.log": (dp.Grid.log, {"lower": 1, "upper": 2, "size": 4}),
     "Grid.count": (GRID.count, {"values": SCORES, "nan_policy": "omit"}),
     "cdf": (
         dp.cdf,
         {"values": SCORES, "grid": GRID, "mechanism": None, "neighbours": "replace-one"}
-        | {"isotonic": True, **BUDGET, **HOW},
+        | {"isotonic": True, "integers": None, **BUDGET, **HOW},
     ),
-    "cdf_from_counts": (dp.cdf_from_counts, {"counts": COUNTS, "grid": GRID, **BUDGET}),
+    "cdf_from_counts": (
+        dp.cdf_from_counts,
+        {"counts": COUNTS, "grid": GRID, "integers": True, **BUDGET},
+    ),
     "bounds": (
         dp.bounds,
         {"values": SCORES * 99, "epsilon": 1, "grid": None, "outside": 5, **HOW},
@@ -131,12 +134,12 @@ CALLS = {
     ),
     "Privacy.epsilon_at": (dp.Privacy(rho=1.0).epsilon_at, {"delta": 0.1}),
     "CDF": (CURVE, {"t": 0.5}),
-    "CDF.quantile": (CURVE.quantile, {"p": 0.5}),
+    "CDF.quantile": (CURVE.quantile, {"p": 0.5, "method": "linear"}),
     "CDF.from_json": (dp.CDF.from_json, {"text": NOISY.to_json()}),
     "ScoreCurves.from_json": (dp.ScoreCurves.from_json, {"text": NOISY.to_json()}),
     "Projection.from_json": (dp.Projection.from_json, {"text": PROJECTION.to_json()}),
     "CDF.smooth": (NOISY.smooth, {"norm": 2, "solver": "graph", "tolerance": 1e-6}),
-    "CDF.sample": (CURVE.sample, {"size": 3, "rng": None}),
+    "CDF.sample": (CURVE.sample, {"size": 3, "rng": None, "method": "linear"}),
     "CDF.band": (CURVE.band, {"level": 0.9}),
     "exponential_mechanism": (
         mechanisms.exponential_mechanism,
