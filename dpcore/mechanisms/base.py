@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..privacy.guarantees import Privacy
 
-__all__ = ["Mechanism"]
+__all__ = ["Mechanism", "TellsDeviation"]
 
 
 @runtime_checkable
@@ -42,4 +42,15 @@ class Mechanism(Protocol):
 
     def describe(self) -> dict[str, str | int | float]:
         """Return the name and the parameters, as a release records them."""
+        ...
+
+
+@runtime_checkable
+class TellsDeviation(Mechanism, Protocol):
+    """A mechanism whose error depends on the records, and is estimated with a release."""
+
+    def release_with_deviation(
+        self, counts: NDArray[np.integer[Any]], *, rng: np.random.Generator | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return noisy cumulative counts, and an estimate of their standard deviations."""
         ...

@@ -109,10 +109,7 @@ class Releases(ABC):
         O(N) draws and memory a replicate, and O(N) additions (``ToeplitzGaussian`` and ``Dawa``:
         O(N log N)).
         """
-        exact = cell_counts(counts)
-        total = int(exact.sum())
-        if self._budget().total_is_public and total > MOST_RECORDS:
-            raise ParameterError("counts", total, f"must sum to at most {MOST_RECORDS}")
+        exact = self._checked(counts)
         repeat = 1 if replicates is None else _check.integer("replicates", replicates, 1, 2**40)
         stream, work = source(rng), self._prepared(exact)
         out: NDArray[Any] = np.empty((repeat, exact.size), work.dtype)
@@ -125,6 +122,14 @@ class Releases(ABC):
 
         on_threads(fill, list(zip(starts, stream.spawn(len(starts)), strict=True)), workers)
         return out if replicates is not None else out[0]
+
+    def _checked(self, counts: object) -> NDArray[np.int64]:
+        """Return the counts of the cells, (N,), if they are such."""
+        exact = cell_counts(counts)
+        total = int(exact.sum())
+        if self._budget().total_is_public and total > MOST_RECORDS:
+            raise ParameterError("counts", total, f"must sum to at most {MOST_RECORDS}")
+        return exact
 
 
 def cell_counts(counts: object) -> NDArray[np.int64]:

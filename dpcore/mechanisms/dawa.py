@@ -2,49 +2,59 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
+from .._documentation import documented
 from ..errors import ParameterError
-from ..kernels.selection.adaptive import lines_through
-from ..kernels.trees import hilbert, partition
-from ..noise.laws import DiscreteLaplace
-from ..noise.sources import Source
+from ..kernels.trees import hilbert
+from ..noise.sources import Source, source
 from ..privacy.budget import Budget
 from ..privacy.guarantees import Neighbours
 from ..summaries.grid import MOST_CELLS
-from .bucket_trees import weighted_tree
+from .bucket_counts import Records, Stages, deviation, line
+from .buckets import scales
 from .budgeted import Releases, Work
 from .hierarchy import Hierarchy
 
-__all__ = ["Dawa", "deviation_costs"]
+__all__ = ["Dawa"]
+
+_SCARCE: Final = 512.0  # n epsilon, below which a larger share of the budget finds the buckets
+_SHARES: Final = Fraction(1, 6), Fraction(1, 10)
 
 
+@documented
 @dataclass(frozen=True, slots=True)
 class Dawa(Releases):
     """Data-aware cumulative counts: cells are put in buckets within which they are taken as equal.
 
     After Li, Hay, Miklau & Wang, *A data- and workload-aware algorithm for range queries under
-    differential privacy* (PVLDB 2014), with another first stage: noisy costs of aligned
-    buckets on few levels, around the median, which has a short proof (docs/dawa.md). It
-    pays where the data are empty or smooth in long stretches and n epsilon is small; it is biased.
+    differential privacy* (PVLDB 2014), with another first stage: noisy costs of aligned buckets of
+    two lengths, around the median, which has a short proof; and the partition that promises the
+    least error of cumulative counts (docs/dawa.md). It pays where n epsilon is small for so many
+    cells; it is biased.
 
     Parameters
     ----------
     epsilon
-        The budget, a positive number (a Fraction is taken exactly).
+        {epsilon}
     split
-        The share of epsilon that finds the buckets, above 0 and below 1.
-    branching
-        How many times longer than the last the next longer buckets are: a power of two.
+        The share of the budget that finds the buckets, above 0 and below 1. "auto": a sixth, or a
+        tenth where n epsilon is above the number of cells.
+    rho
+        {rho}
     neighbours
-        "replace-one" or "add-or-remove-one".
+        "replace-one" or "add-or-remove-one". How finely it looks depends on n; where that is not
+        public, it is as if n epsilon were the number of cells.
+    delta
+        Beside epsilon: for (epsilon, delta)-differential privacy, by the rho that implies it.
 
     Raises
     ------
@@ -52,57 +62,95 @@ class Dawa(Releases):
         An argument is not as above.
     """
 
-    epsilon: float | Fraction
-    split: float | Fraction = 0.25
-    branching: int = 16
+    epsilon: float | Fraction | None = None
+    split: Literal["auto"] | float | Fraction = "auto"
+    _: KW_ONLY
+    rho: float | Fraction | None = None
     neighbours: Neighbours = "replace-one"
+    delta: float | None = None
 
     def __post_init__(self) -> None:
         self._budget()
-        if not 0 < _check.fraction("split", self.split) < 1:
+        if isinstance(self.split, str):
+            _check.choice("split", self.split, Literal["auto"])
+        elif not 0 < _check.fraction("split", self.split) < 1:
             raise ParameterError("split", self.split, "must be above 0 and below 1")
-        branching = _check.integer("branching", self.branching, 2, MOST_CELLS)
-        if branching & (branching - 1):
-            raise ParameterError("branching", self.branching, "must be a power of two")
 
     def _budget(self) -> Budget:
-        return Budget.checked(self.epsilon, None, self.neighbours)
+        return Budget.checked(self.epsilon, self.rho, self.neighbours, self.delta)
 
-    def stages(self, size: int) -> tuple[DiscreteLaplace | None, Hierarchy]:
-        """Return the noise of a bucket's cost, and what counts the buckets.
+    def pays(self, size: int, n: int) -> bool:
+        """Whether so few records, or so small a budget, are better told by buckets, as a rule.
 
-        With fewer than two of the longest buckets nothing is released of the costs, and all is
-        left for the counts. Cached.
+        n epsilon up to N^1.5, as measured (docs/regret.md); n has to be public.
         """
-        return _stages(self, _check.integer("size", size, 1, MOST_CELLS))
+        return self._budget().total_is_public and _signal(self._budget(), n) <= float(size) ** 1.5
+
+    def stages(self, size: int, n: int) -> Stages:
+        """Return what is done for N cells and n records; cached.
+
+        Where n is not public it makes no difference. If there is nothing to choose, nothing is
+        spent on it, and all is left for the counts.
+        """
+        budget = self._budget()
+        signal = float(size)
+        if budget.total_is_public:
+            signal = _signal(budget, n)
+        rung = 4.0 ** round(math.log(max(signal, 1.0), 4))  # few different ones, which are kept
+        return _stages(self, _check.integer("size", size, 1, MOST_CELLS), rung)
 
     def noise_deviation(self, size: int) -> NDArray[np.float64]:
         """Return infinities, (N,): how far cells in a bucket are from equal is not known."""
-        _, hierarchy = self.stages(size)
-        hierarchy.tree(size)  # of as many buckets as there can be
+        size = _check.integer("size", size, 1, MOST_CELLS)
+        for signal in (1.0, _SCARCE):  # both shares
+            stages = _stages(self, size, signal)
+            stages.hierarchy.tree(size)  # of as many buckets as there can be
         return np.full(size, np.inf)
 
     def describe(self) -> dict[str, str | int | float]:
         """Return the name and the parameters, as a release records them."""
-        return {
-            "name": "dawa",
-            **self._budget().describe(),
-            "split": float(self.split),
-            "branching": self.branching,
-        }
+        split = self.split if isinstance(self.split, str) else float(self.split)
+        return {"name": "dawa", **self._budget().describe(), "split": split}
 
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
-        law, hierarchy = self.stages(exact.size)
-        levels = partition.level_count(exact.size, self.branching) if law else 0
-        costs = deviation_costs(exact, self.branching, levels)
-        cumulative = np.concatenate([[0], np.cumsum(exact)])
+        records = Records.of(exact, self.stages(exact.size, int(exact.sum())))
 
         def fill(out: NDArray[np.float64], stream: Source) -> None:
             for row in out:
-                edges = self._edges(costs, exact.size, law, hierarchy, stream)
-                row[:] = _counted(np.diff(cumulative[edges]), edges, hierarchy, stream)
+                edges = records.find_buckets(stream).edges
+                row[:] = line(edges, records.count(edges, stream)[0])
 
         return Work(fill, 2 * exact.size, np.float64)
+
+    def release_with_deviation(
+        self, counts: NDArray[np.integer[Any]], *, rng: np.random.Generator | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return a release, and what is estimated of its own error, both (N,).
+
+        Parameters
+        ----------
+        counts, rng
+            As in ``release``.
+
+        Returns
+        -------
+        counts
+            As from ``release``.
+        deviation
+            Of each cumulative count: of the noise between the ends of buckets, in closed form, and
+            of how far the records of a bucket are from evenly spread, as the noisy costs tell. It
+            is an estimate, from what is released: docs/dawa.md, section 3.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            As in ``release``.
+        """
+        exact, stream = self._checked(counts), source(rng)
+        records = Records.of(exact, self.stages(exact.size, int(exact.sum())))
+        found = records.find_buckets(stream)
+        ends, tree = records.count(found.edges, stream)
+        return line(found.edges, ends), deviation(found, tree)
 
     def release_table(
         self, counts: NDArray[np.integer[Any]], *, rng: np.random.Generator | None = None
@@ -137,84 +185,34 @@ class Dawa(Releases):
         noisy[order] = np.diff(self.release(table.reshape(-1)[order], rng=rng), prepend=0.0)
         return noisy.reshape(table.shape)
 
-    def _edges(
-        self,
-        costs: NDArray[np.int64],
-        size: int,
-        law: DiscreteLaplace | None,
-        hierarchy: Hierarchy,
-        stream: Source,
-    ) -> NDArray[np.int64]:
-        """Return where the buckets start, and N at the end, (buckets + 1,): stage 1."""
-        if law is None:
-            return np.arange(size + 1)
-        noisy = np.empty(costs.size, np.int64)
-        law.fill(noisy, stream)
-        noisy += costs
-        levels = partition.level_count(size, self.branching)
-        allowance = float(law.scale)  # the mean absolute noise of a cost, about
-        of_a_count = float(self._budget().moved / _check.fraction("epsilon", hierarchy.epsilon))
-        return np.asarray(
-            partition.best_partition(noisy, size, self.branching, levels, allowance, of_a_count)
-        )
+
+def _signal(budget: Budget, n: int) -> float:
+    """Return n epsilon; for rho with the epsilon for which a count's noise has its variance."""
+    if budget.epsilon is not None:
+        return n * float(budget.epsilon)
+    assert budget.rho is not None
+    return n * math.sqrt(8.0 * float(budget.rho))
 
 
 @lru_cache(maxsize=64)
-def _stages(mechanism: Dawa, size: int) -> tuple[DiscreteLaplace | None, Hierarchy]:
-    levels = partition.level_count(size, mechanism.branching)
-    budget = mechanism._budget()
-    assert budget.epsilon is not None
+def _stages(mechanism: Dawa, size: int, signal: float) -> Stages:
+    budget, looked_at = mechanism._budget(), scales(size, signal)
+    levels = looked_at.lengths.size
     if levels == 0:
-        return None, Hierarchy(budget.epsilon, neighbours=mechanism.neighbours)
-    split = _check.fraction("split", mechanism.split)
-    law = budget.law(budget.moved * levels, split)
-    assert isinstance(law, DiscreteLaplace)
-    return law, Hierarchy(budget.epsilon * (1 - split), neighbours=mechanism.neighbours)
+        return Stages(looked_at, None, _counting(budget, Fraction(1)), np.empty(0))
+    split = _SHARES[signal >= _SCARCE]
+    if not isinstance(mechanism.split, str):
+        split = _check.fraction("split", mechanism.split)
+    # A moved record may change one cost by two, or two costs by one: docs/dawa.md, section 1.
+    changes = budget.moved * levels if budget.epsilon is not None else budget.moved**2 * levels
+    law, hierarchy = budget.law(changes, split), _counting(budget, 1 - split)
+    steps = math.ceil(math.log2(-(-size // looked_at.unit))) + 1
+    errors = np.array([hierarchy.mean_squared_error(2**step) for step in range(steps)])
+    return Stages(looked_at, law, hierarchy, np.maximum.accumulate(errors))
 
 
-def deviation_costs(counts: NDArray[np.int64], branching: int, levels: int) -> NDArray[np.int64]:
-    """Return every node's deviation from its median, sum |x_i - median|, an integer.
-
-    Parameters
-    ----------
-    counts
-        (N,) cells; sums of them must stay within 64 bits.
-    branching
-        A power of two, 2 or more.
-    levels
-        How many.
-
-    Returns
-    -------
-    numpy.ndarray
-        int64, (nodes,): level after level, from the shortest nodes, and from left to right.
-
-    Notes
-    -----
-    Each node's cells are parted at their median, which is selected, in place: longer nodes hold
-    the same cells. O(N) time a level, and one copy of the counts.
-    """
-    cells = counts.copy()
-    costs = np.empty(partition.node_count(counts.size, branching, levels), np.int64)
-    first = 0
-    for level in range(1, levels + 1):
-        length = branching**level
-        whole = cells.size - cells.size % length
-        for nodes in (cells[:whole].reshape(-1, length), cells[np.newaxis, whole:]):
-            if nodes.size:
-                nodes.partition(nodes.shape[1] // 2, axis=1)
-        partition.half_differences(cells, length, costs[first:])
-        first += -(-cells.size // length)
-    return costs
-
-
-def _counted(
-    counts: NDArray[np.int64], edges: NDArray[np.int64], hierarchy: Hierarchy, stream: Source
-) -> NDArray[np.float64]:
-    """Return cumulative counts at all cells, (N,), linear within each bucket: stage 2."""
-    tree = weighted_tree(hierarchy, np.diff(edges))
-    ends = np.zeros((1, counts.size + 1))
-    tree.release(tree.node_sums(counts), ends[:, 1:], stream)
-    out = np.empty((1, edges[-1]))
-    lines_through(edges[np.newaxis], ends, out)
-    return np.asarray(out[0])
+def _counting(budget: Budget, share: Fraction) -> Hierarchy:
+    if budget.epsilon is not None:
+        return Hierarchy(budget.epsilon * share, neighbours=budget.neighbours)
+    assert budget.rho is not None
+    return Hierarchy(rho=budget.rho * share, neighbours=budget.neighbours)

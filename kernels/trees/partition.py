@@ -1,9 +1,9 @@
-"""Where to cut a row of cells into buckets: what the buckets cost, and the cheapest cuts.
+"""Where to cut a row of cells into buckets, by what noisy costs say of the error that follows.
 
-A bucket may be one cell, or an interval [v b^k, (v + 1) b^k) of cells for a level k = 1, ..., K,
-the last one of a level cut off at the end of the row. These intervals are the *nodes*: level after
-level, from the shortest, and from left to right. The branching b is a power of two. What is made
-private, and how, is in docs/dawa.md.
+A bucket may be one cell, or an interval [v L, (v + 1) L) of cells for one of a few lengths L, the
+last one of a length cut off at the end of the row. These intervals are the *nodes*: length after
+length, from the shortest, and from left to right; each length is a multiple of the one before.
+What is made private, and how, is in docs/dawa.md.
 """
 
 from __future__ import annotations
@@ -11,29 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .._compile import kernel
-
-
-@kernel
-def level_count(size: int, branching: int) -> int:
-    """Return the number of levels K: as many as leave room for two nodes of the longest length."""
-    levels = 0
-    length = 2 * branching
-    while length <= size:
-        levels += 1
-        length *= branching
-    return levels
-
-
-@kernel
-def node_count(size: int, branching: int, levels: int) -> int:
-    """Return the number of nodes of all levels."""
-    count = 0
-    length = 1
-    for _ in range(levels):
-        length *= branching
-        count += (size + length - 1) // length
-    return count
+from .._compile import inner, kernel
 
 
 @kernel
@@ -63,29 +41,39 @@ def half_differences(nodes: NDArray[np.int64], length: int, costs: NDArray[np.in
 
 
 @kernel
-def best_partition(
+def least_risk(
     costs: NDArray[np.int64],
     size: int,
-    branching: int,
-    levels: int,
-    allowance: float,
-    bucket_cost: float,
+    lengths: NDArray[np.int64],
+    variance: float,
+    weight: float,
+    errors: NDArray[np.float64],
+    allowances: NDArray[np.float64],
+    nodes: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """Return the edges of the cheapest partition into single cells and nodes.
+    """Return the edges of the partition whose estimated error is the least of those that are tried.
 
-    A bucket costs ``bucket_cost``, and a node ``max(cost - allowance, 0)`` on top of that. Of
-    equally cheap partitions it is the one with the longest buckets.
+    The error of a partition is that of counting so many buckets, and what a straight line misses in
+    each: ``weight`` times the square of its cost, at each of its cells.
 
     Parameters
     ----------
     costs
-        (node_count(size, branching, levels),) noisy costs.
-    size, branching, levels
-        N, b and K.
-    allowance
-        What a noisy cost may show without being believed.
-    bucket_cost
-        The price of one more bucket, in counts; 0 or more.
+        The nodes' costs, with noise.
+    size, lengths
+        N, and the nodes' lengths, (K,), K >= 1.
+    variance
+        Of the noise: a cost's square less this is right on average, and so is the estimate for a
+        partition that does not depend on the noise.
+    weight
+        As above.
+    errors
+        (J,), the i-th the mean squared error that counting 2^i buckets makes at a threshold; it
+        grows with i, and 2^(J - 1) >= N.
+    allowances
+        What of a cost's square is not believed as long as partitions are sought, in variances.
+    nodes
+        (N,) its first entries are overwritten with the node that each bucket is, or -1 for a cell.
 
     Returns
     -------
@@ -95,38 +83,143 @@ def best_partition(
 
     Notes
     -----
-    First from the shortest nodes up: ``least[v]`` is the least cost of partitions of what v
-    covers, and ``whole[v]`` says that v as one bucket has it. Then from the left: everything
-    before ``cell`` is cut, and no node that covers cells on both sides of ``cell`` is a bucket.
-    O(N K) time, O(N) memory.
+    For each allowance, and each price of one more bucket (what it adds to the error of 2^i buckets,
+    over all cells), the cheapest partition is found; and for each length the one that has all
+    nodes of that length. Of all of these the estimate decides, the first one of equals.
+    O(N J A) time for A allowances, O(N) memory.
     """
-    least, whole = np.empty(costs.size), np.empty(costs.size, np.bool_)
-    firsts = np.zeros(levels + 1, np.int64)
-    below = size
-    for level in range(levels):
-        first = firsts[level]
-        nodes = (below + branching - 1) // branching
+    risks, charges = np.empty(costs.size), np.empty(costs.size)
+    whole, best = np.empty(costs.size, np.bool_), np.empty(costs.size, np.bool_)
+    edges = np.empty(size + 1, np.int64)
+    least = np.inf
+    for plan in range(allowances.size * errors.size + lengths.size):
+        allowance = plan // errors.size
+        rung = plan - allowance * errors.size
+        if allowance < allowances.size:
+            if rung == 0:
+                believed = allowances[allowance] * variance
+                _set_risks(costs, size, lengths, weight, variance, believed, risks, charges)
+            low, high = max(0, rung - 1), min(errors.size - 1, rung + 1)
+            price = size * (errors[high] - errors[low]) / max(1.0, 2.0**high - 2.0**low)
+            _find_cheapest(charges, size, lengths, price, whole)
+        else:
+            _take_level(size, lengths, plan - allowances.size * errors.size, whole)
+        buckets, risk = _cut(whole, risks, size, lengths, edges, nodes)
+        level = np.log2(buckets)
+        below = min(int(level), errors.size - 2)
+        error = errors[0]
+        if errors.size > 1:
+            error = errors[below] + (level - below) * (errors[below + 1] - errors[below])
+        total = max(risk, 0.0) + size * error
+        if total < least:
+            least = total
+            best[:] = whole
+    buckets, risk = _cut(best, risks, size, lengths, edges, nodes)
+    return edges[: buckets + 1].copy()
+
+
+@inner
+def _set_risks(
+    costs: NDArray[np.int64],
+    size: int,
+    lengths: NDArray[np.int64],
+    weight: float,
+    variance: float,
+    believed: float,
+    risks: NDArray[np.float64],
+    charges: NDArray[np.float64],
+) -> None:
+    """Set what a line misses in each node: right on average, and as it is sought with."""
+    first = 0
+    for level in range(lengths.size):
+        length = lengths[level]
+        for v in range((size + length - 1) // length):
+            cells = weight * min(length, size - v * length)
+            cost = float(costs[first + v])
+            risks[first + v] = cells * (cost * cost - variance)
+            above = max(cost, 0.0)
+            charges[first + v] = cells * max(above * above - believed, 0.0)
+        first += (size + length - 1) // length
+
+
+@inner
+def _find_cheapest(
+    charges: NDArray[np.float64],
+    size: int,
+    lengths: NDArray[np.int64],
+    price: float,
+    whole: NDArray[np.bool_],
+) -> None:
+    """Set which nodes are one bucket in the cheapest partition of what they cover.
+
+    From the shortest nodes up, with ``least[v]`` the least cost of partitions of what v covers. Of
+    equally cheap ones it is the one with the longest buckets.
+    """
+    least = np.empty(charges.size)
+    first, before, below = 0, 0, 1  # ``before``: where the children's level starts
+    for level in range(lengths.size):
+        length = lengths[level]
+        nodes = (size + length - 1) // length
+        children = length // below
         for v in range(nodes):
-            start, stop = v * branching, min((v + 1) * branching, below)
-            split = bucket_cost * (stop - start)
+            split = price * (min((v + 1) * length, size) - v * length)
             if level > 0:
                 split = 0.0
-                for child in range(firsts[level - 1] + start, firsts[level - 1] + stop):
+                for child in range(before + v * children, min(before + (v + 1) * children, first)):
                     split += least[child]
-            one = max(costs[first + v] - allowance, 0.0) + bucket_cost
+            one = charges[first + v] + price
             whole[first + v] = one <= split
             least[first + v] = min(one, split)
-        firsts[level + 1] = first + nodes
-        below = nodes
-    edges = np.zeros(size + 1, np.int64)
-    buckets = 0
-    cell = 0
+        before, below = first, length
+        first += nodes
+
+
+@inner
+def _take_level(
+    size: int, lengths: NDArray[np.int64], taken: int, whole: NDArray[np.bool_]
+) -> None:
+    """Set that all nodes of one length are buckets, and no others."""
+    first = 0
+    for level in range(lengths.size):
+        nodes = (size + lengths[level] - 1) // lengths[level]
+        whole[first : first + nodes] = level == taken
+        first += nodes
+
+
+@inner
+def _cut(
+    whole: NDArray[np.bool_],
+    risks: NDArray[np.float64],
+    size: int,
+    lengths: NDArray[np.int64],
+    edges: NDArray[np.int64],
+    nodes: NDArray[np.int64],
+) -> tuple[int, float]:
+    """Set the edges of the longest nodes that are whole, and of single cells; return how many.
+
+    And the sum of their risks. Invariant: everything before ``cell`` is cut, and no node that
+    covers cells on both sides of ``cell`` is a bucket.
+    """
+    top = whole.size
+    buckets, cell, risk = 0, 0, 0.0
+    edges[0] = 0
     while cell < size:
-        level, length = levels, branching**levels
-        while level > 0 and (cell % length > 0 or not whole[firsts[level - 1] + cell // length]):
-            level -= 1
-            length //= branching
-        cell = min(cell + length, size)
+        first, level = top, lengths.size - 1
+        found = -1
+        while level >= 0 and found < 0:
+            length = lengths[level]
+            first -= (size + length - 1) // length
+            v = cell // length
+            if cell == v * length and whole[first + v]:
+                found = first + v
+            else:
+                level -= 1
+        if found >= 0:
+            risk += risks[found]
+            cell = min(cell + lengths[level], size)
+        else:
+            cell += 1
+        nodes[buckets] = found
         buckets += 1
         edges[buckets] = cell
-    return edges[: buckets + 1].copy()
+    return buckets, risk

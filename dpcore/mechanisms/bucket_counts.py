@@ -1,0 +1,125 @@
+"""Records in buckets that are found privately, and counted: the two stages of DAWA."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.selection.adaptive import lines_through
+from ..kernels.trees import partition
+from ..noise.sources import Source
+from ..privacy.budget import Law
+from .bucket_trees import weighted_tree
+from .buckets import Scales
+from .hierarchy import Hierarchy
+from .tree import Tree
+
+__all__ = ["Buckets", "Records", "Stages", "deviation", "line"]
+
+# Of a bucket's squared cost, what a straight line misses, squared: 1/6 if all records are in one
+# cell, 2/15 on a slope, less where records are spread.
+_WEIGHT: Final = 0.1
+_ALLOWANCES: Final = np.array([1.0, 2.0, 4.5])  # variances of a cost that are not believed
+
+
+class Stages(NamedTuple):
+    """What is done for so many cells and records.
+
+    Parameters
+    ----------
+    scales
+        What may be a bucket.
+    law
+        The noise of a bucket's cost; None where there is no choice, and nothing is spent on it.
+    hierarchy
+        What counts the buckets.
+    errors
+        Mean squared errors of counting 1, 2, 4, ... buckets.
+    """
+
+    scales: Scales
+    law: Law | None
+    hierarchy: Hierarchy
+    errors: NDArray[np.float64]
+
+
+class Buckets(NamedTuple):
+    """A partition that was found.
+
+    Parameters
+    ----------
+    edges
+        (buckets + 1,) where they start, and N at the end.
+    unevenness
+        (buckets,) what is estimated of the mean square of what a straight line misses in each.
+    """
+
+    edges: NDArray[np.int64]
+    unevenness: NDArray[np.float64]
+
+
+class Records(NamedTuple):
+    """Exact counts, prepared for any number of releases."""
+
+    stages: Stages
+    costs: NDArray[np.int64]
+    cumulative: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, counts: NDArray[np.int64], stages: Stages) -> Records:
+        costs = stages.scales.costs(counts) if stages.law else np.empty(0, np.int64)
+        return cls(stages, costs, np.concatenate([[0], np.cumsum(counts)]))
+
+    def find_buckets(self, stream: Source) -> Buckets:
+        """Release the costs, and return the partition that follows: stage 1."""
+        size = self.cumulative.size - 1
+        unit, lengths = self.stages.scales
+        units = -(-size // unit)
+        law = self.stages.law
+        if law is None:
+            edges = np.arange(units + 1)
+            return Buckets(np.minimum(edges * unit, size), np.zeros(units))
+        noisy = np.empty(self.costs.size, np.int64)
+        law.fill(noisy, stream)
+        noisy += self.costs
+        nodes = np.empty(units, np.int64)
+        edges = partition.least_risk(
+            noisy,
+            units,
+            lengths,
+            law.variance,
+            _WEIGHT,
+            self.stages.errors,
+            _ALLOWANCES,
+            nodes,
+        )
+        nodes = nodes[: edges.size - 1]
+        squares = np.maximum(noisy[nodes].astype(np.float64) ** 2 - law.variance, law.variance / 8)
+        return Buckets(np.minimum(edges * unit, size), np.where(nodes < 0, 0.0, _WEIGHT * squares))
+
+    def count(self, edges: NDArray[np.int64], stream: Source) -> tuple[NDArray[np.float64], Tree]:
+        """Return cumulative counts at the edges, (1, buckets + 1), and their tree: stage 2."""
+        tree = weighted_tree(self.stages.hierarchy, np.diff(edges))
+        ends = np.zeros((1, edges.size))
+        tree.release(tree.node_sums(np.diff(self.cumulative[edges])), ends[:, 1:], stream)
+        return ends, tree
+
+
+def line(edges: NDArray[np.int64], ends: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what runs straight between the edges, (N,)."""
+    out = np.empty((1, edges[-1]))
+    lines_through(edges[np.newaxis], ends, out)
+    return out[0]
+
+
+def deviation(found: Buckets, tree: Tree) -> NDArray[np.float64]:
+    """Return the estimated deviation of each cumulative count, (N,): docs/dawa.md, section 3."""
+    widths = np.diff(found.edges)
+    variances = line(found.edges, np.append(0.0, tree.prefix_variances())[np.newaxis])
+    at = np.arange(1, found.edges[-1] + 1) - np.repeat(found.edges[:-1], widths)
+    along = at / np.repeat(widths, widths)
+    # of a parabola that is 0 at both ends, and 1 on average
+    missed = np.repeat(6.0 * found.unevenness, widths) * along * (1.0 - along)
+    return np.sqrt(variances + missed)
