@@ -40,9 +40,10 @@ __all__ = ["COMMANDS"]
 def cdf(options: argparse.Namespace) -> str:
     """Release the distribution of a column."""
     grid = dpcore.Grid.uniform(options.lower, options.upper, options.size)
-    mechanism = mechanism_of(options, grid.size)
+    chosen = mechanism_of(options, grid.size)
     check_outputs(options)
     counts, integers = counts_of(options, grid)
+    mechanism = chosen(int(counts.sum()))
     isotonic = not options.raw and options.smooth is None
     curve = dpcore.cdf_from_counts(counts, grid, mechanism, isotonic=isotonic, integers=integers)
     if options.smooth is not None:
@@ -106,9 +107,10 @@ def _counted(
     """Return what is to release the scores, and their exact counts by class."""
     if grid.size > MOST_SCORE_CELLS:
         raise UsageError(f"--size must be between 1 and {MOST_SCORE_CELLS}; got {options.size}")
-    mechanism = mechanism_of(options, 2 * grid.size)
+    chosen = mechanism_of(options, 2 * grid.size)
     check_outputs(options)
-    return mechanism, score_counts_of(options, grid)
+    counts = score_counts_of(options, grid)
+    return chosen(int(counts.sum())), counts
 
 
 def _released(

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,6 +15,7 @@ import dpcore
 
 from .. import _check
 from ..records.files import FileError, Format, Progress
+from ..releases.cdf import taken
 from ..releases.plan import most_accurate
 from .arguments import PICTURES, TAKE_VALUES, UsageError
 from .atomic import check_writable, write_together
@@ -21,8 +23,10 @@ from .atomic import check_writable, write_together
 __all__ = ["as_typed", "check_outputs", "input_of", "mechanism_of", "progress_bar", "written"]
 
 
-def mechanism_of(options: argparse.Namespace, size: int) -> dpcore.mechanisms.Mechanism:
-    """Return the mechanism that was asked for, for so many cells."""
+def mechanism_of(
+    options: argparse.Namespace, size: int
+) -> Callable[[int], dpcore.mechanisms.Mechanism]:
+    """Return what gives the mechanism that was asked for, for so many cells, and n records."""
     name, epsilon, rho, base = options.mechanism, options.epsilon, options.rho, options.base
     if not name.startswith("dyadic"):
         for flag, value in (("--base", base), ("--smooth", options.smooth)):
@@ -30,23 +34,24 @@ def mechanism_of(options: argparse.Namespace, size: int) -> dpcore.mechanisms.Me
                 raise UsageError(f"{flag} needs --mechanism dyadic; got {name}")
     delta = options.delta
     for flag, value in (("--rho", rho), ("--delta", delta)):
-        if value is not None and name in ("dawa", "dyadic-paper"):
+        if value is not None and name == "dyadic-paper":
             raise UsageError(f"{flag} must not be given with --mechanism {name}")
     if name == "best":
-        return most_accurate(size, epsilon, rho, "replace-one", delta)
+        most_accurate(size, epsilon, rho, "replace-one", delta)  # refuses what is wrong
+        return partial(most_accurate, size, epsilon, rho, "replace-one", delta)
     if name == "dyadic-paper" and base not in (None, 2):
         raise UsageError(f"--base must be 2 with --mechanism dyadic-paper; got {base}")
     known, tree_base = dpcore.mechanisms, 2 if base is None else base
     make: dict[str, Callable[[], dpcore.mechanisms.Mechanism]] = {
         "hierarchy": lambda: known.Hierarchy(epsilon, rho=rho, delta=delta),
         "histogram": lambda: known.Histogram(epsilon, rho=rho, delta=delta),
-        "dawa": lambda: known.Dawa(epsilon),
+        "dawa": lambda: known.Dawa(epsilon, rho=rho, delta=delta),
         "dyadic": lambda: known.Dyadic(epsilon, tree_base, rho=rho, delta=delta),
         "dyadic-paper": lambda: known.Dyadic(epsilon, sensitivity="paper"),
     }
     mechanism = make[name]()
     mechanism.noise_deviation(size)  # refuses a budget too small for this grid
-    return mechanism
+    return taken(mechanism)
 
 
 def check_outputs(options: argparse.Namespace) -> None:

@@ -69,6 +69,7 @@ class Records(NamedTuple):
 
     @classmethod
     def of(cls, counts: NDArray[np.int64], stages: Stages) -> Records:
+        """Return them for the counts of the cells, (N,)."""
         costs = stages.scales.costs(counts) if stages.law else np.empty(0, np.int64)
         return cls(stages, costs, np.concatenate([[0], np.cumsum(counts)]))
 
@@ -99,7 +100,9 @@ class Records(NamedTuple):
         squares = np.maximum(noisy[nodes].astype(np.float64) ** 2 - law.variance, law.variance / 8)
         return Buckets(np.minimum(edges * unit, size), np.where(nodes < 0, 0.0, _WEIGHT * squares))
 
-    def count(self, edges: NDArray[np.int64], stream: Source) -> tuple[NDArray[np.float64], Tree]:
+    def count_buckets(
+        self, edges: NDArray[np.int64], stream: Source
+    ) -> tuple[NDArray[np.float64], Tree]:
         """Return cumulative counts at the edges, (1, buckets + 1), and their tree: stage 2."""
         tree = weighted_tree(self.stages.hierarchy, np.diff(edges))
         ends = np.zeros((1, edges.size))
@@ -111,7 +114,7 @@ def line(edges: NDArray[np.int64], ends: NDArray[np.float64]) -> NDArray[np.floa
     """Return what runs straight between the edges, (N,)."""
     out = np.empty((1, edges[-1]))
     lines_through(edges[np.newaxis], ends, out)
-    return out[0]
+    return np.asarray(out[0])
 
 
 def deviation(found: Buckets, tree: Tree) -> NDArray[np.float64]:
@@ -122,4 +125,4 @@ def deviation(found: Buckets, tree: Tree) -> NDArray[np.float64]:
     along = at / np.repeat(widths, widths)
     # of a parabola that is 0 at both ends, and 1 on average
     missed = np.repeat(6.0 * found.unevenness, widths) * along * (1.0 - along)
-    return np.sqrt(variances + missed)
+    return np.asarray(np.sqrt(variances + missed))

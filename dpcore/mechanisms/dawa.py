@@ -118,7 +118,7 @@ class Dawa(Releases):
         def fill(out: NDArray[np.float64], stream: Source) -> None:
             for row in out:
                 edges = records.find_buckets(stream).edges
-                row[:] = line(edges, records.count(edges, stream)[0])
+                row[:] = line(edges, records.count_buckets(edges, stream)[0])
 
         return Work(fill, 2 * exact.size, np.float64)
 
@@ -149,7 +149,7 @@ class Dawa(Releases):
         exact, stream = self._checked(counts), source(rng)
         records = Records.of(exact, self.stages(exact.size, int(exact.sum())))
         found = records.find_buckets(stream)
-        ends, tree = records.count(found.edges, stream)
+        ends, tree = records.count_buckets(found.edges, stream)
         return line(found.edges, ends), deviation(found, tree)
 
     def release_table(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from ..curves.cdf import CDF
 from ..curves.likely_mistakes import warn_of_curve
 from ..errors import DtypeError, ParameterError
 from ..mechanisms import Mechanism
+from ..mechanisms.base import TellsDeviation
 from ..noise.sources import source
 from ..privacy.guarantees import Neighbours
 from ..records.integers import are_integers
@@ -22,7 +25,7 @@ from ..summaries.grid import Grid
 from ..summaries.totals import NanPolicy
 from .plan import most_accurate
 
-__all__ = ["cdf", "cdf_from_counts", "checked", "raw_release"]
+__all__ = ["cdf", "cdf_from_counts", "checked", "raw_release", "taken"]
 
 
 @documented
@@ -159,7 +162,7 @@ def cdf_from_counts(
 def raw_release(
     counts: NDArray[np.integer[Any]],
     grid: Grid,
-    mechanism: Mechanism,
+    mechanism: Callable[[int], Mechanism],
     rng: np.random.Generator | None,
     integers: bool | None = None,
 ) -> CDF:
@@ -179,8 +182,8 @@ def checked(
     delta: float | None,
     isotonic: object,
     rng: np.random.Generator | None,
-) -> Mechanism:
-    """Check all that does not depend on the records, and return the mechanism."""
+) -> Callable[[int], Mechanism]:
+    """Check all that does not depend on the records; return what gives the mechanism for n."""
     if not isinstance(grid, Grid):
         raise DtypeError("grid", type(grid).__name__, "must be a Grid")
     if not isinstance(isotonic, bool):
@@ -188,7 +191,8 @@ def checked(
     source(rng)
     if mechanism is None:
         relation = "replace-one" if neighbours is None else neighbours
-        return most_accurate(grid.size, epsilon, rho, relation, delta)
+        most_accurate(grid.size, epsilon, rho, relation, delta)  # refuses what is wrong
+        return partial(most_accurate, grid.size, epsilon, rho, relation, delta)
     given = {"epsilon": epsilon, "rho": rho, "neighbours": neighbours, "delta": delta}
     for name, value in given.items():
         if value is not None:
@@ -199,17 +203,23 @@ def checked(
         what = "must be about records: it takes trust.client_cdf to bound what counts of a client"
         raise ParameterError("mechanism", "replace-client", what)
     mechanism.noise_deviation(grid.size)  # refuses a budget too small for this grid
-    return mechanism
+    return taken(mechanism)
+
+
+def taken(mechanism: Mechanism) -> Callable[[int], Mechanism]:
+    """Return what gives this mechanism for any number of records."""
+    return lambda _: mechanism
 
 
 def _release(
     argument: str,
     counts: NDArray[np.int64],
     grid: Grid,
-    mechanism: Mechanism,
+    chosen: Callable[[int], Mechanism],
     rng: np.random.Generator | None,
     integers: bool | None,
 ) -> CDF:
+    mechanism = chosen(int(counts.sum()))  # n, which is public, or plays no part
     privacy = mechanism.privacy
     public = privacy.neighbours == "replace-one"
     if public and counts.sum() < 1:
@@ -223,7 +233,11 @@ def _release(
     }
     # What a mechanism says of itself is refused, if it has to be, before it spends.
     CDF(counts=np.ones(grid.size, np.int64), n=1, **described)
-    released: NDArray[Any] = np.asarray(mechanism.release(counts, rng=rng))
+    released: NDArray[Any]
+    if isinstance(mechanism, TellsDeviation):
+        released, described["noise_deviation"] = mechanism.release_with_deviation(counts, rng=rng)
+    else:
+        released = np.asarray(mechanism.release(counts, rng=rng))
     released = released.astype(np.float64 if released.dtype.kind == "f" else np.int64, copy=False)
     # which floating-point numbers add up to but for rounding; or it is a release like the others
     released[-1] = counts.sum() if public else max(1, round(float(released[-1])))

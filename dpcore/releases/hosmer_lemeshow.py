@@ -143,7 +143,8 @@ def hosmer_lemeshow(
     if isinstance(mechanism, tuple):
         own = _ClassByClass(mechanism, grid, curves.joint.mechanism)
     else:
-        own = mechanism or most_accurate(2 * grid.size, neighbours="replace-one", **budget)
+        n = int(counts.sum())
+        own = mechanism or most_accurate(2 * grid.size, neighbours="replace-one", **budget, n=n)
     return HosmerLemeshow.of_checked(curves, groups, own, minimum, fitted)
 
 

@@ -1,24 +1,28 @@
-"""Which mechanism is the most accurate for a grid and a budget: closed forms, no data."""
+"""Which mechanism is the most accurate for a grid and a budget: by public numbers, no data."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 from .. import _check
 from ..errors import ParameterError
-from ..mechanisms import Dyadic, Hierarchy, Histogram, Mechanism, ToeplitzGaussian
+from ..mechanisms import Dawa, Dyadic, Hierarchy, Histogram, Mechanism, ToeplitzGaussian
+from ..mechanisms.budgeted import MOST_RECORDS
 from ..privacy.budget import Budget
 from ..privacy.guarantees import Neighbours
 from ..summaries.grid import MOST_CELLS
+from .plan_shapes import expected_errors
 
 __all__ = ["Option", "Plan", "most_accurate", "plan"]
 
 _Tree = Hierarchy | ToeplitzGaussian | Dyadic
+
+_FEW_CELLS: Final = 16  # up to which there is hardly anything for buckets to join
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,31 +36,38 @@ class Option:
     mechanism
         Ready for ``dpcore.cdf``.
     error
-        Root mean square, over the thresholds, of the noise in the cumulative counts.
+        Root mean square, over the thresholds, of the noise in the cumulative counts. Infinite
+        where it depends on the records.
     largest_error
         The largest standard deviation at a threshold.
+    on_shapes
+        Root mean squared errors of isotonic curves for reference shapes of n records, simulated.
     """
 
     name: str
     mechanism: Mechanism
     error: float
     largest_error: float
+    on_shapes: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Mechanisms for a grid of some size, the most accurate first. Iterates over its options.
+    """Mechanisms for a grid of some size, the one to take first. Iterates over its options.
 
     Parameters
     ----------
     size
         Cells of the grid.
     options
-        By increasing error.
+        The one to take, and then by increasing error.
+    why
+        Why the first one is.
     """
 
     size: int
     options: tuple[Option, ...]
+    why: str = "the least error"
 
     @property
     def best(self) -> Mechanism:
@@ -68,12 +79,15 @@ class Plan:
 
     def __str__(self) -> str:
         width = max(len(option.name) for option in self.options)
-        lines = [f"{'mechanism':<{width}}  {'RMSE':>9}  {'largest':>9}  (counts)"]
+        shapes = list(self.options[0].on_shapes)
+        heading = f"{'mechanism':<{width}}  {'RMSE':>9}  {'largest':>9}"
+        lines = ["  ".join([heading, *(f"{shape:>11}" for shape in shapes), "(counts)"])]
         for option in self.options:
-            lines.append(
-                f"{option.name:<{width}}  {option.error:9.4g}  {option.largest_error:9.4g}"
-            )
-        return "\n".join(lines)
+            row = [f"{option.name:<{width}}"]
+            row += [f"{each:9.4g}" for each in (option.error, option.largest_error)]
+            row += [f"{option.on_shapes[shape]:11.4g}" for shape in shapes if option.on_shapes]
+            lines.append("  ".join(row))
+        return "\n".join([*lines, f"first: {self.why}"])
 
 
 def plan(
@@ -83,8 +97,9 @@ def plan(
     rho: float | Fraction | None = None,
     neighbours: Neighbours = "replace-one",
     delta: float | None = None,
+    n: int | None = None,
 ) -> Plan:
-    """Compare all mechanisms whose error does not depend on the data.
+    """Compare mechanisms, by their errors in closed form, and say which one to take.
 
     Parameters
     ----------
@@ -99,13 +114,17 @@ def plan(
     delta
         Beside epsilon: the budget is (epsilon, delta). Noise is Gaussian, or it is Laplace noise,
         which spends no delta.
+    n
+        The number of records, if it is public; ``dpcore.cdf`` knows it under replace-one. Where
+        n epsilon is at most size^1.5, ``mechanisms.Dawa`` is the first one: its error depends on
+        the records, and a study says where it pays (docs/regret.md).
 
     Returns
     -------
     Plan
-        Before any post-processing; isotonic regression lowers the total error of each further,
-        by an amount that depends on the data. ``mechanisms.Dawa`` is not in it: its error depends
-        on the data all over.
+        Errors are those before any post-processing; isotonic regression lowers the total error of
+        each further, by an amount that depends on the data. With n, errors of isotonic curves for
+        some reference shapes are simulated for the best mechanism of closed form, and for Dawa.
 
     Raises
     ------
@@ -124,7 +143,8 @@ def plan(
     """
     size = _check.integer("size", size, 1, MOST_CELLS)
     Budget.checked(epsilon, rho, neighbours, delta)
-    return _plan(size, epsilon, rho, neighbours, delta)
+    found = _plan(size, epsilon, rho, neighbours, delta)
+    return found if n is None else _with_records(found, _check.integer("n", n, 1, MOST_RECORDS))
 
 
 def most_accurate(
@@ -133,11 +153,44 @@ def most_accurate(
     rho: float | Fraction | None,
     neighbours: Neighbours,
     delta: float | None = None,
+    n: int | None = None,
 ) -> Mechanism:
     """Return the first of ``plan``'s options, without all that is told of the others. Cached."""
     size = _check.integer("size", size, 1, MOST_CELLS)
     Budget.checked(epsilon, rho, neighbours, delta)
-    return _best(size, epsilon, rho, neighbours, delta)
+    best = _best(size, epsilon, rho, neighbours, delta)
+    buckets = None if n is None else _buckets(best, size)
+    return buckets if n is not None and buckets and buckets.pays(size, n) else best
+
+
+def _with_records(found: Plan, n: int) -> Plan:
+    """Return the plan for so many records."""
+    size, best = found.size, found.options[0]
+    assert isinstance(best.mechanism, _Tree)
+    buckets = _buckets(best.mechanism, size)
+    if buckets is None:
+        return found
+    option = Option("dawa", buckets, math.inf, math.inf, expected_errors(buckets, size, n))
+    others = (replace(best, on_shapes=expected_errors(best.mechanism, size, n)), *found.options[1:])
+    if buckets.pays(size, n):
+        return Plan(size, (option, *others), "n epsilon is at most size^1.5")
+    return Plan(size, (*others, option), "the least error, as n epsilon is above size^1.5")
+
+
+@lru_cache(maxsize=256)
+def _buckets(best: _Tree, size: int) -> Dawa | None:
+    """Return DAWA with the budget of the best mechanism of closed form, where it is possible.
+
+    It needs a public n to tell whether it pays.
+    """
+    if size <= _FEW_CELLS or best.privacy.neighbours != "replace-one":
+        return None
+    buckets = Dawa(best.epsilon, rho=best.rho, delta=best.delta)
+    try:
+        buckets.noise_deviation(size)
+    except ParameterError:  # the budget is too small for two stages
+        return None
+    return buckets
 
 
 @lru_cache(maxsize=64)
@@ -168,8 +221,8 @@ def _best(
     rho: float | Fraction | None,
     neighbours: Neighbours,
     delta: float | None,
-) -> Mechanism:
-    best: Mechanism | None = None
+) -> _Tree:
+    best: _Tree | None = None
     least = math.inf
     refusal = None
     for mechanism in _candidates(epsilon, rho, neighbours, delta).values():

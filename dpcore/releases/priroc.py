@@ -21,7 +21,7 @@ from ..privacy.budget import Budget
 from ..summaries.grid import MOST_CELLS, Grid
 from ..summaries.score_counts import Label, score_counts
 from ..summaries.totals import NanPolicy
-from .cdf import raw_release
+from .cdf import raw_release, taken
 from .score_curves import score_curves
 
 __all__ = ["priroc", "priroc_fix", "score_curves_at_medians"]
@@ -141,7 +141,8 @@ def score_curves_at_medians(
     starts = np.append(0, chosen[:-1] + 1)
     merged = [np.add.reduceat(each, starts) for each in (negatives, positives)]
     cells = numbered(2 * chosen.size)
-    joint = raw_release(np.concatenate([merged[0], merged[1][::-1]]), cells, mechanism, rng)
+    both = np.concatenate([merged[0], merged[1][::-1]])
+    joint = raw_release(both, cells, taken(mechanism), rng)
     thresholds = {f"thresholds-{key}": value for key, value in chooser.describe().items()}
     joint = replace(
         joint,

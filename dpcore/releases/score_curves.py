@@ -17,7 +17,7 @@ from ..mechanisms import Mechanism
 from ..summaries.grid import Grid
 from ..summaries.score_counts import Label, score_counts
 from ..summaries.totals import NanPolicy
-from .cdf import checked, raw_release
+from .cdf import checked, raw_release, taken
 
 __all__ = ["raw_score_curves", "score_curves", "score_curves_from_counts"]
 
@@ -221,7 +221,9 @@ def _class_by_class(
     """Release each class alone, with the records of the other one in a cell behind its own."""
     size = grid.size
     negatives, positives = (
-        raw_release(np.append(part, counts.sum() - part.sum()), numbered(size + 1), each, rng)
+        raw_release(
+            np.append(part, counts.sum() - part.sum()), numbered(size + 1), taken(each), rng
+        )
         for part, each in zip((counts[:size], counts[size:][::-1]), mechanisms, strict=True)
     )
     return ScoreCurves.from_classes(grid, negatives, positives)
