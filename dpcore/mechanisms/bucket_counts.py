@@ -37,12 +37,15 @@ class Stages(NamedTuple):
         What counts the buckets.
     errors
         Mean squared errors of counting 1, 2, 4, ... buckets.
+    caution
+        Deviations of its own noise that are added to what is estimated of a partition.
     """
 
     scales: Scales
     law: Law | None
     hierarchy: Hierarchy
     errors: NDArray[np.float64]
+    caution: float
 
 
 class Buckets(NamedTuple):
@@ -94,6 +97,7 @@ class Records(NamedTuple):
             _WEIGHT,
             self.stages.errors,
             _ALLOWANCES,
+            self.stages.caution,
             nodes,
         )
         nodes = nodes[: edges.size - 1]

@@ -13,6 +13,7 @@ from ..kernels.trees import partition
 __all__ = ["Scales", "deviation_costs", "scales"]
 
 _FEWEST_CELLS: Final = 32  # which are told apart however little the records say
+_CLEAR: Final = 256.0  # of the signal, from which on spikes may be worth cells of their own
 _BRANCHING: Final = 8  # how many times longer the longer buckets are
 
 
@@ -53,11 +54,13 @@ def scales(size: int, signal: float) -> Scales:
 
     Notes
     -----
-    There are about ``signal`` cells, and no fewer than 32: more could not be told apart. Buckets
+    There are about ``signal`` cells, and no fewer than 32: more could not be told apart; four times
+    as many where there is enough of it for values that many records have. Buckets
     of sqrt(signal) and 8 sqrt(signal) to the row are looked at, and no longer ones: with more
     lengths each has more noise (docs/dawa.md, section 2).
     """
-    cells = max(_FEWEST_CELLS, 2 ** math.ceil(math.log2(max(1.0, signal))))
+    told_apart = signal if signal < _CLEAR else 4.0 * signal
+    cells = max(_FEWEST_CELLS, 2 ** math.ceil(math.log2(max(1.0, told_apart))))
     unit = max(1, size // cells)
     units = -(-size // unit)
     few = 2 ** round(math.log2(max(4.0, signal)) / 2)

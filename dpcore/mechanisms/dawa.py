@@ -26,7 +26,8 @@ from .hierarchy import Hierarchy
 
 __all__ = ["Dawa"]
 
-_SCARCE: Final = 512.0  # n epsilon, below which a larger share of the budget finds the buckets
+_SCARCE: Final = 8192.0  # n epsilon, below which a larger share of the budget finds the buckets
+_LOUD: Final = 16.0  # n epsilon, from which on partitions are chosen with caution
 _SHARES: Final = Fraction(1, 6), Fraction(1, 10)
 
 
@@ -146,7 +147,7 @@ class Dawa(Releases):
         DtypeError, ParameterError
             As in ``release``.
         """
-        exact, stream = self._checked(counts), source(rng)
+        exact, stream = self._checked(counts), source(rng).spawn(1)[0]  # as there
         records = Records.of(exact, self.stages(exact.size, int(exact.sum())))
         found = records.find_buckets(stream)
         ends, tree = records.count_buckets(found.edges, stream)
@@ -199,7 +200,7 @@ def _stages(mechanism: Dawa, size: int, signal: float) -> Stages:
     budget, looked_at = mechanism._budget(), scales(size, signal)
     levels = looked_at.lengths.size
     if levels == 0:
-        return Stages(looked_at, None, _counting(budget, Fraction(1)), np.empty(0))
+        return Stages(looked_at, None, _counting(budget, Fraction(1)), np.empty(0), 0.0)
     split = _SHARES[signal >= _SCARCE]
     if not isinstance(mechanism.split, str):
         split = _check.fraction("split", mechanism.split)
@@ -208,7 +209,8 @@ def _stages(mechanism: Dawa, size: int, signal: float) -> Stages:
     law, hierarchy = budget.law(changes, split), _counting(budget, 1 - split)
     steps = math.ceil(math.log2(-(-size // looked_at.unit))) + 1
     errors = np.array([hierarchy.mean_squared_error(2**step) for step in range(steps)])
-    return Stages(looked_at, law, hierarchy, np.maximum.accumulate(errors))
+    caution = float(signal >= _LOUD)
+    return Stages(looked_at, law, hierarchy, np.maximum.accumulate(errors), caution)
 
 
 def _counting(budget: Budget, share: Fraction) -> Hierarchy:

@@ -49,6 +49,7 @@ def least_risk(
     weight: float,
     errors: NDArray[np.float64],
     allowances: NDArray[np.float64],
+    caution: float,
     nodes: NDArray[np.int64],
 ) -> NDArray[np.int64]:
     """Return the edges of the partition whose estimated error is the least of those that are tried.
@@ -72,6 +73,9 @@ def least_risk(
         grows with i, and 2^(J - 1) >= N.
     allowances
         What of a cost's square is not believed as long as partitions are sought, in variances.
+    caution
+        How many deviations of its own noise are added to the estimate of what lines miss: the
+        partitions that are found are those with lucky noise.
     nodes
         (N,) its first entries are overwritten with the node that each bucket is, or -1 for a cell.
 
@@ -88,7 +92,7 @@ def least_risk(
     nodes of that length. Of all of these the estimate decides, the first one of equals.
     O(N J A) time for A allowances, O(N) memory.
     """
-    risks, charges = np.empty(costs.size), np.empty(costs.size)
+    risks, charges, doubts = np.empty(costs.size), np.empty(costs.size), np.empty(costs.size)
     whole, best = np.empty(costs.size, np.bool_), np.empty(costs.size, np.bool_)
     edges = np.empty(size + 1, np.int64)
     least = np.inf
@@ -98,7 +102,7 @@ def least_risk(
         if allowance < allowances.size:
             if rung == 0:
                 believed = allowances[allowance] * variance
-                _set_risks(costs, size, lengths, weight, variance, believed, risks, charges)
+                _set_risks(costs, size, lengths, weight, variance, believed, risks, charges, doubts)
             low, high = max(0, rung - 1), min(errors.size - 1, rung + 1)
             price = size * (errors[high] - errors[low]) / max(1.0, 2.0**high - 2.0**low)
             _find_cheapest(charges, size, lengths, price, whole)
@@ -110,7 +114,11 @@ def least_risk(
         error = errors[0]
         if errors.size > 1:
             error = errors[below] + (level - below) * (errors[below + 1] - errors[below])
-        total = max(risk, 0.0) + size * error
+        doubt = 0.0
+        for bucket in range(buckets):
+            if nodes[bucket] >= 0:
+                doubt += doubts[nodes[bucket]]
+        total = max(risk + caution * np.sqrt(doubt), 0.0) + size * error
         if total < least:
             least = total
             best[:] = whole
@@ -128,8 +136,13 @@ def _set_risks(
     believed: float,
     risks: NDArray[np.float64],
     charges: NDArray[np.float64],
+    doubts: NDArray[np.float64],
 ) -> None:
-    """Set what a line misses in each node: right on average, and as it is sought with."""
+    """Set what a line misses in each node: right on average, as it is sought with, and how sure.
+
+    The last is the variance of the first for Laplace noise, of which a square has the variance
+    5 ``variance``^2; for Gaussian noise it is less.
+    """
     first = 0
     for level in range(lengths.size):
         length = lengths[level]
@@ -139,6 +152,7 @@ def _set_risks(
             risks[first + v] = cells * (cost * cost - variance)
             above = max(cost, 0.0)
             charges[first + v] = cells * max(above * above - believed, 0.0)
+            doubts[first + v] = cells * cells * variance * (5.0 * variance + 4.0 * above * above)
         first += (size + length - 1) // length
 
 
