@@ -55,15 +55,15 @@ def scales(size: int, signal: float) -> Scales:
     Notes
     -----
     There are about ``signal`` cells, and no fewer than 32: more could not be told apart; four times
-    as many where there is enough of it for values that many records have. Buckets
-    of sqrt(signal) and 8 sqrt(signal) to the row are looked at, and no longer ones: with more
-    lengths each has more noise (docs/dawa.md, section 2).
+    as many where there is enough of it for values that many records have. About sqrt(signal)
+    buckets make up the row, or 8 sqrt(signal) short ones. With more lengths each would have more
+    noise (docs/dawa.md, section 2).
     """
     told_apart = signal if signal < _CLEAR else 4.0 * signal
     cells = max(_FEWEST_CELLS, 2 ** math.ceil(math.log2(max(1.0, told_apart))))
     unit = max(1, size // cells)
     units = -(-size // unit)
-    few = 2 ** round(math.log2(max(4.0, signal)) / 2)
+    few = 2 ** max(1, round(math.log2(max(1.0, signal)) / 2 - 0.25))
     many = _BRANCHING * few
     if 2 * many <= units:
         shortest = -(-units // many)

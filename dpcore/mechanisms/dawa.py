@@ -97,7 +97,7 @@ class Dawa(Releases):
         signal = float(size)
         if budget.total_is_public:
             signal = _signal(budget, n)
-        rung = 4.0 ** round(math.log(max(signal, 1.0), 4))  # few different ones, which are kept
+        rung = 2.0 ** round(math.log2(max(signal, 1.0)))  # few different ones, which are kept
         return _stages(self, _check.integer("size", size, 1, MOST_CELLS), rung)
 
     def noise_deviation(self, size: int) -> NDArray[np.float64]:

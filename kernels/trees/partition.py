@@ -121,7 +121,8 @@ def least_risk(
         total = max(risk + caution * np.sqrt(doubt), 0.0) + size * error
         if total < least:
             least = total
-            best[:] = whole
+            for node in range(whole.size):  # a slice would take memory by a function of Numba's
+                best[node] = whole[node]
     buckets, risk = _cut(best, risks, size, lengths, edges, nodes)
     return edges[: buckets + 1].copy()
 
