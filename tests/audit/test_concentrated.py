@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import beta
 
 from dpcore.mechanisms import Dyadic, Hierarchy, Histogram, ToeplitzGaussian
 from dpcore.privacy import gaussian_delta
+from tests.audit.harness import delta_lower_bound
 
 pytestmark = pytest.mark.needs_jit
 
-CELLS, RHO, EPSILON, RELEASES, FAILURE = 5, 0.5, 1.0, 400_000, 1e-6
+CELLS, RHO, EPSILON, RELEASES = 5, 0.5, 1.0, 400_000
 BOTH = ["replace-one", "add-or-remove-one"]
 MECHANISMS = [
     *(lambda rho, relation=relation: ToeplitzGaussian(rho, relation) for relation in BOTH),
@@ -49,26 +49,7 @@ def audited(mechanism):
     direction = inverse @ steps[worst]
     first = released(mechanism, base + changes[worst]) @ direction
     second = released(mechanism, base) @ direction
-    return squares[worst], delta_lower_bound(first, second)
-
-
-def delta_lower_bound(first, second):
-    """A lower bound on delta, wrong with probability at most FAILURE (Clopper & Pearson).
-
-    The half-space is chosen on the first halves, and tested on the second.
-    """
-    half = RELEASES // 2
-    cuts = np.quantile(second[:half], np.linspace(0.05, 0.999, 300))
-
-    def exceeding(values):
-        return half - np.searchsorted(np.sort(values), cuts, side="right")
-
-    best = int(np.argmax(exceeding(first[:half]) - np.exp(EPSILON) * exceeding(second[:half])))
-    hits_first = exceeding(first[half:])[best]
-    hits_second = exceeding(second[half:])[best]
-    low = beta.ppf(FAILURE / 2, hits_first, half - hits_first + 1)
-    high = beta.ppf(1 - FAILURE / 2, hits_second + 1, half - hits_second)
-    return low - np.exp(EPSILON) * high
+    return squares[worst], delta_lower_bound(first, second, EPSILON)
 
 
 @pytest.mark.parametrize("make", MECHANISMS)

@@ -7,81 +7,154 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpcore import noise
 from dpcore.kernels.trees import partition
-from dpcore.mechanisms.dawa import deviation_costs
-from tests.audit.harness import epsilon_lower_bound
+from dpcore.mechanisms import Dawa
+from dpcore.mechanisms.buckets import Scales
+from dpcore.noise.laws import DiscreteGaussian, DiscreteLaplace
+from dpcore.noise.sources import source
+from dpcore.privacy import gaussian_delta
+from tests.audit.harness import delta_lower_bound, epsilon_lower_bound
 
-# cells, branching, largest count: all tables of counts up to it are gone through
-TABLES = [(4, 2, 4), (5, 2, 3), (8, 2, 2), (9, 2, 2), (8, 4, 2), (9, 4, 2)]
+# cells, cells taken together, lengths, largest count: all tables of such counts are gone through
+TABLES = [
+    (4, 1, [2], 4),
+    (5, 1, [2], 3),
+    (8, 1, [2, 4], 2),
+    (9, 1, [2, 4], 2),
+    (8, 1, [4], 2),
+    (9, 1, [3], 2),
+    (8, 2, [2], 2),
+    (9, 2, [2], 2),
+]
 
 
-def largest_changes(size, branching, levels, most):
-    """The largest changes of the costs, in L1, by an added record and by a moved one."""
+def largest_changes(size, unit, lengths, most):
+    """The largest changes of the costs by an added record, and by a moved one: L1, and squared."""
     shape = (most + 1,) * size
     tables = np.stack(np.unravel_index(np.arange((most + 1) ** size), shape), axis=-1)
-    costs = np.array([deviation_costs(counts, branching, levels) for counts in tables])
+    looked_at = Scales(unit, np.array(lengths))
+    costs = np.array([looked_at.costs(counts) for counts in tables])
     places = (most + 1) ** np.arange(size)[::-1]
-    added = moved = 0
+    added, moved = np.zeros(2, int), np.zeros(2, int)
+
+    def sizes(change):
+        return np.abs(change).sum(axis=1).max(), (change**2).sum(axis=1).max()
+
     for to in range(size):
         first = np.flatnonzero(tables[:, to] < most)
-        change = np.abs(costs[first + places[to]] - costs[first]).sum(axis=1)
-        added = max(added, change.max())
+        added = np.maximum(added, sizes(costs[first + places[to]] - costs[first]))
         for away in set(range(size)) - {to}:
             both = first[tables[first, away] > 0]
-            change = np.abs(costs[both + places[to] - places[away]] - costs[both]).sum(axis=1)
-            moved = max(moved, change.max())
-    return added, moved
+            change = costs[both + places[to] - places[away]] - costs[both]
+            moved = np.maximum(moved, sizes(change))
+    return added.tolist(), moved.tolist()
 
 
-@pytest.mark.parametrize(("size", "branching", "most"), TABLES)
-def test_sensitivity_is_exactly_one_and_two_a_level(size, branching, most):
-    levels = partition.level_count(size, branching)
+@pytest.mark.parametrize(("size", "unit", "lengths", "most"), TABLES)
+def test_sensitivity_is_exactly_what_the_noise_is_for(size, unit, lengths, most):
+    """With K lengths: K and 2 K in L1, for Laplace; K and 4 K squared, for Gaussian noise."""
+    levels = len(lengths)
+    added, moved = largest_changes(size, unit, lengths, most)
+    assert added == [levels, levels]
+    assert moved == [2 * levels, 4 * levels]
+
+
+@pytest.mark.parametrize(
+    ("size", "unit", "lengths"), [(1, 1, [2]), (3, 1, [2, 4]), (6, 1, [4, 16]), (5, 3, [2])]
+)
+def test_sensitivity_is_no_more_when_a_length_has_one_node(size, unit, lengths):
+    levels = len(lengths)
+    added, moved = largest_changes(size, unit, lengths, 3)
+    assert max(added) <= levels
+    assert moved[0] <= 2 * levels
+    assert moved[1] <= 4 * levels
+
+
+@pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove-one"])
+@pytest.mark.parametrize(("size", "n"), [(32, 10), (64, 100), (1000, 10**3), (5000, 10**6)])
+def test_the_noise_is_for_this_sensitivity(size, n, neighbours):
+    """In the stages themselves, worked out anew: nothing is spent but the share."""
+    moved = 2 if neighbours == "replace-one" else 1
+    laplace = Dawa(0.5, Fraction(1, 4), neighbours=neighbours).stages(size, n)
+    levels = laplace.scales.lengths.size
     assert levels > 0
-    assert largest_changes(size, branching, levels, most) == (levels, 2 * levels)
+    assert laplace.law.scale >= moved * levels / (Fraction(0.5) / 4)
+    gaussian = Dawa(rho=0.5, split=Fraction(1, 4), neighbours=neighbours).stages(size, n)
+    levels = gaussian.scales.lengths.size
+    assert gaussian.law.sigma_squared >= moved**2 * levels / (2 * Fraction(0.5) / 4)
 
 
-@pytest.mark.parametrize(("size", "branching", "levels"), [(1, 2, 1), (3, 2, 2), (6, 4, 2)])
-def test_sensitivity_is_no_more_when_a_level_has_one_node(size, branching, levels):
-    added, moved = largest_changes(size, branching, levels, 3)
-    assert added <= levels
-    assert moved <= 2 * levels
+def noisy_costs(looked_at, counts, law, replicates):
+    """(replicates, nodes), by the noise of stage 1."""
+    costs = looked_at.costs(np.asarray(counts, np.int64))
+    noisy = np.empty((replicates, costs.size), np.int64)
+    law.fill(noisy.reshape(-1), source(None))
+    return noisy + costs
 
 
-def released(counts, branching, scale, replicates):
+def released(counts, lengths, law, replicates):
     """Partitions, (replicates, N - 1): 1 where a bucket ends."""
-    counts = np.asarray(counts, np.int64)
-    levels = partition.level_count(counts.size, branching)
-    costs = deviation_costs(counts, branching, levels)
-    noisy = costs + noise.discrete_laplace(scale, (replicates, costs.size))
-    found = np.zeros((replicates, counts.size + 1), np.int64)
-    for row, own in zip(found, noisy, strict=True):
-        row[partition.best_partition(own, counts.size, branching, levels, 0.0, 0.5)] = 1
-    return found[:, 1:-1]
+    counts, lengths = np.asarray(counts, np.int64), np.asarray(lengths)
+    noisy = noisy_costs(Scales(1, lengths), counts, law, replicates)
+    nodes = np.empty(counts.size, int)
+    # More buckets cost next to nothing: a node is one as long as its cost is not above 0.
+    errors, allowances = 0.01 * np.arange(4.0), np.zeros(1)
+    tree = counts.size, lengths, 0.0, 1.0, errors, allowances, 0.0
+    # Costs are cut to 0 and 1 before, which tells as much of them: so there are few vectors.
+    kinds, which = np.unique(np.clip(noisy, 0, 1), axis=0, return_inverse=True)
+    cuts = np.zeros((len(kinds), counts.size + 1), np.int64)
+    for row, own in zip(cuts, kinds, strict=True):
+        row[partition.least_risk(own, *tree, nodes)] = 1
+    return cuts[which.reshape(-1), 1:-1]
 
 
-def audited(size, epsilon, too_little, replicates):
+def audited(lengths, law, replicates):
     """The larger bound for a record that moves so that every cost of its nodes goes up."""
-    counts = np.full(size, 3)
+    counts = np.full(2 * lengths[-1], 3)
     moved = counts.copy()
     moved[0] += 1
     moved[-1] -= 1
-    scale = Fraction(2 * partition.level_count(size, 2)) / epsilon * too_little
-    before, after = (released(table, 2, scale, replicates) for table in (counts, moved))
+    before, after = (released(table, lengths, law, replicates) for table in (counts, moved))
     return max(epsilon_lower_bound(before, after), epsilon_lower_bound(after, before))
+
+
+def laplace(epsilon, levels, too_little=1):
+    return DiscreteLaplace(Fraction(2 * levels) / epsilon * too_little)
 
 
 @pytest.mark.needs_jit
 def test_partition_holds_the_claim_and_shows_a_fifth_less_noise():
-    assert 1.7 < audited(4, 2, 1, 200_000) <= 2.0
-    assert audited(4, 2, Fraction(4, 5), 200_000) > 2.1
+    assert 1.7 < audited([2], laplace(2, 1), 200_000) <= 2.0
+    assert audited([2], laplace(2, 1, Fraction(4, 5)), 200_000) > 2.1
 
 
 @pytest.mark.full
 @pytest.mark.needs_jit
 def test_partition_holds_the_claim_and_shows_a_fifth_less_noise_on_two_levels():
-    assert 1.6 < audited(8, 2, 1, 2_000_000) <= 2.0
-    assert audited(8, 2, Fraction(4, 5), 2_000_000) > 2.0
+    assert 1.6 < audited([2, 4], laplace(2, 2), 2_000_000) <= 2.0
+    assert audited([2, 4], laplace(2, 2, Fraction(4, 5)), 2_000_000) > 2.0
+
+
+@pytest.mark.needs_jit
+def test_gaussian_costs_hold_the_claim_and_show_a_fifth_less_noise():
+    """A record that moves within a node of each length raises their costs by two."""
+    replicates, epsilon, rho = 400_000, 1.0, Fraction(1, 2)
+    looked_at, law, *_ = Dawa(rho=2 * rho, split=Fraction(1, 2)).stages(32, 96)
+    counts = np.full(32, 3)
+    moved = counts.copy()
+    moved[:2] += 1, -1
+    change = looked_at.costs(moved) - looked_at.costs(counts)
+    assert change @ change == 4 * looked_at.lengths.size
+    claim = gaussian_delta(1.0, epsilon, np.sqrt(2 * float(rho)))  # of continuous noise
+
+    def bound(too_little):
+        less = DiscreteGaussian(law.sigma_squared * too_little**2)
+        tables = moved, counts
+        first, second = (noisy_costs(looked_at, each, less, replicates) @ change for each in tables)
+        return delta_lower_bound(first, second, epsilon)
+
+    assert 0.8 * claim < bound(1) < claim
+    assert bound(Fraction(4, 5)) > 1.2 * claim
 
 
 def test_around_the_mean_one_record_pulls_two_ways_at_once():

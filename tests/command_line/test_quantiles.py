@@ -64,7 +64,7 @@ def test_all_batches_count(folder, capsys):
 def test_mechanisms(folder):
     argv = ["cdf", "t.csv", *FLAGS, "--epsilon", "0.5", "--json", "o.json"]
     for extra, mechanism in {
-        (): dp.mechanisms.Hierarchy(0.5),
+        (): dp.plan(1000, epsilon=0.5, n=1000).best,
         ("--mechanism", "hierarchy"): dp.mechanisms.Hierarchy(0.5),
         ("--mechanism", "histogram"): dp.mechanisms.Histogram(0.5),
         ("--mechanism", "dawa"): dp.mechanisms.Dawa(0.5),

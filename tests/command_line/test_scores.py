@@ -106,10 +106,10 @@ def test_groups_that_are_merged_are_marked(folder, capsys):
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("command", COMMANDS)
 def test_what_is_stored_is_what_is_printed_and_drawn(folder, capsys, command):
-    argv = [command, "t.parquet", *FLAGS, "--epsilon", "0.5"]
+    argv = [command, "t.parquet", *FLAGS, "--epsilon", "2"]  # enough to be told without a warning
     out = run(capsys, *argv, "--json", "o.json", "--plot", "o.svg")
     stored = dp.ScoreCurves.from_json(Path("o.json").read_text())
-    assert stored.privacy == dp.Privacy(0.5)
+    assert stored.privacy == dp.Privacy(2.0)
     assert f"positives   {stored.positives[-1]:.0f} (released)\n" in out
     if command == "calibration":
         assert f"ECE         {expected_calibration_error(stored):.4g}\n" in out

@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 import dpcore as dp
 from dpcore.curves.combination import average, combine
 from dpcore.kernels.trees import dyadic
-from dpcore.mechanisms import Dawa, Dyadic, Hierarchy, Histogram, ToeplitzGaussian
+from dpcore.mechanisms import (
+    Dyadic,
+    Hierarchy,
+    Histogram,
+    PolynomialProjection,
+    ToeplitzGaussian,
+)
 from tests.curves.raw_releases import raw, same
 
 
@@ -229,7 +235,7 @@ def test_a_curve_without_noise_is_the_mean():
 
 
 def test_unknown_noise():
-    two = [raw(np.full(100, 3), Dawa(1.0)) for _ in range(2)]
+    two = [raw(np.full(100, 3), PolynomialProjection(1.0, 1e-6)) for _ in range(2)]
     assert np.all(np.isinf(combine(two).noise_deviation))
     assert np.all(np.isinf(combine([two[0], raw(np.full(100, 3), Dyadic(1.0))]).noise_deviation))
     assert np.all(np.isinf(combine(two, [1e-9, 1.0]).noise_deviation))

@@ -120,7 +120,7 @@ def test_more_noise_than_curve():
     text = told(dp.cdf, AMOUNTS[:60], MONEY, epsilon=0.5, rng=RNG(4))
     assert text.startswith("the standard error of F is up to 0.")
     assert "fewer cells, a larger budget or more records" in text
-    text = told_of_scores(IS_POSITIVE[:200], SCORES[:200], epsilon=0.1)
+    text = told_of_scores(IS_POSITIVE[:200], SCORES[:200], mechanism=Hierarchy(0.1))
     assert text.startswith("the standard error of the curves is up to 1.2 of all records")
 
 

@@ -21,6 +21,7 @@ from dpcore.mechanisms import (
     ToeplitzGaussian,
     from_curve,
 )
+from dpcore.mechanisms.base import TellsDeviation
 from dpcore.trust import Local
 
 GRID = dp.Grid.uniform(0, 1, 64)
@@ -39,7 +40,9 @@ VALUES = np.random.default_rng(1).random(1000)
         Hierarchy(1.0, branching="hb", budgets="equal"),
         Hierarchy(1.0, delta=1e-6, neighbours="add-or-remove-one"),
         Histogram(rho=0.5),
-        Dawa(1.0, split=0.5, branching=4),
+        Dawa(1.0, split=0.5),
+        Dawa(rho=0.5),
+        Dawa(1.0, delta=1e-6, neighbours="add-or-remove-one"),
         ToeplitzGaussian(0.5),
         NoNoise(),
         PolynomialProjection(1.0, 1e-6),
@@ -55,7 +58,8 @@ def test_a_curve_says_what_released_it(mechanism):
     assert type(made) is type(mechanism)
     assert made.describe() == mechanism.describe()
     assert made.privacy == curve.privacy
-    assert np.array_equal(made.noise_deviation(64), curve.noise_deviation)
+    if not isinstance(mechanism, TellsDeviation):  # of its error, a release says more
+        assert np.array_equal(made.noise_deviation(64), curve.noise_deviation)
 
 
 def test_a_fraction_comes_back_as_a_double():
@@ -72,7 +76,7 @@ def test_what_cannot_be_made_again_is_refused():
     for wrong in (
         {"name": "dyadic", "epsilon": 1.0},
         {"name": "no-noise", "base": 2},
-        {"name": "dawa"},
+        {"name": "dawa", "epsilon": 1.0, "split": 0.25, "branching": 16},
     ):
         with pytest.raises(dp.ParameterError, match="curve must be by "):
             from_curve(replace(curve, mechanism=wrong))

@@ -1,4 +1,4 @@
-"""Bucket costs and the cheapest partition, against definitions and against all partitions."""
+"""Bucket costs and the partition that follows, against definitions and against all partitions."""
 
 from __future__ import annotations
 
@@ -7,97 +7,173 @@ from statistics import median
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import dpcore as dp
 from dpcore.kernels.trees import partition
-from dpcore.mechanisms.dawa import deviation_costs
+from dpcore.mechanisms.buckets import deviation_costs, scales
 from tests import reference
 
-trees = st.tuples(st.integers(1, 40), st.sampled_from([2, 4, 8]), st.integers(0, 3))
+ROWS = st.tuples(st.integers(1, 40), st.sampled_from([[2], [5], [2, 4], [2, 6], [3, 24], [4, 40]]))
+SHORT_ROWS = st.tuples(st.integers(1, 8), st.sampled_from([[2], [3], [2, 4], [2, 6]]))
 
 
-@given(trees, st.data())
-def test_costs_are_deviations_from_the_median(tree, data):
-    size, branching, levels = tree
+def node_count(size, lengths):
+    return sum(-(-size // length) for length in lengths)
+
+
+def found(costs, size, lengths, variance, weight, errors, allowances, caution=0.0):
+    """Return the partition of least risk as buckets (a, b, node)."""
+    nodes = np.empty(size, np.int64)
+    edges = partition.least_risk(
+        np.asarray(costs, np.int64),
+        size,
+        np.asarray(lengths, np.int64),
+        float(variance),
+        float(weight),
+        np.asarray(errors, np.float64),
+        np.asarray(allowances, np.float64),
+        float(caution),
+        nodes,
+    )
+    return tuple(zip(edges[:-1].tolist(), edges[1:].tolist(), nodes.tolist(), strict=False))
+
+
+def rising(data, size):
+    """Draw errors for which all prices, and so all charges, are exact numbers."""
+    steps = data.draw(st.lists(st.integers(0, 9), min_size=5, max_size=5))
+    return 24.0 * np.cumsum(steps)[: int(np.ceil(np.log2(size))) + 1]
+
+
+@given(ROWS, st.data())
+def test_costs_are_deviations_from_the_median(row, data):
+    size, lengths = row
     values = st.one_of(st.integers(0, 3), st.integers(0, 2**50))
     counts = np.array(data.draw(st.lists(values, min_size=size, max_size=size)), np.int64)
     before = counts.copy()
-    nodes = reference.partition_nodes(size, branching, levels)
+    nodes = reference.partition_nodes(size, lengths)
     expected = [reference.deviation(counts[a:b]) for a, b in nodes]
-    assert deviation_costs(counts, branching, levels).tolist() == expected
+    assert deviation_costs(counts, lengths).tolist() == expected
     np.testing.assert_array_equal(counts, before)
 
 
 @pytest.mark.parametrize("size", [1, 2, 17, 1000, 4096, 5000])
-def test_costs_of_long_rows(size):
+@pytest.mark.parametrize("lengths", [[7], [4, 32], [16, 128]])
+def test_costs_of_long_rows(size, lengths):
     counts = np.random.default_rng(size).geometric(0.01, size)
-    levels = partition.level_count(size, 4)
     expected = [
         np.abs(counts[a:b] - median(counts[a:b].tolist())).sum()
-        for a, b in reference.partition_nodes(size, 4, levels)
+        for a, b in reference.partition_nodes(size, lengths)
     ]
-    np.testing.assert_array_equal(deviation_costs(counts, 4, levels), expected)
+    np.testing.assert_array_equal(deviation_costs(counts, lengths), expected)
 
 
-@pytest.mark.parametrize("branching", [2, 4, 8, 16])
-def test_levels_leave_two_nodes_of_the_longest_length(branching):
-    for size in (*range(1, 600), 2**24):
-        levels = partition.level_count(size, branching)
-        assert levels == 0 or 2 * branching**levels <= size
-        assert 2 * branching ** (levels + 1) > size
+@given(ROWS, st.integers(1, 7), st.data())
+def test_cells_that_are_taken_together_cost_what_their_sums_do(row, unit, data):
+    size, lengths = row
+    counts = np.array(data.draw(st.lists(st.integers(0, 9), min_size=size, max_size=size)))
+    looked_at = scales(size, 1.0)._replace(unit=unit, lengths=np.array(lengths))
+    sums = [counts[a : a + unit].sum() for a in range(0, size, unit)]
+    expected = [
+        reference.deviation(sums[a:b]) for a, b in reference.partition_nodes(len(sums), lengths)
+    ]
+    assert looked_at.costs(counts).tolist() == expected
 
 
-@given(st.integers(1, 9), st.sampled_from([2, 4]), st.integers(0, 3), st.data())
-def test_best_partition_is_the_best_of_all(size, branching, levels, data):
-    count = partition.node_count(size, branching, levels)
-    costs = np.array(data.draw(st.lists(st.integers(-9, 30), min_size=count, max_size=count)), int)
-    allowance = data.draw(st.sampled_from([-3.0, 0.0, 2.0, 7.5]))
-    bucket_cost = data.draw(st.sampled_from([0.0, 1.0, 4.0, 6.5]))
-    tree = (size, branching, levels, allowance, bucket_cost)
-    edges = partition.best_partition(costs, *tree)
-    each = {
-        other: reference.partition_cost(other, costs, *tree)
-        for other in reference.partitions(size, branching, levels)
+@pytest.mark.parametrize("signal", [0.0, 1.0, 4.0, 60.0, 1024.0, 4.0**9, 1e30])
+def test_lengths_are_few_and_leave_two_nodes_of_each(signal):
+    for size in (*range(1, 600), 4096, 5000, 2**24):
+        unit, lengths = scales(size, signal)
+        units = -(-size // unit)
+        assert lengths.size <= 2
+        assert np.all(lengths >= 2)
+        assert units >= min(size, 32)
+        assert all(-(-units // length) >= 2 for length in lengths)
+        assert all(b % a == 0 for a, b in itertools.pairwise(lengths))
+
+
+@settings(max_examples=50)
+@given(SHORT_ROWS, st.data())
+def test_what_is_found_is_the_best_of_what_is_tried(row, data):
+    size, lengths = row
+    count = node_count(size, lengths)
+    costs = data.draw(st.lists(st.integers(-9, 30), min_size=count, max_size=count))
+    variance = data.draw(st.sampled_from([0.5, 4.0, 32.0]))
+    weight = data.draw(st.sampled_from([0.125, 1.0]))
+    allowances = data.draw(st.sampled_from([[1.0], [0.0, 2.0], [1.0, 2.0, 4.5]]))
+    caution = data.draw(st.sampled_from([0.0, 1.0]))
+    given_ = (costs, variance, weight, rising(data, size), allowances, caution)
+    tried = reference.tried_partitions(size, lengths, *given_)
+    least = min(error for _, error in tried)
+    best = [each for each, error in tried if error <= least + 1e-9]
+    buckets = found(costs, size, lengths, *given_[1:])
+    assert buckets in best
+    if len({error for _, error in tried if error <= least + 1e-9}) == 1:
+        assert buckets == best[0]
+
+
+@given(SHORT_ROWS, st.integers(0, 40), st.sampled_from([0.0, 1.0, 4.5]), st.data())
+def test_with_one_price_it_is_the_cheapest_of_all_or_a_level(row, price, allowance, data):
+    size, lengths = row
+    count = node_count(size, lengths)
+    costs = data.draw(st.lists(st.integers(-5, 12), min_size=count, max_size=count))
+    # Errors that grow evenly with the number of buckets: one price alone.
+    errors = float(price) * 2.0 ** np.arange(6)
+    cheapest = reference.cheapest(size, lengths, costs, 1.0, 4.0 * allowance, size * price)
+    charges = {
+        each: reference.charge(each, costs, 1.0, 4.0 * allowance, size * price)
+        for each in reference.partitions(size, lengths)
     }
-    least = min(each.values())
-    cheapest = [other for other, cost in each.items() if cost == least]
-    assert tuple(edges.tolist()) in cheapest
-    assert edges.size == min(map(len, cheapest))  # the longest buckets
+    least = min(charges.values())
+    assert charges[cheapest] == least
+    assert len(cheapest) == min(len(each) for each, cost in charges.items() if cost == least)
+    tried = reference.tried_partitions(size, lengths, costs, 4.0, 1.0, errors, [allowance])
+    assert {each for each, _ in tried[:6]} == {cheapest}
+    levels = {each for each, _ in tried[6:]}
+    assert found(costs, size, lengths, 4.0, 1.0, errors, [allowance]) in {cheapest} | levels
 
 
-@given(trees, st.integers(0, 2**32 - 1))
-def test_partitions_cover_every_cell_once(tree, seed):
-    size = tree[0]
-    costs = np.random.default_rng(seed).integers(-20, 60, partition.node_count(*tree))
-    edges = partition.best_partition(costs, *tree, 0.0, 5.0)
-    assert edges[0] == 0
-    assert edges[-1] == size
-    assert np.all(np.diff(edges) > 0)
-    allowed = {(a, a + 1) for a in range(size)} | set(reference.partition_nodes(*tree))
-    assert set(itertools.pairwise(edges.tolist())) <= allowed
+@given(ROWS, st.integers(0, 2**32 - 1))
+def test_partitions_cover_every_cell_once(row, seed):
+    size, lengths = row
+    rng = np.random.default_rng(seed)
+    costs = rng.integers(-20, 60, node_count(size, lengths))
+    errors = np.cumsum(rng.exponential(50, 7))
+    buckets = found(costs, size, lengths, 9.0, 0.1, errors, [1.0, 2.0, 4.5])
+    nodes = reference.partition_nodes(size, lengths)
+    assert [a for a, _, _ in buckets] == [0, *(b for _, b, _ in buckets[:-1])]
+    assert buckets[-1][1] == size
+    assert all((a, b) == (nodes[v] if v >= 0 else (a, a + 1)) for a, b, v in buckets)
 
 
 @pytest.mark.parametrize("size", [256, 300, 5000])
 def test_steps_without_noise_are_found(size):
     counts = np.repeat([3, 50, 7], [64, 64, size - 128])
     counts[100] = 900
-    levels = partition.level_count(size, 4)
-    edges = partition.best_partition(deviation_costs(counts, 4, levels), size, 4, levels, 0.0, 2.0)
-    inside = [np.ptp(counts[a:b]) for a, b in itertools.pairwise(edges)]
-    assert max(inside) == 0
-    assert edges.size < 40
+    lengths = [4, 32]
+    errors = np.arange(15) / 1000
+    buckets = found(deviation_costs(counts, lengths), size, lengths, 0.0, 0.1, errors, [1.0])
+    assert max(np.ptp(counts[a:b]) for a, b, _ in buckets) == 0
+    assert len(buckets) < 40 + size // 32
 
 
 def test_free_cells_and_dear_buckets():
     counts = np.arange(64)
-    costs = deviation_costs(counts, 4, 2)
-    whole = partition.best_partition(costs, 64, 4, 2, 0.0, 1e9)
-    assert whole.tolist() == [0, 16, 32, 48, 64]
-    single = partition.best_partition(costs, 64, 4, 2, 0.0, 1e-9)
-    assert single.tolist() == list(range(65))
+    costs = deviation_costs(counts, [4, 16])
+    whole = found(costs, 64, [4, 16], 1.0, 0.1, 1e9 * np.arange(7), [1.0])
+    assert [b for _, b, _ in whole] == [16, 32, 48, 64]
+    single = found(costs, 64, [4, 16], 1.0, 0.1, 1e-9 * np.arange(7), [1.0])
+    assert [b for _, b, _ in single] == list(range(1, 65))
 
 
-def test_no_levels_no_choice():
-    costs = np.empty(0, np.int64)
-    assert partition.best_partition(costs, 3, 2, 0, 0.0, 1.0).tolist() == [0, 1, 2, 3]
+def test_the_estimate_of_risk_is_right_on_average():
+    """For a partition that does not depend on the noise; and cells alone have no risk."""
+    rng = np.random.default_rng(1)
+    costs = np.array([3, 0, 7, 11])  # of nodes of four cells, and of twelve
+    partition = ((0, 4, 0), *((a, a + 1, -1) for a in range(4, 8)), (8, 12, 2))
+    noisy = costs[:, np.newaxis] + dp.noise.discrete_laplace(8, (4, 200_000), rng)
+    estimates = reference.risk(partition, noisy, dp.noise.DiscreteLaplace(8).variance, 0.1)
+    assert reference.risk(partition, costs, 0.0, 0.1) == pytest.approx(0.1 * 4 * (3**2 + 7**2))
+    spread = np.std(estimates) / np.sqrt(estimates.size)
+    assert abs(estimates.mean() - 0.1 * 4 * (3**2 + 7**2)) < 6 * spread

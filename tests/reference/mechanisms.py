@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from math import comb, factorial
 
 import mpmath
 import numpy as np
+
+Bucket = tuple[int, int, int]  # its first cell, the one after its last, and which node it is
 
 # --- the noise tree, as Eq. 2 of the ECDF paper writes it
 
@@ -110,9 +113,8 @@ def square_root_errors(size, variance, total_is_public):
 # --- buckets of alike cells, and Hilbert's curve
 
 
-def partition_nodes(size: int, branching: int, levels: int) -> list[tuple[int, int]]:
+def partition_nodes(size: int, lengths: Sequence[int]) -> list[tuple[int, int]]:
     """(a, b) of every interval that may be a bucket, but for single cells: cells a, ..., b - 1."""
-    lengths = [branching**level for level in range(1, levels + 1)]
     return [(a, min(a + width, size)) for width in lengths for a in range(0, size, width)]
 
 
@@ -121,30 +123,83 @@ def deviation(cells) -> int:
     return min(sum(abs(int(x) - int(c)) for x in cells) for c in cells)
 
 
-def partitions(size, branching, levels):
-    """All ways to cut the row into single cells and nodes, as edges."""
-    stops = {a: {a + 1} for a in range(size)}
-    for a, b in partition_nodes(size, branching, levels):
-        stops[a].add(b)
+def partitions(size: int, lengths: Sequence[int]) -> list[tuple[Bucket, ...]]:
+    """All ways to cut the row into single cells and nodes: (a, b, node), and -1 for a cell."""
+    starting: dict[int, list[Bucket]] = {a: [(a, a + 1, -1)] for a in range(size)}
+    for node, (a, b) in enumerate(partition_nodes(size, lengths)):
+        starting[a].append((a, b, node))
 
-    def after(cell):
+    def after(cell: int) -> Iterator[tuple[Bucket, ...]]:
         if cell == size:
-            yield (size,)
-        for stop in sorted(stops.get(cell, ())):
-            for rest in after(stop):
-                yield (cell, *rest)
+            yield ()
+        for bucket in starting.get(cell, []):
+            for rest in after(bucket[1]):
+                yield (bucket, *rest)
 
     return list(after(0))
 
 
-def partition_cost(edges, costs, size, branching, levels, allowance, bucket_cost):
-    """What a partition costs when ``costs`` are its nodes' (noisy) deviations."""
-    of_node: dict[tuple[int, int], float] = {(a, a + 1): 0.0 for a in range(size)}
-    for node, cost in zip(partition_nodes(size, branching, levels), costs, strict=True):
-        excess = max(float(cost) - allowance, 0.0)
-        of_node[node] = min(of_node.get(node, np.inf), excess)
-    buckets = [(edges[k], edges[k + 1]) for k in range(len(edges) - 1)]
-    return sum(bucket_cost + of_node[bucket] for bucket in buckets)
+def risk(partition, costs, variance, weight):
+    """What lines miss in the buckets, over all cells: an unbiased estimate."""
+    return sum(weight * (b - a) * (costs[v] ** 2 - variance) for a, b, v in partition if v >= 0)
+
+
+def doubt(partition, costs, variance, weight):
+    """The deviation of ``risk`` for Laplace noise, of which a square has the variance 5 v^2.
+
+    That of (D + noise)^2 is 4 D^2 v more.
+    """
+    each = [
+        (weight * (b - a)) ** 2 * (5 * variance**2 + 4 * max(costs[v], 0) ** 2 * variance)
+        for a, b, v in partition
+        if v >= 0
+    ]
+    return np.sqrt(sum(each))
+
+
+def charge(partition, costs, weight, believed, price):
+    """What a partition is sought by: no cost's square counts but for what is believed of it."""
+    total = price * len(partition)
+    for a, b, v in partition:
+        if v >= 0:
+            total += weight * (b - a) * max(max(costs[v], 0) ** 2 - believed, 0.0)
+    return total
+
+
+def cheapest(size, lengths, costs, weight, believed, price):
+    """Of all partitions: of equally cheap ones the fewest buckets, and longer nodes, win."""
+    return min(
+        partitions(size, lengths),
+        key=lambda each: (
+            charge(each, costs, weight, believed, price),
+            len(each),
+            [-v for _, _, v in each],
+        ),
+    )
+
+
+def tried_partitions(size, lengths, costs, variance, weight, errors, allowances, caution=0.0):
+    """The partitions that are tried, in this order, and the estimated error of each."""
+    tried = []
+    for allowance in allowances:
+        for rung in range(len(errors)):
+            low, high = max(0, rung - 1), min(len(errors) - 1, rung + 1)
+            price = size * (errors[high] - errors[low]) / max(1, 2**high - 2**low)
+            tried.append(cheapest(size, lengths, costs, weight, allowance * variance, price))
+    nodes, first = partition_nodes(size, lengths), 0
+    for width in lengths:
+        last = first + -(-size // width)
+        tried.append(tuple((*nodes[v], v) for v in range(first, last)))
+        first = last
+    counting = [np.interp(np.log2(len(each)), range(len(errors)), errors) for each in tried]
+    missed = [
+        risk(each, costs, variance, weight) + caution * doubt(each, costs, variance, weight)
+        for each in tried
+    ]
+    return [
+        (each, max(risk_, 0.0) + size * error)
+        for each, risk_, error in zip(tried, missed, counting, strict=True)
+    ]
 
 
 def hilbert(order: int) -> list[tuple[int, int]]:

@@ -26,7 +26,8 @@ def test_options_are_by_increasing_error(size, budget, neighbours):
         assert option.largest_error == each.max()
         assert option.mechanism.privacy.neighbours == neighbours
     lines = str(plan).splitlines()
-    assert len(lines) == len(plan.options) + 1
+    assert len(lines) == len(plan.options) + 2
+    assert lines[-1] == "first: the least error"
 
 
 @pytest.mark.parametrize("budget", BUDGETS)
@@ -49,7 +50,7 @@ def test_the_release_takes_the_best(budget):
     grid = dp.Grid.uniform(0, 1, 300)
     values = np.random.default_rng(1).random(1000)
     curve = dp.cdf(values, grid, **budget)
-    assert curve.mechanism == dp.plan(300, **budget).best.describe()
+    assert curve.mechanism == dp.plan(300, **budget, n=1000).best.describe()
     assert curve.is_monotone
     assert curve.processing == ("isotonic()",)
     assert not dp.cdf(values, grid, **budget, isotonic=False).processing

@@ -89,8 +89,7 @@ def test_what_is_recorded():
     assert curves.joint.mechanism == {
         "name": "dawa",
         "epsilon": 0.8,
-        "split": 0.25,
-        "branching": 16,
+        "split": "auto",
         "thresholds-name": "recursive-medians",
         "thresholds-epsilon": 0.2,
         "thresholds-depth": 10,

@@ -63,6 +63,9 @@ def test_deviations_are_those_of_the_releases(mechanism):
 def test_default_is_the_most_accurate_joint_mechanism():
     labels, scores = RNG(2).random(500) < 0.5, RNG(3).random(500)
     curves = dp.score_curves(labels, scores, dp.Grid.uniform(0, 1, 256), epsilon=1.0)
+    assert curves.joint.mechanism == dp.plan(512, epsilon=1.0, n=500).best.describe()
+    many = np.full(512, 10**4)
+    curves = dp.score_curves_from_counts(many, dp.Grid.uniform(0, 1, 256), epsilon=1.0)
     assert curves.joint.mechanism["name"] == "hierarchy"
     assert curves.privacy == dp.Privacy(1.0)
     assert curves.joint.is_monotone

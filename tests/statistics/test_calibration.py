@@ -238,7 +238,7 @@ def test_plot_shows_the_table(tmp_path):
 
 def test_noise_that_is_not_known_is_infinite():
     labels, scores = np.arange(200) % 2, np.linspace(0, 1, 200)
-    pair = (dp.mechanisms.Dawa(5.0), dp.mechanisms.Hierarchy(5.0))
+    pair = (dp.mechanisms.PolynomialProjection(5.0, 1e-6), dp.mechanisms.Hierarchy(5.0))
     for mechanism in (pair, pair[::-1]):
         curves = dp.score_curves(labels > 2, scores, mechanism=mechanism)
         table = reliability(curves, 5)
