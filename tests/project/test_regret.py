@@ -72,8 +72,9 @@ def test_all_contenders_have_errors_and_the_tables_show_them(study, kind):
     tables = study("tables")
     for name in contenders:
         assert any(line.startswith(f"| {name} |") for line in tables.by_mechanism(outcomes))
-    for make in (tables.summary, tables.worst, tables.by_shape, tables.bands, tables.winners):
-        lines = make(outcomes)
+    names = "summary", "by_setting", "worst", "by_shape", "bands", "winners"
+    for make in names:
+        lines = getattr(tables, make)(outcomes)
         assert len({line.count("|") for line in lines[:3]}) == 1
 
 
