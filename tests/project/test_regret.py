@@ -29,7 +29,7 @@ def some(study, kind="epsilon", count=3):
 
 @pytest.mark.parametrize("size", [24, 64, 1024])
 def test_every_shape_is_a_distribution(study, size):
-    shapes = study("shapes").shapes()
+    shapes = study("shapes").SYNTHETIC
     assert len({each.name for each in shapes}) == len(shapes)
     for shape in shapes:
         weights = shape.weights(size)
@@ -53,6 +53,11 @@ def test_histograms_are_put_together_and_not_cut_finer(study, tmp_path):
     assert (shape.name, shape.group) == ("HEPTH", "held-out")
     assert shape.weights(4).tolist() == [1, 5, 9, 13]
     assert shape.weights(16) is None
+
+
+def test_columns_are_counted_within_public_bounds(study):
+    weights = study("shapes").column([-5.0, 0.0, 2.4, 2.5, 9.9, 10.0, 99.0], 0, 10)
+    assert weights(4).tolist() == [3, 1, 0, 3]
 
 
 @pytest.mark.parametrize("kind", ["epsilon", "delta", "rho"])
@@ -142,3 +147,29 @@ def test_roc_curves_are_measured_beside_their_records(study):
         assert len(found.errors) == len(roc.MEASURES)
         assert max(found.errors) < 0.1
         assert found.intervals[0].covered == 1.0  # no assumption, so it holds for these, too
+
+
+def test_the_page_says_what_was_skipped_and_keeps_lines_short(study):
+    outcomes = some(study)
+    lines = study("page").whole(outcomes, some(study, "delta"), None, 3)
+    assert "Skipped: this part needs --data DIR with bank-full.csv." in lines
+    assert max(len(line) for line in lines if not line.startswith("|")) <= 100
+    assert "- 2 shapes: 1 on which rules may be tuned, and 1 held out" in "\n".join(lines)
+
+
+def test_the_default_is_compared_with_the_best_grid(study):
+    roc = study("roc")
+    intervals = (roc.Interval(0.95, 0.1),) * 2
+    ranks = {
+        (size, epsilon): roc.Ranked((0.3, 0.2, 0.1 if size == 64 else 0.4), intervals)
+        for size in (None, *roc.GRIDS)
+        for epsilon in roc.EPSILONS
+    }
+    ratios = [line for line in study("tables").of_ranks(ranks) if "over the best" in line]
+    assert [line.split("**")[3] for line in ratios] == ["1.00", "1.00", "4.00"]
+    assert "95.0% (width 0.100)" in study("tables").of_intervals(ranks)[2]
+
+
+def test_it_is_drawn(study, tmp_path):
+    study("page").draw(some(study), tmp_path / "regret.png")
+    assert (tmp_path / "regret.png").stat().st_size > 10_000
