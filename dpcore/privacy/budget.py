@@ -32,7 +32,8 @@ class Budget:
     neighbours
         The relation for which it is spent.
     stated
-        The (epsilon, delta) for the sake of which it is rho, or None.
+        The (epsilon, delta) for the sake of which it is rho, or None. It is what holds of all that
+        is spent; a mechanism that has a proof for it may spend another rho.
     """
 
     epsilon: Fraction | None
@@ -46,8 +47,8 @@ class Budget:
     ) -> Budget:
         """Return the budget that a mechanism's arguments say, or raise.
 
-        epsilon with delta is the largest rho that implies it (docs/privacy.md): the analytic
-        formula of the Gaussian mechanism is about continuous noise, and this is discrete.
+        epsilon with delta becomes the largest rho that implies it (docs/privacy.md, section 2).
+        Some mechanisms do better by the analytic formula (``lattice``, ``whole_counts``).
         """
         if epsilon is None and rho is None:
             raise ParameterError("epsilon", None, "or rho must be given")

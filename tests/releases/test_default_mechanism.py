@@ -99,7 +99,7 @@ def test_levels_that_are_not_counted_have_no_part_in_the_mean_error():
 
 def test_a_dyadic_tree_is_never_better_than_its_bound():
     for size in [*range(1, 300), 1000, 2**12, 2**12 + 1, 2**15, 3 * 2**14]:
-        for budget in ({"epsilon": 0.3}, {"epsilon": 20.0}, {"rho": 0.5}, {"rho": 100.0}):
+        for budget in BUDGETS:
             tree = Dyadic(**budget)
             assert 0.0 <= tree.least_variance(size) <= tree.variance(size)
     assert Dyadic(1.0, base=3).least_variance(100) == 0.0
