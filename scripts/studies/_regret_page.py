@@ -162,8 +162,8 @@ def of_roc(ranks: "Ranks | None") -> list[str]:
         "",
         *tables.of_ranks(ranks),
         "",
-        "Intervals for the AUC at 95 %, from `ScoreHistogram.quantile` of the default's curves:",
-        "how often they cover the records' own, and their mean width.",
+        "`ROC.auc_interval` of the default, at 95 %: how often it covers the area of the records'",
+        "own curve over the same cells, which is what it is for, and that of their own scores.",
         "",
         *tables.of_intervals(ranks),
     ]
