@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
@@ -47,7 +48,7 @@ def _kept(hierarchy: Hierarchy, buckets: int) -> tuple[Tree, ...]:
     are sought anew each time.
     """
     even = [
-        Hierarchy(hierarchy.epsilon, branching, neighbours=hierarchy.neighbours)
+        replace(hierarchy, branching=branching, budgets="auto")
         for branching in _WIDTHS
         if branching <= buckets
     ]

@@ -19,8 +19,6 @@ from tests import reference
 from tests.audit.test_concentrated import CELLS, EPSILON, audited
 from tests.audit.test_hierarchy import changes
 
-pytestmark = pytest.mark.needs_jit
-
 DELTA = 0.04
 BOTH = ["replace-one", "add-or-remove-one"]
 _LESS = Fraction(16, 25)  # of the variance: sigma is a fifth too small
@@ -70,6 +68,7 @@ MECHANISMS = [
 ]
 
 
+@pytest.mark.needs_jit
 @pytest.mark.parametrize(("kind", "thin", "others"), MECHANISMS)
 def test_claim_holds_and_a_fifth_less_noise_is_caught(kind, thin, others):
     mechanism = kind(epsilon=EPSILON, delta=DELTA, **others)
