@@ -79,6 +79,7 @@ def test_a_histograms_interval_covers_as_often_as_it_says_and_is_short():
     assert np.median(widths, axis=0) @ [2, -1] < 0
 
 
+@pytest.mark.needs_jit
 def test_a_release_knows_what_released_it():
     labels, scores = calibrated(5000, RNG(1))
     for mechanism in (
