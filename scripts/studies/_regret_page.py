@@ -73,7 +73,7 @@ def whole(
         *tables.bands(outcomes),
     ]
     for kind, words in (
-        ("delta", f"With delta = {DELTA:g}"),
+        ("delta", f"With delta = 10^{np.log10(DELTA):.0f}"),
         ("rho", "With rho = epsilon^2 / 2"),
     ):
         own = [each for each in others if each.case.setting.kind == kind]
@@ -143,7 +143,7 @@ def point(text: str) -> list[str]:
 def sizes(settings: Iterable[Setting]) -> str:
     """Return the sizes of grids for each epsilon, in words."""
     found: dict[float, list[str]] = {}
-    for each in dict.fromkeys(settings):
+    for each in sorted(set(settings), key=lambda each: (each.epsilon, each.size)):
         found.setdefault(each.epsilon, []).append(f"{each.size:,}")
     return "; ".join(f"epsilon = {e:g} with N = {', '.join(n)} cells" for e, n in found.items())
 
