@@ -44,7 +44,7 @@ def test_what_a_mechanism_has_lost_is_not_seen(mechanism):
 def test_curves_of_any_size_are_simulated_in_blocks(monkeypatch):
     from dpcore.curves import simulated_releases
 
-    curve = dp.cdf(RNG(1).random(99), GRID, epsilon=1.0)
+    curve = dp.cdf(RNG(1).random(99), GRID, epsilon=1.0, rng=RNG(2))
     mechanism = dp.mechanisms.from_curve(curve)
     sizes = []
 
@@ -68,9 +68,8 @@ def test_releases_are_processed_as_the_curve_was():
 
     for neighbours in ("replace-one", "add-or-remove-one"):
         for isotonic in (False, True):
-            curve = dp.cdf(
-                [0.2, 0.7] * 9, GRID, epsilon=0.5, neighbours=neighbours, isotonic=isotonic
-            )
+            options = {"neighbours": neighbours, "isotonic": isotonic, "rng": RNG(3)}
+            curve = dp.cdf([0.2, 0.7] * 9, GRID, epsilon=0.5, **options)
             seen.clear()
             mechanism = dp.mechanisms.from_curve(curve)
             root_mean_square_errors(curve, mechanism, read, replicates=4)

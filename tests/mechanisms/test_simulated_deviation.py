@@ -67,13 +67,13 @@ def test_isotonic_releases_have_less_noise_and_their_bands_still_cover():
 
 
 def test_the_same_curve_has_the_same_answer_and_a_generator_another():
-    curve = dp.cdf(VALUES, GRID, epsilon=1.0)
+    curve = dp.cdf(VALUES, GRID, epsilon=1.0, rng=RNG(4))
     again = dp.CDF.from_json(curve.to_json())
     found, other = (with_simulated_deviation(each).noise_deviation for each in (curve, again))
     assert np.array_equal(found, other)
     other = with_simulated_deviation(curve, rng=RNG(1)).noise_deviation
     assert not np.array_equal(found, other)
-    assert found == pytest.approx(other, rel=0.5, abs=0.5)
+    assert np.sum(found) == pytest.approx(np.sum(other), rel=0.2)
 
 
 def test_no_noise_stays_none():
