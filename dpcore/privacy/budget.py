@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final
 
 from .. import _check
@@ -62,7 +63,7 @@ class Budget:
             below = _check.positive("epsilon", epsilon)
             if below > exact:
                 below = math.nextafter(below, 0.0)
-            return cls(None, Fraction(zcdp_rho(below, chance)), neighbours, (exact, chance))
+            return cls(None, _implying(below, chance), neighbours, (exact, chance))
         if epsilon is not None:
             return cls(_check.fraction("epsilon", epsilon), None, neighbours)
         return cls(None, _check.fraction("rho", rho), neighbours)
@@ -140,3 +141,9 @@ class Budget:
     def _too_small(self, why: str) -> ParameterError:
         name, value = next(iter(self.describe().items()))
         return ParameterError(name, value, f"is too small: {why}")
+
+
+@lru_cache(maxsize=256)
+def _implying(epsilon: float, delta: float) -> Fraction:
+    """Return ``zcdp_rho``, and keep it: a mechanism asks for its budget again and again."""
+    return Fraction(zcdp_rho(epsilon, delta))
