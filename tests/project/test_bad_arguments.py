@@ -227,6 +227,7 @@ CALLS = {
         | {"budgets": "auto", "records": 1},
     ),
     "Local": (trust.Local, {"epsilon": 1.0, "clients": 9, "branching": "auto", "records": 1}),
+    "SquareWave": (trust.SquareWave, {"epsilon": 1.0, "clients": 9, "resolution": 64}),
     "SecureAggregation": (trust.SecureAggregation, {"servers": 2, "records": 1}),
     "Protocol": (
         trust.Protocol,
