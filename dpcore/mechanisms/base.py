@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..privacy.guarantees import Privacy
 
-__all__ = ["Mechanism"]
+__all__ = ["Mechanism", "deviation_of"]
 
 
 @runtime_checkable
@@ -43,3 +43,15 @@ class Mechanism(Protocol):
     def describe(self) -> dict[str, str | int | float]:
         """Return the name and the parameters, as a release records them."""
         ...
+
+
+def deviation_of(mechanism: Mechanism, released: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the standard deviation of the noise in each count of a release, (N,).
+
+    What ``noise_deviation`` says of all records; or what ``estimated_deviation`` makes of the
+    release, of a mechanism that has it because its error depends on the records.
+    """
+    estimated = getattr(mechanism, "estimated_deviation", None)
+    if estimated is None:
+        return np.asarray(mechanism.noise_deviation(released.size), np.float64)
+    return np.asarray(estimated(released), np.float64)

@@ -15,6 +15,7 @@ from ..curves.cdf import CDF
 from ..curves.likely_mistakes import warn_of_curve
 from ..errors import DtypeError, ParameterError
 from ..mechanisms import Mechanism
+from ..mechanisms.base import deviation_of
 from ..noise.sources import source
 from ..privacy.guarantees import Neighbours
 from ..records.integers import are_integers
@@ -227,4 +228,5 @@ def _release(
     released = released.astype(np.float64 if released.dtype.kind == "f" else np.int64, copy=False)
     # which floating-point numbers add up to but for rounding; or it is a release like the others
     released[-1] = counts.sum() if public else max(1, round(float(released[-1])))
+    described["noise_deviation"] = deviation_of(mechanism, released)
     return CDF(counts=released, n=int(released[-1]), **described)

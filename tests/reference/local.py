@@ -42,3 +42,20 @@ def smoothed_likelihood(totals, matrix, smoothing: float, tolerance: float, most
         if np.abs(shares - before).sum() <= tolerance:
             break
     return shares
+
+
+def local_variance(estimate, node_of_cell, shares, factor: float, density):
+    """What the records add to the variance of each cumulative count of local reports, over M.
+
+    ``estimate`` is the matrix from nodes to cumulative counts, (N, nodes); ``node_of_cell`` has a
+    row of nodes for each level below the root; ``density`` is (N,). By Hoeffding's variance of a
+    sum over a random permutation, and 1 for each client's own bit.
+    """
+    found = np.empty(len(estimate))
+    for k, weights in enumerate(estimate):
+        y = np.array([weights[nodes] for nodes in node_of_cell]) / shares[:, np.newaxis]
+        centred = y - shares @ y
+        own = shares @ (y**2) @ density
+        spread = shares @ (centred - (centred @ density)[:, np.newaxis]) ** 2 @ density
+        found[k] = own + factor * spread
+    return found
