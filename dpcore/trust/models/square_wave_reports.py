@@ -136,7 +136,7 @@ class SquareWaveEncoding:
         given = _check.array("cells", cells, "iu", "must hold integers")
         if given.ndim != 1:
             raise ParameterError("cells", given.shape, "must have one dimension")
-        inside = np.clip(given, 0, self.size - 1).astype(np.int64)
+        inside: NDArray[np.int64] = np.clip(given, 0, self.size - 1).astype(np.int64)
         reports = np.empty_like(inside)
 
         def work(start: int, stop: int, own: Source) -> None:
