@@ -32,8 +32,9 @@ class SquareWave(Releases):
 
     Each client reports one cell, most likely one near its own (``SquareWaveEncoding``), and the
     server finds the distribution that explains all reports best, as smooth as they allow. Where
-    a density changes little from cell to cell, this is more accurate than ``Local``; where many
-    records share a value, it is less so. It is biased, and has no bands: so it is there by name.
+    a density changes little from cell to cell, or clients are few, this is more accurate than
+    ``Local``; where many clients share few values, it is less so (docs/square-wave.md, section 4).
+    It is biased, and has no bands: so it is there by name.
 
     Parameters
     ----------
