@@ -69,7 +69,7 @@ _PARAGRAPHS: Final = {
         For zero-concentrated differential privacy, by discrete Gaussian noise; instead of
         epsilon.""",
     "delta": """
-        Beside epsilon: for (epsilon, delta)-differential privacy, by the rho that implies it.""",
+        Beside epsilon: for (epsilon, delta)-differential privacy, by discrete Gaussian noise.""",
 }
 
 

@@ -25,6 +25,7 @@ from . import (
     roc,
     selection,
     smoothing,
+    square_wave,
     trees,
 )
 
@@ -48,6 +49,7 @@ JOBS = explained(
         *checks.JOBS,
         *polya.JOBS,
         *local.JOBS,
+        *square_wave.JOBS,
         *clients.JOBS,
     )
 )

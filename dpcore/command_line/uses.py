@@ -78,6 +78,7 @@ def _mechanisms() -> Mapping[str, Callable[[], Any]]:
         "adaptive quantiles": lambda: made.AdaptiveQuantiles(epsilon=0.5, delta=1e-6),
         "distributed": lambda: dp.trust.DistributedNoise(epsilon=0.5, clients=_MANY, dropout=0.1),
         "local": lambda: dp.trust.Local(2.0, _MANY),
+        "square wave": lambda: dp.trust.SquareWave(2.0, _MANY),
         "local, many cells": lambda: dp.trust.Local(5.0, _MANY),
     }
 

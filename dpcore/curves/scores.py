@@ -125,12 +125,20 @@ class ScoreCurves:
     @property
     def negatives(self) -> NDArray[np.float64]:
         """(N,) how many negatives have a score of at most each threshold; the last is all."""
-        return self.joint.counts[: self.grid.size].astype(np.float64)
+        return self.classes(self.joint.counts)[0]
 
     @property
     def positives(self) -> NDArray[np.float64]:
         """(N,) how many positives have a score of at most each threshold; the last is all."""
-        return self.joint.n - self.joint.counts[self._before_positives].astype(np.float64)
+        return self.classes(self.joint.counts)[1]
+
+    def classes(self, joint: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the negatives and the positives of other joint counts, (..., 2 N): each (..., N).
+
+        They are of the same n: simulated releases, say.
+        """
+        negatives, others = joint[..., : self.grid.size], joint[..., self._before_positives]
+        return negatives.astype(np.float64), self.joint.n - others.astype(np.float64)
 
     @property
     def deviations(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -16,6 +16,7 @@ from .no_noise import NoNoise
 from .polynomial import PolynomialProjection
 from .queries import HistogramQueries
 from .selection import above_threshold, exponential_mechanism
+from .simulated_deviation import with_simulated_deviation
 from .toeplitz import ToeplitzGaussian
 
 __all__ = [
@@ -32,4 +33,5 @@ __all__ = [
     "above_threshold",
     "exponential_mechanism",
     "from_curve",
+    "with_simulated_deviation",
 ]

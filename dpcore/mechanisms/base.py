@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..privacy.guarantees import Privacy
 
-__all__ = ["Mechanism", "TellsDeviation"]
+__all__ = ["Mechanism", "deviation_of", "release_with_deviation"]
 
 
 @runtime_checkable
@@ -45,12 +45,28 @@ class Mechanism(Protocol):
         ...
 
 
-@runtime_checkable
-class TellsDeviation(Mechanism, Protocol):
-    """A mechanism whose error depends on the records, and is estimated with a release."""
+def deviation_of(mechanism: Mechanism, released: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the standard deviation of the noise in each count of a release, (N,).
 
-    def release_with_deviation(
-        self, counts: NDArray[np.integer[Any]], *, rng: np.random.Generator | None = None
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return noisy cumulative counts, and an estimate of their standard deviations."""
-        ...
+    What ``noise_deviation`` says of all records; or what ``estimated_deviation`` makes of the
+    release, of a mechanism that has it because its error depends on the records.
+    """
+    estimated = getattr(mechanism, "estimated_deviation", None)
+    if estimated is None:
+        return np.asarray(mechanism.noise_deviation(released.size), np.float64)
+    return np.asarray(estimated(released), np.float64)
+
+
+def release_with_deviation(
+    mechanism: Mechanism, counts: NDArray[np.integer[Any]], rng: np.random.Generator | None
+) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Return one release, and the standard deviation of the noise in each of its counts, both (N,).
+
+    A mechanism that learns on the way what its error is has a method of this name.
+    """
+    own = getattr(mechanism, "release_with_deviation", None)
+    if own is None:
+        released = np.asarray(mechanism.release(counts, rng=rng))
+        return released, deviation_of(mechanism, released)
+    released, deviation = own(counts, rng=rng)
+    return np.asarray(released), np.asarray(deviation, np.float64)

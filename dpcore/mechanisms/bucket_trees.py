@@ -48,7 +48,9 @@ def _kept(hierarchy: Hierarchy, buckets: int) -> tuple[Tree, ...]:
     are sought anew each time.
     """
     even = [
-        replace(hierarchy, branching=branching) for branching in _WIDTHS if branching <= buckets
+        replace(hierarchy, branching=branching, budgets="auto")
+        for branching in _WIDTHS
+        if branching <= buckets
     ]
     trees = []
     for each in (hierarchy, *even):

@@ -19,6 +19,7 @@ from ..kernels.trees.resistance import largest_resistance
 from ..noise.laws import DiscreteGaussian
 from ..noise.sources import Source
 from ..privacy.budget import Budget, Law
+from ..privacy.lattice import integer_noise, least_deviation
 from ..summaries.grid import MOST_CELLS
 from .budgeted import Releases, Work
 
@@ -27,6 +28,7 @@ __all__ = ["Dyadic"]
 Sensitivity = Literal["exact", "paper"]
 
 _MARGIN: Final = Fraction(2**30 + 1, 2**30)  # over the rounding of the largest resistance
+_LESS: Final = 1.0 - 2.0**-29  # laws are rounded up
 
 
 @documented
@@ -117,12 +119,12 @@ class Dyadic(Releases):
             return None, 1
         base = min(self.base, size)
         if self._is_gaussian:
-            unit, change = _gaussian_change(size - 1, base)
-        elif self.sensitivity == "paper":
-            unit, change = 1, Fraction((size - 1).bit_length() + 1)
-        else:
-            unit, change = 1, Fraction(_graph_diameter(size - 1, base))
-        return self._budget().law(change), unit
+            unit, squares = _gaussian_change(size - 1, base)
+            nodes = int(kernels.node_count(size - 1, base))
+            return integer_noise(self._budget(), squares, nodes), unit
+        if self.sensitivity == "paper":
+            return self._budget().law((size - 1).bit_length() + 1), 1
+        return self._budget().law(_graph_diameter(size - 1, base)), 1
 
     def levels(self, size: int) -> int:
         """Return how many noise terms each cumulative count gets but the last, which has none."""
@@ -147,8 +149,10 @@ class Dyadic(Releases):
         if self.base != 2 or thresholds < 4:
             return 0.0
         height = thresholds.bit_length() - 1  # of the largest node that is certainly full
-        least = Fraction(5 + 2 * ((height - 2) // 2), 5) if self._is_gaussian else height
-        return self.levels(size) * self._budget().law(least).variance * (1.0 - 2.0**-29)
+        levels, budget = self.levels(size), self._budget()
+        if self._is_gaussian:
+            return levels * (1.0 + 0.4 * ((height - 2) // 2)) * _LESS * least_deviation(budget) ** 2
+        return levels * budget.law(height).variance * _LESS
 
     def noise_deviation(self, size: int) -> NDArray[np.float64]:
         """Return the standard deviation of the noise in each cumulative count, (N,)."""

@@ -16,6 +16,7 @@ from ..noise.laws import DiscreteGaussian
 from ..noise.sources import Source
 from ..privacy.budget import Budget
 from ..privacy.guarantees import Neighbours
+from ..privacy.lattice import integer_noise
 from ..summaries.grid import MOST_CELLS
 from .budgeted import Releases, Work
 
@@ -72,7 +73,7 @@ class ToeplitzGaussian(Releases):
     neighbours
         "replace-one" or "add-or-remove-one".
     epsilon, delta
-        Instead of rho: for (epsilon, delta)-differential privacy, by the rho that implies it.
+        Instead of rho: for (epsilon, delta)-differential privacy.
 
     Raises
     ------
@@ -99,9 +100,7 @@ class ToeplitzGaussian(Releases):
     def noise(self, size: int) -> DiscreteGaussian:
         """Return the noise of each convolved count, in units of 2^-12 counts."""
         factors = self._factors(_check.integer("size", size, 1, MOST_CELLS))
-        law = self._budget().law(factors.largest_change or Fraction(1))
-        assert isinstance(law, DiscreteGaussian)
-        return law
+        return integer_noise(self._budget(), factors.largest_change or Fraction(1), size)
 
     def _factors(self, size: int) -> Factors:
         return _factors(size, self._budget().total_is_public)

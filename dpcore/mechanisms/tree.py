@@ -13,6 +13,7 @@ from ..kernels.trees import hierarchy as kernels
 from ..kernels.trees import hierarchy_errors
 from ..noise.sources import Source
 from ..privacy.budget import Budget, Law
+from ..privacy.whole_counts import spread_over_counts
 from .branching import Branching
 from .mean_errors import mean_prefix_variance
 
@@ -33,27 +34,36 @@ class Tree:
         The noise of a node on each level; None for a root that is public, or no counts at all.
     variances
         (levels,) of that noise, in counts^2.
+    bits
+        The noise is in units of 2^-bits counts.
     """
 
     branching: NDArray[np.int64]
     starts: NDArray[np.int64]
     laws: tuple[Law | None, ...]
     variances: NDArray[np.float64]
+    bits: int = 0
 
     @classmethod
     def of(cls, size: int, branching: Branching, shares: Sequence[float], budget: Budget) -> Tree:
         """Return the tree over ``size`` cells whose levels, root first, have shares of a budget."""
         children = np.array(branching, np.int64)
         weights = [Fraction(share) for share in shares]
-        laws: list[Law | None] = []
-        for weight in weights:  # exact fractions, so that the shares of the levels sum to 1
-            laws.append(budget.law(budget.moved, weight / sum(weights)) if weight else None)
+        exact = [weight / sum(weights) for weight in weights]  # they sum to 1
+        changed = budget.moved * sum(weight > 0 for weight in weights)
+        spread, bits = spread_over_counts(budget, changed, max(exact))
+        laws: list[Law | None] = [
+            spread.law(budget.moved * 4**bits, share) if share else None for share in exact
+        ]
         # never 0, not even where noise is all but impossible: 0 is for what is public
-        variances = np.array([np.inf if law is None else max(law.variance, 1e-100) for law in laws])
+        variances = np.array(
+            [np.inf if law is None else max(law.variance * 4.0**-bits, 1e-100) for law in laws]
+        )
         if budget.total_is_public:
             variances[0] = 0.0
             laws[0] = None
-        return cls(children, kernels.level_starts(size, children), tuple(laws), variances)
+        starts = kernels.level_starts(size, children)
+        return cls(children, starts, tuple(laws), variances, bits)
 
     def resized(self, size: int) -> Tree | None:
         """Return the tree with other cells, the same noise, and more or fewer children of the root.
@@ -92,15 +102,20 @@ class Tree:
         """Overwrite ``out``, (rows, N), with releases: noise on the nodes, then least squares."""
         noisy = self.noisy(nodes, out.shape[0], stream)
         kernels.cumulative_estimates(noisy, self.branching, self.starts, self.variances, out)
+        if self.bits:
+            out *= 2.0**-self.bits
         if self.total_is_public:
             out[:, -1] = nodes[0]  # it is that up to rounding
 
     def noisy(self, nodes: NDArray[np.int64], rows: int, stream: Source) -> NDArray[np.int64]:
         """Return the counts of all nodes with noise, (rows, nodes), from the exact ones, (nodes,).
 
-        A level without noise is the public total, or is not counted and comes out as 0.
+        In units of 2^-bits counts. A level without noise is the public total, or is not counted and
+        comes out as 0.
         """
         noisy = np.zeros((rows, nodes.size), np.int64)
+        if self.bits:
+            nodes = nodes << self.bits
         for level, law in enumerate(self.laws):
             part = slice(self.starts[level], self.starts[level + 1])
             if law is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final
 
 from .. import _check
@@ -32,7 +33,8 @@ class Budget:
     neighbours
         The relation for which it is spent.
     stated
-        The (epsilon, delta) for the sake of which it is rho, or None.
+        The (epsilon, delta) for the sake of which it is rho, or None. It is what holds of all that
+        is spent; a mechanism that has a proof for it may spend another rho.
     """
 
     epsilon: Fraction | None
@@ -46,8 +48,8 @@ class Budget:
     ) -> Budget:
         """Return the budget that a mechanism's arguments say, or raise.
 
-        epsilon with delta is the largest rho that implies it (docs/privacy.md): the analytic
-        formula of the Gaussian mechanism is about continuous noise, and this is discrete.
+        epsilon with delta becomes the largest rho that implies it (docs/privacy.md, section 2).
+        Some mechanisms do better by the analytic formula (``lattice``, ``whole_counts``).
         """
         if epsilon is None and rho is None:
             raise ParameterError("epsilon", None, "or rho must be given")
@@ -61,7 +63,7 @@ class Budget:
             below = _check.positive("epsilon", epsilon)
             if below > exact:
                 below = math.nextafter(below, 0.0)
-            return cls(None, Fraction(zcdp_rho(below, chance)), neighbours, (exact, chance))
+            return cls(None, _implying(below, chance), neighbours, (exact, chance))
         if epsilon is not None:
             return cls(_check.fraction("epsilon", epsilon), None, neighbours)
         return cls(None, _check.fraction("rho", rho), neighbours)
@@ -139,3 +141,9 @@ class Budget:
     def _too_small(self, why: str) -> ParameterError:
         name, value = next(iter(self.describe().items()))
         return ParameterError(name, value, f"is too small: {why}")
+
+
+@lru_cache(maxsize=256)
+def _implying(epsilon: float, delta: float) -> Fraction:
+    """Return ``zcdp_rho``, and keep it: a mechanism asks for its budget again and again."""
+    return Fraction(zcdp_rho(epsilon, delta))

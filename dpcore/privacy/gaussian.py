@@ -188,18 +188,18 @@ def _continuous_delta(shift: Fraction, epsilon: Fraction) -> float:
     if exponent > _UNDERFLOW:
         return _above(0.0) if exact > 0 else 1.0
     near, apart = float(exact), float(shift)
-    factor = math.exp(-float(exponent))
-    if apart < 1.0:  # the two tails nearly cancel: their difference as one integral
-        unit = max(near, 1.0)
-        t = _NODES / unit
-        inside = np.exp(-t * (near + t / 2.0)) * -np.expm1(-apart * t)
-        return _above(factor * float(inside @ _WEIGHTS) / unit / math.sqrt(2.0 * math.pi))
-    from scipy.special import erfcx  # a tenth of a second, on first use
+    factor = math.exp(-float(exponent)) / math.sqrt(2.0 * math.pi)
+    if near < 0.0 and apart >= 1.0:  # nothing cancels
+        return _above(math.erfc(near / math.sqrt(2.0)) / 2.0 - factor * _tail(near + apart))
+    return _above(factor * _tail(near, apart))
 
-    far_tail = factor * float(erfcx((near + apart) / math.sqrt(2.0)))
-    if near < 0.0:
-        return _above((math.erfc(near / math.sqrt(2.0)) - far_tail) / 2.0)
-    return _above((factor * float(erfcx(near / math.sqrt(2.0))) - far_tail) / 2.0)
+
+def _tail(start: float, apart: float = math.inf) -> float:
+    """Return the integral of e^(-start t - t^2 / 2) (1 - e^(-apart t)) over t > 0."""
+    unit = max(start, 1.0)
+    t = _NODES / unit
+    inside = np.exp(-t * (start + t / 2.0)) * -np.expm1(-apart * t)
+    return float(inside @ _WEIGHTS) / unit
 
 
 def _theta(rate: float) -> float:

@@ -6,6 +6,7 @@ The proof is in docs/privacy.md, section 5.
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -16,13 +17,13 @@ from .budget import Budget
 from .gaussian import gaussian_sigma
 from .guarantees import double_above
 
-__all__ = ["LatticeNoise", "lattice_noise"]
+__all__ = ["LatticeNoise", "integer_noise", "kept_sigma", "lattice_noise", "least_deviation"]
 
 _FINE: Final = 25  # sigma is about 2^25 units, if the lattice may be as fine as that
 _LEAST_BITS: Final = -32
 _LEAST_SIGMA: Final = 8.0  # units, with which the theta function is 1 to 500 digits
 _TAIL: Final = 800.0  # with probability e^-this noise vectors are longer than the proof allows
-_LEAST_DELTA: Final = 1e-300
+LEAST_DELTA: Final = 1e-300
 _MARGIN: Final = 1.0 + 1e-12  # over the roundings of a few operations on doubles
 
 
@@ -77,34 +78,74 @@ def lattice_noise(
     sqrt(coordinates) units in length; the noise is for the sum.
     """
     # about, for the choice of the lattice; a tiny one has any
-    deviation = max(_deviation(budget) * change, 2.0**-1000)
+    deviation = max(least_deviation(budget) * change, 2.0**-1000)
     bits = max(_LEAST_BITS, min(most_bits, _FINE - math.ceil(math.log2(deviation))))
     rounding = 0.0 if are_whole and bits >= 0 else math.sqrt(coordinates)
     units = (change * 2.0**bits + rounding) * _MARGIN
-    if budget.stated is None:
-        assert budget.rho is not None
-        return LatticeNoise(budget.gaussian(Fraction(units) ** 2 / (2 * budget.rho)), bits)
-    epsilon, delta = budget.stated
-    # What the lattice costs: e^upper bounds how much likelier an integer is than under rounded
-    # continuous noise, and e^lower how much less likely.
-    least = max(_LEAST_SIGMA, _deviation(budget) * units)
-    upper = coordinates / (24.0 * least**2) * _MARGIN
-    longest = math.sqrt(coordinates + 2.0 * math.sqrt(_TAIL * coordinates) + 2.0 * _TAIL)
-    lower = (longest + units / least) ** 2 / (8.0 * least**2) * _MARGIN
-    left = Fraction(epsilon) - Fraction(upper) - Fraction(lower)
-    if left <= 0 or delta < _LEAST_DELTA:
-        name, value = ("epsilon", float(epsilon)) if left <= 0 else ("delta", delta)
-        raise ParameterError(name, value, f"is too small for noise in {coordinates} coordinates")
-    below = math.nextafter(float(left), 0.0)
-    sigma = gaussian_sigma(below, delta * math.exp(-upper) / _MARGIN)
-    enough = max(Fraction(_LEAST_SIGMA), Fraction(sigma) * Fraction(units))
-    return LatticeNoise(budget.gaussian(enough**2), bits)
+    return LatticeNoise(_noise(budget, units, coordinates), bits)
 
 
-def _deviation(budget: Budget) -> float:
+@lru_cache(maxsize=256)
+def integer_noise(budget: Budget, changes: Fraction, coordinates: int) -> DiscreteGaussian:
+    """Return the noise for integers of which neighbours change the squares by at most so much.
+
+    Parameters
+    ----------
+    budget
+        One with rho, or with epsilon and delta.
+    changes
+        The largest sum of squared changes. It should be large: the integers are multiples of a
+        small unit.
+    coordinates
+        How many integers there are.
+
+    Raises
+    ------
+    ParameterError
+        The budget is too small for a sampler of 53 bits.
+    """
+    assert budget.rho is not None
+    by_rho = changes / (2 * budget.rho)
+    if budget.stated is not None:
+        with suppress(ParameterError):  # too small for the formula, and for so many coordinates
+            law = _noise(budget, math.sqrt(changes) * _MARGIN, coordinates)
+            if law.sigma_squared < by_rho:
+                return law
+    return budget.gaussian(by_rho)
+
+
+def least_deviation(budget: Budget) -> float:
     """Return a lower bound, and nearly the value, of sigma for a change of 1."""
     if budget.stated is None:
         assert budget.rho is not None
         return 1.0 / math.sqrt(2.0 * double_above(budget.rho))
     epsilon, delta = budget.stated
-    return gaussian_sigma(double_above(epsilon), delta)
+    return kept_sigma(double_above(epsilon), delta)
+
+
+@lru_cache(maxsize=256)
+def kept_sigma(epsilon: float, delta: float) -> float:
+    """Return ``gaussian_sigma``, and keep it: all mechanisms of a budget ask for it."""
+    return gaussian_sigma(epsilon, delta)
+
+
+def _noise(budget: Budget, units: float, coordinates: int) -> DiscreteGaussian:
+    """Return the noise for integers, so many, that change by so much in Euclidean length."""
+    if budget.stated is None:
+        assert budget.rho is not None
+        return budget.gaussian(Fraction(units) ** 2 / (2 * budget.rho))
+    epsilon, delta = budget.stated
+    # What the lattice costs: e^upper bounds how much likelier an integer is than under rounded
+    # continuous noise, and e^lower how much less likely.
+    least = max(_LEAST_SIGMA, least_deviation(budget) * units)
+    upper = coordinates / (24.0 * least**2) * _MARGIN
+    longest = math.sqrt(coordinates + 2.0 * math.sqrt(_TAIL * coordinates) + 2.0 * _TAIL)
+    lower = (longest + units / least) ** 2 / (8.0 * least**2) * _MARGIN
+    left = Fraction(epsilon) - Fraction(upper) - Fraction(lower)
+    if left <= 0 or delta < LEAST_DELTA:
+        name, value = ("epsilon", float(epsilon)) if left <= 0 else ("delta", delta)
+        raise ParameterError(name, value, f"is too small for noise in {coordinates} coordinates")
+    below = math.nextafter(float(left), 0.0)
+    sigma = gaussian_sigma(below, delta * math.exp(-upper) / _MARGIN)
+    enough = max(Fraction(_LEAST_SIGMA), Fraction(sigma) * Fraction(units))
+    return budget.gaussian(enough**2)

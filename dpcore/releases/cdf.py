@@ -17,7 +17,7 @@ from ..curves.cdf import CDF
 from ..curves.likely_mistakes import warn_of_curve
 from ..errors import DtypeError, ParameterError
 from ..mechanisms import Mechanism
-from ..mechanisms.base import TellsDeviation
+from ..mechanisms.base import release_with_deviation
 from ..noise.sources import source
 from ..privacy.guarantees import Neighbours
 from ..records.integers import are_integers
@@ -233,11 +233,7 @@ def _release(
     }
     # What a mechanism says of itself is refused, if it has to be, before it spends.
     CDF(counts=np.ones(grid.size, np.int64), n=1, **described)
-    released: NDArray[Any]
-    if isinstance(mechanism, TellsDeviation):
-        released, described["noise_deviation"] = mechanism.release_with_deviation(counts, rng=rng)
-    else:
-        released = np.asarray(mechanism.release(counts, rng=rng))
+    released, described["noise_deviation"] = release_with_deviation(mechanism, counts, rng)
     released = released.astype(np.float64 if released.dtype.kind == "f" else np.int64, copy=False)
     # which floating-point numbers add up to but for rounding; or it is a release like the others
     released[-1] = counts.sum() if public else max(1, round(float(released[-1])))

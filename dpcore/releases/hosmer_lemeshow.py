@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import _check
 from .._documentation import documented
@@ -16,13 +14,12 @@ from ..mechanisms import Mechanism
 from ..records import columns
 from ..records.columns import Chunk
 from ..statistics.hosmer_lemeshow import HosmerLemeshow
-from ..statistics.hosmer_lemeshow_noise import Releases
 from ..statistics.risk_groups import check_groups, check_minimum
 from ..summaries.grid import MOST_CELLS, Grid
 from ..summaries.score_counts import Label, score_counts
 from ..summaries.totals import NanPolicy
-from .plan import most_accurate
-from .score_curves import raw_score_curves, score_curves_from_counts
+from .released_by import released_by
+from .score_curves import score_curves_from_counts
 
 __all__ = ["arcsine_grid", "check_grid", "checked_probabilities", "hosmer_lemeshow"]
 
@@ -139,12 +136,7 @@ def hosmer_lemeshow(
     groups = check_groups(groups, int(counts.sum()), fitted)
     budget: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta}
     curves = score_curves_from_counts(counts, grid, mechanism, rng=rng, **budget)
-    own: Releases
-    if isinstance(mechanism, tuple):
-        own = _ClassByClass(mechanism, grid, curves.joint.mechanism)
-    else:
-        n = int(counts.sum())
-        own = mechanism or most_accurate(2 * grid.size, neighbours="replace-one", **budget, n=n)
+    own = released_by(curves, mechanism)
     return HosmerLemeshow.of_checked(curves, groups, own, minimum, fitted)
 
 
@@ -174,20 +166,3 @@ def checked_probabilities(y_true: Any, y_prob: Any, nan_policy: NanPolicy) -> Ch
     if nan_policy == "raise" and np.isnan(probabilities).any():
         raise MissingValueError("y_prob")
     return probabilities
-
-
-class _ClassByClass(NamedTuple):
-    """Two mechanisms that release a class each, as one."""
-
-    mechanisms: tuple[Mechanism, Mechanism]
-    grid: Grid
-    description: Mapping[str, str | int | float]
-
-    def release(
-        self, counts: NDArray[np.integer[Any]], *, rng: np.random.Generator | None
-    ) -> NDArray[np.int64] | NDArray[np.float64]:
-        exact = _check.counts("counts", counts)
-        return raw_score_curves(exact, self.grid, self.mechanisms, rng).joint.counts
-
-    def describe(self) -> Mapping[str, str | int | float]:
-        return self.description

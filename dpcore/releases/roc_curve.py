@@ -18,6 +18,7 @@ from ..summaries.grid import Grid
 from ..summaries.ranked_pairs import ranked_pairs
 from ..summaries.score_counts import Label
 from ..summaries.totals import NanPolicy
+from .released_by import released_by
 from .score_curves import score_curves
 
 __all__ = ["roc_curve", "smooth_roc_curve"]
@@ -71,7 +72,8 @@ def roc_curve(
     Returns
     -------
     ROC
-        With ``fpr``, ``tpr``, ``thresholds``, ``auc``, ``band()`` and ``plot()``.
+        With ``fpr``, ``tpr``, ``thresholds``, ``auc``, ``auc_interval()``, ``band()`` and
+        ``plot()``.
 
     Warns
     -----
@@ -112,7 +114,7 @@ def roc_curve(
         rng=rng,
         nan_policy=nan_policy,
     )
-    return ROC(curves)
+    return ROC(curves, released_by(curves, mechanism))
 
 
 @documented

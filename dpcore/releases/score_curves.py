@@ -169,6 +169,10 @@ def raw_score_curves(
     delta: float | None = None,
 ) -> ScoreCurves:
     """Release what ``score_curves_from_counts`` does, as it is, from counts that were checked."""
+    for each in mechanism if isinstance(mechanism, tuple) else (mechanism,):
+        if getattr(each, "one_row_only", False):
+            what = "must not take cells for one row, as scores have two classes: Local does not"
+            raise ParameterError("mechanism", type(each).__name__, what)
     if isinstance(mechanism, tuple):
         return _class_by_class(counts, grid, mechanism, rng)
     cells = numbered(2 * grid.size)

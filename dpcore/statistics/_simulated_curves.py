@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final
 
 import numpy as np
 
 from ..curves.scores import ScoreCurves
-from ..errors import DtypeError, ParameterError
+from ..curves.simulated_releases import Releases
 from .binning import Cells
-from .hosmer_lemeshow_noise import Releases
 from .right_labels import RightLabels
 
-__all__ = ["SimulatedCurves", "check_released"]
-
-_PROCESSINGS: Final = ((), ("isotonic()",))  # what the test does to simulated curves as well
+__all__ = ["SimulatedCurves"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +48,3 @@ class SimulatedCurves:
             counts = np.insert(counts, self.curves.grid.size, joint.n - counts.sum())
         released = self.mechanism.release(counts, rng=rng)
         return replace(self.curves, joint=replace(joint, counts=released, processing=()))
-
-
-def check_released(curves: ScoreCurves, mechanism: object) -> Releases:
-    """Return the mechanism, if it is the one that the curves name."""
-    if not isinstance(mechanism, Releases):
-        raise DtypeError("mechanism", type(mechanism).__name__, "must be a mechanism")
-    if curves.joint.processing not in _PROCESSINGS:
-        given = curves.joint.processing
-        raise ParameterError("curves", given, "must be raw, or isotonic(), beside a mechanism")
-    if mechanism.describe() != curves.joint.mechanism:
-        raise ParameterError(
-            "mechanism", mechanism.describe(), f"must be the curves' own, {curves.joint.mechanism}"
-        )
-    return mechanism

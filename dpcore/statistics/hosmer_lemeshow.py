@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from .. import _check
 from ..curves.scores import ScoreCurves
+from ..curves.simulated_releases import Releases, check_released
 from ..errors import DtypeError, ParameterError
 from ..noise.sources import source
 from ..privacy.guarantees import Privacy
-from ._simulated_curves import SimulatedCurves, check_released
-from .hosmer_lemeshow_noise import HosmerLemeshowUnderNoise, Releases
+from ._simulated_curves import SimulatedCurves
+from .hosmer_lemeshow_noise import HosmerLemeshowUnderNoise
 from .risk_groups import check_groups, check_minimum, expected_counts, least_expected, risk_groups
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ class HosmerLemeshow:
         groups = check_groups(groups, curves.n, fitted)
         minimum = check_minimum(minimum_expected)
         if mechanism is not None:
-            mechanism = check_released(curves, mechanism)
+            mechanism = check_released("curves", curves.joint, mechanism)
         return cls.of_checked(curves, groups, mechanism, minimum, fitted)
 
     @classmethod

@@ -3,29 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["HosmerLemeshowUnderNoise", "Releases", "Tested"]
-
-
-@runtime_checkable
-class Releases(Protocol):
-    """What can be simulated: any mechanism, or what some parties do together."""
-
-    def release(
-        self, counts: NDArray[np.integer[Any]], *, rng: np.random.Generator | None
-    ) -> NDArray[np.int64] | NDArray[np.float64]:
-        """Return noisy cumulative counts, (2 N,), from the exact counts, (2 N,)."""
-        ...
-
-    def describe(self) -> Mapping[str, str | int | float]:
-        """Return the name and the parameters, as a release records them."""
-        ...
+__all__ = ["HosmerLemeshowUnderNoise", "Tested"]
 
 
 class Tested(Protocol):

@@ -10,6 +10,7 @@ from .contributions import client_cdf, client_score_curves
 from .models.central import Central, SecureAggregation
 from .models.distributed import DistributedNoise
 from .models.local import Local
+from .models.square_wave import SquareWave
 from .protocol.clients import Client, cell_of
 from .protocol.curves import release, release_scores
 from .protocol.enrolment import Enrolment, Ticket
@@ -32,6 +33,7 @@ __all__ = [
     "RoundError",
     "SecureAggregation",
     "Server",
+    "SquareWave",
     "Ticket",
     "advise",
     "agree",

@@ -134,15 +134,16 @@ def theorem_errors(
 
 @lru_cache(maxsize=1024)
 def _unit_noise(epsilon: float, model: TrustModel, height: int) -> float:
-    """Return the root mean square of ``noise_deviation`` over thresholds, 2^h cells to a class.
+    """Return the root mean square error over thresholds, 2^h cells to a class, of spread records.
 
     Of local privacy it is divided by the root of M, to which it is proportional.
     """
     if model == "secure-aggregation":
         return 0.0
-    errors = mechanism(epsilon, MOST_CLIENTS, model).noise_deviation(2 ** (height + 1))[:-1]
-    scale = math.sqrt(MOST_CLIENTS) if model == "local" else 1.0
-    return float(np.sqrt(np.mean(np.square(errors)))) / scale
+    size = 2 ** (height + 1)
+    error = mechanism(epsilon, MOST_CLIENTS, model).mean_squared_error(size)
+    scale = MOST_CLIENTS if model == "local" else 1.0
+    return math.sqrt(error / scale * size / (size - 1))
 
 
 def _setting(population: Population, purpose: Purpose, height: int) -> Setting:

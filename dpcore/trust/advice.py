@@ -88,7 +88,7 @@ def advise(clients: int, epsilon: float | Fraction | None, model: TrustModel) ->
 
     Notes
     -----
-    Noise is predicted from the closed form of the model's own ``noise_deviation``, and the errors
+    Noise is predicted from the closed form of the model's own ``mean_squared_error``, and errors
     it makes by constants that were measured (docs/advice.md). Errors are to the records of clients
     themselves for "auc" and "metrics", and to the population they come from for "calibration", as
     in Theorems 2 and 4 to 8 of the federated paper. A guide: real scores differ. Nothing is spent.

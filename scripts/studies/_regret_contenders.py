@@ -55,12 +55,19 @@ def contenders(kind: Kind, size: int) -> dict[str, Contender]:
     Each takes the exact counts, (N,), a budget, a generator and how many releases are wanted, and
     returns (releases, N) cumulative counts. To add one, add an entry.
     """
+    coarser = {
+        f"tree on {cells:,} cells": coarse(cells)
+        for cells in (2**4, 2**6, 2**8, 2**10)
+        if cells < size
+    }
     found: dict[str, Contender] = {DEFAULT: of_default, TREE: of(best_tree), UNIFORM: uniform}
-    found.update(PURE if kind == "epsilon" else GAUSSIAN)
-    for cells in (2**4, 2**6, 2**8, 2**10):
-        if cells < size:
-            found[f"tree on {cells:,} cells"] = coarse(cells)
-    return found
+    if kind == "rho":
+        return {**found, **GAUSSIAN, **BOTH, **coarser}
+    if kind == "epsilon":
+        return {**found, **PURE, **BOTH, **coarser}
+    # whoever is pure keeps within (epsilon, delta), too, and has less noise in a few counts
+    without = {**PURE, **BOTH, **coarser}
+    return {**found, **GAUSSIAN, **{name: purely(each) for name, each in without.items()}}
 
 
 @contextlib.contextmanager
@@ -212,11 +219,18 @@ def polynomial(degree: int) -> Contender:
     return of(lambda given, size: PolynomialProjection(degree=degree, **given))
 
 
-PURE: dict[str, Contender] = {
-    "histogram": of(lambda given, size: Histogram(given["epsilon"])),
-    "DAWA, split 0.03": dawa(0.03),
+def purely(contender: Contender) -> Contender:
+    """Return a contender that makes no use of delta."""
+
+    def curves(counts: Counts, given: Budget, rng: np.random.Generator, count: int) -> Curves:
+        return contender(counts, {"epsilon": given["epsilon"]}, rng, count)
+
+    return curves
+
+
+# for epsilon and for rho
+BOTH: dict[str, Contender] = {
     "DAWA, split 0.1": dawa(0.1),
-    "DAWA, split 0.25": dawa(0.25),
     "4 bins, linear": bins(4, "linear"),
     "8 bins, linear": bins(8, "linear"),
     "32 bins, linear": bins(32, "linear"),
@@ -224,20 +238,18 @@ PURE: dict[str, Contender] = {
     "adaptive, 8 steps": adaptive(8),
     "adaptive, 30 steps": adaptive(30),
     "8 medians": medians(3),
-    "32 medians": medians(5),
+}
+PURE: dict[str, Contender] = {
     PAPER: paper,
     OPENDP: opendp,
+    "histogram": of(lambda given, size: Histogram(given["epsilon"])),
+    "DAWA, split 0.03": dawa(0.03),
+    "DAWA, split 0.25": dawa(0.25),
 }
 GAUSSIAN: dict[str, Contender] = {
     "pure tree": of(lambda given, size: Hierarchy(pure(given))),
-    "pure histogram": of(lambda given, size: Histogram(pure(given))),
     "Gaussian tree": of(lambda given, size: Hierarchy(**given)),
     "Toeplitz": of(lambda given, size: ToeplitzGaussian(**given)),
-    "DAWA, split 0.1": dawa(0.1),
-    "8 bins, linear": bins(8, "linear"),
-    "32 bins, linear": bins(32, "linear"),
-    "adaptive, 30 steps": adaptive(30),
-    "8 medians": medians(3),
     "polynomial, degree 8": polynomial(8),
     "polynomial, degree 32": polynomial(32),
 }

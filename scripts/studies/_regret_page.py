@@ -1,5 +1,6 @@
 """The page and the picture of scripts/study.py regret."""
 
+import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -24,13 +25,18 @@ SHOWN = {
 }
 
 
-def whole(outcomes: list[Outcome], others: list[Outcome], ranks: "Ranks | None") -> list[str]:
+def whole(
+    outcomes: list[Outcome],
+    others: list[Outcome],
+    ranks: "Ranks | None",
+    releases: int = RELEASES,
+) -> list[str]:
     """Return docs/regret.md."""
     held, tuned = (
         [each for each in outcomes if each.case.group == group] for group in ("held-out", "tuning")
     )
     lines = [
-        *beginning(outcomes),
+        *beginning(outcomes, releases),
         *("", "## The default", ""),
         *tables.summary(outcomes),
         "",
@@ -40,6 +46,8 @@ def whole(outcomes: list[Outcome], others: list[Outcome], ranks: "Ranks | None")
         "largest. Where the default is the best tree, gains differ from 1 by chance alone.",
         "",
         "![Regrets by n epsilon / N, and how they are spread](regret.png)",
+        "",
+        *tables.by_setting(outcomes),
         "",
         *tables.worst(outcomes),
         *("", "## All contenders", ""),
@@ -65,15 +73,17 @@ def whole(outcomes: list[Outcome], others: list[Outcome], ranks: "Ranks | None")
         *tables.bands(outcomes),
     ]
     for kind, words in (
-        ("delta", f"With delta = {DELTA:g}"),
+        ("delta", f"With delta = 10^{np.log10(DELTA):.0f}"),
         ("rho", "With rho = epsilon^2 / 2"),
     ):
         own = [each for each in others if each.case.setting.kind == kind]
-        lines += ["", f"## {words}", "", *tables.summary(own), "", *tables.by_mechanism(own)]
+        lines += ["", f"## {words}", ""]
+        lines += [f"{sizes(each.case.setting for each in own)}.", "", *tables.summary(own)]
+        lines += ["", "All contenders and shapes:", "", *tables.by_mechanism(own)]
     return [*lines, *of_roc(ranks)]
 
 
-def beginning(outcomes: list[Outcome]) -> list[str]:
+def beginning(outcomes: list[Outcome], releases: int) -> list[str]:
     """Return what is measured, and how."""
     shapes = {each.case.shape: each.case.group for each in outcomes}
     groups = list(shapes.values())
@@ -84,36 +94,58 @@ def beginning(outcomes: list[Outcome]) -> list[str]:
         "the most accurate one for some data without looking at them. Regret is the error of",
         "`dp.cdf`, given no mechanism, over that of whichever contender was the best for the data.",
         "",
-        f"- {len(shapes)} shapes: {groups.count('tuning')} on which rules may be tuned, and",
-        f"  {groups.count('held-out')} held out, which are for measuring only. Histograms of",
-        "  DPBench (Hay et al. 2016), columns of data sets that statsmodels and scikit-learn bring",
-        "  with them, and synthetic ones (`scripts/studies/_regret_shapes.py`). DPBench has no",
-        "  histogram of more than 4,096 cells but Loan, which is in the order of Hilbert's curve.",
-        "- n records are drawn from a shape once, as in DPBench. The error of a curve is that of F",
-        "  against the records' own F: the mean square over the thresholds, averaged over",
-        f"  {RELEASES} releases (fewer for 65,536 cells). Neighbours: one record replaced.",
-        f"- {sizes(SETTINGS)}.",
-        f"  n epsilon / N: {', '.join(f'{ratio:g}' for ratio in RATIOS)}.",
-        f"- {TREE}: `Hierarchy`, its error does not depend on the data; with delta or rho, that or",
-        "  `ToeplitzGaussian`, whichever has less noise. It is fixed, and what gains are against.",
-        f"- {UNIFORM}: no release at all. Tree on some cells: the same on a coarser grid, with",
-        "  straight lines in between. Bins: `HistogramQueries`. Medians: a curve through recursive",
-        f"  medians. {PAPER}: `Dyadic` with its scale, smoothed in norm 2.",
-        f"- {OPENDP}: its tree, noise and consistency as `Hierarchy` makes them, counts over",
-        "  the noisy total, no isotonic regression; clipped to [0, 1]. All others but the ECDF",
-        "  paper's are isotonic.",
-        "- The best in hindsight may be any of them, the default among them. It is found on half",
-        "  of the releases and its error on the other half, both ways round: the least of many",
-        "  noisy numbers is too small. So a regret just below 1 may come up.",
+        *point(
+            f"{len(shapes)} shapes: {groups.count('tuning')} on which rules may be tuned, and"
+            f" {groups.count('held-out')} held out, which are for measuring only. Histograms of"
+            " DPBench (Hay et al. 2016), columns of data sets that statsmodels and scikit-learn"
+            " bring with them, and synthetic ones (`scripts/studies/_regret_shapes.py`). DPBench"
+            " has no histogram of more than 4,096 cells but Loan, a table, which is in the order"
+            " of Hilbert's curve."
+        ),
+        *point(
+            "n records are drawn from a shape once, as in DPBench. The error of a curve is that"
+            " of F against the records' own F: the mean square over the thresholds, averaged over"
+            f" {releases} releases; a quarter as many for 65,536 cells, and half as many with"
+            " delta or rho. Neighbours: one record replaced."
+        ),
+        *point(
+            f"{sizes(SETTINGS)}. n epsilon / N is {', '.join(f'{ratio:g}' for ratio in RATIOS)}."
+        ),
+        *point(
+            f'"{TREE}" is `Hierarchy`, whose error does not depend on the data; with delta or'
+            " rho, that or `ToeplitzGaussian`, whichever has less noise. It is fixed: gains are"
+            " against it."
+        ),
+        *point(
+            f'"{UNIFORM}" is no release at all. A "tree on 16 cells" is the same on a coarser'
+            ' grid, with straight lines in between. "Bins" are `HistogramQueries`, "adaptive" is'
+            ' `AdaptiveQuantiles`, and "8 medians" a curve through recursive medians.'
+            f' "{PAPER}" is `Dyadic` with the paper\'s scale, smoothed in norm 2.'
+        ),
+        *point(
+            f'"{OPENDP}" has noise and consistency by `Hierarchy`, as OpenDP makes them, and'
+            " counts over the noisy total, clipped to [0, 1], without isotonic regression. All"
+            " others but the ECDF paper's are isotonic."
+        ),
+        *point(
+            "The best in hindsight may be any of them, the default among them. It is found on"
+            " half of the releases and its error on the other half, both ways round: the least of"
+            " many noisy numbers is too small. So a regret just below 1 may come up."
+        ),
     ]
+
+
+def point(text: str) -> list[str]:
+    """Return an item of a list, in lines."""
+    return textwrap.wrap(f"- {text}", 98, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def sizes(settings: Iterable[Setting]) -> str:
     """Return the sizes of grids for each epsilon, in words."""
     found: dict[float, list[str]] = {}
-    for each in settings:
+    for each in sorted(set(settings), key=lambda each: (each.epsilon, each.size)):
         found.setdefault(each.epsilon, []).append(f"{each.size:,}")
-    return "; ".join(f"epsilon = {e:g}: N = {', '.join(n)} cells" for e, n in found.items())
+    return "; ".join(f"epsilon = {e:g} with N = {', '.join(n)} cells" for e, n in found.items())
 
 
 def of_roc(ranks: "Ranks | None") -> list[str]:
@@ -130,8 +162,8 @@ def of_roc(ranks: "Ranks | None") -> list[str]:
         "",
         *tables.of_ranks(ranks),
         "",
-        "Intervals for the AUC at 95 %, from `ScoreHistogram.quantile` of the default's curves:",
-        "how often they cover the records' own, and their mean width.",
+        "`ROC.auc_interval` of the default, at 95 %: how often it covers the area of the records'",
+        "own curve over the same cells, which is what it is for, and that of their own scores.",
         "",
         *tables.of_intervals(ranks),
     ]

@@ -8,33 +8,32 @@ from typing import NamedTuple
 import numpy as np
 
 import dpcore as dp
-from dpcore.mechanisms import Hierarchy
+from dpcore.mechanisms import Hierarchy, NoNoise
 from dpcore.statistics.calibration import expected_calibration_error
-from dpcore.statistics.roc import symmetric_difference
-from dpcore.statistics.score_histograms import ScoreHistogram
+from dpcore.statistics.roc import ROC, symmetric_difference
 
 from ._regret_contenders import quietly
 from ._regret_experiments import parallel
 from ._regret_shapes import generator
-from ._roc_experiments import Scored, area, bank, exact_roc, roc_of
+from ._roc_experiments import DIAGONAL, Scored, area, bank, exact_roc
 
 EPSILONS = (0.02, 0.05, 0.1, 0.2)
 GRIDS = tuple(2**k for k in range(4, 11))
 ROC_DEFAULT = "dp.roc_curve"
 MEASURES = ("area between the curves", "error of the AUC", "error of the ECE")
 BINS, RUNS = 10, 200
-KINDS = ("worst-case", "well-behaved")
+KINDS = ("over the same cells", "by the scores themselves")
 
 
 class Interval(NamedTuple):
-    """How often an interval for the AUC covers that of the records, and its mean width."""
+    """How often ``ROC.auc_interval`` covers the records' own AUC, and its mean width."""
 
     covered: float
     width: float
 
 
 class Ranked(NamedTuple):
-    """Mean errors by measure, in their order, and the intervals by kind."""
+    """Mean errors by measure, in their order, and the default's intervals by kind of AUC."""
 
     errors: tuple[float, ...]
     intervals: tuple[Interval, ...]
@@ -43,13 +42,13 @@ class Ranked(NamedTuple):
 Ranks = dict[tuple["int | None", float], Ranked]  # by cells, None for the default, and epsilon
 
 
-def curves_of(
-    records: Scored, epsilon: float, size: "int | None", rng: np.random.Generator
-) -> dp.ScoreCurves:
+def release(records: Scored, epsilon: float, size: "int | None", rng: np.random.Generator) -> ROC:
     """Return a release: the default, or the best tree on so many even cells."""
-    if size is None:
-        return dp.roc_curve(*records, epsilon=epsilon, rng=rng).curves
-    return dp.score_curves(*records, dp.Grid.uniform(0, 1, size), Hierarchy(epsilon), rng=rng)
+    with quietly():
+        if size is None:
+            return dp.roc_curve(*records, epsilon=epsilon, rng=rng)
+        grid = dp.Grid.uniform(0, 1, size)
+        return dp.roc_curve(*records, grid=grid, mechanism=Hierarchy(epsilon), rng=rng)
 
 
 def calibration_error(records: Scored) -> float:
@@ -63,24 +62,29 @@ def rank(records: Scored, epsilon: float, size: "int | None", runs: int) -> Rank
     """Return the errors of so many releases of the default, or on a grid of so many cells."""
     exact = exact_roc(records)
     auc, calibration = area(exact), calibration_error(records)
-    rng, errors = generator("roc", epsilon, str(size)), []
-    ends: dict[str, list[tuple[float, float]]] = {kind: [] for kind in KINDS}
+    rng = generator("roc", epsilon, str(size))
+    errors, ends, within = [], [], []
     for _ in range(runs):
-        with quietly():
-            curves = curves_of(records, epsilon, size, rng)
-        roc = roc_of(curves)
-        found = expected_calibration_error(curves, BINS)
-        off = symmetric_difference(exact, roc), abs(area(roc) - auc), abs(found - calibration)
+        roc = release(records, epsilon, size, rng)
+        found = expected_calibration_error(roc.curves, BINS)
+        drawn = DIAGONAL if np.isnan(roc.auc) else roc  # a class came out empty
+        off = symmetric_difference(exact, drawn), abs(area(drawn) - auc), abs(found - calibration)
         errors.append(off)
-        histogram = ScoreHistogram.quantile(curves)
-        for kind in KINDS:
-            ends[kind].append(histogram.auc_interval(kind))  # type: ignore[arg-type]
-    intervals = []
-    for each in ends.values():
-        low, high = np.array(each).T
-        covered = (low <= auc) & (auc <= high)
-        intervals.append(Interval(float(covered.mean()), float(np.mean(high - low))))
-    return Ranked(tuple(np.mean(errors, axis=0).tolist()), tuple(intervals))
+        if size is None:
+            ends.append(roc.auc_interval())
+            within.append(dp.roc_curve(*records, grid=roc.curves.grid, mechanism=NoNoise()).auc)
+    return Ranked(tuple(np.mean(errors, axis=0).tolist()), intervals(ends, (within, [auc] * runs)))
+
+
+def intervals(
+    ends: list[tuple[float, float]], areas: tuple[list[float], list[float]]
+) -> tuple[Interval, ...]:
+    """Return how often intervals, of which there may be none, cover either of two areas."""
+    if not ends:
+        return ()
+    low, high = np.array(ends).T
+    width = float(np.mean(high - low))
+    return tuple(Interval(float(np.mean((low <= a) & (a <= high))), width) for a in areas)
 
 
 def ranks(folder: Path, processes: "int | None" = None, runs: int = RUNS) -> "Ranks":

@@ -93,9 +93,28 @@ def by_mechanism(outcomes: list[Outcome]) -> list[str]:
 
 def number(value: float) -> str:
     """Return a ratio with three digits, or the power of ten that it has passed."""
-    if not value >= 1000:
-        return f"{value:.2f}" if value < 10 else f"{value:.3g}"
-    return f"> 10^{int(np.log10(value))}"
+    if value >= 1000:
+        return f"> 10^{int(np.log10(value))}"
+    return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:.0f}"
+
+
+def by_setting(outcomes: list[Outcome]) -> list[str]:
+    """Return the default's gains and regrets, grid by grid."""
+    rows = []
+    for setting in dict.fromkeys(each.case.setting for each in outcomes):
+        own = [each for each in outcomes if each.case.setting == setting]
+        cells = []
+        for is_scarce in (True, False):
+            part = [each for each in own if (each.case.ratio <= SCARCE) == is_scarce]
+            regrets = [each.regret() for each in part]
+            cells += [
+                f"{mean(each.gain() for each in part):.2f}",
+                f"{mean(regrets):.2f}",
+                f"{max(regrets):.2f}",
+            ]
+        rows.append((f"{setting.size:,}", f"{setting.epsilon:g}", *cells))
+    head = f"gain, at most {SCARCE:g}", "regret", "largest", "gain, above", "regret", "largest"
+    return table(("N", "epsilon", *head), rows)
 
 
 def by_shape(outcomes: list[Outcome]) -> list[str]:

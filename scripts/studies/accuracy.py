@@ -36,6 +36,7 @@ from dpcore.mechanisms import Dawa, Dyadic, Hierarchy, Mechanism, ToeplitzGaussi
 Curves = NDArray[np.float64]
 SIZE, RATE, REPLICATES = 2**15, 3, 1000
 BUDGETS: list[dict[str, Any]] = [{"epsilon": 1.0}, {"rho": 0.5}]
+DELTAS = (1e-12, 1e-9, 1e-6, 1e-3)
 TOTALS, EPSILON = (10**4, 10**6), 0.1
 GREY, ORANGE, BLUE = "#9a9a9a", "#d1602b", "#1f5fa8"
 WHICH_NOISE = """
@@ -136,6 +137,7 @@ def plan_page(rows: list[Row]) -> str:
         "With rho = 0.5 for one record more or less (sigma = 1 for a sensitivity of 1) the known",
         f"square-root factorisation has the largest standard deviation sum c_k^2 = {known:.4f}",
         "([toeplitz.md](toeplitz.md)). For a replaced record the public total lowers it.",
+        *deltas(),
     ]
     paper = rows[0].simulated
     lines += [
@@ -162,6 +164,24 @@ def options(size: int, budget: dict[str, Any], neighbours: dp.privacy.Neighbours
     lines += ["| mechanism | RMSE | largest |", "|---|---|---|"]
     for option in plan:
         lines.append(f"| {option.name} | {option.error:.4g} | {option.largest_error:.4g} |")
+    return lines
+
+
+def deltas() -> list[str]:
+    """Return how accurate the best mechanisms for epsilon = 1 and several deltas are."""
+    lines = ["", "## What a delta buys: epsilon = 1, replace-one", ""]
+    lines += ["The RMSE of the first option of the plan, and the kind of its noise.", ""]
+    lines += [
+        "| cells | no delta | " + " | ".join(f"{each:g}" for each in DELTAS) + " |",
+        "|---|---" + "|---" * len(DELTAS) + "|",
+    ]
+    for size in (2**4, 2**6, 2**8, 2**12, 2**15):
+        cells = [f"{size:,}"]
+        for delta in (None, *DELTAS):
+            best = dp.plan(size, epsilon=1.0, delta=delta).options[0]
+            kind = "Gaussian" if best.mechanism.privacy.delta else "Laplace"
+            cells.append(f"{best.error:.4g} ({kind})")
+        lines.append("| " + " | ".join(cells) + " |")
     return lines
 
 

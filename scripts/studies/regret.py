@@ -21,6 +21,7 @@ from ._regret_experiments import (  # noqa: E402
     OTHER_SETTINGS,
     QUICK_SETTINGS,
     RATIOS,
+    RELEASES,
     SETTINGS,
     Outcome,
     cases,
@@ -36,20 +37,21 @@ def main() -> None:
     group, processes = given.group or ("tuning" if given.quick else None), given.processes
     taken = [each for each in shapes(given.data) if group in (each.group, None)]
     if given.quick:
-        show(run(cases(taken, QUICK_SETTINGS, RATIOS[::2], 60), processes))
+        show(run(cases(taken, QUICK_SETTINGS, RATIOS[::2], given.releases or 60), processes))
         return
-    outcomes = run(cases(taken, SETTINGS), processes)
+    releases = given.releases or RELEASES
+    outcomes = run(cases(taken, SETTINGS, releases=releases), processes)
     if given.group:
         show(outcomes)
         return
-    others = run(cases(taken, OTHER_SETTINGS), processes)
+    others = run(cases(taken, OTHER_SETTINGS, releases=releases // 2), processes)
     if given.data is None:
         print("DPBench histograms and ROC curves are skipped: they need --data DIR")
         areas = None
     else:
         areas = ranks(given.data, processes)
     text, picture = ROOT / "docs" / "regret.md", ROOT / "docs" / "regret.png"
-    text.write_text("\n".join(page.whole(outcomes, others, areas)) + "\n", "utf-8")
+    text.write_text("\n".join(page.whole(outcomes, others, areas, releases)) + "\n", "utf-8")
     page.draw(outcomes, picture)
     for path in (text, picture):
         print(f"written: {path.relative_to(ROOT)}")
@@ -59,6 +61,7 @@ def show(outcomes: list[Outcome]) -> None:
     """Print tables."""
     for lines in (
         tables.summary(outcomes),
+        tables.by_setting(outcomes),
         tables.worst(outcomes),
         tables.by_mechanism(outcomes),
         tables.by_shape(outcomes),
@@ -81,6 +84,7 @@ def arguments() -> argparse.Namespace:
         "--quick", action="store_true", help="few cases, of shapes for tuning; print, do not write"
     )
     parser.add_argument("--group", choices=("tuning", "held-out"), help="print these, do not write")
+    parser.add_argument("--releases", type=int, metavar="N", help=f"default: {RELEASES} a case")
     parser.add_argument("--processes", type=int, metavar="K", help="default: one a processor")
     return parser.parse_args()
 

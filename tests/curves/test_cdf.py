@@ -51,7 +51,11 @@ def test_quantile_is_the_generalised_inverse_of_a_monotone_curve(cells, p):
     curve = curve_of(counts)
     p = np.r_[p, 0.0, 1.0, counts / counts[-1]]
     expected = [curve.thresholds[np.flatnonzero(counts / counts[-1] >= q)[0]] for q in p]
-    assert curve.quantile(p).tolist() == expected
+    assert curve.quantile(p).tolist() == expected  # thresholds are consecutive whole numbers
+    halves = curve_of(counts, dp.Grid(curve.thresholds / 2))
+    steps = halves.quantile(p, method="inverted_cdf")
+    assert steps.tolist() == [each / 2 for each in expected]
+    assert np.all(halves(steps) >= p)
 
 
 @settings(max_examples=200)

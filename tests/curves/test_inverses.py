@@ -46,7 +46,7 @@ probabilities = st.lists(st.integers(0, 1000).map(lambda i: i / 1000), max_size=
 def test_deciles_of_smooth_data_are_much_nearer_than_thresholds(name, size):
     draw, upper = SMOOTH[name]
     grid, errors = dp.Grid.uniform(0, upper, size), []
-    for rng in RNG(1).spawn(20):
+    for rng in RNG(1).spawn(6):
         values = draw(rng)
         curve, truth = dp.cdf(values, grid, epsilon=1.0, rng=rng), np.quantile(values, DECILES)
         steps = curve.quantile(DECILES, method="inverted_cdf")

@@ -8,6 +8,7 @@ import pytest
 from dpcore.errors import ParameterError
 from dpcore.mechanisms import Hierarchy
 from dpcore.mechanisms.bucket_trees import weighted_tree
+from dpcore.noise import DiscreteGaussian
 
 RELATIONS = ["replace-one", "add-or-remove-one"]
 
@@ -65,3 +66,12 @@ def test_wide_buckets_weigh_more():
 def test_a_budget_that_is_too_small_is_refused():
     with pytest.raises(ParameterError, match="too small"):
         weighted_tree(Hierarchy(1e-12), np.ones(100, int))
+
+
+@pytest.mark.parametrize("budget", [{"rho": 0.5}, {"epsilon": 2.0, "delta": 1e-6}])
+def test_all_trees_have_the_kind_of_noise_that_the_hierarchy_has(budget):
+    hierarchy, widths = Hierarchy(**budget), np.ones(600, int)
+    tree = weighted_tree(hierarchy, widths)
+    least = hierarchy.tree(600).prefix_variances().mean()
+    assert tree.prefix_variances().mean() < 1.1 * least
+    assert {type(law) for law in tree.laws if law} == {DiscreteGaussian}

@@ -167,10 +167,15 @@ CALLS = {
     "HistogramBinning.predict": (st.HistogramBinning.fit(CURVES, 3).predict, {"y_score": [0.5]}),
     "IsotonicCalibration.predict": (st.IsotonicCalibration.fit(CURVES).predict, {"y_score": 0.5}),
     "ScoreHistogram.uniform": (st.ScoreHistogram.uniform, {"curves": CURVES, "buckets": 4}),
+    "with_simulated_deviation": (
+        mechanisms.with_simulated_deviation,
+        {"curve": CURVE, "mechanism": EXACT, "replicates": 2, "rng": None},
+    ),
     "ScoreHistogram.quantile": (st.ScoreHistogram.quantile, {"curves": CURVES, "buckets": 4}),
     "ScoreHistogram.nearest": (HISTOGRAM.nearest, {"t": [0.5]}),
     "ScoreHistogram.auc_interval": (HISTOGRAM.auc_interval, {"kind": "worst-case", "level": 0.9}),
-    "ROC": (st.ROC.from_curves, {"curves": CURVES}),
+    "ROC": (st.ROC.from_curves, {"curves": CURVES, "mechanism": None}),
+    "ROC.auc_interval": (ROC.auc_interval, {"level": 0.9}),
     "ROC.band": (ROC.band, {"level": 0.9}),
     "BinormalROC": (
         st.BinormalROC,
@@ -222,6 +227,7 @@ CALLS = {
         | {"budgets": "auto", "records": 1},
     ),
     "Local": (trust.Local, {"epsilon": 1.0, "clients": 9, "branching": "auto", "records": 1}),
+    "SquareWave": (trust.SquareWave, {"epsilon": 1.0, "clients": 9, "resolution": 64}),
     "SecureAggregation": (trust.SecureAggregation, {"servers": 2, "records": 1}),
     "Protocol": (
         trust.Protocol,

@@ -29,7 +29,7 @@ def some(study, kind="epsilon", count=3):
 
 @pytest.mark.parametrize("size", [24, 64, 1024])
 def test_every_shape_is_a_distribution(study, size):
-    shapes = study("shapes").shapes()
+    shapes = study("shapes").SYNTHETIC
     assert len({each.name for each in shapes}) == len(shapes)
     for shape in shapes:
         weights = shape.weights(size)
@@ -55,6 +55,11 @@ def test_histograms_are_put_together_and_not_cut_finer(study, tmp_path):
     assert shape.weights(16) is None
 
 
+def test_columns_are_counted_within_public_bounds(study):
+    weights = study("shapes").column([-5.0, 0.0, 2.4, 2.5, 9.9, 10.0, 99.0], 0, 10)
+    assert weights(4).tolist() == [3, 1, 0, 3]
+
+
 @pytest.mark.parametrize("kind", ["epsilon", "delta", "rho"])
 def test_all_contenders_have_errors_and_the_tables_show_them(study, kind):
     outcomes = some(study, kind)
@@ -72,8 +77,9 @@ def test_all_contenders_have_errors_and_the_tables_show_them(study, kind):
     tables = study("tables")
     for name in contenders:
         assert any(line.startswith(f"| {name} |") for line in tables.by_mechanism(outcomes))
-    for make in (tables.summary, tables.worst, tables.by_shape, tables.bands, tables.winners):
-        lines = make(outcomes)
+    names = "summary", "by_setting", "worst", "by_shape", "bands", "winners"
+    for make in names:
+        lines = getattr(tables, make)(outcomes)
         assert len({line.count("|") for line in lines[:3]}) == 1
 
 
@@ -140,4 +146,38 @@ def test_roc_curves_are_measured_beside_their_records(study):
         found = roc.rank(records, 1e4, size, 2)
         assert len(found.errors) == len(roc.MEASURES)
         assert max(found.errors) < 0.1
-        assert found.intervals[0].covered == 1.0  # no assumption, so it holds for these, too
+        assert len(found.intervals) == (len(roc.KINDS) if size is None else 0)
+
+
+def test_the_page_says_what_was_skipped_and_keeps_lines_short(study):
+    outcomes = some(study)
+    lines = study("page").whole(outcomes, some(study, "delta"), None, 3)
+    assert "Skipped: this part needs --data DIR with bank-full.csv." in lines
+    assert max(len(line) for line in lines if not line.startswith("|")) <= 100
+    assert "- 2 shapes: 1 on which rules may be tuned, and 1 held out" in "\n".join(lines)
+
+
+def test_the_default_is_compared_with_the_best_grid(study):
+    roc = study("roc")
+    intervals = (roc.Interval(0.95, 0.1),) * 2
+    ranks = {
+        (size, epsilon): roc.Ranked((0.3, 0.2, 0.1 if size == 64 else 0.4), intervals)
+        for size in (None, *roc.GRIDS)
+        for epsilon in roc.EPSILONS
+    }
+    ratios = [line for line in study("tables").of_ranks(ranks) if "over the best" in line]
+    assert [line.split("**")[3] for line in ratios] == ["1.00", "1.00", "4.00"]
+    assert "95.0% (width 0.100)" in study("tables").of_intervals(ranks)[2]
+
+
+def test_intervals_are_counted_against_either_area(study):
+    roc = study("roc")
+    found = roc.intervals([(0.5, 0.6), (0.5, 0.8)], ([0.55, 0.55], [0.7, 0.7]))
+    assert [each.covered for each in found] == [1.0, 0.5]
+    assert found[0].width == pytest.approx(0.2)
+    assert roc.intervals([], ([], [])) == ()
+
+
+def test_it_is_drawn(study, tmp_path):
+    study("page").draw(some(study), tmp_path / "regret.png")
+    assert (tmp_path / "regret.png").stat().st_size > 10_000

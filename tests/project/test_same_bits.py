@@ -59,6 +59,7 @@ MECHANISMS = {
     "central": dp.trust.Central(epsilon=0.5),
     "distributed noise": dp.trust.DistributedNoise(epsilon=0.5, clients=CLIENTS, dropout=0.1),
     "local": dp.trust.Local(2.0, CLIENTS),
+    "square wave": dp.trust.SquareWave(2.0, CLIENTS),
 }
 
 

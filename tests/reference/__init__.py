@@ -8,6 +8,12 @@ A module for each room, and one for selection; all names are here, too.
 from __future__ import annotations
 
 from .curves import curve_steps, empirical, smooth_objective, smoothing_constraints, step_distances
+from .local import (
+    local_variance,
+    smoothed_likelihood,
+    square_wave_matrix,
+    square_wave_report,
+)
 from .mechanisms import (
     adaptive_quantiles,
     adaptive_questions,

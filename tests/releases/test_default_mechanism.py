@@ -12,7 +12,7 @@ from dpcore.mechanisms import Dyadic, Hierarchy, Histogram
 from dpcore.mechanisms.mean_errors import mean_prefix_variance
 from dpcore.releases.plan import most_accurate
 
-SIZES = [*range(1, 24), 32, 33, 64, 100, 300, 1000, 4096]
+SIZES = [*range(1, 24), 33, 64, 100, 300, 1000]
 BUDGETS = [
     *({"epsilon": epsilon} for epsilon in (0.01, 0.5, 1.0, 2.0, 4.0, 10.0, 30.0)),
     *({"rho": rho} for rho in (1e-4, 0.5, 2.0, 8.0, 50.0)),
@@ -40,7 +40,7 @@ def test_beyond_sixteen_cells_a_histogram_may_win():
 
 
 @pytest.mark.parametrize("neighbours", BOTH)
-@pytest.mark.parametrize("size", [17, 300, 4096])
+@pytest.mark.parametrize("size", [17, 300, 2000])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 def test_delta_never_makes_a_release_worse(size, epsilon, neighbours):
     def error(**budget):
@@ -98,8 +98,8 @@ def test_levels_that_are_not_counted_have_no_part_in_the_mean_error():
 
 
 def test_a_dyadic_tree_is_never_better_than_its_bound():
-    for size in [*range(1, 300), 1000, 2**12, 2**12 + 1, 2**15, 3 * 2**14]:
-        for budget in ({"epsilon": 0.3}, {"epsilon": 20.0}, {"rho": 0.5}, {"rho": 100.0}):
+    for size in [*range(1, 70), 100, 127, 128, 129, 1000, 2**12, 2**12 + 1, 3 * 2**11]:
+        for budget in BUDGETS:
             tree = Dyadic(**budget)
             assert 0.0 <= tree.least_variance(size) <= tree.variance(size)
     assert Dyadic(1.0, base=3).least_variance(100) == 0.0

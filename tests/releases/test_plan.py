@@ -66,9 +66,11 @@ def test_epsilon_with_delta_compares_noise_of_both_kinds(size, delta):
     errors = {option.name: option.error for option in dp.plan(size, **budget)}
     pure = {f"{option.name}, delta = 0": option.error for option in dp.plan(size, epsilon=0.7)}
     assert pure.items() <= errors.items()
-    rho = dp.privacy.zcdp_rho(0.7, delta)
-    gaussian = {option.name: option.error for option in dp.plan(size, rho=rho)}
-    assert {name: errors[name] for name in errors if name not in pure} == pytest.approx(gaussian)
+    by_rho = dp.plan(size, rho=dp.privacy.zcdp_rho(0.7, delta))
+    gaussian = {option.name: option.error for option in by_rho}
+    assert pure.keys() | gaussian.keys() == errors.keys()
+    less = 0.95 if delta < 0.1 else 1.0
+    assert all(errors[name] <= less * gaussian[name] + 1e-9 for name in gaussian)
     assert dp.CDF.from_json(curve.to_json()).privacy == curve.privacy
     with pytest.raises(dp.ParameterError, match="sensitivity must be 'exact'"):
         dp.mechanisms.Dyadic(1.0, sensitivity="paper", delta=1e-6)

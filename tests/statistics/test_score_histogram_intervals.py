@@ -86,7 +86,8 @@ def test_the_noise_deviation_is_the_sum_of_derivatives(make, tie, empty):
         step = np.zeros(counts.size)
         step[k] = 1e-3
         total += abs(area(joint + step) - area(joint - step)) / 2e-3 * deviations[k]
-    assert found._area(tie) == pytest.approx((area(joint), total), rel=1e-6)
+    assert found._scores.area(tie) == pytest.approx(area(joint), rel=1e-6)
+    assert found._scores.deviations(tie) == pytest.approx([total], rel=1e-6)
 
 
 @pytest.mark.needs_jit

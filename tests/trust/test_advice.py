@@ -142,8 +142,8 @@ def test_areas_of_few_records_are_as_predicted(clients):
 @pytest.mark.parametrize("model", ["distributed-noise", "local"])
 @pytest.mark.parametrize("clients", [1000, 123_456])
 def test_noise_is_that_of_the_stated_errors(model, clients):
-    stated = mechanism(model, 2.0, clients).noise_deviation(2**8)[:-1]
-    stated = math.sqrt(np.mean(stated**2)) / clients
+    stated = mechanism(model, 2.0, clients).mean_squared_error(2**8) * 256 / 255
+    stated = math.sqrt(stated) / clients
     assert Population(clients, 2.0, model).noise(7) == pytest.approx(stated, rel=0.02)
 
 

@@ -11,7 +11,7 @@ from scipy.stats import chi2
 
 from dpcore.kernels.clients import unary as kernels
 from dpcore.noise import windows
-from dpcore.trust.models import unary_law, unary_reports
+from dpcore.trust.models import blocks, unary_law
 from dpcore.trust.models.unary import UnaryEncoding
 from tests.trust.unary_bits import SIGNIFICANCE, fits, unpacked
 
@@ -198,7 +198,7 @@ def test_a_real_that_equals_a_threshold_is_not_below_it(epsilon):
 @pytest.mark.parametrize("epsilon", [1, 5.0])
 def test_reports_do_not_depend_on_threads_or_windows(epsilon, monkeypatch):
     encoding, values = UnaryEncoding(epsilon), np.arange(-1, 300)
-    monkeypatch.setattr(unary_reports, "_CLIENTS", 50)
+    monkeypatch.setattr(blocks, "_CLIENTS", 50)
     first = encoding.perturb(values, 290, np.random.default_rng(3), workers=1)
     assert np.array_equal(first, encoding.perturb(values, 290, np.random.default_rng(3), workers=3))
     monkeypatch.setattr(windows, "WINDOW", 17)

@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ... import _check
 from ...errors import ParameterError
+from ...kernels.smoothing.isotonic import isotonic
 from ...kernels.trees import hierarchy as kernels
-from ...kernels.trees import hierarchy_errors
+from ...kernels.trees import hierarchy_errors, record_variances, worst_records
 from ...mechanisms.branching import Branching, uniform_branching
 from ...mechanisms.budgeted import Releases, Work
 from ...mechanisms.hierarchy import Hierarchy
@@ -48,8 +49,9 @@ class Local(Releases):
     clients
         M, how many report.
     branching
-        Of the tree, as in ``mechanisms.Hierarchy``; "auto": the least ``noise_deviation`` among
-        that of a Gaussian hierarchy, those with one branching, and those of two levels or one.
+        Of the tree, as in ``mechanisms.Hierarchy``; "auto": the least ``mean_squared_error``
+        among that of a Gaussian hierarchy, those with one branching, and those of two levels or
+        one.
     records
         The most records of a client that count, its contribution bound (docs/clients.md): 1 to 64,
         or more where there are fewer than 2^40 clients. Above 1 for ``client_cdf``,
@@ -132,24 +134,59 @@ class Local(Releases):
         return branching, asked
 
     def noise_deviation(self, size: int) -> NDArray[np.float64]:
-        """Return the standard deviation of the error in each cumulative count, (N,): a guide.
+        """Return a bound on the standard deviation of the error in each cumulative count, (N,).
 
         Of the bits of nodes that a client's record is not in (closed form), of the one that it is
-        in, and of asking each client for one level alone. The last two depend on the records; they
-        are taken as at the ends of first-level nodes, for a share of 1/2. For epsilon up to 1 they
-        hardly matter. For large epsilon, and records in few cells, the error at thresholds amid
-        them is up to 2.6 times as large (docs/trust.md, section 3).
+        in, and of asking each client for one level alone. The last two depend on the records: they
+        are taken as large as they can be for any. For epsilon up to 1 that hardly matters; for
+        large epsilon the error of records that are spread is lower (docs/trust.md, section 3).
+
+        O(N) for each level of the tree.
         """
         size = _check.integer("size", size, 1, 2**24)
         branching, asked = self.levels(size)
         if not branching:
             return np.zeros(size)
-        children = np.array(branching, np.int64)
-        starts, variances = kernels.level_starts(size, children), self._variances(asked)
-        perturbed = hierarchy_errors.prefix_variances(children, starts, variances)
-        errors = np.sqrt(np.maximum(perturbed, 0.0) + self._of_own_bits(branching, asked))
+        errors = self._of_other_bits(size, branching, asked) / self.clients
+        worst_records.worst_variances(*self._weighed(size, branching, asked), errors)
+        return self._deviations(errors)
+
+    def estimated_deviation(self, released: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the standard deviation of the error in each count of a release, (N,).
+
+        The terms that depend on the records are those of the release, made monotone, instead
+        of the largest ones: an estimate, for many clients (docs/trust.md, section 3).
+
+        Parameters
+        ----------
+        released
+            (N,) cumulative counts, from ``release``.
+        """
+        branching, asked = self.levels(released.size)
+        if not branching:
+            return np.zeros(released.size)
+        below = np.append(0.0, released)
+        below[-1] = self.clients
+        isotonic(below[np.newaxis, 1:-1], 0.0, float(self.clients))
+        below /= self.clients
+        errors = self._of_other_bits(released.size, branching, asked) / self.clients
+        weighed = self._weighed(released.size, branching, asked)
+        record_variances.record_variances(*weighed, below, errors)
+        return self._deviations(errors)
+
+    def mean_squared_error(self, size: int) -> float:
+        """Return the mean squared error of a cumulative count over the N thresholds, in counts^2.
+
+        Of records that are spread over the cells: in closed form, and no bound.
+        """
+        size = _check.integer("size", size, 1, 2**24)
+        branching, asked = self.levels(size)
+        if not branching:
+            return 0.0
+        errors = self._of_other_bits(size, branching, asked)
+        errors = np.maximum(errors, 0.0) + self._of_own_bits(branching, asked)
         errors[-1] = 0.0
-        return np.asarray(errors)
+        return float(np.mean(errors))
 
     def describe(self) -> dict[str, str | int | float]:
         """Return the name and the parameters, as a release records them."""
@@ -173,12 +210,35 @@ class Local(Releases):
         each = [self.encoding.variance(int(reports)) for reports in asked]
         return np.concatenate([[0.0], scaled * np.array(each)])
 
+    def _deviations(self, errors: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the deviations of counts, from variances over M, (N,)."""
+        found = np.sqrt(self.clients * np.maximum(errors, 0.0))
+        found[-1] = 0.0
+        return np.asarray(found)
+
+    def _weighed(self, size: int, branching: Branching, asked: NDArray[np.int64]) -> _Weighed:
+        """Return what the terms that depend on the records are worked out from."""
+        children = np.array(branching, np.int64)
+        starts = kernels.level_starts(size, children)
+        shares = np.append(1.0, asked / self.clients)
+        factor = self.clients / (self.clients - 1) if self.clients > 1 else 0.0
+        return _Weighed(children, starts, self._variances(asked), shares, factor)
+
+    def _of_other_bits(
+        self, size: int, branching: Branching, asked: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the variance of each cumulative count if all bits had the probability q, (N,)."""
+        children = np.array(branching, np.int64)
+        starts = kernels.level_starts(size, children)
+        return hierarchy_errors.prefix_variances(children, starts, self._variances(asked))
+
     def _of_own_bits(self, branching: Branching, asked: NDArray[np.int64]) -> float:
         """Return the variance of who is asked for which level, and of the bits of their own nodes.
 
         A cumulative count M F at a boundary of the first level is estimated from level l with the
         weight w_l: M F (1 - F) (sum of w_l^2 (1 + v) M / M_l, less 1), with v for what a bit with
-        p has more variance than one with q. F (1 - F) <= 1/4 (docs/trust.md).
+        p has more variance than one with q. F (1 - F) <= 1/4 (docs/trust.md). Records that are
+        spread have about as much at all thresholds.
         """
         variances = self._variances(asked)[1:]
         below, weights = variances[-1], np.ones(asked.size)
@@ -239,6 +299,16 @@ class Local(Releases):
         return encoding.estimates(totals, reports)
 
 
+class _Weighed(NamedTuple):
+    """A tree, the variances that levels are weighed by, their shares of M clients, and M/(M-1)."""
+
+    branching: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    variances: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    factor: float
+
+
 def _hierarchy(branching: Literal["auto", "hb"] | int | Sequence[int]) -> Hierarchy:
     """Return a tree whose noise has, as here, a variance inversely proportional to a share."""
     return Hierarchy(rho=1, branching=branching)
@@ -246,7 +316,7 @@ def _hierarchy(branching: Literal["auto", "hb"] | int | Sequence[int]) -> Hierar
 
 @lru_cache(maxsize=64)
 def _best(trust: Local, size: int) -> Branching:
-    """Return the branchings with the least mean squared error, by ``noise_deviation``."""
+    """Return the branchings with the least mean squared error, for records that are spread."""
     if size == 1:
         return ()
     powers = [2**k for k in range(1, 25) if 2**k < size]

@@ -16,12 +16,10 @@ from ...noise.sources import source
 from ...records import columns, object_kinds
 from ...records.containers import parts
 from . import unary_reports
-from .unary_law import least_q
+from .unary_law import checked_epsilon, least_q
 
 __all__ = ["UnaryEncoding"]
 
-_LEAST_EPSILON: Final = Fraction(1, 2**20)
-_MOST_EPSILON: Final = 40
 _MOST_SIZE: Final = 2**24
 _MOST_REPORTS: Final = 2**40
 
@@ -66,10 +64,7 @@ class UnaryEncoding:
     epsilon: float | Fraction
 
     def __post_init__(self) -> None:
-        exact = _check.fraction("epsilon", self.epsilon)
-        if not _LEAST_EPSILON <= exact <= _MOST_EPSILON:
-            raise ParameterError("epsilon", self.epsilon, "must be between 2^-20 and 40")
-        object.__setattr__(self, "epsilon", exact)
+        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
 
     @property
     def q(self) -> Fraction:

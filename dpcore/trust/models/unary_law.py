@@ -11,10 +11,14 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import _check
+from ...errors import ParameterError
 from ...kernels.clients import unary as kernels
 
-__all__ = ["Law", "law_of", "least_q"]
+__all__ = ["Law", "checked_epsilon", "law_of", "least_q"]
 
+_LEAST_EPSILON: Final = Fraction(1, 2**20)
+_MOST_EPSILON: Final = 40
 _UNIT: Final = 2**64  # q is a multiple of its inverse
 _CELLS: Final = 2**16
 _SPARSE: Final = Fraction(1, 20)  # below this q, ones are drawn one by one
@@ -35,17 +39,26 @@ class Law(NamedTuple):
         return int(size * (float(q) + 1 / 255) * 1.25) + 8
 
 
-@lru_cache(maxsize=16)
-def least_q(epsilon: Fraction) -> Fraction:
-    """Return the least multiple of 2^-64 that is at least 1 / (exp(epsilon) + 1).
+def checked_epsilon(epsilon: object) -> Fraction:
+    """Return the epsilon of a report, exactly."""
+    exact = _check.fraction("epsilon", epsilon)
+    if not _LEAST_EPSILON <= exact <= _MOST_EPSILON:
+        raise ParameterError("epsilon", epsilon, "must be between 2^-20 and 40")
+    return exact
 
-    exp(epsilon) is irrational, so it is a ceiling of no integer; 60 digits leave an error far below
-    the 10^-30 that is added, and a value that close to an integer would make q one unit too large,
-    which is on the safe side.
+
+@lru_cache(maxsize=64)
+def least_q(epsilon: Fraction, likely: int = 1, others: int = 1) -> Fraction:
+    """Return the least multiple of 2^-64 that is at least u / (l exp(epsilon) + u).
+
+    That is the probability of ``others``, u outcomes, beside ``likely`` ones, l, of which each has
+    exp(epsilon) times the probability. exp(epsilon) is irrational, so it is a ceiling of no
+    integer; 60 digits leave an error far below the 10^-30 that is added, and a value that close to
+    an integer would make q one unit too large, which is on the safe side.
     """
     with decimal.localcontext(decimal.Context(prec=60)):
         exponent = decimal.Decimal(epsilon.numerator) / decimal.Decimal(epsilon.denominator)
-        scaled = _UNIT / (exponent.exp() + 1) + decimal.Decimal("1e-30")
+        scaled = _UNIT * others / (likely * exponent.exp() + others) + decimal.Decimal("1e-30")
         return Fraction(int(scaled.to_integral_value(decimal.ROUND_CEILING)), _UNIT)
 
 

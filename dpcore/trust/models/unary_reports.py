@@ -1,11 +1,7 @@
-"""Reports of a unary encoding: made from exact bits, block by block of clients, and added up.
-
-A block has a stream of its own, so that reports do not depend on the number of threads.
-"""
+"""Reports of a unary encoding: made from exact bits, block by block of clients, and added up."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from threading import Lock
 from typing import Final
@@ -13,15 +9,14 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._threads import on_threads
 from ...kernels.clients import unary_totals
 from ...noise import windows
 from ...noise.sources import Source
+from .blocks import on_blocks, values_in_order
 from .unary_law import law_of
 
 __all__ = ["perturbed", "perturbed_totals", "totals_of", "width"]
 
-_CLIENTS: Final = 2**15  # of a block
 _WORDS: Final = 2**16  # of reports that are made and added up at a time
 
 
@@ -39,7 +34,7 @@ def perturbed(
     def work(start: int, stop: int, own: Source) -> None:
         _fill(reports[start:stop], values[start:stop], size, q, own)
 
-    _on_blocks(work, values.size, stream, workers)
+    on_blocks(work, values.size, stream, workers)
     return reports
 
 
@@ -63,7 +58,7 @@ def perturbed_totals(
     totals, lock = np.zeros(size, np.int64), Lock()
 
     def work(start: int, stop: int, own: Source) -> None:
-        values = _values(ends, start, stop)
+        values = values_in_order(ends, start, stop)
         packed = np.empty((min(rows, values.size), width(size)), np.uint64)
         found = np.zeros_like(totals)
         for at in range(0, values.size, rows):
@@ -73,19 +68,8 @@ def perturbed_totals(
         with lock:
             np.add(totals, found, out=totals)
 
-    _on_blocks(work, clients, stream, workers)
+    on_blocks(work, clients, stream, workers)
     return totals
-
-
-def _on_blocks(
-    work: Callable[[int, int, Source], None], clients: int, stream: Source, workers: int | None
-) -> None:
-    """Call ``work`` on clients start to stop, and their stream, for all blocks."""
-    starts = range(0, clients, _CLIENTS)
-    blocks = list(zip(starts, stream.spawn(len(starts)), strict=True))
-    on_threads(
-        lambda block: work(block[0], min(block[0] + _CLIENTS, clients), block[1]), blocks, workers
-    )
 
 
 def _fill(
@@ -108,12 +92,3 @@ def _fill(
         )
         done += finished
         cut_short = window[used:]
-
-
-def _values(ends: NDArray[np.int64], start: int, stop: int) -> NDArray[np.int64]:
-    """Return the values of clients start to stop; -1 for those without."""
-    bounds = np.clip(ends, start, stop)
-    present = np.diff(bounds, prepend=start)
-    values = np.full(stop - start, -1, np.int64)
-    values[: int(present.sum())] = np.repeat(np.arange(ends.size), present)
-    return values

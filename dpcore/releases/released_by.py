@@ -1,0 +1,60 @@
+"""What released some score curves, for statistics that simulate its noise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check
+from ..curves.scores import ScoreCurves
+from ..curves.simulated_releases import Releases
+from ..errors import ParameterError
+from ..mechanisms import Mechanism, from_curve
+from ..summaries.grid import Grid
+from .score_curves import raw_score_curves
+
+__all__ = ["released_by"]
+
+
+def released_by(
+    curves: ScoreCurves, mechanism: Mechanism | tuple[Mechanism, Mechanism] | None
+) -> Releases | None:
+    """Return what released the curves, given the mechanism of the call, or none for the default.
+
+    None if it cannot be made again: the records are spent, and this must not be an error.
+    """
+    if isinstance(mechanism, tuple):
+        return _ClassByClass(mechanism, curves.grid, curves.joint.mechanism)
+    if mechanism is not None:
+        return mechanism
+    with suppress(ParameterError):
+        return from_curve(curves.joint)
+    return None
+
+
+class _ClassByClass(NamedTuple):
+    """Two mechanisms that release a class each, as one."""
+
+    mechanisms: tuple[Mechanism, Mechanism]
+    grid: Grid
+    description: Mapping[str, str | int | float]
+
+    def release(
+        self,
+        counts: NDArray[np.integer[Any]],
+        *,
+        rng: np.random.Generator | None = None,
+        replicates: int | None = None,
+    ) -> NDArray[np.int64] | NDArray[np.float64]:
+        exact = _check.counts("counts", counts)
+        if replicates is None:
+            return raw_score_curves(exact, self.grid, self.mechanisms, rng).joint.counts
+        found = [self.release(exact, rng=rng) for _ in range(replicates)]
+        return np.stack(found).astype(np.float64)
+
+    def describe(self) -> Mapping[str, str | int | float]:
+        return self.description

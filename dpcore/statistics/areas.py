@@ -1,0 +1,107 @@
+"""The area under a ROC curve that is known at the ends of buckets, and the noise in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..curves.scores import ScoreCurves
+from ..curves.simulated_releases import Releases, root_mean_square_errors
+from .binning import share
+
+__all__ = ["BucketedScores", "area_of"]
+
+Reals = NDArray[np.float64]
+Ties = float | NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class BucketedScores:
+    """How many negatives and positives have scores in each of B buckets.
+
+    Parameters
+    ----------
+    curves
+        The released scores.
+    ends
+        (B,) the indices of the thresholds at which buckets end, never decreasing; the last one is
+        the curves' last.
+    mechanism
+        What released the curves, or None if that is not known.
+    """
+
+    curves: ScoreCurves
+    ends: NDArray[np.int64]
+    mechanism: Releases | None
+
+    def area(self, ties: Ties) -> float:
+        """Return the share of pairs whose positive is in a higher bucket: ``area_of``."""
+        return float(area_of(*self._records(self.curves.joint.counts), ties))
+
+    def deviations(self, *ties: Ties) -> Reals:
+        """Return how far off the areas are, by noise: root mean squares, or bounds of them.
+
+        Simulated, if the mechanism is known; a simulated class without records has an area that is
+        as wrong as can be. Otherwise what a standard deviation is at most, whatever the
+        correlations of the noise, to first order. Infinite where the error of a count is not known.
+        """
+        of_negatives, of_positives = (each[self.ends] for each in self.curves.deviations)
+        areas = np.array([self.area(each) for each in ties])
+        if not (np.isfinite(of_negatives).all() and np.isfinite(of_positives).all()):
+            return np.full(areas.size, np.inf)
+        if np.isnan(areas).any() or not self.curves.joint.noise_deviation.any():
+            return np.where(np.isnan(areas), np.nan, 0.0)
+        if self.mechanism is None:
+            return np.array([self._bound(each, of_negatives, of_positives) for each in ties])
+        farthest = np.where(areas < 0.5, 1.0, 0.0)
+
+        def read(joint: Reals) -> Reals:
+            records = self._records(joint)
+            found = np.stack([area_of(*records, each) for each in ties], axis=-1)
+            return np.where(np.isnan(found), farthest, found)
+
+        return root_mean_square_errors(self.curves.joint, self.mechanism, read)
+
+    def may_be_noise(self, width: float) -> bool:
+        """Return whether ``width`` deviations of noise may be all there is of a class."""
+        totals = self.curves.negatives[-1], self.curves.positives[-1]
+        noise = (width * float(each[-1]) for each in self.curves.deviations)
+        return any(total <= reach for total, reach in zip(totals, noise, strict=True))
+
+    def _records(self, joint: NDArray[Any]) -> tuple[Reals, Reals]:
+        """Return the negatives and the positives in each bucket, (..., B), by joint curves."""
+        negatives, positives = (each[..., self.ends] for each in self.curves.classes(joint))
+        return np.diff(negatives, prepend=0.0), np.diff(positives, prepend=0.0)
+
+    def _bound(self, ties: Ties, of_negatives: Reals, of_positives: Reals) -> float:
+        """Return the sum of the absolute terms: docs/score-histograms.md, section 4."""
+        negatives, positives = self._records(self.curves.joint.counts)
+        total_negatives, total_positives = float(negatives.sum()), float(positives.sum())
+        area, tie = self.area(ties), np.broadcast_to(np.asarray(ties), negatives.shape)
+        rest = 1.0 - tie
+        sums: Any = np.sum(
+            of_positives[:-1] * (tie[1:] * negatives[1:] + rest[:-1] * negatives[:-1])
+            + of_negatives[:-1] * (tie[:-1] * positives[:-1] + rest[1:] * positives[1:])
+        )
+        sums += of_negatives[-1] * abs(area * total_positives - tie[-1] * positives[-1])
+        sums += of_positives[-1] * abs((1.0 - area) * total_negatives - rest[-1] * negatives[-1])
+        return float(sums) / (total_negatives * total_positives)
+
+
+def area_of(negatives: Reals, positives: Reals, ties: Ties) -> Reals:
+    """Return the share of pairs whose positive is in a higher bucket, (...); NaN without pairs.
+
+    Parameters
+    ----------
+    negatives, positives
+        (..., B) records in each bucket, by rising scores.
+    ties
+        What pairs in one bucket count: 1/2, or anything within [0, 1], or one for each bucket.
+    """
+    pairs = negatives.sum(axis=-1) * positives.sum(axis=-1)
+    below = np.cumsum(negatives, axis=-1) - (1.0 - np.asarray(ties)) * negatives
+    ordered = np.sum(positives * below, axis=-1)  # a product of vectors would start threads
+    return share(np.asarray(ordered), np.asarray(pairs))

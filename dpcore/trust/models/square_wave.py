@@ -1,0 +1,149 @@
+"""Local privacy for smooth columns: square waves, and a reconstruction that smooths."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any, ClassVar, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import _check
+from ...errors import ParameterError
+from ...mechanisms.budgeted import Releases, Work
+from ...noise.sources import Source
+from ...privacy.budget import Budget
+from ...summaries.grid import MOST_CELLS
+from .contribution import MOST_CLIENTS
+from .dealing import generator
+from .square_wave_reports import SquareWaveEncoding
+from .unary_law import checked_epsilon
+
+__all__ = ["SquareWave"]
+
+_MOST_RESOLUTION: Final = 2**16
+
+
+@dataclass(frozen=True, slots=True)
+class SquareWave(Releases):
+    """Differential privacy for every single report: a cell near the client's own, and smoothing.
+
+    Each client reports one cell, most likely one near its own (``SquareWaveEncoding``), and the
+    server finds the distribution that explains all reports best, as smooth as they allow. Where
+    a density changes little from cell to cell, or clients are few, this is more accurate than
+    ``Local``; where many clients share few values, it is less so (docs/square-wave.md, section 4).
+    It is biased, and has no bands: so it is there by name.
+
+    Parameters
+    ----------
+    epsilon
+        Of every report, from 2^-20 to 40 (a Fraction is taken exactly).
+    clients
+        M, how many report, with one record each.
+    resolution
+        R, how many cells reports are about at most, 2 to 65,536. On finer grids runs of as
+        many cells as it takes are one, and the curve is linear within each.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        An argument is not as above.
+
+    Notes
+    -----
+    Li, Wang, Lopuhaa-Zwakenberg, Li & Skoric 2020; docs/square-wave.md. The release does not fall,
+    and ends at M. Neighbours: anything that a client may have. With a generator, the law
+    of all reports together is drawn, in O(R log R) and floating point; without one all M
+    reports are made, in O(M). Cells are taken to be equally far from each other, so thresholds
+    should be even in a unit in which the density is smooth. Score curves are refused: the two
+    classes would be one row of cells, in which the highest scores of both are neighbours, and an
+    output near both says too little of the class. ``Local`` is for them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> from dpcore.trust import SquareWave
+    >>> rng = np.random.default_rng(1)
+    >>> scores = rng.beta(2, 5, 100_000)
+    >>> trust = SquareWave(epsilon=2.0, clients=100_000)
+    >>> curve = dp.cdf(scores, dp.Grid.uniform(0, 1, 1024), trust, rng=rng)
+    >>> bool(abs(curve.quantile(0.5) - np.median(scores)) < 0.01)
+    True
+    """
+
+    epsilon: float | Fraction
+    clients: int
+    resolution: int = 2**10
+    one_row_only: ClassVar[bool] = True
+    """Cells that are not on one line, as those of two classes, are refused."""
+
+    def __post_init__(self) -> None:
+        clients = _check.integer("clients", self.clients, 1, MOST_CLIENTS)
+        object.__setattr__(self, "clients", clients)
+        object.__setattr__(self, "epsilon", _check.plain("epsilon", self.epsilon))
+        resolution = _check.integer("resolution", self.resolution, 2, _MOST_RESOLUTION)
+        object.__setattr__(self, "resolution", resolution)
+        checked_epsilon(self.epsilon)
+
+    def encoding(self, size: int) -> SquareWaveEncoding:
+        """Return what the clients report of a grid with 2 or more cells."""
+        return SquareWaveEncoding(self.epsilon, self.edges(size).size - 1)
+
+    def edges(self, size: int) -> NDArray[np.int64]:
+        """Return where the runs of cells that reports are about start, and N at the end."""
+        size = _check.integer("size", size, 1, MOST_CELLS)
+        return np.append(np.arange(0, size, -(-size // self.resolution)), size)
+
+    def noise_deviation(self, size: int) -> NDArray[np.float64]:
+        """Return infinities, (N,): how much smoothing moves a curve depends on the records.
+
+        Of one cell, zero.
+        """
+        size = _check.integer("size", size, 1, MOST_CELLS)
+        return np.full(size, 0.0 if size == 1 else np.inf)
+
+    def describe(self) -> dict[str, str | int | float]:
+        """Return the name and the parameters, as a release records them."""
+        return {
+            "name": "square-wave",
+            "epsilon": float(self.epsilon),
+            "clients": self.clients,
+            "resolution": self.resolution,
+        }
+
+    def _budget(self) -> Budget:
+        return Budget.checked(self.epsilon, None, "replace-one")
+
+    def _prepared(self, exact: NDArray[np.int64]) -> Work:
+        if int(exact.sum()) != self.clients:
+            raise ParameterError(
+                "counts", int(exact.sum()), f"must sum to the {self.clients} clients"
+            )
+        edges = self.edges(exact.size)
+        runs = np.add.reduceat(exact, edges[:-1])
+        return Work(partial(self._fill, runs, edges), exact.size, np.float64)
+
+    def _fill(
+        self,
+        runs: NDArray[np.int64],
+        edges: NDArray[np.int64],
+        out: NDArray[Any],
+        stream: Source,
+    ) -> None:
+        if runs.size == 1:
+            out[:] = self.clients
+            return
+        encoding = SquareWaveEncoding(self.epsilon, runs.size)
+        for row in out:
+            if stream.simulated:
+                totals = encoding.simulated_totals(runs, generator(stream))
+            else:
+                totals = encoding.perturbed_totals(runs, workers=1)
+            below = self.clients * np.cumsum(encoding.reconstruct(totals))
+            at = np.append(0.0, np.minimum(below, self.clients))
+            row[:] = np.interp(np.arange(1, row.size + 1), edges, at)
+            np.maximum.accumulate(row, out=row)  # what was rounded
+            row[-1] = self.clients

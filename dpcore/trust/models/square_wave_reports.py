@@ -1,0 +1,342 @@
+"""Discrete square waves: a client's cell as a perturbed one, and what a server makes of them."""
+
+from __future__ import annotations
+
+import decimal
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from threading import Lock
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ... import _check
+from ...errors import DtypeError, ParameterError
+from ...kernels.clients import square_wave
+from ...noise import windows
+from ...noise.sources import Source, source
+from .blocks import on_blocks, values_in_order
+from .reconstruction import Wave
+from .unary_law import checked_epsilon, least_q
+
+__all__ = ["SquareWaveEncoding"]
+
+_MOST_SIZE: Final = 2**16
+_MOST_REPORTS: Final = 2**40
+_WORDS_PER_CLIENT: Final = 3  # of 32 bits, and more with a probability below near / 2^32
+
+
+@dataclass(frozen=True, slots=True)
+class SquareWaveEncoding:
+    """One of a public number of outputs: most likely one near the client's own cell.
+
+    A client in cell i of N reports one of the L outputs i, ..., i + L - 1 with probability p each,
+    and any other of the D = N + L - 1 with probability q each, p <= exp(epsilon) q. Each report is
+    epsilon-differentially private for any two cells of its client: nobody has to be trusted.
+
+    Parameters
+    ----------
+    epsilon
+        Of every report, from 2^-20 to 40. Kept as the fraction it is.
+    size
+        N, how many cells there are, from 2 to 2^16.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        An argument is not as above.
+
+    Notes
+    -----
+    Li, Wang, Lopuhaa-Zwakenberg, Li & Skoric, *Estimating numerical distributions under local
+    differential privacy* (SIGMOD 2020); docs/square-wave.md, Theorem 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore.trust.models.square_wave_reports import SquareWaveEncoding
+    >>> encoding = SquareWaveEncoding(epsilon=2.0, size=64)
+    >>> rng = np.random.default_rng(1)
+    >>> cells = np.clip(rng.normal(32, 8, 50_000), 0, 63).astype(int)
+    >>> totals = encoding.totals(encoding.perturb(cells, rng))
+    >>> shares = encoding.reconstruct(totals)
+    >>> bool(abs(shares @ np.arange(64) - cells.mean()) < 1)
+    True
+    """
+
+    epsilon: float | Fraction
+    size: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+        object.__setattr__(self, "size", _check.integer("size", self.size, 2, _MOST_SIZE))
+
+    @property
+    def near(self) -> int:
+        """L: how many outputs are near a cell, 1 + 2 floor(b N).
+
+        b = (epsilon - 1 + exp(-epsilon)) / (2 (exp(epsilon) - 1 - epsilon)), the paper's, has
+        the most mutual information of a value that is uniform and its report.
+        """
+        return 1 + 2 * _reach(Fraction(self.epsilon), self.size)
+
+    @property
+    def outputs(self) -> int:
+        """D = N + L - 1: how many outputs there are."""
+        return self.size + self.near - 1
+
+    @property
+    def far_share(self) -> Fraction:
+        """The probability that the output is not near.
+
+        The least multiple of 2^-64 that is not below (N - 1) / (N - 1 + L exp(epsilon)).
+        """
+        return least_q(Fraction(self.epsilon), self.near, self.size - 1)
+
+    @property
+    def probabilities(self) -> tuple[Fraction, Fraction]:
+        """The probability p of each near output, and q of each other one."""
+        far = self.far_share
+        return (1 - far) / self.near, far / (self.size - 1)
+
+    def perturb(
+        self,
+        cells: ArrayLike,
+        rng: np.random.Generator | None = None,
+        workers: int | None = None,
+    ) -> NDArray[np.int64]:
+        """Return the reports of clients with given cells.
+
+        Parameters
+        ----------
+        cells
+            (R,) integers: each client's cell, from 0 to ``size - 1``. What is beyond is in the
+            first or the last cell; that is not an error, for an error would tell of the cell.
+        rng
+            None draws from a cryptographic source. A generator is for studies.
+        workers
+            Threads; None takes all processors. What is drawn does not depend on it.
+
+        Returns
+        -------
+        numpy.ndarray
+            (R,) int64, from 0 to ``outputs - 1``.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            An argument is not as above.
+
+        Notes
+        -----
+        O(R). The law is exact: integer arithmetic on uniform bits (docs/square-wave.md, section 2).
+        """
+        given = _check.array("cells", cells, "iu", "must hold integers")
+        if given.ndim != 1:
+            raise ParameterError("cells", given.shape, "must have one dimension")
+        inside: NDArray[np.int64] = np.clip(given, 0, self.size - 1).astype(np.int64)
+        reports = np.empty_like(inside)
+
+        def work(start: int, stop: int, own: Source) -> None:
+            self._fill(reports[start:stop], inside[start:stop], own)
+
+        on_blocks(work, inside.size, source(rng), workers)
+        return reports
+
+    def totals(self, reports: ArrayLike) -> NDArray[np.int64]:
+        """Return how many reports there are of each output, (D,): those of several parts add up.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            Reports are not integers from 0 to ``outputs - 1`` in one dimension.
+        """
+        given = _check.array("reports", reports, "iu", "must hold integers")
+        if given.ndim != 1:
+            raise ParameterError("reports", given.shape, "must have one dimension")
+        if given.size and not 0 <= int(given.min()) <= int(given.max()) < self.outputs:
+            wrong = given[(given < 0) | (given >= self.outputs)][0]
+            raise ParameterError("reports", int(wrong), f"must be from 0 to {self.outputs - 1}")
+        return np.asarray(np.bincount(given.astype(np.int64), minlength=self.outputs), np.int64)
+
+    def reconstruct(
+        self,
+        totals: ArrayLike,
+        smoothing: Literal["auto"] | float = "auto",
+        tolerance: float = 1e-5,
+    ) -> NDArray[np.float64]:
+        """Return the share of clients in each cell: maximum likelihood, with smoothing.
+
+        Parameters
+        ----------
+        totals
+            (D,) integers: how many reports there are of each output, 1 or more in all.
+        smoothing
+            How much of the paper's smoothing follows each step: 1 is EMS for 1,024 cells, 0 is
+            EM. "auto" takes 1, 1/16, 1/256 or 0, by Akaike's criterion.
+        tolerance
+            The steps end when one changes shares by no more than that, in sum; above 0.
+
+        Returns
+        -------
+        numpy.ndarray
+            (N,) float64, not negative, with the sum 1. It depends on the totals alone, and so it
+            costs no privacy.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            An argument is not as above.
+
+        Notes
+        -----
+        At most 10,000 steps of O(N) for each smoothing that is tried: some milliseconds for N =
+        1,024. With fewer cells than that a step's smoothing is weaker, by (N / 1024)^2: over
+        the whole width of the grid it is the same (docs/square-wave.md, section 3).
+        """
+        found = _check.counts("totals", totals)
+        if found.shape != (self.outputs,):
+            raise ParameterError("totals", found.shape, f"must have the shape ({self.outputs},)")
+        if not found.any():
+            raise ParameterError("totals", 0, "must be those of at least one report")
+        tolerance = _check.positive("tolerance", tolerance)
+        p, q = self.probabilities
+        wave = Wave(self.size, self.near, float(p), float(q))
+        if isinstance(smoothing, str):
+            _check.choice("smoothing", smoothing, Literal["auto"])
+            return wave.best_fit(found, tolerance)
+        if not 0.0 <= _check.finite("smoothing", smoothing) <= 1.0:
+            raise ParameterError("smoothing", smoothing, "must be between 0 and 1")
+        return wave.fit(found, float(smoothing), tolerance)
+
+    def simulated_totals(self, counts: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Draw totals from their law, without a report being made: for studies.
+
+        Parameters
+        ----------
+        counts
+            (N,) integers: how many clients are in each cell.
+        rng
+            A generator, which is advanced; never None, as for a release.
+
+        Returns
+        -------
+        numpy.ndarray
+            (D,) int64.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            An argument is not as above.
+
+        Notes
+        -----
+        O(N log N), however many clients there are. Probabilities are rounded to doubles.
+        """
+        exact = self._counts(counts)
+        if not isinstance(rng, np.random.Generator):
+            raise DtypeError("rng", type(rng).__name__, "must be a numpy.random.Generator")
+        # A report is uniform over all outputs with probability q D, and else over the near ones.
+        anywhere = float(self.probabilities[1] * self.outputs)
+        blind = rng.binomial(exact, anywhere)
+        found = np.zeros(self.outputs, np.int64)
+        found[: self.size] = exact - blind
+        found = _spread(found, self.near, rng)
+        everywhere = np.full(self.outputs, 1.0 / self.outputs)
+        return np.asarray(found + rng.multinomial(blind.sum(), everywhere), np.int64)
+
+    def perturbed_totals(
+        self,
+        counts: ArrayLike,
+        rng: np.random.Generator | None = None,
+        workers: int | None = None,
+    ) -> NDArray[np.int64]:
+        """Make every client's report, and return their totals without keeping the reports.
+
+        Parameters
+        ----------
+        counts
+            As in ``simulated_totals``.
+        rng, workers
+            As in ``perturb``.
+
+        Returns
+        -------
+        numpy.ndarray
+            (D,) int64.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            An argument is not as above.
+
+        Notes
+        -----
+        O(M) for M clients.
+        """
+        exact = self._counts(counts)
+        ends, totals, lock = np.cumsum(exact), np.zeros(self.outputs, np.int64), Lock()
+
+        def work(start: int, stop: int, own: Source) -> None:
+            reports = np.empty(stop - start, np.int64)
+            self._fill(reports, values_in_order(ends, start, stop), own)
+            found = np.bincount(reports, minlength=self.outputs)
+            with lock:
+                np.add(totals, found, out=totals)
+
+        on_blocks(work, int(ends[-1]), source(rng), workers)
+        return totals
+
+    def _counts(self, counts: ArrayLike) -> NDArray[np.int64]:
+        exact = _check.counts("counts", counts)
+        if exact.shape != (self.size,):
+            raise ParameterError("counts", exact.shape, f"must have the shape ({self.size},)")
+        if int(exact.sum()) > _MOST_REPORTS:
+            raise ParameterError("counts", int(exact.sum()), "must sum to at most 2^40")
+        return exact
+
+    def _fill(self, reports: NDArray[np.int64], cells: NDArray[np.int64], stream: Source) -> None:
+        """Fill the reports of clients with given cells, (R,)."""
+        near, far, far_share = self.near, self.size - 1, np.uint64(int(self.far_share * 2**64))
+        cut_short = np.empty(0, np.uint32)  # words of a client that the last window ended in
+        done = 0
+        while done < cells.size:
+            fresh = min(_WORDS_PER_CLIENT * (cells.size - done) // 2 + 16, windows.WINDOW)
+            window = windows.next_window(cut_short, fresh, stream)
+            finished, used = square_wave.perturb(
+                window, cells[done:], near, far, far_share, reports[done:]
+            )
+            done += finished
+            cut_short = window[used:]
+
+
+@lru_cache(maxsize=64)
+def _reach(epsilon: Fraction, size: int) -> int:
+    """Return floor(b N), the same on every machine; 60 digits are enough for b near 1/2, too."""
+    with decimal.localcontext(decimal.Context(prec=60)):
+        exponent = decimal.Decimal(epsilon.numerator) / decimal.Decimal(epsilon.denominator)
+        grown = exponent.exp()
+        b = (exponent - 1 + 1 / grown) / (2 * (grown - 1 - exponent))
+        return int(b * size)
+
+
+def _spread(counts: NDArray[np.int64], length: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Move each of many by 0 to ``length - 1`` places, each with the same probability.
+
+    The last ``length - 1`` places are empty at first. Those who are in one place have the same law,
+    whence ever they came: so they are divided in halves together, O(places) for each halving.
+    """
+    moving, arrived = counts.copy(), np.zeros_like(counts)
+    while length > 1:
+        if length % 2:
+            farthest = rng.binomial(moving, 1.0 / length)
+            moving -= farthest
+            length -= 1
+            arrived[length:] += farthest[:-length]
+        length //= 2
+        farther = rng.binomial(moving, 0.5)
+        moving -= farther
+        moving[length:] += farther[:-length]
+    return arrived + moving

@@ -1,0 +1,66 @@
+"""The weights of nodes in a cumulative count: of those that hold its last cell, and beside them.
+
+A node that does neither is below one that is beside the path from the root to the cell, and has a
+share of that one's weight (``hierarchy.weights``).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._compile import inner
+
+
+@inner
+def path(
+    k: int,
+    branching: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    below: NDArray[np.float64],
+    sums: NDArray[np.float64],
+    kinds: NDArray[np.int64],
+    sides: NDArray[np.int64],
+    passed: NDArray[np.float64],
+) -> None:
+    """Follow cell k up to the root, for the count of all cells up to it.
+
+    ``kinds`` become 1 where the node that holds k is the last of its level, ``sides`` have bit 0
+    where it has siblings before it, and bit 1 where it has full ones after it; ``passed[l]`` is the
+    weight in the count of what the estimate of its node on level l gets from above.
+    """
+    levels, node = starts.size - 1, k
+    passed[levels - 1] = 1.0
+    kinds[levels - 1] = 1 if node == starts[levels] - starts[levels - 1] - 1 else 0
+    for level in range(levels - 1, 0, -1):
+        size = starts[level + 1] - starts[level]
+        parent = node // branching[level - 1]
+        first = parent * branching[level - 1]
+        kinds[level - 1] = 1 if parent == starts[level] - starts[level - 1] - 1 else 0
+        whole = sums[level - 1, kinds[level - 1]]
+        passed[level - 1] = (
+            (node - first) * below[level, 0] + passed[level] * below[level, kinds[level]]
+        ) / whole
+        end = min(first + branching[level - 1], size - 1)  # the last of a level is not full
+        sides[level] = (1 if node > first else 0) + (2 if node + 1 < end else 0)
+        node = parent
+
+
+@inner
+def coefficients(
+    own: NDArray[np.float64],
+    kinds: NDArray[np.int64],
+    passed: NDArray[np.float64],
+    on_path: NDArray[np.float64],
+    beside: NDArray[np.float64],
+) -> None:
+    """Set the weights in the count of the best estimates from nodes and what is below them.
+
+    ``on_path`` of those that hold the cell; ``beside`` of siblings after them, and 1 more is that
+    of siblings before them.
+    """
+    rest = 0.0
+    for level in range(1, kinds.size):
+        on_path[level] = passed[level] - passed[level - 1] + rest
+        beside[level] = rest - passed[level - 1]
+        rest = (1.0 - own[level, kinds[level]]) * on_path[level]

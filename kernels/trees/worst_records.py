@@ -1,0 +1,165 @@
+"""How much the records can add to the error of local reports: the most, over all records.
+
+A cumulative count is a sum over clients: one in cell i that is asked for level l, with the
+probability w_l, adds y_l = a / w_l, where a is the weight of its node; v is the vector of the
+v_l, |v|^2 = sum_l w_l v_l^2, and s = sum_l w_l y_l is the same for all cells on one side of the
+threshold. For shares f_i of the clients in the cells, the clients' own bits and who is asked for
+what have the variance M (E |y|^2 + k (E |y - s|^2 - |E (y - s)|^2)), E the mean over f and k =
+M / (M - 1) (docs/trust.md, section 3). For any t of the length of y with sum_l w_l t_l = 0 that is
+at most M times the largest |y|^2 + k |y - s - t|^2 of a cell.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._compile import inner, kernel
+from .hierarchy import weights
+from .prefix_weights import coefficients, path
+
+_ROUNDS = 4  # of moving t; more would gain some per cent
+_LITTLE = 0.25  # of the noise of other bits: whoever is below that is not looked at twice
+
+
+@inner
+def _farthest(
+    own: NDArray[np.float64],
+    shares: NDArray[np.float64],
+    squares: NDArray[np.float64],
+    factor: float,
+    target: NDArray[np.float64],
+    along: NDArray[np.float64],
+    kinds: NDArray[np.int64],
+    sides: NDArray[np.int64],
+    forks: NDArray[np.bool_],
+    outside: float,
+    on_path: NDArray[np.float64],
+    beside: NDArray[np.float64],
+) -> tuple[float, int, float, int]:
+    """Return the largest |y|^2 + k |y - s - t|^2, but for k |t|^2, and of which cells it is.
+
+    They leave the path at a level with a coefficient, and the last nodes of their levels at
+    another, which ``forks`` (or is a cell). ``squares`` and ``along`` are, for a full node with the
+    coefficient 1, |y|^2 and the product with t. Invariant: ``square`` and ``product`` are those of
+    the path above the level.
+    """
+    levels = kinds.size
+    square = product = 0.0
+    best, best_level, best_weight, best_last = -np.inf, levels, 0.0, 0
+    for level in range(1, levels):
+        for side in range(2):
+            if sides[level] >> side & 1:
+                weight = beside[level] + (1.0 - side)
+                s = 1.0 - side - outside
+                found = (1.0 + factor) * (square + weight * weight * squares[level])
+                found -= factor * (s * s + 2.0 * (product + weight * along[level]))
+                if found > best:
+                    best, best_level, best_weight, best_last = found, level, weight, level - 1
+        if kinds[level - 1] == 1 and kinds[level] == 0:  # the last nodes are beside the path
+            part, length, way = 1.0, 0.0, 0.0
+            for last in range(level, levels):
+                mine = part * own[last, 1]
+                length += mine * mine / shares[last]
+                way += mine * target[last]
+                part *= 1.0 - own[last, 1]
+                if not forks[last]:
+                    continue
+                rest = part * part * squares[last + 1]
+                found = (1.0 + factor) * (square + beside[level] ** 2 * (length + rest))
+                way_on = way + part * along[last + 1]
+                found -= factor * (outside**2 + 2.0 * (product + beside[level] * way_on))
+                if found > best:
+                    best, best_level, best_weight, best_last = found, level, beside[level], last
+        mine = own[level, kinds[level]] * on_path[level]
+        square += mine * mine / shares[level]
+        product += mine * target[level]
+    found = (1.0 + factor) * square - factor * ((1.0 - outside) ** 2 + 2.0 * product)
+    if found > best:  # the cell itself
+        best, best_level, best_weight, best_last = found, levels, 0.0, 0
+    return best, best_level, best_weight, best_last
+
+
+@kernel
+def worst_variances(
+    branching: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    variances: NDArray[np.float64],
+    shares: NDArray[np.float64],
+    factor: float,
+    out: NDArray[np.float64],
+) -> None:
+    """Add a bound on what the records add to the variance of each cumulative count, over M.
+
+    Parameters
+    ----------
+    branching, starts, variances
+        As in ``hierarchy.weights``: what the estimates are weighed by, 0 for the root.
+    shares
+        (levels,) w: of the clients that are asked for each level; that of the root is not read.
+    factor
+        k = M / (M - 1); 0 for one client.
+    out
+        (N,) the variance that does not depend on the records, over M; added to, but to the last
+        one, which is known.
+
+    Notes
+    -----
+    From t = 0 on, t moves towards the cell that is farthest, as for the least ball around
+    points (Badoiu & Clarkson 2003): the bound holds for each t, and the least is taken. O(levels) a
+    threshold. Invariant: sum_l w_l t_l = 0.
+    """
+    own, below, sums = weights(branching, starts, variances)
+    levels = starts.size - 1
+    squares, along = np.empty(levels + 1), np.empty(levels + 1)
+    squares[levels] = along[levels] = 0.0
+    for level in range(levels - 1, 0, -1):
+        rest = (1.0 - own[level, 0]) ** 2 * squares[level + 1]
+        squares[level] = own[level, 0] ** 2 / shares[level] + rest
+    forks = np.empty(levels, np.bool_)
+    forks[levels - 1] = True
+    for level in range(levels - 1):  # whether the last node has full children, and not one alone
+        nodes, size = starts[level + 1] - starts[level], starts[level + 2] - starts[level + 1]
+        forks[level] = size - (nodes - 1) * branching[level] > 1
+    kinds, sides = np.empty(levels, np.int64), np.empty(levels, np.int64)
+    passed, on_path, beside = np.empty(levels), np.empty(levels), np.empty(levels)
+    target = np.empty(levels)
+    for k in range(out.size - 1):
+        path(k, branching, starts, below, sums, kinds, sides, passed)
+        coefficients(own, kinds, passed, on_path, beside)
+        least = np.inf
+        for level in range(levels):
+            target[level] = 0.0
+        for turn in range(_ROUNDS):
+            length = 0.0
+            for level in range(levels - 1, 0, -1):
+                rest = (1.0 - own[level, 0]) * along[level + 1]
+                along[level] = own[level, 0] * target[level] + rest
+                length += shares[level] * target[level] ** 2
+            found, at, weight, last = _farthest(
+                own,
+                shares,
+                squares,
+                factor,
+                target,
+                along,
+                kinds,
+                sides,
+                forks,
+                passed[0],
+                on_path,
+                beside,
+            )
+            least = min(least, found + factor * length)
+            if least < _LITTLE * out[k]:
+                break
+            s, part = 0.0, weight
+            for level in range(1, levels):  # y of the farthest, less s, is where t moves to
+                kind = kinds[level] if level < at else (1 if level <= last else 0)
+                mine = own[level, kind] * (on_path[level] if level < at else part)
+                part *= 1.0 - own[level, kind] if level >= at else 1.0
+                s += mine
+                target[level] += (mine / shares[level] - target[level]) / (turn + 2.0)
+            for level in range(1, levels):
+                target[level] -= s / (turn + 2.0)
+        out[k] += least

@@ -1,0 +1,80 @@
+"""Simulated releases of a released curve: what they see of a mechanism's error, and what not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dpcore as dp
+from dpcore.curves.simulated_releases import root_mean_square_errors
+from dpcore.mechanisms import Dawa, Hierarchy, HistogramQueries, PolynomialProjection
+
+RNG = np.random.default_rng
+GRID = dp.Grid.uniform(0, 1, 512)
+
+
+def errors(mechanism, values, rng):
+    """Return the errors of a release at each threshold, and the simulated ones."""
+    curve = dp.cdf(values, GRID, mechanism, rng=rng)
+    found = root_mean_square_errors(curve, mechanism, lambda counts: counts, replicates=30)
+    return np.abs(curve.counts - np.cumsum(GRID.count(values))), found
+
+
+@pytest.mark.needs_jit
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        Dawa(0.05),
+        HistogramQueries(1.0),
+        HistogramQueries(1.0, between="linear"),
+        PolynomialProjection(1.0, 1e-6),
+    ],
+    ids=lambda each: each.describe()["name"],
+)
+def test_what_a_mechanism_has_lost_is_not_seen(mechanism):
+    """Half of the records at a few values, which it smooths: once more, it finds them smooth."""
+    rng = RNG(1)
+    values = np.where(rng.random(20_000) < 0.5, rng.integers(1, 8, 20_000) / 8, rng.random(20_000))
+    found, simulated = errors(mechanism, values, rng)
+    assert np.mean(found > 2 * simulated + 1) > 0.25
+    found, simulated = errors(Hierarchy(1.0), values, rng)
+    assert np.mean(found > 2 * simulated + 1) < 0.1
+
+
+def test_curves_of_any_size_are_simulated_in_blocks(monkeypatch):
+    from dpcore.curves import simulated_releases
+
+    curve = dp.cdf(RNG(1).random(99), GRID, epsilon=1.0, rng=RNG(2))
+    mechanism = dp.mechanisms.from_curve(curve)
+    sizes = []
+
+    def read(counts):
+        sizes.append(len(counts))
+        return counts[:, 255]
+
+    monkeypatch.setattr(simulated_releases, "_BLOCK", 3 * 512)
+    found = root_mean_square_errors(curve, mechanism, read, replicates=10)
+    assert sizes == [1, 3, 3, 3, 1]  # first the truth
+    assert found.shape == ()
+    assert found > 0.0
+
+
+def test_releases_are_processed_as_the_curve_was():
+    seen = []
+
+    def read(counts):
+        seen.append(counts.copy())
+        return counts
+
+    for neighbours in ("replace-one", "add-or-remove-one"):
+        for isotonic in (False, True):
+            options = {"neighbours": neighbours, "isotonic": isotonic, "rng": RNG(3)}
+            curve = dp.cdf([0.2, 0.7] * 9, GRID, epsilon=0.5, **options)
+            seen.clear()
+            mechanism = dp.mechanisms.from_curve(curve)
+            root_mean_square_errors(curve, mechanism, read, replicates=4)
+            truth, releases = seen
+            assert np.all(np.diff(truth) >= 0.0)
+            assert np.array_equal(truth, np.rint(truth))
+            assert np.all(np.diff(releases) >= 0.0) == isotonic
+            assert np.all(releases[:, -1] == curve.n) == (neighbours == "replace-one")
