@@ -32,12 +32,14 @@ from scipy.optimize import isotonic_regression  # noqa: E402
 import dpcore as dp  # noqa: E402
 from dpcore.kernels.trees import hilbert  # noqa: E402
 from dpcore.mechanisms import Dawa, Dyadic, Hierarchy, Mechanism, ToeplitzGaussian  # noqa: E402
+from dpcore.releases.plan import most_accurate  # noqa: E402
+from dpcore.releases.plan_shapes import REFERENCE_SHAPES  # noqa: E402
 
 Curves = NDArray[np.float64]
 SIZE, RATE, REPLICATES = 2**15, 3, 1000
 BUDGETS: list[dict[str, Any]] = [{"epsilon": 1.0}, {"rho": 0.5}]
 DELTAS = (1e-12, 1e-9, 1e-6, 1e-3)
-TOTALS, EPSILON = (10**4, 10**6), 0.1
+TOTALS, EPSILON = (10**4, 10**6, 10**8), 0.1
 GREY, ORANGE, BLUE = "#9a9a9a", "#d1602b", "#1f5fa8"
 WHICH_NOISE = """
 ## Which noise for which budget
@@ -119,7 +121,8 @@ def plan_page(rows: list[Row]) -> str:
         "",
         "Written by `python scripts/study.py accuracy`. `dp.plan(size, epsilon=... | rho=...)`",
         "predicts the errors of all mechanisms whose noise does not depend on the data, from",
-        "closed forms. `dp.cdf` takes the first one, and then isotonic regression.",
+        "closed forms. `dp.cdf` takes the first one, or DAWA where n says so (below), and then",
+        "isotonic regression.",
         "",
         "Errors are in counts: the root mean square over the thresholds, and the largest standard",
         "deviation at one of them. Divide by n for errors of F.",
@@ -130,6 +133,7 @@ def plan_page(rows: list[Row]) -> str:
             lines += options(size, budget, "replace-one")
     for budget in BUDGETS:
         lines += options(SIZE, budget, "add-or-remove-one")
+    lines += with_records()
     k = np.arange(1, SIZE)
     known = 1.0 + float(np.sum(np.cumprod((2 * k - 1) / (2 * k)) ** 2))
     lines += [
@@ -185,6 +189,30 @@ def deltas() -> list[str]:
     return lines
 
 
+def with_records() -> list[str]:
+    """Return the plans for some numbers of records as a section of a page."""
+    size, epsilon = 2**12, 1.0
+    lines = [
+        "",
+        f"## With n: {size:,} cells, epsilon = {epsilon:g}, replace-one",
+        "",
+        "With `n=` a plan says what `dp.cdf` takes for so many records: DAWA, whose error depends",
+        f"on them, where n epsilon is at most N^1.5 ({size**1.5:,.0f} here), or else the first one",
+        "above ([dawa.md](dawa.md), section 4). Errors on reference shapes are simulated, and are",
+        "those of isotonic curves, in counts.",
+        "",
+        f"| n | mechanism | {' | '.join(REFERENCE_SHAPES)} |",
+        "|---" * (2 + len(REFERENCE_SHAPES)) + "|",
+    ]
+    for n in (10**3, 10**4, 10**5, 10**6):
+        for place, option in enumerate(dp.plan(size, epsilon=epsilon, n=n)):
+            if option.on_shapes:
+                errors = (f"{option.on_shapes[shape]:.3g}" for shape in REFERENCE_SHAPES)
+                name = f"{option.name}, taken" if place == 0 else option.name
+                lines.append(f"| {n:,} | {name} | {' | '.join(errors)} |")
+    return lines
+
+
 def dawa_page(folder: Path) -> str:
     """Return docs/dawa-accuracy.md."""
     lines = [
@@ -193,10 +221,11 @@ def dawa_page(folder: Path) -> str:
         "Written by `python scripts/study.py accuracy --data DIR` from histograms of DPBench (Hay",
         "et al. 2016), resampled to n records. Root mean square error of the cumulative counts,",
         f"epsilon = {EPSILON:g}, one record replaced, after isotonic regression as in `dp.cdf`;",
-        "the mean of 40 releases. A gain below 1: the hierarchy is better. The two-dimensional",
-        "table is in the order of Hilbert's curve.",
+        "the mean of 40 releases. A gain below 1: the hierarchy is better. The default is the one",
+        "that `dp.cdf` takes ([dawa.md](dawa.md), section 4). The two-dimensional table is in the",
+        "order of Hilbert's curve.",
         "",
-        "| histogram | cells | empty | n | hierarchy | DAWA | gain | DAWA, split 0.1 |",
+        "| histogram | cells | empty | n | hierarchy | DAWA | gain | default |",
         "|---|---|---|---|---|---|---|---|",
     ]
     rng = np.random.default_rng(3)
@@ -206,11 +235,13 @@ def dawa_page(folder: Path) -> str:
             histogram = histogram.reshape(-1)[hilbert.rectangle(*histogram.shape)]
         for n in TOTALS:
             counts = rng.multinomial(n, histogram / histogram.sum())
-            mechanisms = Hierarchy(EPSILON), Dawa(EPSILON), Dawa(EPSILON, split=0.1)
-            plain, dawa, other = (rmse(mechanism, counts, rng) for mechanism in mechanisms)
+            mechanisms = Hierarchy(EPSILON), Dawa(EPSILON)
+            plain, dawa = (rmse(mechanism, counts, rng) for mechanism in mechanisms)
+            best = most_accurate(counts.size, EPSILON, None, "replace-one", n=n)
+            taken = "DAWA" if isinstance(best, Dawa) else "hierarchy"
             lines.append(
                 f"| {path.stem.partition('.')[0]} | {counts.size:,} | {np.mean(counts == 0):.0%} "
-                f"| {n:,} | {plain:.1f} | {dawa:.1f} | {plain / dawa:.2f}x | {other:.1f} |"
+                f"| {n:,} | {plain:.1f} | {dawa:.1f} | {plain / dawa:.2f}x | {taken} |"
             )
     return "\n".join([*lines, ""])
 
