@@ -2,9 +2,9 @@
 
 >>> import dpcore as dp
 >>> grid = dp.Grid.uniform(0, 100, 256)
->>> curve = dp.cdf(range(100), grid, epsilon=2.0)
+>>> curve = dp.cdf([*range(100)] * 10, grid, epsilon=2.0)
 >>> curve.n
-100
+1000
 """
 
 from __future__ import annotations

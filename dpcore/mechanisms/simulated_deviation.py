@@ -62,7 +62,8 @@ def with_simulated_deviation(
     >>> import numpy as np
     >>> import dpcore as dp
     >>> values = np.random.default_rng(1).normal(0.3, 0.02, 1000)
-    >>> curve = dp.cdf(values, dp.Grid.uniform(0, 1, 512), epsilon=0.5)
+    >>> tree = dp.mechanisms.Hierarchy(epsilon=0.5)
+    >>> curve = dp.cdf(values, dp.Grid.uniform(0, 1, 512), tree)
     >>> low, high = curve.band()
     >>> closer, lower = dp.mechanisms.with_simulated_deviation(curve).band()
     >>> bool((lower - closer).mean() < 0.8 * (high - low).mean())
@@ -71,13 +72,15 @@ def with_simulated_deviation(
     if not isinstance(curve, CDF):
         raise DtypeError("curve", type(curve).__name__, "must be a CDF")
     replicates = _check.integer("replicates", replicates, 1, _MOST_REPLICATES)
+    what = "must be by a mechanism whose only error is noise"
     if not np.isfinite(curve.noise_deviation).all():
-        name, what = curve.mechanism["name"], "must be by a mechanism whose only error is noise"
-        raise ParameterError("curve", name, what)
+        raise ParameterError("curve", curve.mechanism["name"], what)
     if curve.privacy.neighbours == "replace-client":
-        what = "must be about records: which clients lack some is not in the curve"
-        raise ParameterError("curve", "replace-client", what)
+        why = "must be about records: which clients lack some is not in the curve"
+        raise ParameterError("curve", "replace-client", why)
     own = check_released("curve", curve, from_curve(curve) if mechanism is None else mechanism)
+    if hasattr(own, "release_with_deviation"):  # its estimate has what no simulation sees
+        raise ParameterError("curve", curve.mechanism["name"], what)
     deviation = root_mean_square_errors(
         curve, own, lambda counts: counts, replicates=replicates, rng=rng
     )

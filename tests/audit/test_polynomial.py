@@ -17,7 +17,8 @@ import dpcore as dp
 from dpcore.mechanisms import PolynomialProjection
 from dpcore.noise.sources import GeneratorSource
 from dpcore.privacy import gaussian_delta
-from tests.audit.test_concentrated import EPSILON, RELEASES, delta_lower_bound
+from tests.audit.harness import delta_lower_bound
+from tests.audit.test_concentrated import EPSILON, RELEASES
 
 DELTA = 1e-2
 MECHANISMS = [
@@ -81,7 +82,7 @@ def audited(mechanism):
     second = released(mechanism, [0.5, 0.5, y], 2)
     half = RELEASES // 2
     direction = first[:half].mean(axis=0) - second[:half].mean(axis=0)
-    return delta_lower_bound(first @ direction, second @ direction)
+    return delta_lower_bound(first @ direction, second @ direction, EPSILON)
 
 
 @pytest.mark.needs_jit

@@ -18,8 +18,8 @@ from dpcore.mechanisms.queries import HistogramQueries, in_units
 from dpcore.noise import DiscreteGaussian, DiscreteLaplace
 from dpcore.noise.sources import CryptographicSource, GeneratorSource
 from dpcore.privacy import gaussian_delta
-from tests.audit.harness import epsilon_lower_bound
-from tests.audit.test_concentrated import RELEASES, delta_lower_bound
+from tests.audit.harness import delta_lower_bound, epsilon_lower_bound
+from tests.audit.test_concentrated import EPSILON, RELEASES
 
 NOISES = 40  # of each input that is coupled with its neighbours
 
@@ -239,7 +239,7 @@ def test_gaussian_claim_holds_and_a_fifth_less_noise_is_caught(mechanism, counts
             log_ratios(audited, said(audited, records, RELEASES, seed), first, second)
             for seed, records in enumerate((first, second))
         )
-        return delta_lower_bound(a, b)
+        return delta_lower_bound(a, b, EPSILON)
 
     assert 0.8 * mechanism.delta < bound(mechanism) < mechanism.delta
     assert bound(thin(mechanism)) > 1.2 * mechanism.delta

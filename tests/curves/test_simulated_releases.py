@@ -7,7 +7,7 @@ import pytest
 
 import dpcore as dp
 from dpcore.curves.simulated_releases import root_mean_square_errors
-from dpcore.mechanisms import Dawa, Hierarchy, HistogramQueries, PolynomialProjection
+from dpcore.mechanisms import Hierarchy, HistogramQueries, PolynomialProjection
 
 RNG = np.random.default_rng
 GRID = dp.Grid.uniform(0, 1, 512)
@@ -24,7 +24,6 @@ def errors(mechanism, values, rng):
 @pytest.mark.parametrize(
     "mechanism",
     [
-        Dawa(0.05),
         HistogramQueries(1.0),
         HistogramQueries(1.0, between="linear"),
         PolynomialProjection(1.0, 1e-6),
@@ -68,8 +67,8 @@ def test_releases_are_processed_as_the_curve_was():
 
     for neighbours in ("replace-one", "add-or-remove-one"):
         for isotonic in (False, True):
-            options = {"neighbours": neighbours, "isotonic": isotonic, "rng": RNG(3)}
-            curve = dp.cdf([0.2, 0.7] * 9, GRID, epsilon=0.5, **options)
+            tree = Hierarchy(0.5, neighbours=neighbours)
+            curve = dp.cdf([0.2, 0.7] * 9, GRID, tree, isotonic=isotonic, rng=RNG(3))
             seen.clear()
             mechanism = dp.mechanisms.from_curve(curve)
             root_mean_square_errors(curve, mechanism, read, replicates=4)

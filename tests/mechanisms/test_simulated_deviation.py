@@ -55,7 +55,7 @@ def test_isotonic_releases_have_less_noise_and_their_bands_still_cover():
     rng, truth = RNG(3), np.cumsum(GRID.count(VALUES)) / VALUES.size
     inside, ratios = np.zeros((2, 64)), []
     for _ in range(150):
-        curve = dp.cdf(VALUES, GRID, epsilon=0.5, rng=rng)
+        curve = dp.cdf(VALUES, GRID, Hierarchy(0.5), rng=rng)
         found = with_simulated_deviation(curve, replicates=60)
         for i, each in enumerate((curve, found)):
             low, high = each.band(0.9)
@@ -67,7 +67,7 @@ def test_isotonic_releases_have_less_noise_and_their_bands_still_cover():
 
 
 def test_the_same_curve_has_the_same_answer_and_a_generator_another():
-    curve = dp.cdf(VALUES, GRID, epsilon=1.0, rng=RNG(4))
+    curve = dp.cdf(VALUES, GRID, Hierarchy(1.0), rng=RNG(4))
     again = dp.CDF.from_json(curve.to_json())
     found, other = (with_simulated_deviation(each).noise_deviation for each in (curve, again))
     assert np.array_equal(found, other)
@@ -97,6 +97,6 @@ def test_what_the_mechanism_loses_is_not_simulated(mechanism):
     ],
 )
 def test_other_curves_are_refused(change, match):
-    curve = dp.cdf(VALUES, GRID, epsilon=1.0)
+    curve = dp.cdf(VALUES, GRID, Hierarchy(1.0))
     with pytest.raises(dp.ParameterError, match=match):
         with_simulated_deviation(replace(curve, **change))
