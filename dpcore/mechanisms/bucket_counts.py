@@ -22,6 +22,7 @@ __all__ = ["Buckets", "Records", "Stages", "deviation", "line"]
 # cell, 2/15 on a slope, less where records are spread.
 _WEIGHT: Final = 0.1
 _ALLOWANCES: Final = np.array([1.0, 2.0, 4.5])  # variances of a cost that are not believed
+_DOUBT: Final = 0.25  # of that variance, what of a bucket's square is taken to be there, at least
 
 
 class Stages(NamedTuple):
@@ -101,7 +102,9 @@ class Records(NamedTuple):
             nodes,
         )
         nodes = nodes[: edges.size - 1]
-        squares = np.maximum(noisy[nodes].astype(np.float64) ** 2 - law.variance, law.variance / 8)
+        squares = np.maximum(
+            noisy[nodes].astype(np.float64) ** 2 - law.variance, _DOUBT * law.variance
+        )
         return Buckets(np.minimum(edges * unit, size), np.where(nodes < 0, 0.0, _WEIGHT * squares))
 
     def count_buckets(

@@ -26,7 +26,7 @@ from .hierarchy import Hierarchy
 
 __all__ = ["Dawa"]
 
-_SCARCE: Final = 8192.0  # n epsilon, below which a larger share of the budget finds the buckets
+_SCARCE: Final = 32768.0  # n epsilon, below which a larger share of the budget finds the buckets
 _LOUD: Final = 16.0  # n epsilon, from which on partitions are chosen with caution
 _SHARES: Final = Fraction(1, 6), Fraction(1, 10)
 
@@ -48,7 +48,7 @@ class Dawa(Releases):
         {epsilon}
     split
         The share of the budget that finds the buckets, above 0 and below 1. "auto": a sixth, or a
-        tenth where n epsilon is above the number of cells.
+        tenth where n epsilon is 32,768 or more.
     rho
         {rho}
     neighbours

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ __all__ = ["BucketedScores", "area_of"]
 
 Reals = NDArray[np.float64]
 Ties = float | NDArray[np.float64]
+
+# Of what a mechanism loses in buckets, as if all of it went one way: about nine buckets do not.
+_UNSEEN: Final = 1.0 / 3.0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -45,8 +48,10 @@ class BucketedScores:
         """Return how far off the areas are, by noise: root mean squares, or bounds of them.
 
         Simulated, if the mechanism is known; a simulated class without records has an area that is
-        as wrong as can be. Otherwise what a standard deviation is at most, whatever the
-        correlations of the noise, to first order. Infinite where the error of a count is not known.
+        as wrong as can be. A mechanism that estimates its own error has lost something of the
+        records before: what its estimate has beyond the simulated errors counts, too. Otherwise
+        what a standard deviation is at most, whatever the correlations of the noise, to first
+        order. Infinite where the error of a count is not known.
         """
         of_negatives, of_positives = (each[self.ends] for each in self.curves.deviations)
         areas = np.array([self.area(each) for each in ties])
@@ -61,9 +66,17 @@ class BucketedScores:
         def read(joint: Reals) -> Reals:
             records = self._records(joint)
             found = np.stack([area_of(*records, each) for each in ties], axis=-1)
-            return np.where(np.isnan(found), farthest, found)
+            return np.concatenate([np.where(np.isnan(found), farthest, found), joint], axis=-1)
 
-        return root_mean_square_errors(self.curves.joint, self.mechanism, read)
+        simulated = root_mean_square_errors(self.curves.joint, self.mechanism, read)
+        of_areas, of_counts = simulated[: areas.size], simulated[areas.size :]
+        if not hasattr(self.mechanism, "release_with_deviation"):  # noise is the only error
+            return of_areas
+        unseen = np.sqrt(np.maximum(self.curves.joint.noise_deviation**2 - of_counts**2, 0.0))
+        joint = replace(self.curves.joint, noise_deviation=unseen)
+        losses = [each[self.ends] for each in replace(self.curves, joint=joint).deviations]
+        unseen_areas = [_UNSEEN * self._bound(each, *losses) for each in ties]
+        return np.hypot(of_areas, unseen_areas)
 
     def may_be_noise(self, width: float) -> bool:
         """Return whether ``width`` deviations of noise may be all there is of a class."""
