@@ -97,6 +97,9 @@ def test_cells_beyond_the_ends_are_the_last_ones():
     beyond = encoding.perturb(np.array([-5, 10, 2**62]), RNG(1))
     assert beyond.tolist() == [0, 9, 9]
     assert encoding.perturb(np.array([2**64 - 1], np.uint64), RNG(1)).tolist() == [9]
+    fine = SquareWaveEncoding(30.0, 1000)
+    for dtype in (np.int8, np.uint8, np.uint16, np.int32):  # smaller ones than the cells
+        assert fine.perturb(np.array([7], dtype), RNG(1)).tolist() == [7]
 
 
 def test_without_a_generator_reports_differ():
