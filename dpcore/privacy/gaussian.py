@@ -21,6 +21,7 @@ _CHUNK: Final = 2**16
 _UNDERFLOW: Final = 800  # e^-800 is no double
 _MOST_TAIL: Final = 40.0  # deviations, beyond which there is less than e^-_UNDERFLOW
 _STEPS: Final = 8  # of Newton's method
+_LEAST_SHIFT: Final = 2.0**-900  # for it to start from
 
 # Nodes and weights of the double exponential rule for integrals over t > 0 of functions that
 # decay like e^-t (Takahasi & Mori 1974): t = exp(u - exp(-u)), u on a grid.
@@ -109,6 +110,8 @@ def gaussian_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> fl
         return _continuous_delta(unit / Fraction(sigma), exact_epsilon) <= wanted
 
     low = high = _about(float(exact_epsilon), wanted) * float(unit)
+    if not 0.0 < high < math.inf:
+        low = high = float(unit)
     step = 2.0**-40
     while high < math.inf and not is_enough(high):
         low, high, step = high, high * (1.0 + step), min(1.0, 64.0 * step)
@@ -206,7 +209,7 @@ def _about(epsilon: float, delta: float) -> float:
     start = math.sqrt(-2.0 * math.log(delta))
     m = 2.0 * epsilon / (start + math.hypot(start, math.sqrt(2.0 * epsilon)))
     for _ in range(_STEPS):
-        a = epsilon / m - m / 2.0 if m > 0.0 else math.inf
+        a = epsilon / m - m / 2.0 if m > _LEAST_SHIFT else math.inf
         if not -1.0 < a < _MOST_TAIL:
             return 1.0
         tail = _tail(a, m)
