@@ -71,6 +71,18 @@ def test_a_report_that_words_end_in_is_rolled_back():
     assert (done, used) == (2, 6)
 
 
+@given(st.lists(st.integers(0, 2**32 - 1), min_size=12, max_size=40))
+@settings(max_examples=60)
+def test_how_many_words_are_taken_does_not_depend_on_the_cell(words):
+    encoding, reports = SquareWaveEncoding(1.5, 21), np.empty(3, np.int64)
+    far_share, stream = np.uint64(int(encoding.far_share * 2**64)), np.array(words, np.uint32)
+    taken = {
+        square_wave.perturb(stream, np.full(3, cell), encoding.near, 20, far_share, reports)
+        for cell in (0, 7, 20)
+    }
+    assert len(taken) == 1
+
+
 @pytest.mark.needs_jit
 @pytest.mark.parametrize(("size", "epsilon"), [(4, 0.5), (7, 1.0), (6, 3.0), (3, 8.0)])
 def test_reports_have_the_stated_law(size, epsilon):
