@@ -174,7 +174,8 @@ def _checked(grid: object, most: int, trust: object, clients: int | None, isoton
     if grid.size > most:
         raise ParameterError("grid", grid.size, f"must have at most {most} cells")
     if not isinstance(trust, Trust):
-        raise DtypeError("trust", type(trust).__name__, "must be a trust model")
+        what = "must be a Central, SecureAggregation, DistributedNoise or Local"
+        raise DtypeError("trust", type(trust).__name__, what)
     if not isinstance(isotonic, bool):
         raise DtypeError("isotonic", type(isotonic).__name__, "must be a bool")
     if isinstance(trust, DistributedNoise | Local):

@@ -9,7 +9,7 @@ from pathlib import Path
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import dpcore as dp
@@ -156,6 +156,9 @@ def test_gaussian_delta_is_monotone(sigma, epsilon, other_sigma, other_epsilon):
 
 @settings(max_examples=40)
 @given(epsilons, deltas, st.floats(1e-3, 1e3))
+@example(epsilon=2.2e-311, delta=0.25, sensitivity=8.0)
+@example(epsilon=1e-12, delta=1e-12, sensitivity=1.0)
+@example(epsilon=20.0, delta=0.999, sensitivity=1.0)
 def test_gaussian_sigma_is_the_least_that_is_enough(epsilon, delta, sensitivity):
     sigma = gaussian_sigma(epsilon, delta, sensitivity)
     assert gaussian_delta(sigma, epsilon, sensitivity) <= delta

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dpcore import ParameterError
 from dpcore.privacy import gaussian_delta
 from dpcore.privacy.budget import Budget
-from dpcore.privacy.lattice import lattice_noise
+from dpcore.privacy.lattice import integer_noise, lattice_noise
 
 
 def approximate(epsilon, delta):
@@ -86,3 +86,27 @@ def test_budgets_too_small_are_refused():
 def test_noise_is_never_finer_than_the_proof_allows():
     law, _ = lattice_noise(approximate(1e9, 1e-6), 1e-3, 3, 4)
     assert law.sigma_squared >= 64
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.floats(1e-2, 20),
+    st.floats(1e-12, 0.3),
+    st.integers(10**6, 10**9),
+    st.integers(1, 10**5),
+)
+def test_integers_in_small_units_get_the_analytic_noise(epsilon, delta, squares, integers):
+    budget = approximate(epsilon, delta)
+    law = integer_noise(budget, Fraction(squares), integers)
+    assert gaussian_delta(math.sqrt(law.sigma_squared), epsilon, math.sqrt(squares)) <= delta
+    assert law.sigma_squared <= budget.law(squares).sigma_squared
+    if law.sigma_squared > 10**5 * max(1.0, integers / epsilon):
+        less = 0.99 * math.sqrt(law.sigma_squared)
+        assert gaussian_delta(less, epsilon, math.sqrt(squares)) > delta
+
+
+def test_integers_with_rho_or_in_large_units_go_by_rho():
+    budget = Budget.checked(None, Fraction(1, 2), "replace-one")
+    assert integer_noise(budget, Fraction(7), 3).sigma_squared == 7
+    coarse = approximate(8.0, 1e-6)
+    assert integer_noise(coarse, Fraction(1), 3) == coarse.law(1)

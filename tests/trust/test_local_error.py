@@ -100,6 +100,20 @@ def test_one_client_and_one_cell():
     assert np.all(np.isfinite(Local(5.0, clients=1, branching=9).noise_deviation(9)))
     assert Local(5.0, clients=9).noise_deviation(1).tolist() == [0.0]
     assert Local(5.0, clients=9).mean_squared_error(1) == 0.0
+    assert Local(5.0, clients=9).estimated_deviation([9.0]).tolist() == [0.0]
+
+
+@pytest.mark.parametrize(
+    ("released", "error"),
+    [
+        (np.ones((2, 3)), dp.ParameterError),
+        ([1.0, np.nan], dp.ParameterError),
+        (["a"], dp.DtypeError),
+    ],
+)
+def test_what_was_not_released_is_refused(released, error):
+    with pytest.raises(error, match="released must"):
+        Local(5.0, clients=9).estimated_deviation(released)
 
 
 SIZE = 256
@@ -148,7 +162,7 @@ def test_the_estimated_error_is_that_of_the_records(epsilon, clients, shape):
 
 
 @pytest.mark.needs_jit
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", ["two cells", "clumps", "bell"])
 @pytest.mark.parametrize("epsilon", [1.0, 3.0, 5.0])
 def test_bands_cover_as_often_as_they_say(epsilon, shape):
     counts, grid = RNG(1).multinomial(20_000, SHAPES[shape]), dp.Grid.uniform(0, 1, SIZE)

@@ -86,7 +86,9 @@ def test_without_a_generator_every_report_is_made():
 def test_a_curve_is_monotone_has_no_bands_and_is_written():
     grid = dp.Grid.uniform(0, 1, SIZE)
     curve = dp.cdf_from_counts(SMOOTH, grid, SquareWave(4.0, clients=N), rng=RNG(1))
-    assert np.isinf(curve.noise_deviation).all()
+    assert np.isinf(curve.noise_deviation[:-1]).all()
+    assert curve.noise_deviation[-1] == 0.0
+    assert [each[:-1].tolist() for each in curve.band()] == [[0.0] * 255, [1.0] * 255]
     assert abs(curve.quantile(0.5) - 0.5) < 0.02
     assert curve.privacy == dp.Privacy(4.0, simulated=True)
     again = dp.CDF.from_json(curve.to_json())
@@ -127,7 +129,7 @@ def test_two_classes_are_not_one_row(pair):
         (
             lambda: client_cdf([1], [0.5], dp.Grid.uniform(0, 1, 4), SquareWave(1.0, 5)),
             DtypeError,
-            "trust must be",
+            "trust must be a Central, .* or Local; got SquareWave",
         ),
     ],
 )

@@ -71,6 +71,18 @@ def test_a_report_that_words_end_in_is_rolled_back():
     assert (done, used) == (2, 6)
 
 
+@given(st.lists(st.integers(0, 2**32 - 1), min_size=12, max_size=40))
+@settings(max_examples=60)
+def test_how_many_words_are_taken_does_not_depend_on_the_cell(words):
+    encoding, reports = SquareWaveEncoding(1.5, 21), np.empty(3, np.int64)
+    far_share, stream = np.uint64(int(encoding.far_share * 2**64)), np.array(words, np.uint32)
+    taken = {
+        square_wave.perturb(stream, np.full(3, cell), encoding.near, 20, far_share, reports)
+        for cell in (0, 7, 20)
+    }
+    assert len(taken) == 1
+
+
 @pytest.mark.needs_jit
 @pytest.mark.parametrize(("size", "epsilon"), [(4, 0.5), (7, 1.0), (6, 3.0), (3, 8.0)])
 def test_reports_have_the_stated_law(size, epsilon):
@@ -97,6 +109,9 @@ def test_cells_beyond_the_ends_are_the_last_ones():
     beyond = encoding.perturb(np.array([-5, 10, 2**62]), RNG(1))
     assert beyond.tolist() == [0, 9, 9]
     assert encoding.perturb(np.array([2**64 - 1], np.uint64), RNG(1)).tolist() == [9]
+    fine = SquareWaveEncoding(30.0, 1000)
+    for dtype in (np.int8, np.uint8, np.uint16, np.int32):  # smaller ones than the cells
+        assert fine.perturb(np.array([7], dtype), RNG(1)).tolist() == [7]
 
 
 def test_without_a_generator_reports_differ():

@@ -161,7 +161,15 @@ class Local(Releases):
         ----------
         released
             (N,) cumulative counts, from ``release``.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            They are no such numbers.
         """
+        released = _check.cumulative_counts("released", released)
+        if released.ndim != 1:
+            raise ParameterError("released", released.shape, "must have one dimension")
         branching, asked = self.levels(released.size)
         if not branching:
             return np.zeros(released.size)

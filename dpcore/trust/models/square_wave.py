@@ -100,10 +100,11 @@ class SquareWave(Releases):
     def noise_deviation(self, size: int) -> NDArray[np.float64]:
         """Return infinities, (N,): how much smoothing moves a curve depends on the records.
 
-        Of one cell, zero.
+        But for the last count, which is known, and 0.
         """
-        size = _check.integer("size", size, 1, MOST_CELLS)
-        return np.full(size, 0.0 if size == 1 else np.inf)
+        deviations = np.full(_check.integer("size", size, 1, MOST_CELLS), np.inf)
+        deviations[-1] = 0.0
+        return deviations
 
     def describe(self) -> dict[str, str | int | float]:
         """Return the name and the parameters, as a release records them."""

@@ -136,7 +136,8 @@ class SquareWaveEncoding:
         given = _check.array("cells", cells, "iu", "must hold integers")
         if given.ndim != 1:
             raise ParameterError("cells", given.shape, "must have one dimension")
-        inside: NDArray[np.int64] = np.clip(given, 0, self.size - 1).astype(np.int64)
+        wide = given if given.dtype == np.uint64 else given.astype(np.int64)
+        inside: NDArray[np.int64] = np.clip(wide, 0, self.size - 1).astype(np.int64)
         reports = np.empty_like(inside)
 
         def work(start: int, stop: int, own: Source) -> None:
