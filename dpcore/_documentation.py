@@ -33,12 +33,12 @@ _PARAGRAPHS: Final = {
         Public thresholds of the scores, which must not come from the data; None: 1,024 cells over
         [0, 1].""",
     "mechanism": """
-        What adds the noise; None: the most accurate for this grid and budget, by
-        ``dpcore.plan``.""",
+        What adds the noise; None: the most accurate for this grid, budget and public number of
+        records, by ``dpcore.plan``.""",
     "score_mechanism": """
-        What adds the noise; None: the most accurate one for the budget, in closed form. Two of
-        them, for negatives and positives: each class is then released alone, and the guarantees
-        add up.""",
+        What adds the noise; None: the most accurate one for this grid, budget and number of
+        records, by ``dpcore.plan``. Two of them, for negatives and positives: each class is then
+        released alone, and the guarantees add up.""",
     "budget": """
         What the release may spend, if no mechanism is given: epsilon for pure differential
         privacy, epsilon with delta for (epsilon, delta)-differential privacy, or rho for

@@ -82,7 +82,7 @@ def hosmer_lemeshow(options: argparse.Namespace) -> str:
     """Release the scores of both classes, and show the Hosmer-Lemeshow test."""
     grid, fitted = arcsine_grid(options.size), not options.not_fitted
     check_groups(options.groups, MOST_CELLS, fitted)  # before the file is read
-    mechanism, counts = _counted(options, grid)
+    mechanism, counts = _counted(options, grid, knows_n=False)  # as dpcore.hosmer_lemeshow does
     check_groups(options.groups, int(counts.sum()), fitted)  # before anything is released
     curves = _released(options, grid, mechanism, counts)
     test = HosmerLemeshow.from_curves(curves, options.groups, mechanism=mechanism, fitted=fitted)
@@ -102,7 +102,7 @@ COMMANDS: Final[Mapping[str, Callable[[argparse.Namespace], str]]] = {
 
 
 def _counted(
-    options: argparse.Namespace, grid: dpcore.Grid
+    options: argparse.Namespace, grid: dpcore.Grid, knows_n: bool = True
 ) -> tuple[dpcore.mechanisms.Mechanism, NDArray[np.int64]]:
     """Return what is to release the scores, and their exact counts by class."""
     if grid.size > MOST_SCORE_CELLS:
@@ -110,7 +110,7 @@ def _counted(
     chosen = mechanism_of(options, 2 * grid.size)
     check_outputs(options)
     counts = score_counts_of(options, grid)
-    return chosen(int(counts.sum())), counts
+    return chosen(int(counts.sum()) if knows_n else None), counts
 
 
 def _released(

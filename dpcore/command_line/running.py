@@ -25,8 +25,11 @@ __all__ = ["as_typed", "check_outputs", "input_of", "mechanism_of", "progress_ba
 
 def mechanism_of(
     options: argparse.Namespace, size: int
-) -> Callable[[int], dpcore.mechanisms.Mechanism]:
-    """Return what gives the mechanism that was asked for, for so many cells, and n records."""
+) -> Callable[[int | None], dpcore.mechanisms.Mechanism]:
+    """Return what gives the mechanism that was asked for, for so many cells, and n records.
+
+    None: whatever n is.
+    """
     name, epsilon, rho, base = options.mechanism, options.epsilon, options.rho, options.base
     if not name.startswith("dyadic"):
         for flag, value in (("--base", base), ("--smooth", options.smooth)):

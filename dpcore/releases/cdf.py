@@ -206,7 +206,7 @@ def checked(
     return taken(mechanism)
 
 
-def taken(mechanism: Mechanism) -> Callable[[int], Mechanism]:
+def taken(mechanism: Mechanism) -> Callable[[int | None], Mechanism]:
     """Return what gives this mechanism for any number of records."""
     return lambda _: mechanism
 

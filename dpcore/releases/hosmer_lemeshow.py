@@ -18,6 +18,7 @@ from ..statistics.risk_groups import check_groups, check_minimum
 from ..summaries.grid import MOST_CELLS, Grid
 from ..summaries.score_counts import Label, score_counts
 from ..summaries.totals import NanPolicy
+from .plan import most_accurate
 from .released_by import released_by
 from .score_curves import score_curves_from_counts
 
@@ -95,7 +96,9 @@ def hosmer_lemeshow(
         Public thresholds of the probabilities, within [0, 1], the last one 1; None:
         ``arcsine_grid()``. Finer ones lower the error of probabilities and raise that of counts.
     mechanism
-        {score_mechanism}
+        What adds the noise; None: the most accurate one for the budget, in closed form. Two of
+        them, for negatives and positives: each class is then released alone, and the guarantees
+        add up.
     minimum_expected, fitted
         As in ``HosmerLemeshow.from_curves``.
     pos_label
@@ -135,6 +138,9 @@ def hosmer_lemeshow(
     counts = score_counts(y_true, probabilities, grid, pos_label=pos_label, nan_policy=nan_policy)
     groups = check_groups(groups, int(counts.sum()), fitted)
     budget: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta}
+    if mechanism is None:  # the noise of a tree: lines through buckets would be part of the table
+        mechanism = most_accurate(2 * grid.size, neighbours="replace-one", **budget)
+        budget = {}
     curves = score_curves_from_counts(counts, grid, mechanism, rng=rng, **budget)
     own = released_by(curves, mechanism)
     return HosmerLemeshow.of_checked(curves, groups, own, minimum, fitted)
