@@ -8,7 +8,8 @@ import numpy as np
 
 import dpcore as dp
 from dpcore.mechanisms import Dawa, Hierarchy
-from dpcore.noise.sources import CryptographicSource
+from dpcore.mechanisms.bucket_counts import Records
+from dpcore.noise.sources import CryptographicSource, source
 
 from ..registry import Contender, Job
 from .noise import difference, words
@@ -81,36 +82,54 @@ def numpy_hierarchy(inputs: Cells):
 
 
 def numpy_dawa(inputs: Cells):
-    """The same two stages with NumPy, for sizes that are powers of 16 (times 2, 4 or 8)."""
+    """The same two stages (docs/dawa.md), for two lengths of buckets that part the cells evenly."""
     rng, counts = np.random.default_rng(1), inputs.counts
-    levels = 0
-    while 2 * 16 ** (levels + 1) <= counts.size:
-        levels += 1
-    scale = 2 * levels / (0.25 * EPSILON)
-    per_bucket = 2 / (0.75 * EPSILON)
+    stages = inputs.mechanism.stages(counts.size, int(counts.sum()))
+    law, errors, lengths = stages.law, stages.errors, stages.scales.lengths
+    short, long = lengths.tolist()
+    assert stages.scales.unit == 1
+    assert counts.size % long == 0
+    rungs = np.arange(errors.size)
+    low, high = np.maximum(rungs - 1, 0), np.minimum(rungs + 1, rungs[-1])
+    prices = counts.size * (errors[high] - errors[low]) / (2.0**high - 2.0**low)
+    prices = prices[:, None]
+    cells = 0.1 * lengths
 
     def release():
-        charge = np.full(counts.size, per_bucket)
-        whole = []
-        for level in range(1, levels + 1):
-            ordered = np.sort(counts.reshape(-1, 16**level), axis=1)
-            half = ordered.shape[1] // 2
-            cost = ordered[:, half:].sum(axis=1) - ordered[:, :half].sum(axis=1)
-            cost = cost + difference(rng, scale, cost.size)
-            own = np.maximum(cost - scale, 0.0) + per_bucket
-            parts = charge.reshape(-1, 16).sum(axis=1)
-            whole.append(own <= parts)
-            charge = np.minimum(own, parts)
+        noisy = []
+        for length in (short, long):
+            parted = np.partition(counts.reshape(-1, length), length // 2, axis=1)
+            half = length // 2
+            exact = parted[:, half:].sum(axis=1) - parted[:, :half].sum(axis=1)
+            noisy.append(exact + difference(rng, float(law.scale), exact.size))
+        squares = [np.maximum(costs, 0.0) ** 2 for costs in noisy]
+        whole = []  # short and long buckets of each plan, (plans, nodes)
+        for allowance in (1.0, 2.0, 4.5):
+            narrow, wide = (
+                each * np.maximum(square - allowance * law.variance, 0.0) + prices
+                for each, square in zip(cells, squares, strict=True)
+            )
+            parts = np.minimum(narrow, prices * short).reshape(rungs.size, -1, long // short)
+            whole.append((narrow <= prices * short, wide <= parts.sum(axis=2)))
+        for level in (0, 1):
+            whole.append([np.full((1, each.size), level == i) for i, each in enumerate(noisy)])
+        narrow, wide = (np.concatenate(each) for each in zip(*whole, strict=True))
+        narrow &= ~np.repeat(wide, long // short, axis=1)
+        taken = narrow.sum(axis=1), wide.sum(axis=1)
+        buckets = taken[0] + taken[1] + counts.size - short * taken[0] - long * taken[1]
+        risk = doubt = 0.0
+        for each, found, costs, square in zip(cells, (narrow, wide), noisy, squares, strict=True):
+            risk = risk + found @ (each * (costs**2.0 - law.variance))
+            doubt = doubt + found @ (each**2 * law.variance * (5 * law.variance + 4 * square))
+        risk = np.maximum(risk + stages.caution * np.sqrt(doubt), 0.0)
+        best = np.argmin(risk + counts.size * np.interp(np.log2(buckets), rungs, errors))
         starts = np.ones(counts.size, bool)
-        for level, found in enumerate(whole, 1):  # the widest last, over all below them
-            inner = starts.reshape(-1, 16**level)
-            inner[found, 1:] = False
-            inner[found, 0] = True
+        starts.reshape(-1, short)[narrow[best], 1:] = False
+        starts.reshape(-1, long)[wide[best], 1:] = False
         edges = np.append(np.flatnonzero(starts), counts.size)
-        cumulative = np.append(0, np.cumsum(counts))[edges]
-        tree = Hierarchy(0.75 * EPSILON)
-        ends = tree.release(np.diff(cumulative), rng=rng)
-        return np.interp(np.arange(1, counts.size + 1), edges, np.append(0.0, ends))
+        cumulative = np.append(0, np.cumsum(counts))
+        ends, _ = Records(stages, counts[:0], cumulative).count_buckets(edges, source(rng))
+        return np.interp(np.arange(1, counts.size + 1), edges, ends[0])
 
     return release
 

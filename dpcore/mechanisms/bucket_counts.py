@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.selection.adaptive import lines_through
+from ..kernels.selection.adaptive import add_parabolas, lines_through
 from ..kernels.trees import partition
 from ..noise.sources import Source
 from ..privacy.budget import Law
@@ -126,10 +126,6 @@ def line(edges: NDArray[np.int64], ends: NDArray[np.float64]) -> NDArray[np.floa
 
 def deviation(found: Buckets, tree: Tree) -> NDArray[np.float64]:
     """Return the estimated deviation of each cumulative count, (N,): docs/dawa.md, section 3."""
-    widths = np.diff(found.edges)
     variances = line(found.edges, np.append(0.0, tree.prefix_variances())[np.newaxis])
-    at = np.arange(1, found.edges[-1] + 1) - np.repeat(found.edges[:-1], widths)
-    along = at / np.repeat(widths, widths)
-    # of a parabola that is 0 at both ends, and 1 on average
-    missed = np.repeat(6.0 * found.unevenness, widths) * along * (1.0 - along)
-    return np.asarray(np.sqrt(variances + missed))
+    add_parabolas(found.edges, found.unevenness, variances)  # of what lines miss
+    return np.sqrt(variances, out=variances)

@@ -108,3 +108,27 @@ def lines_through(
             for i in range(part.size):
                 part[i] = min(max(low + slope * (i + 1), least), most)
             out[r, last] = high
+
+
+@kernel
+def add_parabolas(
+    edges: NDArray[np.int64], means: NDArray[np.float64], out: NDArray[np.float64]
+) -> None:
+    """Add a parabola to the numbers of each bucket: 0 before it and at its end; O(N).
+
+    Parameters
+    ----------
+    edges
+        (buckets + 1,) where they start, rising from 0, and N at the end.
+    means
+        (buckets,) the parabolas' means.
+    out
+        (N,) what is added to.
+    """
+    for bucket in range(means.size):
+        start = edges[bucket]
+        width = edges[bucket + 1] - start
+        height = 6.0 * means[bucket]
+        for i in range(width):
+            along = (i + 1) / width
+            out[start + i] += height * along * (1.0 - along)

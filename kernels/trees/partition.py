@@ -94,7 +94,6 @@ def least_risk(
     """
     risks, charges, doubts = np.empty(costs.size), np.empty(costs.size), np.empty(costs.size)
     whole, best = np.empty(costs.size, np.bool_), np.empty(costs.size, np.bool_)
-    edges = np.empty(size + 1, np.int64)
     least = np.inf
     for plan in range(allowances.size * errors.size + lengths.size):
         allowance = plan // errors.size
@@ -108,23 +107,18 @@ def least_risk(
             _find_cheapest(charges, size, lengths, price, whole)
         else:
             _take_level(size, lengths, plan - allowances.size * errors.size, whole)
-        buckets, risk = _cut(whole, risks, size, lengths, edges, nodes)
+        buckets, risk, doubt = _add_up(whole, risks, doubts, size, lengths)
         level = np.log2(buckets)
         below = min(int(level), errors.size - 2)
         error = errors[0]
         if errors.size > 1:
             error = errors[below] + (level - below) * (errors[below + 1] - errors[below])
-        doubt = 0.0
-        for bucket in range(buckets):
-            if nodes[bucket] >= 0:
-                doubt += doubts[nodes[bucket]]
         total = max(risk + caution * np.sqrt(doubt), 0.0) + size * error
         if total < least:
             least = total
             for node in range(whole.size):  # a slice would take memory by a function of Numba's
                 best[node] = whole[node]
-    buckets, risk = _cut(best, risks, size, lengths, edges, nodes)
-    return edges[: buckets + 1].copy()
+    return _cut(best, size, lengths, nodes)
 
 
 @inner
@@ -176,15 +170,20 @@ def _find_cheapest(
         length = lengths[level]
         nodes = (size + length - 1) // length
         children = length // below
-        for v in range(nodes):
-            split = price * (min((v + 1) * length, size) - v * length)
-            if level > 0:
+        if level == 0:
+            for v in range(nodes):
+                least[v] = price * length
+            least[nodes - 1] = price * (size - (nodes - 1) * length)
+        else:
+            for v in range(nodes):
                 split = 0.0
                 for child in range(before + v * children, min(before + (v + 1) * children, first)):
                     split += least[child]
-            one = charges[first + v] + price
-            whole[first + v] = one <= split
-            least[first + v] = min(one, split)
+                least[first + v] = split
+        for node in range(first, first + nodes):
+            one = charges[node] + price
+            whole[node] = one <= least[node]
+            least[node] = min(one, least[node])
         before, below = first, length
         first += nodes
 
@@ -202,39 +201,78 @@ def _take_level(
 
 
 @inner
-def _cut(
+def _next(
+    whole: NDArray[np.bool_], size: int, lengths: NDArray[np.int64], cell: int
+) -> tuple[int, int]:
+    """Return the longest bucket that starts at a cell, and where it ends, but for the shortest.
+
+    If it is none, or one of the shortest nodes, -1, and where all that follow it end that are in
+    the same node of the next length. No node of that length has the cell in its middle.
+    """
+    first = whole.size
+    for level in range(lengths.size - 1, 0, -1):
+        length = lengths[level]
+        first -= (size + length - 1) // length
+        v = cell // length
+        if cell == v * length and whole[first + v]:
+            return first + v, min(cell + length, size)
+    return -1, min(cell + lengths[1], size) if lengths.size > 1 else size
+
+
+@inner
+def _add_up(
     whole: NDArray[np.bool_],
     risks: NDArray[np.float64],
+    doubts: NDArray[np.float64],
     size: int,
     lengths: NDArray[np.int64],
-    edges: NDArray[np.int64],
-    nodes: NDArray[np.int64],
-) -> tuple[int, float]:
-    """Set the edges of the longest nodes that are whole, and of single cells; return how many.
+) -> tuple[int, float, float]:
+    """Return how many buckets the longest nodes that are whole make, and single cells.
 
-    And the sum of their risks. Invariant: everything before ``cell`` is cut, and no node that
-    covers cells on both sides of ``cell`` is a bucket.
+    And the sums of their risks, and of the variances of these, from left to right.
     """
-    top = whole.size
-    buckets, cell, risk = 0, 0, 0.0
-    edges[0] = 0
+    shortest = lengths[0]
+    buckets, cell, risk, doubt = 0, 0, 0.0, 0.0
     while cell < size:
-        first, level = top, lengths.size - 1
-        found = -1
-        while level >= 0 and found < 0:
-            length = lengths[level]
-            first -= (size + length - 1) // length
-            v = cell // length
-            if cell == v * length and whole[first + v]:
-                found = first + v
-            else:
-                level -= 1
+        found, end = _next(whole, size, lengths, cell)
         if found >= 0:
             risk += risks[found]
-            cell = min(cell + lengths[level], size)
+            doubt += doubts[found]
+            buckets += 1
         else:
-            cell += 1
-        nodes[buckets] = found
-        buckets += 1
-        edges[buckets] = cell
-    return buckets, risk
+            for v in range(cell // shortest, (end + shortest - 1) // shortest):
+                if whole[v]:
+                    risk += risks[v]
+                    doubt += doubts[v]
+                    buckets += 1
+                else:
+                    buckets += min(shortest, end - v * shortest)
+        cell = end
+    return buckets, risk, doubt
+
+
+@inner
+def _cut(
+    whole: NDArray[np.bool_], size: int, lengths: NDArray[np.int64], nodes: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the edges of these buckets, and set ``nodes``.
+
+    Invariant: everything before ``cell`` is cut, and no node that covers cells on both sides of
+    ``cell`` is a bucket.
+    """
+    edges = np.empty(size + 1, np.int64)
+    buckets, cell, shortest = 0, 0, lengths[0]
+    edges[0] = 0
+    while cell < size:
+        found, end = _next(whole, size, lengths, cell)
+        while cell < end:
+            node, step = found, end - cell
+            if node < 0 and whole[cell // shortest]:
+                node, step = cell // shortest, min(shortest, step)
+            elif node < 0:
+                step = 1
+            cell += step
+            nodes[buckets] = node
+            buckets += 1
+            edges[buckets] = cell
+    return edges[: buckets + 1].copy()

@@ -200,7 +200,7 @@ def medians(depth: int) -> Contender:
 
 
 def dawa(split: float) -> Contender:
-    """Return DAWA, which is pure."""
+    """Return DAWA with Laplace noise."""
     return of(lambda given, size: Dawa(pure(given), split))
 
 
@@ -249,6 +249,7 @@ PURE: dict[str, Contender] = {
 GAUSSIAN: dict[str, Contender] = {
     "pure tree": of(lambda given, size: Hierarchy(pure(given))),
     "Gaussian tree": of(lambda given, size: Hierarchy(**given)),
+    "Gaussian DAWA, split 0.1": of(lambda given, size: Dawa(**given, split=0.1)),
     "Toeplitz": of(lambda given, size: ToeplitzGaussian(**given)),
     "polynomial, degree 8": polynomial(8),
     "polynomial, degree 32": polynomial(32),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import dpcore as dp
+from dpcore.kernels.selection.adaptive import add_parabolas
 from dpcore.mechanisms import Dawa
 from dpcore.mechanisms.bucket_counts import Records
 from dpcore.noise.sources import source
@@ -67,6 +68,17 @@ def test_buckets_are_found_by_nothing_but_the_noisy_costs(budget):
         assert np.array_equal(unevenness, same.unevenness)
         blind = first._replace(cumulative=np.zeros_like(first.cumulative))
         assert np.array_equal(blind.find_buckets(source(RNG(seed))).edges, edges)
+
+
+def test_what_lines_miss_is_a_parabola_in_each_bucket():
+    edges, means = np.array([0, 1, 5, 9, 40]), np.array([3.0, 0.0, 2.0, 0.5])
+    found = np.full(40, 7.0)
+    add_parabolas(edges, means, found)
+    for start, stop, mean in zip(edges[:-1], edges[1:], means, strict=True):
+        along = np.arange(1, stop - start + 1) / (stop - start)
+        assert found[start:stop] == pytest.approx(7 + 6 * mean * along * (1 - along))
+        assert found[stop - 1] == 7.0  # nothing at its end
+    assert np.mean(found[9:] - 7) == pytest.approx(0.5, rel=2e-3)
 
 
 def test_buckets_are_counted_at_their_ends_alone():

@@ -136,8 +136,9 @@ def test_releases():
     assert isinstance(first, float)
     assert mechanism.release(COUNTS, rng=RNG(2)) == first
     assert mechanism.release(COUNTS) != mechanism.release(COUNTS)
-    assert SmoothS(1e9).release(COUNTS) == pytest.approx(AREA, abs=1e-3)
-    assert SmoothS(1e9, 1e-9).release(COUNTS) == pytest.approx(AREA, abs=1e-6)
+    # one in fifty Cauchy draws is off by more
+    assert SmoothS(1e9).release(COUNTS, rng=RNG(2)) == pytest.approx(AREA, abs=1e-3)
+    assert SmoothS(1e9, 1e-9).release(COUNTS, rng=RNG(2)) == pytest.approx(AREA, abs=1e-6)
 
 
 @pytest.mark.parametrize("labels", [[0, 0], [1, 1], [True, False]])
