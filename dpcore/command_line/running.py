@@ -16,7 +16,7 @@ import dpcore
 from .. import _check
 from ..records.files import FileError, Format, Progress
 from ..releases.cdf import taken
-from ..releases.plan import most_accurate
+from ..releases.most_accurate import most_accurate
 from .arguments import PICTURES, TAKE_VALUES, UsageError
 from .atomic import check_writable, write_together
 

@@ -57,7 +57,8 @@ class Buckets(NamedTuple):
     edges
         (buckets + 1,) where they start, and N at the end.
     unevenness
-        (buckets,) what is estimated of the mean square of what a straight line misses in each.
+        (buckets,) what is estimated of the mean square of what a straight line misses in each; 0
+        where nothing was asked, for single groups.
     """
 
     edges: NDArray[np.int64]
@@ -79,21 +80,18 @@ class Records(NamedTuple):
 
     def find_buckets(self, stream: Source) -> Buckets:
         """Release the costs, and return the partition that follows: stage 1."""
-        size = self.cumulative.size - 1
-        unit, lengths = self.stages.scales
-        units = -(-size // unit)
-        law = self.stages.law
+        starts, law = self.stages.scales.starts(), self.stages.law
         if law is None:
-            edges = np.arange(units + 1)
-            return Buckets(np.minimum(edges * unit, size), np.zeros(units))
+            edges = np.unique(starts)
+            return Buckets(edges, np.zeros(edges.size - 1))
         noisy = np.empty(self.costs.size, np.int64)
         law.fill(noisy, stream)
         noisy += self.costs
-        nodes = np.empty(units, np.int64)
-        edges = partition.least_risk(
+        nodes = np.empty(starts.size - 1, np.int64)
+        found = partition.least_risk(
             noisy,
-            units,
-            lengths,
+            nodes.size,
+            self.stages.scales.lengths,
             law.variance,
             _WEIGHT,
             self.stages.errors,
@@ -101,11 +99,13 @@ class Records(NamedTuple):
             self.stages.caution,
             nodes,
         )
-        nodes = nodes[: edges.size - 1]
+        nodes, ends = nodes[: found.size - 1], starts[found]
         squares = np.maximum(
             noisy[nodes].astype(np.float64) ** 2 - law.variance, _DOUBT * law.variance
         )
-        return Buckets(np.minimum(edges * unit, size), np.where(nodes < 0, 0.0, _WEIGHT * squares))
+        unevenness = np.where(nodes < 0, 0.0, _WEIGHT * squares)
+        have_cells = np.diff(ends) > 0
+        return Buckets(np.append(0, ends[1:][have_cells]), unevenness[have_cells])
 
     def count_buckets(
         self, edges: NDArray[np.int64], stream: Source
@@ -124,8 +124,11 @@ def line(edges: NDArray[np.int64], ends: NDArray[np.float64]) -> NDArray[np.floa
     return np.asarray(out[0])
 
 
-def deviation(found: Buckets, tree: Tree) -> NDArray[np.float64]:
+def deviation(found: Buckets, tree: Tree, ends: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the estimated deviation of each cumulative count, (N,): docs/dawa.md, section 3."""
     variances = line(found.edges, np.append(0.0, tree.prefix_variances())[np.newaxis])
-    add_parabolas(found.edges, found.unevenness, variances)  # of what lines miss
+    # of a group nothing else is known than its count, all of which may be in one of its cells
+    of_groups = _WEIGHT * np.maximum(np.diff(ends[0]) ** 2 - tree.variances[-1], 0.0)
+    unevenness = np.where(found.unevenness > 0.0, found.unevenness, of_groups)
+    add_parabolas(found.edges, unevenness, variances)  # of what lines miss
     return np.sqrt(variances, out=variances)

@@ -28,6 +28,7 @@ __all__ = ["Dawa"]
 
 _SCARCE: Final = 32768.0  # n epsilon, below which a larger share of the budget finds the buckets
 _LOUD: Final = 16.0  # n epsilon, from which on partitions are chosen with caution
+_MOST_SIGNAL: Final = 2.0**100  # what is above it makes no difference
 _SHARES: Final = Fraction(1, 6), Fraction(1, 10)
 
 
@@ -48,7 +49,7 @@ class Dawa(Releases):
         {epsilon}
     split
         The share of the budget that finds the buckets, above 0 and below 1. "auto": a sixth, or a
-        tenth where n epsilon is 32,768 or more.
+        tenth where n epsilon, rounded to a power of two, is 32,768 or more.
     rho
         {rho}
     neighbours
@@ -87,6 +88,17 @@ class Dawa(Releases):
         """
         return self._budget().total_is_public and _signal(self._budget(), n) <= float(size) ** 1.5
 
+    def counting_error(self, size: int, n: int) -> float:
+        """Return the mean squared error of counting the longer buckets, if all are taken.
+
+        To compare kinds of noise: how many buckets there will be depends on the records.
+        """
+        stages = self.stages(size, n)
+        lengths = stages.scales.lengths
+        if not lengths.size:
+            return stages.hierarchy.mean_squared_error(size)
+        return float(stages.errors[max(1, round(math.log2(stages.scales.groups / lengths[-1])))])
+
     def stages(self, size: int, n: int) -> Stages:
         """Return what is done for N cells and n records; cached.
 
@@ -97,7 +109,8 @@ class Dawa(Releases):
         signal = float(size)
         if budget.total_is_public:
             signal = _signal(budget, n)
-        rung = 2.0 ** round(math.log2(max(signal, 1.0)))  # few different ones, which are kept
+        # few different ones, which are kept
+        rung = 2.0 ** round(math.log2(min(max(signal, 1.0), _MOST_SIGNAL)))
         return _stages(self, _check.integer("size", size, 1, MOST_CELLS), rung)
 
     def noise_deviation(self, size: int) -> NDArray[np.float64]:
@@ -151,7 +164,7 @@ class Dawa(Releases):
         records = Records.of(exact, self.stages(exact.size, int(exact.sum())))
         found = records.find_buckets(stream)
         ends, tree = records.count_buckets(found.edges, stream)
-        return line(found.edges, ends), deviation(found, tree)
+        return line(found.edges, ends), deviation(found, tree, ends)
 
     def release_table(
         self, counts: NDArray[np.integer[Any]], *, rng: np.random.Generator | None = None
@@ -207,8 +220,10 @@ def _stages(mechanism: Dawa, size: int, signal: float) -> Stages:
     # A moved record may change one cost by two, or two costs by one: docs/dawa.md, section 1.
     changes = budget.moved * levels if budget.epsilon is not None else budget.moved**2 * levels
     law, hierarchy = budget.law(changes, split), _counting(budget, 1 - split)
-    steps = math.ceil(math.log2(-(-size // looked_at.unit))) + 1
-    errors = np.array([hierarchy.mean_squared_error(2**step) for step in range(steps)])
+    steps = math.ceil(math.log2(looked_at.groups)) + 1
+    errors = np.array(
+        [hierarchy.mean_squared_error(min(2**step, MOST_CELLS)) for step in range(steps)]
+    )
     caution = float(signal >= _LOUD)
     return Stages(looked_at, law, hierarchy, np.maximum.accumulate(errors), caution)
 

@@ -23,7 +23,7 @@ from ..privacy.guarantees import Neighbours
 from ..records.integers import are_integers
 from ..summaries.grid import Grid
 from ..summaries.totals import NanPolicy
-from .plan import most_accurate
+from .most_accurate import most_accurate
 
 __all__ = ["cdf", "cdf_from_counts", "checked", "raw_release", "taken"]
 

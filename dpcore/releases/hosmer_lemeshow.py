@@ -18,7 +18,7 @@ from ..statistics.risk_groups import check_groups, check_minimum
 from ..summaries.grid import MOST_CELLS, Grid
 from ..summaries.score_counts import Label, score_counts
 from ..summaries.totals import NanPolicy
-from .plan import most_accurate
+from .most_accurate import most_accurate
 from .released_by import released_by
 from .score_curves import score_curves_from_counts
 

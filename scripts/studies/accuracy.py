@@ -32,7 +32,7 @@ from scipy.optimize import isotonic_regression  # noqa: E402
 import dpcore as dp  # noqa: E402
 from dpcore.kernels.trees import hilbert  # noqa: E402
 from dpcore.mechanisms import Dawa, Dyadic, Hierarchy, Mechanism, ToeplitzGaussian  # noqa: E402
-from dpcore.releases.plan import most_accurate  # noqa: E402
+from dpcore.releases.most_accurate import most_accurate  # noqa: E402
 from dpcore.releases.plan_shapes import REFERENCE_SHAPES  # noqa: E402
 
 Curves = NDArray[np.float64]

@@ -32,7 +32,7 @@ def largest_changes(size, unit, lengths, most):
     """The largest changes of the costs by an added record, and by a moved one: L1, and squared."""
     shape = (most + 1,) * size
     tables = np.stack(np.unravel_index(np.arange((most + 1) ** size), shape), axis=-1)
-    looked_at = Scales(unit, np.array(lengths))
+    looked_at = Scales(size, unit, np.array(lengths))
     costs = np.array([looked_at.costs(counts) for counts in tables])
     places = (most + 1) ** np.arange(size)[::-1]
     added, moved = np.zeros(2, int), np.zeros(2, int)
@@ -95,7 +95,7 @@ def noisy_costs(looked_at, counts, law, replicates):
 def released(counts, lengths, law, replicates):
     """Partitions, (replicates, N - 1): 1 where a bucket ends."""
     counts, lengths = np.asarray(counts, np.int64), np.asarray(lengths)
-    noisy = noisy_costs(Scales(1, lengths), counts, law, replicates)
+    noisy = noisy_costs(Scales(counts.size, 1, lengths), counts, law, replicates)
     nodes = np.empty(counts.size, int)
     # More buckets cost next to nothing: a node is one as long as its cost is not above 0.
     errors, allowances = 0.01 * np.arange(4.0), np.zeros(1)

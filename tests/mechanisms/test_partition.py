@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import dpcore as dp
 from dpcore.kernels.trees import partition
-from dpcore.mechanisms.buckets import deviation_costs, scales
+from dpcore.mechanisms.buckets import part_at_medians, scales
 from tests import reference
 
 ROWS = st.tuples(st.integers(1, 40), st.sampled_from([[2], [5], [2, 4], [2, 6], [3, 24], [4, 40]]))
@@ -38,6 +38,15 @@ def found(costs, size, lengths, variance, weight, errors, allowances, caution=0.
         nodes,
     )
     return tuple(zip(edges[:-1].tolist(), edges[1:].tolist(), nodes.tolist(), strict=False))
+
+
+def deviation_costs(counts, lengths):
+    """The costs of all nodes of a row, length after length."""
+    cells, costs = counts.copy(), []
+    for length in lengths:
+        costs.append(np.empty(-(-cells.size // length), np.int64))
+        part_at_medians(cells, length, costs[-1])
+    return np.concatenate(costs)
 
 
 def rising(data, size):
@@ -74,17 +83,36 @@ def test_cells_that_are_taken_together_cost_what_their_sums_do(row, unit, data):
     size, lengths = row
     counts = np.array(data.draw(st.lists(st.integers(0, 9), min_size=size, max_size=size)))
     looked_at = scales(size, 1.0)._replace(unit=unit, lengths=np.array(lengths))
-    sums = [counts[a : a + unit].sum() for a in range(0, size, unit)]
-    expected = [
-        reference.deviation(sums[a:b]) for a, b in reference.partition_nodes(len(sums), lengths)
-    ]
+    before, middle = counts.copy(), (size + 1) // 2
+    expected = []
+    for length in lengths:
+        for a, b in ((0, middle), (middle, size)):
+            sums = [counts[k : min(k + unit, b)].sum() for k in range(a, b, unit)]
+            parts = [sums[k : k + length] for k in range(0, len(sums), length)]
+            empty = [0] * (looked_at.groups // 2 // length - len(parts))
+            expected += [*map(reference.deviation, parts), *empty]
     assert looked_at.costs(counts).tolist() == expected
+    np.testing.assert_array_equal(counts, before)
+
+
+@given(ROWS, st.integers(1, 7))
+def test_groups_cover_both_halves_and_start_anew_in_the_second(row, unit):
+    size, lengths = row
+    looked_at = scales(size, 1.0)._replace(unit=unit, lengths=np.array(lengths))
+    starts, middle = looked_at.starts(), (size + 1) // 2
+    assert starts.size == looked_at.groups + 1
+    assert looked_at.groups % (2 * lengths[-1]) == 0
+    assert starts[looked_at.groups // 2] == middle
+    halves = np.split(np.arange(size), [middle])
+    expected = {0, size, *(int(k) for half in halves for k in half[::unit])}
+    assert set(starts.tolist()) == expected
+    assert np.all(np.diff(starts) >= 0)
 
 
 @pytest.mark.parametrize("signal", [0.0, 1.0, 4.0, 60.0, 1024.0, 4.0**9, 1e30])
 def test_lengths_are_few_and_leave_two_nodes_of_each(signal):
     for size in (*range(1, 600), 4096, 5000, 2**24):
-        unit, lengths = scales(size, signal)
+        _, unit, lengths = scales(size, signal)
         units = -(-size // unit)
         assert lengths.size <= 2
         assert np.all(lengths >= 2)

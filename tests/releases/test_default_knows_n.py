@@ -7,7 +7,7 @@ import pytest
 
 import dpcore as dp
 from dpcore.mechanisms import Dawa
-from dpcore.releases.plan import most_accurate
+from dpcore.releases.most_accurate import most_accurate
 from dpcore.releases.plan_shapes import REFERENCE_SHAPES
 
 BUDGETS = [

@@ -10,7 +10,7 @@ from dpcore.kernels.trees.dyadic import diameter
 from dpcore.kernels.trees.hierarchy_errors import prefix_variances
 from dpcore.mechanisms import Dyadic, Hierarchy, Histogram
 from dpcore.mechanisms.mean_errors import mean_prefix_variance
-from dpcore.releases.plan import most_accurate
+from dpcore.releases.most_accurate import most_accurate
 
 SIZES = [*range(1, 24), 33, 64, 100, 300, 1000]
 BUDGETS = [

@@ -7,7 +7,7 @@ import pytest
 
 import dpcore as dp
 from dpcore.mechanisms import Hierarchy, ToeplitzGaussian
-from dpcore.releases.plan import most_accurate
+from dpcore.releases.most_accurate import most_accurate
 
 BUDGETS = [{"epsilon": 1.0}, {"rho": 0.5}]
 

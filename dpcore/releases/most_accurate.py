@@ -1,0 +1,156 @@
+"""The mechanism that releases take if they are given none: by public numbers, and quickly."""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Final
+
+from .. import _check
+from ..errors import ParameterError
+from ..mechanisms import Dawa, Dyadic, Hierarchy, Histogram, Mechanism, ToeplitzGaussian
+from ..privacy.budget import Budget
+from ..privacy.guarantees import Neighbours
+from ..summaries.grid import MOST_CELLS
+
+__all__ = ["candidates", "data_aware", "error_of", "most_accurate", "rank"]
+
+_Tree = Hierarchy | ToeplitzGaussian | Dyadic
+
+_FEW_CELLS: Final = 16  # up to which there is hardly anything for buckets to join
+
+
+def most_accurate(
+    size: int,
+    epsilon: float | Fraction | None,
+    rho: float | Fraction | None,
+    neighbours: Neighbours,
+    delta: float | None = None,
+    n: int | None = None,
+) -> Mechanism:
+    """Return the first option of ``dpcore.plan``, without what is told of the others. Cached."""
+    size = _check.integer("size", size, 1, MOST_CELLS)
+    Budget.checked(epsilon, rho, neighbours, delta)
+    best = _best(size, epsilon, rho, neighbours, delta)
+    buckets = None if n is None else data_aware(size, epsilon, rho, neighbours, delta, n)
+    return buckets if n is not None and buckets and buckets.pays(size, n) else best
+
+
+def data_aware(
+    size: int,
+    epsilon: float | Fraction | None,
+    rho: float | Fraction | None,
+    neighbours: Neighbours,
+    delta: float | None,
+    n: int,
+) -> Dawa | None:
+    """Return DAWA for the budget, with the kind of noise that counts its buckets best.
+
+    None where there are few cells, n is private, or the budget is too small for two stages.
+    """
+    possible = _possible(size, epsilon, rho, neighbours, delta)
+    return min(possible, key=lambda each: each.counting_error(size, n), default=None)
+
+
+@lru_cache(maxsize=256)
+def _possible(
+    size: int,
+    epsilon: float | Fraction | None,
+    rho: float | Fraction | None,
+    neighbours: Neighbours,
+    delta: float | None,
+) -> tuple[Dawa, ...]:
+    found: list[Dawa] = []
+    if size > _FEW_CELLS and neighbours == "replace-one":
+        pure = [Dawa(epsilon)] if delta is not None else []
+        for each in (*pure, Dawa(epsilon, rho=rho, delta=delta)):
+            with suppress(ParameterError):  # the budget is too small for two stages
+                each.noise_deviation(size)
+                found.append(each)
+    return tuple(found)
+
+
+@lru_cache(maxsize=256)
+def _best(
+    size: int,
+    epsilon: float | Fraction | None,
+    rho: float | Fraction | None,
+    neighbours: Neighbours,
+    delta: float | None,
+) -> _Tree:
+    best: _Tree | None = None
+    least = math.inf
+    refusal = None
+    for mechanism in candidates(epsilon, rho, neighbours, delta).values():
+        try:
+            if isinstance(mechanism, Dyadic) and _at_least(mechanism, size) >= least:
+                continue
+            mean = error_of(mechanism, size)
+        except ParameterError as error:
+            refusal = refusal or error
+            continue
+        if best is None or rank(mean) < rank(least):
+            best, least = mechanism, mean
+    if best is None:
+        assert refusal is not None
+        raise refusal
+    return best
+
+
+def candidates(
+    epsilon: float | Fraction | None,
+    rho: float | Fraction | None,
+    neighbours: Neighbours,
+    delta: float | None,
+) -> dict[str, _Tree]:
+    """Return all mechanisms with their names; of equals the first one is taken.
+
+    What is epsilon-differentially private is so with any delta as well, and spends none of it. For
+    rho no Laplace noise wins (docs/plan.md).
+    """
+    if delta is None:
+        return _of_one_kind(epsilon, rho, neighbours, None)
+    pure = _of_one_kind(epsilon, None, neighbours, None)
+    gaussian = _of_one_kind(epsilon, None, neighbours, delta)
+    return {f"{name}, delta = 0": each for name, each in pure.items()} | gaussian
+
+
+def _of_one_kind(
+    epsilon: float | Fraction | None,
+    rho: float | Fraction | None,
+    neighbours: Neighbours,
+    delta: float | None,
+) -> dict[str, _Tree]:
+    """Return the mechanisms with Laplace noise, for epsilon alone, or with Gaussian noise."""
+    is_gaussian = rho is not None or delta is not None
+    common: dict[str, Any] = {"rho": rho, "neighbours": neighbours, "delta": delta}
+    found: dict[str, _Tree] = {
+        "hierarchy": Hierarchy(epsilon, **common),
+        "hierarchy, HB's rule": Hierarchy(epsilon, "hb", "equal", **common),
+        "hierarchy, binary, equal budgets": Hierarchy(epsilon, 2, "equal", **common),
+        "histogram": Histogram(epsilon, **common),
+    }
+    if is_gaussian:
+        found["square root (Toeplitz)"] = ToeplitzGaussian(rho, neighbours, epsilon, delta)
+    if neighbours == "replace-one":
+        found["dyadic tree"] = Dyadic(epsilon, rho=rho, delta=delta)
+        if not is_gaussian:
+            found["dyadic tree, the paper's scale"] = Dyadic(epsilon, sensitivity="paper")
+    return found
+
+
+def error_of(mechanism: _Tree, size: int) -> float:
+    """Return the root mean square of the noise over the thresholds, in counts."""
+    return math.sqrt(mechanism.mean_squared_error(size))
+
+
+def _at_least(mechanism: Dyadic, size: int) -> float:
+    """Return a lower bound of ``_error`` that spares most first releases the exact sensitivity."""
+    return math.sqrt(mechanism.least_variance(size) * (size - 1) / size)
+
+
+def rank(error: float) -> float:
+    """Return what options are compared by: small grids have many names for one mechanism."""
+    return round(error, 9)
