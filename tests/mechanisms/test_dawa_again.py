@@ -9,8 +9,9 @@ import pytest
 
 from dpcore.kernels.trees import partition
 from dpcore.mechanisms import Dawa, Hierarchy
-from dpcore.mechanisms.bucket_counts import Buckets, deviation
+from dpcore.mechanisms.bucket_counts import Buckets, Records, deviation
 from dpcore.mechanisms.buckets import deviation_costs, scales
+from dpcore.noise.sources import source
 
 
 def edges_of(costs, size, lengths, errors, caution):
@@ -32,7 +33,7 @@ def edges_of(costs, size, lengths, errors, caution):
 @pytest.mark.parametrize("lengths", [[1001], [999, 1998]])
 def test_costs_of_long_nodes_with_an_odd_number_of_cells(lengths):
     """NumPy may sort short rows, which part at any place; long ones are parted where asked."""
-    counts = np.random.default_rng(1).integers(0, 10**6, 2000 + 755)
+    counts = np.random.default_rng(1).integers(0, 10**6, 1998 * 250 + 755)
     expected = [
         np.abs(counts[a : a + length] - np.median(counts[a : a + length])).sum()
         for length in lengths
@@ -102,3 +103,35 @@ def test_deviations_within_buckets():
     assert squares[5:].mean() == pytest.approx(1e9, rel=1e-3)  # the mean of a parabola
     assert squares[504] == pytest.approx(1.5e9, rel=1e-3)
     assert squares[-1] == 0.0
+
+
+class Silent:
+    """Noise that happens to be 0."""
+
+    def __init__(self, variance):
+        self.variance = variance
+
+    def fill(self, out, stream):
+        del stream
+        out[:] = 0
+
+
+def test_what_is_said_of_a_bucket_is_its_squared_cost_less_the_noise_in_it():
+    counts = np.repeat(np.tile([20, 21], 50), 5)
+    stages = Dawa(1e-3).stages(counts.size, 10**4)
+    assert stages.scales.unit > 1
+    for variance in (1.0, 1e4):
+        quiet = stages._replace(law=Silent(variance))
+        records = Records.of(counts, quiet)
+        edges, unevenness = records.find_buckets(source(np.random.default_rng(1)))
+        joined = stages.scales.joined(counts)
+        assert edges.size - 1 < joined.size
+        parts = np.split(joined, edges[1:-1] // stages.scales.unit)
+        costs = np.array([np.abs(part - np.median(part)).sum() for part in parts])
+        expected = np.where(
+            [part.size == 1 for part in parts],
+            0.0,
+            0.1 * np.maximum(costs**2 - variance, variance / 4),
+        )
+        assert unevenness == pytest.approx(expected)
+    assert costs.max() > 0
