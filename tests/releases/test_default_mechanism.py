@@ -52,10 +52,11 @@ def test_delta_never_makes_a_release_worse(size, epsilon, neighbours):
 
 def test_what_spends_no_delta_says_so():
     grid = dp.Grid.uniform(0, 1, 17)
-    pure = dp.cdf([0.5], grid, epsilon=1.0, delta=1e-9)
+    values = [0.5] * 1000
+    pure = dp.cdf(values, grid, epsilon=1.0, delta=1e-9)
     assert pure.privacy == dp.Privacy(1.0)
-    assert pure.mechanism == dp.cdf([0.5], grid, epsilon=1.0).mechanism
-    gaussian = dp.cdf([0.5], grid, epsilon=1.0, delta=1e-2)
+    assert pure.mechanism == dp.cdf(values, grid, epsilon=1.0).mechanism
+    gaussian = dp.cdf(values, grid, epsilon=1.0, delta=1e-2)
     assert gaussian.privacy == dp.Privacy(1.0, 1e-2)
     assert pure.privacy + gaussian.privacy == dp.Privacy(2.0, 1e-2)
     assert gaussian.privacy + pure.privacy == dp.Privacy(2.0, 1e-2)
