@@ -84,9 +84,11 @@ class Dawa(Releases):
     def pays(self, size: int, n: int) -> bool:
         """Whether so few records, or so small a budget, are better told by buckets, as a rule.
 
-        n epsilon up to N^1.5, as measured (docs/regret.md); n has to be public.
+        n epsilon up to N^1.5; for rho n sqrt(8 rho) up to N / 4, since trees with Gaussian noise
+        are better. As measured (docs/regret.md); n has to be public.
         """
-        return self._budget().total_is_public and _signal(self._budget(), n) <= float(size) ** 1.5
+        most = size / 4 if self.rho is not None else float(size) ** 1.5
+        return self._budget().total_is_public and _signal(self._budget(), n) <= most
 
     def counting_error(self, size: int, n: int) -> float:
         """Return the mean squared error of counting the longer buckets, if all are taken.

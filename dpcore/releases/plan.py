@@ -112,8 +112,9 @@ def plan(
         which spends no delta.
     n
         The number of records, if it is public; ``dpcore.cdf`` knows it under replace-one. Where
-        n epsilon is at most size^1.5, ``mechanisms.Dawa`` is the first one: its error depends on
-        the records, and a study says where it pays (docs/regret.md).
+        n epsilon is at most size^1.5, or for rho n sqrt(8 rho) at most size / 4,
+        ``mechanisms.Dawa`` is the first one: its error depends on the records, and a study says
+        where it pays (docs/regret.md).
 
     Returns
     -------
@@ -153,9 +154,10 @@ def _with_records(found: Plan, buckets: Dawa | None, n: int) -> Plan:
         return found
     option = Option("dawa", buckets, math.inf, math.inf, expected_errors(buckets, size, n))
     others = (replace(best, on_shapes=expected_errors(best.mechanism, size, n)), *found.options[1:])
+    edge = "n sqrt(8 rho) <= size / 4" if buckets.rho is not None else "n epsilon <= size^1.5"
     if buckets.pays(size, n):
-        return Plan(size, (option, *others), "n epsilon is at most size^1.5")
-    return Plan(size, (*others, option), "the least error, as n epsilon is above size^1.5")
+        return Plan(size, (option, *others), edge)
+    return Plan(size, (*others, option), f"the least error, not {edge}")
 
 
 @lru_cache(maxsize=64)

@@ -34,11 +34,12 @@ def test_dawa_is_taken_up_to_a_power_of_the_cells(size, budget):
     if "delta" in budget:  # what spends none of it keeps within it
         kinds.insert(0, Dawa(budget["epsilon"]))
     for kind in kinds:
-        edge = int(size**1.5 / signal(kind, 1))
-        for n in (1, edge - 1, edge + 2, 100 * edge):
+        most = size / 4 if "rho" in budget else size**1.5
+        edge = int(most / signal(kind, 1))
+        for n in (1, max(1, edge - 1), edge + 2, 100 * edge + 100):
             chosen = most_accurate(size, neighbours="replace-one", **given, n=n)
             dawa = min(kinds, key=lambda each: each.counting_error(size, n))
-            scarce = size > 16 and signal(dawa, n) <= size**1.5
+            scarce = size > 16 and signal(dawa, n) <= most
             best = dp.plan(size, **budget).best
             assert chosen == (dawa if scarce else best)
             assert chosen.privacy == (dawa if scarce else best).privacy
@@ -59,7 +60,7 @@ def test_what_the_plan_says_is_what_is_taken(budget):
         for option in told:
             assert tuple(option.on_shapes) == REFERENCE_SHAPES
             assert all(0 <= error < n for error in option.on_shapes.values())
-        assert "size^1.5" in plan.why
+        assert ("size / 4" if "rho" in budget else "size^1.5") in plan.why
         assert str(plan).splitlines()[-1] == f"first: {plan.why}"
         names.add(curve.mechanism["name"] == "dawa")
     assert names == {True, False}
