@@ -193,7 +193,7 @@ def _add_budget(parser: argparse.ArgumentParser) -> None:
     budget.add_argument("--epsilon", metavar="E", type=float, help="epsilon to spend, or")
     budget.add_argument("--rho", metavar="R", type=float, help="zero-concentrated privacy to spend")
     add("--delta", metavar="D", type=float, help="beside --epsilon")
-    add("--mechanism", choices=MECHANISMS, default="best", help="(best: the least noise)")
+    add("--mechanism", choices=MECHANISMS, default="best", help="(best: the most accurate)")
     add("--base", metavar="K", type=int, help="children per node of a dyadic noise tree (2)")
 
 

@@ -52,8 +52,9 @@ class CDF:
     mechanism
         Name and parameters of the mechanism.
     noise_deviation
-        (N,) standard deviation of the mechanism's error in each count, which is noise, in closed
-        form; infinite where the mechanism has none, or its error depends on the records.
+        (N,) standard deviation of the mechanism's error in each count: of its noise, in closed
+        form; or estimated from the release, where it depends on the records (DAWA, which is the
+        default where n epsilon is small, and local reports); or infinite, where it is not known.
     processing
         What has been done to the counts since, oldest first.
     integers
@@ -259,12 +260,13 @@ class CDF:
         return curve._inverse(at, shares, method)
 
     def standard_error(self) -> NDArray[np.float64]:
-        """Return the standard deviation of the privacy noise in F at each threshold, (N,).
+        """Return the standard deviation of the mechanism's error in F at each threshold, (N,).
 
-        In closed form, for the curve as the mechanism released it. It does not count how far the
-        records stray from the population that they come from, nor the noise of an n that is
-        released, which ``band`` does. Isotonic regression can only lower the total squared error,
-        so for ``isotonic`` it is on the safe side on average; at single thresholds, and for
+        In closed form or estimated (``noise_deviation``), for the curve as the mechanism released
+        it. Estimates cover on average over thresholds (docs/intervals.md). It does not count how
+        far the records stray from the population that they come from, nor the noise of an n that
+        is released, which ``band`` does. Isotonic regression can only lower the total squared
+        error, so for ``isotonic`` it is on the safe side on average; at single thresholds, and for
         ``smooth``, it is a guide.
         """
         return self.noise_deviation / self.n

@@ -50,8 +50,9 @@ def combine(curves: Iterable[CDF], weights: Iterable[float] | None = None) -> CD
 
     Notes
     -----
-    docs/combination.md. O(S N). Variances add up, so ``noise_deviation`` stays in closed form. With
-    default weights, step by step gives the same bits as all at once (curves about clients with
+    docs/combination.md. O(S N). Variances add up: ``noise_deviation`` stays in closed form, and
+    what is estimated is taken as independent. With default weights, step by step gives the same
+    bits as all at once (curves about clients with
     other numbers of records that count have to be combined at once).
 
     Examples

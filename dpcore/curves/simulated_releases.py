@@ -18,7 +18,13 @@ from ..kernels.smoothing.isotonic import isotonic
 from ..noise.sources import source
 from .cdf import CDF
 
-__all__ = ["REPLICATES", "Releases", "check_released", "root_mean_square_errors"]
+__all__ = [
+    "REPLICATES",
+    "Releases",
+    "check_released",
+    "loses_records",
+    "root_mean_square_errors",
+]
 
 REPLICATES: Final = 200  # a deviation of so many is known to 5 %, and an interval's level to 0.5 %
 
@@ -56,6 +62,14 @@ def check_released(argument: str, curve: CDF, mechanism: object) -> Releases:
         own = curve.mechanism
         raise ParameterError("mechanism", mechanism.describe(), f"must be the curves' own, {own}")
     return mechanism
+
+
+def loses_records(mechanism: Releases) -> bool:
+    """Return whether a mechanism says with each release what it has lost besides noise.
+
+    No simulation around a release sees all of that.
+    """
+    return hasattr(mechanism, "release_with_deviation")
 
 
 def root_mean_square_errors(

@@ -106,8 +106,8 @@ class Releases(ABC):
 
         Notes
         -----
-        O(N) draws and memory a replicate, and O(N) additions (``ToeplitzGaussian`` and ``Dawa``:
-        O(N log N)).
+        O(N) draws and memory a replicate, and O(N) additions (``ToeplitzGaussian``: O(N log N);
+        ``Dawa``: the same for each of some fifty partitions that it tries).
         """
         exact = self._checked(counts)
         repeat = 1 if replicates is None else _check.integer("replicates", replicates, 1, 2**40)

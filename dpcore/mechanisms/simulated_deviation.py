@@ -12,6 +12,7 @@ from ..curves.simulated_releases import (
     REPLICATES,
     Releases,
     check_released,
+    loses_records,
     root_mean_square_errors,
 )
 from ..errors import DtypeError, ParameterError
@@ -79,7 +80,7 @@ def with_simulated_deviation(
         why = "must be about records: which clients lack some is not in the curve"
         raise ParameterError("curve", "replace-client", why)
     own = check_released("curve", curve, from_curve(curve) if mechanism is None else mechanism)
-    if hasattr(own, "release_with_deviation"):  # its estimate has what no simulation sees
+    if loses_records(own):  # its estimate has what no simulation sees
         raise ParameterError("curve", curve.mechanism["name"], what)
     deviation = root_mean_square_errors(
         curve, own, lambda counts: counts, replicates=replicates, rng=rng

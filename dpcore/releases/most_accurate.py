@@ -33,9 +33,11 @@ def most_accurate(
     """Return the first option of ``dpcore.plan``, without what is told of the others. Cached."""
     size = _check.integer("size", size, 1, MOST_CELLS)
     Budget.checked(epsilon, rho, neighbours, delta)
-    best = _best(size, epsilon, rho, neighbours, delta)
-    buckets = None if n is None else data_aware(size, epsilon, rho, neighbours, delta, n)
-    return buckets if n is not None and buckets and buckets.pays(size, n) else best
+    if n is not None:
+        buckets = data_aware(size, epsilon, rho, neighbours, delta, n)
+        if buckets and buckets.pays(size, n):
+            return buckets
+    return _best(size, epsilon, rho, neighbours, delta)
 
 
 def data_aware(
@@ -147,7 +149,7 @@ def error_of(mechanism: _Tree, size: int) -> float:
 
 
 def _at_least(mechanism: Dyadic, size: int) -> float:
-    """Return a lower bound of ``_error`` that spares most first releases the exact sensitivity."""
+    """Return a lower bound of ``error_of``, which spares most releases the exact sensitivity."""
     return math.sqrt(mechanism.least_variance(size) * (size - 1) / size)
 
 

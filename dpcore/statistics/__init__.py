@@ -5,6 +5,7 @@ May import ``curves`` and what is below; no mechanism.
 
 from . import classifier
 from .bayesian_binning import BayesianBinning
+from .between_curves import symmetric_difference
 from .binning import Bins, equi_depth_bins, uniform_bins
 from .binormal import BinormalROC
 from .calibration import (
@@ -16,7 +17,7 @@ from .calibration import (
 from .calibrators import HistogramBinning, IsotonicCalibration
 from .hosmer_lemeshow import HosmerLemeshow
 from .hosmer_lemeshow_noise import HosmerLemeshowUnderNoise
-from .roc import ROC, symmetric_difference
+from .roc import ROC
 from .score_histograms import ScoreHistogram
 
 __all__ = [

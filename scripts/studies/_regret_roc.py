@@ -9,8 +9,9 @@ import numpy as np
 
 import dpcore as dp
 from dpcore.mechanisms import Hierarchy, NoNoise
+from dpcore.statistics.between_curves import symmetric_difference
 from dpcore.statistics.calibration import expected_calibration_error
-from dpcore.statistics.roc import ROC, symmetric_difference
+from dpcore.statistics.roc import ROC
 
 from ._regret_contenders import quietly
 from ._regret_experiments import parallel

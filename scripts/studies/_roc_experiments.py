@@ -18,7 +18,8 @@ import dpcore as dp
 from dpcore.mechanisms import Dyadic
 from dpcore.mechanisms.medians import RecursiveMedians
 from dpcore.releases.priroc import priroc, priroc_fix, score_curves_at_medians
-from dpcore.statistics.roc import ROC, Rates, symmetric_difference
+from dpcore.statistics.between_curves import Rates, symmetric_difference
+from dpcore.statistics.roc import ROC
 
 Values = NDArray[np.float64]
 CELLS, CANDIDATES = 2**10, 2**15

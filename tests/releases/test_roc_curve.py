@@ -14,7 +14,8 @@ from dpcore.curves import plots
 from dpcore.mechanisms import Dawa, Dyadic, Hierarchy, NoNoise, PolynomialProjection
 from dpcore.releases.roc_curve import roc_curve
 from dpcore.releases.score_curves import score_curves_from_counts
-from dpcore.statistics.roc import ROC, symmetric_difference
+from dpcore.statistics.between_curves import symmetric_difference
+from dpcore.statistics.roc import ROC
 from tests.statistics.binormal_scores import Points, binormal, separating
 
 RNG = np.random.default_rng

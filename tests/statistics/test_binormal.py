@@ -7,8 +7,8 @@ import pytest
 
 import dpcore as dp
 from dpcore.releases.roc_curve import smooth_roc_curve
+from dpcore.statistics.between_curves import symmetric_difference
 from dpcore.statistics.binormal import BinormalROC
-from dpcore.statistics.roc import symmetric_difference
 from tests.statistics.binormal_scores import Points, binormal, exact
 
 RNG = np.random.default_rng

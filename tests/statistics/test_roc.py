@@ -22,7 +22,8 @@ from dpcore.mechanisms import (
 )
 from dpcore.releases.roc_curve import roc_curve
 from dpcore.releases.score_curves import score_curves_from_counts
-from dpcore.statistics.roc import ROC, symmetric_difference
+from dpcore.statistics.between_curves import symmetric_difference
+from dpcore.statistics.roc import ROC
 from tests import reference
 from tests.statistics.binormal_scores import Points, binormal, exact
 
