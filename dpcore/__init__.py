@@ -53,6 +53,7 @@ if _TYPE_CHECKING:
     from .releases.quantiles import Quantiles, quantiles
     from .releases.roc_curve import roc_curve
     from .releases.score_curves import score_curves, score_curves_from_counts
+    from .releases.symmetric_bounds import symmetric_bounds
     from .summaries.grid import Grid
     from .summaries.polynomial_sums import PolynomialSums, polynomial_sums
     from .summaries.score_counts import score_counts
@@ -103,6 +104,7 @@ __all__ = [
     "smooth",
     "statistics",
     "streams",
+    "symmetric_bounds",
     "trust",
 ]
 
@@ -148,6 +150,7 @@ _HOMES = {
     "releases.quantiles": ("Quantiles", "quantiles"),
     "releases.roc_curve": ("roc_curve",),
     "releases.score_curves": ("score_curves", "score_curves_from_counts"),
+    "releases.symmetric_bounds": ("symmetric_bounds",),
     "summaries.grid": ("Grid",),
     "summaries.polynomial_sums": ("PolynomialSums", "polynomial_sums"),
     "summaries.score_counts": ("score_counts",),

@@ -30,16 +30,17 @@ _POWERS: Final = 2.0 ** np.arange(-20, 63)
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Released bounds, lower < upper. Made by ``bounds``.
+    """Released bounds, lower < upper. Made by ``bounds`` and ``symmetric_bounds``.
 
     Parameters
     ----------
     lower, upper
-        Thresholds of the grid, between which nearly all records are.
+        Public thresholds, between which nearly all records are.
     n
         The public number of records.
     outside
-        About how many records were to be at or below lower, and above upper.
+        About how many records were to be left out: by ``bounds`` at or below lower, and as many
+        above upper; by ``symmetric_bounds`` on both sides together.
     privacy
         What both of them cost together.
     """

@@ -10,7 +10,7 @@ import pytest
 
 import dpcore as dp
 from dpcore.mechanisms.selection import above_threshold, exponential_mechanism
-from dpcore.releases import bounds, quantiles
+from dpcore.releases import bounds, quantiles, symmetric_bounds
 from dpcore.releases.quantiles import quantiles_from_counts
 from tests import reference
 from tests.audit.harness import epsilon_lower_bound
@@ -180,6 +180,55 @@ def test_bounds_of_all_neighbours(monkeypatch, cells, records, outside, epsilon)
                 assert np.all(change >= 0) or np.all(change <= 0)
 
 
+WIDTHS = np.array([0.5, -2.0, 3.0, 8.0, -9.0, 30.0, -np.inf])  # each in an interval of its own
+
+
+def asked_of_symmetric_bounds(monkeypatch, counts, coverage, epsilon):
+    """The queries, the threshold and the scale of the noise for so many records of each width."""
+    asked = []
+
+    def recorded(queries, threshold, *, epsilon, monotonic, rng):
+        assert monotonic
+        asked.append((queries, threshold, 2 / float(epsilon)))
+        return 0
+
+    monkeypatch.setattr(symmetric_bounds, "above_threshold", recorded)
+    values = np.repeat(WIDTHS[: len(counts)], counts)
+    doublings = len(counts) - 1
+    dp.symmetric_bounds(values, epsilon=epsilon, coverage=coverage, doublings=doublings)
+    (found,) = asked
+    return found
+
+
+@pytest.mark.parametrize(("cells", "records"), [(2, 9), (3, 6), (4, 4)])
+@pytest.mark.parametrize("epsilon", [0.5, 6.0])
+@pytest.mark.parametrize("coverage", [0.2, 0.95])
+def test_symmetric_bounds_of_all_neighbours(monkeypatch, cells, records, coverage, epsilon):
+    laws = {}
+    for counts in tables(cells, records):
+        *exact, scale = asked_of_symmetric_bounds(monkeypatch, counts, coverage, epsilon)
+        laws[counts] = [reference.above_threshold_law(*exact, scale, scale)]
+    assert costs(laws).max() <= epsilon + TOLERANCE
+
+
+def farthest_neighbours(monkeypatch, epsilon):
+    """What is asked before and after a record moves from one interval to the first of all."""
+    return [
+        asked_of_symmetric_bounds(monkeypatch, counts, 0.95, epsilon)
+        for counts in [(18, 0, 0, 0, 1, 0, 1), (19, 0, 0, 0, 0, 0, 1)]
+    ]
+
+
+def test_symmetric_bounds_with_a_fifth_less_noise_overspend(monkeypatch):
+    def cost(thin):
+        asked = farthest_neighbours(monkeypatch, 3.0)
+        laws = [reference.above_threshold_law(q, t, thin * s, thin * s) for q, t, s in asked]
+        return largest_log_ratio(*laws)
+
+    assert 0.97 * 3.0 < cost(1.0) <= 3.0 + TOLERANCE
+    assert cost(0.8) > 1.2 * 3.0
+
+
 # --- empirical: the real code, with cryptographic noise
 
 
@@ -245,3 +294,16 @@ def test_a_search_that_is_not_monotonic_shows_that_half_the_noise_is_too_little(
         return above_threshold(exact, 0, epsilon=3.0, monotonic=True, replicates=400_000)
 
     assert bound(draw, [-1] * 6, [0, 0, 0, 0, -2, -2]) > 3.4
+
+
+@pytest.mark.needs_jit
+def test_symmetric_bounds_hold_the_claim_and_show_a_fifth_less_noise(monkeypatch):
+    (first, threshold, _), (second, *_) = farthest_neighbours(monkeypatch, 3.0)
+
+    def draw(epsilon):
+        return lambda queries: above_threshold(
+            queries, threshold, epsilon=epsilon, monotonic=True, replicates=400_000
+        )
+
+    assert 2.4 < bound(draw(3.0), first, second) <= 3.0
+    assert bound(draw(3.0 / FIFTH), first, second) > 3.1

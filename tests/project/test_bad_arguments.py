@@ -61,6 +61,10 @@ CALLS = {
         dp.bounds,
         {"values": SCORES * 99, "epsilon": 1, "grid": None, "outside": 5, **HOW},
     ),
+    "symmetric_bounds": (
+        dp.symmetric_bounds,
+        {"values": SCORES, "epsilon": 1, "unit": 1.0, "coverage": 0.9, "doublings": 9, **HOW},
+    ),
     "quantiles": (
         dp.quantiles,
         {"values": SCORES, "probabilities": [0.5], "grid": GRID, "epsilon": 1.0, **HOW},

@@ -64,6 +64,7 @@ from .noise import (
 from .privacy import discrete_gaussian_delta, gaussian_delta
 from .selection import (
     above_threshold_law,
+    difference_tail,
     exponential_law,
     exponential_mechanism,
     falling_weights,
@@ -71,8 +72,10 @@ from .selection import (
     node_positions,
     node_sensitivity,
     order_statistic,
+    records_within,
     replace_one_sensitivity,
     split_law,
+    symmetric_law,
 )
 from .statistics import (
     area_between,

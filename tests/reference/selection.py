@@ -70,6 +70,26 @@ def above_threshold_law(queries, threshold, of_threshold, of_queries, fresh=Fals
     return np.array(law)
 
 
+def records_within(values, ends):
+    """How many values are in [-b, b] for each b, by exact comparison."""
+    finite = [Fraction(v) if np.isfinite(v) else float(v) for v in values]
+    return np.array([sum(-Fraction(b) <= v <= Fraction(b) for v in finite) for b in ends])
+
+
+def symmetric_law(values, ends, outside, scale):
+    """The probabilities of every b, for noise of one scale; the last b ends every search."""
+    inside = records_within(values, ends)
+    inside[-1] = len(values)
+    return above_threshold_law(inside, len(values) - outside, scale, scale)
+
+
+def difference_tail(a, scale):
+    """P(X - Y >= a) for independent discrete Laplace variables, a >= 0, by a sum."""
+    edge = int(45 * scale) + a + 5
+    x = np.arange(-edge, edge + 1)
+    return discrete_laplace_pmf(x, scale) @ discrete_laplace_tail(a - x, scale)
+
+
 # --- medians of intervals, and their smooth sensitivities
 
 
