@@ -25,13 +25,15 @@ if not _os.path.isdir(_os.path.join(__path__[0], "kernels")):
     __path__.append(_os.path.dirname(__path__[0]))
 
 if _TYPE_CHECKING:
-    from . import mechanisms, noise, privacy, statistics, streams, trust
+    from . import mechanisms, models, noise, privacy, statistics, streams, trust
     from .curves import distances
     from .curves.cdf import CDF
     from .curves.combination import average, combine
     from .curves.projection import Projection
+    from .curves.residual_plot import ResidualPlot
     from .curves.scores import ScoreCurves
     from .curves.smoothing import Smoothing, smooth
+    from .curves.table import Table
     from .errors import (
         ConvergenceError,
         DpcoreError,
@@ -47,16 +49,20 @@ if _TYPE_CHECKING:
     from .releases.bounds import Bounds, bounds
     from .releases.box_plot import BoxPlot, box_plot
     from .releases.cdf import cdf, cdf_from_counts
+    from .releases.compact_bounds import compact_bounds
     from .releases.hosmer_lemeshow import hosmer_lemeshow
     from .releases.plan import Plan, plan
     from .releases.project import project, project_sums
     from .releases.quantiles import Quantiles, quantiles
+    from .releases.residual_plot import residual_plot
     from .releases.roc_curve import roc_curve
     from .releases.score_curves import score_curves, score_curves_from_counts
     from .releases.symmetric_bounds import symmetric_bounds
+    from .releases.table import table, table_from_counts
     from .summaries.grid import Grid
     from .summaries.polynomial_sums import PolynomialSums, polynomial_sums
     from .summaries.score_counts import score_counts
+    from .summaries.table_grid import TableGrid
 
 __version__ = "0.1.0"
 
@@ -78,18 +84,23 @@ __all__ = [
     "Privacy",
     "Projection",
     "Quantiles",
+    "ResidualPlot",
     "ScoreCurves",
     "Smoothing",
+    "Table",
+    "TableGrid",
     "average",
     "bounds",
     "box_plot",
     "cdf",
     "cdf_from_counts",
     "combine",
+    "compact_bounds",
     "distances",
     "files",
     "hosmer_lemeshow",
     "mechanisms",
+    "models",
     "noise",
     "plan",
     "polynomial_sums",
@@ -97,6 +108,7 @@ __all__ = [
     "project",
     "project_sums",
     "quantiles",
+    "residual_plot",
     "roc_curve",
     "score_counts",
     "score_curves",
@@ -105,6 +117,8 @@ __all__ = [
     "statistics",
     "streams",
     "symmetric_bounds",
+    "table",
+    "table_from_counts",
     "trust",
 ]
 
@@ -115,6 +129,7 @@ _MODULES = {
     "distances": "curves.distances",
     "files": "records.files",
     "mechanisms": "mechanisms",
+    "models": "models",
     "noise": "noise",
     "privacy": "privacy",
     "records": "records",
@@ -128,8 +143,10 @@ _HOMES = {
     "curves.cdf": ("CDF",),
     "curves.combination": ("average", "combine"),
     "curves.projection": ("Projection",),
+    "curves.residual_plot": ("ResidualPlot",),
     "curves.scores": ("ScoreCurves",),
     "curves.smoothing": ("Smoothing", "smooth"),
+    "curves.table": ("Table",),
     "errors": (
         "ConvergenceError",
         "DpcoreError",
@@ -144,16 +161,20 @@ _HOMES = {
     "releases.bounds": ("Bounds", "bounds"),
     "releases.box_plot": ("BoxPlot", "box_plot"),
     "releases.cdf": ("cdf", "cdf_from_counts"),
+    "releases.compact_bounds": ("compact_bounds",),
     "releases.hosmer_lemeshow": ("hosmer_lemeshow",),
     "releases.plan": ("Plan", "plan"),
     "releases.project": ("project", "project_sums"),
     "releases.quantiles": ("Quantiles", "quantiles"),
+    "releases.residual_plot": ("residual_plot",),
     "releases.roc_curve": ("roc_curve",),
     "releases.score_curves": ("score_curves", "score_curves_from_counts"),
     "releases.symmetric_bounds": ("symmetric_bounds",),
+    "releases.table": ("table", "table_from_counts"),
     "summaries.grid": ("Grid",),
     "summaries.polynomial_sums": ("PolynomialSums", "polynomial_sums"),
     "summaries.score_counts": ("score_counts",),
+    "summaries.table_grid": ("TableGrid",),
 }
 
 

@@ -112,7 +112,11 @@ def _clients() -> None:
 
 
 def _table() -> None:
-    dp.mechanisms.Dawa(epsilon=0.5).release_table(np.arange(30).reshape(5, 6))
+    for grid in (_uniform(), _searched()):
+        for dtype in (np.float64, np.float32, np.int64):
+            for writeable in (True, False):
+                values = _values(dtype, writeable)
+                dp.table(values, values, dp.TableGrid(grid, grid), epsilon=0.5, rng=_rng())
 
 
 def _medians() -> None:

@@ -15,7 +15,7 @@ from .confidence import deviations
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_bars", "plot_box", "plot_path", "plot_rates", "plot_steps"]
+__all__ = ["Reals", "axes", "plot_bars", "plot_box", "plot_path", "plot_rates", "plot_steps"]
 
 Reals = NDArray[np.float64]
 
@@ -42,7 +42,7 @@ def plot_steps(
     ax, level, style
         Axes, or None for new ones; the level of the band; for ``Axes.step``.
     """
-    ax = _axes(ax)
+    ax = axes(ax)
     drawn = min(x.size, _DRAWN)
     at = np.arange(1, drawn + 1) * x.size // drawn - 1  # the last one among them
     (steps,) = ax.step(x[at], y[at], where="post", **style)
@@ -88,7 +88,7 @@ def plot_box(
     """
     shown = dict(zip(("whislo", "q1", "med", "q3", "whishi"), components, strict=True))
     box = {"label": style.pop("label", name), **shown, "fliers": outliers}
-    ax = _axes(ax)
+    ax = axes(ax)
     ax.bxp([box], positions=[position], **{"widths": 0.5, **style})
     return ax
 
@@ -118,7 +118,7 @@ def plot_rates(
         Axes, or None for new ones; the level of the intervals; for ``Axes.plot``.
     """
     width = deviations(level)
-    ax = _axes(ax, figsize=(5, 6))
+    ax = axes(ax, figsize=(5, 6))
     some = counts > 0.0  # NaN would be gaps in the line
     at, height = score[some], rate[some]
     ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--", label="calibrated")
@@ -163,7 +163,7 @@ def plot_path(
     ax, level, style
         Axes, or None for new ones; the level of the band; for ``Axes.plot``.
     """
-    ax = _axes(ax, figsize=(5, 5))
+    ax = axes(ax, figsize=(5, 5))
     at = _along(fpr, tpr)
     ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--", label="guessing")
     (drawn,) = ax.plot(fpr[at], tpr[at], **style)
@@ -206,7 +206,7 @@ def plot_bars(
     ax, style
         Axes, or None for new ones; for ``Axes.bar``.
     """
-    ax = _axes(ax, figsize=(7, 4))
+    ax = axes(ax, figsize=(7, 4))
     places = np.arange(observed.size)
     ax.bar(places, observed, **{"width": 0.7, "color": "#9dbbdc", **style})
     if deviation.any() and np.all(np.isfinite(deviation)):  # or there is none, or nothing known
@@ -221,7 +221,7 @@ def plot_bars(
     return ax
 
 
-def _axes(ax: Axes | None, figsize: tuple[float, float] | None = None) -> Axes:
+def axes(ax: Axes | None, figsize: tuple[float, float] | None = None) -> Axes:
     """Return the axes, or new ones."""
     if ax is not None:
         return ax

@@ -16,21 +16,28 @@ from .. import _check
 from ..errors import DpcoreError, DtypeError, FormatError, ParameterError
 from ..privacy.guarantees import Privacy
 from ..summaries.grid import MOST_CELLS, Grid
+from ..summaries.table_grid import TableGrid
 from .provenance import storable
 
 __all__ = [
     "contents",
     "dump",
     "dump_projection",
+    "dump_residual_plot",
     "dump_scores",
+    "dump_table",
     "load",
     "load_projection",
+    "load_residual_plot",
     "load_scores",
+    "load_table",
 ]
 
 _CDF: Final = "dpcore.cdf"
 _PROJECTION: Final = "dpcore.projection"
 _SCORES: Final = "dpcore.scores"
+_RESIDUAL_PLOT: Final = "dpcore.residual-plot"
+_TABLE: Final = "dpcore.table"
 _VERSION: Final = 1
 _EPSILON_FIELDS: Final = {"epsilon", "delta", "neighbours", "simulated"}
 _RHO_FIELDS: Final = {"rho", "neighbours", "simulated"}
@@ -73,6 +80,17 @@ def dump(content: dict[str, Any]) -> str:
 def dump_scores(content: dict[str, Any]) -> str:
     """Return those of a joint curve, with the scores' grid in place of its own, as JSON text."""
     return _dumped(_SCORES, content)
+
+
+def dump_table(content: dict[str, Any]) -> str:
+    """Return those of a row of cells, with the table's grid in place of its own, as JSON text."""
+    return _dumped(_TABLE, content)
+
+
+def dump_residual_plot(table: str, privacy: Privacy) -> str:
+    """Return a table's JSON text, with what bounds and table cost, as JSON text."""
+    kind = {"format": _RESIDUAL_PLOT, "version": _VERSION}
+    return json.dumps({**kind, "privacy": _described(privacy), "table": json.loads(table)})
 
 
 def dump_projection(content: dict[str, Any]) -> str:
@@ -132,6 +150,34 @@ def load_scores(text: str | bytes, make: Callable[..., Made]) -> Made:
     )
 
 
+def load_table(text: str | bytes, make: Callable[..., Made]) -> Made:
+    """Return what ``make`` makes of the table's grid, and the other arguments of its row.
+
+    Raises
+    ------
+    DtypeError, FormatError
+        As in ``load``.
+    """
+    return _loaded(
+        text, _TABLE, _CURVE_FIELDS, lambda data: make(**_curve(data, _TABLE)), _OPTIONAL
+    )
+
+
+def load_residual_plot(text: str | bytes) -> tuple[str, Privacy]:
+    """Return a table's JSON text, and what bounds and table cost.
+
+    Raises
+    ------
+    DtypeError, FormatError
+        As in ``load``.
+    """
+
+    def parts(data: dict[str, Any]) -> tuple[str, Privacy]:
+        return json.dumps(data["table"]), _guarantee(data["privacy"])
+
+    return _loaded(text, _RESIDUAL_PLOT, {"privacy", "table"}, parts)
+
+
 def load_projection(text: str | bytes, make: Callable[..., Made]) -> Made:
     """Return what ``make`` makes of the arguments of a projection.
 
@@ -173,16 +219,24 @@ def _loaded(
 
 
 def _curve(data: dict[str, Any], kind: str) -> dict[str, Any]:
-    """Return the arguments that make a curve again, the grid being that of a class for scores."""
-    counts, size = _array("counts", data["counts"]), _grid_size(data["grid"])
-    sizes = (size,) if kind == _CDF else (2 * size, 2 * size + 1)
+    """Return the arguments that make a curve again, or the grid and the others of what has one."""
+    counts, described = _array("counts", data["counts"]), data["grid"]
+    made: Grid | TableGrid
+    sizes: tuple[int, ...]
+    if kind == _TABLE:
+        sizes = _sizes_of_table(described)
+        made = TableGrid.from_description(described)
+    else:
+        size = _grid_size(described)
+        sizes = (size,) if kind == _CDF else (2 * size, 2 * size + 1)
+        made = Grid.from_description(described)
     if counts.size not in sizes:
         raise ValueError(f"counts must be {' or '.join(map(str, sizes))} numbers")
     processing = data["processing"]
     if not isinstance(processing, list):
         raise ValueError("processing must be a list of strings")
     return {
-        "grid": Grid.from_description(data["grid"]),
+        "grid": made,
         "counts": counts,
         "n": data["n"],
         "noise_deviation": _deviations(data["noise_deviation"], counts.size),
@@ -222,6 +276,15 @@ def _grid_size(description: Any) -> int:
     raise ValueError('grid must be an object of kind "uniform" or "thresholds"')
 
 
+def _sizes_of_table(description: Any) -> tuple[int, int]:
+    """Return how many cells a row has of a table that is not made yet: those, or one more."""
+    if not isinstance(description, dict):
+        raise ValueError("grid must be an object with x and y")
+    _check_fields("a grid", description, {"x", "y"})
+    size = _grid_size(description["x"]) * _grid_size(description["y"])
+    return _check.integer("size", size, 1, MOST_CELLS), size + 1
+
+
 def _array(name: str, values: Any) -> NDArray[np.int64] | NDArray[np.float64]:
     """Return a list of numbers as an array: of integers, if all of them are."""
     kinds = set(map(type, values)) if isinstance(values, list) else set()
@@ -246,14 +309,18 @@ def _deviations(runs: Any, size: int) -> NDArray[np.float64]:
 
 def _cost(data: dict[str, Any]) -> dict[str, Any]:
     """Return what a release of either kind cost, and what made it."""
-    privacy, mechanism = data["privacy"], data["mechanism"]
-    if not isinstance(privacy, dict) or set(privacy) not in (_EPSILON_FIELDS, _RHO_FIELDS):
-        raise ValueError("privacy must have epsilon, delta (or rho), neighbours and simulated")
+    privacy, mechanism = _guarantee(data["privacy"]), data["mechanism"]
     if not isinstance(mechanism, dict):
         raise ValueError("mechanism must be an object")
     if "base" in mechanism:  # of a noise tree, for ``CDF.smooth``
         _check.integer("base", mechanism["base"], 2, MOST_CELLS)
-    return {"privacy": Privacy(**privacy), "mechanism": storable(mechanism)}
+    return {"privacy": privacy, "mechanism": storable(mechanism)}
+
+
+def _guarantee(privacy: Any) -> Privacy:
+    if not isinstance(privacy, dict) or set(privacy) not in (_EPSILON_FIELDS, _RHO_FIELDS):
+        raise ValueError("privacy must have epsilon, delta (or rho), neighbours and simulated")
+    return Privacy(**privacy)
 
 
 def _check_fields(

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from .. import _check
 from .._documentation import documented
 from ..errors import ParameterError
-from ..kernels.trees import hilbert
 from ..noise.sources import Source, source
 from ..privacy.budget import Budget
 from ..privacy.guarantees import Neighbours
@@ -88,7 +87,15 @@ class Dawa(Releases):
         are better. As measured (docs/regret.md); n has to be public.
         """
         most = size / 4 if self.rho is not None else float(size) ** 1.5
-        return self._budget().total_is_public and _signal(self._budget(), n) <= most
+        return self._budget().total_is_public and self.signal(n) <= most
+
+    def signal(self, n: int) -> float:
+        """Return n epsilon; for rho with the epsilon whose noise on a count has its variance."""
+        budget = self._budget()
+        if budget.epsilon is not None:
+            return n * float(budget.epsilon)
+        assert budget.rho is not None
+        return n * math.sqrt(8.0 * float(budget.rho))
 
     def counting_error(self, size: int, n: int) -> float:
         """Return the mean squared error of counting the longer buckets, if all are taken.
@@ -110,7 +117,7 @@ class Dawa(Releases):
         budget = self._budget()
         signal = float(size)
         if budget.total_is_public:
-            signal = _signal(budget, n)
+            signal = self.signal(n)
         # few different ones, which are kept
         rung = 2.0 ** round(math.log2(min(max(signal, 1.0), _MOST_SIGNAL)))
         return _stages(self, _check.integer("size", size, 1, MOST_CELLS), rung)
@@ -167,47 +174,6 @@ class Dawa(Releases):
         found = records.find_buckets(stream)
         ends, tree = records.count_buckets(found.edges, stream)
         return line(found.edges, ends), deviation(found, tree, ends)
-
-    def release_table(
-        self, counts: NDArray[np.integer[Any]], *, rng: np.random.Generator | None = None
-    ) -> NDArray[np.float64]:
-        """Return a table of counts with noise, by a release in the order of Hilbert's curve.
-
-        Parameters
-        ----------
-        counts
-            (H, W) integers, the exact counts of a table's cells.
-        rng
-            As in ``release``.
-
-        Returns
-        -------
-        numpy.ndarray
-            float64, (H, W): noisy counts of the cells, not cumulative. Under replace-one they sum
-            to n, to rounding.
-
-        Raises
-        ------
-        DtypeError, ParameterError
-            counts is not a two-dimensional array of integers with at most 2^24 cells.
-        """
-        table = _check.counts("counts", counts)
-        if table.ndim != 2 or not 1 <= table.size <= MOST_CELLS:
-            raise ParameterError(
-                "counts", table.shape, f"must be two-dimensional, with 1 to {MOST_CELLS} cells"
-            )
-        order = hilbert.rectangle(*table.shape)
-        noisy = np.empty(table.size)
-        noisy[order] = np.diff(self.release(table.reshape(-1)[order], rng=rng), prepend=0.0)
-        return noisy.reshape(table.shape)
-
-
-def _signal(budget: Budget, n: int) -> float:
-    """Return n epsilon; for rho with the epsilon for which a count's noise has its variance."""
-    if budget.epsilon is not None:
-        return n * float(budget.epsilon)
-    assert budget.rho is not None
-    return n * math.sqrt(8.0 * float(budget.rho))
 
 
 @lru_cache(maxsize=64)

@@ -32,6 +32,7 @@ def exponential_mechanism(
     *,
     epsilon: float | Fraction,
     sensitivity: int = 1,
+    monotonic: bool = False,
     rng: np.random.Generator | None = None,
     replicates: None = None,
 ) -> int: ...
@@ -43,6 +44,7 @@ def exponential_mechanism(
     *,
     epsilon: float | Fraction,
     sensitivity: int = 1,
+    monotonic: bool = False,
     rng: np.random.Generator | None = None,
     replicates: int,
 ) -> NDArray[np.int64]: ...
@@ -53,10 +55,13 @@ def exponential_mechanism(
     *,
     epsilon: float | Fraction,
     sensitivity: int = 1,
+    monotonic: bool = False,
     rng: np.random.Generator | None = None,
     replicates: int | None = None,
 ) -> int | NDArray[np.int64]:
     """Draw a candidate with probability proportional to exp(epsilon score / (2 sensitivity)).
+
+    Without the 2, where the scores are monotonic.
 
     Parameters
     ----------
@@ -66,6 +71,9 @@ def exponential_mechanism(
         The budget, a positive number, taken as the fraction it is.
     sensitivity
         By how much a score changes, at most, between neighbours; 1 or more.
+    monotonic
+        Whether between any two neighbours either no score goes up or no score goes down. Where it
+        is not true, epsilon is not either.
     rng
         None for a release: a cryptographic source. A generator is for studies; it is advanced.
     replicates
@@ -88,6 +96,8 @@ def exponential_mechanism(
     Integer arithmetic on random bits, no floating point: the law is exact, for an epsilon that is
     rounded down if 2 sensitivity / epsilon has more than 31 bits. O(N), a few passes over the
     scores, and as many again for each replicate.
+    With monotonic scores the best candidate's weight and the sum of all change in the same
+    direction, so that one factor exp(epsilon) bounds both (docs/selection.md).
 
     Examples
     --------
@@ -97,7 +107,8 @@ def exponential_mechanism(
     """
     own = _integers("scores", scores)
     repeat = _repeat(replicates)
-    law = _budget(epsilon).law(2 * _sensitivity(sensitivity))
+    _check_flag("monotonic", monotonic)
+    law = _budget(epsilon).law((1 if monotonic else 2) * _sensitivity(sensitivity))
     assert isinstance(law, DiscreteLaplace)
     stream, rate = source(rng), 1 / law.scale
     firsts = np.array(
@@ -198,8 +209,7 @@ def above_threshold(
     """
     own = np.clip(_integers("queries", queries), -_MOST_QUERY, _MOST_QUERY)
     own -= _check.integer("threshold", threshold, -_MOST_QUERY, _MOST_QUERY)
-    if not isinstance(monotonic, bool):
-        raise DtypeError("monotonic", type(monotonic).__name__, "must be a bool")
+    _check_flag("monotonic", monotonic)
     repeat, moved = _repeat(replicates), _sensitivity(sensitivity)
     half, budget = Fraction(1, 2), _budget(epsilon)
     of_threshold = budget.law(moved, half)
@@ -218,6 +228,11 @@ def above_threshold(
         reached[:, -1] = True
         block[:] = reached.argmax(axis=1)
     return found if replicates is not None else int(found[0])
+
+
+def _check_flag(argument: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise DtypeError(argument, type(value).__name__, "must be a bool")
 
 
 def _budget(epsilon: object) -> Budget:

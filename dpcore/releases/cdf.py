@@ -25,7 +25,14 @@ from ..summaries.grid import Grid
 from ..summaries.totals import NanPolicy
 from .most_accurate import most_accurate
 
-__all__ = ["cdf", "cdf_from_counts", "checked", "raw_release", "taken"]
+__all__ = [
+    "cdf",
+    "cdf_from_counts",
+    "checked",
+    "raw_release",
+    "refuse_one_row_only",
+    "taken",
+]
 
 
 @documented
@@ -204,6 +211,13 @@ def checked(
         raise ParameterError("mechanism", "replace-client", what)
     mechanism.noise_deviation(grid.size)  # refuses a budget too small for this grid
     return taken(mechanism)
+
+
+def refuse_one_row_only(mechanism: object, why: str) -> None:
+    """Refuse a mechanism that takes all neighbouring cells for neighbouring values."""
+    if getattr(mechanism, "one_row_only", False):
+        what = f"must not take cells for one row, as {why}: Local does not"
+        raise ParameterError("mechanism", type(mechanism).__name__, what)
 
 
 def taken(mechanism: Mechanism) -> Callable[[int | None], Mechanism]:

@@ -17,7 +17,7 @@ from ..mechanisms import Mechanism
 from ..summaries.grid import Grid
 from ..summaries.score_counts import Label, score_counts
 from ..summaries.totals import NanPolicy
-from .cdf import checked, raw_release, taken
+from .cdf import checked, raw_release, refuse_one_row_only, taken
 
 __all__ = ["raw_score_curves", "score_curves", "score_curves_from_counts"]
 
@@ -170,9 +170,7 @@ def raw_score_curves(
 ) -> ScoreCurves:
     """Release what ``score_curves_from_counts`` does, as it is, from counts that were checked."""
     for each in mechanism if isinstance(mechanism, tuple) else (mechanism,):
-        if getattr(each, "one_row_only", False):
-            what = "must not take cells for one row, as scores have two classes: Local does not"
-            raise ParameterError("mechanism", type(each).__name__, what)
+        refuse_one_row_only(each, "scores have two classes")
     if isinstance(mechanism, tuple):
         return _class_by_class(counts, grid, mechanism, rng)
     cells = numbered(2 * grid.size)

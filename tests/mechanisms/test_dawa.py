@@ -108,25 +108,6 @@ def test_releases_do_not_depend_on_threads(workers):
     assert np.array_equal(first, second)
 
 
-@pytest.mark.parametrize("shape", [(1, 1), (1, 40), (16, 16), (7, 30)])
-def test_tables_come_back_in_their_places(shape):
-    table = np.random.default_rng(1).integers(0, 9, shape)
-    found = Dawa(1e7).release_table(table)
-    assert found == pytest.approx(table, abs=0.01)
-    assert Dawa(0.5).release_table(table).sum() == pytest.approx(table.sum())
-
-
-def test_blocks_of_a_table_are_found():
-    table = np.zeros((32, 32), int)
-    table[8:16, 16:24] = 40
-    rng = np.random.default_rng(4)
-    errors = [
-        np.mean([(m.release_table(table, rng=rng) - table) ** 2 for _ in range(20)])
-        for m in (Dawa(0.5), Dawa(0.5, 0.001))
-    ]
-    assert errors[0] < errors[1]
-
-
 def test_its_error_is_not_known_in_advance_but_with_a_release():
     assert np.all(np.isinf(Dawa(1.0).noise_deviation(64)))
     grid = dp.Grid.uniform(0, 1, 64)
@@ -155,16 +136,3 @@ def test_its_error_is_not_known_in_advance_but_with_a_release():
 def test_bad_parameters(arguments, words):
     with pytest.raises(dp.ParameterError, match=words):
         Dawa(**arguments)
-
-
-@pytest.mark.parametrize(
-    ("counts", "words"),
-    [
-        (np.zeros(3, int), "counts must be two-dimensional"),
-        (np.zeros((0, 3), int), "counts must be two-dimensional"),
-        (np.zeros((2, 3)), "counts must hold integers"),
-    ],
-)
-def test_bad_tables(counts, words):
-    with pytest.raises((dp.ParameterError, dp.DtypeError), match=words):
-        Dawa(1.0).release_table(counts)

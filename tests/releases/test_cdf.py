@@ -142,7 +142,7 @@ def test_counts_that_would_wrap_around_are_refused(counts):
         dp.mechanisms.Hierarchy(1.0).release,
         lambda c: dp.cdf_from_counts(c, grid, epsilon=1.0),
         lambda c: dp.mechanisms.AdaptiveQuantiles(1.0).release_from_sites(c[:, None]),
-        lambda c: dp.mechanisms.Dawa(1.0).release_table(c[None, :]),
+        lambda c: dp.table_from_counts(c[None, :], dp.TableGrid(dp.Grid([1]), grid), epsilon=1.0),
     ):
         with pytest.raises(dp.ParameterError, match="counts must sum to less than 2"):
             release(counts)

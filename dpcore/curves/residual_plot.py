@@ -1,0 +1,143 @@
+"""Released residual plots: points drawn from a released table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _check
+from ..errors import DtypeError, ParameterError
+from ..privacy.guarantees import Privacy
+from . import serialization
+from .table import Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["ResidualPlot"]
+
+Kind = Literal["scatter", "density"]
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class ResidualPlot:
+    """Residuals against predicted values, released. Made by ``dpcore.residual_plot``.
+
+    Parameters
+    ----------
+    table
+        The released table: x is the predicted value, y the residual.
+    points
+        (k, 2) predicted values and residuals, drawn evenly within the table's cells, as many in
+        each as ``cells`` says. They stand for the records, and are none of them.
+    privacy
+        What bounds and table cost together.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        A parameter is not as above.
+    """
+
+    table: Table
+    points: NDArray[np.float64]
+    privacy: Privacy
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.table, Table):
+            raise DtypeError("table", type(self.table).__name__, "must be a Table")
+        if not isinstance(self.privacy, Privacy):
+            raise DtypeError("privacy", type(self.privacy).__name__, "must be a Privacy")
+        points = _check.array("points", self.points, "f")
+        if points.ndim != 2 or points.shape[1] != 2:
+            raise ParameterError("points", points.shape, "must have two columns")
+
+    def __repr__(self) -> str:
+        width, height = self.table.grid.shape
+        return f"<ResidualPlot of {width} x {height} cells, n = {self.n}, {self.privacy}>"
+
+    @property
+    def n(self) -> int:
+        """The public number of records."""
+        return self.table.n
+
+    @property
+    def cells(self) -> NDArray[np.int64]:
+        """(N_x, N_y) how many points each cell of the table has: whole numbers, 0 or more."""
+        return self.table.whole_counts
+
+    @property
+    def outside(self) -> float:
+        """The released number of records beyond the bounds, which have no points."""
+        return self.table.outside
+
+    @property
+    def predicted_range(self) -> tuple[float, float]:
+        """The bounds of the predicted values."""
+        grid = self.table.grid.x
+        return grid.lower, float(grid.thresholds[-1])
+
+    @property
+    def residual_range(self) -> tuple[float, float]:
+        """The bounds of the residuals."""
+        grid = self.table.grid.y
+        return grid.lower, float(grid.thresholds[-1])
+
+    def quantiles(self, p: ArrayLike) -> NDArray[np.float64]:
+        """Return quantiles of the residuals for each column of cells, (N_x,) and the shape of p.
+
+        See ``Table.conditional_quantiles``.
+        """
+        return self.table.conditional_quantiles("y", p)
+
+    def plot(self, ax: Axes | None = None, *, kind: Kind = "scatter", **style: Any) -> Axes:
+        """Draw residuals against predicted values; needs the extra ``plot``.
+
+        Parameters
+        ----------
+        ax
+            Matplotlib axes, or None for new ones.
+        kind
+            "scatter": the points. "density": the counts of the cells, as colours.
+        **style
+            Passed on to ``Axes.scatter``, or ``Axes.pcolormesh``.
+        """
+        from .table_plots import plot_residuals
+
+        _check.choice("kind", kind, Kind)
+        if kind == "density":
+            ax = self.table.plot(ax, **style)
+            style = {}
+        points = self.points if kind == "scatter" else None
+        ends = self.predicted_range, self.residual_range
+        return plot_residuals(points, *ends, f"{self.privacy}", ax=ax, style=style)
+
+    def to_json(self) -> str:
+        """Return the release as JSON (docs/format.md): the table, and what both parts cost.
+
+        Points are not stored: ``from_json`` draws others.
+        """
+        return serialization.dump_residual_plot(self.table.to_json(), self.privacy)
+
+    @classmethod
+    def from_json(cls, text: str, rng: np.random.Generator | None = None) -> ResidualPlot:
+        """Read a release back, and draw points.
+
+        Parameters
+        ----------
+        text
+            From ``to_json``.
+        rng
+            As in ``Table.sample``.
+
+        Raises
+        ------
+        FormatError
+            The text is not a release that this version can read.
+        """
+        stored, privacy = serialization.load_residual_plot(text)
+        table = Table.from_json(stored)
+        return cls(table, table.sample(rng=rng), privacy)

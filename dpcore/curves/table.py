@@ -1,0 +1,306 @@
+"""Released tables: counts of two columns over a public grid. Everything here is post-processing."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _check
+from ..errors import DtypeError, ParameterError
+from ..privacy.guarantees import Privacy
+from ..summaries.grid import Grid
+from ..summaries.table_grid import TableGrid, in_a_row
+from . import serialization
+from .cdf import CDF
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Axis", "Table"]
+
+Axis = Literal["x", "y"]
+
+_INDEPENDENT: Final = "histogram"  # the mechanism whose noise is alike in all cells
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class Table:
+    """Released counts of records by the cells of two columns. Made by ``dpcore.table``.
+
+    All cells in a row, along Hilbert's curve, released as one curve: neighbours in the row are
+    neighbours in the table. A record that is replaced moves from one cell of the row to another,
+    so what holds of a curve holds of the table.
+
+    Parameters
+    ----------
+    grid
+        The public cells, N_x times N_y.
+    row
+        The released curve over the N_x N_y cells in a row; or over one more, the last one, for
+        records outside the grid.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        A parameter is not as above.
+    """
+
+    grid: TableGrid
+    row: CDF
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.grid, TableGrid):
+            raise DtypeError("grid", type(self.grid).__name__, "must be a TableGrid")
+        if not isinstance(self.row, CDF):
+            raise DtypeError("row", type(self.row).__name__, "must be a CDF")
+        cells, found = self.grid.size, self.row.grid.size
+        if found not in (cells, cells + 1):
+            raise ParameterError("row", found, f"must have {cells} cells, or {cells + 1}")
+
+    def __repr__(self) -> str:
+        width, height = self.grid.shape
+        return f"<Table of {width} x {height} cells, n = {self.n}, {self.privacy}>"
+
+    @property
+    def n(self) -> int:
+        """The number of records: public, or released (under add-or-remove-one)."""
+        return self.row.n
+
+    @property
+    def privacy(self) -> Privacy:
+        """What the release cost."""
+        return self.row.privacy
+
+    @property
+    def counts(self) -> NDArray[np.float64]:
+        """(N_x, N_y) released counts of the cells. Raw ones may be below 0."""
+        return self._in_place(np.diff(self.row.counts, prepend=0).astype(np.float64))
+
+    @property
+    def outside(self) -> float:
+        """The released number of records in no cell; 0 where the nearest cell counts them."""
+        if self.row.grid.size == self.grid.size:
+            return 0.0
+        return float(self.n - self.row.counts[-2])
+
+    @property
+    def whole_counts(self) -> NDArray[np.int64]:
+        """(N_x, N_y) whole numbers, 0 or more, near the counts.
+
+        Of the row, made monotone, the cumulative counts are rounded. So cells and ``outside`` sum
+        to n, and so does every patch of the table, nearly.
+        """
+        row = self.row if self.row.is_monotone else self.row.isotonic()
+        return self._in_place(np.diff(np.rint(row.counts), prepend=0).astype(np.int64))
+
+    def isotonic(self) -> Table:
+        """Return the nearest row, in least squares, of cells that are 0 or more and sum to n.
+
+        It never increases the total squared error of the row. Where noise is all there is, along
+        the row, cells below and above 0 make up for each other. O(N_x N_y).
+        """
+        return replace(self, row=self.row.isotonic())
+
+    def marginal(self, axis: Axis) -> CDF:
+        """Return the distribution of one column alone.
+
+        Parameters
+        ----------
+        axis
+            "x" or "y": the column.
+
+        Returns
+        -------
+        CDF
+            Over ``grid.x`` or ``grid.y``, raw: ``isotonic`` makes it monotone. Its n is released
+            where the row has a cell for records outside. Its ``noise_deviation`` is known for
+            ``mechanisms.Histogram``; else it is infinite.
+        """
+        return self.conditional(axis)
+
+    def conditional(
+        self, axis: Axis, lower: float | None = None, upper: float | None = None
+    ) -> CDF:
+        """Return the distribution of one column among records with the other one in a range.
+
+        Parameters
+        ----------
+        axis
+            "x" or "y": the column whose distribution is asked for.
+        lower, upper
+            Of the other column: above lower, and at most upper. None: no bound. Cells that are
+            within in part count in part, as if their records lay evenly in them.
+
+        Returns
+        -------
+        CDF
+            As from ``marginal``. Its n is what is released of the records in the range, 1 at least.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            An argument is not as above, or lower is not below upper.
+        """
+        _check.choice("axis", axis, Axis)
+        own, other = (self.grid.x, self.grid.y) if axis == "x" else (self.grid.y, self.grid.x)
+        counts = self.counts if axis == "x" else self.counts.T
+        weights = _within(other, lower, upper)
+        cumulative = np.cumsum(np.sum(counts * weights, axis=1))
+        is_all = bool(np.all(weights == 1.0)) and self.row.grid.size == self.grid.size
+        n = self.n if is_all else max(1, round(float(cumulative[-1])))
+        cumulative[-1] = n
+        cells = np.arange(1.0, own.size + 1.0) * float(weights.sum())
+        return CDF(
+            grid=own,
+            counts=cumulative,
+            n=n,
+            privacy=self.privacy,
+            mechanism={"name": f"{axis} of a table", "table": str(self.row.mechanism["name"])},
+            noise_deviation=self._deviation_of(cells),
+        )
+
+    def conditional_quantiles(self, axis: Axis, p: ArrayLike) -> NDArray[np.float64]:
+        """Return quantiles of one column for each cell of the other.
+
+        Parameters
+        ----------
+        axis
+            "x" or "y": the column whose quantiles are asked for.
+        p
+            Probabilities within [0, 1], any shape.
+
+        Returns
+        -------
+        numpy.ndarray
+            Of the shape (N,) of the other column's cells, and that of p. NaN where less than half a
+            record is released.
+        """
+        _check.choice("axis", axis, Axis)
+        shares = _check.probabilities("p", p)
+        other = self.grid.y if axis == "x" else self.grid.x
+        counts = np.maximum(self.counts if axis == "y" else self.counts.T, 0.0)
+        found = np.full((other.size, *shares.shape), np.nan)
+        edges = (-math.inf, *other.thresholds.tolist())
+        for cell in np.flatnonzero(counts.sum(axis=1) >= 0.5):
+            curve = self.conditional(axis, edges[cell], edges[cell + 1])
+            found[cell] = curve.isotonic().quantile(shares)
+        return found
+
+    def sample(
+        self, size: int | None = None, rng: np.random.Generator | None = None
+    ) -> NDArray[np.float64]:
+        """Draw synthetic records with this distribution: evenly within each cell.
+
+        Parameters
+        ----------
+        size
+            How many; None: in each cell as many as ``whole_counts`` says, cell by cell.
+        rng
+            None for fresh entropy. No secrecy is needed: the table is public already.
+
+        Returns
+        -------
+        numpy.ndarray
+            (size, 2): x and y. Where the lower end of a grid is not known, what is in its first
+            cell is at the first threshold.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            An argument is not as above, or there is no record to draw from.
+        """
+        if rng is None:
+            rng = np.random.default_rng()
+        elif not isinstance(rng, np.random.Generator):
+            raise DtypeError("rng", type(rng).__name__, "must be None or a numpy.random.Generator")
+        whole = self.whole_counts.reshape(-1)
+        if size is None:
+            cells = np.repeat(np.arange(whole.size), whole)
+        else:
+            size = _check.integer("size", size, 0, 2**40)
+            if not whole.any():
+                raise ParameterError("size", size, "must be None where the table has no records")
+            ends = np.cumsum(whole)
+            cells = np.searchsorted(ends, rng.integers(ends[-1], size=size), side="right")
+        places = np.unravel_index(cells, self.grid.shape)
+        found = np.empty((cells.size, 2))
+        for column, (grid, at) in enumerate(zip((self.grid.x, self.grid.y), places, strict=True)):
+            edges = np.append(_start(grid), grid.thresholds)
+            found[:, column] = edges[at + 1] - (edges[at + 1] - edges[at]) * rng.random(at.size)
+        return found
+
+    def plot(self, ax: Axes | None = None, **style: Any) -> Axes:
+        """Draw the counts as colours; needs the extra ``plot``.
+
+        Parameters
+        ----------
+        ax
+            Matplotlib axes, or None for new ones.
+        **style
+            Passed on to ``Axes.pcolormesh``.
+        """
+        from .table_plots import plot_table
+
+        edges = [np.append(_start(grid), grid.thresholds) for grid in (self.grid.x, self.grid.y)]
+        counts = self.isotonic().counts
+        return plot_table(counts, edges[0], edges[1], f"{self.privacy}", ax=ax, style=style)
+
+    def to_json(self) -> str:
+        """Return the release as JSON (docs/format.md); ``from_json`` gives it back exactly."""
+        return serialization.dump_table({**serialization.contents(self.row), "grid": self.grid})
+
+    @classmethod
+    def from_json(cls, text: str) -> Table:
+        """Read a release back.
+
+        Raises
+        ------
+        FormatError
+            The text is not a release that this version can read.
+        """
+        return serialization.load_table(text, cls._of_stored)
+
+    @classmethod
+    def _of_stored(cls, grid: TableGrid, counts: NDArray[Any], **others: Any) -> Table:
+        row = CDF(grid=Grid(np.arange(1.0, counts.size + 1)), counts=counts, **others)
+        return cls(grid, row)
+
+    def _in_place(self, cells: NDArray[Any]) -> NDArray[Any]:
+        """Return what is in the cells of the row where these are in the table."""
+        found = np.empty(self.grid.size, cells.dtype)
+        found[in_a_row(self.grid.shape)] = cells[: self.grid.size]
+        return found.reshape(self.grid.shape)
+
+    def _deviation_of(self, cells: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the standard deviation of the noise in the sum of so many cells.
+
+        Where noise is alike in all cells it depends on their number alone, and so it is that of a
+        count of the row. Of cells that count in part it is less.
+        """
+        if self.row.mechanism["name"] != _INDEPENDENT:
+            return np.full(cells.size, np.inf)
+        known = np.append(0.0, self.row.noise_deviation**2)
+        return np.asarray(np.sqrt(np.interp(cells, np.arange(known.size), known)))
+
+
+def _start(grid: Grid) -> float:
+    """Return where the first cell begins, or where it ends if that is not known."""
+    return grid.lower if math.isfinite(grid.lower) else float(grid.thresholds[0])
+
+
+def _within(grid: Grid, lower: float | None, upper: float | None) -> NDArray[np.float64]:
+    """Return what share of each cell is above lower and at most upper, (N,)."""
+    ends = [-math.inf if lower is None else lower, math.inf if upper is None else upper]
+    for name, end in zip(("lower", "upper"), ends, strict=True):
+        _check.points(name, end)
+    if not ends[0] < ends[1]:
+        raise ParameterError("upper", upper, f"must be greater than lower, {lower}")
+    edges = np.append(_start(grid), grid.thresholds)
+    before, after = edges[:-1], edges[1:]
+    widths = np.maximum(after - before, np.finfo(np.float64).tiny)  # 0: all is where the cell ends
+    share_below = [np.clip((end - before) / widths, 0.0, 1.0) for end in ends]
+    return np.asarray(share_below[1] - share_below[0])

@@ -1,0 +1,80 @@
+"""Pictures of tables and of points, with Matplotlib (the extra ``plot``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .plots import Reals, axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["plot_residuals", "plot_table"]
+
+
+def plot_table(
+    counts: Reals,
+    x_edges: Reals,
+    y_edges: Reals,
+    title: str,
+    *,
+    ax: Axes | None,
+    style: dict[str, Any],
+) -> Axes:
+    """Draw the counts of cells as colours; see ``Table.plot``.
+
+    Parameters
+    ----------
+    counts
+        (N_x, N_y).
+    x_edges, y_edges
+        (N_x + 1,), (N_y + 1,) where cells end.
+    title
+        Above the axes.
+    ax, style
+        Axes, or None for new ones; for ``Axes.pcolormesh``.
+    """
+    ax = axes(ax)
+    mesh = ax.pcolormesh(x_edges, y_edges, counts.T, **{"cmap": "Blues", "vmin": 0.0, **style})
+    assert ax.figure is not None
+    ax.figure.colorbar(mesh, ax=ax, label="records in the cell")
+    ax.set_title(title)
+    ax.set_xlabel("x")
+    ax.set_ylabel("y")
+    return ax
+
+
+def plot_residuals(
+    points: Reals | None,
+    predicted_range: tuple[float, float],
+    residual_range: tuple[float, float],
+    title: str,
+    *,
+    ax: Axes | None,
+    style: dict[str, Any],
+) -> Axes:
+    """Draw points, and the line where residuals are 0; see ``ResidualPlot.plot``.
+
+    Parameters
+    ----------
+    points
+        (k, 2), or None where there is something else on the axes.
+    predicted_range, residual_range
+        The ends of both axes.
+    title
+        Above the axes.
+    ax, style
+        Axes, or None for new ones; for ``Axes.scatter``.
+    """
+    ax = axes(ax)
+    ax.axhline(0.0, color="0.4", linewidth=1, linestyle="--")
+    if points is not None:
+        size = min(12.0, 30_000.0 / max(len(points), 1))
+        shown = {"s": max(size, 0.5), "alpha": 0.5, "linewidths": 0, **style}
+        ax.scatter(points[:, 0], points[:, 1], **shown)
+    ax.set_xlim(*predicted_range)
+    ax.set_ylim(*residual_range)
+    ax.set_title(title)
+    ax.set_xlabel("predicted value")
+    ax.set_ylabel("residual")
+    return ax

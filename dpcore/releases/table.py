@@ -1,0 +1,228 @@
+"""From two columns to a released table: what is checked, what is spent, and on what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import lru_cache, partial
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check
+from .._documentation import documented
+from ..curves.scores import numbered
+from ..curves.table import Table
+from ..errors import DtypeError, ParameterError
+from ..mechanisms import Histogram, Mechanism
+from ..privacy.guarantees import Neighbours
+from ..summaries.table_grid import TableGrid, in_a_row
+from ..summaries.totals import NanPolicy
+from .cdf import checked, raw_release, refuse_one_row_only
+from .most_accurate import data_aware
+
+__all__ = ["raw_table", "table", "table_from_counts", "table_mechanism"]
+
+_FEW: Final = 1 / 2  # n epsilon for each cell, below which cells are better told in buckets
+
+
+@documented
+def table(
+    x: Any,
+    y: Any,
+    grid: TableGrid,
+    mechanism: Mechanism | None = None,
+    *,
+    epsilon: float | Fraction | None = None,
+    rho: float | Fraction | None = None,
+    neighbours: Neighbours | None = None,
+    delta: float | None = None,
+    isotonic: bool = True,
+    rng: np.random.Generator | None = None,
+    nan_policy: NanPolicy = "raise",
+) -> Table:
+    """Release how two columns are distributed together, with differential privacy.
+
+    Parameters
+    ----------
+    x, y
+        (n,) the columns of the same records, one real number each, as in ``dpcore.cdf``.
+    grid
+        The cells. They are public, so they must not come from the data.
+    mechanism
+        What adds the noise to the cells in a row, along Hilbert's curve; None: ``Dawa`` where n
+        epsilon is less than half the number of cells, else ``Histogram``.
+    epsilon, rho, delta
+        {budget}
+    neighbours
+        {neighbours}
+    isotonic
+        Whether to make cells 0 or more, by isotonic regression along the row, at no cost in
+        privacy and mostly a gain in accuracy. Off: the raw release.
+    rng
+        {rng}
+    nan_policy
+        {nan_policy}
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    DtypeError, ParameterError, MissingValueError
+        Whatever is wrong with the arguments, before any noise is drawn.
+
+    Notes
+    -----
+    docs/table.md has the proof. O(n + N_x N_y).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> rng = np.random.default_rng(1)
+    >>> age = rng.uniform(20, 70, 50_000)
+    >>> hours = rng.normal(40 - (age - 45) ** 2 / 100, 5)
+    >>> grid = dp.TableGrid.uniform((20, 70), (0, 80), (25, 40))
+    >>> released = dp.table(age, hours, grid, epsilon=1.0)
+    >>> bool(abs(released.conditional("y", 40, 50).quantile(0.5) - 40) < 1)
+    True
+    """
+    chosen = _checked(grid, mechanism, epsilon, rho, neighbours, delta, isotonic, rng)
+    counts = grid.count(x, y, nan_policy=nan_policy)
+    if neighbours != "add-or-remove-one" and not counts.any():
+        raise ParameterError("x", 0, "must hold at least one record")
+    found = raw_table(counts, None, grid, chosen, rng)
+    return found.isotonic() if isotonic else found
+
+
+@documented
+def table_from_counts(
+    counts: NDArray[np.integer[Any]],
+    grid: TableGrid,
+    mechanism: Mechanism | None = None,
+    *,
+    epsilon: float | Fraction | None = None,
+    rho: float | Fraction | None = None,
+    neighbours: Neighbours | None = None,
+    delta: float | None = None,
+    isotonic: bool = True,
+    rng: np.random.Generator | None = None,
+) -> Table:
+    """Release a table of records that were counted before.
+
+    For data that come in chunks or from several files: add up ``grid.count(x, y)`` of the chunks
+    and release once. Every record must be counted exactly once.
+
+    Parameters
+    ----------
+    counts
+        (N_x, N_y) integers, 0 or more, from ``TableGrid.count``.
+    grid
+        The cells. They are public, so they must not come from the data.
+    mechanism
+        As in ``table``.
+    epsilon, rho, delta
+        {budget}
+    neighbours
+        {neighbours}
+    isotonic
+        As in ``table``.
+    rng
+        {rng}
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        As in ``table``; or counts are not such integers.
+    """
+    chosen = _checked(grid, mechanism, epsilon, rho, neighbours, delta, isotonic, rng)
+    exact = _check.counts("counts", counts)
+    if exact.shape != grid.shape:
+        raise ParameterError("counts", exact.shape, f"must have shape {grid.shape}")
+    found = raw_table(exact, None, grid, chosen, rng)
+    return found.isotonic() if isotonic else found
+
+
+def raw_table(
+    counts: NDArray[np.int64],
+    outside: int | None,
+    grid: TableGrid,
+    mechanism: Callable[[int], Mechanism],
+    rng: np.random.Generator | None,
+) -> Table:
+    """Release a table as it is, from counts that were checked.
+
+    Parameters
+    ----------
+    counts
+        (N_x, N_y) exact counts.
+    outside
+        How many records are in no cell; None: all of them are in one.
+    grid, rng
+        As in ``table``.
+    mechanism
+        Takes n, and returns what adds the noise.
+    """
+    cells = counts.reshape(-1)[in_a_row(grid.shape)]
+    if outside is not None:
+        cells = np.append(cells, outside)
+    return Table(grid, raw_release(cells, numbered(cells.size), mechanism, rng))
+
+
+def _checked(
+    grid: object,
+    mechanism: Mechanism | None,
+    epsilon: float | Fraction | None,
+    rho: float | Fraction | None,
+    neighbours: Neighbours | None,
+    delta: float | None,
+    isotonic: object,
+    rng: np.random.Generator | None,
+) -> Callable[[int], Mechanism]:
+    """Check all that does not depend on the records; return what gives the mechanism for n."""
+    if not isinstance(grid, TableGrid):
+        raise DtypeError("grid", type(grid).__name__, "must be a TableGrid")
+    refuse_one_row_only(mechanism, "a table has two columns")
+    row = numbered(grid.size)
+    chosen = checked(row, mechanism, epsilon, rho, neighbours, delta, isotonic, rng)
+    if mechanism is not None:
+        return chosen
+    relation: Neighbours = "replace-one" if neighbours is None else neighbours
+    return partial(table_mechanism, grid.size, epsilon, rho, relation, delta)
+
+
+def table_mechanism(
+    size: int,
+    epsilon: float | Fraction | None,
+    rho: float | Fraction | None,
+    neighbours: Neighbours,
+    delta: float | None,
+    n: int,
+) -> Mechanism:
+    """Return what releases a table of so many cells and records if no mechanism is given.
+
+    Of trees over the cells only the flat one: levels in between help sums of many cells, and a
+    table is looked at cell by cell (docs/table-accuracy.md).
+    """
+    buckets = data_aware(size, epsilon, rho, neighbours, delta, n)
+    if buckets is not None and buckets.signal(n) <= _FEW * size:
+        return buckets
+    return _flat(size, epsilon, rho, neighbours, delta)
+
+
+@lru_cache(maxsize=256)
+def _flat(
+    size: int,
+    epsilon: float | Fraction | None,
+    rho: float | Fraction | None,
+    neighbours: Neighbours,
+    delta: float | None,
+) -> Histogram:
+    """Return noise on each cell, of the kind that has the least of it; with a delta both may do."""
+    found = [Histogram(epsilon, rho=rho, neighbours=neighbours, delta=delta)]
+    if delta is not None:
+        found.append(Histogram(epsilon, neighbours=neighbours))
+    return min(found, key=lambda each: each.mean_squared_error(size))
