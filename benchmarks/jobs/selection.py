@@ -1,4 +1,4 @@
-"""A private median by the exponential mechanism. The floor is one pass over the counts."""
+"""A private median, and private bounds around zero. The floors are one pass over what is read."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ..registry import Contender, Job
 
 RECORDS = 10**6
 EPSILON = 1.0
+COVERAGE, DOUBLINGS = 0.95, 62
 FAILURE = 1e-9  # how likely it is that a right answer is taken for a wrong one
 
 
@@ -81,7 +82,98 @@ def disagreements(inputs: Cells, outcomes):
     return {name: f"{o:g} ranks off the median" for name, o in off.items() if o > bound}
 
 
+# --- bounds around zero: the first of some doubling intervals with 95 % of the records
+
+
+def residuals(size: int) -> np.ndarray:
+    return np.random.default_rng(1).normal(0, 50, size)  # 95.4 % are within 100, 80 % within 64
+
+
+def our_bounds(values: np.ndarray):
+    return lambda: dp.symmetric_bounds(values, epsilon=EPSILON, doublings=DOUBLINGS).upper
+
+
+def rungs() -> np.ndarray:
+    return 2.0 ** np.arange(DOUBLINGS + 1)
+
+
+def numpy_query_by_query(values: np.ndarray):
+    """As Algorithm 1 is written down, with its noise."""
+    rng = np.random.default_rng(1)
+
+    def search():
+        threshold = COVERAGE * values.size + rng.laplace(0.0, 2 / EPSILON)
+        for rung in rungs():
+            inside = np.count_nonzero((values >= -rung) & (values <= rung))
+            if inside + rng.laplace(0.0, 4 / EPSILON) >= threshold:
+                return rung
+        return rung
+
+    return search
+
+
+def numpy_counted_once(values: np.ndarray):
+    rng = np.random.default_rng(1)
+
+    def search():
+        found = np.searchsorted(rungs()[:-1], np.abs(values))
+        inside = np.cumsum(np.bincount(found, minlength=DOUBLINGS + 1))
+        threshold = COVERAGE * values.size + rng.laplace(0.0, 2 / EPSILON)
+        noisy = inside + rng.laplace(0.0, 2 / EPSILON, inside.size)
+        return rungs()[np.argmax(np.append(noisy[:-1], np.inf) >= threshold)]
+
+    return search
+
+
+def opendp_quantile(values: np.ndarray):
+    """The nearest that it has: a quantile of absolute values, by noisy max over the same rungs."""
+    import opendp.prelude as odp
+
+    odp.enable_features("contrib")
+    release = odp.m.make_private_quantile(
+        odp.vector_domain(odp.atom_domain(T=float, nan=False)),
+        odp.symmetric_distance(),
+        odp.max_divergence(),
+        candidates=rungs().tolist(),
+        alpha=COVERAGE,
+        scale=2 / EPSILON,
+    )
+    return lambda: release(np.abs(values))
+
+
+def bounds_disagreements(values: np.ndarray, outcomes):
+    inside = [np.count_nonzero(np.abs(values) <= rung) for rung in rungs()]
+    expected = rungs()[np.argmax(np.array(inside) >= COVERAGE * values.size)]
+    return {name: f"{found:g}" for name, found in outcomes.items() if found != expected}
+
+
 JOBS = (
+    Job(
+        name="symmetric-bounds",
+        title="Private bounds around zero: the first of 63 doubling intervals with 95 %",
+        unit="records",
+        sizes=(10**6,),
+        quick=(10**6,),
+        small=20_000,
+        memory=10**6,
+        make=residuals,
+        outcome=lambda values, found: found,
+        disagreements=bounds_disagreements,
+        agreement="what a search without noise finds: noise is far too small to matter",
+        contenders=(
+            Contender("dpcore", "ours", our_bounds, noise="exact"),
+            Contender(
+                "OpenDP, a quantile of absolute values",
+                "peer",
+                opendp_quantile,
+                "opendp.prelude",
+                noise="exact",
+            ),
+            Contender("NumPy, query by query", "numpy", numpy_query_by_query, noise="inexact"),
+            Contender("NumPy, counted once", "numpy", numpy_counted_once, noise="inexact"),
+            Contender("one pass over the values", "floor", lambda values: values.max),
+        ),
+    ),
     Job(
         name="selection",
         title="A private median by the exponential mechanism, of 10^6 records in cells",

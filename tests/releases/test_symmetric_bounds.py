@@ -160,6 +160,20 @@ def test_how_much_too_wide(n_epsilon):
     assert law[3:].sum() > beta
 
 
+@pytest.mark.parametrize("scale", [40.0, 200.0])
+def test_when_all_records_are_enough(scale):
+    """(1 - coverage) n epsilon = 6.6 makes it 3.3 scales of noise that are left out."""
+    assert reference.difference_tail(round(3.3 * scale), scale) <= 0.05
+    assert reference.difference_tail(round(3.0 * scale), scale) > 0.05
+
+
+def test_how_far_searches_run_past_the_last_record():
+    inside = np.array([0] + [100] * 100)
+    law = reference.above_threshold_law(inside, 95, 20, 20)
+    beyond = 1 - np.cumsum(law)  # as the number of doublings grows, as one over it
+    assert beyond[80] / beyond[20] == pytest.approx(20 / 80, rel=0.1)
+
+
 @pytest.mark.needs_jit
 def test_theorem_2_holds_of_searches():
     """Theorem 2 at a share of 95 % and n epsilon = 470: in 19 of 20 runs less than 10 % too few."""
