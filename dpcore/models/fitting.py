@@ -1,0 +1,71 @@
+"""What both estimators do before they fit: their arguments and records, checked."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import validation
+
+from .. import _check
+from ..errors import DtypeError, MissingValueError, ParameterError
+from ..noise.sources import Source, source
+from ..privacy.budget import Budget
+from ..privacy.guarantees import Privacy
+
+__all__ = ["Floats", "checked_budget", "checked_features", "numbers", "raw_features", "target"]
+
+Floats = NDArray[np.float64]
+
+_MOST_FEATURES: Final = 2**13  # proofs of rounding hold for twice as many
+
+
+def checked_budget(
+    epsilon: object, rng: np.random.Generator | None, fit_intercept: object
+) -> tuple[Budget, Source, Privacy]:
+    """Return the budget, where noise is drawn from, and the guarantee; or raise."""
+    if not isinstance(fit_intercept, bool | np.bool_):
+        raise DtypeError("fit_intercept", type(fit_intercept).__name__, "must be a bool")
+    budget, stream = Budget.checked(epsilon, None, "replace-one"), source(rng)
+    spent = budget.privacy
+    return budget, stream, Privacy(spent.epsilon, simulated=stream.simulated)
+
+
+def checked_features(estimator: Any, X: Any) -> Floats:
+    """Return the features of the records to fit, (n, d), infinities among them; or raise."""
+    if np.ma.is_masked(X):
+        raise MissingValueError("X")
+    given = validation.validate_data(estimator, X, dtype=None, ensure_all_finite=False)
+    found = numbers("X", given)
+    if found.shape[1] > _MOST_FEATURES:
+        raise ParameterError("X", found.shape, f"must have at most {_MOST_FEATURES} features")
+    return found
+
+
+def raw_features(estimator: Any, X: Any) -> Floats:
+    """Return the features to predict for, (n, d), finite."""
+    validation.check_is_fitted(estimator)
+    found: Floats = validation.validate_data(estimator, X, dtype=np.float64, reset=False)
+    return found
+
+
+def target(y: Any) -> NDArray[Any]:
+    """Return y as an array (n,), or raise."""
+    if np.ma.is_masked(y):
+        raise MissingValueError("y")
+    found: NDArray[Any] = validation.column_or_1d(y, warn=True)
+    return found
+
+
+def numbers(argument: str, given: NDArray[Any]) -> Floats:
+    """Return doubles, infinities among them, or raise; errors do not quote what there is."""
+    if given.dtype.kind not in "biufO":
+        raise DtypeError(argument, f"dtype {given.dtype}", "must hold real numbers")
+    try:
+        found = _check.doubles(given)
+    except (ValueError, OverflowError):
+        raise DtypeError(argument, "objects that are none", "must hold real numbers") from None
+    if np.isnan(found).any():
+        raise MissingValueError(argument)
+    return found

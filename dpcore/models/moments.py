@@ -1,0 +1,110 @@
+"""Least squares from noisy sums of products: whole numbers, so that the noise is exact.
+
+Neighbours: one record replaced, and n is public. docs/models.md, section 5, has the proof. The idea
+is that of Wang, *Revisiting differentially private linear regression* (UAI 2018, AdaSSP), which has
+Gaussian noise.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..noise.sources import Source
+from ..privacy.budget import Budget
+
+__all__ = ["by_moments", "largest_change", "sums_of_products"]
+
+Floats = NDArray[np.float64]
+
+_BITS: Final = 12  # of a value within [-1, 1], beyond its sign
+_UNITS: Final = 2 ** (2 * _BITS)  # of a product
+_CHUNK: Final = 2**20  # records, whose sums of products are below 2^53
+
+
+def largest_change(features: int, fit_intercept: bool) -> Fraction:
+    """Return the largest sum of changes of all released sums if a record is replaced."""
+    d = features
+    if fit_intercept:
+        return Fraction((d + 1) * (d + 4), 2)
+    return Fraction(d * (d + 2) ** 2, 2 * (d + 1))
+
+
+def sums_of_products(rows: Floats) -> NDArray[np.int64]:
+    """Return the sums over records of all products of two rows, in units of 2^-24.
+
+    Parameters
+    ----------
+    rows
+        (K, n) numbers within [-1, 1], which are rounded to multiples of 2^-12, one by one.
+
+    Returns
+    -------
+    numpy.ndarray
+        (K, K). In doubles these products and sums of a chunk are exact, in whatever order they are
+        made; chunks add up as integers.
+    """
+    total = np.zeros((len(rows), len(rows)), np.int64)
+    for start in range(0, rows.shape[1], _CHUNK):
+        part = np.rint(rows[:, start : start + _CHUNK] * 2.0**_BITS)
+        total += (part @ part.T).astype(np.int64)
+    return total
+
+
+def by_moments(
+    scaled: Floats,
+    responses: Floats,
+    fit_intercept: bool,
+    penalty: float,
+    budget: Budget,
+    stream: Source,
+) -> Floats:
+    """Return the least squares of noisy sums of products.
+
+    Parameters
+    ----------
+    scaled, responses
+        (d, n) and (n,) numbers within [-1, 1].
+    fit_intercept
+        Whether there is one more feature, which is 1 for all records.
+    penalty
+        Added to the diagonal, for all features. More is added where the noise could make the
+        matrix indefinite: until its least eigenvalue is twice the deviation of the noise times the
+        root of D, which is about the norm of that noise.
+    budget
+        Of epsilon.
+    stream
+        Where noise is drawn from.
+
+    Returns
+    -------
+    numpy.ndarray
+        (D,) coefficients, that of the constant last; private.
+
+    Raises
+    ------
+    ParameterError
+        epsilon is so small that the noise would pass 2^40 units.
+    """
+    law = budget.law(_UNITS * largest_change(len(scaled), fit_intercept))
+    constant = np.ones((int(fit_intercept), responses.size))
+    sums = sums_of_products(np.concatenate([responses[None], scaled, constant]))
+    upper = np.triu_indices(len(sums))
+    noise = np.empty(upper[0].size, np.int64)
+    law.fill(noise, stream)
+    noise[0] = -sums[0, 0]  # the responses' own square is not used
+    if fit_intercept:
+        noise[-1] = 0  # the constant's is n, which is public
+    noisy = np.zeros(sums.shape)
+    noisy[upper] = (sums[upper] + noise) / _UNITS
+    products = np.triu(noisy, 1)[1:, 1:]
+    products += products.T + np.diag(np.diag(noisy)[1:])
+    spread = 2.0 * math.sqrt(law.variance) / _UNITS * math.sqrt(len(products))
+    added = penalty + max(0.0, spread - float(np.linalg.eigvalsh(products)[0]))
+    return np.linalg.solve(products + added * np.eye(len(products)), noisy[0, 1:]).astype(
+        np.float64
+    )

@@ -1,0 +1,110 @@
+"""Private minima of a penalised loss: noise in the minimum, or in what is minimised.
+
+Chaudhuri, Monteleoni & Sarwate, *Differentially private empirical risk minimization* (JMLR 12,
+2011). Neighbours: one record replaced, and n is public. Proofs are in docs/models.md.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..noise.sources import Source
+from ..privacy.budget import Budget
+from .lattice import SHARE, covered
+from .losses import Logistic, Loss
+from .minimum import LEAST_PENALTY, Objective
+from .spherical import longest, relative_error, spherical
+
+__all__ = ["by_objective", "by_output", "objective_noise", "output_noise"]
+
+Floats = NDArray[np.float64]
+
+_ABOVE: Final = 1.0 + 2.0**-40  # doubles err by far less here
+_MOST_EPSILON: Final = 2**60  # more is not spent: there is next to no noise
+
+
+def output_noise(loss: Loss, n: int, penalty: float, budget: Budget) -> float:
+    """Return the scale of noise of density exp(-|z| / scale) in the minimum."""
+    return _ABOVE * loss.moved(penalty) / (n * _spent(budget))
+
+
+def by_output(
+    records: Floats, loss: Loss, penalty: float, budget: Budget, stream: Source
+) -> Floats:
+    """Return the minimum with noise added (Algorithm 1).
+
+    Parameters
+    ----------
+    records
+        (D, n) contiguous doubles: a column for each record, no longer than 1.
+    loss
+        Of their margins.
+    penalty
+        lambda; at least 2^-24 is taken.
+    budget
+        Of epsilon.
+    stream
+        Where noise is drawn from.
+
+    Returns
+    -------
+    numpy.ndarray
+        (D,), private.
+    """
+    size, n = records.shape
+    objective = Objective(records, loss, max(penalty, LEAST_PENALTY))
+    scale = output_noise(loss, n, objective.penalty, budget)
+    most = scale * longest(size)
+    distance = objective.distance + (relative_error(size) + 2.0**-52) * most
+    distance += 2.0**-52 * objective.longest
+    return covered(objective.minimum() + scale * spherical(size, stream), distance, budget, stream)
+
+
+def objective_noise(n: int, penalty: float, budget: Budget) -> tuple[float, float]:
+    """Return the penalty that is taken, and the scale of noise in n times the gradient.
+
+    The determinants of neighbours differ by a factor of at most 1 + c / (n penalty), c = 1/4. What
+    is left of epsilon is for the noise; the penalty is raised until that is half of it.
+    """
+    spent = _spent(budget)
+    least = _ABOVE * Logistic.curvature / (n * math.expm1(min(spent / 2.0, 700.0)))
+    taken = max(penalty, least, LEAST_PENALTY)
+    left = spent - math.log1p(Logistic.curvature / (n * taken))
+    return taken, _ABOVE * 2.0 / left
+
+
+def by_objective(records: Floats, penalty: float, budget: Budget, stream: Source) -> Floats:
+    """Return the minimum of the logistic loss and a random linear term (Algorithm 2).
+
+    Parameters
+    ----------
+    records
+        (D, n) contiguous doubles: a column for each record times its label, no longer than 1.
+    penalty
+        lambda; more is taken where epsilon is small (``objective_noise``).
+    budget, stream
+        As in ``by_output``.
+
+    Returns
+    -------
+    numpy.ndarray
+        (D,), private.
+    """
+    size, n = records.shape
+    taken, scale = objective_noise(n, penalty, budget)
+    most = _ABOVE * scale * longest(size) / n
+    tilt = spherical(size, stream) * (scale / n)
+    objective = Objective(records, Logistic(), taken, tilt, most)
+    distance = objective.distance + (relative_error(size) + 2.0**-51) * most / taken
+    return covered(objective.minimum(), distance, budget, stream)
+
+
+def _spent(budget: Budget) -> float:
+    """Return a double below the epsilon that is left for the ideal mechanism."""
+    assert budget.epsilon is not None
+    return float(min(budget.epsilon * (1 - SHARE), Fraction(_MOST_EPSILON))) / _ABOVE

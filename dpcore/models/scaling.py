@@ -1,0 +1,117 @@
+"""Public bounds: columns clipped to them, as numbers within [-1, 1], and models back again."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _check
+from ..errors import ParameterError
+
+__all__ = ["Bounds", "side_of_cube", "unit_records"]
+
+Floats = NDArray[np.float64]
+
+_MOST = 2.0**500  # of a bound, so that differences and products of them are finite
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bounds:
+    """The least and the largest value of each column, and how they are scaled.
+
+    Parameters
+    ----------
+    lower, upper
+        (d,) finite doubles.
+    middle
+        (d,) what becomes 0.
+    """
+
+    lower: Floats
+    upper: Floats
+    middle: Floats
+
+    @classmethod
+    def checked(cls, argument: str, given: object, columns: int, centred: bool) -> Bounds:
+        """Return what a pair of numbers, or of (columns,) arrays, says; or raise.
+
+        Without a constant in the model 0 has to stay 0; else what is halfway becomes 0.
+        """
+        if given is None:
+            what = "must be public (lower, upper): what is taken from the data is not private"
+            raise ParameterError(argument, None, what)
+        pair = _check.items(argument, given, "must be a pair: (lower, upper)")
+        if len(pair) != 2:
+            raise ParameterError(argument, given, "must be a pair: (lower, upper)")
+        lower, upper = (_side(argument, side, columns) for side in pair)
+        if not np.all(lower < upper):
+            raise ParameterError(argument, given, "must have lower below upper")
+        return cls(lower, upper, (lower + upper) / 2.0 if centred else np.zeros(columns))
+
+    @property
+    def reach(self) -> Floats:
+        """How far the bounds are from the middle at most, (d,)."""
+        found: Floats = np.maximum(self.upper - self.middle, self.middle - self.lower)
+        return found
+
+    def scaled(self, values: Floats) -> Floats:
+        """Return values (n, d) as numbers (d, n) within [-1, 1], clipped, a column at a time."""
+        found = np.empty(values.shape[::-1])
+        columns = zip(values.T, self.lower, self.upper, self.middle, self.reach, strict=True)
+        for out, (column, lower, upper, middle, reach) in zip(found, columns, strict=True):
+            np.clip(column, lower, upper, out=out)
+            out -= middle
+            out /= reach
+            np.clip(out, -1.0, 1.0, out=out)  # rounding may pass them
+        return found
+
+    def unscaled(self, inner: Floats) -> tuple[Floats, float]:
+        """Return coefficients (d,) and intercept for raw values, from those for scaled ones.
+
+        If there is one more than the columns, it is the constant.
+        """
+        slopes = inner[: self.reach.size] / self.reach
+        return slopes, float(inner[self.reach.size :].sum() - np.sum(slopes * self.middle))
+
+
+def _side(argument: str, side: ArrayLike, columns: int) -> Floats:
+    found = _check.doubles(_check.array(argument, side, "iuf"))
+    if found.ndim > 1 or found.size not in (1, columns):
+        what = f"must hold numbers, or arrays of one for each feature, {columns}"
+        raise ParameterError(argument, found.shape, what)
+    if not np.all(np.abs(found) <= _MOST):  # nor NaN
+        raise ParameterError(argument, side, f"must be finite, within {_MOST:g}")
+    return np.broadcast_to(found, (columns,)).copy()
+
+
+def side_of_cube(size: int) -> float:
+    """Return the largest entries for which no record is longer than 1, rounded down."""
+    return (1.0 - 2.0**-50) / math.sqrt(size)
+
+
+def unit_records(scaled: Floats, fit_intercept: bool) -> Floats:
+    """Return records (D, n) in the unit ball: features, and last a constant for the intercept.
+
+    Parameters
+    ----------
+    scaled
+        (d, n) numbers within [-1, 1].
+    fit_intercept
+        Whether there is a constant: D is d + 1 then, or d.
+
+    Returns
+    -------
+    numpy.ndarray
+        All entries are at most 1 / sqrt(D).
+    """
+    size = len(scaled) + int(fit_intercept)
+    side = side_of_cube(size)
+    if not fit_intercept:
+        return scaled * side
+    records = np.empty((size, scaled.shape[1]))
+    np.multiply(scaled, side, out=records[:-1])
+    records[-1] = side
+    return records

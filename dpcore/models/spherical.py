@@ -1,0 +1,83 @@
+"""Noise of the same density in all directions, exp(-|z|), in doubles that are near the ideal one.
+
+The ideal variate is a function of uniform reals, of which 512 bits each are drawn. What is returned
+differs from it by a known share of its length (docs/models.md, section 4).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..noise.sources import Source
+
+__all__ = ["longest", "relative_error", "spherical"]
+
+_WORDS: Final = 8  # for a uniform real
+_ONE: Final = 1 << (64 * _WORDS + 1)
+
+
+def longest(size: int) -> float:
+    """Return the length of the longest vectors: longer ones are rarer than 1 in 2^256."""
+    return 256.0 + 2.0 * size
+
+
+def relative_error(size: int) -> float:
+    """Return by which share of its length a vector may be off, functions of libm by 4 ulp each."""
+    return (64 + 2 * size) * 2.0**-52
+
+
+def spherical(size: int, stream: Source) -> NDArray[np.float64]:
+    """Draw a vector of density proportional to exp(-|z|).
+
+    Parameters
+    ----------
+    size
+        Of the vector, at least 1.
+    stream
+        A stream of words, which is advanced.
+
+    Returns
+    -------
+    numpy.ndarray
+        (size,), at most ``longest(size)`` long.
+
+    Notes
+    -----
+    The length has the Gamma law, as a sum of ``size`` exponential variates. The direction is that
+    of normal variates, in pairs by Box & Muller (1958): the root of twice an exponential variate,
+    and an angle within a quadrant, which quadrant is two more bits.
+    """
+    length = min(sum(_exponential(stream) for _ in range(size)), longest(size))
+    normal = np.empty(2 * ((size + 1) // 2))
+    for k in range(0, normal.size, 2):
+        radius = math.sqrt(2.0 * _exponential(stream))
+        share, rest = _uniform(stream)
+        quadrant = _word(stream) >> 62
+        # Sines of small angles: a cosine near a right angle would be off by a larger share.
+        normal[k] = math.copysign(radius * math.sin(math.pi / 2 * rest), (quadrant & 1) - 0.5)
+        normal[k + 1] = math.copysign(radius * math.sin(math.pi / 2 * share), (quadrant & 2) - 1.0)
+    direction = normal[:size]
+    return direction * (length / math.hypot(*direction))
+
+
+def _exponential(stream: Source) -> float:
+    share, rest = _uniform(stream)
+    return -math.log(share) if share < 0.5 else -math.log1p(-rest)
+
+
+def _uniform(stream: Source) -> tuple[float, float]:
+    """Return a uniform variate and what is left to 1, each to double precision."""
+    words = np.empty(_WORDS, np.uint64)
+    stream.fill(words)
+    drawn = 2 * int.from_bytes(words.astype("<u8").tobytes(), "little") + 1  # in between
+    return drawn / _ONE, (_ONE - drawn) / _ONE
+
+
+def _word(stream: Source) -> int:
+    word = np.empty(1, np.uint64)
+    stream.fill(word)
+    return int(word[0])
