@@ -103,6 +103,12 @@ def _running_count() -> None:
         counter.extend([1, 0, 2])
 
 
+def _rungs() -> None:
+    for dtype in (np.float64, np.float32):
+        for writeable in (True, False):
+            dp.symmetric_bounds(_values(dtype, writeable), epsilon=50.0)
+
+
 def _clients() -> None:
     names = np.arange(_MANY) // 3
     model = dp.trust.Central(epsilon=1.0, records=2)
@@ -173,6 +179,7 @@ USES: Final[Mapping[str, Callable[[], object]]] = {
     "files": _files,
     "medians": _medians,
     "ranked pairs": _ranked,
+    "rungs": _rungs,
     "sums": _sums,
     "table": _table,
 }

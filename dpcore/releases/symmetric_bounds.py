@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,65 +16,11 @@ from ..mechanisms.budgeted import MOST_RECORDS
 from ..mechanisms.selection import above_threshold
 from ..noise.sources import source
 from ..privacy.budget import Budget
-from ..summaries.grid import Grid
+from ..summaries.rungs import Rungs
 from ..summaries.totals import NanPolicy
 from .bounds import Bounds
 
-__all__ = ["Rungs", "symmetric_bounds", "symmetric_end"]
-
-_MOST_DOUBLINGS: Final = 2097  # from the least double to the largest
-
-
-class Rungs:
-    """The intervals [-b, b] for b = unit 2^i, i = 0, ..., doublings. Public.
-
-    Parameters
-    ----------
-    unit
-        The least b, a positive number.
-    doublings
-        How many more there are, 0 or more; the largest b has to be a double.
-
-    Raises
-    ------
-    DtypeError, ParameterError
-        An argument is not as above.
-    """
-
-    __slots__ = ("_grid", "ends")
-
-    ends: NDArray[np.float64]
-
-    def __init__(self, unit: float, doublings: int) -> None:
-        least = _check.positive("unit", unit)
-        most = _check.integer("doublings", doublings, 0, _MOST_DOUBLINGS)
-        with np.errstate(over="ignore"):
-            self.ends = np.ldexp(least, np.arange(most + 1))  # exact
-        if not np.isfinite(self.ends[-1]):
-            raise ParameterError(
-                "doublings", doublings, f"must leave unit 2^doublings a double; unit is {least:g}"
-            )
-        below = np.nextafter(-self.ends[-2::-1], -math.inf)  # so that -b itself is not below -b
-        self._grid = Grid(np.concatenate([below, self.ends]))
-
-    def count(self, values: Any, nan_policy: NanPolicy) -> NDArray[np.int64]:
-        """Return how many records each interval has that the one before it has not.
-
-        Returns
-        -------
-        numpy.ndarray
-            (doublings + 1,) int64; records beyond the last interval count as if they were in it.
-
-        Raises
-        ------
-        MissingValueError, DtypeError, ParameterError
-            As in ``Grid.count``, which it calls once.
-        """
-        cells = self._grid.count(values, nan_policy=nan_policy)
-        middle = self.ends.size - 1  # the cell of the first interval
-        found = cells[middle:].copy()
-        found[1:] += cells[:middle][::-1]
-        return found
+__all__ = ["symmetric_bounds", "symmetric_end"]
 
 
 @documented
@@ -100,8 +45,8 @@ def symmetric_bounds(
         The budget, a positive number (a Fraction is taken exactly). Neighbours: "replace-one", so
         n is public.
     unit
-        The least b, a positive number: public, and not from the data. The narrower of two is the
-        safer choice.
+        The least b, a positive number, not below 2^-1022: public, and not from the data. The
+        narrower of two is the safer choice.
     coverage
         About which share of the records is to be within the bounds, between 0 and 1.
     doublings
@@ -133,8 +78,7 @@ def symmetric_bounds(
     (from i = 0) has enough records, then with probability 1 - beta the bounds have at most
     2 (log k + 2 log(2 / beta)) / epsilon fewer than were asked for: about half of what the paper
     says, or less. Where n epsilon (1 - coverage) is small, they are often too wide: see
-    docs/selection.md. Values that are no doubles count as the next doubles above. O(n) in general,
-    and O(n log doublings) at worst.
+    docs/selection.md. Values that are no doubles count as the next doubles above. O(n).
 
     Examples
     --------

@@ -6,6 +6,7 @@ start makes ``.venv`` in the clone.
 """
 
 import argparse
+import inspect
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -25,14 +26,16 @@ from scipy import stats  # noqa: E402
 import dpcore as dp  # noqa: E402
 from dpcore.mechanisms.selection import exponential_mechanism  # noqa: E402
 from dpcore.releases.bounds import ends  # noqa: E402
-from dpcore.releases.compact_bounds import GAIN, compact_end, compact_rungs  # noqa: E402
-from dpcore.releases.symmetric_bounds import Rungs, symmetric_end  # noqa: E402
+from dpcore.releases.compact_bounds import compact_end, compact_rungs  # noqa: E402
+from dpcore.releases.symmetric_bounds import symmetric_end  # noqa: E402
+from dpcore.summaries.rungs import Rungs  # noqa: E402
 
 Floats = NDArray[np.float64]
 Rng = np.random.Generator
 
 RECORDS = 2_000
 N_EPSILONS = (25, 50, 100, 250, 1_000, 10_000)
+GAIN = inspect.signature(dp.compact_bounds).parameters["gain"].default
 LEAST, MOST = 0.8, 8  # share inside, and width in true ranges, beyond which a run has gone wrong
 
 
@@ -194,7 +197,7 @@ def by_ends(x: Floats, y: Floats, epsilon: Fraction, rng: Rng) -> Box:
     return found[0], found[1], found[2], found[3]
 
 
-def by_compact(gain: float) -> Callable[[Floats, Floats, Fraction, Rng], Box]:
+def by_compact(gain: Fraction) -> Callable[[Floats, Floats, Fraction, Rng], Box]:
     """Two choices with half of the budget each."""
     rungs = compact_rungs(1.0, gain)
 
@@ -233,8 +236,8 @@ PLOTS: dict[str, Callable[[Floats, Floats, Fraction, Rng], Box]] = {
     "searches around zero, 95 %": by_symmetric(0.95),
     "searches around zero, 85 %": by_symmetric(0.85),
     "searches from both sides, 95 %": by_ends,
-    "compact, 4 %": by_compact(0.04),
-    "compact, 8 %": by_compact(0.08),
+    "compact, 4 %": by_compact(Fraction("0.04")),
+    "compact, 8 %": by_compact(Fraction("0.08")),
     "boxes around zero, 8 %": by_boxes(0.08, AROUND_ZERO),
     "boxes, x on one side or both, 4 %": by_boxes(0.04, AROUND_ZERO + ONE_SIDE),
     "boxes, x on one side or both, 8 %": by_boxes(0.08, AROUND_ZERO + ONE_SIDE),

@@ -1,0 +1,85 @@
+"""Rungs: intervals around zero, each twice as wide as the one before, and counts of them."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check
+from ..errors import ParameterError
+from ..kernels.counting import rungs as kernels
+from ..records import columns
+from .totals import NanPolicy, count_in_table, totals
+
+__all__ = ["Rungs"]
+
+_LEAST_UNIT: Final = 2.0**-1022  # the least normal double: the bits of others do not double so
+_MOST_DOUBLINGS: Final = 2045  # from there to the largest
+_PART: Final = 2**19  # values worth a thread of their own
+
+
+class Rungs:
+    """The intervals [-b, b] for b = unit 2^i, i = 0, ..., doublings. Public.
+
+    Parameters
+    ----------
+    unit
+        The least b, a positive number, not below 2^-1022.
+    doublings
+        How many more there are, 0 or more; the largest b has to be a double.
+
+    Attributes
+    ----------
+    ends
+        (doublings + 1,) every b.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        An argument is not as above.
+    """
+
+    __slots__ = ("_unit", "ends")
+
+    ends: NDArray[np.float64]
+
+    def __init__(self, unit: float, doublings: int) -> None:
+        self._unit = _check.positive("unit", unit)
+        if self._unit < _LEAST_UNIT:
+            raise ParameterError("unit", unit, "must be at least 2^-1022")
+        most = _check.integer("doublings", doublings, 0, _MOST_DOUBLINGS)
+        with np.errstate(over="ignore"):
+            self.ends = np.ldexp(self._unit, np.arange(most + 1))  # exact
+        if not np.isfinite(self.ends[-1]):
+            requirement = f"must leave unit 2^doublings a double; unit is {self._unit:g}"
+            raise ParameterError("doublings", doublings, requirement)
+
+    def count(self, values: Any, nan_policy: NanPolicy) -> NDArray[np.int64]:
+        """Return how many records each interval has that the one before it has not.
+
+        Returns
+        -------
+        numpy.ndarray
+            (doublings + 1,) int64; records beyond the last interval count as if they were in it.
+
+        Raises
+        ------
+        MissingValueError, DtypeError, ParameterError
+            As in ``Grid.count``.
+
+        Notes
+        -----
+        O(n), one pass. Both ends belong to an interval. Values that are no doubles count as the
+        next doubles above.
+        """
+        return totals(values, self._add, self.ends.size, _PART, nan_policy)
+
+    def _add(self, chunk: columns.Chunk, counts: NDArray[np.int64]) -> int:
+        """Add a chunk to the counts, and return how many of its values were NaN."""
+
+        def count(table: NDArray[np.uint16], out: NDArray[np.int64]) -> int:
+            return kernels.count_rungs(chunk, self._unit, table, out)
+
+        return count_in_table(count, chunk.size, counts)
