@@ -51,7 +51,7 @@ def count_rungs(
             bits = np.float64(abs(np.float64(values[first + np.uint64(i)]))).view(np.int64)
             rung = min(last, max(np.int64(0), (bits - below) >> np.int64(52)))
             is_nan = bits > _INFINITE
-            absent += is_nan
+            absent += int(is_nan)
             cells[i] = np.uint32(counts.size if is_nan else rung)
         add(cells, size, absent, table, counts)
         missing += absent
