@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from fractions import Fraction
-from math import ceil, floor
+from math import ceil, floor, ldexp
 from typing import Any, Final
 
 import numpy as np
@@ -17,14 +18,14 @@ from ..mechanisms.budgeted import MOST_RECORDS
 from ..mechanisms.selection import exponential_mechanism
 from ..noise.sources import source
 from ..privacy.budget import Budget
+from ..summaries.rungs import Rungs
 from ..summaries.totals import NanPolicy
 from .bounds import Bounds
-from .symmetric_bounds import Rungs
 
-__all__ = ["GAIN", "compact_bounds", "compact_end", "compact_rungs"]
+__all__ = ["compact_bounds", "compact_end", "compact_rungs", "rungs_of"]
 
-GAIN: Final = 0.04
-_LEAST_GAIN: Final = 0.001
+_GAIN: Final = 0.04
+_LEAST_GAIN: Final = Fraction(1, 1000)
 
 
 @documented
@@ -33,7 +34,7 @@ def compact_bounds(
     *,
     epsilon: float | Fraction,
     unit: float = 1.0,
-    gain: float = GAIN,
+    gain: float | Fraction = _GAIN,
     rng: np.random.Generator | None = None,
     nan_policy: NanPolicy = "raise",
 ) -> Bounds:
@@ -90,18 +91,18 @@ def compact_bounds(
     """
     budget = Budget.checked(epsilon, None, "replace-one")
     budget.law(1)  # refuses an epsilon that is too small for any noise
-    rungs = compact_rungs(unit, gain)
+    rungs, share = compact_rungs(unit, gain), _checked_gain(gain)
     source(rng)
     counts = rungs.count(values, nan_policy)
     n = int(counts.sum())
     if not 1 <= n <= MOST_RECORDS:
         raise ParameterError("values", n, f"must hold between 1 and {MOST_RECORDS} records")
     assert budget.epsilon is not None
-    end = float(rungs.ends[compact_end(counts, budget.epsilon, rng, gain)])
+    end = float(rungs.ends[compact_end(counts, budget.epsilon, rng, share)])
     return Bounds(-end, end, n, 0, replace(budget.privacy, simulated=rng is not None))
 
 
-def compact_rungs(unit: float, gain: float = GAIN) -> Rungs:
+def compact_rungs(unit: float, gain: float | Fraction = _GAIN) -> Rungs:
     """Return the intervals that there are to choose from.
 
     Raises
@@ -109,17 +110,27 @@ def compact_rungs(unit: float, gain: float = GAIN) -> Rungs:
     DtypeError, ParameterError
         An argument is not as in ``compact_bounds``.
     """
-    share = _check.proportion("gain", gain)
-    if share < _LEAST_GAIN:
-        raise ParameterError("gain", gain, f"must be at least {_LEAST_GAIN}")
-    return Rungs(unit, ceil(1 / Fraction(share)) - 1)
+    return rungs_of(unit, ceil(1 / _checked_gain(gain)) - 1)
+
+
+def rungs_of(unit: float, doublings: int) -> Rungs:
+    """Return intervals of a unit; what is wrong with them is wrong with the unit.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        The unit is no positive number, or too large for so many doublings.
+    """
+    if _check.positive("unit", unit) > ldexp(sys.float_info.max, -doublings):
+        raise ParameterError("unit", unit, f"must leave unit 2^{doublings} a double")
+    return Rungs(unit, doublings)
 
 
 def compact_end(
     counts: NDArray[np.int64],
     epsilon: Fraction,
     rng: np.random.Generator | None,
-    gain: float = GAIN,
+    gain: Fraction = Fraction(_GAIN),
 ) -> int:
     """Return the index of the rung that is chosen.
 
@@ -135,6 +146,13 @@ def compact_end(
         As in ``compact_bounds``.
     """
     inside = np.cumsum(counts)
-    price = Fraction(gain) * int(inside[-1])  # public, as n is
+    price = gain * int(inside[-1])  # public, as n is
     scores = inside - np.array([floor(i * price) for i in range(inside.size)])
     return exponential_mechanism(scores, epsilon=epsilon, monotonic=True, rng=rng)
+
+
+def _checked_gain(gain: object) -> Fraction:
+    share = _check.fraction("gain", gain)
+    if not _LEAST_GAIN <= share < 1:
+        raise ParameterError("gain", gain, f"must be at least {float(_LEAST_GAIN)}, and below 1")
+    return share

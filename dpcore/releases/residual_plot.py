@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,21 +25,16 @@ from ..records.columns import Chunk
 from ..summaries.grid import MOST_CELLS, Grid
 from ..summaries.table_grid import TableGrid, complete_pairs
 from ..summaries.totals import NanPolicy
-from .cdf import checked, refuse_one_row_only
-from .compact_bounds import compact_end, compact_rungs
-from .symmetric_bounds import Rungs, symmetric_end
+from .cdf import checked, raw_release, refuse_one_row_only
+from .residual_axis import Ends, ResidualAxis, Search, with_ends
 from .table import raw_table, table_mechanism
 
 __all__ = ["residual_plot"]
 
-Search = Literal["compact", "sparse-vector"]
-Range = tuple[float, float]
-
-_COVERAGE: Final = Fraction(19, 20)  # theta in the paper: of either column
-_DOUBLINGS: Final = 62  # of the unit, in the paper's search
 _MOST_SHARE: Final = Fraction(3, 10)  # of the budget, for both bounds
 _ENOUGH: Final = 470  # n epsilon, of both bounds
 _RECORDS: Final = 10  # n epsilon for each cell in the paper's rule, where both are cut in halves
+_WITHIN: Final = Fraction(9, 10)  # of the records, in both columns: the paper's theta^2, nearly
 _MOST_SIDE: Final = 2**11
 
 
@@ -50,8 +45,8 @@ def residual_plot(
     *,
     epsilon: float | Fraction,
     unit: float | tuple[float, float] = 1.0,
-    predicted_range: Range | None = None,
-    residual_range: Range | None = None,
+    predicted_range: Ends | None = None,
+    residual_range: Ends | None = None,
     search: Search = "compact",
     cells: int | tuple[int, int] | None = None,
     mechanism: Callable[..., Mechanism] | None = None,
@@ -81,8 +76,8 @@ def residual_plot(
     cells
         How many cells along either axis, one number or two; None: by the public n epsilon.
     mechanism
-        What releases the table: called with ``epsilon=...``, say ``mechanisms.Dawa``, which is the
-        paper's. None: as in ``dpcore.table``.
+        What releases the table: called with ``epsilon=...``, which it must not exceed; say
+        ``mechanisms.Dawa``, which is the paper's. None: as in ``dpcore.table``.
     rng
         {rng}
     nan_policy
@@ -91,7 +86,7 @@ def residual_plot(
     Returns
     -------
     ResidualPlot
-        Its privacy is the sum of what bounds and table cost.
+        Its privacy is what bounds and table cost together: epsilon, and the mechanism's delta.
 
     Raises
     ------
@@ -101,10 +96,10 @@ def residual_plot(
     Notes
     -----
     PriRP of Chen, Machanavajjhala, Reiter & Barrientos, *Differentially private regression
-    diagnostics* (2016), section III.B, with other bounds and another table by default, which need a
-    fifth of its n epsilon (docs/residuals.md, docs/residuals-accuracy.md). Bounds get the share
-    min(0.3, 470 / (n epsilon)), half of it each. Records beyond them have a cell of their own.
-    O(n + number of cells).
+    diagnostics* (2016), section III.B, with other bounds and another table by default, which do
+    with less n epsilon (docs/residuals-accuracy.md). Bounds get the share min(0.3, 470 / (n
+    epsilon)), half of it each. Records beyond them have a cell of their own. docs/residuals.md has
+    the proof. O(n + number of cells).
 
     Examples
     --------
@@ -120,16 +115,10 @@ def residual_plot(
     budget = Budget.checked(epsilon, None, "replace-one")
     assert budget.epsilon is not None
     _check.choice("search", search, Search)
-    rungs = [
-        compact_rungs(each) if search == "compact" else Rungs(each, _DOUBLINGS)
-        for each in _two("unit", unit)
-    ]
-    ends = [
-        None if known is None else _checked_range(name, known)
-        for name, known in (
-            ("predicted_range", predicted_range),
-            ("residual_range", residual_range),
-        )
+    units = _two("unit", unit)
+    axes = [
+        ResidualAxis("predicted_range", predicted_range, units[0], search),
+        ResidualAxis("residual_range", residual_range, units[1], search),
     ]
     sides = None if cells is None else _checked_cells(cells)
     source(rng)
@@ -137,52 +126,43 @@ def residual_plot(
     n = columns[0].size
     if not 1 <= n <= MOST_RECORDS:
         raise ParameterError("predicted", n, f"must hold between 1 and {MOST_RECORDS} records")
-    each = min(_MOST_SHARE * budget.epsilon, Fraction(_ENOUGH, n)) / 2
-    rest = budget.epsilon - each * ends.count(None)
+    share = min(_MOST_SHARE, _ENOUGH / (n * budget.epsilon)) / 2
+    searches = [axis.ends for axis in axes].count(None)
+    rest = (1 - searches * share) * budget.epsilon
     if sides is None:
         sides = (_side(n, rest),) * 2
-    chosen = _table_mechanism(mechanism, rest, sides[0] * sides[1] + 1)
-    Budget.checked(each, None, "replace-one").law(1, Fraction(1, 2))  # refuses too small ones
+    budget.law(2, share if searches else Fraction(1))  # refuses what is too small for any part
+    for axis, side in zip(axes, sides, strict=True):
+        axis.refuse(side)
+    size = sides[0] * sides[1] + 1
+    chosen = _table_mechanism(mechanism, rest, size, n)
+    counted = [axis.count(column) for axis, column in zip(axes, columns, strict=True)]
     found = [
-        _released(own.count(column, "raise"), own, search, each, rng) if known is None else known
-        for own, column, known in zip(rungs, columns, ends, strict=True)
+        axis.ends or axis.released(counts, share * budget.epsilon, rng)
+        for axis, counts in zip(axes, counted, strict=True)
     ]
-    grid = TableGrid(
-        *(Grid.uniform(*known, side) for known, side in zip(found, sides, strict=True))
-    )
+    grid = TableGrid(*(Grid.uniform(*ends, side) for ends, side in zip(found, sides, strict=True)))
     table = raw_table(*_counted(columns, grid), grid, chosen, rng).isotonic()
-    cost = table.privacy
-    if mechanism is None:
-        cost = replace(budget.privacy, simulated=rng is not None)
-    elif budget.epsilon > rest:
-        spent = Budget.checked(budget.epsilon - rest, None, "replace-one").privacy
-        cost += replace(spent, simulated=rng is not None)
-    return ResidualPlot(table, table.sample(rng=rng), cost)
+    privacy = replace(budget.privacy, delta=table.privacy.delta, simulated=table.privacy.simulated)
+    return ResidualPlot(table, table.sample(rng=rng), privacy)
 
 
 def _two(argument: str, value: Any) -> tuple[Any, Any]:
     """Return a pair, or the same thing twice."""
     if not isinstance(value, tuple | list | np.ndarray):
         return value, value
-    if len(value) != 2:
+    both = _check.items(argument, value, "must be one number, or two")
+    if len(both) != 2:
         raise ParameterError(argument, value, "must be one number, or two")
-    return value[0], value[1]
-
-
-def _checked_range(argument: str, ends: Any) -> Range:
-    values = _check.items(argument, ends, "must be two numbers")
-    if len(values) != 2:
-        raise ParameterError(argument, ends, "must be two numbers")
-    low, high = (_check.finite(argument, end) for end in values)
-    if not low < high:
-        raise ParameterError(argument, ends, "must rise")
-    return low, high
+    return both[0], both[1]
 
 
 def _checked_cells(cells: Any) -> tuple[int, int]:
     first, second = (_check.integer("cells", each, 1, MOST_CELLS) for each in _two("cells", cells))
-    if first * second >= MOST_CELLS:
-        raise ParameterError("cells", cells, f"must be fewer than {MOST_CELLS} in all")
+    if (first + 2) * (second + 2) > MOST_CELLS:  # with what is beyond
+        raise ParameterError(
+            "cells", cells, f"must leave at most {MOST_CELLS}, with a rim around them"
+        )
     return first, second
 
 
@@ -192,53 +172,40 @@ def _side(n: int, epsilon: Fraction) -> int:
     Twice as many as the paper's rule sqrt(n epsilon / 10): bounds around 0 may leave one half
     empty, and isotonic regression joins cells that are alike (docs/residuals-accuracy.md).
     """
-    return 2 * min(max(1, round(math.sqrt(0.9 * n * float(epsilon) / _RECORDS))), _MOST_SIDE // 2)
+    most = _MOST_SIDE // 2
+    paper = math.sqrt(min(_WITHIN * n * epsilon / _RECORDS, Fraction(most**2)))
+    return 2 * max(1, round(paper))
 
 
 def _table_mechanism(
-    make: Callable[..., Mechanism] | None, epsilon: Fraction, size: int
+    make: Callable[..., Mechanism] | None, epsilon: Fraction, size: int, n: int
 ) -> Callable[[int], Mechanism]:
-    """Return what gives the table's mechanism for n records, checked."""
+    """Return what gives the table's mechanism, which refuses nothing any more."""
     if make is None:
         return partial(table_mechanism, size, epsilon, None, "replace-one", None)
     if not callable(make):
         raise DtypeError("mechanism", type(make).__name__, "must be called with epsilon=...")
-    mechanism = make(epsilon=epsilon)
+    most = float(epsilon)  # a double, since that is what mechanisms state
+    if most > epsilon:
+        most = math.nextafter(most, 0.0)
+    mechanism = make(epsilon=Fraction(most))
     refuse_one_row_only(mechanism, "a table has two columns")
-    chosen = checked(numbered(size), mechanism, None, None, None, None, False, None)
-    if mechanism.privacy.neighbours != "replace-one" or mechanism.privacy.rho is not None:
-        raise ParameterError(
-            "mechanism", mechanism.privacy, "must state an epsilon for replace-one: n is public"
-        )
+    row = numbered(size)
+    chosen = checked(row, mechanism, None, None, None, None, False, None)
+    cost = mechanism.privacy
+    if cost.neighbours != "replace-one" or cost.epsilon is None or cost.epsilon > most:
+        what = f"must be for replace-one, and spend at most the epsilon it is given, {most:.6g}"
+        raise ParameterError("mechanism", cost, what)
+    # What it refuses depends on its parameters, n and the number of cells. Let it be refused here,
+    # by a release of no records at all, and not after bounds were paid for.
+    nobody = np.zeros(size, np.int64)
+    nobody[0] = n
+    raw_release(nobody, row, chosen, None)
     return chosen
-
-
-def _released(
-    counts: NDArray[np.int64],
-    rungs: Rungs,
-    search: Search,
-    epsilon: Fraction,
-    rng: np.random.Generator | None,
-) -> Range:
-    """Return bounds of a column that is counted on rungs."""
-    if search == "compact":
-        end = compact_end(counts, epsilon, rng)
-    else:
-        outside = round((1 - _COVERAGE) * int(counts.sum()))
-        end = symmetric_end(counts, outside, epsilon, rng)
-    most = float(rungs.ends[end])
-    return -most, most
 
 
 def _counted(columns: tuple[Chunk, Chunk], grid: TableGrid) -> tuple[NDArray[np.int64], int]:
     """Return the records in each cell of a grid, and how many are in none."""
-    wider = TableGrid(*(_with_ends(own) for own in (grid.x, grid.y)))
-    counts = wider.count(*columns)
+    counts = TableGrid(with_ends(grid.x), with_ends(grid.y)).count(*columns)
     inside = counts[1:-1, 1:-1]
     return inside, int(counts.sum() - inside.sum())
-
-
-def _with_ends(grid: Grid) -> Grid:
-    """Return a grid with one more cell at either end, for what is beyond."""
-    beyond = math.nextafter(float(grid.thresholds[-1]), math.inf)
-    return Grid(np.concatenate([[grid.lower], grid.thresholds, [beyond]]))

@@ -17,6 +17,7 @@ from .calibration import (
 from .calibrators import HistogramBinning, IsotonicCalibration
 from .hosmer_lemeshow import HosmerLemeshow
 from .hosmer_lemeshow_noise import HosmerLemeshowUnderNoise
+from .residuals import residual_plot_distance
 from .roc import ROC
 from .score_histograms import ScoreHistogram
 
@@ -36,6 +37,7 @@ __all__ = [
     "expected_calibration_error",
     "maximum_calibration_error",
     "reliability",
+    "residual_plot_distance",
     "symmetric_difference",
     "uniform_bins",
 ]

@@ -62,8 +62,10 @@ from .noise import (
     uniform,
 )
 from .privacy import discrete_gaussian_delta, gaussian_delta
+from .residuals import cells_within, residual_plot_distance
 from .selection import (
     above_threshold_law,
+    compact_scores,
     difference_tail,
     exponential_law,
     exponential_mechanism,

@@ -83,6 +83,14 @@ def symmetric_law(values, ends, outside, scale):
     return above_threshold_law(inside, len(values) - outside, scale, scale)
 
 
+def compact_scores(values, ends, gain):
+    """The records within [-b, b] for each b, less a share of them for each doubling, rounded up."""
+    inside = records_within(values, ends)
+    inside[-1] = len(values)
+    prices = [int(i * Fraction(gain) * len(values)) for i in range(len(ends))]
+    return inside - np.array(prices)
+
+
 def difference_tail(a, scale):
     """P(X - Y >= a) for independent discrete Laplace variables, a >= 0, by a sum."""
     edge = int(45 * scale) + a + 5

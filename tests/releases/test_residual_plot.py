@@ -1,0 +1,347 @@
+"""Residual plots: what is counted, what each part spends, and all that is refused before."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dpcore as dp
+from dpcore.releases import compact_bounds, residual_axis, residual_plot, symmetric_bounds
+from tests import reference
+
+LOTS = 1e9  # an epsilon that leaves no noise
+VALUES = st.one_of(
+    st.sampled_from([0.0, -1.0, 1.0, -4.0, 4.0, np.nextafter(4.0, 5), -5e-324, 1e300, -np.inf]),
+    st.floats(-9, 9),
+)
+
+
+def generator(seed=5):
+    return np.random.default_rng(seed)
+
+
+def scattered(n=400):
+    rng = generator(1)
+    x = rng.uniform(1, 50, n)
+    return x, rng.normal(0, 1 + x / 25)
+
+
+def edges(grid):
+    return np.append(grid.lower, grid.thresholds)
+
+
+# --- what is counted
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=25),
+    st.sampled_from([1, (2, 3), (7, 1)]),
+    st.sampled_from([{}, {"predicted_range": (-4.0, 4.0)}, {"residual_range": (-1.0, 9.0)}]),
+)
+def test_without_noise_it_is_the_table_of_the_records_within(records, cells, known):
+    x, y = np.array(records).T
+    plot = dp.residual_plot(x, y, epsilon=LOTS, cells=cells, rng=generator(), **known)
+    grid = plot.table.grid
+    counts, outside = reference.cells_within(x, y, edges(grid.x), edges(grid.y))
+    assert plot.cells.tolist() == counts.tolist()
+    assert plot.outside == pytest.approx(outside, abs=1e-3)
+    assert plot.n == len(records)
+    assert plot.predicted_range == known.get("predicted_range", plot.predicted_range)
+    assert plot.residual_range == known.get("residual_range", plot.residual_range)
+
+
+@pytest.mark.parametrize("value", [-1.0, 1.0, -64.0, 64.0])
+def test_constant_residuals_at_an_end_of_the_bounds_are_within(value):
+    """Both ends belong to the bounds, but cells are open on the left."""
+    plot = dp.residual_plot([value] * 400, [value] * 400, epsilon=LOTS, cells=4, rng=generator())
+    assert plot.residual_range == plot.predicted_range == (-abs(value), abs(value))
+    assert plot.cells.sum() == plot.cells.max() == 400
+    known = dp.residual_plot(
+        [-3] * 9, [2] * 9, epsilon=LOTS, predicted_range=(-3, 8), residual_range=(0, 2), cells=2
+    )
+    assert known.cells.tolist() == [[0, 9], [0, 0]]
+
+
+def test_one_record_and_records_far_outside():
+    one = dp.residual_plot([3.0], [0.5], epsilon=1.0, rng=generator())
+    assert (one.n, one.cells.shape) == (1, (2, 2))
+    beyond = [np.inf, -np.inf, 1e300, -(10**300)] * 100
+    plot = dp.residual_plot([1.0] * 400, beyond, epsilon=LOTS, cells=2)
+    assert plot.outside == pytest.approx(400)
+    assert plot.points.shape == (0, 2)
+    assert plot.residual_range[1] == 2.0**24
+
+
+def test_an_even_number_of_cells_by_the_public_number_of_records():
+    x, y = scattered()
+    ends = {"predicted_range": (0, 50), "residual_range": (-9, 9)}
+
+    def shape(epsilon, n=400, **more):
+        plot = dp.residual_plot(x[:n], y[:n], epsilon=epsilon, rng=generator(), **more)
+        return plot.table.grid.shape
+
+    assert shape(1.0, **ends) == (12, 12)  # sqrt(0.9 * 400 / 10) = 6
+    assert shape(1.0) == (10, 10)  # sqrt(0.9 * 400 * 0.7 / 10) = 5.02
+    assert shape(0.05, 1) == (2, 2)
+    assert shape(2.0, cells=(3, 5)) == (3, 5)
+    assert residual_plot._side(400, Fraction(1.7e308)) == 2048
+
+
+SERIES = {
+    "list": list,
+    "float32": partial(np.asarray, dtype=np.float32),
+    "int16": partial(np.asarray, dtype=np.int16),
+    "fractions": lambda values: [Fraction(int(v)) for v in values],
+    "pandas": pd.Series,
+    "nullable pandas": lambda values: pd.Series(values, dtype="Int64"),
+    "polars": pl.Series,
+}
+
+
+@pytest.mark.parametrize("name", SERIES)
+def test_columns_of_every_kind_are_the_same(name):
+    values = np.array([-3, 1, 2, 0, 5, -1] * 30)
+    expected = dp.residual_plot(values, values[::-1], epsilon=1.0, rng=generator())
+    make = SERIES[name]
+    found = dp.residual_plot(make(values), make(values[::-1]), epsilon=1.0, rng=generator())
+    assert found.to_json() == expected.to_json()
+    assert np.array_equal(found.points, expected.points)
+
+
+def test_records_that_lack_either_value_are_left_out():
+    x, y = scattered()
+    x[3] = y[[3, 7, 9]] = np.nan
+    found = dp.residual_plot(x, y, epsilon=1.0, rng=generator(), nan_policy="omit")
+    whole = np.isfinite(x) & np.isfinite(y)
+    expected = dp.residual_plot(x[whole], y[whole], epsilon=1.0, rng=generator())
+    assert found.n == 397
+    assert found.to_json() == expected.to_json()
+
+
+# --- what each part spends
+
+
+@pytest.fixture
+def spent(monkeypatch):
+    """The epsilons of both searches and of the table, as the parts are told."""
+    told = []
+
+    def watched(module, name):
+        original = getattr(module, name)
+
+        def recorded(*arguments, epsilon, **others):
+            told.append(epsilon)
+            return original(*arguments, epsilon=epsilon, **others)
+
+        monkeypatch.setattr(module, name, recorded)
+
+    watched(compact_bounds, "exponential_mechanism")
+    watched(symmetric_bounds, "above_threshold")
+    of_table = residual_plot.table_mechanism
+
+    def recorded_table(size, epsilon, *others):
+        told.append(epsilon)
+        return of_table(size, epsilon, *others)
+
+    monkeypatch.setattr(residual_plot, "table_mechanism", recorded_table)
+    return told
+
+
+KNOWN = [{}, {"residual_range": (-5, 5)}, {"residual_range": (-5, 5), "predicted_range": (0, 50)}]
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 0.1, Fraction(1, 3), 7e-4, 30])
+@pytest.mark.parametrize("search", ["compact", "sparse-vector"])
+@pytest.mark.parametrize("known", KNOWN, ids=["none", "one", "both"])
+def test_parts_spend_the_budget_to_the_last_bit(spent, epsilon, search, known):
+    x, y = scattered(3000)
+    plot = dp.residual_plot(x, y, epsilon=epsilon, search=search, **known)
+    *bounds, table = spent
+    assert len(bounds) == 2 - len(known)
+    assert sum(spent) == Fraction(epsilon)
+    each = min(Fraction(3, 10) * Fraction(epsilon), Fraction(470, 3000)) / 2
+    assert set(bounds) <= {each}
+    assert plot.privacy == dp.Privacy(Fraction(epsilon))
+    assert plot.table.privacy == dp.Privacy(table)
+
+
+MECHANISMS = {
+    "Dawa": dp.mechanisms.Dawa,
+    "Hierarchy": dp.mechanisms.Hierarchy,
+    "Local, in doubles": lambda epsilon: dp.trust.Local(float(epsilon), 400),
+    "HistogramQueries": partial(dp.mechanisms.HistogramQueries, delta=1e-6),
+}
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("epsilon", [1.0, 0.7, Fraction(2, 3)])
+def test_a_mechanism_for_the_table_gets_what_bounds_leave(spent, name, epsilon):
+    x, y = scattered()
+    given_to = []
+
+    def make(epsilon):
+        given_to.append(epsilon)
+        return MECHANISMS[name](epsilon=epsilon)
+
+    plot = dp.residual_plot(x, y, epsilon=epsilon, mechanism=make)
+    (table,) = given_to
+    rest = Fraction(epsilon) - sum(spent)
+    assert Fraction(float(table)) == table  # so that it is what a mechanism states
+    assert rest - Fraction(np.spacing(float(rest))) <= table <= rest
+    delta = 1e-6 if name == "HistogramQueries" else 0.0
+    assert plot.privacy == dp.Privacy(epsilon, delta)
+    assert Fraction(plot.table.privacy.epsilon) + sum(spent) <= Fraction(epsilon)
+
+
+def test_the_table_is_that_of_the_mechanism():
+    x, y = scattered()
+    plot = dp.residual_plot(x, y, epsilon=1.0, mechanism=dp.mechanisms.Dawa)
+    assert plot.table.row.mechanism["name"] == "dawa"
+    default = dp.residual_plot(x, y, epsilon=1.0)
+    assert default.table.row.mechanism["name"] == "histogram"
+
+
+# --- order of the draws
+
+
+@pytest.mark.parametrize("n", [10, 400])
+def test_a_seed_gives_bounds_of_predictions_then_of_residuals(n):
+    x, y = scattered(n)
+    for search, bounds in (
+        ("compact", dp.compact_bounds),
+        ("sparse-vector", dp.symmetric_bounds),
+    ):
+        plot = dp.residual_plot(x, y, epsilon=1.0, search=search, unit=(2, 0.5), rng=generator())
+        again = dp.residual_plot(x, y, epsilon=1.0, search=search, unit=(2, 0.5), rng=generator())
+        assert plot.to_json() == again.to_json()
+        assert np.array_equal(plot.points, again.points)
+        rng, each = generator(), Fraction(3, 20)
+        first, second = (
+            bounds(values, epsilon=each, unit=unit, rng=rng)
+            for values, unit in ((x, 2.0), (y, 0.5))
+        )
+        assert plot.predicted_range == (first.lower, first.upper)
+        assert plot.residual_range == (second.lower, second.upper)
+        assert plot.privacy == dp.Privacy(1.0, simulated=True)
+
+
+# --- what is refused
+
+
+def local_of(clients):
+    return lambda epsilon: dp.trust.Local(float(epsilon), clients)
+
+
+REFUSED = {
+    "epsilon": [
+        (0.0, dp.ParameterError, "epsilon must be positive"),
+        (1e-13, dp.ParameterError, "epsilon is too small: noise scale passes .*; got 1e-13"),
+        (None, dp.ParameterError, "epsilon or rho must be given|epsilon"),
+    ],
+    "unit": [
+        (0.0, dp.ParameterError, "unit must be positive"),
+        ((1, 2, 3), dp.ParameterError, "unit must be one number, or two"),
+        (np.array(1.0), dp.DtypeError, "unit must be one number, or two"),
+        ("metre", dp.DtypeError, "unit must be a real number"),
+        (1e305, dp.ParameterError, "unit must leave unit 2\\^24 a double"),
+        (1e300, dp.ParameterError, "unit must leave room for 10 cells"),
+        ((1.0, 5e-324), dp.ParameterError, "unit must be at least"),
+    ],
+    "predicted_range": [
+        ((1, 2, 3), dp.ParameterError, "predicted_range must be two numbers"),
+        (3.0, dp.DtypeError, "predicted_range must be two numbers"),
+        ((2, 1), dp.ParameterError, "predicted_range must rise; got \\(2, 1\\)"),
+        ((0, np.nan), dp.ParameterError, "predicted_range must be finite"),
+        ((1, 1 + 2**-52), dp.ParameterError, "predicted_range must leave room for 12 cells"),
+    ],
+    "residual_range": [
+        ((-1.7e308, 1.7e308), dp.ParameterError, "residual_range must leave room"),
+        ((0, np.finfo(float).max), dp.ParameterError, "residual_range must leave room"),
+        ((-1, np.inf), dp.ParameterError, "residual_range must be finite"),
+        ("ab", dp.DtypeError, "residual_range must be a real number"),
+    ],
+    "search": [("bounds", dp.ParameterError, "search must be one of 'compact', 'sparse-vector'")],
+    "cells": [
+        (0, dp.ParameterError, "cells must be between 1 and"),
+        (2.0, dp.DtypeError, "cells must be an integer"),
+        ((3, 4, 5), dp.ParameterError, "cells must be one number, or two"),
+        (4095, dp.ParameterError, "cells must leave at most 16777216, with a rim"),
+        ((1, 2**23), dp.ParameterError, "cells must leave at most 16777216, with a rim"),
+    ],
+    "mechanism": [
+        (dp.mechanisms.Dawa(1.0), dp.DtypeError, "mechanism must be called with epsilon"),
+        (local_of(399), dp.ParameterError, "counts must sum to the 399 clients; got 400"),
+        (lambda epsilon: dp.trust.SquareWave(1.0, 400), dp.ParameterError, "one row"),
+        (lambda epsilon: epsilon, dp.DtypeError, "mechanism must be a mechanism"),
+        (
+            lambda epsilon: dp.mechanisms.Dawa(epsilon * Fraction(101, 100)),
+            dp.ParameterError,
+            "mechanism must be for replace-one, and spend at most the epsilon it is given, 0.7;",
+        ),
+        (lambda epsilon: dp.mechanisms.NoNoise(), dp.ParameterError, "spend at most the epsilon"),
+        (lambda epsilon: dp.mechanisms.Dawa(rho=0.1), dp.ParameterError, "spend at most"),
+        (
+            partial(dp.mechanisms.Histogram, neighbours="add-or-remove-one"),
+            dp.ParameterError,
+            "mechanism must be for replace-one",
+        ),
+    ],
+    "rng": [(3, dp.DtypeError, "no integer seeds")],
+    "nan_policy": [("drop", dp.ParameterError, "nan_policy must be one of")],
+    "predicted": [
+        ([], dp.ParameterError, "residuals must have the shape of predicted, \\(0,\\)"),
+        ([1.0] * 399, dp.ParameterError, "must have the shape of predicted, \\(399,\\); got"),
+        ([[1.0]] * 400, dp.ParameterError, "predicted must be one-dimensional"),
+        ([np.nan] * 400, dp.MissingValueError, "predicted has missing values"),
+        (["a"] * 400, dp.DtypeError, "predicted"),
+    ],
+    "residuals": [
+        ([1.0] * 399 + [np.nan], dp.MissingValueError, "residuals has missing values"),
+        (1.0, dp.DpcoreError, "residuals"),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("argument", "bad", "error", "message"),
+    [(argument, *case) for argument, cases in REFUSED.items() for case in cases],
+)
+def test_what_is_wrong_is_refused_before_anything_is_drawn(argument, bad, error, message):
+    x, y = scattered()
+    rng, untouched = generator(), generator()
+    arguments = {"predicted": x, "residuals": y, "epsilon": 1.0, "rng": rng, argument: bad}
+    with pytest.raises(error, match=message):
+        dp.residual_plot(**arguments)
+    assert rng.bit_generator.state == untouched.bit_generator.state
+
+
+def test_no_records_at_all():
+    for values in ([], [np.nan]):
+        with pytest.raises(dp.ParameterError, match="predicted must hold between 1 and"):
+            dp.residual_plot(values, values, epsilon=1.0, nan_policy="omit")
+
+
+def test_the_paper_s_search_asks_for_units_that_can_be_doubled_more_often():
+    x, y = scattered()
+    with pytest.raises(dp.ParameterError, match="unit must leave unit 2\\^62 a double"):
+        dp.residual_plot(x, y, epsilon=1.0, unit=1e290, search="sparse-vector")
+
+
+@pytest.mark.parametrize("values", [np.zeros(400), np.full(400, 1e300), np.arange(400.0)])
+@pytest.mark.parametrize("search", ["compact", "sparse-vector"])
+def test_nothing_is_refused_for_what_records_are(monkeypatch, values, search):
+    """Whatever rung comes out, a table has room between its ends."""
+    for rung in (0, -1):
+        with monkeypatch.context() as patched:
+            for name in ("compact_end", "symmetric_end"):
+                patched.setattr(residual_axis, name, lambda *_, rung=rung: rung)
+            plot = dp.residual_plot(values, values, epsilon=1.0, unit=1e-300, search=search)
+            assert plot.n == 400
