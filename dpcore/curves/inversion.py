@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..summaries.grid import Grid
 
-__all__ = ["Counts", "Method", "crossings", "within"]
+__all__ = ["Counts", "Method", "between", "crossings", "within"]
 
 Counts = NDArray[np.int64] | NDArray[np.float64]
 Method = Literal["linear", "inverted_cdf"]
@@ -81,16 +81,16 @@ def within(
     rise = counts[cells] / n - start
     # There is no rise where p is 0, and the curve begins with it.
     share = np.divide(p - start, rise, out=np.zeros(p.shape), where=rise > 0.0)
-    place = _between(lower, upper, share)
+    place = between(lower, upper, share)
     if not integers:
         return place
     nearest = np.clip(np.rint(place), np.ceil(first), np.floor(ends[-1]))
     least, most = np.floor(lower), np.floor(upper)
-    whole = np.clip(np.ceil(_between(least, most, share)), least + 1.0, most)
+    whole = np.clip(np.ceil(between(least, most, share)), least + 1.0, most)
     return np.where(least < most, whole, nearest) + 0.0  # and not -0.0
 
 
-def _between(
+def between(
     lower: NDArray[np.float64], upper: NDArray[np.float64], share: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return lower + share (upper - lower): in halves, since the difference may be infinite."""

@@ -16,6 +16,9 @@ from ..summaries.grid import Grid
 from ..summaries.table_grid import TableGrid, in_a_row
 from . import serialization
 from .cdf import CDF
+from .cell_shares import shares_within
+from .inversion import between
+from .scores import numbered
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,6 +28,7 @@ __all__ = ["Axis", "Table"]
 Axis = Literal["x", "y"]
 
 _INDEPENDENT: Final = "histogram"  # the mechanism whose noise is alike in all cells
+_LEAST: Final = 0.5  # records, below which there is nothing to tell
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
@@ -91,17 +95,18 @@ class Table:
     def whole_counts(self) -> NDArray[np.int64]:
         """(N_x, N_y) whole numbers, 0 or more, near the counts.
 
-        Of the row, made monotone, the cumulative counts are rounded. So cells and ``outside`` sum
-        to n, and so does every patch of the table, nearly.
+        Of the row, made monotone, the cumulative counts are rounded. So whatever is in one piece of
+        the row is off by less than 1, and all cells and ``outside`` sum to n.
         """
         row = self.row if self.row.is_monotone else self.row.isotonic()
         return self._in_place(np.diff(np.rint(row.counts), prepend=0).astype(np.int64))
 
     def isotonic(self) -> Table:
-        """Return the nearest row, in least squares, of cells that are 0 or more and sum to n.
+        """Return the table with the nearest cumulative counts of the row that never decrease.
 
-        It never increases the total squared error of the row. Where noise is all there is, along
-        the row, cells below and above 0 make up for each other. O(N_x N_y).
+        Its cells are 0 or more and sum to n. It never increases the total squared error of the
+        cumulative counts (``CDF.isotonic``), and where the row has little but noise, cells below
+        and above 0 make up for each other. O(N_x N_y).
         """
         return replace(self, row=self.row.isotonic())
 
@@ -116,9 +121,9 @@ class Table:
         Returns
         -------
         CDF
-            Over ``grid.x`` or ``grid.y``, raw: ``isotonic`` makes it monotone. Its n is released
-            where the row has a cell for records outside. Its ``noise_deviation`` is known for
-            ``mechanisms.Histogram``; else it is infinite.
+            Over ``grid.x`` or ``grid.y``; of a raw table raw: ``isotonic`` makes it monotone. Its n
+            is the number of records in the table, 1 at least. Its ``noise_deviation`` is known for
+            ``mechanisms.Histogram``, as released; else it is infinite.
         """
         return self.conditional(axis)
 
@@ -133,12 +138,14 @@ class Table:
             "x" or "y": the column whose distribution is asked for.
         lower, upper
             Of the other column: above lower, and at most upper. None: no bound. Cells that are
-            within in part count in part, as if their records lay evenly in them.
+            within in part count in part, as if their records lay evenly in them; where the first
+            cell begins is not known, as if they lay at its end.
 
         Returns
         -------
         CDF
-            As from ``marginal``. Its n is what is released of the records in the range, 1 at least.
+            As from ``marginal``. Its n is what is released of the records in the range, rounded, 1
+            at least.
 
         Raises
         ------
@@ -146,22 +153,10 @@ class Table:
             An argument is not as above, or lower is not below upper.
         """
         _check.choice("axis", axis, Axis)
-        own, other = (self.grid.x, self.grid.y) if axis == "x" else (self.grid.y, self.grid.x)
-        counts = self.counts if axis == "x" else self.counts.T
-        weights = _within(other, lower, upper)
-        cumulative = np.cumsum(np.sum(counts * weights, axis=1))
-        is_all = bool(np.all(weights == 1.0)) and self.row.grid.size == self.grid.size
-        n = self.n if is_all else max(1, round(float(cumulative[-1])))
-        cumulative[-1] = n
-        cells = np.arange(1.0, own.size + 1.0) * float(weights.sum())
-        return CDF(
-            grid=own,
-            counts=cumulative,
-            n=n,
-            privacy=self.privacy,
-            mechanism={"name": f"{axis} of a table", "table": str(self.row.mechanism["name"])},
-            noise_deviation=self._deviation_of(cells),
-        )
+        own, other, counts = self._along(axis)
+        shares = shares_within(other, lower, upper)
+        in_each = np.arange(1.0, own.size + 1.0) * float(shares.sum())
+        return self._curve(axis, np.sum(counts * shares, axis=1), self._deviation_of(in_each))
 
     def conditional_quantiles(self, axis: Axis, p: ArrayLike) -> NDArray[np.float64]:
         """Return quantiles of one column for each cell of the other.
@@ -176,17 +171,16 @@ class Table:
         Returns
         -------
         numpy.ndarray
-            Of the shape (N,) of the other column's cells, and that of p. NaN where less than half a
-            record is released.
+            Of the shape (N,) of the other column's cells, and that of p: quantiles of
+            ``conditional`` curves, made monotone. NaN where less than half a record is released.
         """
         _check.choice("axis", axis, Axis)
         shares = _check.probabilities("p", p)
-        other = self.grid.y if axis == "x" else self.grid.x
-        counts = np.maximum(self.counts if axis == "y" else self.counts.T, 0.0)
+        own, other, counts = self._along(axis)
         found = np.full((other.size, *shares.shape), np.nan)
-        edges = (-math.inf, *other.thresholds.tolist())
-        for cell in np.flatnonzero(counts.sum(axis=1) >= 0.5):
-            curve = self.conditional(axis, edges[cell], edges[cell + 1])
+        unknown = np.full(own.size, np.inf)
+        for cell in np.flatnonzero(counts.sum(axis=0) >= _LEAST):
+            curve = self._curve(axis, counts[:, cell], unknown)
             found[cell] = curve.isotonic().quantile(shares)
         return found
 
@@ -205,8 +199,8 @@ class Table:
         Returns
         -------
         numpy.ndarray
-            (size, 2): x and y. Where the lower end of a grid is not known, what is in its first
-            cell is at the first threshold.
+            (size, 2): x and y, each in its cell. Where the lower end of a grid is not known, what
+            is in its first cell is at the first threshold.
 
         Raises
         ------
@@ -230,11 +224,13 @@ class Table:
         found = np.empty((cells.size, 2))
         for column, (grid, at) in enumerate(zip((self.grid.x, self.grid.y), places, strict=True)):
             edges = np.append(_start(grid), grid.thresholds)
-            found[:, column] = edges[at + 1] - (edges[at + 1] - edges[at]) * rng.random(at.size)
+            lower, upper = edges[at], edges[at + 1]
+            inside = between(lower, upper, 1.0 - rng.random(at.size))
+            found[:, column] = np.clip(inside, np.nextafter(lower, np.inf), upper)  # lower is not
         return found
 
     def plot(self, ax: Axes | None = None, **style: Any) -> Axes:
-        """Draw the counts as colours; needs the extra ``plot``.
+        """Draw the counts, made 0 or more by ``isotonic``, as colours; needs the extra ``plot``.
 
         Parameters
         ----------
@@ -245,9 +241,8 @@ class Table:
         """
         from .table_plots import plot_table
 
-        edges = [np.append(_start(grid), grid.thresholds) for grid in (self.grid.x, self.grid.y)]
-        counts = self.isotonic().counts
-        return plot_table(counts, edges[0], edges[1], f"{self.privacy}", ax=ax, style=style)
+        table = self if self.row.is_monotone else self.isotonic()
+        return plot_table(table.counts, self.grid, f"{self.privacy}", ax=ax, style=style)
 
     def to_json(self) -> str:
         """Return the release as JSON (docs/format.md); ``from_json`` gives it back exactly."""
@@ -266,14 +261,43 @@ class Table:
 
     @classmethod
     def _of_stored(cls, grid: TableGrid, counts: NDArray[Any], **others: Any) -> Table:
-        row = CDF(grid=Grid(np.arange(1.0, counts.size + 1)), counts=counts, **others)
-        return cls(grid, row)
+        return cls(grid, CDF(grid=numbered(counts.size), counts=counts, **others))
 
     def _in_place(self, cells: NDArray[Any]) -> NDArray[Any]:
         """Return what is in the cells of the row where these are in the table."""
         found = np.empty(self.grid.size, cells.dtype)
         found[in_a_row(self.grid.shape)] = cells[: self.grid.size]
         return found.reshape(self.grid.shape)
+
+    def _along(self, axis: Axis) -> tuple[Grid, Grid, NDArray[np.float64]]:
+        """Return the grid of a column, that of the other one, and the counts by both."""
+        counts = self.counts
+        if axis == "x":
+            return self.grid.x, self.grid.y, counts
+        return self.grid.y, self.grid.x, counts.T
+
+    def _curve(self, axis: Axis, cells: NDArray[np.float64], deviation: NDArray[np.float64]) -> CDF:
+        """Return the curve of a column from counts of its cells, with the noise in their sums.
+
+        A curve ends with a whole n. Counts are scaled to it, by little if there are some records:
+        what is missing must not be put in the last cell.
+        """
+        cumulative = np.cumsum(cells)
+        total = float(cumulative[-1])
+        n = max(1, round(total))
+        if total >= _LEAST:
+            cumulative *= n / total
+            deviation = deviation * (n / total)
+        cumulative[-1] = n
+        return CDF(
+            grid=self.grid.x if axis == "x" else self.grid.y,
+            counts=cumulative,
+            n=n,
+            privacy=self.privacy,
+            mechanism={"name": f"{axis} of a table", "table": str(self.row.mechanism["name"])},
+            noise_deviation=deviation,
+            processing=self.row.processing,
+        )
 
     def _deviation_of(self, cells: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the standard deviation of the noise in the sum of so many cells.
@@ -290,17 +314,3 @@ class Table:
 def _start(grid: Grid) -> float:
     """Return where the first cell begins, or where it ends if that is not known."""
     return grid.lower if math.isfinite(grid.lower) else float(grid.thresholds[0])
-
-
-def _within(grid: Grid, lower: float | None, upper: float | None) -> NDArray[np.float64]:
-    """Return what share of each cell is above lower and at most upper, (N,)."""
-    ends = [-math.inf if lower is None else lower, math.inf if upper is None else upper]
-    for name, end in zip(("lower", "upper"), ends, strict=True):
-        _check.points(name, end)
-    if not ends[0] < ends[1]:
-        raise ParameterError("upper", upper, f"must be greater than lower, {lower}")
-    edges = np.append(_start(grid), grid.thresholds)
-    before, after = edges[:-1], edges[1:]
-    widths = np.maximum(after - before, np.finfo(np.float64).tiny)  # 0: all is where the cell ends
-    share_below = [np.clip((end - before) / widths, 0.0, 1.0) for end in ends]
-    return np.asarray(share_below[1] - share_below[0])

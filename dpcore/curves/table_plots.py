@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .plots import Reals, axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from ..summaries.grid import Grid
+    from ..summaries.table_grid import TableGrid
 
 __all__ = ["plot_residuals", "plot_table"]
 
 
 def plot_table(
     counts: Reals,
-    x_edges: Reals,
-    y_edges: Reals,
+    grid: TableGrid,
     title: str,
     *,
     ax: Axes | None,
@@ -27,15 +31,18 @@ def plot_table(
     ----------
     counts
         (N_x, N_y).
-    x_edges, y_edges
-        (N_x + 1,), (N_y + 1,) where cells end.
+    grid
+        Of the counts. A first cell whose lower end is not known is drawn as wide as the next one.
     title
         Above the axes.
     ax, style
         Axes, or None for new ones; for ``Axes.pcolormesh``.
     """
     ax = axes(ax)
-    mesh = ax.pcolormesh(x_edges, y_edges, counts.T, **{"cmap": "Blues", "vmin": 0.0, **style})
+    scale = {} if "norm" in style else {"vmin": 0.0}
+    mesh = ax.pcolormesh(
+        _edges(grid.x), _edges(grid.y), counts.T, **{"cmap": "Blues", **scale, **style}
+    )
     assert ax.figure is not None
     ax.figure.colorbar(mesh, ax=ax, label="records in the cell")
     ax.set_title(title)
@@ -78,3 +85,10 @@ def plot_residuals(
     ax.set_xlabel("predicted value")
     ax.set_ylabel("residual")
     return ax
+
+
+def _edges(grid: Grid) -> Reals:
+    """Return where cells begin and end, (N + 1,)."""
+    ends = grid.thresholds
+    width = float(ends[1] - ends[0]) if grid.size > 1 else 1.0
+    return np.append(grid.lower if np.isfinite(grid.lower) else ends[0] - width, ends)

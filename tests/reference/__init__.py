@@ -96,6 +96,7 @@ from .streams import causal_shift, opening_order
 from .summaries import (
     count,
     count_by_class,
+    count_pairs,
     legendre_terms,
     legendre_values,
     moment_terms,

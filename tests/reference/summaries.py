@@ -24,6 +24,17 @@ def count_by_class(labels, scores, thresholds):
     return counts
 
 
+def count_pairs(x, y, x_thresholds, y_thresholds):
+    """Records by the cells of both columns, those without a value in either left out."""
+    counts = [[0] * len(y_thresholds) for _ in x_thresholds]
+    for a, b in zip(x, y, strict=True):
+        if a == a and b == b:
+            i = min(sum(float(tau) < float(a) for tau in x_thresholds), len(x_thresholds) - 1)
+            j = min(sum(float(tau) < float(b) for tau in y_thresholds), len(y_thresholds) - 1)
+            counts[i][j] += 1
+    return counts
+
+
 # --- sums in multiples of 2^-28: every record's terms by themselves
 
 

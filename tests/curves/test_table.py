@@ -1,0 +1,376 @@
+"""Released tables: what is read off them, on exact tables and beside simulated noise."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import math
+import pickle
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib.colors import LogNorm
+
+import dpcore as dp
+from dpcore.curves.cell_shares import shares_within
+from dpcore.mechanisms import Dawa, Hierarchy, Histogram, NoNoise
+from dpcore.releases.cdf import taken
+from dpcore.releases.table import raw_table
+from dpcore.summaries.table_grid import in_a_row
+
+RNG = np.random.default_rng
+GRID = dp.TableGrid.uniform((0, 10), (0, 5), (10, 5))
+X, Y = RNG(1).integers(1, 11, 400), RNG(2).integers(1, 6, 400)
+COUNTS = GRID.count(X, Y)
+EXACT = dp.table(X, Y, GRID, NoNoise())
+RAW = dp.table_from_counts(COUNTS, GRID, Histogram(1.0), isotonic=False, rng=RNG(3))
+NO_LOWER = dp.TableGrid(dp.Grid([1, 2, 4]), dp.Grid([10.0, 20.0]))
+
+
+def exact(counts, grid=GRID, outside=None):
+    return raw_table(np.asarray(counts), outside, grid, taken(NoNoise()), None)
+
+
+# --- counts
+
+
+def test_an_exact_table_has_the_counts():
+    assert np.array_equal(EXACT.counts, COUNTS)
+    assert np.array_equal(EXACT.whole_counts, COUNTS)
+    assert (EXACT.n, EXACT.outside) == (400, 0.0)
+
+
+def test_the_row_has_the_cells_along_hilberts_curve_and_those_outside_last():
+    table = exact(COUNTS, outside=7)
+    cells = np.diff(table.row.counts, prepend=0)
+    assert cells.tolist() == [*COUNTS.ravel()[in_a_row((10, 5))], 7]
+    assert (table.n, table.outside) == (407, 7.0)
+    assert np.array_equal(table.counts, COUNTS)
+    assert table.marginal("x").n == 400
+
+
+@pytest.mark.parametrize("mechanism", [Histogram(0.1), Hierarchy(0.1), Dawa(0.1)])
+@pytest.mark.parametrize("outside", [None, 40])
+def test_whole_counts_are_0_or_more_and_sum_to_n(mechanism, outside):
+    table = raw_table(COUNTS, outside, GRID, taken(mechanism), RNG(4))
+    for each in (table, table.isotonic()):
+        whole = each.whole_counts
+        assert whole.min() >= 0
+        assert whole.dtype == np.int64
+        assert abs(whole.sum() + table.isotonic().outside - table.n) <= 1
+    if outside is None:
+        assert table.whole_counts.sum() == table.n
+
+
+def test_isotonic_is_that_of_the_row():
+    table = RAW.isotonic()
+    assert np.array_equal(table.row.counts, RAW.row.isotonic().counts)
+    assert table.counts.min() >= 0
+    assert table.counts.sum() == pytest.approx(400)
+    assert table.marginal("x").processing == ("isotonic()",)
+    assert RAW.marginal("x").processing == ()
+
+
+# --- one column
+
+
+@pytest.mark.parametrize(("axis", "values"), [("x", X), ("y", Y)])
+def test_marginals_of_an_exact_table_are_the_columns_curves(axis, values):
+    grid = GRID.x if axis == "x" else GRID.y
+    found, expected = EXACT.marginal(axis), dp.cdf(values, grid, NoNoise())
+    assert np.array_equal(found.counts, expected.counts)
+    assert (found.n, found.grid) == (400, grid)
+    assert found.noise_deviation.tolist() == [math.inf] * grid.size
+
+
+@pytest.mark.parametrize("axis", ["x", "y"])
+@pytest.mark.parametrize("ends", [(None, 3), (2, None), (1, 4), (-math.inf, math.inf), (0, 1)])
+def test_conditional_curves_of_an_exact_table_are_those_of_some_records(axis, ends):
+    own, other = (X, Y) if axis == "x" else (Y, X)
+    low, high = (-math.inf if ends[0] is None else ends[0]), ends[1] or math.inf
+    chosen = own[(other > low) & (other <= high)]
+    found = EXACT.conditional(axis, *ends)
+    assert found.n == chosen.size
+    assert np.array_equal(found.counts, found.grid.count(chosen).cumsum())
+
+
+def test_cells_within_in_part_count_in_part():
+    table = exact([[4, 8], [2, 6]], dp.TableGrid.uniform((0, 2), (0, 2), 2))
+    found = table.conditional("y", 0.5, 1.25)  # half of the first column, a quarter of the second
+    assert found.n == 8
+    assert found.counts.tolist() == [2.5 * 8 / 8, 8]
+    less = table.conditional("y", 0.75, 1.0)
+    assert less.counts.tolist() == [1, 3]
+
+
+def test_what_is_missing_to_a_whole_n_is_not_in_the_last_cell():
+    table = exact([[7], [0]], dp.TableGrid.uniform((0, 2), (0, 1), (2, 1)))
+    found = table.conditional("x", 0.0, 0.1)  # 0.7 records, all in the first cell
+    assert found.n == 1
+    assert found.counts.tolist() == [1, 1]
+
+
+def test_where_little_is_released_there_is_one_record_at_least():
+    found = EXACT.conditional("x", 10, 20)
+    assert (found.n, found.counts[:-1].max(), found.counts[-1]) == (1, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("ends", "expected"),
+    [
+        ((None, 1), [1, 0, 0]),
+        ((1, None), [0, 1, 1]),
+        ((None, 0.9), [0, 0, 0]),
+        ((0.9, 1), [1, 0, 0]),
+        ((1, 3), [0, 1, 0.5]),
+        ((-math.inf, math.inf), [1, 1, 1]),
+    ],
+)
+def test_where_the_lower_end_is_not_known_the_first_cell_is_its_upper_end(ends, expected):
+    assert shares_within(NO_LOWER.x, *ends).tolist() == expected
+
+
+@pytest.mark.parametrize("ends", [(-1.7e308, 0.0), (-1e308, 1.7e308), (5e-324, 1e-323)])
+def test_shares_of_huge_and_of_tiny_cells(ends):
+    grid = dp.Grid([-1e308, 1e308, 1.7e308], lower=-1.7e308)
+    assert np.isfinite(shares_within(grid, *ends)).all()
+    assert shares_within(grid, 0.0, 1e308).tolist() == [0, 0.5, 0]
+    tiny = dp.Grid([5e-324, 1.5e-323], lower=0.0)
+    assert shares_within(tiny, 5e-324, 1e-323).tolist() == [0, 0.5]
+
+
+@given(
+    st.lists(st.floats(-1e300, 1e300), min_size=2, max_size=6, unique=True),
+    st.lists(st.floats(allow_nan=False), min_size=2, max_size=4, unique=True),
+    st.booleans(),
+)
+def test_shares_of_ranges_in_a_row_add_up(thresholds, ends, known):
+    first, *others = sorted(thresholds)
+    grid = dp.Grid(others, lower=first if known else None)
+    cuts = [-math.inf, *sorted(set(ends) - {math.inf, -math.inf}), math.inf]
+    parts = [shares_within(grid, *each) for each in itertools.pairwise(cuts)]
+    assert all(((part >= 0) & (part <= 1)).all() for part in parts)
+    np.testing.assert_allclose(np.sum(parts, axis=0), 1.0, rtol=1e-12)
+
+
+def test_conditional_quantiles_of_an_exact_table_are_numpys():
+    shares = [[0.1, 0.5], [0.9, 1.0]]
+    found = EXACT.conditional_quantiles("y", shares)
+    assert found.shape == (10, 2, 2)
+    for i in range(10):
+        values = Y[i + 1 == X]
+        expected = np.quantile(values, shares, method="inverted_cdf")
+        np.testing.assert_array_equal(np.ceil(found[i] - 1e-9), expected)
+        curve = EXACT.conditional("y", i, i + 1)
+        np.testing.assert_array_equal(found[i], curve.quantile(shares))
+    assert EXACT.conditional_quantiles("x", 0.5).shape == (5,)
+
+
+def test_conditional_quantiles_where_the_lower_end_is_not_known():
+    """The first cell of the other column counts, too."""
+    table = exact([[3, 1], [0, 4], [5, 0]], NO_LOWER)
+    assert table.conditional_quantiles("y", 0.9).tolist() == [16.0, 19.0, 10.0]
+
+
+def test_conditional_quantiles_are_not_known_where_nothing_is_released():
+    table = exact([[3, 1], [0, 0], [5, 0]], NO_LOWER)
+    assert np.isnan(table.conditional_quantiles("y", [0.5, 0.9])).tolist() == [
+        [False] * 2,
+        [True] * 2,
+        [False] * 2,
+    ]
+
+
+def test_conditional_quantiles_of_many_columns_do_not_look_at_all_cells_for_each(monkeypatch):
+    looks = []
+    counts = dp.Table._in_place
+    monkeypatch.setattr(dp.Table, "_in_place", lambda *a: looks.append(1) or counts(*a))
+    EXACT.conditional_quantiles("y", 0.5)
+    assert len(looks) == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: RAW.marginal("z"), "axis must be one of 'x', 'y'"),
+        (lambda: RAW.conditional("x", 2, 2), "upper must be greater than lower, 2"),
+        (lambda: RAW.conditional("x", [1, 2], 3), "lower must be one number"),
+        (lambda: RAW.conditional("x", None, math.nan), "upper must not be NaN"),
+        (lambda: RAW.conditional("x", "a"), "lower must hold real numbers"),
+        (lambda: RAW.conditional_quantiles("x", 1.1), r"p must lie within \[0, 1\]"),
+        (lambda: RAW.sample(-1), "size must be between 0"),
+        (lambda: RAW.sample(rng=1), "rng must be None or"),
+        (lambda: dp.Table(GRID.x, RAW.row), "grid must be a TableGrid"),
+        (lambda: dp.Table(GRID, COUNTS), "row must be a CDF"),
+        (lambda: dp.Table(NO_LOWER, RAW.row), "row must have 6 cells, or 7; got 50"),
+    ],
+)
+def test_bad_arguments(call, words):
+    with pytest.raises(dp.DpcoreError, match=f"^{words}"):
+        call()
+
+
+# --- noise
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [Histogram(0.5), Histogram(rho=0.02), Histogram(0.5, neighbours="add-or-remove-one")],
+)
+@pytest.mark.parametrize("outside", [None, 300])
+def test_the_noise_of_marginals_and_conditional_curves_is_known_for_histograms(mechanism, outside):
+    rng, counts = RNG(5), 100 + COUNTS
+    tables = [raw_table(counts, outside, GRID, taken(mechanism), rng) for _ in range(400)]
+    for pick in (
+        lambda table: table.marginal("x"),
+        lambda table: table.conditional("y", 2, 5),
+        lambda table: table.conditional("x", 1, None),
+    ):
+        curves = [pick(table) for table in tables]
+        stated = curves[0].noise_deviation
+        found = np.std([each.counts for each in curves], axis=0)
+        # of 400 draws, four deviations away
+        np.testing.assert_allclose(found, stated, rtol=4 / math.sqrt(800), atol=0.4)
+
+
+def test_cells_in_part_have_no_more_noise_than_is_stated():
+    rng = RNG(6)
+    tables = [raw_table(100 + COUNTS, None, GRID, taken(Histogram(0.5)), rng) for _ in range(300)]
+    curves = [table.conditional("x", 0.5, 3.4) for table in tables]
+    found = np.std([each.counts for each in curves], axis=0)
+    assert np.all(found <= 1.2 * curves[0].noise_deviation + 0.4)
+
+
+@pytest.mark.parametrize("mechanism", [Hierarchy(1.0), Dawa(1.0)])
+def test_the_noise_of_marginals_is_not_known_for_others(mechanism):
+    table = raw_table(COUNTS, None, GRID, taken(mechanism), RNG(7))
+    assert np.isinf(table.marginal("x").noise_deviation).all()
+
+
+# --- samples
+
+
+@pytest.mark.parametrize("grid", [GRID, dp.TableGrid(dp.Grid(range(1, 11)), GRID.y)])
+def test_samples_have_the_tables_counts(grid):
+    table = exact(COUNTS, grid)
+    assert np.array_equal(grid.count(*table.sample(rng=RNG(8)).T), COUNTS)
+
+
+def test_samples_stay_in_their_cells_at_the_ends_of_random_numbers_and_of_doubles():
+    class Ends(np.random.Generator):
+        def random(self, size):
+            return np.resize([0.0, 1 - 2**-53], size)
+
+    thresholds = [-1e308, -1.0, np.nextafter(-1.0, 0), 1e308, 1.7e308]
+    grid = dp.TableGrid(dp.Grid(thresholds, lower=-1.7e308), dp.Grid([1.0, 2.0]))
+    counts = np.full((5, 2), 2)
+    found = exact(counts, grid).sample(rng=Ends(np.random.PCG64(1)))
+    assert np.isfinite(found).all()
+    assert np.array_equal(grid.count(*found.T), counts)
+
+
+def test_samples_of_any_size_follow_the_counts():
+    found = EXACT.sample(20_000, RNG(9))
+    assert found.shape == (20_000, 2)
+    shares = GRID.count(*found.T) / 20_000
+    np.testing.assert_allclose(shares, COUNTS / 400, atol=0.005)
+    assert EXACT.sample(0).shape == (0, 2)
+    assert np.array_equal(EXACT.sample(5, RNG(1)), EXACT.sample(5, RNG(1)))
+
+
+def test_a_table_without_records_gives_no_sample():
+    table = exact(np.zeros_like(COUNTS), outside=5)
+    assert table.sample().shape == (0, 2)
+    with pytest.raises(dp.ParameterError, match="size must be None where the table has no records"):
+        table.sample(3)
+
+
+# --- what is kept, and how it looks
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 6), (6, 1), (3, 5)])
+@pytest.mark.parametrize("outside", [None, 3])
+def test_json_gives_every_bit_back(shape, outside):
+    uniform = dp.TableGrid.uniform((0, 1), (-3, 1), shape)
+    searched = dp.TableGrid(dp.Grid(uniform.x.thresholds), dp.Grid(uniform.y.thresholds, lower=-4))
+    for grid, mechanism in ((uniform, Histogram(0.5)), (searched, Dawa(rho=0.1))):
+        raw = raw_table(np.full(shape, 7), outside, grid, taken(mechanism), RNG(10))
+        for table in (raw, raw.isotonic()):
+            again = dp.Table.from_json(table.to_json())
+            assert again.to_json() == table.to_json()
+            assert (again.grid, again.row.grid) == (table.grid, table.row.grid)
+            assert again.grid.y.lower == grid.y.lower
+            for name in ("counts", "noise_deviation"):
+                np.testing.assert_array_equal(getattr(again.row, name), getattr(table.row, name))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('"dpcore.table"', '"dpcore.cdf"', 'has to be "dpcore.table"'),
+        ('"x": {', '"z": {', "a grid without the field 'x'"),
+        ('"size": 10', '"size": 9', "counts must be 45 or 46 numbers"),
+        ('"size": 10', '"size": 16777216', "size must be between 1 and 16777216"),
+        ('"size": 10', '"size": true', "size must be an integer"),
+        ('"lower": 0.0', '"lower": 11.0', "upper must be greater than lower"),
+        ('"n": 400', '"n": 401', "counts must end with n"),
+        ('"simulated": true', '"simulated": 1', "simulated"),
+    ],
+)
+def test_damaged_json_is_refused(old, new, words):
+    text = RAW.to_json()
+    assert old in text
+    with pytest.raises(dp.FormatError, match=words):
+        dp.Table.from_json(text.replace(old, new, 1))
+
+
+def test_a_row_is_not_a_grid_and_exact_tables_are_not_stored():
+    text = RAW.to_json()
+    start, stop = text.index('{"x"'), text.index(', "n"')
+    for grid in ("[1, 2]", "{}", '{"x": 3, "y": 4}', "null"):
+        with pytest.raises(dp.FormatError):
+            dp.Table.from_json(text[:start] + grid + text[stop:])
+    with pytest.raises(dp.ParameterError, match="exact curves are no releases"):
+        EXACT.to_json()
+
+
+def test_copies_and_repr():
+    for again in (copy.copy(RAW), copy.deepcopy(RAW), pickle.loads(pickle.dumps(RAW))):
+        assert np.array_equal(again.counts, RAW.counts)
+        assert again.privacy == RAW.privacy
+    assert repr(RAW) == (
+        "<Table of 10 x 5 cells, n = 400,"
+        " epsilon = 1 (replace-one; SIMULATED: seeded noise, not private)>"
+    )
+
+
+def test_pictures():
+    plt.switch_backend("Agg")
+    ax = RAW.plot()
+    mesh = ax.collections[0]
+    assert mesh.get_clim()[0] == 0.0
+    assert mesh.get_array().shape == (5, 10)  # y from bottom to top, x from left to right
+    np.testing.assert_allclose(mesh.get_array(), RAW.isotonic().counts.T)
+    assert (ax.get_xlim(), ax.get_ylim()) == ((0, 10), (0, 5))
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("x", "y")
+    assert ax.get_title() == f"{RAW.privacy}"
+    # where the first cell begins is not known: it is as wide as the next one
+    assert exact([[3, 1], [0, 0], [5, 0]], NO_LOWER).plot().get_xlim() == (0, 4)
+    assert exact([[3]], dp.TableGrid(dp.Grid([1]), dp.Grid([2]))).plot().get_ylim() == (1, 2)
+    own = plt.subplots()[1]
+    assert RAW.plot(own, cmap="Reds", norm=LogNorm(1, 100)) is own
+    plt.close("all")
+
+
+@settings(max_examples=30)
+@given(st.integers(1, 9), st.integers(1, 9), st.integers(0, 2**32))
+def test_marginals_and_whole_counts_of_any_table_agree(width, height, seed):
+    counts = RNG(seed).integers(0, 4, (width, height))
+    counts[0, 0] += 1
+    table = exact(counts, dp.TableGrid.uniform((0, 1), (0, 1), (width, height)))
+    assert np.array_equal(table.whole_counts, counts)
+    assert table.marginal("x").counts.tolist() == counts.sum(axis=1).cumsum().tolist()
+    assert table.marginal("y").counts.tolist() == counts.sum(axis=0).cumsum().tolist()
