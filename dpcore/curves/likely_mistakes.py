@@ -1,8 +1,8 @@
 """Likely mistakes, told from what was released: wrong labels, swapped arguments, a wrong grid.
 
 An error would depend on records. What is released is free to look at, so here are warnings, at most
-one for a release, with the rules and their reasons in docs/scores.md, section 4. Where the
-deviation of the noise is not known, released numbers are taken as they are.
+one for a release, with the rules and their reasons in docs/scores.md, section 4, and docs/table.md,
+section 6. Where the deviation of the noise is not known, released numbers are taken as they are.
 """
 
 from __future__ import annotations
@@ -18,10 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DpcoreWarning
+from ..summaries.grid import Grid
+from ..summaries.table_grid import in_a_row
 from .cdf import CDF
+from .residual_plot import ResidualPlot
 from .scores import ScoreCurves
+from .table import Axis, Table
 
-__all__ = ["warn_of_curve", "warn_of_scores"]
+__all__ = ["warn_of_curve", "warn_of_residual_plot", "warn_of_scores", "warn_of_table"]
 
 _SURE: Final = 3.0  # deviations of the noise: what is not a matter of luck
 _LARGE_ERROR: Final = 0.1  # of a share of the records
@@ -29,6 +33,10 @@ _FEW_CELLS: Final = 16  # with fewer, cells are kinds of records, and one kind m
 _MOST_AT_TOP: Final = 1 / 2
 _MOST_AT_ENDS: Final = 0.95
 _MOST_TIED: Final = 0.1  # pairs of a negative and a positive, in the end cells
+_MOST_OUTSIDE: Final = 1 / 2
+_MOST_TOGETHER: Final = 0.95  # of the records, in a part of a residual plot
+_PART: Final = 8  # such a part: one of so many
+_AXES: Final[tuple[Axis, ...]] = ("x", "y")
 _PACKAGE: Final = str(Path(__file__).parents[1]) + os.sep  # not dpcore_study.py beside it
 
 _REMEDY: Final = "fewer cells, a larger budget or more records lower it"
@@ -55,23 +63,97 @@ def warn_of_scores(curves: ScoreCurves, label: str = "pos_label") -> None:
         _warn(text)
 
 
+def warn_of_table(table: Table) -> None:
+    """Warn of what a released table, raw, shows: as ``warn_of_curve``, for either column."""
+    if text := _mistake_in_table(table):
+        _warn(text)
+
+
+def warn_of_residual_plot(plot: ResidualPlot) -> None:
+    """Warn of bounds that most of the records are beyond, or that hold them in one narrow part."""
+    if text := _mistake_in_residual_plot(plot):
+        _warn(text)
+
+
 def _mistake_in_curve(curve: CDF) -> str | None:
     error = _largest(curve.noise_deviation) / curve.n
     if _LARGE_ERROR < error < math.inf:
         return f"the standard error of F is up to {error:.2g}: {_REMEDY}"
-    if curve.grid.size < _FEW_CELLS:
+    return _at_ends(curve, curve.noise_deviation, curve.grid, "values")
+
+
+def _mistake_in_table(table: Table) -> str | None:
+    error = _largest(table.row.noise_deviation) / table.n
+    if _LARGE_ERROR < error < math.inf:
+        return f"the standard error of sums of cells is up to {error:.2g} of n: {_REMEDY}"
+    for axis, grid in zip(_AXES, (table.grid.x, table.grid.y), strict=True):
+        marginal, what = table.marginal(axis), f"values of {axis}"
+        if _at_ends(marginal, np.zeros(grid.size), grid, what) is None:
+            continue  # mostly; the noise takes a look at every cell
+        if text := _at_ends(marginal, _noise_along(table, axis), grid, what):
+            return text
+    return None
+
+
+def _mistake_in_residual_plot(plot: ResidualPlot) -> str | None:
+    outside = plot.outside - _SURE * _known(float(plot.table.row.noise_deviation[-2]))
+    if outside > _MOST_OUTSIDE * plot.n:
+        return (
+            f"{_percent(plot.outside / plot.n)} of the records are outside of the plot:"
+            " are `unit` and the ranges right?"
+        )
+    for axis, name in zip(_AXES, ("predicted", "residual"), strict=True):
+        inside = np.diff(plot.table.marginal(axis).counts, prepend=0.0)
+        part = inside.size // _PART
+        if inside.size < _FEW_CELLS:
+            continue
+        together = float(np.convolve(inside, np.ones(part), "valid").max())
+        if together <= _MOST_TOGETHER * plot.n:
+            continue
+        noise = 2 * _largest(_noise_along(plot.table, axis))  # both ends, at the worst
+        if together - _SURE * noise > _MOST_TOGETHER * plot.n:
+            return (
+                f"{_percent(together / plot.n)} of the records are in 1/{_PART} of the axis of"
+                f" {name} values: a smaller `unit`, or `{name}_range` if it is public, shows more"
+            )
+    return None
+
+
+def _at_ends(curve: CDF, deviation: NDArray[np.float64], grid: Grid, what: str) -> str | None:
+    """Say whether nearly all records are in the first and the last cell."""
+    if grid.size < _FEW_CELLS:
         return None
-    before, last = curve.noise_deviation[-2:].tolist()
+    before, last = deviation[-2:].tolist()
     low = float(curve.counts[0])
     high = curve.n - float(curve.counts[-2])
-    sure_low = low - _SURE * _known(float(curve.noise_deviation[0]))
+    sure_low = low - _SURE * _known(float(deviation[0]))
     sure_high = high - _SURE * _known(before + last)
     if sure_high > _MOST_AT_TOP * curve.n or sure_low + sure_high > _MOST_AT_ENDS * curve.n:
         return (
-            f"{_percent(low / curve.n)} of the records are in the first cell of {curve.grid!r}, and"
-            f" {_percent(high / curve.n)} in its last: {_GRID.format('values')}"
+            f"{_percent(low / curve.n)} of the records are in the first cell of {grid!r}, and"
+            f" {_percent(high / curve.n)} in its last: {_GRID.format(what)}"
         )
     return None
+
+
+def _noise_along(table: Table, axis: Axis) -> NDArray[np.float64]:
+    """Return about how far the counts up to each threshold of a column may be off, (N,).
+
+    Where it is not known in closed form: such a count is a sum of pieces of the row, and so of
+    cumulative counts at their ends, whose errors are added up as if they were independent.
+    """
+    known = table.marginal(axis).noise_deviation
+    if np.isfinite(known).all():
+        return known
+    in_row = np.unravel_index(in_a_row(table.grid.shape), table.grid.shape)[_AXES.index(axis)]
+    known = np.append(table.row.noise_deviation[: in_row.size - 1], 0.0)
+    variances = np.where(np.isfinite(known), known, 0.0) ** 2
+    # what is up to a threshold begins or ends at a place if one of its two cells is, and one is not
+    following = np.append(in_row[1:], in_row[-1])
+    begins = np.bincount(np.minimum(in_row, following), variances, known.size)
+    ends = np.bincount(np.maximum(in_row, following), variances, known.size)
+    size = table.grid.shape[_AXES.index(axis)]
+    return np.asarray(np.sqrt(np.maximum(np.cumsum(begins - ends)[:size], 0.0)))
 
 
 def _mistake_in_scores(curves: ScoreCurves, label: str) -> str | None:

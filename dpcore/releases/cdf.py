@@ -189,8 +189,17 @@ def checked(
     delta: float | None,
     isotonic: object,
     rng: np.random.Generator | None,
+    default: Callable[..., Mechanism] = most_accurate,
 ) -> Callable[[int], Mechanism]:
-    """Check all that does not depend on the records; return what gives the mechanism for n."""
+    """Check all that does not depend on the records; return what gives the mechanism for n.
+
+    Parameters
+    ----------
+    grid, mechanism, epsilon, rho, neighbours, delta, isotonic, rng
+        As in ``cdf``.
+    default
+        Takes what ``most_accurate`` does, and returns the mechanism if none is given.
+    """
     if not isinstance(grid, Grid):
         raise DtypeError("grid", type(grid).__name__, "must be a Grid")
     if not isinstance(isotonic, bool):
@@ -198,8 +207,8 @@ def checked(
     source(rng)
     if mechanism is None:
         relation = "replace-one" if neighbours is None else neighbours
-        most_accurate(grid.size, epsilon, rho, relation, delta)  # refuses what is wrong
-        return partial(most_accurate, grid.size, epsilon, rho, relation, delta)
+        default(grid.size, epsilon, rho, relation, delta)  # refuses what is wrong
+        return partial(default, grid.size, epsilon, rho, relation, delta)
     given = {"epsilon": epsilon, "rho": rho, "neighbours": neighbours, "delta": delta}
     for name, value in given.items():
         if value is not None:

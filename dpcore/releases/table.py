@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from .. import _check
 from .._documentation import documented
+from ..curves.likely_mistakes import warn_of_table
 from ..curves.scores import numbered
 from ..curves.table import Table
 from ..errors import DtypeError, ParameterError
@@ -24,7 +25,8 @@ from .most_accurate import data_aware
 
 __all__ = ["raw_table", "table", "table_from_counts", "table_mechanism"]
 
-_FEW: Final = 1 / 2  # n epsilon for each cell, below which cells are better told in buckets
+# Up to so many times N^1.5, n epsilon is small for N cells, which are better told in buckets.
+_FEW: Final = {"Laplace": 1 / 16, "Gaussian": 1 / 4}
 
 
 @documented
@@ -51,8 +53,10 @@ def table(
     grid
         The cells. They are public, so they must not come from the data.
     mechanism
-        What adds the noise to the cells in a row, along Hilbert's curve; None: ``Dawa`` where n
-        epsilon is less than half the number of cells, else ``Histogram``.
+        What adds the noise to the cells in a row, along Hilbert's curve; None: ``Dawa`` where n is
+        public and n epsilon is N^1.5 / 16 at most, for N cells in all (with Gaussian noise
+        N^1.5 / 4), else ``Histogram``. ``Hierarchy`` is better for sums of many cells, where there
+        are many (docs/table-accuracy.md).
     epsilon, rho, delta
         {budget}
     neighbours
@@ -68,6 +72,12 @@ def table(
     Returns
     -------
     Table
+
+    Warns
+    -----
+    DpcoreWarning
+        The noise is too much for so many cells, or nearly all that is released is at the ends of a
+        column's grid (docs/table.md, section 6).
 
     Raises
     ------
@@ -94,8 +104,7 @@ def table(
     counts = grid.count(x, y, nan_policy=nan_policy)
     if neighbours != "add-or-remove-one" and not counts.any():
         raise ParameterError("x", 0, "must hold at least one record")
-    found = raw_table(counts, None, grid, chosen, rng)
-    return found.isotonic() if isotonic else found
+    return _finished(raw_table(counts, None, grid, chosen, rng), isotonic)
 
 
 @documented
@@ -142,8 +151,7 @@ def table_from_counts(
     exact = _check.counts("counts", counts)
     if exact.shape != grid.shape:
         raise ParameterError("counts", exact.shape, f"must have shape {grid.shape}")
-    found = raw_table(exact, None, grid, chosen, rng)
-    return found.isotonic() if isotonic else found
+    return _finished(raw_table(exact, None, grid, chosen, rng), isotonic)
 
 
 def raw_table(
@@ -172,6 +180,12 @@ def raw_table(
     return Table(grid, raw_release(cells, numbered(cells.size), mechanism, rng))
 
 
+def _finished(raw: Table, isotonic: bool) -> Table:
+    """Warn of what a table shows, and return it as it was asked for."""
+    warn_of_table(raw)
+    return raw.isotonic() if isotonic else raw
+
+
 def _checked(
     grid: object,
     mechanism: Mechanism | None,
@@ -186,12 +200,8 @@ def _checked(
     if not isinstance(grid, TableGrid):
         raise DtypeError("grid", type(grid).__name__, "must be a TableGrid")
     refuse_one_row_only(mechanism, "a table has two columns")
-    row = numbered(grid.size)
-    chosen = checked(row, mechanism, epsilon, rho, neighbours, delta, isotonic, rng)
-    if mechanism is not None:
-        return chosen
-    relation: Neighbours = "replace-one" if neighbours is None else neighbours
-    return partial(table_mechanism, grid.size, epsilon, rho, relation, delta)
+    row, default = numbered(grid.size), table_mechanism
+    return checked(row, mechanism, epsilon, rho, neighbours, delta, isotonic, rng, default)
 
 
 def table_mechanism(
@@ -199,18 +209,21 @@ def table_mechanism(
     epsilon: float | Fraction | None,
     rho: float | Fraction | None,
     neighbours: Neighbours,
-    delta: float | None,
-    n: int,
+    delta: float | None = None,
+    n: int | None = None,
 ) -> Mechanism:
     """Return what releases a table of so many cells and records if no mechanism is given.
 
     Of trees over the cells only the flat one: levels in between help sums of many cells, and a
-    table is looked at cell by cell (docs/table-accuracy.md).
+    table is looked at cell by cell, too (docs/table-accuracy.md).
     """
-    buckets = data_aware(size, epsilon, rho, neighbours, delta, n)
-    if buckets is not None and buckets.signal(n) <= _FEW * size:
-        return buckets
-    return _flat(size, epsilon, rho, neighbours, delta)
+    flat = _flat(size, epsilon, rho, neighbours, delta)  # refuses what is wrong
+    buckets = None if n is None else data_aware(size, epsilon, rho, neighbours, delta, n)
+    if n is None or buckets is None:
+        return flat
+    is_pure = buckets.rho is None and buckets.delta is None
+    few = _FEW["Laplace" if is_pure else "Gaussian"] * size**1.5
+    return buckets if buckets.signal(n) <= few else flat
 
 
 @lru_cache(maxsize=256)

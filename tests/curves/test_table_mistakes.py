@@ -1,0 +1,119 @@
+"""Warnings of likely mistakes in tables and residual plots, and what does not warn."""
+
+from __future__ import annotations
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+import dpcore as dp
+from dpcore.curves.likely_mistakes import warn_of_residual_plot
+from dpcore.mechanisms import Dawa, Dyadic, Hierarchy, Histogram, NoNoise
+from dpcore.releases.cdf import taken
+from dpcore.releases.table import raw_table
+
+RNG = np.random.default_rng
+N = 20_000
+X, Y = RNG(1).random(N), RNG(2).beta(2, 5, N)
+GRID = dp.TableGrid.uniform((0, 1), (0, 1), 32)
+MECHANISMS = [Histogram(1.0), Hierarchy(1.0), Dawa(1.0), Dyadic(3.0), NoNoise(), Histogram(rho=0.1)]
+
+
+def told(release, *arguments, **options):
+    """What a call warns of, at most one thing, and at the line of the call."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        release(*arguments, **options)
+    assert all(each.filename == __file__ for each in found)
+    assert all(each.category is dp.DpcoreWarning for each in found)
+    assert len(found) <= 1
+    return str(found[0].message) if found else None
+
+
+# --- tables
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_column_in_another_unit_is_told(mechanism):
+    options = {"grid": GRID, "mechanism": mechanism, "rng": RNG(3)}
+    text = told(dp.table, X, 100 * Y, **options)
+    assert "in its last: is it the grid for these values of y?" in text
+    assert repr(GRID.y) in text
+    text = told(dp.table, X / 100, Y, **options)
+    assert re.match(r"(9\d|100) % of the records are in the first cell", text)
+    assert "values of x" in text
+
+
+def test_records_that_were_counted_before_are_looked_at_too():
+    counts = GRID.count(X, 100 * Y)
+    assert "values of y" in told(dp.table_from_counts, counts, GRID, epsilon=1.0, rng=RNG(4))
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("y", [Y, np.where(X < 0.9, 0.0, Y), X])
+def test_good_columns_are_not_told_of(mechanism, y):
+    assert told(dp.table, X, y, GRID, mechanism, rng=RNG(5)) is None
+
+
+def test_few_cells_are_kinds_of_records():
+    grid = dp.TableGrid.uniform((0, 1), (0, 1), (32, 2))
+    assert told(dp.table, X, np.ones(N), grid, epsilon=1.0, rng=RNG(6)) is None
+
+
+@pytest.mark.parametrize("mechanism", [Histogram(0.002), Hierarchy(0.002), Histogram(rho=1e-6)])
+def test_far_too_much_noise_is_told(mechanism):
+    text = told(dp.table, X, Y, GRID, mechanism, rng=RNG(7))
+    assert "the standard error of sums of cells is up to" in text
+    assert "fewer cells, a larger budget or more records lower it" in text
+
+
+def test_noise_alone_does_not_look_like_a_mistake():
+    rng, counts = RNG(8), GRID.count(X, Y)
+    for epsilon in (0.01, 0.03, 0.1, 1.0):
+        for _ in range(40):
+            text = told(dp.table_from_counts, counts, GRID, epsilon=epsilon, rng=rng)
+            assert text is None or "standard error" in text
+
+
+# --- residual plots
+
+
+def plot(x, y, outside=0, *, mechanism=None, shape=(20, 20)):
+    """A residual plot over [-1, 1] x [-1, 1], and so many records beyond it."""
+    grid = dp.TableGrid.uniform((-1, 1), (-1, 1), shape)
+    mechanism = taken(Histogram(1.0) if mechanism is None else mechanism)
+    table = raw_table(grid.count(x, y), outside, grid, mechanism, RNG(9)).isotonic()
+    return dp.ResidualPlot(table, table.sample(rng=RNG(1)), table.privacy)
+
+
+GOOD = 2 * X - 1, RNG(10).normal(0, 0.3, N)
+
+
+@pytest.mark.parametrize("mechanism", [Histogram(1.0), Dawa(1.0)])
+def test_bounds_that_most_are_beyond_are_told(mechanism):
+    text = told(warn_of_residual_plot, plot(*GOOD, 30_000, mechanism=mechanism))
+    assert text == ("60 % of the records are outside of the plot: are `unit` and the ranges right?")
+
+
+@pytest.mark.parametrize("mechanism", [Histogram(1.0), Dawa(1.0)])
+@pytest.mark.parametrize(("column", "name"), [(0, "predicted"), (1, "residual")])
+def test_bounds_far_too_wide_are_told(mechanism, column, name):
+    columns = list(GOOD)
+    columns[column] = columns[column] / 50 + 0.03
+    text = told(warn_of_residual_plot, plot(*columns, 100, mechanism=mechanism))
+    assert f"of the records are in 1/8 of the axis of {name} values" in text
+    assert f"a smaller `unit`, or `{name}_range` if it is public, shows more" in text
+
+
+@pytest.mark.parametrize("outside", [0, 1_000, 19_000])
+@pytest.mark.parametrize("mechanism", [Histogram(1.0), Dawa(1.0), Histogram(0.01)])
+def test_good_plots_are_not_told_of(outside, mechanism):
+    assert told(warn_of_residual_plot, plot(*GOOD, outside, mechanism=mechanism)) is None
+
+
+def test_plots_of_few_cells_have_no_narrow_parts():
+    still = GOOD[0], np.full(N, 0.01)
+    assert told(warn_of_residual_plot, plot(*still, shape=(4, 4))) is None
+    assert told(warn_of_residual_plot, plot(*still)) is not None
