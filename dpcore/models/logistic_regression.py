@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numbers
 from fractions import Fraction
-from typing import Any, Literal, Self
+from typing import Any, Final, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +23,8 @@ from .scaling import Bounds, side_of_cube, unit_records
 __all__ = ["LogisticRegression"]
 
 Method = Literal["objective", "output"]
+
+_KINDS: Final = (bool | int | float | np.bool_ | np.number, str, bytes)
 
 
 @documented
@@ -186,13 +187,10 @@ def _checked_classes(classes: object) -> tuple[Label, Label]:
     found = _check.items("classes", classes, "must be the labels of negatives and positives")
     if len(found) != 2:
         raise ParameterError("classes", classes, "must be two, of negatives and positives")
-    kinds = [
-        next((kind for kind in (numbers.Real, str, bytes) if isinstance(label, kind)), None)
-        for label in found
-    ]
+    kinds = [next((kind for kind in _KINDS if isinstance(label, kind)), None) for label in found]
     if None in kinds or kinds[0] != kinds[1]:
         raise DtypeError("classes", classes, "must be numbers, strings or bytes, both of one kind")
-    if found[0] == found[1] or found != found:
+    if found[0] == found[1] or any(label != label for label in found):  # nor NaN
         raise ParameterError("classes", classes, "must be different")
     return found[0], found[1]
 
