@@ -57,7 +57,9 @@ def test_minima_are_as_near_as_is_said():
         found = objective.minimum()
         exact = reference.exact_minimum(objective, found)
         with mp.workdps(40):
-            apart = mp.sqrt(sum((mp.mpf(f) - e) ** 2 for f, e in zip(found.tolist(), exact)))
+            apart = mp.sqrt(
+                sum((mp.mpf(f) - e) ** 2 for f, e in zip(found.tolist(), exact, strict=True))
+            )
         shares.append(float(apart) / objective.distance)
     assert max(shares) < 1.0
     assert max(shares) > 1e-6  # it is floating point

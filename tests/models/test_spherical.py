@@ -39,7 +39,9 @@ def relative_distance(size, stream):
     drawn = spherical(size, stream)
     ideal = ideal_spherical(stream.rows, size)
     with mp.workdps(60):
-        apart = mp.sqrt(sum((mp.mpf(d) - i) ** 2 for d, i in zip(drawn.tolist(), ideal)))
+        apart = mp.sqrt(
+            sum((mp.mpf(d) - i) ** 2 for d, i in zip(drawn.tolist(), ideal, strict=True))
+        )
         return float(apart / mp.sqrt(sum(i**2 for i in ideal))) / relative_error(size)
 
 
