@@ -179,6 +179,46 @@ def test_law_from_the_cryptographic_source_and_with_a_sensitivity():
     assert p_value(drawn, reference.exponential_law([0, 5, 20], 0.2)) > 1e-9
 
 
+@pytest.mark.needs_jit
+@pytest.mark.parametrize(("epsilon", "sensitivity"), [(0.4, 1), (1.5, 3)])
+def test_law_with_monotonic_scores(epsilon, sensitivity):
+    drawn = exponential_mechanism(
+        SCORES["slope"],
+        epsilon=epsilon,
+        sensitivity=sensitivity,
+        monotonic=True,
+        rng=np.random.default_rng(7),
+        replicates=200_000,
+    )
+    rate = epsilon / sensitivity
+    assert p_value(drawn, reference.exponential_law(SCORES["slope"], rate)) > 1e-9
+    assert p_value(drawn, reference.exponential_law(SCORES["slope"], 1.05 * rate)) < 1e-9
+
+
+def test_monotonic_scores_are_drawn_as_others_for_twice_the_budget():
+    for sensitivity, epsilon in ((1, 0.3), (4, Fraction(7, 3))):
+        one, other = (
+            exponential_mechanism(
+                SCORES["slope"],
+                epsilon=epsilon * times,
+                sensitivity=sensitivity,
+                monotonic=monotonic,
+                rng=np.random.default_rng(3),
+                replicates=50,
+            )
+            for times, monotonic in ((1, True), (2, False))
+        )
+        assert one.tolist() == other.tolist()
+
+
+def test_the_least_epsilon_is_half_as_large_for_monotonic_scores():
+    least = Fraction(1, 2**40)
+    assert exponential_mechanism([0, 0], epsilon=least, monotonic=True) in (0, 1)
+    for epsilon, monotonic in ((least, False), (least * Fraction(99, 100), True)):
+        with pytest.raises(dp.ParameterError, match="epsilon is too small"):
+            exponential_mechanism([0, 0], epsilon=epsilon, monotonic=monotonic)
+
+
 def test_a_draw_is_the_first_of_many():
     one, many = (
         exponential_mechanism(
@@ -265,6 +305,7 @@ def test_blocks_of_replicates_hold_all_of_them(monkeypatch):
         ({"epsilon": 1e-13}, dp.ParameterError, "epsilon is too small: noise scale passes"),
         ({"sensitivity": 0}, dp.ParameterError, "sensitivity must be between 1"),
         ({"sensitivity": 1.0}, dp.DtypeError, "sensitivity must be an integer"),
+        ({"monotonic": 1}, dp.DtypeError, "monotonic must be a bool; got int"),
         ({"rng": 1}, dp.DtypeError, "no integer seeds"),
         ({"replicates": 0}, dp.ParameterError, "replicates must be between 1"),
     ],

@@ -1,0 +1,235 @@
+"""Residual plots and bounds that are worth their width: exact laws, and lower bounds on epsilon."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+import pytest
+
+import dpcore as dp
+from dpcore.mechanisms.selection import exponential_mechanism
+from dpcore.releases import compact_bounds, residual_axis, residual_plot
+from dpcore.releases.compact_bounds import compact_end, compact_rungs
+from tests import reference
+from tests.audit.harness import epsilon_lower_bound
+from tests.audit.test_selection import (
+    FIFTH,
+    TOLERANCE,
+    bound,
+    changes,
+    costs,
+    largest_log_ratio,
+    monotonic_changes,
+    replaced,
+    tables,
+)
+
+# --- exact: the exponential mechanism with monotonic scores
+
+
+def worst_choice(scores, some_changes, rate):
+    """The largest log ratio, for a rate by which scores are multiplied."""
+    before = reference.exponential_law(scores, rate)
+    after = (reference.exponential_law(np.add(scores, each), rate) for each in some_changes)
+    return max(largest_log_ratio(before, law) for law in after)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 2.0, 8.0])
+@pytest.mark.parametrize("scores", [[0, 0, 0], [0, -9, -9, -9], [0, -1, -2, 3]])
+def test_exponential_mechanism_on_all_monotonic_changes(scores, epsilon):
+    assert worst_choice(scores, monotonic_changes(len(scores)), epsilon) <= epsilon + TOLERANCE
+    assert worst_choice(scores, changes(len(scores)), epsilon / 2) <= epsilon + TOLERANCE
+
+
+@pytest.mark.parametrize("epsilon", [2.0, 8.0])
+def test_broken_choices_overspend(epsilon):
+    scores = [0, -9, -9]
+    assert worst_choice(scores, monotonic_changes(3), epsilon) > 0.99 * epsilon
+    assert worst_choice(scores, monotonic_changes(3), epsilon / 0.8) > 1.2 * epsilon
+    assert worst_choice(scores, changes(3), epsilon) > 1.9 * epsilon  # scores that go both ways
+
+
+# --- exact: bounds that are worth their width
+
+FARTHEST = [
+    (19, 0, 0, 0, 1),
+    (18, 0, 0, 0, 2),
+]  # a record moves from the first interval to the last
+WIDTHS = np.array([0.5, -2.0, 3.0, 8.0, -np.inf])  # each in an interval of its own
+
+
+def asked_of_compact_bounds(monkeypatch, counts, gain, epsilon):
+    """The scores for so many records of each width, and the rate."""
+    asked = []
+
+    def recorded(scores, *, epsilon, monotonic, rng):
+        assert monotonic
+        asked.append((scores, float(epsilon)))
+        return 0
+
+    monkeypatch.setattr(compact_bounds, "exponential_mechanism", recorded)
+    dp.compact_bounds(np.repeat(WIDTHS[: len(counts)], counts), epsilon=epsilon, gain=gain)
+    (found,) = asked
+    return found
+
+
+@pytest.mark.parametrize(("cells", "records"), [(2, 9), (3, 6), (4, 4), (5, 3)])
+@pytest.mark.parametrize("epsilon", [0.5, 6.0])
+@pytest.mark.parametrize("gain", [0.04, 0.2])
+def test_compact_bounds_of_all_neighbours(monkeypatch, cells, records, gain, epsilon):
+    laws, asked = {}, {}
+    for counts in tables(cells, records):
+        scores, rate = asked_of_compact_bounds(monkeypatch, counts, gain, epsilon)
+        asked[counts] = scores
+        laws[counts] = [reference.exponential_law(scores, rate)]
+    assert costs(laws).max() <= epsilon + TOLERANCE
+    for counts, scores in asked.items():
+        for other in replaced(counts):
+            change = asked[other] - scores
+            assert np.abs(change).max() <= 1
+            assert np.all(change >= 0) or np.all(change <= 0)
+
+
+def test_compact_bounds_with_a_fifth_less_noise_overspend(monkeypatch):
+    def cost(thin):
+        first, second = (
+            asked_of_compact_bounds(monkeypatch, counts, 0.2, 3.0) for counts in FARTHEST
+        )
+        laws = [reference.exponential_law(scores, rate / thin) for scores, rate in (first, second)]
+        return largest_log_ratio(*laws)
+
+    assert 0.97 * 3.0 < cost(1.0) <= 3.0 + TOLERANCE
+    assert cost(0.8) > 1.2 * 3.0
+
+
+FARTHEST = [
+    (19, 0, 0, 0, 1),
+    (18, 0, 0, 0, 2),
+]  # a record moves from the first interval to the last
+
+
+# --- exact: the whole of a residual plot, on all neighbours
+
+THIRD = Fraction(1, 3)  # as a gain it leaves three intervals
+KINDS = [(-0.5, 0.5), (3.0, 3.0), (-2.0, -0.5), (0.5, -2.0), (9.0, -9.0)]
+
+
+def parts(monkeypatch, records, epsilon, rungs):
+    """What a residual plot asks of both searches and of its table, if the searches answer so."""
+    answers, scores, of_table = iter(rungs), [], []
+    original = residual_plot.raw_table
+
+    def chosen(own, *, epsilon, monotonic, rng):
+        assert monotonic
+        scores.append((own, float(epsilon)))
+        return next(answers)
+
+    def recorded(counts, outside, grid, mechanism, rng):
+        row = np.append(counts.reshape(-1), outside)
+        of_table.append((row, mechanism(int(row.sum()))))
+        return original(counts, outside, grid, mechanism, np.random.default_rng(1))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(compact_bounds, "exponential_mechanism", chosen)
+        patched.setattr(residual_axis, "compact_rungs", partial(compact_rungs, gain=THIRD))
+        patched.setattr(residual_axis, "compact_end", partial(compact_end, gain=THIRD))
+        patched.setattr(residual_plot, "raw_table", recorded)
+        dp.residual_plot(*np.transpose(records), epsilon=epsilon, cells=(2, 1))
+    (table,) = of_table
+    return scores, table
+
+
+def cost_of_plots(monkeypatch, records, others, epsilon, thin=1.0):
+    """The largest log ratio: of both bounds, and of the noise in cells that are not the same."""
+    found = 0.0
+    for rungs in itertools.product(range(3), repeat=2):
+        (first, (row, mechanism)), (second, (other_row, _)) = (
+            parts(monkeypatch, each, epsilon, rungs) for each in (records, others)
+        )
+        total = 0.0
+        for (one, rate), (two, _), rung in zip(first, second, rungs, strict=True):
+            laws = [reference.exponential_law(scores, rate / thin) for scores in (one, two)]
+            total += np.log(laws[0][rung] / laws[1][rung])
+        assert mechanism.describe()["name"] == "histogram"
+        scale = 2 / mechanism.privacy.epsilon * thin
+        found = max(found, total + np.abs(row - other_row).sum() / scale)
+    return found
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 6.0])
+def test_residual_plots_of_all_neighbours(monkeypatch, epsilon):
+    spent = [
+        cost_of_plots(monkeypatch, [*rest, one], [*rest, other], epsilon)
+        for rest in itertools.combinations_with_replacement(KINDS, 2)
+        for one, other in itertools.permutations(KINDS, 2)
+    ]
+    assert 0.9 * epsilon < max(spent) <= epsilon + TOLERANCE
+
+
+# a record goes to the last interval of both axes, and to another cell
+FIRST, SECOND = [(-0.5, 0.5)] * 3, [(-0.5, 0.5)] * 2 + [(3.0, 3.0)]
+
+
+def test_residual_plots_with_a_fifth_less_noise_overspend(monkeypatch):
+    assert cost_of_plots(monkeypatch, SECOND, FIRST, 4.0) > 0.9 * 4.0
+    assert cost_of_plots(monkeypatch, SECOND, FIRST, 4.0, thin=0.8) > 1.1 * 4.0
+
+
+# --- empirical: the real code, with cryptographic noise
+
+
+@pytest.mark.needs_jit
+def test_compact_bounds_hold_the_claim_and_show_a_fifth_less_noise(monkeypatch):
+    (first, _), (second, _) = (
+        asked_of_compact_bounds(monkeypatch, counts, 0.5, 1.0) for counts in [(6, 0), (5, 1)]
+    )
+
+    def draw(epsilon):
+        return lambda scores: exponential_mechanism(
+            scores, epsilon=epsilon, monotonic=True, replicates=1_000_000
+        )
+
+    assert 0.75 < bound(draw(1.0), first, second) <= 1.0
+    assert bound(draw(1.0 / FIFTH), first, second) > 1.02
+
+
+@pytest.mark.needs_jit
+def test_monotonic_where_scores_are_not_shows():
+    def draw(scores):
+        return exponential_mechanism(scores, epsilon=2.0, monotonic=True, replicates=1_000_000)
+
+    assert bound(draw, [0, 2, 0], [1, 1, 0]) > 2.8
+
+
+def drawn(monkeypatch, records, epsilon, replicates):
+    """Bounds, and how many more records the second cell has, of so many plots, (replicates, 3).
+
+    Each part is drawn by the real code.
+    """
+    scores, _ = parts(monkeypatch, records, epsilon, (0, 0))
+    rungs = np.column_stack(
+        [
+            exponential_mechanism(own, epsilon=rate, monotonic=True, replicates=replicates)
+            for own, rate in scores
+        ]
+    )
+    more = np.empty((replicates, 1))
+    for pair in itertools.product(range(3), repeat=2):
+        here = (rungs == pair).all(axis=1)
+        _, (row, mechanism) = parts(monkeypatch, records, epsilon, pair)
+        cumulative = mechanism.release(row, replicates=int(here.sum()))
+        more[here] = cumulative[:, 1:2] - 2 * cumulative[:, :1]
+    return np.hstack([rungs, np.clip(np.rint(more), -9, 9).astype(np.int64)])
+
+
+@pytest.mark.needs_jit
+def test_residual_plots_hold_the_claim_and_show_twice_the_budget(monkeypatch):
+    def lower_bound(epsilon):
+        outputs = [drawn(monkeypatch, each, epsilon, 400_000) for each in (SECOND, FIRST)]
+        return max(epsilon_lower_bound(*outputs), epsilon_lower_bound(*outputs[::-1]))
+
+    assert 1.0 < lower_bound(2.0) <= 2.0
+    assert lower_bound(2 * 2.0) > 2.05
