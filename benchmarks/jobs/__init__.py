@@ -26,6 +26,7 @@ from . import (
     selection,
     smoothing,
     square_wave,
+    tables,
     trees,
 )
 
@@ -42,6 +43,7 @@ JOBS = explained(
         *smoothing.JOBS,
         *isotonic.JOBS,
         *release.JOBS,
+        *tables.JOBS,
         *first_use.JOBS,
         *selection.JOBS,
         *medians.JOBS,
