@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
-from ..errors import DtypeError, ParameterError
+from ..errors import DtypeError, FormatError, ParameterError
 from ..privacy.guarantees import Privacy
 from . import serialization
 from .table import Table
@@ -34,7 +34,7 @@ class ResidualPlot:
         (k, 2) predicted values and residuals, drawn evenly within the table's cells, as many in
         each as ``cells`` says. They stand for the records, and are none of them.
     privacy
-        What bounds and table cost together.
+        What bounds and table cost together: that of the table, at least.
 
     Raises
     ------
@@ -51,6 +51,8 @@ class ResidualPlot:
             raise DtypeError("table", type(self.table).__name__, "must be a Table")
         if not isinstance(self.privacy, Privacy):
             raise DtypeError("privacy", type(self.privacy).__name__, "must be a Privacy")
+        if self.privacy | self.table.privacy != self.privacy:
+            raise ParameterError("privacy", self.privacy, "must not be less than that of the table")
         points = _check.array("points", self.points, "f")
         if points.ndim != 2 or points.shape[1] != 2:
             raise ParameterError("points", points.shape, "must have two columns")
@@ -140,4 +142,10 @@ class ResidualPlot:
         """
         stored, privacy = serialization.load_residual_plot(text)
         table = Table.from_json(stored)
-        return cls(table, table.sample(rng=rng), privacy)
+        points = table.sample(rng=rng)
+        try:
+            return cls(table, points, privacy)
+        except ParameterError as error:
+            raise FormatError(
+                f"a release with fields that contradict each other: {error}"
+            ) from None

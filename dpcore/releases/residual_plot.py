@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from .. import _check
 from .._documentation import documented
+from ..curves.likely_mistakes import warn_of_residual_plot
 from ..curves.residual_plot import ResidualPlot
 from ..curves.scores import numbered
 from ..errors import DtypeError, ParameterError
@@ -88,6 +89,12 @@ def residual_plot(
     ResidualPlot
         Its privacy is what bounds and table cost together: epsilon, and the mechanism's delta.
 
+    Warns
+    -----
+    DpcoreWarning
+        Most records are beyond the bounds, or nearly all are in a small part of an axis
+        (docs/table.md, section 6).
+
     Raises
     ------
     DtypeError, ParameterError, MissingValueError
@@ -144,7 +151,9 @@ def residual_plot(
     grid = TableGrid(*(Grid.uniform(*ends, side) for ends, side in zip(found, sides, strict=True)))
     table = raw_table(*_counted(columns, grid), grid, chosen, rng).isotonic()
     privacy = replace(budget.privacy, delta=table.privacy.delta, simulated=table.privacy.simulated)
-    return ResidualPlot(table, table.sample(rng=rng), privacy)
+    plot = ResidualPlot(table, table.sample(rng=rng), privacy)
+    warn_of_residual_plot(plot)
+    return plot
 
 
 def _two(argument: str, value: Any) -> tuple[Any, Any]:
