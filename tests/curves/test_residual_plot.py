@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 import sys
 import warnings
 from dataclasses import replace
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 import dpcore as dp
+from dpcore.releases import residual_plot
 
 
 @pytest.fixture(scope="module")
@@ -179,3 +183,20 @@ def test_bounds_that_do_not_fit_are_told_where_they_were_asked_for(arguments, te
         dp.residual_plot(x, y, epsilon=5.0, cells=32, rng=rng, **arguments)
     assert [each.filename for each in caught] == [__file__] * (text is not None)
     assert all(text in str(each.message) for each in caught)
+
+
+@pytest.mark.needs_jit
+def test_the_example_of_the_page():
+    page = Path(__file__).parents[2] / "docs" / "residuals.md"
+    (block,) = re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+    names: dict = {}
+    exec(block, names)
+    assert names["spent"] == dp.Privacy(1.0)
+    inside = np.isfinite(names["low"])
+    assert np.all(names["low"][inside] <= names["high"][inside])
+    assert -2 < np.nanmedian(names["median"]) < 2
+
+
+def test_the_share_of_bounds_is_the_paper_s_theorem():
+    """8 (log 9 + log 40) over a tenth, for both axes together (docs/residuals.md, section 2)."""
+    assert 10 * 8 * (math.log(9) + math.log(40)) == pytest.approx(residual_plot._ENOUGH, abs=1)
