@@ -1,29 +1,24 @@
-"""The arguments of the command line."""
+"""The arguments of the command line: how they are parsed."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Final, NoReturn
 
 from .. import __version__
 from ..errors import DpcoreError
+from .options import add_commands
 
-__all__ = ["PICTURES", "TAKE_VALUES", "UsageError", "parse"]
+__all__ = ["TAKE_VALUES", "UsageError", "parse"]
 
-PICTURES: Final = (".png", ".pdf", ".svg")
-MECHANISMS: Final = ("best", "hierarchy", "histogram", "dawa", "dyadic", "dyadic-paper")
-TAKE_VALUES: Final = (
+_RANGES: Final = ("predicted-range", "residual-range")
+_SINGLE: Final = (
     *("column", "lower", "upper", "size", "epsilon", "rho", "delta", "base", "format", "delimiter"),
     *("label", "positive", "score", "bins", "groups"),
+    *("predicted", "residual", "actual", "unit", "cells", "search", "mechanism"),
 )
-_FILE: Final = "a CSV or Parquet file; - is CSV on standard input"
-_SMOOTH: Final[dict[str, Any]] = {
-    "type": int,
-    "choices": (1, 2),
-    "help": "smooth a dyadic curve in a norm",
-}
+TAKE_VALUES: Final = (*_SINGLE, *_RANGES)
 
 
 class UsageError(DpcoreError, ValueError):
@@ -44,12 +39,18 @@ def parse(argv: Sequence[str], options: argparse.Namespace) -> None:
 
 
 def _glued(argv: Sequence[str]) -> list[str]:
-    """Write ``--lower -1e5`` as ``--lower=-1e5``: argparse takes only -5 and -.5 for numbers."""
-    valued = [f"--{name}" for name in TAKE_VALUES]
+    """Write ``--lower -1e5`` as ``--lower=-1e5``: argparse takes only -5 and -.5 for numbers.
+
+    Both ends of a range cannot be written so. They get a blank, which no option begins with.
+    """
+    single, ranges = ([f"--{name}" for name in names] for names in (_SINGLE, _RANGES))
     glued: list[str] = []
     for word in argv:
-        if glued and glued[-1] in valued and len(word) > 1 and word[0] == "-" != word[1]:
+        is_value = len(word) > 1 and word[0] == "-" != word[1]
+        if glued and glued[-1] in single and is_value:
             glued[-1] += f"={word}"
+        elif is_value and any(each in ranges for each in glued[-2:]):
+            glued.append(f" {word}")
         else:
             glued.append(word)
     return glued
@@ -67,145 +68,5 @@ def _parser() -> _Parser:
         prog="dpcore", allow_abbrev=False, description="Differentially private distributions."
     )
     parser.add_argument("--version", action="version", version=f"dpcore {__version__}")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True, dest="command")
-    cdf = commands.add_parser(
-        "cdf",
-        allow_abbrev=False,
-        help="release the distribution of a column",
-        description="Release the distribution of a column of a CSV or Parquet file of any size, "
-        "with differential privacy. Every run spends epsilon again. The bounds are public: take "
-        "them from what is known of the column, never from its values.",
-    )
-    cdf.add_argument("file", metavar="FILE", help=_FILE)
-    cdf.add_argument(
-        "--column", metavar="C", required=True, help="name of the column, which holds numbers"
-    )
-    _add_bounds(cdf)
-    _add_size(cdf, "number of cells between them")
-    _add_budget(cdf)
-    after = cdf.add_mutually_exclusive_group()
-    after.add_argument("--smooth", **_SMOOTH)
-    after.add_argument("--raw", action="store_true", help="do not make the curve monotone")
-    cdf.add_argument(
-        "--integers",
-        action=argparse.BooleanOptionalAction,
-        help="the column holds whole numbers, and so do its quantiles (they do if a Parquet file "
-        "has integers, or if the cells are one whole number each)",
-    )
-    _add_files(cdf)
-    roc = _add_scored(commands, "roc", "the ROC curve of scored labels", "the ROC curve")
-    _add_bounds(roc)
-    _add_size(roc, "number of cells between them")
-    _add_budget(roc)
-    roc.add_argument("--smooth", **_SMOOTH)
-    _add_files(roc)
-    calibration = _add_scored(
-        commands,
-        "calibration",
-        "how far scores are from probabilities",
-        "how far they are from shares of positives. Scores beyond 0 or 1 count as these",
-    )
-    _add_size(calibration, "number of cells of [0, 1] (1000)", default=1000)
-    add = calibration.add_argument
-    add("--bins", metavar="B", type=int, default=10, help="bins of one width in the table (10)")
-    add("--equi-depth", action="store_true", help="bins of about as many records each")
-    _add_budget(calibration)
-    add("--smooth", **_SMOOTH)
-    _add_files(calibration)
-    test = _add_scored(
-        commands,
-        "hosmer-lemeshow",
-        "the Hosmer-Lemeshow test of predicted probabilities",
-        "the Hosmer-Lemeshow test, with a p-value that takes the noise into account. Scores are "
-        "predicted probabilities, by a model that does not depend on the records or was "
-        "released itself",
-    )
-    _add_size(test, "number of cells of [0, 1], of a width like sqrt(p (1 - p)) (128)", default=128)
-    test.add_argument("--groups", metavar="Q", type=int, default=10, help="number of groups (10)")
-    test.add_argument(
-        "--not-fitted",
-        action="store_true",
-        help="the model was fitted to other records: as many degrees of freedom as groups, not 2 "
-        "less",
-    )
-    _add_budget(test)
-    test.set_defaults(smooth=None)
-    _add_files(test)
-    warm = commands.add_parser(
-        "warm",
-        allow_abbrev=False,
-        help="compile everything now, so that first uses do not wait",
-        description="Compile everything now, for container images and tests: what is compiled is "
-        "kept on disk, below NUMBA_CACHE_DIR or the user's folder of caches, for this processor "
-        "and these versions of Python, NumPy and Numba.",
-    )
-    warm.add_argument("--quiet", action="store_true", help="no progress bar")
+    add_commands(parser.add_subparsers(metavar="COMMAND", required=True, dest="command"))
     return parser
-
-
-def _add_scored(
-    commands: argparse._SubParsersAction[_Parser], name: str, what: str, shown: str
-) -> _Parser:
-    """Add a command that reads labels and scores."""
-    parser = commands.add_parser(
-        name,
-        allow_abbrev=False,
-        help=f"release {what}",
-        description="Release how the scores of positives and of negatives are distributed, "
-        "two columns of a CSV or Parquet file of any size, with differential privacy, and show "
-        f"{shown}. Every run spends epsilon again.",
-    )
-    add = parser.add_argument
-    add("file", metavar="FILE", help=_FILE)
-    add("--label", metavar="C", required=True, help="name of the column of labels")
-    add(
-        "--positive",
-        metavar="L",
-        help="the label of the positives (1, or true, where labels are numbers or booleans; to be "
-        "given where they are text); what is not that is negative, and a label that no record has "
-        "is no error",
-    )
-    add("--score", metavar="C", required=True, help="name of the column of scores")
-    return parser
-
-
-def _add_bounds(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add(
-        "--lower",
-        metavar="A",
-        required=True,
-        type=float,
-        help="least value, known beforehand",
-    )
-    add("--upper", metavar="B", required=True, type=float, help="greatest value; others are moved")
-
-
-def _add_size(parser: argparse.ArgumentParser, what: str, default: int | None = None) -> None:
-    required = default is None
-    add = parser.add_argument
-    add("--size", metavar="N", required=required, default=default, type=int, help=what)
-
-
-def _add_budget(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    budget = parser.add_mutually_exclusive_group(required=True)
-    budget.add_argument("--epsilon", metavar="E", type=float, help="epsilon to spend, or")
-    budget.add_argument("--rho", metavar="R", type=float, help="zero-concentrated privacy to spend")
-    add("--delta", metavar="D", type=float, help="beside --epsilon")
-    add("--mechanism", choices=MECHANISMS, default="best", help="(best: the most accurate)")
-    add("--base", metavar="K", type=int, help="children per node of a dyadic noise tree (2)")
-
-
-def _add_files(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add("--nan-policy", choices=("raise", "omit"), default="raise", help="on missing values")
-    add("--format", choices=("csv", "parquet"), help="of FILE, if its name does not say")
-    add("--delimiter", metavar="D", type=_delimiter, default=",", help=r"of CSV (,); \t is a tab")
-    add("--plot", metavar="OUT", type=Path, help=f"draw the curve to a {'/'.join(PICTURES)} file")
-    add("--json", metavar="OUT", type=Path, help="store the release")
-    add("--quiet", action="store_true", help="no progress bar")
-
-
-def _delimiter(text: str) -> str:
-    return "\t" if text == r"\t" else text

@@ -13,7 +13,7 @@ from ..records.files import Column, column_batches, record_batches
 from ..records.integers import are_integers
 from .arguments import UsageError
 from .labels import scored_labels
-from .running import input_of, progress_bar
+from .running import input_of, missing_values, progress_bar
 
 __all__ = ["counts_of", "score_counts_of"]
 
@@ -40,7 +40,7 @@ def counts_of(
                 if integers is None and are_integers(batch):
                     integers = True
     except dpcore.MissingValueError:
-        raise _missing(f"--column {options.column!r}") from None
+        raise missing_values(f"--column {options.column!r}") from None
     if not counts.any():
         raise UsageError(f"--column {options.column!r} holds no values in FILE {options.file!r}")
     return counts, integers
@@ -62,15 +62,8 @@ def score_counts_of(options: argparse.Namespace, grid: dpcore.Grid) -> NDArray[n
         ):
             is_positive, scores, missing = scored_labels(batch, options.positive)
             if missing is not None and options.nan_policy == "raise":
-                raise _missing(f"--{(label, score)[missing]}")
+                raise missing_values(f"--{(label, score)[missing]}")
             counts += dpcore.score_counts(is_positive, scores, grid)
     if not counts.any():
         raise UsageError(f"--{label} and --{score} hold no records in FILE {options.file!r}")
     return counts
-
-
-def _missing(column: str) -> UsageError:
-    return UsageError(
-        f"{column} has missing values (NaN, null or empty); clean them, "
-        "or leave them out with --nan-policy omit"
-    )

@@ -22,11 +22,14 @@ import dpcore
 from .. import _start
 from .arguments import UsageError, parse
 from .commands import COMMANDS
-from .running import as_typed
+from .running import as_flag, as_typed
 
 __all__ = ["UsageError", "main"]
 
-_TYPED: Final = {"pos_label": "--positive", "y_true": "--label", "y_score": "--score"}
+_TYPED: Final = {
+    **{"pos_label": "--positive", "y_true": "--label", "y_score": "--score"},
+    **{f"`{name}`": as_flag(name) for name in ("unit", "predicted_range", "residual_range")},
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -17,10 +17,20 @@ from .. import _check
 from ..records.files import FileError, Format, Progress
 from ..releases.cdf import taken
 from ..releases.most_accurate import most_accurate
-from .arguments import PICTURES, TAKE_VALUES, UsageError
+from .arguments import TAKE_VALUES, UsageError
 from .atomic import check_writable, write_together
+from .options import PICTURES
 
-__all__ = ["as_typed", "check_outputs", "input_of", "mechanism_of", "progress_bar", "written"]
+__all__ = [
+    "as_flag",
+    "as_typed",
+    "check_outputs",
+    "input_of",
+    "mechanism_of",
+    "missing_values",
+    "progress_bar",
+    "written",
+]
 
 
 def mechanism_of(
@@ -110,7 +120,17 @@ def progress_bar(quiet: bool) -> Iterator[Progress | None]:
         yield advance
 
 
-def written(options: argparse.Namespace, json: str, picture: Callable[[str], bytes]) -> None:
+def missing_values(column: str) -> UsageError:
+    """Return the error that a column has missing values."""
+    return UsageError(
+        f"{column} has missing values (NaN, null or empty); clean them, "
+        "or leave them out with --nan-policy omit"
+    )
+
+
+def written(
+    options: argparse.Namespace, json: Callable[[], str], picture: Callable[[str], bytes]
+) -> None:
     """Write the files that were asked for, all or none.
 
     Parameters
@@ -118,13 +138,13 @@ def written(options: argparse.Namespace, json: str, picture: Callable[[str], byt
     options
         Of the command line.
     json
-        The release.
+        Gives the release as JSON.
     picture
         Takes a format of Matplotlib, and draws the release.
     """
     contents: dict[Path, bytes] = {}
     if options.json is not None:
-        contents[options.json] = f"{json}\n".encode()
+        contents[options.json] = f"{json()}\n".encode()
     if options.plot is not None:
         contents[options.plot] = picture(options.plot.suffix[1:].lower())
     try:
@@ -139,7 +159,14 @@ def as_typed(error: dpcore.DpcoreError, options: argparse.Namespace) -> str:
     if isinstance(error, FileError):
         flags = {str(options.json): "--json", str(options.plot): "--plot"}
         return f"{flags.get(error.file, 'FILE')} {message}"
-    return f"--{message}" if message.partition(" ")[0] in TAKE_VALUES else message
+    argument, blank, rest = message.partition(" ")
+    flag = as_flag(argument)
+    return f"{flag}{blank}{rest}" if flag[2:] in TAKE_VALUES else message
+
+
+def as_flag(argument: str) -> str:
+    """Return how an argument of Python's is written on the command line."""
+    return f"--{argument.replace('_', '-')}"
 
 
 def _is_same(first: Path, second: Path) -> bool:

@@ -44,10 +44,11 @@ CONTENTS = [
 BOUNDS = ["--lower", "0", "--upper", "1", "--size", "8"]
 SCORED = ["--epsilon", "1"]
 COMMANDS = {
-    "cdf": [*BOUNDS, *SCORED],
-    "roc": [*BOUNDS, *SCORED],
-    "calibration": SCORED,
-    "hosmer-lemeshow": SCORED,
+    "cdf": (["--column"], [*BOUNDS, *SCORED]),
+    "roc": (["--label", "--score"], [*BOUNDS, *SCORED]),
+    "calibration": (["--label", "--score"], SCORED),
+    "hosmer-lemeshow": (["--label", "--score"], SCORED),
+    "residuals": (["--predicted", "--residual"], SCORED),
 }
 COLUMNS = [("x", "y"), ("y", "x"), ("missing", "z"), ("1", "2"), ("", "yes"), ("2001-02-03", "?")]
 OTHERS = [
@@ -61,6 +62,8 @@ OTHERS = [
     ["--size", "many"],
     ["--size", "0"],
     ["--epsilon", "0"],
+    ["--cells", "0"],
+    ["--predicted-range", "0", "1"],
     ["--unknown", "1"],
     ["--help"],
 ]
@@ -84,7 +87,7 @@ def check_silent(error: BaseException) -> None:
 def test_no_command_says_what_may_be_a_record(command, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t.csv").write_bytes(b"")
-    flags = ["--column"] if command == "cdf" else ["--label", "--score"]
+    flags, required = COMMANDS[command]
     rng = np.random.default_rng(1)
     failed = 0
     for content in CONTENTS:
@@ -92,7 +95,7 @@ def test_no_command_says_what_may_be_a_record(command, tmp_path, monkeypatch, ca
         for at in rng.permutation(len(COLUMNS) * len(OTHERS))[:6]:
             names, others = COLUMNS[at % len(COLUMNS)], OTHERS[at // len(COLUMNS)]
             columns = [word for pair in zip(flags, names, strict=False) for word in pair]
-            code = cli.main([command, "t.csv", *columns, *COMMANDS[command], *others])
+            code = cli.main([command, "t.csv", *columns, *required, *others])
             failed += code == 2
             captured = capsys.readouterr()
             assert CANARY not in captured.out + captured.err

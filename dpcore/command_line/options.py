@@ -1,0 +1,238 @@
+"""What each command takes, and what its help says."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+__all__ = ["PICTURES", "add_commands"]
+
+PICTURES: Final = (".png", ".pdf", ".svg")
+_MECHANISMS: Final = ("best", "hierarchy", "histogram", "dawa", "dyadic", "dyadic-paper")
+_OF_TABLES: Final = ("best", "hierarchy", "histogram", "dawa")
+_FILE: Final = "a CSV or Parquet file; - is CSV on standard input"
+_SMOOTH: Final[dict[str, Any]] = {
+    "type": int,
+    "choices": (1, 2),
+    "help": "smooth a dyadic curve in a norm",
+}
+
+_Command = Callable[..., argparse.ArgumentParser]  # makes one from a name, help and description
+
+
+def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
+    """Add all commands, with their options."""
+    command = partial(commands.add_parser, allow_abbrev=False)
+    _add_cdf(command)
+    _add_roc(command)
+    _add_calibration(command)
+    _add_hosmer_lemeshow(command)
+    _add_residuals(command)
+    _add_warm(command)
+
+
+def _add_cdf(command: _Command) -> None:
+    cdf = command(
+        "cdf",
+        help="release the distribution of a column",
+        description="Release the distribution of a column of a CSV or Parquet file of any size, "
+        "with differential privacy. Every run spends epsilon again. The bounds are public: take "
+        "them from what is known of the column, never from its values.",
+    )
+    cdf.add_argument("file", metavar="FILE", help=_FILE)
+    cdf.add_argument(
+        "--column", metavar="C", required=True, help="name of the column, which holds numbers"
+    )
+    _add_bounds(cdf)
+    _add_size(cdf, "number of cells between them")
+    _add_budget(cdf)
+    after = cdf.add_mutually_exclusive_group()
+    after.add_argument("--smooth", **_SMOOTH)
+    after.add_argument("--raw", action="store_true", help="do not make the curve monotone")
+    cdf.add_argument(
+        "--integers",
+        action=argparse.BooleanOptionalAction,
+        help="the column holds whole numbers, and so do its quantiles (they do if a Parquet file "
+        "has integers, or if the cells are one whole number each)",
+    )
+    _add_files(cdf)
+
+
+def _add_roc(command: _Command) -> None:
+    roc = _add_scored(command, "roc", "the ROC curve of scored labels", "the ROC curve")
+    _add_bounds(roc)
+    _add_size(roc, "number of cells between them")
+    _add_budget(roc)
+    roc.add_argument("--smooth", **_SMOOTH)
+    _add_files(roc)
+
+
+def _add_calibration(command: _Command) -> None:
+    calibration = _add_scored(
+        command,
+        "calibration",
+        "how far scores are from probabilities",
+        "how far they are from shares of positives. Scores beyond 0 or 1 count as these",
+    )
+    _add_size(calibration, "number of cells of [0, 1] (1000)", default=1000)
+    add = calibration.add_argument
+    add("--bins", metavar="B", type=int, default=10, help="bins of one width in the table (10)")
+    add("--equi-depth", action="store_true", help="bins of about as many records each")
+    _add_budget(calibration)
+    add("--smooth", **_SMOOTH)
+    _add_files(calibration)
+
+
+def _add_hosmer_lemeshow(command: _Command) -> None:
+    test = _add_scored(
+        command,
+        "hosmer-lemeshow",
+        "the Hosmer-Lemeshow test of predicted probabilities",
+        "the Hosmer-Lemeshow test, with a p-value that takes the noise into account. Scores are "
+        "predicted probabilities, by a model that does not depend on the records or was "
+        "released itself",
+    )
+    _add_size(test, "number of cells of [0, 1], of a width like sqrt(p (1 - p)) (128)", default=128)
+    test.add_argument("--groups", metavar="Q", type=int, default=10, help="number of groups (10)")
+    test.add_argument(
+        "--not-fitted",
+        action="store_true",
+        help="the model was fitted to other records: as many degrees of freedom as groups, not 2 "
+        "less",
+    )
+    _add_budget(test)
+    test.set_defaults(smooth=None)
+    _add_files(test)
+
+
+def _add_residuals(command: _Command) -> None:
+    residuals = command(
+        "residuals",
+        help="release residuals against predicted values",
+        description="Release a residual plot of a regression, two columns of a CSV or Parquet "
+        "file, with differential privacy, and show quartiles of the residuals for ranges of "
+        "predicted values. Every run spends epsilon again. The model must not depend on the "
+        "records, or was released itself. Both columns are kept in memory, since bounds are found "
+        "before records are counted: 16 bytes a record, and about as much again for a moment.",
+    )
+    add = residuals.add_argument
+    add("file", metavar="FILE", help=_FILE)
+    add("--predicted", metavar="P", required=True, help="name of the column of predicted values")
+    other = residuals.add_mutually_exclusive_group(required=True)
+    other.add_argument("--residual", metavar="R", help="name of the column of residuals, or")
+    other.add_argument(
+        "--actual",
+        metavar="Y",
+        help="of the column of observed values: residuals are these, less the predicted ones",
+    )
+    add("--epsilon", metavar="E", type=float, required=True, help="epsilon to spend")
+    add(
+        "--unit",
+        metavar="U",
+        type=float,
+        action="append",
+        help="a unit of both columns, known beforehand (1): bounds are it times a power of two; "
+        "give it twice where residuals have another one",
+    )
+    for name in ("predicted", "residual"):
+        add(
+            f"--{name}-range",
+            metavar=("A", "B"),
+            nargs=2,
+            type=float,
+            help=f"bounds of --{name}, known beforehand (found for a part of epsilon)",
+        )
+    add(
+        "--search",
+        choices=("compact", "sparse-vector"),
+        default="compact",
+        help="how bounds are found: widths that are worth it (compact), or for 95%% of the records",
+    )
+    add(
+        "--cells",
+        metavar="M",
+        type=int,
+        action="append",
+        help="number of cells along both axes, or once for each (by the number of records)",
+    )
+    add("--mechanism", choices=_OF_TABLES, default="best", help="(best: by n, epsilon and cells)")
+    _add_files(residuals)
+
+
+def _add_warm(command: _Command) -> None:
+    warm = command(
+        "warm",
+        help="compile everything now, so that first uses do not wait",
+        description="Compile everything now, for container images and tests: what is compiled is "
+        "kept on disk, below NUMBA_CACHE_DIR or the user's folder of caches, for this processor "
+        "and these versions of Python, NumPy and Numba.",
+    )
+    warm.add_argument("--quiet", action="store_true", help="no progress bar")
+
+
+def _add_scored(command: _Command, name: str, what: str, shown: str) -> argparse.ArgumentParser:
+    """Add a command that reads labels and scores."""
+    parser = command(
+        name,
+        help=f"release {what}",
+        description="Release how the scores of positives and of negatives are distributed, "
+        "two columns of a CSV or Parquet file of any size, with differential privacy, and show "
+        f"{shown}. Every run spends epsilon again.",
+    )
+    add = parser.add_argument
+    add("file", metavar="FILE", help=_FILE)
+    add("--label", metavar="C", required=True, help="name of the column of labels")
+    add(
+        "--positive",
+        metavar="L",
+        help="the label of the positives (1, or true, where labels are numbers or booleans; to be "
+        "given where they are text); what is not that is negative, and a label that no record has "
+        "is no error",
+    )
+    add("--score", metavar="C", required=True, help="name of the column of scores")
+    return parser
+
+
+def _add_bounds(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "--lower",
+        metavar="A",
+        required=True,
+        type=float,
+        help="least value, known beforehand",
+    )
+    add("--upper", metavar="B", required=True, type=float, help="greatest value; others are moved")
+
+
+def _add_size(parser: argparse.ArgumentParser, what: str, default: int | None = None) -> None:
+    required = default is None
+    add = parser.add_argument
+    add("--size", metavar="N", required=required, default=default, type=int, help=what)
+
+
+def _add_budget(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    budget = parser.add_mutually_exclusive_group(required=True)
+    budget.add_argument("--epsilon", metavar="E", type=float, help="epsilon to spend, or")
+    budget.add_argument("--rho", metavar="R", type=float, help="zero-concentrated privacy to spend")
+    add("--delta", metavar="D", type=float, help="beside --epsilon")
+    add("--mechanism", choices=_MECHANISMS, default="best", help="(best: the most accurate)")
+    add("--base", metavar="K", type=int, help="children per node of a dyadic noise tree (2)")
+
+
+def _add_files(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--nan-policy", choices=("raise", "omit"), default="raise", help="on missing values")
+    add("--format", choices=("csv", "parquet"), help="of FILE, if its name does not say")
+    add("--delimiter", metavar="D", type=_delimiter, default=",", help=r"of CSV (,); \t is a tab")
+    add("--plot", metavar="OUT", type=Path, help=f"draw the release to a {'/'.join(PICTURES)} file")
+    add("--json", metavar="OUT", type=Path, help="store the release")
+    add("--quiet", action="store_true", help="no progress bar")
+
+
+def _delimiter(text: str) -> str:
+    return "\t" if text == r"\t" else text

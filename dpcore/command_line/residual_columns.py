@@ -1,0 +1,61 @@
+"""Predicted values and residuals from a file, kept in memory: bounds come before the counts."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import dpcore
+
+from ..records.columns import Chunk, whole
+from ..records.files import Column, record_batches
+from ..summaries.table_grid import complete_pairs
+from .arguments import UsageError
+from .running import input_of, missing_values, progress_bar
+
+__all__ = ["residual_columns"]
+
+
+def residual_columns(options: argparse.Namespace) -> tuple[NDArray[Any], ...]:
+    """Return the predicted values and the residuals of the records that are complete, (n,) each."""
+    source, form = input_of(options)
+    predicted = Column(options.predicted, argument="--predicted")
+    other = (
+        Column(options.residual, argument="--residual")
+        if options.actual is None
+        else Column(options.actual, argument="--actual")
+    )
+    kept: tuple[list[Chunk], list[Chunk]] = [], []
+    with progress_bar(options.quiet) as advance:
+        for batch in record_batches(
+            source,
+            [predicted, other],
+            format=form,
+            delimiter=options.delimiter,
+            on_progress=advance,
+        ):
+            first, second = (whole(column, "a column") for column in batch.columns)
+            if options.actual is not None:
+                with np.errstate(invalid="ignore", over="ignore"):
+                    second = np.subtract(second, first, dtype=np.float64)
+            try:
+                pair = complete_pairs(
+                    first, second, (str(predicted), str(other)), options.nan_policy
+                )
+            except dpcore.MissingValueError as error:
+                raise missing_values(error.argument) from None
+            for parts, values in zip(kept, pair, strict=True):
+                parts.append(values)
+    if not any(part.size for part in kept[0]):
+        raise UsageError(f"{predicted} and {other} hold no records in FILE {options.file!r}")
+    return tuple(_joined(parts) for parts in kept)
+
+
+def _joined(parts: list[Chunk]) -> NDArray[Any]:
+    """Return the parts as one array, and let go of them."""
+    joined = np.concatenate(parts)
+    parts.clear()
+    return joined
