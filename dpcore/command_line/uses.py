@@ -109,6 +109,13 @@ def _rungs() -> None:
             dp.symmetric_bounds(_values(dtype, writeable), epsilon=50.0)
 
 
+def _residual_plot() -> None:
+    for dtype in (np.float64, np.float32):
+        values = _values(dtype)
+        dp.residual_plot(values, values, epsilon=50.0)
+        dp.residual_plot(values, values, epsilon=50.0, rng=_rng())
+
+
 def _clients() -> None:
     names = np.arange(_MANY) // 3
     model = dp.trust.Central(epsilon=1.0, records=2)
@@ -180,6 +187,7 @@ USES: Final[Mapping[str, Callable[[], object]]] = {
     "medians": _medians,
     "ranked pairs": _ranked,
     "rungs": _rungs,
+    "residual plot": _residual_plot,
     "sums": _sums,
     "table": _table,
 }

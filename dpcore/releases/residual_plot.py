@@ -17,7 +17,7 @@ from .._documentation import documented
 from ..curves.likely_mistakes import warn_of_residual_plot
 from ..curves.residual_plot import ResidualPlot
 from ..curves.scores import numbered
-from ..errors import DtypeError, ParameterError
+from ..errors import DpcoreError, DtypeError, ParameterError
 from ..mechanisms import Mechanism
 from ..mechanisms.budgeted import MOST_RECORDS
 from ..noise.sources import source
@@ -197,7 +197,12 @@ def _table_mechanism(
     most = float(epsilon)  # a double, since that is what mechanisms state
     if most > epsilon:
         most = math.nextafter(most, 0.0)
-    mechanism = make(epsilon=Fraction(most))
+    try:
+        mechanism = make(epsilon=Fraction(most))
+    except DpcoreError:
+        raise
+    except TypeError as error:
+        raise DtypeError("mechanism", error, "must be called with epsilon=...") from error
     refuse_one_row_only(mechanism, "a table has two columns")
     row = numbered(size)
     chosen = checked(row, mechanism, None, None, None, None, False, None)

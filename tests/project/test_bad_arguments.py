@@ -35,6 +35,7 @@ BINORMAL = st.BinormalROC(0.8, 9, dp.Privacy(1.0), {"name": "exact"})
 LOCAL = trust.Local(1.0, clients=5)
 PROTOCOL = trust.Protocol(trust.DistributedNoise(1.0, clients=5), 8, b"0" * 16, servers=2)
 COUNTS = np.ones(8, int)
+RESIDUALS = dp.residual_plot(SCORES, SCORES, epsilon=20.0, rng=np.random.default_rng(1))
 CENTRAL = trust.Central(1.0)
 CLIENTS = {"client_ids": [1, 2, 3, 4, 5], "grid": GRID, "trust": CENTRAL, "clients": 9}
 
@@ -64,6 +65,34 @@ CALLS = {
     "symmetric_bounds": (
         dp.symmetric_bounds,
         {"values": SCORES, "epsilon": 1, "unit": 1.0, "coverage": 0.9, "doublings": 9, **HOW},
+    ),
+    "compact_bounds": (
+        dp.compact_bounds,
+        {"values": SCORES, "epsilon": 1, "unit": 1.0, "gain": 0.1, **HOW},
+    ),
+    "residual_plot": (
+        dp.residual_plot,
+        {"predicted": SCORES, "residuals": SCORES, "epsilon": 1, "unit": (1.0, 2.0), **HOW}
+        | {"predicted_range": (0, 1), "residual_range": None, "search": "compact"}
+        | {"cells": 2, "mechanism": None},
+    ),
+    "residual_plot, all released": (
+        dp.residual_plot,
+        {"predicted": SCORES, "residuals": SCORES, "epsilon": 1, "unit": 1.0, "cells": (2, 3)}
+        | {"mechanism": mechanisms.Dawa, "search": "sparse-vector"},
+    ),
+    "ResidualPlot": (
+        dp.ResidualPlot,
+        {"table": RESIDUALS.table, "points": RESIDUALS.points, "privacy": RESIDUALS.privacy},
+    ),
+    "ResidualPlot.quantiles": (RESIDUALS.quantiles, {"p": [0.5]}),
+    "ResidualPlot.from_json": (
+        dp.ResidualPlot.from_json,
+        {"text": RESIDUALS.to_json(), "rng": None},
+    ),
+    "residual_plot_distance": (
+        st.residual_plot_distance,
+        {"first": RESIDUALS, "second": RESIDUALS.points, "cells": 3, "margin": 0.1},
     ),
     "quantiles": (
         dp.quantiles,
@@ -147,7 +176,8 @@ CALLS = {
     "CDF.band": (CURVE.band, {"level": 0.9}),
     "exponential_mechanism": (
         mechanisms.exponential_mechanism,
-        {"scores": [1, 2], "epsilon": 1.0, "sensitivity": 1, "rng": None, "replicates": None},
+        {"scores": [1, 2], "epsilon": 1.0, "sensitivity": 1, "rng": None, "replicates": None}
+        | {"monotonic": True},
     ),
     "above_threshold": (
         mechanisms.above_threshold,

@@ -99,6 +99,12 @@ def _clients() -> np.ndarray:
     return dp.trust.client_cdf(names, VALUES, GRID, model, clients=CLIENTS // 4, rng=rng()).counts
 
 
+def _residual_plot(**arguments: object) -> np.ndarray:
+    plot = dp.residual_plot(VALUES, 8 * SCORES - 4, epsilon=0.5, rng=rng(), **arguments)
+    ends = [*plot.predicted_range, *plot.residual_range]
+    return np.concatenate([ends, plot.table.row.counts, plot.points.ravel()])
+
+
 RELEASES: dict[str, Callable[[], np.ndarray]] = {
     "discrete Laplace": lambda: dp.noise.discrete_laplace(7.5, 1_000, rng=rng()),
     "discrete Gaussian": lambda: dp.noise.discrete_gaussian(7.5, 1_000, rng=rng()),
@@ -115,6 +121,10 @@ RELEASES: dict[str, Callable[[], np.ndarray]] = {
     "bounds": _bounds,
     "box plot": _box_plot,
     "projection": _projection,
+    "residual plot": _residual_plot,
+    "residual plot, as the paper": lambda: _residual_plot(
+        search="sparse-vector", mechanism=dp.mechanisms.Dawa
+    ),
     "clients": _clients,
     **{
         f"mechanism: {name}": lambda mechanism=mechanism: mechanism.release(
