@@ -17,6 +17,7 @@ from ..curves.scores import numbered
 from ..curves.table import Table
 from ..errors import DtypeError, ParameterError
 from ..mechanisms import Histogram, Mechanism
+from ..privacy.budget import Budget
 from ..privacy.guarantees import Neighbours
 from ..summaries.table_grid import TableGrid, in_a_row
 from ..summaries.totals import NanPolicy
@@ -217,7 +218,8 @@ def table_mechanism(
     Of trees over the cells only the flat one: levels in between help sums of many cells, and a
     table is looked at cell by cell, too (docs/table-accuracy.md).
     """
-    flat = _flat(size, epsilon, rho, neighbours, delta)  # refuses what is wrong
+    Budget.checked(epsilon, rho, neighbours, delta)
+    flat = _flat(size, epsilon, rho, neighbours, delta)  # refuses too small ones
     buckets = None if n is None else data_aware(size, epsilon, rho, neighbours, delta, n)
     if n is None or buckets is None:
         return flat

@@ -89,7 +89,8 @@ class TableGrid:
             The bounds are not two finite numbers each that rise, or too far apart or too near to
             each other for doubles; shape is not as above.
         """
-        sizes = shape if isinstance(shape, tuple | list | np.ndarray) else (shape, shape)
+        is_pair = isinstance(shape, tuple | list) or getattr(shape, "ndim", 0) > 0
+        sizes = _check.items("shape", shape if is_pair else (shape, shape), "must be integers")
         if len(sizes) != 2:
             raise ParameterError("shape", shape, "must be one or two integers")
         width, height = (_check.integer("shape", size, 1, MOST_CELLS) for size in sizes)
@@ -189,7 +190,7 @@ class TableGrid:
         return f"TableGrid(x={self._x!r}, y={self._y!r})"
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=4)  # they are as large as tables
 def in_a_row(shape: tuple[int, int]) -> NDArray[np.int64]:
     """Return the cells of a table, as places in its flat counts, along Hilbert's curve. Cached.
 

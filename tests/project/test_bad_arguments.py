@@ -36,6 +36,8 @@ LOCAL = trust.Local(1.0, clients=5)
 PROTOCOL = trust.Protocol(trust.DistributedNoise(1.0, clients=5), 8, b"0" * 16, servers=2)
 COUNTS = np.ones(8, int)
 RESIDUALS = dp.residual_plot(SCORES, SCORES, epsilon=20.0, rng=np.random.default_rng(1))
+CELLS = dp.TableGrid.uniform((0, 1), (0, 1), (4, 2))
+TABLE = dp.table(SCORES, SCORES, CELLS, epsilon=20.0, rng=np.random.default_rng(1))
 CENTRAL = trust.Central(1.0)
 CLIENTS = {"client_ids": [1, 2, 3, 4, 5], "grid": GRID, "trust": CENTRAL, "clients": 9}
 
@@ -49,6 +51,27 @@ CALLS = {
     "Grid.uniform": (dp.Grid.uniform, {"lower": 0, "upper": 1, "size": 4}),
     "Grid.log": (dp.Grid.log, {"lower": 1, "upper": 2, "size": 4}),
     "Grid.count": (GRID.count, {"values": SCORES, "nan_policy": "omit"}),
+    "TableGrid": (dp.TableGrid, {"x": GRID, "y": GRID}),
+    "TableGrid.uniform": (
+        dp.TableGrid.uniform,
+        {"x_bounds": (0, 1), "y_bounds": (0, 1), "shape": (4, 2)},
+    ),
+    "TableGrid.count": (CELLS.count, {"x": SCORES, "y": SCORES, "nan_policy": "omit"}),
+    "table": (
+        dp.table,
+        {"x": SCORES, "y": SCORES, "grid": CELLS, "mechanism": None, "neighbours": "replace-one"}
+        | {"isotonic": True, **BUDGET, **HOW},
+    ),
+    "table_from_counts": (
+        dp.table_from_counts,
+        {"counts": np.ones((4, 2), int), "grid": CELLS, "isotonic": True, **BUDGET},
+    ),
+    "Table": (dp.Table, {"grid": CELLS, "row": TABLE.row}),
+    "Table.marginal": (TABLE.marginal, {"axis": "x"}),
+    "Table.conditional": (TABLE.conditional, {"axis": "x", "lower": 0.1, "upper": 0.7}),
+    "Table.conditional_quantiles": (TABLE.conditional_quantiles, {"axis": "x", "p": 0.5}),
+    "Table.sample": (TABLE.sample, {"size": 3, "rng": None}),
+    "Table.from_json": (dp.Table.from_json, {"text": TABLE.to_json()}),
     "cdf": (
         dp.cdf,
         {"values": SCORES, "grid": GRID, "mechanism": None, "neighbours": "replace-one"}

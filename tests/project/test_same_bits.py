@@ -99,6 +99,11 @@ def _clients() -> np.ndarray:
     return dp.trust.client_cdf(names, VALUES, GRID, model, clients=CLIENTS // 4, rng=rng()).counts
 
 
+def _table(epsilon: float) -> np.ndarray:
+    grid = dp.TableGrid(GRID, UNIT)
+    return dp.table(VALUES, SCORES, grid, epsilon=epsilon, rng=rng()).row.counts
+
+
 def _residual_plot(**arguments: object) -> np.ndarray:
     plot = dp.residual_plot(VALUES, 8 * SCORES - 4, epsilon=0.5, rng=rng(), **arguments)
     ends = [*plot.predicted_range, *plot.residual_range]
@@ -126,6 +131,8 @@ RELEASES: dict[str, Callable[[], np.ndarray]] = {
         search="sparse-vector", mechanism=dp.mechanisms.Dawa
     ),
     "clients": _clients,
+    "table": lambda: _table(1.0),
+    "table, many records": lambda: _table(100.0),
     **{
         f"mechanism: {name}": lambda mechanism=mechanism: mechanism.release(
             COUNTS, rng=rng(), replicates=3
