@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -13,6 +14,7 @@ from ..errors import DtypeError, MissingValueError, ParameterError
 from ..noise.sources import Source, source
 from ..privacy.budget import Budget
 from ..privacy.guarantees import Privacy
+from .lattice import SHARE
 
 __all__ = ["Floats", "checked_budget", "checked_features", "numbers", "raw_features", "target"]
 
@@ -28,8 +30,8 @@ def checked_budget(
     if not isinstance(fit_intercept, bool | np.bool_):
         raise DtypeError("fit_intercept", type(fit_intercept).__name__, "must be a bool")
     budget, stream = Budget.checked(epsilon, None, "replace-one"), source(rng)
-    spent = budget.privacy
-    return budget, stream, Privacy(spent.epsilon, simulated=stream.simulated)
+    budget.law(1, SHARE)  # refuses an epsilon for which there is no noise
+    return budget, stream, replace(budget.privacy, simulated=stream.simulated)
 
 
 def checked_features(estimator: Any, X: Any) -> Floats:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import ConvergenceError
 from .losses import Loss
+from .scaling import RECORD_BITS
 
 __all__ = ["LEAST_PENALTY", "Objective"]
 
@@ -29,7 +30,7 @@ class Objective:
     Parameters
     ----------
     records
-        (D, n) contiguous doubles: a column for each record, no longer than 1.
+        (D, n) contiguous multiples of 2^-20: a column for each record, no longer than 1.
     loss
         Of their margins.
     penalty
@@ -55,21 +56,39 @@ class Objective:
     @property
     def rounding(self) -> float:
         """A public bound of the error of ``gradient`` near the minimum (docs, section 4)."""
-        longest, steepest = self.longest, self.loss.steepest(self.longest)
-        margins = self.loss.curvature * (self.records.shape[0] + 1) * longest
-        sums = 128.0 * steepest + 8.0 * (self.most_tilt + self.penalty * longest)
+        size, longest = len(self.records), self.longest
+        margins = self.loss.curvature * (size + 1) * math.sqrt(size) / self._steps
+        sums = 128.0 * self.loss.steepest(longest)
+        sums += 8.0 * (self.most_tilt + self.penalty * longest)
         return float(_UNIT * (margins + sums))
+
+    @property
+    def enough(self) -> float:
+        """How long the gradient may be where steps end: w has an end of its digits, too."""
+        return 4.0 * (self.rounding + _UNIT * self.loss.curvature * self.longest)
 
     @property
     def distance(self) -> float:
         """A public bound of how far ``minimum`` is from the minimum, in the Euclidean norm."""
-        return 8.0 * self.rounding / self.penalty
+        return 2.0 * self.enough / self.penalty
+
+    @property
+    def _steps(self) -> float:
+        """Steps of coarse weights to a unit, with which products and sums fit 53 bits."""
+        return math.ldexp(1.0, 53 - RECORD_BITS - math.frexp(4.0 * self.longest)[1])
 
     def margins(self, w: Floats) -> Floats:
-        """Return w . x for each record, (n,): added up feature by feature."""
-        margins: Floats = w[0] * self.records[0]
-        for weight, feature in zip(w[1:], self.records[1:], strict=True):
+        """Return w . x for each record, (n,).
+
+        Of weights that are rounded to some thirty bits they are exact near the minimum; what was
+        rounded off is small, and so are the errors of its products.
+        """
+        coarse = np.rint(w * self._steps) / self._steps
+        margins, rest = (np.zeros(self.records.shape[1]) for _ in range(2))
+        for weight, small, feature in zip(coarse, w - coarse, self.records, strict=True):
             margins += weight * feature
+            rest += small * feature
+        margins += rest
         return margins
 
     def gradient(self, w: Floats, margins: Floats) -> Floats:
@@ -92,7 +111,7 @@ class Objective:
         Returns
         -------
         numpy.ndarray
-            (D,), where the gradient as it is computed is at most 4 ``rounding`` long.
+            (D,), where the gradient as it is computed is at most ``enough`` long.
 
         Raises
         ------
@@ -105,7 +124,7 @@ class Objective:
         the objective is convex, so that is sought by bisection. O(n D^2) a step, and some ten
         steps.
         """
-        enough = 4.0 * self.rounding
+        enough = self.enough
         w = np.zeros(len(self.records))
         for _ in range(_MOST_STEPS):
             margins = self.margins(w)

@@ -41,7 +41,7 @@ def by_output(
     Parameters
     ----------
     records
-        (D, n) contiguous doubles: a column for each record, no longer than 1.
+        (D, n) contiguous doubles: multiples of 2^-20, a column for each record, no longer than 1.
     loss
         Of their margins.
     penalty
@@ -84,7 +84,8 @@ def by_objective(records: Floats, penalty: float, budget: Budget, stream: Source
     Parameters
     ----------
     records
-        (D, n) contiguous doubles: a column for each record times its label, no longer than 1.
+        (D, n) contiguous doubles: multiples of 2^-20, a column for each record times its label,
+        no longer than 1.
     penalty
         lambda; more is taken where epsilon is small (``objective_noise``).
     budget, stream

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,11 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _check
 from ..errors import ParameterError
 
-__all__ = ["Bounds", "side_of_cube", "unit_records"]
+__all__ = ["RECORD_BITS", "Bounds", "side_of_cube", "unit_records"]
 
 Floats = NDArray[np.float64]
 
-_MOST = 2.0**500  # of a bound, so that differences and products of them are finite
+_MOST: Final = 2.0**500  # of a bound, so that differences and products of them are finite
+RECORD_BITS: Final = 20  # of the entries of records: short ones have exact products
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,13 +107,12 @@ def unit_records(scaled: Floats, fit_intercept: bool) -> Floats:
     Returns
     -------
     numpy.ndarray
-        All entries are at most 1 / sqrt(D).
+        Multiples of 2^-20, of at most 1 / sqrt(D): rounded towards 0.
     """
     size = len(scaled) + int(fit_intercept)
-    side = side_of_cube(size)
-    if not fit_intercept:
-        return scaled * side
-    records = np.empty((size, scaled.shape[1]))
-    np.multiply(scaled, side, out=records[:-1])
-    records[-1] = side
+    records = np.ones((size, scaled.shape[1]))
+    records[: len(scaled)] = scaled
+    records *= side_of_cube(size) * 2.0**RECORD_BITS
+    np.trunc(records, out=records)
+    records *= 2.0**-RECORD_BITS
     return records
