@@ -122,7 +122,7 @@ def plan_page(rows: list[Row]) -> str:
         "Written by `python scripts/study.py accuracy`. `dp.plan(size, epsilon=... | rho=...)`",
         "predicts the errors of all mechanisms whose noise does not depend on the data, from",
         "closed forms. `dp.cdf` takes the first one, or DAWA where n says so (below), and then",
-        "isotonic regression.",
+        "isotonic regression. Tables have a rule of their own ([table.md](table.md), section 5).",
         "",
         "Errors are in counts: the root mean square over the thresholds, and the largest standard",
         "deviation at one of them. Divide by n for errors of F.",
