@@ -242,7 +242,8 @@ class Table:
         from .table_plots import plot_table
 
         table = self if self.row.is_monotone else self.isotonic()
-        return plot_table(table.counts, self.grid, f"{self.privacy}", ax=ax, style=style)
+        edges = _drawn_edges(self.grid.x), _drawn_edges(self.grid.y)
+        return plot_table(table.counts, *edges, f"{self.privacy}", ax=ax, style=style)
 
     def to_json(self) -> str:
         """Return the release as JSON (docs/format.md); ``from_json`` gives it back exactly."""
@@ -314,3 +315,11 @@ class Table:
 def _start(grid: Grid) -> float:
     """Return where the first cell begins, or where it ends if that is not known."""
     return grid.lower if math.isfinite(grid.lower) else float(grid.thresholds[0])
+
+
+def _drawn_edges(grid: Grid) -> NDArray[np.float64]:
+    """Return where cells begin and end, (N + 1,): the first one as wide as the next, if need be."""
+    ends = grid.thresholds
+    if math.isfinite(grid.lower):
+        return np.append(grid.lower, ends)
+    return np.append(2 * ends[0] - ends[1] if grid.size > 1 else ends[0] - 1.0, ends)

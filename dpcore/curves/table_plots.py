@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from .plots import Reals, axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from ..summaries.grid import Grid
-    from ..summaries.table_grid import TableGrid
 
 __all__ = ["plot_residuals", "plot_table"]
 
 
 def plot_table(
     counts: Reals,
-    grid: TableGrid,
+    x_edges: Reals,
+    y_edges: Reals,
     title: str,
     *,
     ax: Axes | None,
@@ -31,8 +27,8 @@ def plot_table(
     ----------
     counts
         (N_x, N_y).
-    grid
-        Of the counts. A first cell whose lower end is not known is drawn as wide as the next one.
+    x_edges, y_edges
+        (N_x + 1,), (N_y + 1,) where cells begin and end.
     title
         Above the axes.
     ax, style
@@ -40,9 +36,7 @@ def plot_table(
     """
     ax = axes(ax)
     scale = {} if "norm" in style else {"vmin": 0.0}
-    mesh = ax.pcolormesh(
-        _edges(grid.x), _edges(grid.y), counts.T, **{"cmap": "Blues", **scale, **style}
-    )
+    mesh = ax.pcolormesh(x_edges, y_edges, counts.T, **{"cmap": "Blues", **scale, **style})
     assert ax.figure is not None
     ax.figure.colorbar(mesh, ax=ax, label="records in the cell")
     ax.set_title(title)
@@ -85,10 +79,3 @@ def plot_residuals(
     ax.set_xlabel("predicted value")
     ax.set_ylabel("residual")
     return ax
-
-
-def _edges(grid: Grid) -> Reals:
-    """Return where cells begin and end, (N + 1,)."""
-    ends = grid.thresholds
-    width = float(ends[1] - ends[0]) if grid.size > 1 else 1.0
-    return np.append(grid.lower if np.isfinite(grid.lower) else ends[0] - width, ends)
