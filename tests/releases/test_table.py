@@ -119,7 +119,9 @@ def taken(size, n, **budget):
     return table_mechanism(size, *given.values(), n)
 
 
-@pytest.mark.parametrize("side", [16, 64, 256])
+@pytest.mark.parametrize(
+    "side", [8, 16, *(pytest.param(side, marks=pytest.mark.needs_jit) for side in (64, 256))]
+)
 def test_few_records_for_so_many_cells_are_told_in_buckets(side):
     size = side**2
     most = size**1.5 / 16
@@ -203,6 +205,7 @@ def test_counts_that_are_none_are_refused(counts, words):
         dp.table_from_counts(counts, GRID, epsilon=1.0)
 
 
+@pytest.mark.full
 @pytest.mark.needs_jit
 def test_as_many_cells_as_there_may_be():
     grid = dp.TableGrid.uniform((0, 1), (0, 1), 2**12)
