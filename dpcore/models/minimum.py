@@ -136,16 +136,20 @@ class Objective:
         raise ConvergenceError(f"the gradient is not small after {_MOST_STEPS} steps")
 
     def _length(self, w: Floats, margins: Floats, step: Floats, slope: float) -> float:
-        """Return t within (0, 1] with at most half the slope along the step at w + t step."""
+        """Return t within (0, 1] with half the slope along the step at w + t step, or next to none.
+
+        What rounding errors could be counts as none.
+        """
         along = self.margins(step)
         fixed = self.penalty * float(np.sum(w * step))
         fixed += 0.0 if self.tilt is None else float(np.sum(self.tilt * step))
         curved = self.penalty * float(np.sum(step * step))
+        small = max(abs(slope), self.enough * math.hypot(*step)) / 2.0
         low, t, high = 0.0, 1.0, 1.0
         for _ in range(_MOST_HALVINGS):
             loss = np.sum(self.loss.slopes(margins + t * along) * along) / margins.size
             found = float(loss) + fixed + t * curved
-            if abs(found) <= abs(slope) / 2.0:
+            if abs(found) <= small:
                 break
             low, high = (t, high) if found < 0.0 else (low, t)
             if low == 1.0:
