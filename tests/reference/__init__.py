@@ -65,6 +65,9 @@ from .privacy import discrete_gaussian_delta, gaussian_delta
 from .residuals import cells_within, residual_plot_distance
 from .selection import (
     above_threshold_law,
+    beside_zero,
+    beside_zero_inside,
+    beside_zero_scores,
     compact_scores,
     difference_tail,
     exponential_law,

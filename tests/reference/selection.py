@@ -91,6 +91,27 @@ def compact_scores(values, ends, gain):
     return inside - np.array(prices)
 
 
+def beside_zero(ends):
+    """All of [-b, 0], then all of [0, b], then all of [-b, b] but the last."""
+    around = [(-b, b) for b in ends[:-1]]
+    return [(-b, 0.0) for b in ends] + [(0.0, b) for b in ends] + around
+
+
+def beside_zero_inside(values, ends):
+    """How many values are in each interval, by exact comparison; those beyond the ends at them."""
+    exact = [Fraction(v) for v in np.clip(np.asarray(values, float), -ends[-1], ends[-1])]
+    pairs = [(Fraction(low), Fraction(high)) for low, high in beside_zero(ends)]
+    return np.array([sum(low <= v <= high for v in exact) for low, high in pairs])
+
+
+def beside_zero_scores(values, ends, gain):
+    """The records within each, less a share of them for each doubling of its width, rounded up."""
+    widths = [Fraction(high) - Fraction(low) for low, high in beside_zero(ends)]
+    doublings = [(width / Fraction(ends[0])).numerator.bit_length() - 1 for width in widths]
+    prices = [int(i * Fraction(gain) * len(values)) for i in doublings]
+    return beside_zero_inside(values, ends) - np.array(prices)
+
+
 def difference_tail(a, scale):
     """P(X - Y >= a) for independent discrete Laplace variables, a >= 0, by a sum."""
     edge = int(45 * scale) + a + 5

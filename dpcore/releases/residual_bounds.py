@@ -1,0 +1,120 @@
+"""Private bounds of both axes of a residual plot: each interval has to be worth its width."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import floor
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..mechanisms.selection import exponential_mechanism
+from ..records.columns import Chunk
+from ..summaries.grid import Grid
+from .compact_bounds import compact_end, compact_rungs
+
+__all__ = ["LEAST_GAIN", "PARTS", "parts_of", "residual_bounds"]
+
+Ends = tuple[float, float]
+
+LEAST_GAIN: Final = Fraction(1, 50)
+_MOST_GAIN: Final = Fraction(1, 10)
+_UNLIKELY: Final = 5  # a doubling that adds no records is to be e^5 times less likely
+_OF_PREDICTED, _OF_RESIDUALS = 2, 1  # parts of the budget
+PARTS: Final = _OF_PREDICTED + _OF_RESIDUALS
+
+
+def parts_of(known: tuple[Ends | None, Ends | None]) -> int:
+    """Return how many of the ``PARTS`` of a budget are for bounds that are not known."""
+    return _OF_PREDICTED * (known[0] is None) + _OF_RESIDUALS * (known[1] is None)
+
+
+def residual_bounds(
+    predicted: Chunk,
+    residuals: Chunk,
+    units: tuple[float, float],
+    known: tuple[Ends | None, Ends | None],
+    epsilon: Fraction,
+    rng: np.random.Generator | None,
+) -> tuple[Ends, Ends]:
+    """Return bounds of both axes; they are within.
+
+    Parameters
+    ----------
+    predicted, residuals
+        (n,) without missing values, n >= 1.
+    units
+        Of either column, positive numbers: bounds are 0 and +-unit 2^i.
+    known
+        The bounds of an axis where they are public, which costs nothing; None: they are found.
+    epsilon
+        What is spent where any are found, for "replace-one", so n is public.
+    rng
+        As in ``exponential_mechanism``.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        A unit is no positive number, or leaves no room for its doublings, 50 at most; epsilon is
+        too small for ``exponential_mechanism``. It depends on the records by n only.
+
+    Notes
+    -----
+    A choice by the exponential mechanism for each axis, each part of epsilon with one gain. Bounds
+    of residuals, which are centred, are found as ``compact_bounds`` finds them: one of [-b, b].
+    Predicted values may have one sign: one of [-b, b], [0, b] and [-b, 0]. These are not nested,
+    and take two parts of epsilon for what takes one of residuals: docs/selection.md, section 8.
+    O(n).
+    """
+    across, upright = known
+    part = epsilon / max(1, parts_of(known))
+    gain = _gain(predicted.size, part)
+    if across is None:
+        ends = compact_rungs(units[0], gain).ends
+        across = _beside_zero(predicted, ends, gain, _OF_PREDICTED * part, rng)
+    if upright is None:
+        rungs = compact_rungs(units[1], gain)
+        counts = rungs.count(residuals, "raise")
+        end = float(rungs.ends[compact_end(counts, _OF_RESIDUALS * part, rng, gain)])
+        upright = -end, end
+    return across, upright
+
+
+def _gain(n: int, part: Fraction) -> Fraction:
+    """Return the gain for so many records, and so much epsilon for either part: all public."""
+    return min(max(LEAST_GAIN, _UNLIKELY / (n * part)), _MOST_GAIN)
+
+
+def _beside_zero(
+    values: Chunk,
+    ends: NDArray[np.float64],
+    gain: Fraction,
+    epsilon: Fraction,
+    rng: np.random.Generator | None,
+) -> Ends:
+    """Return the interval that is chosen, on one side of zero or on both."""
+    inside = _records_inside(values, ends)
+    price = gain * values.size
+    # [-b, b] is as wide as [0, 2 b]; the widest would cost all records, or more.
+    prices = np.array([floor(i * price) for i in range(ends.size)])
+    scores = inside - np.concatenate([prices, prices, prices[1:]])
+    chosen = exponential_mechanism(scores, epsilon=epsilon, rng=rng)
+    lower = np.concatenate([-ends, np.zeros(ends.size), -ends[:-1]])
+    upper = np.concatenate([np.zeros(ends.size), ends, ends[:-1]])
+    return float(lower[chosen]), float(upper[chosen])
+
+
+def _records_inside(values: Chunk, ends: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Count the records in each [-b, 0], in each [0, b], and in each [-b, b] but the last.
+
+    Both ends belong to an interval. Records beyond the last b count as if they were at it.
+    """
+    just_below = np.nextafter(np.concatenate([-ends[-2::-1], [0.0]]), -np.inf)
+    counts = Grid(np.concatenate([just_below, [0.0], ends])).count(values)
+    up_to = np.concatenate([[0], np.cumsum(counts)])
+    size = ends.size
+    less = up_to[size - 1 :: -1]  # than -b
+    negative, no_more = up_to[size : size + 2]  # than 0
+    at_most = up_to[size + 2 :]  # b
+    return np.concatenate([no_more - less, at_most - negative, (at_most - less)[:-1]])

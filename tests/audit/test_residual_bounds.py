@@ -1,0 +1,105 @@
+"""Bounds of residual plots: the exact laws of both axes on all small neighbours, and a bound."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpcore.mechanisms.selection import exponential_mechanism
+from dpcore.releases import compact_bounds
+from dpcore.releases import residual_bounds as module
+from dpcore.releases.residual_bounds import residual_bounds
+from tests import reference
+from tests.audit.harness import epsilon_lower_bound
+
+TOLERANCE = 1e-9  # of sums in doubles
+FIFTH = Fraction(4, 5)
+CELLS = [(x, y) for x in (-np.inf, -3.0, 0.0, 0.5, 40.0) for y in (0.0, 1.5, -9.0)]
+UNITS = (1.0, 1.0)
+FREE = (None, None)
+
+
+def laws(monkeypatch, records, epsilon, known=FREE, thin=1):
+    """The law of every choice that is made, at what it is told to spend; overspent if thin < 1."""
+    made = []
+
+    def recorded(scores, *, epsilon, rng, monotonic=False):
+        rate = epsilon / thin if monotonic else epsilon / thin / 2
+        made.append(reference.exponential_law(scores, rate))
+        return 0
+
+    for each in (module, compact_bounds):
+        monkeypatch.setattr(each, "exponential_mechanism", recorded)
+    x, y = np.array(records).T
+    residual_bounds(x, y, UNITS, known, epsilon, None)
+    return made
+
+
+def dearest(monkeypatch, n, epsilon, **how):
+    """The largest cost of both choices together, on all neighbours of n records."""
+    tables = list(itertools.combinations_with_replacement(range(len(CELLS)), n))
+    of = {each: laws(monkeypatch, [CELLS[i] for i in each], epsilon, **how) for each in tables}
+    most = 0.0
+    for others in itertools.combinations_with_replacement(range(len(CELLS)), n - 1):
+        same = [of[tuple(sorted((*others, i)))] for i in range(len(CELLS))]
+        for axis_laws in itertools.permutations(same, 2):
+            ratios = (np.abs(np.log(a / b)).max() for a, b in zip(*axis_laws, strict=True))
+            most = max(most, sum(ratios))
+    return most
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(6)])
+def test_all_small_neighbours(monkeypatch, n, epsilon):
+    assert dearest(monkeypatch, n, epsilon) <= epsilon + TOLERANCE
+
+
+@pytest.mark.parametrize("known", [((-5.0, 5.0), None), (None, (-5.0, 5.0))])
+def test_all_small_neighbours_where_one_axis_is_known(monkeypatch, known):
+    epsilon = Fraction(6)
+    assert dearest(monkeypatch, 2, epsilon, known=known) <= epsilon + TOLERANCE
+
+
+def test_a_fifth_too_much_is_noticed(monkeypatch):
+    epsilon = Fraction(24)
+    assert dearest(monkeypatch, 2, epsilon) <= epsilon + TOLERANCE
+    assert dearest(monkeypatch, 2, epsilon, thin=FIFTH) > 1.1 * epsilon
+
+
+# --- empirical: the real mechanism, with cryptographic noise
+
+
+def asked_of_predicted(monkeypatch, predicted, epsilon):
+    """The scores of its intervals, and the epsilon that the mechanism is told."""
+    made = []
+
+    def recorded(scores, *, epsilon, rng):
+        made.append((scores, epsilon))
+        return 0
+
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "exponential_mechanism", recorded)
+        x = np.array(predicted)
+        residual_bounds(x, x, UNITS, (None, (-5.0, 5.0)), epsilon, None)
+    (once,) = made
+    return once
+
+
+@pytest.mark.needs_jit
+def test_predicted_values_hold_the_claim_and_show_a_fifth_too_much(monkeypatch):
+    """From far on the left to near on the right, where the most is. One gain for both epsilons."""
+    tables = [[-300.0] * far + [0.5] * (40 - far) for far in (37, 36)]
+
+    def bound(epsilon):
+        drawn = []
+        for predicted in tables:
+            scores, spent = asked_of_predicted(monkeypatch, predicted, epsilon)
+            draws = exponential_mechanism(scores, epsilon=spent, replicates=500_000)
+            drawn.append(draws.reshape(-1, 1))
+        return max(epsilon_lower_bound(*drawn), epsilon_lower_bound(*drawn[::-1]))
+
+    assert 1.6 < bound(Fraction(2)) <= 2
+    assert bound(2 / FIFTH) > 2.02
