@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from .. import _check
 from .._documentation import documented
-from ..curves.likely_mistakes import warn_of_residual_plot
 from ..curves.residual_plot import ResidualPlot
 from ..curves.scores import numbered
+from ..curves.table_mistakes import warn_of_residual_plot
 from ..errors import DpcoreError, DtypeError, ParameterError
 from ..mechanisms import Mechanism
 from ..mechanisms.budgeted import MOST_RECORDS

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from .. import _check
 from .._documentation import documented
-from ..curves.likely_mistakes import warn_of_table
 from ..curves.scores import numbered
 from ..curves.table import Table
+from ..curves.table_mistakes import warn_of_table
 from ..errors import DtypeError, ParameterError
 from ..mechanisms import Histogram, Mechanism
 from ..privacy.budget import Budget

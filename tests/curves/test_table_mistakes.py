@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dpcore as dp
-from dpcore.curves.likely_mistakes import warn_of_residual_plot
+from dpcore.curves.table_mistakes import warn_of_residual_plot
 from dpcore.mechanisms import Dawa, Dyadic, Hierarchy, Histogram, NoNoise
 from dpcore.releases.cdf import taken
 from dpcore.releases.table import raw_table

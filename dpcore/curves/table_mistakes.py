@@ -1,0 +1,102 @@
+"""Likely mistakes in tables and residual plots, told from what was released, as of curves.
+
+The rules are in docs/table.md, section 6.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..summaries.table_grid import in_a_row
+from .likely_mistakes import (
+    FEW_CELLS,
+    LARGE_ERROR,
+    REMEDY,
+    SURE,
+    at_ends,
+    known,
+    largest,
+    percent,
+    warn,
+)
+from .residual_plot import ResidualPlot
+from .table import Axis, Table
+
+__all__ = ["warn_of_residual_plot", "warn_of_table"]
+
+_MOST_OUTSIDE: Final = 1 / 2
+_MOST_TOGETHER: Final = 0.95  # of the records, in a part of a residual plot
+_PART: Final = 8  # such a part: one of so many
+_AXES: Final[tuple[Axis, ...]] = ("x", "y")
+
+
+def warn_of_table(table: Table) -> None:
+    """Warn of what a released table, raw, shows: as ``warn_of_curve``, for either column."""
+    if text := _mistake_in_table(table):
+        warn(text)
+
+
+def warn_of_residual_plot(plot: ResidualPlot) -> None:
+    """Warn of bounds that most of the records are beyond, or that hold them in one narrow part."""
+    if text := _mistake_in_residual_plot(plot):
+        warn(text)
+
+
+def _mistake_in_table(table: Table) -> str | None:
+    error = largest(table.row.noise_deviation) / table.n
+    if LARGE_ERROR < error < math.inf:
+        return f"the standard error of sums of cells is up to {error:.2g} of n: {REMEDY}"
+    for axis in _AXES:
+        marginal, what = table.marginal(axis), f"values of {axis}"
+        if at_ends(marginal, np.zeros(marginal.grid.size), what) is None:
+            continue  # mostly; the noise takes a look at every cell
+        if text := at_ends(marginal, _noise_along(table, axis), what):
+            return text
+    return None
+
+
+def _mistake_in_residual_plot(plot: ResidualPlot) -> str | None:
+    outside = plot.outside - SURE * known(float(plot.table.row.noise_deviation[-2]))
+    if outside > _MOST_OUTSIDE * plot.n:
+        return (
+            f"{percent(plot.outside / plot.n)} of the records are outside of the plot:"
+            " are `unit` and the ranges right?"
+        )
+    for axis, name in zip(_AXES, ("predicted", "residual"), strict=True):
+        inside = np.diff(plot.table.marginal(axis).counts, prepend=0.0)
+        part = inside.size // _PART
+        if inside.size < FEW_CELLS:
+            continue
+        together = float(np.convolve(inside, np.ones(part), "valid").max())
+        if together <= _MOST_TOGETHER * plot.n:
+            continue
+        noise = 2 * largest(_noise_along(plot.table, axis))  # both ends, at the worst
+        if together - SURE * noise > _MOST_TOGETHER * plot.n:
+            return (
+                f"{percent(together / plot.n)} of the records are in 1/{_PART} of the axis of"
+                f" {name} values: a smaller `unit`, or `{name}_range` if it is public, shows more"
+            )
+    return None
+
+
+def _noise_along(table: Table, axis: Axis) -> NDArray[np.float64]:
+    """Return about how far the counts up to each threshold of a column may be off, (N,).
+
+    Where it is not known in closed form: such a count is a sum of pieces of the row, and so of
+    cumulative counts at their ends, whose errors are added up as if they were independent.
+    """
+    stated = table.marginal(axis).noise_deviation
+    if np.isfinite(stated).all():
+        return stated
+    in_row = np.unravel_index(in_a_row(table.grid.shape), table.grid.shape)[_AXES.index(axis)]
+    of_row = np.append(table.row.noise_deviation[: in_row.size - 1], 0.0)
+    variances = np.where(np.isfinite(of_row), of_row, 0.0) ** 2
+    # what is up to a threshold begins or ends at a place if one of its two cells is, and one is not
+    following = np.append(in_row[1:], in_row[-1])
+    begins = np.bincount(np.minimum(in_row, following), variances, stated.size)
+    ends = np.bincount(np.maximum(in_row, following), variances, stated.size)
+    return np.asarray(np.sqrt(np.maximum(np.cumsum(begins - ends), 0.0)))
