@@ -306,6 +306,8 @@ class Table:
         Where noise is alike in all cells it depends on their number alone, and so it is that of a
         count of the row. Of cells that count in part it is less.
         """
+        if not self.row.noise_deviation.any():
+            return np.zeros(cells.size)
         if self.row.mechanism["name"] != _INDEPENDENT:
             return np.full(cells.size, np.inf)
         known = np.append(0.0, self.row.noise_deviation**2)
