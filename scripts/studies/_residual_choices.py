@@ -1,0 +1,151 @@
+"""What else ``dp.residual_plot`` could do, and how far its plots are then from the true ones."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+import dpcore as dp
+from dpcore.mechanisms import Dawa, Histogram, Mechanism
+from dpcore.releases.table import raw_table
+from dpcore.statistics import residual_plot_distance
+
+from ._regret_shapes import generator
+from ._residual_experiments import (
+    COVERAGE,
+    ENOUGH,
+    MOST_SHARE,
+    SCENARIOS,
+    Records,
+    Rng,
+    Setting,
+    Values,
+)
+
+Bounds = Callable[[Values, Fraction, Rng], dp.Bounds]
+Range = tuple[float, float]
+
+
+def compact(gain: float = 0.04) -> Bounds:
+    """Find bounds by ``dp.compact_bounds``."""
+    return lambda values, epsilon, rng: dp.compact_bounds(
+        values, epsilon=epsilon, gain=gain, rng=rng
+    )
+
+
+COMPACT = compact()
+
+
+def searched(coverage: float = COVERAGE) -> Bounds:
+    """Find bounds by ``dp.symmetric_bounds``."""
+    return lambda values, epsilon, rng: dp.symmetric_bounds(
+        values, epsilon=epsilon, coverage=coverage, rng=rng
+    )
+
+
+def adaptive(values: Values, epsilon: Fraction, rng: Rng) -> dp.Bounds:
+    """Find bounds by ``dp.compact_bounds`` with a gain that is larger where records are scarce."""
+    gain = min(max(0.04, 8 / float(values.size * epsilon)), 0.1)
+    return dp.compact_bounds(values, epsilon=epsilon, gain=gain, rng=rng)
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A way to release a residual plot; as it stands, that of ``dp.residual_plot``, bit by bit.
+
+    Parameters
+    ----------
+    bounds
+        How they are found; None: they are the records' own, and cost nothing.
+    most, enough
+        Both bounds have the share min(most, enough / (n epsilon)) of the budget.
+    finer
+        How many cells an axis has for one of the paper's rule.
+    mechanism
+        Of the table; None: as ``dp.table`` chooses.
+    is_clipped
+        Whether cells below 0 are set to 0, as the paper does it. Else: isotonic regression.
+    """
+
+    bounds: Bounds | None = COMPACT
+    most: float = MOST_SHARE
+    enough: float = ENOUGH
+    finer: float = 2.0
+    mechanism: Callable[..., Mechanism] | None = None
+    is_clipped: bool = False
+
+    def __call__(self, records: Records, epsilon: float, rng: Rng) -> Values:
+        """Return the points of a release, (k, 2)."""
+        n, rest = records.predicted.size, Fraction(epsilon)
+        if self.bounds is None:
+            ends = [(float(np.nextafter(x.min(), -np.inf)), float(x.max())) for x in records]
+        else:
+            each = min(Fraction(self.most) * rest, Fraction(self.enough) / n) / 2
+            found = [self.bounds(column, each, rng) for column in records]
+            ends = [(bounds.lower, bounds.upper) for bounds in found]
+            rest -= 2 * each
+        side = 2 * max(1, round(self.finer / 2 * np.sqrt(0.9 * n * float(rest) / 10)))
+        if self.is_clipped:
+            assert self.mechanism is not None
+            return clipped(records, ends, side, self.mechanism(epsilon=rest), rng)
+        return dp.residual_plot(
+            *records,
+            epsilon=rest,
+            predicted_range=ends[0],
+            residual_range=ends[1],
+            cells=side,
+            mechanism=self.mechanism,
+            rng=rng,
+        ).points
+
+
+def clipped(
+    records: Records, ends: list[Range], side: int, mechanism: Mechanism, rng: Rng
+) -> Values:
+    """Release a table, set what is below 0 to 0, round, and draw points."""
+    x, y = records
+    (left, right), (bottom, top) = ends
+    inside = (x > left) & (x <= right) & (y > bottom) & (y <= top)
+    grid = dp.TableGrid.uniform(ends[0], ends[1], (side, side))
+    counts = grid.count(x[inside], y[inside])
+    table = raw_table(counts, int(np.sum(~inside)), grid, lambda n: mechanism, rng)
+    whole = np.maximum(np.rint(table.counts), 0).astype(np.int64)
+    at = np.repeat(np.indices(whole.shape).reshape(2, -1), whole.ravel(), axis=1)
+    low = np.array([left, bottom])[:, None]
+    wide = np.array([right - left, top - bottom])[:, None]
+    return np.asarray((low + wide * (at + rng.random(at.shape)) / side).T)
+
+
+WAYS = {
+    "the default": Way(),
+    "cells: the paper's rule": Way(finer=1.0),
+    "cells: 3 times as many along an axis": Way(finer=3.0),
+    "table: DAWA": Way(mechanism=Dawa),
+    "table: DAWA, below 0 set to 0": Way(mechanism=Dawa, is_clipped=True),
+    "table: noise on each cell, below 0 set to 0": Way(mechanism=Histogram, is_clipped=True),
+    "bounds: sparse vector": Way(searched()),
+    "bounds: gain 0.02": Way(compact(0.02)),
+    "bounds: gain 0.1": Way(compact(0.1)),
+    "bounds: gain 8 / (n epsilon), from 0.04 to 0.1": Way(adaptive),
+    "bounds: at most 0.1 of epsilon": Way(most=0.1),
+    "bounds: at most 0.5 of epsilon": Way(most=0.5),
+    "bounds: n epsilon = 235 is enough": Way(enough=235),
+    "bounds: where the records end, free": Way(None),
+    "as the paper": Way(searched(), finer=1.0, mechanism=Dawa, is_clipped=True),
+}
+
+
+def distances_to_truth(way: Way, setting: Setting, runs: int) -> Values:
+    """Return distances of plots to what they were released from, (runs,).
+
+    Each is the mean over the scenarios; the same records whatever the way.
+    """
+    found = np.empty((len(SCENARIOS), runs))
+    for i, (name, model) in enumerate(SCENARIOS.items()):
+        for run, rng in enumerate(generator("choices", name, *setting).spawn(runs)):
+            records = model.draw(setting.n, rng)
+            found[i, run] = residual_plot_distance(
+                records.points, way(records, setting.epsilon, rng)
+            )
+    return np.asarray(found.mean(axis=0))
