@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import Any, Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import _check
 from ..errors import ParameterError
@@ -16,7 +15,7 @@ from ..summaries.grid import Grid
 from .compact_bounds import compact_end, compact_rungs, rungs_of
 from .symmetric_bounds import symmetric_end
 
-__all__ = ["Ends", "ResidualAxis", "Search", "with_ends"]
+__all__ = ["Ends", "ResidualAxis", "Search", "for_both_axes", "with_ends"]
 
 Ends = tuple[float, float]
 Search = Literal["compact", "sparse-vector"]
@@ -71,24 +70,19 @@ class ResidualAxis:
                 what = f"must leave room for {cells} cells that doubles can tell apart"
                 raise ParameterError(argument, value, what) from None
 
-    def count(self, values: Chunk) -> NDArray[np.int64]:
-        """Return what a search has to know of a column without missing values."""
-        return self._rungs.count(values, "raise")
-
-    def released(
-        self, counts: NDArray[np.int64], epsilon: Fraction, rng: np.random.Generator | None
-    ) -> Ends:
+    def released(self, values: Chunk, epsilon: Fraction, rng: np.random.Generator | None) -> Ends:
         """Return ends that are found for so much epsilon.
 
         Parameters
         ----------
-        counts
-            From ``count``.
+        values
+            The column, without missing values.
         epsilon
             What it spends, for "replace-one".
         rng
             As in ``residual_plot``.
         """
+        counts = self._rungs.count(values, "raise")
         if self._search == "compact":
             found = compact_end(counts, epsilon, rng)
         else:
@@ -109,6 +103,16 @@ def with_ends(grid: Grid) -> Grid:
     below = math.nextafter(grid.lower, -math.inf)
     beyond = math.nextafter(float(grid.thresholds[-1]), math.inf)
     return Grid(np.concatenate([[below], grid.thresholds, [beyond]]))
+
+
+def for_both_axes(argument: str, value: Any) -> tuple[Any, Any]:
+    """Return a pair, or the same thing twice."""
+    if not isinstance(value, tuple | list | np.ndarray):
+        return value, value
+    both = _check.items(argument, value, "must be one number, or two")
+    if len(both) != 2:
+        raise ParameterError(argument, value, "must be one number, or two")
+    return both[0], both[1]
 
 
 def _checked_ends(argument: str, ends: Any) -> Ends:

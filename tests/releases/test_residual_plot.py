@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpcore as dp
-from dpcore.releases import compact_bounds, residual_axis, residual_plot, symmetric_bounds
+from dpcore.releases import compact_bounds, residual_axis, residual_table, symmetric_bounds
 from tests import reference
 
 LOTS = 1e9  # an epsilon that leaves no noise
@@ -92,7 +92,7 @@ def test_an_even_number_of_cells_by_the_public_number_of_records():
     assert shape(1.0) == (10, 10)  # sqrt(0.9 * 400 * 0.7 / 10) = 5.02
     assert shape(0.05, 1) == (2, 2)
     assert shape(2.0, cells=(3, 5)) == (3, 5)
-    assert residual_plot._side(400, Fraction(1.7e308)) == 2048
+    assert residual_table.side_of(400, Fraction(1.7e308)) == 2048
 
 
 SERIES = {
@@ -145,13 +145,13 @@ def spent(monkeypatch):
 
     watched(compact_bounds, "exponential_mechanism")
     watched(symmetric_bounds, "above_threshold")
-    of_table = residual_plot.table_mechanism
+    of_table = residual_table.by_default
 
     def recorded_table(size, epsilon, *others):
         told.append(epsilon)
         return of_table(size, epsilon, *others)
 
-    monkeypatch.setattr(residual_plot, "table_mechanism", recorded_table)
+    monkeypatch.setattr(residual_table, "by_default", recorded_table)
     return told
 
 
@@ -273,8 +273,8 @@ REFUSED = {
         (0, dp.ParameterError, "cells must be between 1 and"),
         (2.0, dp.DtypeError, "cells must be an integer"),
         ((3, 4, 5), dp.ParameterError, "cells must be one number, or two"),
-        (4095, dp.ParameterError, "cells must leave at most 16777216, with a rim"),
-        ((1, 2**23), dp.ParameterError, "cells must leave at most 16777216, with a rim"),
+        (4095, dp.ParameterError, "cells must be 16777216 at most together with a rim"),
+        ((1, 2**23), dp.ParameterError, "cells must be 16777216 at most together with a rim"),
     ],
     "mechanism": [
         (dp.mechanisms.Dawa(1.0), dp.DtypeError, "mechanism must be called with epsilon"),
