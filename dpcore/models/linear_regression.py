@@ -71,6 +71,8 @@ class LinearRegression(base.RegressorMixin, base.BaseEstimator):  # type: ignore
 
     Notes
     -----
+    Only ``fit`` is private: scores and predictions of private records tell about these records.
+
     docs/models.md has the proofs. O(n d^2).
 
     Examples

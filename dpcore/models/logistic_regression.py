@@ -77,6 +77,8 @@ class LogisticRegression(base.ClassifierMixin, base.BaseEstimator):  # type: ign
 
     Notes
     -----
+    Only ``fit`` is private: scores and predictions of private records tell about these records.
+
     Chaudhuri, Monteleoni & Sarwate, *Differentially private empirical risk minimization* (JMLR 12,
     2011), with a proof that also covers floating point in docs/models.md. O(n d^2) a step of the
     solver, of which there are some ten.
