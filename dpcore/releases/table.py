@@ -223,9 +223,10 @@ def table_mechanism(
     buckets = None if n is None else data_aware(size, epsilon, rho, neighbours, delta, n)
     if n is None or buckets is None:
         return flat
-    is_pure = buckets.rho is None and buckets.delta is None
-    few = _FEW["Laplace" if is_pure else "Gaussian"] * size**1.5
-    return buckets if buckets.signal(n) <= few else flat
+    signal, few = buckets.signal(n), _FEW["Gaussian"]
+    if flat.epsilon is not None and flat.delta is None:
+        signal, few = n * float(flat.epsilon), _FEW["Laplace"]
+    return buckets if signal <= few * size**1.5 else flat
 
 
 @lru_cache(maxsize=256)

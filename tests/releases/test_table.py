@@ -145,6 +145,11 @@ def test_a_delta_is_used_where_it_helps():
     few = taken(4_096, 100, epsilon=0.5, delta=1e-6)
     assert isinstance(few, Dawa)
     assert few.privacy.delta <= 1e-6
+    # the noise that there would be on each cell decides, whatever DAWA's is
+    assert taken(4_096, 30_000, epsilon=0.5, delta=1e-3) == Dawa(0.5, delta=1e-3)
+    assert taken(4_096, 33_000, epsilon=0.5, delta=1e-3) == Histogram(0.5)
+    assert taken(4_096, 100_000, epsilon=0.5, delta=0.01) == Dawa(0.5, delta=0.01)
+    assert taken(4_096, 130_000, epsilon=0.5, delta=0.01) == Histogram(0.5, delta=0.01)
 
 
 def test_the_default_says_what_it_was():
