@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import floor
+from math import floor, sqrt
 from typing import Final
 
 import numpy as np
@@ -20,7 +20,7 @@ Ends = tuple[float, float]
 
 LEAST_GAIN: Final = Fraction(1, 50)
 _MOST_GAIN: Final = Fraction(1, 10)
-_UNLIKELY: Final = 5  # a doubling that adds no records is to be e^5 times less likely
+_REACH: Final = 2.5  # doublings, for the root of n epsilon
 _OF_PREDICTED, _OF_RESIDUALS = 2, 1  # parts of the budget
 PARTS: Final = _OF_PREDICTED + _OF_RESIDUALS
 
@@ -83,7 +83,8 @@ def residual_bounds(
 
 def _gain(n: int, part: Fraction) -> Fraction:
     """Return the gain for so many records, and so much epsilon for either part: all public."""
-    return min(max(LEAST_GAIN, _UNLIKELY / (n * part)), _MOST_GAIN)
+    reach = _REACH * sqrt(min(n * part, 1 / LEAST_GAIN**2))
+    return min(max(LEAST_GAIN, 1 / Fraction(reach)), _MOST_GAIN)
 
 
 def _beside_zero(

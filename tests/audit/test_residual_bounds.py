@@ -90,16 +90,16 @@ def asked_of_predicted(monkeypatch, predicted, epsilon):
 
 @pytest.mark.needs_jit
 def test_predicted_values_hold_the_claim_and_show_a_fifth_too_much(monkeypatch):
-    """From far on the left to near on the right, where the most is. One gain for both epsilons."""
-    tables = [[-300.0] * far + [0.5] * (40 - far) for far in (37, 36)]
+    """One record of a hundred moves from far on the left to near on the right."""
+    tables = [[-(2.0**24)] * far + [0.5] * (100 - far) for far in (97, 96)]
+    asked = [asked_of_predicted(monkeypatch, predicted, Fraction(2)) for predicted in tables]
 
-    def bound(epsilon):
-        drawn = []
-        for predicted in tables:
-            scores, spent = asked_of_predicted(monkeypatch, predicted, epsilon)
-            draws = exponential_mechanism(scores, epsilon=spent, replicates=500_000)
-            drawn.append(draws.reshape(-1, 1))
+    def bound(thin):
+        drawn = [
+            exponential_mechanism(scores, epsilon=spent / thin, replicates=500_000).reshape(-1, 1)
+            for scores, spent in asked
+        ]
         return max(epsilon_lower_bound(*drawn), epsilon_lower_bound(*drawn[::-1]))
 
-    assert 1.6 < bound(Fraction(2)) <= 2
-    assert bound(2 / FIFTH) > 2.02
+    assert 1.6 < bound(1) <= 2
+    assert bound(FIFTH) > 2.1

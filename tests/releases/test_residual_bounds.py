@@ -34,6 +34,11 @@ def found(x, y, epsilon=LOTS, units=(1.0, 1.0), known=(None, None), rng=None):
     return residual_bounds(*columns, units, known, epsilon, rng or generator())
 
 
+def gain_of(n_epsilon):
+    """What a doubling costs, by the epsilon that residuals get."""
+    return 1 / Fraction(min(max(10, 2.5 * math.sqrt(n_epsilon)), 50))
+
+
 # --- what is chosen from
 
 
@@ -77,7 +82,7 @@ def test_scores_are_counts_less_a_price(records, epsilon, unit):
     x, y = zip(*records, strict=True)
     with pytest.MonkeyPatch.context() as patch:
         (first, second), bounds = asked_of(patch, x, y, epsilon, units=(unit, 2 * unit))
-    gain = min(max(Fraction(1, 50), 5 / (len(x) * epsilon / 3)), Fraction(1, 10))
+    gain = gain_of(len(x) * epsilon / 3)
     ends = unit * 2.0 ** np.arange(math.ceil(1 / gain))
     of_x = reference.beside_zero_scores(x, ends, gain)
     of_y = reference.compact_scores(y, 2 * ends, gain)
@@ -138,11 +143,11 @@ def test_a_constant_zero_is_in_one_of_the_narrowest_intervals():
         assert upright == (-1.0, 1.0)
 
 
-@pytest.mark.parametrize(("n_epsilon", "doublings"), [(30, 8), (300, 18), (15_000, 48)])
+@pytest.mark.parametrize(("n_epsilon", "doublings"), [(30, 8), (300, 23), (15_000, 48)])
 def test_units_may_be_as_far_off_as_the_gain_allows(n_epsilon, doublings):
     """n epsilon of both axes; a third of it makes the gain."""
     n = 10_000
-    gain = min(max(LEAST_GAIN, 5 / Fraction(n_epsilon, 3)), Fraction(1, 10))
+    gain = gain_of(n_epsilon / 3)
     assert doublings * gain < 1
     x = np.full(n, 2.0**doublings)
     scores = reference.beside_zero_scores(x[:100], 2.0 ** np.arange(math.ceil(1 / gain)), gain)
@@ -153,8 +158,8 @@ def test_units_may_be_as_far_off_as_the_gain_allows(n_epsilon, doublings):
 @pytest.mark.needs_jit
 def test_the_law_of_the_answers():
     x, epsilon, rng = generator().uniform(-1, 40, 300), Fraction(1, 2), generator(1)
-    gain = Fraction(1, 10)  # for n epsilon / 3 = 50
-    ends = 2.0 ** np.arange(10)
+    gain = gain_of(50)
+    ends = 2.0 ** np.arange(18)
     answers = [found(x, [0.0] * 300, epsilon, rng=rng)[0] for _ in range(3000)]
     law = reference.exponential_law(reference.beside_zero_scores(x, ends, gain), epsilon / 3)
     shares = np.array([answers.count(each) for each in reference.beside_zero(ends)]) / 3000
@@ -165,15 +170,21 @@ def test_the_law_of_the_answers():
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("n_epsilon", [150, 470, 2000])  # of both axes
 def test_a_doubling_too_many_is_seldom(n_epsilon):
-    """From 150 on it costs e^-5, and there are two candidates as wide as the next one."""
+    """No more than docs/selection.md says, for either axis; rounding counts for one record."""
     n, rng = 500, generator(2)
     x, y = generator().uniform(1, 50, n), generator(1).uniform(-30, 30, n)
     runs = [found(x, y, Fraction(n_epsilon, n), rng=rng) for _ in range(600)]
-    tail = 2 * math.exp(-5) / -math.expm1(-5)
-    for axis, width in ((0, 64.0), (1, 64.0)):
+    fall = math.exp(-gain_of(n_epsilon / 3) * n_epsilon / 3)
+    tail = 2 * fall / (1 - fall) * math.exp(n_epsilon / (3 * n))
+    for axis in (0, 1):
         widths = np.array([high - low for low, high in (run[axis] for run in runs)])
-        assert np.mean(widths > width) <= tail + 5 * math.sqrt(tail / 600)
-        assert np.median(widths) == width
+        assert np.mean(widths > 64) <= tail + 5 * math.sqrt(tail / 600)
+        assert np.median(widths) == 64
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(10**300), Fraction(1, 10**9)])
+def test_the_gain_for_any_epsilon(epsilon):
+    assert module._gain(10**9, epsilon) == (LEAST_GAIN if epsilon > 1 else Fraction(1, 10))
 
 
 def test_bounds_agree_with_the_cells_of_a_plot():
