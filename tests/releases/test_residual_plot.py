@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpcore as dp
-from dpcore.releases import compact_bounds, residual_axis, residual_table, symmetric_bounds
+from dpcore.releases import compact_bounds, residual_table, symmetric_bounds
 from tests import reference
 
 LOTS = 1e9  # an epsilon that leaves no noise
@@ -328,21 +328,3 @@ def test_no_records_at_all():
     for values in ([], [np.nan]):
         with pytest.raises(dp.ParameterError, match="predicted must hold between 1 and"):
             dp.residual_plot(values, values, epsilon=1.0, nan_policy="omit")
-
-
-def test_the_paper_s_search_asks_for_units_that_can_be_doubled_more_often():
-    x, y = scattered()
-    with pytest.raises(dp.ParameterError, match="unit must leave unit 2\\^62 a double"):
-        dp.residual_plot(x, y, epsilon=1.0, unit=1e290, search="sparse-vector")
-
-
-@pytest.mark.parametrize("values", [np.zeros(400), np.full(400, 1e300), np.arange(400.0)])
-@pytest.mark.parametrize("search", ["compact", "sparse-vector"])
-def test_nothing_is_refused_for_what_records_are(monkeypatch, values, search):
-    """Whatever rung comes out, a table has room between its ends."""
-    for rung in (0, -1):
-        with monkeypatch.context() as patched:
-            for name in ("compact_end", "symmetric_end"):
-                patched.setattr(residual_axis, name, lambda *_, rung=rung: rung)
-            plot = dp.residual_plot(values, values, epsilon=1.0, unit=1e-300, search=search)
-            assert plot.n == 400
