@@ -8,6 +8,7 @@ import numpy as np
 
 import dpcore as dp
 from dpcore.mechanisms import Dawa, Histogram, Mechanism
+from dpcore.releases.residual_bounds import residual_bounds
 from dpcore.releases.table import raw_table
 from dpcore.statistics import residual_plot_distance
 
@@ -23,31 +24,37 @@ from ._residual_experiments import (
     Values,
 )
 
-Bounds = Callable[[Values, Fraction, Rng], dp.Bounds]
 Range = tuple[float, float]
+Bounds = Callable[[Records, Fraction, Rng], tuple[Range, Range]]  # for so much epsilon in all
 
 
-def compact(gain: float = 0.04) -> Bounds:
-    """Find bounds by ``dp.compact_bounds``."""
-    return lambda values, epsilon, rng: dp.compact_bounds(
-        values, epsilon=epsilon, gain=gain, rng=rng
+def on_each_axis(find: Callable[..., dp.Bounds], **how: float) -> Bounds:
+    """Find bounds around zero, with half of the budget for each axis."""
+
+    def of(values: Values, epsilon: Fraction, rng: Rng) -> Range:
+        found = find(values, epsilon=epsilon, rng=rng, **how)
+        return found.lower, found.upper
+
+    return lambda records, epsilon, rng: (
+        of(records.predicted, epsilon / 2, rng),
+        of(records.residuals, epsilon / 2, rng),
     )
 
 
-COMPACT = compact()
+def one_side_or_both(records: Records, epsilon: Fraction, rng: Rng) -> tuple[Range, Range]:
+    """Find bounds of predicted values around zero, or on one side of it."""
+    x, y = (np.ascontiguousarray(each) for each in records)
+    return residual_bounds(x, y, (1.0, 1.0), (None, None), epsilon, rng)
 
 
-def searched(coverage: float = COVERAGE) -> Bounds:
-    """Find bounds by ``dp.symmetric_bounds``."""
-    return lambda values, epsilon, rng: dp.symmetric_bounds(
-        values, epsilon=epsilon, coverage=coverage, rng=rng
-    )
+def where_records_end(records: Records, epsilon: Fraction, rng: Rng) -> tuple[Range, Range]:
+    """Return the ends of the records, which is not private."""
+    x, y = ((float(np.nextafter(each.min(), -np.inf)), float(each.max())) for each in records)
+    return x, y
 
 
-def adaptive(values: Values, epsilon: Fraction, rng: Rng) -> dp.Bounds:
-    """Find bounds by ``dp.compact_bounds`` with a gain that is larger where records are scarce."""
-    gain = min(max(0.04, 8 / float(values.size * epsilon)), 0.1)
-    return dp.compact_bounds(values, epsilon=epsilon, gain=gain, rng=rng)
+SEARCHED = on_each_axis(dp.symmetric_bounds, coverage=COVERAGE)
+AROUND_ZERO = on_each_axis(dp.compact_bounds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +64,7 @@ class Way:
     Parameters
     ----------
     bounds
-        How they are found; None: they are the records' own, and cost nothing.
+        How they are found.
     most, enough
         Both bounds have the share min(most, enough / (n epsilon)) of the budget.
     finer
@@ -68,7 +75,7 @@ class Way:
         Whether cells below 0 are set to 0, as the paper does it. Else: isotonic regression.
     """
 
-    bounds: Bounds | None = COMPACT
+    bounds: Bounds = AROUND_ZERO
     most: float = MOST_SHARE
     enough: float = ENOUGH
     finer: float = 2.0
@@ -77,14 +84,9 @@ class Way:
 
     def __call__(self, records: Records, epsilon: float, rng: Rng) -> Values:
         """Return the points of a release, (k, 2)."""
-        n, rest = records.predicted.size, Fraction(epsilon)
-        if self.bounds is None:
-            ends = [(float(np.nextafter(x.min(), -np.inf)), float(x.max())) for x in records]
-        else:
-            each = min(Fraction(self.most) * rest, Fraction(self.enough) / n) / 2
-            found = [self.bounds(column, each, rng) for column in records]
-            ends = [(bounds.lower, bounds.upper) for bounds in found]
-            rest -= 2 * each
+        n, spent = records.predicted.size, Fraction(self.most) * Fraction(epsilon)
+        spent = min(spent, Fraction(self.enough) / n)
+        ends, rest = self.bounds(records, spent, rng), Fraction(epsilon) - spent
         side = 2 * max(1, round(self.finer / 2 * np.sqrt(0.9 * n * float(rest) / 10)))
         if self.is_clipped:
             assert self.mechanism is not None
@@ -101,7 +103,7 @@ class Way:
 
 
 def clipped(
-    records: Records, ends: list[Range], side: int, mechanism: Mechanism, rng: Rng
+    records: Records, ends: tuple[Range, Range], side: int, mechanism: Mechanism, rng: Rng
 ) -> Values:
     """Release a table, set what is below 0 to 0, round, and draw points."""
     x, y = records
@@ -124,15 +126,16 @@ WAYS = {
     "table: DAWA": Way(mechanism=Dawa),
     "table: DAWA, below 0 set to 0": Way(mechanism=Dawa, is_clipped=True),
     "table: noise on each cell, below 0 set to 0": Way(mechanism=Histogram, is_clipped=True),
-    "bounds: sparse vector": Way(searched()),
-    "bounds: gain 0.02": Way(compact(0.02)),
-    "bounds: gain 0.1": Way(compact(0.1)),
-    "bounds: gain 8 / (n epsilon), from 0.04 to 0.1": Way(adaptive),
+    "bounds: sparse vector": Way(SEARCHED),
+    "bounds: gain 0.02": Way(on_each_axis(dp.compact_bounds, gain=0.02)),
+    "bounds: gain 0.08": Way(on_each_axis(dp.compact_bounds, gain=0.08)),
+    "bounds: gain 0.1": Way(on_each_axis(dp.compact_bounds, gain=0.1)),
+    "bounds: predicted values on one side of 0, or both": Way(one_side_or_both),
     "bounds: at most 0.1 of epsilon": Way(most=0.1),
     "bounds: at most 0.5 of epsilon": Way(most=0.5),
     "bounds: n epsilon = 235 is enough": Way(enough=235),
-    "bounds: where the records end, free": Way(None),
-    "as the paper": Way(searched(), finer=1.0, mechanism=Dawa, is_clipped=True),
+    "bounds: where the records end, free": Way(where_records_end, most=0.0),
+    "as the paper": Way(SEARCHED, finer=1.0, mechanism=Dawa, is_clipped=True),
 }
 
 
