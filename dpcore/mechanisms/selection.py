@@ -87,7 +87,8 @@ def exponential_mechanism(
     Raises
     ------
     DtypeError, ParameterError
-        An argument is not as above, or 2 sensitivity / epsilon passes 2^40.
+        An argument is not as above, or 2 sensitivity / epsilon passes 2^40 (without the 2, where
+        the scores are monotonic).
 
     Notes
     -----
