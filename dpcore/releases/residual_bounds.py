@@ -18,10 +18,10 @@ __all__ = ["LEAST_GAIN", "PARTS", "parts_of", "residual_bounds"]
 
 Ends = tuple[float, float]
 
-LEAST_GAIN: Final = Fraction(1, 50)
+LEAST_GAIN: Final = Fraction(1, 50)  # so there are 50 doublings at most
 _MOST_GAIN: Final = Fraction(1, 10)
-_REACH: Final = 2.5  # doublings, for the root of n epsilon
-_OF_PREDICTED, _OF_RESIDUALS = 2, 1  # parts of the budget
+_REACH: Final = 2.5  # doublings, times the root of n epsilon
+_OF_PREDICTED, _OF_RESIDUALS = 2, 1  # parts of the budget: docs/selection.md, section 8
 PARTS: Final = _OF_PREDICTED + _OF_RESIDUALS
 
 
@@ -61,11 +61,11 @@ def residual_bounds(
 
     Notes
     -----
-    A choice by the exponential mechanism for each axis, each part of epsilon with one gain. Bounds
-    of residuals, which are centred, are found as ``compact_bounds`` finds them: one of [-b, b].
-    Predicted values may have one sign: one of [-b, b], [0, b] and [-b, 0]. These are not nested,
-    and take two parts of epsilon for what takes one of residuals: docs/selection.md, section 8.
-    O(n).
+    Two choices by the exponential mechanism, of intervals that are worth their width. Residuals
+    are centred: theirs is one of [-b, b], as in ``compact_bounds``. Predicted values may have one
+    sign: theirs is one of [-b, b], [0, b] and [-b, 0]. Those are not nested, and so need twice the
+    epsilon to be as good; they get two parts of three. The gain depends on n and epsilon only:
+    docs/selection.md, section 8. O(n).
     """
     across, upright = known
     part = epsilon / max(1, parts_of(known))

@@ -175,7 +175,7 @@ def test_a_doubling_too_many_is_seldom(n_epsilon):
     x, y = generator().uniform(1, 50, n), generator(1).uniform(-30, 30, n)
     runs = [found(x, y, Fraction(n_epsilon, n), rng=rng) for _ in range(600)]
     fall = math.exp(-gain_of(n_epsilon / 3) * n_epsilon / 3)
-    tail = 2 * fall / (1 - fall) * math.exp(n_epsilon / (3 * n))
+    tail = 3 * fall / (1 - fall) * math.exp(n_epsilon / (3 * n))
     for axis in (0, 1):
         widths = np.array([high - low for low, high in (run[axis] for run in runs)])
         assert np.mean(widths > 64) <= tail + 5 * math.sqrt(tail / 600)
