@@ -14,6 +14,7 @@ from ..errors import DtypeError, MissingValueError, ParameterError
 from ..noise.sources import Source, source
 from ..privacy.budget import Budget
 from ..privacy.guarantees import Privacy
+from ..records import object_kinds
 from .lattice import SHARE
 
 __all__ = ["Floats", "checked_budget", "checked_features", "numbers", "raw_features", "target"]
@@ -61,13 +62,17 @@ def target(y: Any) -> NDArray[Any]:
 
 
 def numbers(argument: str, given: NDArray[Any]) -> Floats:
-    """Return doubles, infinities among them, or raise; errors do not quote what there is."""
+    """Return doubles, infinities among them, or raise: for types, and for missing values."""
     if given.dtype.kind not in "biufO":
         raise DtypeError(argument, f"dtype {given.dtype}", "must hold real numbers")
-    try:
-        found = _check.doubles(given)
-    except (ValueError, OverflowError):
-        raise DtypeError(argument, "objects that are none", "must hold real numbers") from None
-    if np.isnan(found).any():
+    if given.dtype.kind == "O":
+        types = set(map(type, given.flat))
+        if any(object_kinds.kind_of(cls) in ("string", "bytes") for cls in types):
+            raise DtypeError(argument, "text", "must hold real numbers")
+        exactly = {cls: object_kinds.exactly(cls) for cls in types}
+        found = (object_kinds.least_double(exactly[type(each)](each)) for each in given.flat)
+        given = np.fromiter(found, np.float64, given.size).reshape(given.shape)
+    doubles = _check.doubles(given)
+    if np.isnan(doubles).any():
         raise MissingValueError(argument)
-    return found
+    return doubles

@@ -153,6 +153,13 @@ def test_odd_data(method):
     )
 
 
+def test_objects_may_be_numbers_of_any_size():
+    X, y = records(60)
+    X = np.where(X > 5, 10, 0)
+    huge = np.where(X > 5, 10**400, -Fraction(10**400, 3))
+    assert np.array_equal(model().fit(X, y).coef_, model().fit(huge, y).coef_)
+
+
 def test_names_of_columns_are_kept():
     X, y = records(60)
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
@@ -210,6 +217,12 @@ def broken(X, y, what):
         y = y[:-1]
     elif what == "nothing":
         X, y = X[:0], y[:0]
+    elif what == "None":
+        X = X.astype(object)
+        X[0, 0] = None
+    elif what == "nullable":
+        X = pd.DataFrame(X)
+        X[0] = pd.array([None, *range(39)], "Int64")
     elif what == "text":
         X = X.astype(object)
         X[2, 2] = "SECRET"
@@ -224,10 +237,12 @@ def broken(X, y, what):
         ("NaN", dp.MissingValueError, "X has missing values"),
         ("NaN label", dp.MissingValueError, "y has missing values"),
         ("masked", dp.MissingValueError, "X has missing values"),
+        ("None", dp.MissingValueError, "X has missing values"),
+        ("nullable", dp.MissingValueError, "X has missing values"),
         ("one axis", ValueError, "Expected 2D array"),
         ("lengths", ValueError, "inconsistent numbers of samples"),
         ("nothing", ValueError, "0 sample"),
-        ("text", dp.DtypeError, "X must hold real numbers; got objects that are none"),
+        ("text", dp.DtypeError, "X must hold real numbers; got text"),
         ("two columns", ValueError, "y should be a 1d array"),
     ],
 )
