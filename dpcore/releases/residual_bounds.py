@@ -49,7 +49,7 @@ def residual_bounds(
     known
         The bounds of an axis where they are public, which costs nothing; None: they are found.
     epsilon
-        What is spent where any are found, for "replace-one", so n is public.
+        What is spent where any are found, for "replace-one", so n is public; else it may be 0.
     rng
         As in ``exponential_mechanism``.
 
@@ -68,7 +68,9 @@ def residual_bounds(
     docs/selection.md, section 8. O(n).
     """
     across, upright = known
-    part = epsilon / max(1, parts_of(known))
+    if across is not None and upright is not None:
+        return across, upright
+    part = epsilon / parts_of(known)
     gain = _gain(predicted.size, part)
     if across is None:
         ends = compact_rungs(units[0], gain).ends

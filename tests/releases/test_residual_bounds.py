@@ -102,7 +102,7 @@ def test_what_either_axis_spends(monkeypatch):
     asked, bounds = asked_of(monkeypatch, [1.0], [9.0], Fraction(3, 7), known=(None, known))
     assert [each[1:] for each in asked] == [(Fraction(3, 7), False)]
     assert bounds[1] == known
-    asked, bounds = asked_of(monkeypatch, [1.0], [9.0], Fraction(3, 7), known=(known, known))
+    asked, bounds = asked_of(monkeypatch, [1.0], [9.0], Fraction(0), known=(known, known))
     assert (asked, bounds) == ([], (known, known))
     parts = [parts_of(each) for each in [(None, None), (None, known), (known, None)]]
     assert (parts, parts_of((known, known))) == ([PARTS, 2, 1], 0)
