@@ -14,7 +14,7 @@ from scipy.stats import kstest
 from dpcore.models import perturbation
 from dpcore.models.losses import Logistic, Squares
 from dpcore.models.moments import by_moments, largest_change
-from dpcore.models.perturbation import by_objective, by_output, objective_noise
+from dpcore.models.perturbation import by_objective, by_output, objective_noise, output_noise
 from dpcore.noise.sources import GeneratorSource
 from dpcore.privacy.budget import Budget
 from tests.audit.harness import epsilon_lower_bound
@@ -82,7 +82,7 @@ def test_bounds_of_minima_are_nearly_attained():
     )
     assert 0.78 < steep <= 1.0
     far = share_of_bound(
-        Squares, 0.01, [[0.1, 0.0, -1.0]], [side, side, 1.0], [side, -side, 1.0], copies=4000
+        Squares, 0.001, [[0.0316, 0.0, -1.0]], [side, side, 1.0], [side, -side, 1.0], copies=40_000
     )
     assert 0.72 < far <= 1.0
     strong = share_of_bound(Squares, 100.0, against, [1.0, 0.0, 1.0], [1.0, 0.0, -1.0])
@@ -108,6 +108,20 @@ def test_minima_are_no_longer_than_is_said(penalty):
     longest = max(longest, float(worst[0]) / loss.longest(penalty))
     assert longest <= 1.0 + 1e-12
     assert longest > 0.99 or penalty > 1.0
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 30.0])
+@pytest.mark.parametrize("n", [1, 1000])
+def test_parts_of_the_budget_add_up(epsilon, n):
+    """The noise, the determinant, and what covers floating point; nearly all of it is used."""
+    for penalty in (1e-6, 0.01, 3.0):
+        taken, scale = objective_noise(n, penalty, budget(epsilon))
+        parts = 2.0 / scale + math.log1p(0.25 / (n * taken)) + epsilon / 64
+        assert epsilon * (1 - 1e-9) < parts < epsilon
+        assert taken >= penalty
+        scale = output_noise(Logistic(), n, penalty, budget(epsilon))
+        parts = 2.0 / (n * penalty) / scale + epsilon / 64
+        assert epsilon * (1 - 1e-9) < parts < epsilon
 
 
 # --- the density of objective perturbation, exactly

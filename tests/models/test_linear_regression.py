@@ -68,6 +68,35 @@ def test_few_records_make_no_wild_models():
     assert np.median(errors) < 40.0
 
 
+class Counted:
+    """A law whose draws are 1, 2, 3, ..., in units of a product."""
+
+    variance = 0.0
+
+    def fill(self, out, stream):
+        out[:] = 2**24 * np.arange(1, out.size + 1)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_all_sums_have_noise_of_their_own(monkeypatch, fit_intercept):
+    """But for the number of records, which is public, and the square that is not used."""
+    solved = []
+    monkeypatch.setattr("dpcore.privacy.budget.Budget.law", lambda *arguments: Counted())
+    monkeypatch.setattr("numpy.linalg.eigvalsh", lambda matrix: np.array([1e9]))
+    monkeypatch.setattr("numpy.linalg.solve", lambda *given: solved.append(given) or given[1])
+    X, y = np.full((8, 3), 10.0), np.full(8, 20.0)  # all products are 1
+    model(alpha=0.5, fit_intercept=fit_intercept).fit(X, y)
+    products, with_response = solved[0]
+    noise = products - 8 - 0.5 * np.eye(len(products))
+    assert np.array_equal(noise, noise.T)
+    upper = noise[np.triu_indices(len(noise))].tolist()
+    if fit_intercept:
+        assert upper.pop() == 0.0
+    drawn = [*(with_response - 8).tolist(), *upper]
+    assert 0.0 not in drawn
+    assert len(set(drawn)) == len(drawn)
+
+
 def test_sums_of_products_are_exact_integers():
     rng = np.random.default_rng(3)
     rows = rng.uniform(-1, 1, (3, 1000))
