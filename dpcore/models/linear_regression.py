@@ -45,7 +45,7 @@ class LinearRegression(base.RegressorMixin, base.BaseEstimator):  # type: ignore
         The penalty, as of scikit-learn's ``Ridge``: alpha |w|^2 beside the sum of squares; lambda =
         alpha / n in the paper's terms. It applies to features that are scaled from their bounds to
         [-1, 1] (for "output", to [-1, 1] / sqrt(d + 1)), and to the intercept as one more feature.
-        Noise of "output" falls in proportion to it: some hundredths of n are a good start.
+        Noise of "output" falls as it grows: some hundredths of n are a good start.
     fit_intercept
         Whether there is a constant in the model.
     rng
