@@ -49,8 +49,9 @@ class Bounds:
         if len(pair) != 2:
             raise ParameterError(argument, given, "must be a pair: (lower, upper)")
         lower, upper = (_side(argument, side, columns) for side in pair)
-        if not np.all(lower < upper):
-            raise ParameterError(argument, given, "must have lower below upper")
+        if not np.all(upper - lower >= 1.0 / _MOST):  # coefficients are in proportion to 1 / this
+            what = f"must have lower below upper, by {1.0 / _MOST:.0e} or more"
+            raise ParameterError(argument, given, what)
         return cls(lower, upper, (lower + upper) / 2.0 if centred else np.zeros(columns))
 
     @property

@@ -21,7 +21,7 @@ any_value = st.floats(allow_nan=False)
 def test_records_are_never_longer_than_one(columns, has_constant):
     lower, upper, values = np.array(columns).T
     lower, upper = np.minimum(lower, upper), np.maximum(lower, upper)
-    upper = np.maximum(upper, np.nextafter(lower, np.inf))
+    upper = np.maximum(upper, np.nextafter(lower, np.inf) + 1e-150)
     bounds = Bounds.checked("x_bounds", (lower, upper), lower.size, has_constant)
     with np.errstate(over="ignore"):
         scaled = bounds.scaled(values[None])
@@ -66,6 +66,7 @@ def test_values_beyond_the_bounds_count_as_the_bounds():
         ((1, 2, 3), ParameterError, "must be a pair"),
         ((1, 1), ParameterError, "lower below upper"),
         (([0, 0], [1, -1]), ParameterError, "lower below upper"),
+        ((0, 1e-300), ParameterError, "lower below upper, by 3e-151 or more"),
         (([0, 0, 0], 1), ParameterError, "for each feature, 2; got \\(3,\\)"),
         (([[0, 0]], 1), ParameterError, "for each feature, 2"),
         ((0, np.inf), ParameterError, "must be finite"),
