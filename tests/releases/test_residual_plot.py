@@ -74,7 +74,7 @@ def test_one_record_and_records_far_outside():
     one = dp.residual_plot([3.0], [0.5], epsilon=1.0, rng=generator())
     assert (one.n, one.cells.shape) == (1, (2, 2))
     beyond = [np.inf, -np.inf, 1e300, -(10**300)] * 100
-    plot = dp.residual_plot([1.0] * 400, beyond, epsilon=LOTS, cells=2)
+    plot = dp.residual_plot([1.0] * 400, beyond, epsilon=LOTS, cells=2, rng=generator())
     assert plot.outside == pytest.approx(400)
     assert plot.points.shape == (0, 2)
     assert plot.residual_range[1] == 2.0**24
