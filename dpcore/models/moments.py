@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from ..noise.sources import Source
 from ..privacy.budget import Budget
 
-__all__ = ["by_moments", "largest_change", "sums_of_products"]
+__all__ = ["by_moments", "largest_change", "sums_of_products", "value_bits"]
 
 Floats = NDArray[np.float64]
 
-_BITS: Final = 12  # of a value within [-1, 1], beyond its sign
-_UNITS: Final = 2 ** (2 * _BITS)  # of a product
+_MOST_BITS: Final = 12  # of a value within [-1, 1], beyond its sign
+_MOST_CHANGE: Final = 2**30  # of all sums, in their units: the noise for it fits 64 bits
 _CHUNK: Final = 2**20  # records, whose sums of products are below 2^53
 
 
@@ -34,13 +34,20 @@ def largest_change(features: int, fit_intercept: bool) -> Fraction:
     return Fraction(d * (d + 2) ** 2, 2 * (d + 1))
 
 
-def sums_of_products(rows: Floats) -> NDArray[np.int64]:
-    """Return the sums over records of all products of two rows, in units of 2^-24.
+def value_bits(change: Fraction) -> int:
+    """Return how many bits values are rounded to: twelve, or fewer where features are many."""
+    return min(_MOST_BITS, (int(_MOST_CHANGE / change).bit_length() - 1) // 2)
+
+
+def sums_of_products(rows: Floats, bits: int) -> NDArray[np.int64]:
+    """Return the sums over records of all products of two rows, in units of 2^(-2 bits).
 
     Parameters
     ----------
     rows
-        (K, n) numbers within [-1, 1], which are rounded to multiples of 2^-12, one by one.
+        (K, n) numbers within [-1, 1], which are rounded to multiples of 2^-bits, one by one.
+    bits
+        At most 12.
 
     Returns
     -------
@@ -50,7 +57,7 @@ def sums_of_products(rows: Floats) -> NDArray[np.int64]:
     """
     total = np.zeros((len(rows), len(rows)), np.int64)
     for start in range(0, rows.shape[1], _CHUNK):
-        part = np.rint(rows[:, start : start + _CHUNK] * 2.0**_BITS)
+        part = np.rint(rows[:, start : start + _CHUNK] * 2.0**bits)
         total += (part @ part.T).astype(np.int64)
     return total
 
@@ -90,9 +97,12 @@ def by_moments(
     ParameterError
         epsilon is so small that the noise would pass 2^40 units.
     """
-    law = budget.law(_UNITS * largest_change(len(scaled), fit_intercept))
+    change = largest_change(len(scaled), fit_intercept)
+    bits = value_bits(change)
+    units = 4**bits  # of a product
+    law = budget.law(units * change)
     constant = np.ones((int(fit_intercept), responses.size))
-    sums = sums_of_products(np.concatenate([responses[None], scaled, constant]))
+    sums = sums_of_products(np.concatenate([responses[None], scaled, constant]), bits)
     upper = np.triu_indices(len(sums))
     noise = np.empty(upper[0].size, np.int64)
     law.fill(noise, stream)
@@ -100,10 +110,10 @@ def by_moments(
     if fit_intercept:
         noise[-1] = 0  # the constant's is n, which is public
     noisy = np.zeros(sums.shape)
-    noisy[upper] = (sums[upper] + noise) / _UNITS
+    noisy[upper] = (sums[upper] + noise) / units
     products = np.triu(noisy, 1)[1:, 1:]
     products += products.T + np.diag(np.diag(noisy)[1:])
-    spread = 2.0 * math.sqrt(law.variance) / _UNITS * math.sqrt(len(products))
+    spread = 2.0 * math.sqrt(law.variance) / units * math.sqrt(len(products))
     added = penalty + max(0.0, spread - float(np.linalg.eigvalsh(products)[0]))
     return np.linalg.solve(products + added * np.eye(len(products)), noisy[0, 1:]).astype(
         np.float64

@@ -11,7 +11,7 @@ from sklearn.linear_model import Ridge
 
 import dpcore as dp
 from dpcore.models import LinearRegression
-from dpcore.models.moments import sums_of_products
+from dpcore.models.moments import largest_change, sums_of_products, value_bits
 
 METHODS = ["moments", "output"]
 SLOPES = np.array([1.0, -0.5, 0.0])
@@ -103,20 +103,28 @@ def test_sums_of_products_are_exact_integers():
     rows[:, :2] = [[1.0, -1.0]] * 3
     units = [[round(x * 4096) for x in row] for row in rows.tolist()]
     expected = [[sum(a * b for a, b in zip(r, s, strict=True)) for s in units] for r in units]
-    assert sums_of_products(rows).tolist() == expected
+    assert sums_of_products(rows, 12).tolist() == expected
 
 
 def test_chunks_of_records_add_up(monkeypatch):
     rows = np.random.default_rng(4).uniform(-1, 1, (3, 1000))
-    whole = sums_of_products(rows)
+    whole = sums_of_products(rows, 12)
     monkeypatch.setattr("dpcore.models.moments._CHUNK", 7)
-    assert np.array_equal(sums_of_products(rows), whole)
+    assert np.array_equal(sums_of_products(rows, 12), whole)
 
 
 def test_the_most_records_of_a_chunk_are_exact_in_doubles():
     from dpcore.models import moments
 
-    assert moments._CHUNK * moments._UNITS < 2**53
+    assert moments._CHUNK * 4**moments._MOST_BITS < 2**53
+
+
+def test_values_of_many_features_are_rounded_more():
+    bits = {d: value_bits(largest_change(d, True)) for d in (1, 10, 100, 1000, 8192)}
+    assert bits == {1: 12, 10: 11, 100: 8, 1000: 5, 8192: 2}
+    rng = np.random.default_rng(5)
+    X, y = rng.uniform(0, 10, (50, 300)), rng.uniform(-10, 20, 50)
+    assert np.isfinite(model(0.01).fit(X, y).coef_).all()
 
 
 @pytest.mark.parametrize("method", METHODS)
