@@ -1,95 +1,77 @@
-"""The ends of one axis of a residual plot: public, or found by a private search."""
+"""The axes of a residual plot: which ends there may be, and what is beyond them."""
 
 from __future__ import annotations
 
 import math
-from fractions import Fraction
-from typing import Any, Final, Literal
+from typing import Any
 
 import numpy as np
 
 from .. import _check
 from ..errors import ParameterError
-from ..records.columns import Chunk
 from ..summaries.grid import Grid
-from .compact_bounds import compact_end, compact_rungs, rungs_of
-from .symmetric_bounds import symmetric_end
+from ..summaries.rungs import Rungs
+from .residual_search import Ends
 
-__all__ = ["Ends", "ResidualAxis", "Search", "for_both_axes", "with_ends"]
-
-Ends = tuple[float, float]
-Search = Literal["compact", "sparse-vector"]
-
-_COVERAGE: Final = 0.95  # theta in the paper: of either column
-_DOUBLINGS: Final = 62  # of the unit, in the paper's search
+__all__ = ["checked_ends", "for_both_axes", "refuse_narrow", "with_ends"]
 
 
-class ResidualAxis:
-    """Where an axis ends, or between which ends a search is to choose.
+def for_both_axes(argument: str, value: Any) -> tuple[Any, Any]:
+    """Return a pair, or the same thing twice."""
+    if not isinstance(value, tuple | list | np.ndarray):
+        return value, value
+    both = _check.items(argument, value, "must be one number, or two")
+    if len(both) != 2:
+        raise ParameterError(argument, value, "must be one number, or two")
+    return both[0], both[1]
 
-    Parameters
-    ----------
-    argument
-        The name of the argument with the ends, for errors.
-    ends
-        Public ones, or None.
-    unit, search
-        As in ``residual_plot``, for this axis.
+
+def checked_ends(argument: str, ends: Any) -> Ends | None:
+    """Return the ends of an axis as they are given, or None.
 
     Raises
     ------
     DtypeError, ParameterError
-        An argument is not as above.
+        They are not two finite numbers that rise.
     """
+    if ends is None:
+        return None
+    values = _check.items(argument, ends, "must be two numbers")
+    if len(values) != 2:
+        raise ParameterError(argument, ends, "must be two numbers")
+    low, high = (_check.finite(argument, end) for end in values)
+    if not low < high:
+        raise ParameterError(argument, ends, "must rise")
+    return low, high
 
-    __slots__ = ("_argument", "_rungs", "_search", "_unit", "ends")
 
-    def __init__(self, argument: str, ends: Any, unit: Any, search: Search) -> None:
-        self._argument, self._unit, self._search = argument, unit, search
-        # A unit that is not needed is checked all the same.
-        compact = search == "compact"
-        self._rungs = compact_rungs(unit) if compact else rungs_of(unit, _DOUBLINGS)
-        self.ends = None if ends is None else _checked_ends(argument, ends)
+def refuse_narrow(argument: str, ends: Ends | None, rungs: Rungs, cells: int) -> None:
+    """Refuse ends between which doubles cannot tell so many cells apart, or that are too far.
 
-    def refuse(self, cells: int) -> None:
-        """Refuse ends between which doubles cannot tell so many cells apart, or that are too far.
+    Parameters
+    ----------
+    argument
+        The name of the argument with the ends.
+    ends
+        Those that are known; None: a search finds them.
+    rungs
+        What there is to find.
+    cells
+        How many there are along the axis.
 
-        Raises
-        ------
-        ParameterError
-            They are such ends, or a search could find them.
-        """
-        narrowest, widest = self._rungs.ends[[0, -1]].tolist()
-        found = [(-narrowest, narrowest), (-widest, widest)]
-        for ends in found if self.ends is None else [self.ends]:
-            try:
-                with_ends(Grid.uniform(ends[0], ends[1], cells))
-            except ParameterError:
-                known = self.ends is not None
-                argument, value = (self._argument, ends) if known else ("unit", self._unit)
-                what = f"must leave room for {cells} cells that doubles can tell apart"
-                raise ParameterError(argument, value, what) from None
-
-    def released(self, values: Chunk, epsilon: Fraction, rng: np.random.Generator | None) -> Ends:
-        """Return ends that are found for so much epsilon.
-
-        Parameters
-        ----------
-        values
-            The column, without missing values.
-        epsilon
-            What it spends, for "replace-one".
-        rng
-            As in ``residual_plot``.
-        """
-        counts = self._rungs.count(values, "raise")
-        if self._search == "compact":
-            found = compact_end(counts, epsilon, rng)
-        else:
-            outside = round((1 - _COVERAGE) * int(counts.sum()))
-            found = symmetric_end(counts, outside, epsilon, rng)
-        end = float(self._rungs.ends[found])
-        return -end, end
+    Raises
+    ------
+    ParameterError
+        The ends are not as they should be, or there are such rungs.
+    """
+    narrowest, widest = rungs.ends[[0, -1]].tolist()
+    for low, high in [(0.0, narrowest), (-widest, widest)] if ends is None else [ends]:
+        try:
+            with_ends(Grid.uniform(low, high, cells))
+        except ParameterError:
+            name, value = ("unit", narrowest) if ends is None else (argument, ends)
+            what = f"must leave room for {cells} cells that doubles can tell apart"
+            raise ParameterError(name, value, what) from None
 
 
 def with_ends(grid: Grid) -> Grid:
@@ -103,23 +85,3 @@ def with_ends(grid: Grid) -> Grid:
     below = math.nextafter(grid.lower, -math.inf)
     beyond = math.nextafter(float(grid.thresholds[-1]), math.inf)
     return Grid(np.concatenate([[below], grid.thresholds, [beyond]]))
-
-
-def for_both_axes(argument: str, value: Any) -> tuple[Any, Any]:
-    """Return a pair, or the same thing twice."""
-    if not isinstance(value, tuple | list | np.ndarray):
-        return value, value
-    both = _check.items(argument, value, "must be one number, or two")
-    if len(both) != 2:
-        raise ParameterError(argument, value, "must be one number, or two")
-    return both[0], both[1]
-
-
-def _checked_ends(argument: str, ends: Any) -> Ends:
-    values = _check.items(argument, ends, "must be two numbers")
-    if len(values) != 2:
-        raise ParameterError(argument, ends, "must be two numbers")
-    low, high = (_check.finite(argument, end) for end in values)
-    if not low < high:
-        raise ParameterError(argument, ends, "must rise")
-    return low, high

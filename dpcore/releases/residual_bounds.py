@@ -14,7 +14,7 @@ from ..records.columns import Chunk
 from ..summaries.grid import Grid
 from .compact_bounds import compact_end, compact_rungs
 
-__all__ = ["LEAST_GAIN", "PARTS", "parts_of", "residual_bounds"]
+__all__ = ["LEAST_GAIN", "PARTS", "gain_of", "parts_of", "residual_bounds"]
 
 Ends = tuple[float, float]
 
@@ -71,20 +71,19 @@ def residual_bounds(
     if across is not None and upright is not None:
         return across, upright
     part = epsilon / parts_of(known)
-    gain = _gain(predicted.size, part)
+    gain = gain_of(predicted.size, part)
+    beside, rungs = (compact_rungs(unit, gain) for unit in units)  # refused before any draw
     if across is None:
-        ends = compact_rungs(units[0], gain).ends
-        across = _beside_zero(predicted, ends, gain, _OF_PREDICTED * part, rng)
+        across = _beside_zero(predicted, beside.ends, gain, _OF_PREDICTED * part, rng)
     if upright is None:
-        rungs = compact_rungs(units[1], gain)
         counts = rungs.count(residuals, "raise")
         end = float(rungs.ends[compact_end(counts, _OF_RESIDUALS * part, rng, gain)])
         upright = -end, end
     return across, upright
 
 
-def _gain(n: int, part: Fraction) -> Fraction:
-    """Return the gain for so many records, and so much epsilon for either part: all public."""
+def gain_of(n: int, part: Fraction) -> Fraction:
+    """Return the gain for so many records, and so much epsilon for each part: all public."""
     reach = _REACH * sqrt(min(n * part, 1 / LEAST_GAIN**2))
     return min(max(LEAST_GAIN, 1 / Fraction(reach)), _MOST_GAIN)
 

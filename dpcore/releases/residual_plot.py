@@ -21,7 +21,8 @@ from ..privacy.budget import Budget
 from ..summaries.grid import Grid
 from ..summaries.table_grid import TableGrid, complete_pairs
 from ..summaries.totals import NanPolicy
-from .residual_axis import Ends, ResidualAxis, Search, for_both_axes
+from .residual_axis import checked_ends, for_both_axes, refuse_narrow
+from .residual_search import Ends, Search, found, rungs_for, share_of
 from .residual_table import counts_within, side_of, sides_of, table_mechanism
 from .table import raw_table
 
@@ -59,18 +60,20 @@ def residual_plot(
         The budget of the whole plot, a positive number (a Fraction is taken exactly).
     unit
         A unit of either column, public: bounds are the unit times a power of two. One number for
-        both, or two.
+        both, or two. They reach 2^9 units if n epsilon is 100 or less, and 2^24 if it is 1000.
     predicted_range, residual_range
         The bounds, where they are public; nothing is then spent on them. They must not come from
         the data. None: they are released.
     search
-        How bounds are found. "compact": by ``compact_bounds``. "sparse-vector": by
-        ``symmetric_bounds``, for 95 % of the records, as the paper does.
+        How bounds are found. "compact": those that are worth their width, around zero, and of
+        predicted values also on one side of it. "sparse-vector": by ``symmetric_bounds``, for 95 %
+        of the records, as the paper does.
     cells
         How many cells along either axis, one number or two; None: by the public n epsilon.
     mechanism
         What releases the table: called with ``epsilon=...``, which it must not exceed; say
-        ``mechanisms.Dawa``, which is the paper's. None: as in ``dpcore.table``.
+        ``mechanisms.Dawa``, which is the paper's. None: ``mechanisms.Histogram``; or as in
+        ``dpcore.table``, where ``cells`` are given.
     rng
         {rng}
     nan_policy
@@ -97,7 +100,8 @@ def residual_plot(
     PriRP of Chen, Machanavajjhala, Reiter & Barrientos, *Differentially private regression
     diagnostics* (2016), section III.B, with other bounds and another table by default, which do
     with less n epsilon (docs/residuals-accuracy.md). Bounds get the share min(0.3, 470 / (n
-    epsilon)), half of it each. Records beyond them have a cell of their own. docs/residuals.md has
+    epsilon)), of which compact ones of predicted values get two thirds, and those of the paper one
+    half. Records beyond them have a cell of their own. docs/residuals.md has
     the proof. O(n + number of cells).
 
     Examples
@@ -115,31 +119,30 @@ def residual_plot(
     assert budget.epsilon is not None
     _check.choice("search", search, Search)
     units = for_both_axes("unit", unit)
-    axes = [
-        ResidualAxis("predicted_range", predicted_range, units[0], search),
-        ResidualAxis("residual_range", residual_range, units[1], search),
-    ]
+    for each in units:
+        _check.positive("unit", each)
+    known = (
+        checked_ends("predicted_range", predicted_range),
+        checked_ends("residual_range", residual_range),
+    )
     sides = None if cells is None else sides_of(cells)
     source(rng)
     columns = complete_pairs(predicted, residuals, ("predicted", "residuals"), nan_policy)
     n = columns[0].size
     if not 1 <= n <= MOST_RECORDS:
         raise ParameterError("predicted", n, f"must hold between 1 and {MOST_RECORDS} records")
-    share = min(_MOST_SHARE, _ENOUGH / (n * budget.epsilon)) / 2
-    searches = [axis.ends for axis in axes].count(None)
-    rest = (1 - searches * share) * budget.epsilon
+    share = min(_MOST_SHARE, _ENOUGH / (n * budget.epsilon)) * share_of(search, known)
+    first, rest = share * budget.epsilon, (1 - share) * budget.epsilon
     if sides is None:
         sides = (side_of(n, rest),) * 2
-    budget.law(2, share if searches else Fraction(1))  # refuses what is too small for any part
-    for axis, side in zip(axes, sides, strict=True):
-        axis.refuse(side)
+    budget.law(2, share / 2 if share else Fraction(1))  # refuses what is too small for any part
+    rungs = rungs_for(search, units, known, n, first)
+    refuse_narrow("predicted_range", known[0], rungs[0], sides[0])
+    refuse_narrow("residual_range", known[1], rungs[1], sides[1])
     size = sides[0] * sides[1] + 1
-    chosen = table_mechanism(mechanism, rest, size, n)
-    found = [
-        axis.ends or axis.released(column, share * budget.epsilon, rng)
-        for axis, column in zip(axes, columns, strict=True)
-    ]
-    grid = TableGrid(*(Grid.uniform(*ends, side) for ends, side in zip(found, sides, strict=True)))
+    chosen = table_mechanism(mechanism, rest, size, n, cells is None)
+    ends = found(search, columns, units, known, first, rng)
+    grid = TableGrid(*(Grid.uniform(*each, side) for each, side in zip(ends, sides, strict=True)))
     table = raw_table(*counts_within(columns, grid), grid, chosen, rng).isotonic()
     privacy = replace(budget.privacy, delta=table.privacy.delta, simulated=table.privacy.simulated)
     plot = ResidualPlot(table, table.sample(rng=rng), privacy)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .. import _check
 from ..curves.scores import numbered
 from ..errors import DpcoreError, DtypeError, ParameterError
-from ..mechanisms import Mechanism
+from ..mechanisms import Histogram, Mechanism
 from ..records.columns import Chunk
 from ..summaries.grid import MOST_CELLS
 from ..summaries.table_grid import TableGrid
@@ -58,7 +58,7 @@ def side_of(n: int, epsilon: Fraction) -> int:
 
 
 def table_mechanism(
-    make: Callable[..., Mechanism] | None, epsilon: Fraction, size: int, n: int
+    make: Callable[..., Mechanism] | None, epsilon: Fraction, size: int, n: int, by_n: bool
 ) -> Callable[[int], Mechanism]:
     """Return what gives the mechanism for n records, which refuses nothing any more.
 
@@ -72,12 +72,16 @@ def table_mechanism(
         How many cells there are, with the one for records outside.
     n
         The public number of records.
+    by_n
+        Whether there are as many cells as n epsilon asks for: noise on each of them is then best.
 
     Raises
     ------
     DtypeError, ParameterError
         It is no mechanism, or one that cannot release this table.
     """
+    if make is None and by_n:
+        return lambda _: Histogram(epsilon)
     if make is None:
         return partial(by_default, size, epsilon, None, "replace-one", None)
     if not callable(make):

@@ -5,15 +5,13 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
 import pytest
 
 import dpcore as dp
 from dpcore.mechanisms.selection import exponential_mechanism
-from dpcore.releases import compact_bounds, residual_axis, residual_plot
-from dpcore.releases.compact_bounds import compact_end, compact_rungs
+from dpcore.releases import compact_bounds, residual_bounds, residual_plot, residual_search
 from dpcore.releases.table import raw_table
 from tests import reference
 from tests.audit.harness import epsilon_lower_bound
@@ -115,19 +113,22 @@ FARTHEST = [
 
 # --- exact: the whole of a residual plot, on all neighbours
 
-THIRD = Fraction(1, 3)  # as a gain it leaves three intervals
+THIRD = Fraction(1, 3)  # as a gain it leaves three rungs
+ANSWERS = [8, 3]  # beside zero three on either side and two around it; around zero three
 KINDS = [(-0.5, 0.5), (3.0, 3.0), (-2.0, -0.5), (0.5, -2.0), (9.0, -9.0)]
 
 
-def parts(monkeypatch, records, epsilon, rungs):
-    """What a residual plot asks of both searches and of its table, if the searches answer so."""
-    answers, scores, of_table = iter(rungs), [], []
+def parts(monkeypatch, records, epsilon, answers):
+    """What a residual plot asks on both axes and of its table, if the answers are these.
+
+    On either axis: the scores, and the rate by which they are multiplied.
+    """
+    answered, asked, of_table = iter(answers), [], []
     original = residual_plot.raw_table
 
-    def chosen(own, *, epsilon, monotonic, rng):
-        assert monotonic
-        scores.append((own, float(epsilon)))
-        return next(answers)
+    def chosen(scores, *, epsilon, rng, monotonic=False):
+        asked.append((scores, float(epsilon) / (1 if monotonic else 2)))
+        return next(answered)
 
     def recorded(counts, outside, grid, mechanism, rng):
         row = np.append(counts.reshape(-1), outside)
@@ -135,13 +136,15 @@ def parts(monkeypatch, records, epsilon, rungs):
         return original(counts, outside, grid, mechanism, np.random.default_rng(1))
 
     with monkeypatch.context() as patched:
-        patched.setattr(compact_bounds, "exponential_mechanism", chosen)
-        patched.setattr(residual_axis, "compact_rungs", partial(compact_rungs, gain=THIRD))
-        patched.setattr(residual_axis, "compact_end", partial(compact_end, gain=THIRD))
+        for module in (compact_bounds, residual_bounds):
+            patched.setattr(module, "exponential_mechanism", chosen)
+        for module in (residual_bounds, residual_search):
+            patched.setattr(module, "gain_of", lambda *_: THIRD)
         patched.setattr(residual_plot, "raw_table", recorded)
         dp.residual_plot(*np.transpose(records), epsilon=epsilon, cells=(2, 1))
     (table,) = of_table
-    return scores, table
+    assert [len(scores) for scores, _ in asked] == ANSWERS
+    return asked, table
 
 
 def cost_of_plots(asked, others, thin=1.0):
@@ -165,7 +168,7 @@ def cost_of_plots(asked, others, thin=1.0):
 def parts_for_all_answers(monkeypatch, records, epsilon):
     return {
         rungs: parts(monkeypatch, records, epsilon, rungs)
-        for rungs in itertools.product(range(3), repeat=2)
+        for rungs in itertools.product(*map(range, ANSWERS))
     }
 
 
@@ -186,6 +189,8 @@ def test_residual_plots_of_all_neighbours(monkeypatch, epsilon):
 
 # a record goes to the last interval of both axes, and to another cell
 FIRST, SECOND = [(-0.5, 0.5)] * 3, [(-0.5, 0.5)] * 2 + [(3.0, 3.0)]
+# the same on one side of zero, where both cells are within narrow bounds
+BEFORE, AFTER = [(0.5, 0.5)] * 3, [(0.5, 0.5)] * 2 + [(3.0, 3.0)]
 
 
 def test_residual_plots_with_a_fifth_less_noise_overspend(monkeypatch):
@@ -229,9 +234,10 @@ def test_monotonic_where_scores_are_not_shows():
 
 
 def drawn(monkeypatch, records, epsilon, replicates):
-    """Bounds, and how many more records the second cell has, of so many plots, (replicates, 3).
+    """What is seen of so many plots, (replicates, 3): each part is drawn by the real code.
 
-    Each part is drawn by the real code.
+    Whether AFTER's record is within the bounds of either axis, and how many more records the
+    second cell has.
     """
     scores, _ = parts(monkeypatch, records, epsilon, (0, 0))
     rungs = np.column_stack(
@@ -241,19 +247,19 @@ def drawn(monkeypatch, records, epsilon, replicates):
         ]
     )
     more = np.empty((replicates, 1))
-    for pair in itertools.product(range(3), repeat=2):
+    for pair in itertools.product(*map(range, ANSWERS)):
         here = (rungs == pair).all(axis=1)
         _, (row, mechanism) = parts(monkeypatch, records, epsilon, pair)
         cumulative = mechanism.release(row, replicates=int(here.sum()))
         more[here] = cumulative[:, 1:2] - 2 * cumulative[:, :1]
-    return np.hstack([rungs, np.clip(np.rint(more), -9, 9).astype(np.int64)])
+    return np.hstack([rungs == (5, 2), np.clip(np.rint(more), -9, 9).astype(np.int64)])
 
 
 @pytest.mark.needs_jit
-def test_residual_plots_hold_the_claim_and_show_twice_the_budget(monkeypatch):
+def test_residual_plots_hold_the_claim_and_show_it_if_each_part_spends_all(monkeypatch):
     def lower_bound(epsilon):
-        outputs = [drawn(monkeypatch, each, epsilon, 400_000) for each in (SECOND, FIRST)]
+        outputs = [drawn(monkeypatch, each, epsilon, 400_000) for each in (AFTER, BEFORE)]
         return max(epsilon_lower_bound(*outputs), epsilon_lower_bound(*outputs[::-1]))
 
-    assert 1.0 < lower_bound(2.0) <= 2.0
-    assert lower_bound(2 * 2.0) > 2.05
+    assert 0.6 < lower_bound(2.0) <= 2.0
+    assert lower_bound(3 * 2.0) > 2.5

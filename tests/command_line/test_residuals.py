@@ -112,11 +112,9 @@ def test_what_is_printed_is_what_is_stored_and_drawn(folder, capsys):
     assert f"cells       {plot.cells.shape[0]} x {plot.cells.shape[1]}\n" in out
     for name, (low, high) in {"p": plot.predicted_range, "r": plot.residual_range}.items():
         assert f"{name}, {low:.6g} to {high:.6g} (released)\n" in out
+    edges = np.append(plot.table.grid.x.lower, plot.table.grid.x.thresholds)
     for lower, upper, records, *quartiles in table(out):
-        ends = [
-            plot.table.grid.x.thresholds[np.abs(plot.table.grid.x.thresholds - end).argmin()]
-            for end in (lower, upper)
-        ]
+        ends = [edges[np.abs(edges - end).argmin()] for end in (lower, upper)]
         curve = plot.table.conditional("y", *ends)
         assert records == curve.n
         assert np.all(np.diff(quartiles) >= 0.0)

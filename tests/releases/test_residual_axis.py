@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 import dpcore as dp
-from dpcore.releases import residual_axis, symmetric_bounds
+from dpcore.releases import (
+    compact_bounds,
+    residual_axis,
+    residual_bounds,
+    residual_search,
+    symmetric_bounds,
+)
 from dpcore.summaries.grid import Grid
 
 
@@ -32,6 +40,17 @@ def test_the_paper_s_search_asks_what_symmetric_bounds_asks(monkeypatch, n):
     assert abs(asked[0][1] - 0.95 * n) < 0.51
 
 
+@pytest.mark.parametrize(
+    ("n_epsilon", "doublings"), [(10, 9), (100, 9), (250, 12), (1000, 24), (1567, 31), (10**5, 31)]
+)
+def test_how_many_units_bounds_reach(n_epsilon, doublings):
+    """docs/residuals.md, section 6."""
+    n, known = 10**4, (None, None)
+    spent = min(Fraction(3, 10) * n_epsilon, 470) / n
+    for rungs in residual_search.rungs_for("compact", (1.0, 1.0), known, n, spent):
+        assert rungs.ends[-1] == 2.0**doublings
+
+
 @pytest.mark.parametrize("ends", [(0.0, 1.0), (-5e-324, 3.0), (-4.0, -1.0), (1e308, 1.1e308)])
 def test_a_cell_more_at_either_end(ends):
     """Both ends are within, and the next doubles are not."""
@@ -49,11 +68,18 @@ def test_the_paper_s_search_asks_for_units_that_can_be_doubled_more_often():
 
 @pytest.mark.parametrize("values", [np.zeros(400), np.full(400, 1e300), np.arange(400.0)])
 @pytest.mark.parametrize("search", ["compact", "sparse-vector"])
-def test_nothing_is_refused_for_what_records_are(monkeypatch, values, search):
-    """Whatever rung comes out, a table has room between its ends."""
-    for rung in (0, -1):
-        with monkeypatch.context() as patched:
-            for name in ("compact_end", "symmetric_end"):
-                patched.setattr(residual_axis, name, lambda *_, rung=rung: rung)
-            plot = dp.residual_plot(values, values, epsilon=1.0, unit=1e-300, search=search)
-            assert plot.n == 400
+@pytest.mark.parametrize("last", [False, True])
+def test_nothing_is_refused_for_what_records_are(monkeypatch, values, search, last):
+    """Whatever interval comes out, a table has room between its ends."""
+
+    def chosen(candidates, *_, **__):
+        return len(candidates) - 1 if last else 0
+
+    for module, name in (
+        (residual_bounds, "exponential_mechanism"),
+        (compact_bounds, "exponential_mechanism"),
+        (symmetric_bounds, "above_threshold"),
+    ):
+        monkeypatch.setattr(module, name, chosen)
+    plot = dp.residual_plot(values, values, epsilon=1.0, unit=1e-300, search=search)
+    assert plot.n == 400

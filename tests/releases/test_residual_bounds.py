@@ -152,7 +152,7 @@ def test_units_may_be_as_far_off_as_the_gain_allows(n_epsilon, doublings):
     x = np.full(n, 2.0**doublings)
     scores = reference.beside_zero_scores(x[:100], 2.0 ** np.arange(math.ceil(1 / gain)), gain)
     assert scores.max() == scores[math.ceil(1 / gain) + doublings] > 0
-    assert module._gain(n, Fraction(n_epsilon, 3 * n)) == gain
+    assert module.gain_of(n, Fraction(n_epsilon, 3 * n)) == gain
 
 
 @pytest.mark.needs_jit
@@ -184,7 +184,7 @@ def test_a_doubling_too_many_is_seldom(n_epsilon):
 
 @pytest.mark.parametrize("epsilon", [Fraction(10**300), Fraction(1, 10**9)])
 def test_the_gain_for_any_epsilon(epsilon):
-    assert module._gain(10**9, epsilon) == (LEAST_GAIN if epsilon > 1 else Fraction(1, 10))
+    assert module.gain_of(10**9, epsilon) == (LEAST_GAIN if epsilon > 1 else Fraction(1, 10))
 
 
 def test_bounds_agree_with_the_cells_of_a_plot():

@@ -1,0 +1,95 @@
+"""How the ends of a residual plot are found, by either of two private searches."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from ..records.columns import Chunk
+from ..summaries.rungs import Rungs
+from .compact_bounds import compact_rungs, rungs_of
+from .residual_bounds import PARTS, gain_of, parts_of, residual_bounds
+from .symmetric_bounds import symmetric_end
+
+__all__ = ["Ends", "Search", "found", "rungs_for", "share_of"]
+
+Ends = tuple[float, float]
+Known = tuple[Ends | None, Ends | None]
+Search = Literal["compact", "sparse-vector"]
+
+_COVERAGE: Final = 0.95  # theta in the paper: of either column
+_DOUBLINGS: Final = 62  # of the unit, in the paper's search
+
+
+def share_of(search: Search, known: Known) -> Fraction:
+    """Return how much of the budget for the ends of both axes is for those that are not known."""
+    if search == "compact":
+        return Fraction(parts_of(known), PARTS)
+    return Fraction(known.count(None), 2)
+
+
+def rungs_for(
+    search: Search, units: tuple[Any, Any], known: Known, n: int, epsilon: Fraction
+) -> tuple[Rungs, Rungs]:
+    """Return what there is to choose from on either axis.
+
+    Parameters
+    ----------
+    search, units, known
+        As in ``found``.
+    n
+        The public number of records.
+    epsilon
+        What is spent on ends that are not known.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        A unit is no positive number, or too large.
+    """
+    if search == "compact" and None in known:
+        gain = gain_of(n, epsilon / parts_of(known))
+        return compact_rungs(units[0], gain), compact_rungs(units[1], gain)
+    return rungs_of(units[0], _DOUBLINGS), rungs_of(units[1], _DOUBLINGS)
+
+
+def found(
+    search: Search,
+    columns: tuple[Chunk, Chunk],
+    units: tuple[Any, Any],
+    known: Known,
+    epsilon: Fraction,
+    rng: np.random.Generator | None,
+) -> tuple[Ends, Ends]:
+    """Return the ends of both axes, those of predicted values first.
+
+    Parameters
+    ----------
+    search
+        "compact": ``residual_bounds``. "sparse-vector": ``symmetric_bounds`` on either axis.
+    columns
+        Without missing values.
+    units, known, rng
+        As in ``residual_bounds``.
+    epsilon
+        What is spent on ends that are not known, for "replace-one".
+    """
+    if search == "compact":
+        return residual_bounds(*columns, units, known, epsilon, rng)
+    across, upright = (
+        _searched(column, unit, epsilon / known.count(None), rng) if ends is None else ends
+        for column, unit, ends in zip(columns, units, known, strict=True)
+    )
+    return across, upright
+
+
+def _searched(
+    column: Chunk, unit: float, epsilon: Fraction, rng: np.random.Generator | None
+) -> Ends:
+    rungs = rungs_of(unit, _DOUBLINGS)
+    counts = rungs.count(column, "raise")
+    outside = round((1 - _COVERAGE) * int(counts.sum()))
+    end = float(rungs.ends[symmetric_end(counts, outside, epsilon, rng)])
+    return -end, end
