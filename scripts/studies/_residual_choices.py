@@ -54,7 +54,6 @@ def where_records_end(records: Records, epsilon: Fraction, rng: Rng) -> tuple[Ra
 
 
 SEARCHED = on_each_axis(dp.symmetric_bounds, coverage=COVERAGE)
-AROUND_ZERO = on_each_axis(dp.compact_bounds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +69,16 @@ class Way:
     finer
         How many cells an axis has for one of the paper's rule.
     mechanism
-        Of the table; None: as ``dp.table`` chooses.
+        Of the table.
     is_clipped
         Whether cells below 0 are set to 0, as the paper does it. Else: isotonic regression.
     """
 
-    bounds: Bounds = AROUND_ZERO
+    bounds: Bounds = one_side_or_both
     most: float = MOST_SHARE
     enough: float = ENOUGH
     finer: float = 2.0
-    mechanism: Callable[..., Mechanism] | None = None
+    mechanism: Callable[..., Mechanism] = Histogram
     is_clipped: bool = False
 
     def __call__(self, records: Records, epsilon: float, rng: Rng) -> Values:
@@ -89,7 +88,6 @@ class Way:
         ends, rest = self.bounds(records, spent, rng), Fraction(epsilon) - spent
         side = 2 * max(1, round(self.finer / 2 * np.sqrt(0.9 * n * float(rest) / 10)))
         if self.is_clipped:
-            assert self.mechanism is not None
             return clipped(records, ends, side, self.mechanism(epsilon=rest), rng)
         return dp.residual_plot(
             *records,
@@ -125,12 +123,11 @@ WAYS = {
     "cells: 3 times as many along an axis": Way(finer=3.0),
     "table: DAWA": Way(mechanism=Dawa),
     "table: DAWA, below 0 set to 0": Way(mechanism=Dawa, is_clipped=True),
-    "table: noise on each cell, below 0 set to 0": Way(mechanism=Histogram, is_clipped=True),
+    "table: noise on each cell, below 0 set to 0": Way(is_clipped=True),
     "bounds: sparse vector": Way(SEARCHED),
-    "bounds: gain 0.02": Way(on_each_axis(dp.compact_bounds, gain=0.02)),
-    "bounds: gain 0.08": Way(on_each_axis(dp.compact_bounds, gain=0.08)),
-    "bounds: gain 0.1": Way(on_each_axis(dp.compact_bounds, gain=0.1)),
-    "bounds: predicted values on one side of 0, or both": Way(one_side_or_both),
+    "bounds: around 0, gain 0.02": Way(on_each_axis(dp.compact_bounds, gain=0.02)),
+    "bounds: around 0, gain 0.04": Way(on_each_axis(dp.compact_bounds, gain=0.04)),
+    "bounds: around 0, gain 0.1": Way(on_each_axis(dp.compact_bounds, gain=0.1)),
     "bounds: at most 0.1 of epsilon": Way(most=0.1),
     "bounds: at most 0.5 of epsilon": Way(most=0.5),
     "bounds: n epsilon = 235 is enough": Way(enough=235),

@@ -131,9 +131,8 @@ paper):
 
 ![True and released residual plots](residuals-scenarios.png)
 
-Bounds are found around 0, so half of the axis of predicted values has no records. A public range
-saves both that and budget, and shows the fan and the curve at epsilon = 0.1 too. The paper says of
-its own plots that signals are diluted there, though nonlinearity can still be seen.
+The paper says of its own plots that signals are diluted where epsilon = 0.1, though nonlinearity
+can still be seen. A public range helps there: cells are smaller, and the budget is for them alone.
 
 ## Telling the scenarios apart
 
@@ -233,8 +232,9 @@ by more than three standard errors of the difference.
 
 {table(["", *(f"{each.product:,}" for each in CHOSEN_AT)], rows)}
 
-A larger gain is better here where records are scarce. But it needs a unit that fits: bounds reach
-2^i units with i gain < 1 only: 2^24 units for 0.04, 2^12 for 0.08, and 2^9 for 0.1.
+Bounds of predicted values around 0 leave half of the picture empty here. The default's gain depends
+on n epsilon: 0.1 at most, where records are scarce, and 0.02 at least. Bounds reach 2^i units with
+i gain < 1 only.
 """
 
 

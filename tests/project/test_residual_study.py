@@ -22,7 +22,7 @@ def study(monkeypatch):
     return lambda name: importlib.import_module(f"studies._residual_{name}")
 
 
-@pytest.mark.parametrize(("n", "epsilon"), [(300, 0.25), (2000, 1.0)])
+@pytest.mark.parametrize(("n", "epsilon"), [(300, 0.25), (2000, 1.0), (8000, 1.0)])
 def test_the_first_of_its_ways_is_the_default(study, n, epsilon):
     records = study("experiments").Model().draw(n, np.random.default_rng(1))
     way = study("choices").WAYS["the default"]
