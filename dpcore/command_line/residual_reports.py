@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -92,14 +91,9 @@ def _ranges(plot: ResidualPlot) -> list[_PredictedRange]:
     edges = np.append(grid.lower, grid.thresholds)
     ends = edges[_ends(plot.table.marginal("x").isotonic())]
     return [
-        _PredictedRange(lower, upper, _of_reals(plot.table.conditional("y", lower, upper)))
+        _PredictedRange(lower, upper, plot.table.conditional("y", lower, upper))
         for lower, upper in pairwise(ends.tolist())
     ]
-
-
-def _of_reals(curve: CDF) -> CDF:
-    """Return a curve whose cells may end at whole numbers, and hold others."""
-    return replace(curve, integers=False)
 
 
 def _ends(predicted: CDF) -> NDArray[np.int64]:

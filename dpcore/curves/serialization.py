@@ -50,7 +50,8 @@ _CURVE_FIELDS: Final = {
     "noise_deviation",
     "processing",
 }
-_OPTIONAL: Final = {"integers"}  # of curves
+_OPTIONAL: Final = {"integers"}  # of curves and tables
+_NOT_SAID: Final = (None, (None, None))  # of either
 _PROJECTION_FIELDS: Final = {
     "lower",
     "upper",
@@ -118,7 +119,7 @@ def _dumped(kind: str, content: dict[str, Any]) -> str:
             "mechanism": storable(content["mechanism"]),
             "noise_deviation": _runs(content["noise_deviation"]),
             "processing": list(content["processing"]),
-            **({} if integers is None else {"integers": integers}),
+            **({} if integers in _NOT_SAID else {"integers": integers}),
         },
         allow_nan=False,
     )
@@ -241,18 +242,23 @@ def _curve(data: dict[str, Any], kind: str) -> dict[str, Any]:
         "n": data["n"],
         "noise_deviation": _deviations(data["noise_deviation"], counts.size),
         "processing": tuple(processing),
-        **_said(data),
+        **_said(data, kind),
         **_cost(data),
     }
 
 
-def _said(data: dict[str, Any]) -> dict[str, bool]:
-    """Return whether records are whole numbers, where that is said."""
+def _said(data: dict[str, Any], kind: str) -> dict[str, Any]:
+    """Return whether records are whole numbers, where that is said; of a table, for x and y."""
     if "integers" not in data:
         return {}
-    if not isinstance(data["integers"], bool):
+    said = data["integers"]
+    if kind == _TABLE:
+        if not isinstance(said, list):
+            raise ValueError("integers must be a list of two")
+        return {"integers": tuple(said)}
+    if not isinstance(said, bool):
         raise ValueError("integers must be true or false")
-    return {"integers": data["integers"]}
+    return {"integers": said}
 
 
 def _projection(data: dict[str, Any]) -> dict[str, Any]:

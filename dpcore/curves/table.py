@@ -23,9 +23,10 @@ from .scores import numbered
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Axis", "Table"]
+__all__ = ["Axis", "Integers", "Table", "of_both_columns"]
 
 Axis = Literal["x", "y"]
+Integers = tuple[bool | None, bool | None]
 
 _INDEPENDENT: Final = "histogram"  # the mechanism whose noise is alike in all cells
 _LEAST: Final = 0.5  # records, below which there is nothing to tell
@@ -46,6 +47,8 @@ class Table:
     row
         The released curve over the N_x N_y cells in a row; or over one more, the last one, for
         records outside the grid.
+    integers
+        Whether x and y are whole numbers, as in ``CDF``: two of True, False and None.
 
     Raises
     ------
@@ -55,6 +58,7 @@ class Table:
 
     grid: TableGrid
     row: CDF
+    integers: Integers = (None, None)
 
     def __post_init__(self) -> None:
         if not isinstance(self.grid, TableGrid):
@@ -64,6 +68,7 @@ class Table:
         cells, found = self.grid.size, self.row.grid.size
         if found not in (cells, cells + 1):
             raise ParameterError("row", found, f"must have {cells} cells, or {cells + 1}")
+        object.__setattr__(self, "integers", of_both_columns(self.integers))
 
     def __repr__(self) -> str:
         width, height = self.grid.shape
@@ -189,6 +194,8 @@ class Table:
     ) -> NDArray[np.float64]:
         """Draw synthetic records with this distribution: evenly within each cell.
 
+        Of whole numbers, too: a cell may have none, and records are to stay in their cells.
+
         Parameters
         ----------
         size
@@ -247,7 +254,8 @@ class Table:
 
     def to_json(self) -> str:
         """Return the release as JSON (docs/format.md); ``from_json`` gives it back exactly."""
-        return serialization.dump_table({**serialization.contents(self.row), "grid": self.grid})
+        own = {"grid": self.grid, "integers": self.integers}
+        return serialization.dump_table({**serialization.contents(self.row), **own})
 
     @classmethod
     def from_json(cls, text: str) -> Table:
@@ -261,8 +269,10 @@ class Table:
         return serialization.load_table(text, cls._of_stored)
 
     @classmethod
-    def _of_stored(cls, grid: TableGrid, counts: NDArray[Any], **others: Any) -> Table:
-        return cls(grid, CDF(grid=numbered(counts.size), counts=counts, **others))
+    def _of_stored(
+        cls, grid: TableGrid, counts: NDArray[Any], integers: Integers = (None, None), **others: Any
+    ) -> Table:
+        return cls(grid, CDF(grid=numbered(counts.size), counts=counts, **others), integers)
 
     def _in_place(self, cells: NDArray[Any]) -> NDArray[Any]:
         """Return what is in the cells of the row where these are in the table."""
@@ -298,6 +308,7 @@ class Table:
             mechanism={"name": f"{axis} of a table", "table": str(self.row.mechanism["name"])},
             noise_deviation=deviation,
             processing=self.row.processing,
+            integers=self.integers[0 if axis == "x" else 1],
         )
 
     def _deviation_of(self, cells: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -312,6 +323,21 @@ class Table:
             return np.full(cells.size, np.inf)
         known = np.append(0.0, self.row.noise_deviation**2)
         return np.asarray(np.sqrt(np.interp(cells, np.arange(known.size), known)))
+
+
+def of_both_columns(integers: Any) -> Integers:
+    """Return what is said of x and of y; one answer is for both.
+
+    Raises
+    ------
+    DtypeError
+        It is not None, a bool, or a tuple of two of them.
+    """
+    both = integers if isinstance(integers, tuple) else (integers, integers)
+    if len(both) != 2 or not all(each is None or isinstance(each, bool) for each in both):
+        what = "must be None, a bool, or a tuple of two of them"
+        raise DtypeError("integers", type(integers).__name__, what)
+    return both
 
 
 def _start(grid: Grid) -> float:

@@ -18,6 +18,7 @@ from ..mechanisms import Mechanism
 from ..mechanisms.budgeted import MOST_RECORDS
 from ..noise.sources import source
 from ..privacy.budget import Budget
+from ..records.integers import are_integers
 from ..summaries.grid import Grid
 from ..summaries.table_grid import TableGrid, complete_pairs
 from ..summaries.totals import NanPolicy
@@ -143,7 +144,8 @@ def residual_plot(
     chosen = table_mechanism(mechanism, rest, size, n, cells is None)
     ends = found(search, columns, units, known, first, rng)
     grid = TableGrid(*(Grid.uniform(*each, side) for each, side in zip(ends, sides, strict=True)))
-    table = raw_table(*counts_within(columns, grid), grid, chosen, rng).isotonic()
+    integers = are_integers(predicted), are_integers(residuals)
+    table = raw_table(*counts_within(columns, grid), grid, chosen, rng, integers).isotonic()
     privacy = replace(budget.privacy, delta=table.privacy.delta, simulated=table.privacy.simulated)
     plot = ResidualPlot(table, table.sample(rng=rng), privacy)
     warn_of_residual_plot(plot)

@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from .. import _check
 from .._documentation import documented
 from ..curves.scores import numbered
-from ..curves.table import Table
+from ..curves.table import Integers, Table, of_both_columns
 from ..curves.table_mistakes import warn_of_table
 from ..errors import DtypeError, ParameterError
 from ..mechanisms import Histogram, Mechanism
 from ..privacy.budget import Budget
 from ..privacy.guarantees import Neighbours
+from ..records.integers import are_integers
 from ..summaries.table_grid import TableGrid, in_a_row
 from ..summaries.totals import NanPolicy
 from .cdf import checked, raw_release, refuse_one_row_only
@@ -44,6 +45,7 @@ def table(
     isotonic: bool = True,
     rng: np.random.Generator | None = None,
     nan_policy: NanPolicy = "raise",
+    integers: bool | Integers | None = None,
 ) -> Table:
     """Release how two columns are distributed together, with differential privacy.
 
@@ -69,6 +71,9 @@ def table(
         {rng}
     nan_policy
         {nan_policy}
+    integers
+        Whether x and y are whole numbers, and so the quantiles of their curves: a tuple of two, or
+        one bool for both. None: if the dtype of the column says so, as in ``dpcore.cdf``.
 
     Returns
     -------
@@ -102,10 +107,15 @@ def table(
     True
     """
     chosen = _checked(grid, mechanism, epsilon, rho, neighbours, delta, isotonic, rng)
+    said = of_both_columns(integers)
     counts = grid.count(x, y, nan_policy=nan_policy)
     if neighbours != "add-or-remove-one" and not counts.any():
         raise ParameterError("x", 0, "must hold at least one record")
-    return _finished(raw_table(counts, None, grid, chosen, rng), isotonic)
+    of_x, of_y = (
+        are_integers(column) if of_it is None else of_it
+        for column, of_it in zip((x, y), said, strict=True)
+    )
+    return _finished(raw_table(counts, None, grid, chosen, rng, (of_x, of_y)), isotonic)
 
 
 @documented
@@ -120,6 +130,7 @@ def table_from_counts(
     delta: float | None = None,
     isotonic: bool = True,
     rng: np.random.Generator | None = None,
+    integers: bool | Integers | None = None,
 ) -> Table:
     """Release a table of records that were counted before.
 
@@ -142,6 +153,9 @@ def table_from_counts(
         As in ``table``.
     rng
         {rng}
+    integers
+        As in ``table``. None: not said; a column is taken for whole numbers if its thresholds are
+        consecutive ones.
 
     Raises
     ------
@@ -149,10 +163,11 @@ def table_from_counts(
         As in ``table``; or counts are not such integers.
     """
     chosen = _checked(grid, mechanism, epsilon, rho, neighbours, delta, isotonic, rng)
+    said = of_both_columns(integers)
     exact = _check.counts("counts", counts)
     if exact.shape != grid.shape:
         raise ParameterError("counts", exact.shape, f"must have shape {grid.shape}")
-    return _finished(raw_table(exact, None, grid, chosen, rng), isotonic)
+    return _finished(raw_table(exact, None, grid, chosen, rng, said), isotonic)
 
 
 def raw_table(
@@ -161,6 +176,7 @@ def raw_table(
     grid: TableGrid,
     mechanism: Callable[[int], Mechanism],
     rng: np.random.Generator | None,
+    integers: Integers = (None, None),
 ) -> Table:
     """Release a table as it is, from counts that were checked.
 
@@ -174,11 +190,13 @@ def raw_table(
         As in ``table``.
     mechanism
         Takes n, and returns what adds the noise.
+    integers
+        As in ``Table``.
     """
     cells = counts.reshape(-1)[in_a_row(grid.shape)]
     if outside is not None:
         cells = np.append(cells, outside)
-    return Table(grid, raw_release(cells, numbered(cells.size), mechanism, rng))
+    return Table(grid, raw_release(cells, numbered(cells.size), mechanism, rng), integers)
 
 
 def _finished(raw: Table, isotonic: bool) -> Table:

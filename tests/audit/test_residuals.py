@@ -130,10 +130,10 @@ def parts(monkeypatch, records, epsilon, answers):
         asked.append((scores, float(epsilon) / (1 if monotonic else 2)))
         return next(answered)
 
-    def recorded(counts, outside, grid, mechanism, rng):
+    def recorded(counts, outside, grid, mechanism, rng, integers):
         row = np.append(counts.reshape(-1), outside)
         of_table.append((row, mechanism(int(row.sum()))))
-        return original(counts, outside, grid, mechanism, np.random.default_rng(1))
+        return original(counts, outside, grid, mechanism, np.random.default_rng(1), integers)
 
     with monkeypatch.context() as patched:
         for module in (compact_bounds, residual_bounds):

@@ -60,13 +60,14 @@ CALLS = {
     "table": (
         dp.table,
         {"x": SCORES, "y": SCORES, "grid": CELLS, "mechanism": None, "neighbours": "replace-one"}
-        | {"isotonic": True, **BUDGET, **HOW},
+        | {"isotonic": True, "integers": (None, True), **BUDGET, **HOW},
     ),
     "table_from_counts": (
         dp.table_from_counts,
-        {"counts": np.ones((4, 2), int), "grid": CELLS, "isotonic": True, **BUDGET},
+        {"counts": np.ones((4, 2), int), "grid": CELLS, "isotonic": True, **BUDGET}
+        | {"integers": True},
     ),
-    "Table": (dp.Table, {"grid": CELLS, "row": TABLE.row}),
+    "Table": (dp.Table, {"grid": CELLS, "row": TABLE.row, "integers": (True, None)}),
     "Table.marginal": (TABLE.marginal, {"axis": "x"}),
     "Table.conditional": (TABLE.conditional, {"axis": "x", "lower": 0.1, "upper": 0.7}),
     "Table.conditional_quantiles": (TABLE.conditional_quantiles, {"axis": "x", "p": 0.5}),

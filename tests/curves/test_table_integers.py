@@ -1,0 +1,181 @@
+"""Tables know which of their columns hold whole numbers, as curves do."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpcore as dp
+from dpcore.mechanisms import NoNoise
+
+RNG = np.random.default_rng
+UNIT = dp.TableGrid.uniform((-8, 8), (-8, 8), 16)  # cells that end at whole numbers
+WIDE = dp.TableGrid.uniform((0, 40), (0, 40), (2, 4))
+REALS = RNG(1).uniform(-8, 8, (2, 4_000))
+WHOLE = RNG(2).integers(1, 41, (2, 4_000))
+QUARTERS = [0.25, 0.5, 0.75]
+
+
+def are_whole(numbers):
+    return np.all(numbers == np.rint(numbers))
+
+
+# --- what is read off
+
+
+@pytest.mark.parametrize("axis", ["x", "y"])
+def test_quantiles_of_reals_in_cells_that_are_one_whole_number_wide(axis):
+    table = dp.table(*REALS, UNIT, NoNoise())
+    assert table.integers == (False, False)
+    column, other = REALS if axis == "x" else REALS[::-1]
+    inside = column[(other > -2) & (other <= 3)]
+    found = table.conditional(axis, -2, 3).quantile(QUARTERS)
+    assert found == pytest.approx(np.quantile(inside, QUARTERS), abs=0.1)
+    assert not np.any(found == np.rint(found))
+    of_cells = table.conditional_quantiles(axis, QUARTERS)
+    expected = [
+        np.quantile(column[(other > start) & (other <= start + 1)], QUARTERS)
+        for start in range(-8, 8)
+    ]
+    assert np.abs(of_cells - expected).mean() < 0.1
+    assert np.abs((of_cells - expected).mean()) < 0.03  # whole ones are a half too high
+
+
+@pytest.mark.parametrize("axis", ["x", "y"])
+def test_quantiles_of_whole_numbers_in_wide_cells(axis):
+    table = dp.table(*WHOLE, WIDE, NoNoise())
+    assert table.integers == (True, True)
+    assert are_whole(table.marginal(axis).quantile(np.linspace(0, 1, 30)))
+    assert are_whole(table.conditional_quantiles(axis, [0.1, 0.33, 0.7]))
+
+
+def test_each_column_has_its_own():
+    table = dp.table(WHOLE[0], REALS[1] + 20, WIDE, NoNoise())
+    assert table.integers == (True, False)
+    shares = np.linspace(0.01, 0.99, 9)
+    assert are_whole(table.marginal("x").quantile(shares))
+    assert not are_whole(table.marginal("y").quantile(shares))
+    curves = table.marginal("x"), table.conditional("y", 0, 20)
+    assert [curve.integers for curve in curves] == [True, False]
+
+
+def test_isotonic_regression_keeps_it():
+    raw = dp.table(WHOLE[0], REALS[1], WIDE, epsilon=1.0, isotonic=False, rng=RNG(1))
+    assert raw.isotonic().integers == raw.integers == (True, False)
+
+
+@pytest.mark.parametrize("integers", [True, False])
+def test_samples_stay_in_their_cells(integers):
+    grid = dp.TableGrid.uniform((0, 1), (0, 1), 4)  # most cells have no whole number
+    table = dp.table([0.1, 0.4, 0.9] * 9, [0.3, 0.6, 0.7] * 9, grid, NoNoise(), integers=integers)
+    assert np.array_equal(grid.count(*table.sample(rng=RNG(1)).T), table.counts)
+
+
+# --- who says so
+
+
+@pytest.mark.parametrize(
+    ("column", "whole"),
+    [
+        (np.arange(4, dtype=np.uint8), True),
+        (pd.Series([1, None, 3, 4], dtype="Int64"), True),
+        ([True, False, True, True], True),
+        ([1.0, 2.0, 3.0, 4.0], False),  # by the type, and never by values
+        (np.arange(4.0, dtype=np.float32), False),
+    ],
+)
+def test_types_tell(column, whole):
+    table = dp.table(column, [0.5] * 4, UNIT, NoNoise(), nan_policy="omit")
+    assert table.integers == (whole, False)
+
+
+@pytest.mark.parametrize(
+    ("said", "known"),
+    [
+        (True, (True, True)),
+        (False, (False, False)),
+        ((None, True), (True, True)),
+        ((False, None), (False, False)),
+        ((None, None), (True, False)),
+    ],
+)
+def test_what_is_said_counts_and_types_tell_the_rest(said, known):
+    table = dp.table(WHOLE[0], REALS[1], WIDE, epsilon=1.0, integers=said, rng=RNG(1))
+    assert table.integers == known
+
+
+def test_of_counts_nobody_knows_but_the_caller():
+    x, y = REALS
+    counts = UNIT.count(x, y)
+    silent = dp.table_from_counts(counts, UNIT, NoNoise())
+    assert silent.integers == (None, None)
+    assert are_whole(silent.marginal("x").quantile(QUARTERS))  # by the thresholds
+    told = dp.table_from_counts(counts, UNIT, NoNoise(), integers=(None, False))
+    assert told.integers == (None, False)
+    assert not are_whole(told.marginal("y").quantile(QUARTERS))
+    assert dp.table_from_counts(counts, UNIT, NoNoise(), integers=True).integers == (True, True)
+
+
+@pytest.mark.parametrize("wrong", ["xy", 1, (True,), (True, True, False), [True, True], (0, 1)])
+def test_anything_else_is_refused_before_anything_is_drawn(wrong):
+    rng, untouched = RNG(1), RNG(1)
+    columns = {"grid": WIDE, "epsilon": 1.0, "integers": wrong, "rng": rng}
+    with pytest.raises(dp.DtypeError, match="integers must be None, a bool, or a tuple of two"):
+        dp.table(*WHOLE, **columns)
+    with pytest.raises(dp.DtypeError, match="integers must be None, a bool, or a tuple of two"):
+        dp.table_from_counts(WIDE.count(*WHOLE), **columns)
+    assert rng.bit_generator.state == untouched.bit_generator.state
+    row = dp.table(*WHOLE, WIDE, NoNoise()).row
+    with pytest.raises(dp.DtypeError, match="integers must be None, a bool, or a tuple of two"):
+        dp.Table(WIDE, row, wrong)
+
+
+# --- residual plots
+
+
+def test_quartiles_of_residuals_that_are_reals():
+    """Bounds are powers of two, so that cells often end at whole numbers."""
+    x, y = REALS
+    ends = {"predicted_range": (-8, 8), "residual_range": (-8, 8)}
+    plot = dp.residual_plot(x, y, epsilon=1e9, cells=16, **ends)
+    assert plot.table.integers == (False, False)
+    expected = [np.quantile(y[(x > start) & (x <= start + 1)], QUARTERS) for start in range(-8, 8)]
+    assert np.abs((plot.quantiles(QUARTERS) - expected).mean()) < 0.03
+    again = dp.ResidualPlot.from_json(plot.to_json())
+    assert np.array_equal(again.quantiles(QUARTERS), plot.quantiles(QUARTERS))
+
+
+def test_residuals_that_are_whole_numbers():
+    plot = dp.residual_plot(REALS[0], WHOLE[1], epsilon=1e9, cells=4)
+    assert plot.table.integers == (False, True)
+    found = plot.quantiles(QUARTERS)
+    assert are_whole(found[np.isfinite(found)])
+
+
+# --- what is stored
+
+
+@pytest.mark.parametrize("integers", [True, (True, False), (None, False)])
+def test_is_stored(integers):
+    counts = WIDE.count(*WHOLE)
+    table = dp.table_from_counts(counts, WIDE, epsilon=1.0, integers=integers, rng=RNG(1))
+    found = dp.Table.from_json(table.to_json())
+    assert found.integers == table.integers
+    assert found.to_json() == table.to_json()
+
+
+def test_is_left_out_where_nothing_is_said_as_in_files_of_earlier_versions():
+    stored = dp.table_from_counts(WIDE.count(*WHOLE), WIDE, epsilon=1.0, rng=RNG(1)).to_json()
+    assert "integers" not in json.loads(stored)
+    assert dp.Table.from_json(stored).integers == (None, None)
+
+
+@pytest.mark.parametrize("wrong", [True, None, "xy", [True], [1, 0], [True, False, None]])
+def test_what_is_not_two_answers_is_refused(wrong):
+    stored = dp.table(*WHOLE, WIDE, epsilon=1.0, rng=RNG(1)).to_json()
+    data = {**json.loads(stored), "integers": wrong}
+    with pytest.raises(dp.FormatError, match="integers must be"):
+        dp.Table.from_json(json.dumps(data))
