@@ -49,7 +49,9 @@ def rungs_for(
     DtypeError, ParameterError
         A unit is no positive number, or too large.
     """
-    if search == "compact" and None in known:
+    if None not in known:  # no unit is doubled
+        return rungs_of(units[0], 0), rungs_of(units[1], 0)
+    if search == "compact":
         gain = gain_of(n, epsilon / parts_of(known))
         return compact_rungs(units[0], gain), compact_rungs(units[1], gain)
     return rungs_of(units[0], _DOUBLINGS), rungs_of(units[1], _DOUBLINGS)

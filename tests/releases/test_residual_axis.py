@@ -83,3 +83,12 @@ def test_nothing_is_refused_for_what_records_are(monkeypatch, values, search, la
         monkeypatch.setattr(module, name, chosen)
     plot = dp.residual_plot(values, values, epsilon=1.0, unit=1e-300, search=search)
     assert plot.n == 400
+
+
+@pytest.mark.parametrize("search", ["compact", "sparse-vector"])
+def test_units_need_no_room_for_doublings_where_both_axes_are_known(search):
+    x, y = scattered()
+    ends = {"predicted_range": (0, 50), "residual_range": (-5, 5)}
+    dp.residual_plot(x, y, epsilon=1.0, unit=1.7e308, search=search, **ends)
+    with pytest.raises(dp.ParameterError, match="unit must be positive"):
+        dp.residual_plot(x, y, epsilon=1.0, unit=0.0, search=search, **ends)
