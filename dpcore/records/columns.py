@@ -124,7 +124,7 @@ def _rounded_up(values: NDArray[Any]) -> Chunk:
     if values.dtype == np.float64:
         return values.astype(np.float64)  # contiguous, in this machine's byte order
     if values.dtype.kind == "f":
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", under="ignore"):
             nearest = values.astype(np.float64)
         return _up_where(nearest < values, nearest)
     if values.dtype.itemsize < 8 or (values.max() <= _EXACT and values.min() >= -_EXACT):
@@ -138,4 +138,5 @@ def _rounded_up(values: NDArray[Any]) -> Chunk:
 
 def _up_where(below: NDArray[np.bool_], nearest: NDArray[np.float64]) -> NDArray[np.float64]:
     """Replace doubles that are below what they stand for by the next ones."""
-    return np.where(below, np.nextafter(nearest, np.inf), nearest)
+    with np.errstate(over="ignore", under="ignore"):  # no warning of what records are
+        return np.where(below, np.nextafter(nearest, np.inf), nearest)
