@@ -105,12 +105,6 @@ def test_compact_bounds_with_a_fifth_less_noise_overspend(monkeypatch):
     assert cost(0.8) > 1.2 * 3.0
 
 
-FARTHEST = [
-    (19, 0, 0, 0, 1),
-    (18, 0, 0, 0, 2),
-]  # a record moves from the first interval to the last
-
-
 # --- exact: the whole of a residual plot, on all neighbours
 
 THIRD = Fraction(1, 3)  # as a gain it leaves three rungs
@@ -189,8 +183,9 @@ def test_residual_plots_of_all_neighbours(monkeypatch, epsilon):
 
 # a record goes to the last interval of both axes, and to another cell
 FIRST, SECOND = [(-0.5, 0.5)] * 3, [(-0.5, 0.5)] * 2 + [(3.0, 3.0)]
-# the same on one side of zero, where both cells are within narrow bounds
-BEFORE, AFTER = [(0.5, 0.5)] * 3, [(0.5, 0.5)] * 2 + [(3.0, 3.0)]
+# a record goes to the other cell, which only wide bounds have: [0, 4] and [-4, 4]
+BEFORE, AFTER = [(9.0, 0.5)] * 3 + [(0.5, 0.5)], [(9.0, 0.5)] * 3 + [(3.0, 3.0)]
+MOST_TELLING = (5, 2)
 
 
 def test_residual_plots_with_a_fifth_less_noise_overspend(monkeypatch):
@@ -234,32 +229,31 @@ def test_monotonic_where_scores_are_not_shows():
 
 
 def drawn(monkeypatch, records, epsilon, replicates):
-    """What is seen of so many plots, (replicates, 3): each part is drawn by the real code.
+    """What is seen of so many plots, (replicates, 4): each part is drawn by the real code.
 
-    Whether AFTER's record is within the bounds of either axis, and how many more records the
-    second cell has.
+    Whether the bounds of either axis are those of MOST_TELLING, and either cell has a record.
     """
-    scores, _ = parts(monkeypatch, records, epsilon, (0, 0))
-    rungs = np.column_stack(
+    asked, _ = parts(monkeypatch, records, epsilon, (0, 0))
+    answers = np.column_stack(
         [
-            exponential_mechanism(own, epsilon=rate, monotonic=True, replicates=replicates)
-            for own, rate in scores
+            exponential_mechanism(scores, epsilon=rate, monotonic=True, replicates=replicates)
+            for scores, rate in asked
         ]
     )
-    more = np.empty((replicates, 1))
+    cells = np.empty((replicates, 2))
     for pair in itertools.product(*map(range, ANSWERS)):
-        here = (rungs == pair).all(axis=1)
+        here = (answers == pair).all(axis=1)
         _, (row, mechanism) = parts(monkeypatch, records, epsilon, pair)
         cumulative = mechanism.release(row, replicates=int(here.sum()))
-        more[here] = cumulative[:, 1:2] - 2 * cumulative[:, :1]
-    return np.hstack([rungs == (5, 2), np.clip(np.rint(more), -9, 9).astype(np.int64)])
+        cells[here] = np.diff(cumulative[:, :2], prepend=0)
+    return np.hstack([answers == MOST_TELLING, cells > 0.5]).astype(np.int64)
 
 
 @pytest.mark.needs_jit
-def test_residual_plots_hold_the_claim_and_show_it_if_each_part_spends_all(monkeypatch):
+def test_residual_plots_hold_the_claim_and_show_twice_the_budget(monkeypatch):
     def lower_bound(epsilon):
-        outputs = [drawn(monkeypatch, each, epsilon, 400_000) for each in (AFTER, BEFORE)]
+        outputs = [drawn(monkeypatch, each, epsilon, 800_000) for each in (AFTER, BEFORE)]
         return max(epsilon_lower_bound(*outputs), epsilon_lower_bound(*outputs[::-1]))
 
-    assert 0.6 < lower_bound(2.0) <= 2.0
-    assert lower_bound(3 * 2.0) > 2.5
+    assert 0.9 < lower_bound(2.0) <= 2.0
+    assert lower_bound(2 * 2.0) > 2.05
