@@ -43,7 +43,10 @@ def picture(curve: CDF, column: str, form: str) -> bytes:
 
 def about(curve: CDF) -> dict[str, object]:
     """Return what is to be said of every release."""
-    parameters = [f"{key} {value}" for key, value in curve.mechanism.items()]
+    parameters = [
+        f"{key} {value:.6g}" if isinstance(value, float) else f"{key} {value}"
+        for key, value in curve.mechanism.items()
+    ]
     return {
         "records": curve.n,
         "privacy": curve.privacy,
