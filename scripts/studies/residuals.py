@@ -132,7 +132,7 @@ paper):
 ![True and released residual plots](residuals-scenarios.png)
 
 The paper says of its own plots that signals are diluted where epsilon = 0.1, though nonlinearity
-can still be seen. A public range helps there: cells are smaller, and the budget is for them alone.
+can still be seen.
 
 ## Telling the scenarios apart
 
