@@ -102,8 +102,8 @@ def residual_plot(
     diagnostics* (2016), section III.B, with other bounds and another table by default, which do
     with less n epsilon (docs/residuals-accuracy.md). Bounds get the share min(0.3, 470 / (n
     epsilon)), of which compact ones of predicted values get two thirds, and those of the paper one
-    half. Records beyond them have a cell of their own. docs/residuals.md has
-    the proof. O(n + number of cells).
+    half. Records beyond them have a cell of their own. docs/residuals.md has the proof.
+    O(n + number of cells).
 
     Examples
     --------
@@ -129,6 +129,7 @@ def residual_plot(
     sides = None if cells is None else sides_of(cells)
     source(rng)
     columns = complete_pairs(predicted, residuals, ("predicted", "residuals"), nan_policy)
+    integers = are_integers(predicted), are_integers(residuals)
     n = columns[0].size
     if not 1 <= n <= MOST_RECORDS:
         raise ParameterError("predicted", n, f"must hold between 1 and {MOST_RECORDS} records")
@@ -136,7 +137,8 @@ def residual_plot(
     first, rest = share * budget.epsilon, (1 - share) * budget.epsilon
     if sides is None:
         sides = (side_of(n, rest),) * 2
-    budget.law(2, share / 2 if share else Fraction(1))  # refuses what is too small for any part
+    # Refuses what is too small for any part: none needs more noise than the paper's halves.
+    budget.law(2, share / 2 if share else Fraction(1))
     rungs = rungs_for(search, units, known, n, first)
     refuse_narrow("predicted_range", known[0], rungs[0], sides[0])
     refuse_narrow("residual_range", known[1], rungs[1], sides[1])
@@ -144,7 +146,6 @@ def residual_plot(
     chosen = table_mechanism(mechanism, rest, size, n, cells is None)
     ends = found(search, columns, units, known, first, rng)
     grid = TableGrid(*(Grid.uniform(*each, side) for each, side in zip(ends, sides, strict=True)))
-    integers = are_integers(predicted), are_integers(residuals)
     table = raw_table(*counts_within(columns, grid), grid, chosen, rng, integers).isotonic()
     privacy = replace(budget.privacy, delta=table.privacy.delta, simulated=table.privacy.simulated)
     plot = ResidualPlot(table, table.sample(rng=rng), privacy)
