@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from .plots import Reals, axes
 
@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["plot_residuals", "plot_table"]
+
+_WITH_LINES: Final = {"linewidth", "linewidths", "lw", "marker"}  # some markers are lines only
 
 
 def plot_table(
@@ -71,7 +73,9 @@ def plot_residuals(
     ax.axhline(0.0, color="0.4", linewidth=1, linestyle="--")
     if points is not None:
         size = min(12.0, 30_000.0 / max(len(points), 1))
-        shown = {"s": max(size, 0.5), "alpha": 0.5, "linewidths": 0, **style}
+        shown = {"s": max(size, 0.5), "alpha": 0.5, **style}
+        if not style.keys() & _WITH_LINES:
+            shown["linewidths"] = 0
         ax.scatter(points[:, 0], points[:, 1], **shown)
     ax.set_xlim(*predicted_range)
     ax.set_ylim(*residual_range)
