@@ -43,7 +43,7 @@ from ._residual_experiments import (  # noqa: E402
     separation,
     smallest,
 )
-from ._residual_illustrations import of_private_models, of_visits  # noqa: E402
+from ._residual_illustrations import of_incomes, of_private_models  # noqa: E402
 from ._residual_pictures import scenarios, separations, table  # noqa: E402
 
 DOCS = ROOT / "docs"
@@ -72,7 +72,7 @@ def main() -> None:
         of_violations(),
         of_choices(),
         of_private_models(DOCS),
-        of_visits(DOCS),
+        of_incomes(DOCS),
     )
     page = DOCS / "residuals-accuracy.md"
     page.write_text("\n".join(part.strip("\n") + "\n" for part in parts), "utf-8")
