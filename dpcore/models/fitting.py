@@ -22,6 +22,7 @@ __all__ = ["Floats", "checked_budget", "checked_features", "numbers", "raw_featu
 Floats = NDArray[np.float64]
 
 _MOST_FEATURES: Final = 2**13  # proofs of rounding hold for twice as many
+_MOST_CHANGE: Final = 2**14  # of a vector with so many features, as ``lattice`` covers it
 
 
 def checked_budget(
@@ -31,7 +32,7 @@ def checked_budget(
     if not isinstance(fit_intercept, bool | np.bool_):
         raise DtypeError("fit_intercept", type(fit_intercept).__name__, "must be a bool")
     budget, stream = Budget.checked(epsilon, None, "replace-one"), source(rng)
-    budget.law(1, SHARE)  # refuses an epsilon for which there is no noise
+    budget.law(_MOST_CHANGE, SHARE)  # refuses an epsilon for which there is no noise, of any size
     return budget, stream, replace(budget.privacy, simulated=stream.simulated)
 
 
@@ -70,7 +71,8 @@ def numbers(argument: str, given: NDArray[Any]) -> Floats:
         if any(object_kinds.kind_of(cls) in ("string", "bytes") for cls in types):
             raise DtypeError(argument, "text", "must hold real numbers")
         exactly = {cls: object_kinds.exactly(cls) for cls in types}
-        found = (object_kinds.least_double(exactly[type(each)](each)) for each in given.flat)
+        # Rounded as NumPy rounds integers: one that is too long for it makes objects of all others.
+        found = (object_kinds.nearest_double(exactly[type(each)](each)) for each in given.flat)
         given = np.fromiter(found, np.float64, given.size).reshape(given.shape)
     doubles = _check.doubles(given)
     if np.isnan(doubles).any():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any, Final, Literal, Self
 
@@ -24,6 +25,7 @@ __all__ = ["LogisticRegression"]
 
 Method = Literal["objective", "output"]
 
+_MOST_LABEL: Final = 2**53  # whether labels are doubles may depend on other ones, in a list
 _KINDS: Final = (bool | int | float | np.bool_ | np.number, str, bytes)
 
 
@@ -147,6 +149,8 @@ class LogisticRegression(base.ClassifierMixin, base.BaseEstimator):  # type: ign
         records = unit_records(bounds.scaled(features), has_constant)
         records *= signs
         penalty = 1.0 / (signs.size * inverse)
+        if math.isinf(penalty):
+            raise ParameterError("C", self.C, "is too small: the penalty is no double")
         if self.method == "objective":
             w = by_objective(records, penalty, budget, stream)
         else:
@@ -194,6 +198,9 @@ def _checked_classes(classes: object) -> tuple[Label, Label]:
         raise DtypeError("classes", classes, "must be numbers, strings or bytes, both of one kind")
     if found[0] == found[1] or any(label != label for label in found):  # nor NaN
         raise ParameterError("classes", classes, "must be different")
+    if any(not isinstance(label, str | bytes) and abs(label) >= _MOST_LABEL for label in found):
+        what = "must be below 2^53, if they are numbers: doubles do not tell larger ones apart"
+        raise ParameterError("classes", classes, what)
     return found[0], found[1]
 
 

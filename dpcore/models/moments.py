@@ -81,7 +81,7 @@ def by_moments(
     penalty
         Added to the diagonal, for all features. More is added where the noise could make the
         matrix indefinite: until its least eigenvalue is twice the deviation of the noise times the
-        root of D, which is about the norm of that noise.
+        root of D, which is about the norm of that noise, or at least n 2^-40.
     budget
         Of epsilon.
     stream
@@ -114,6 +114,7 @@ def by_moments(
     products = np.triu(noisy, 1)[1:, 1:]
     products += products.T + np.diag(np.diag(noisy)[1:])
     spread = 2.0 * math.sqrt(law.variance) / units * math.sqrt(len(products))
+    spread = max(spread, responses.size * 2.0**-40)  # without noise it might be singular
     added = penalty + max(0.0, spread - float(np.linalg.eigvalsh(products)[0]))
     return np.linalg.solve(products + added * np.eye(len(products)), noisy[0, 1:]).astype(
         np.float64

@@ -15,7 +15,17 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Exact", "Kind", "exactly", "kind_of", "least_double", "missing", "name_of", "unwrapped"]
+__all__ = [
+    "Exact",
+    "Kind",
+    "exactly",
+    "kind_of",
+    "least_double",
+    "missing",
+    "name_of",
+    "nearest_double",
+    "unwrapped",
+]
 
 Kind = Literal["missing", "number", "string", "bytes", "other"]
 Exact = int | float | Fraction | Decimal
@@ -65,12 +75,17 @@ def least_double(value: Exact) -> float:
     """Return the least double that is not below a number; NaN for NaN."""
     if isinstance(value, float):
         return value
-    try:
-        nearest = float(value)
-    except OverflowError:
-        nearest = math.inf if value > 0 else -math.inf
+    nearest = nearest_double(value)
     same = Decimal.from_float(nearest) if isinstance(value, Decimal) else nearest
     return math.nextafter(nearest, math.inf) if same < value else nearest
+
+
+def nearest_double(value: Exact) -> float:
+    """Return the double that is nearest to a number, as NumPy rounds integers; NaN for NaN."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def missing(objects: NDArray[Any]) -> NDArray[np.bool_]:
