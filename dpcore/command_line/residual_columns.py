@@ -39,8 +39,7 @@ def residual_columns(options: argparse.Namespace) -> tuple[NDArray[Any], ...]:
         ):
             first, second = (whole(column, "a column") for column in batch.columns)
             if options.actual is not None:
-                with np.errstate(invalid="ignore", over="ignore"):
-                    second = np.subtract(second, first, dtype=np.float64)
+                second = _less(second, first)
             try:
                 pair = complete_pairs(
                     first, second, (str(predicted), str(other)), options.nan_policy
@@ -52,6 +51,18 @@ def residual_columns(options: argparse.Namespace) -> tuple[NDArray[Any], ...]:
     if not any(part.size for part in kept[0]):
         raise UsageError(f"{predicted} and {other} hold no records in FILE {options.file!r}")
     return tuple(_joined(parts) for parts in kept)
+
+
+def _less(actual: Chunk, predicted: Chunk) -> NDArray[np.float64]:
+    """Return residuals: NaN where a value is missing, and nowhere else.
+
+    An infinite value less itself is beyond all bounds, as the record is: were it missing, the
+    number of records, which is public, would depend on what they are.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
+        residuals = np.subtract(actual, predicted, dtype=np.float64)
+    residuals[np.isinf(actual) & (actual == predicted)] = np.inf
+    return residuals
 
 
 def _joined(parts: list[Chunk]) -> NDArray[Any]:

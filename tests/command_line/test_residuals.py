@@ -227,19 +227,19 @@ def test_standard_input_and_all_batches(folder, capsys, monkeypatch):
 
 
 def test_missing_values(folder, capsys):
-    Path("m.csv").write_text("p,r,y\n1,2,inf\n,3,1\n4,,1\nNaN,1,2\ninf,1,inf\n5,1,\n")
+    Path("m.csv").write_text("p,r,y\n1,2,inf\n,3,1\n4,,1\nNaN,1,2\ninf,1,inf\n5,1,\n6,1,7\n")
     policy = "has missing values (NaN, null or empty); clean them, or leave them out with"
     for number, line in enumerate(["1,\n", ",1\n", ",\n", "1,NaN\n"]):
         Path("n.csv").write_text(f"p,r\n1,2\n{line}")
         column = "--predicted 'p'" if number in (1, 2) else "--residual 'r'"
         assert refused(capsys, "n.csv", *EXACT) == f"{column} {policy} --nan-policy omit"
     out = run(capsys, "m.csv", *COLUMNS, *ONE_CELL, "--nan-policy", "omit")
-    assert "records     3\n" in out
+    assert "records     4\n" in out
     assert "outside     1 records (released)\n" in out  # the infinite one
     actual = ["--predicted", "p", "--actual", "y", *ONE_CELL]
     assert f"--predicted 'p' {policy}" in refused(capsys, "m.csv", *actual)
     out = run(capsys, "m.csv", *actual, "--nan-policy", "omit")
-    assert "records     2\n" in out  # inf less inf is no residual
+    assert "records     4\n" in out
     Path("e.csv").write_text("p,r\n,\n")
     assert refused(capsys, "e.csv", *EXACT, "--nan-policy", "omit") == (
         "--predicted 'p' and --residual 'r' hold no records in FILE 'e.csv'"
