@@ -77,7 +77,8 @@ def residual_plot_distance(
         raise ParameterError("margin", margin, "must leave cells that end within doubles")
     p, q = (_counts(each, low, high, side) for each in points)
     k, m = map(len, points)
-    return 0.5 * float(np.sum(np.abs(p / k - q / m)) + (m - q.sum()) / m)
+    apart = np.sum(np.abs(m * p - k * q)) + k * (m - q.sum())  # k m times too much: whole numbers
+    return int(apart) / (2 * k * m)
 
 
 def _points(argument: str, plot: Any) -> NDArray[np.float64]:
