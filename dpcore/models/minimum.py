@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -16,6 +16,7 @@ from .scaling import RECORD_BITS
 __all__ = ["LEAST_PENALTY", "Objective"]
 
 LEAST_PENALTY: Final = 2.0**-24  # steps are exact to many digits above it
+_FEW_STEPS: Final = 50  # ten are usual
 _MOST_STEPS: Final = 2000
 _MOST_HALVINGS: Final = 60
 _UNIT: Final = 2.0**-53
@@ -122,18 +123,31 @@ class Objective:
         -----
         Newton steps, of which as much is taken as makes the slope along the step fall to a half:
         the objective is convex, so that is sought by bisection. O(n D^2) a step, and some ten
-        steps.
+        steps. For long w the losses have kinks, in effect, and of many features steps would go
+        from one kink to the next: then the minimum is followed from a larger penalty to this one.
         """
+        w, has_arrived = self._descended(np.zeros(len(self.records)), _FEW_STEPS)
+        if not has_arrived:
+            w, penalty = np.zeros(len(self.records)), max(1.0, self.penalty)
+            while penalty > self.penalty:
+                w, _ = replace(self, penalty=penalty)._descended(w, _FEW_STEPS)
+                penalty /= 4.0
+            w, has_arrived = self._descended(w, _MOST_STEPS)
+        if not has_arrived:
+            raise ConvergenceError(f"the gradient is not small after {_MOST_STEPS} steps")
+        return w
+
+    def _descended(self, w: Floats, most_steps: int) -> tuple[Floats, bool]:
+        """Return where Newton steps lead from w, and whether the gradient is small there."""
         enough = self.enough
-        w = np.zeros(len(self.records))
-        for _ in range(_MOST_STEPS):
+        for _ in range(most_steps):
             margins = self.margins(w)
             gradient = self.gradient(w, margins)
             if math.hypot(*gradient) <= enough:
-                return w
+                return w, True
             step: Floats = np.linalg.solve(self.hessian(margins), -gradient).astype(np.float64)
             w = w + self._length(w, margins, step, float(np.sum(gradient * step))) * step
-        raise ConvergenceError(f"the gradient is not small after {_MOST_STEPS} steps")
+        return w, False
 
     def _length(self, w: Floats, margins: Floats, step: Floats, slope: float) -> float:
         """Return t within (0, 1] with half the slope along the step at w + t step, or next to none.

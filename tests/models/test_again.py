@@ -9,6 +9,7 @@ import dpcore as dp
 from dpcore.models import LinearRegression, LogisticRegression
 from dpcore.models.fitting import checked_features, numbers, target
 from dpcore.models.logistic_regression import _is_positive
+from dpcore.models.scaling import Bounds
 
 BIG = 2**53 + 1  # halfway between two doubles
 OTHERS = [5, -1, 2**63, 2**70, -(10**400)]  # for which NumPy makes integers, doubles or objects
@@ -67,3 +68,27 @@ def test_an_epsilon_that_is_too_small_is_refused_before_noise_is_drawn(
     with pytest.raises(dp.ParameterError, match="epsilon is too small"):
         estimator(epsilon, x_bounds=(0, 1), rng=rng, **parameters).fit(np.eye(3), [0, 1, 1])
     assert rng.bit_generator.state == before
+
+
+def test_what_is_added_to_the_diagonal_is_of_noisy_sums(monkeypatch):
+    """The least eigenvalue of the exact ones would be no private number."""
+    asked, solved = [], []
+    least = np.linalg.eigvalsh
+    monkeypatch.setattr("numpy.linalg.eigvalsh", lambda a: asked.append(a.copy()) or least(a))
+    monkeypatch.setattr("numpy.linalg.solve", lambda a, b: solved.append((a, b)) or b)
+    X, y = np.full((50, 2), 10.0), np.full(50, 1.0)
+    rng = np.random.default_rng(1)
+    LinearRegression(1.0, x_bounds=(0, 10), y_bounds=(0, 1), alpha=0.5, rng=rng).fit(X, y)
+    ((noisy,), ((matrix, with_response),)) = asked, solved
+    added = matrix - noisy
+    assert added == pytest.approx(added[0, 0] * np.eye(3), abs=1e-9)
+    entries = [*noisy[np.triu_indices(3)][:-1], *with_response]
+    assert np.all(np.abs(np.array(entries) - 50.0) > 1e-6)  # all exact sums are 50
+
+
+@pytest.mark.parametrize("centred", [True, False])
+def test_values_below_bounds_of_one_sign_are_clipped(centred):
+    bounds = Bounds.checked("x_bounds", (5, 10), 1, centred)
+    lowest = bounds.scaled(np.array([[5.0]]))[0, 0]
+    assert lowest == (-1.0 if centred else 0.5)
+    assert bounds.scaled(np.array([[0.0]]))[0, 0] == lowest

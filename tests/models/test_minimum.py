@@ -109,6 +109,7 @@ def test_the_order_of_records_hardly_matters():
 
 
 def test_a_solver_that_does_not_arrive_raises(monkeypatch):
+    monkeypatch.setattr(minimum, "_FEW_STEPS", 0)
     monkeypatch.setattr(minimum, "_MOST_STEPS", 2)
     columns = unit_records(np.linspace(-1, 1, 9)[None], True)
     with pytest.raises(ConvergenceError, match="not small after 2 steps"):
