@@ -50,7 +50,7 @@ def covered(
     -----
     Given the ideal vector, the vectors of all inputs are within a ball of radius ``distance``. So
     two of them, rounded, are at most 2 distance sqrt(D) / pitch + D units apart in the sum of
-    absolute differences, which is what the noise is for (docs/models.md, section 3).
+    absolute differences, which is what the noise is for (docs/models.md, section 4).
     """
     pitch = math.ldexp(1.0, math.frexp(distance)[1] - 4)  # at least distance / 16, at most / 8
     apart = Fraction(math.ceil(2.0 * distance / pitch * math.sqrt(vector.size)) + 1 + vector.size)

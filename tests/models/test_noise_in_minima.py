@@ -45,7 +45,7 @@ def test_noise_is_added_to_the_minimum(ends, loss):
     objective, scale = Objective(RECORDS, loss, 0.01), output_noise(loss, 40, 0.01, BUDGET)
     assert vector - objective.minimum() == pytest.approx(3.0 * scale * DIRECTION, abs=1e-10)
     off = (relative_error(3) + 2 * UNIT) * scale * longest(3) + 2 * UNIT * objective.longest
-    assert distance == pytest.approx(objective.distance + off, rel=1e-12)
+    assert distance == pytest.approx(objective.distance + off, rel=1e-12, abs=0.0)
     assert off > 1e-4 * objective.distance  # so that it can be told whether it is in
 
 
@@ -57,7 +57,7 @@ def test_noise_is_in_the_objective(ends):
     objective = Objective(RECORDS, Logistic(), penalty, 3.0 * scale / 40 * DIRECTION, most)
     assert vector == pytest.approx(objective.minimum(), abs=1e-9)
     off = (relative_error(3) + 4 * UNIT) * most / penalty
-    assert distance == pytest.approx(objective.distance + off, rel=1e-9)
+    assert distance == pytest.approx(objective.distance + off, rel=1e-9, abs=0.0)
     assert off > 1e-4 * objective.distance
 
 
@@ -72,10 +72,10 @@ def test_bounds_of_errors_are_those_of_the_proof(loss, penalty):
     step = 2.0 ** -math.floor(math.log2(2.0**33 / (4.0 * length)))  # 20 of 53 bits are records'
     margins = loss.curvature * 4 * math.sqrt(3) * step
     rounding = UNIT * (margins + 128 * steep + 8 * (0.5 + penalty * length))
-    assert objective.rounding == pytest.approx(rounding, rel=1e-12)
+    assert objective.rounding == pytest.approx(rounding, rel=1e-12, abs=0.0)
     enough = 4 * (rounding + UNIT * loss.curvature * length)
-    assert objective.enough == pytest.approx(enough, rel=1e-12)
-    assert objective.distance == pytest.approx(2 * enough / penalty, rel=1e-12)
+    assert objective.enough == pytest.approx(enough, rel=1e-12, abs=0.0)
+    assert objective.distance == pytest.approx(2 * enough / penalty, rel=1e-12, abs=0.0)
 
 
 @pytest.mark.parametrize("penalty", [2.0**-24, 1e-4, 0.1, 1.0, 100.0])
