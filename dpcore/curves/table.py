@@ -233,7 +233,9 @@ class Table:
             edges = np.append(_start(grid), grid.thresholds)
             lower, upper = edges[at], edges[at + 1]
             inside = between(lower, upper, 1.0 - rng.random(at.size))
-            found[:, column] = np.clip(inside, np.nextafter(lower, np.inf), upper)  # lower is not
+            with np.errstate(under="ignore"):  # beside 0, say
+                least = np.nextafter(lower, np.inf)  # the lower end belongs to the cell before
+            found[:, column] = np.clip(inside, least, upper)
         return found
 
     def plot(self, ax: Axes | None = None, **style: Any) -> Axes:

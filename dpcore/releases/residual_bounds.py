@@ -112,7 +112,8 @@ def _records_inside(values: Chunk, ends: NDArray[np.float64]) -> NDArray[np.int6
 
     Both ends belong to an interval. Records beyond the last b count as if they were at it.
     """
-    just_below = np.nextafter(np.concatenate([-ends[-2::-1], [0.0]]), -np.inf)
+    with np.errstate(under="ignore"):  # below 0
+        just_below = np.nextafter(np.concatenate([-ends[-2::-1], [0.0]]), -np.inf)
     counts = Grid(np.concatenate([just_below, [0.0], ends])).count(values)
     up_to = np.concatenate([[0], np.cumsum(counts)])
     size = ends.size

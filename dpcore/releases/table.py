@@ -109,7 +109,8 @@ def table(
     chosen = _checked(grid, mechanism, epsilon, rho, neighbours, delta, isotonic, rng)
     said = of_both_columns(integers)
     counts = grid.count(x, y, nan_policy=nan_policy)
-    if neighbours != "add-or-remove-one" and not counts.any():
+    relation = neighbours if mechanism is None else mechanism.privacy.neighbours
+    if relation != "add-or-remove-one" and not counts.any():
         raise ParameterError("x", 0, "must hold at least one record")
     of_x, of_y = (
         are_integers(column) if of_it is None else of_it
