@@ -1,8 +1,8 @@
 """Three kinds of private bounds: ``python scripts/study.py bounds [--runs N]``.
 
 Which of ``dp.bounds``, ``dp.symmetric_bounds`` and ``dp.compact_bounds`` is better when, and what
-else finds the bounds of a residual plot; writes docs/bounds-accuracy.md. Takes a minute. The first
-start makes ``.venv`` in the clone.
+else finds the bounds of a residual plot; writes docs/bounds-accuracy.md and .png. Takes a minute.
+The first start makes ``.venv`` in the clone.
 """
 
 import argparse
@@ -19,6 +19,7 @@ ARGUMENTS = parser.parse_args()
 ensure("studies")
 
 # What follows needs the environment.
+import matplotlib.pyplot as plt  # noqa: E402
 import numpy as np  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 from scipy import stats  # noqa: E402
@@ -36,6 +37,8 @@ Rng = np.random.Generator
 RECORDS = 2_000
 N_EPSILONS = (25, 50, 100, 250, 1_000, 10_000)
 GAIN = inspect.signature(dp.compact_bounds).parameters["gain"].default
+PICTURE = ROOT / "docs" / "bounds-accuracy.png"
+DRAWN = ("normal, sd 20", "uniform on [1, 50]", "lognormal incomes")
 LEAST, MOST = 0.8, 8  # share inside, and width in true ranges, beyond which a run has gone wrong
 
 
@@ -80,11 +83,41 @@ class Found(NamedTuple):
         return float(np.mean((self.inside < LEAST) | (self.width > MOST * true_width)))
 
 
+Columns = dict[tuple[str, str], list[Found | None]]
+
+
 def main() -> None:
     """Run, write, and say where."""
     page = ROOT / "docs" / "bounds-accuracy.md"
-    page.write_text("\n".join([*of_columns(), *of_plots()]) + "\n", "utf-8")
-    print(f"written: {page.relative_to(ROOT)}")
+    found = {
+        (name, method): [runs_of(method, column, each) for each in N_EPSILONS]
+        for name, column in COLUMNS.items()
+        for method in BOUNDS
+    }
+    draw(found)
+    page.write_text("\n".join([*of_columns(found), *of_plots()]) + "\n", "utf-8")
+    for path in (page, PICTURE):
+        print(f"written: {path.relative_to(ROOT)}")
+
+
+def draw(found: Columns) -> None:
+    """Draw how many runs of some columns have gone wrong."""
+    plt.switch_backend("Agg")
+    figure, axes = plt.subplots(1, len(DRAWN), figsize=(10, 3.2), sharey=True, layout="constrained")
+    for ax, name in zip(axes, DRAWN, strict=True):
+        for method in BOUNDS:
+            runs = [(at, each) for at, each in zip(N_EPSILONS, found[name, method], strict=True)]
+            known = [(at, each) for at, each in runs if each is not None]
+            wrong = [each.wrong(COLUMNS[name].width(0.95)) for _, each in known]
+            ax.plot([at for at, _ in known], wrong, marker="o", markersize=4, label=method)
+        ax.set_xscale("log")
+        ax.set_title(name)
+        ax.set_xlabel("n epsilon")
+        ax.set_ylim(-0.02, 1.02)
+    axes[0].set_ylabel("share of runs gone wrong")
+    axes[0].legend()
+    figure.savefig(PICTURE, dpi=100)
+    plt.close(figure)
 
 
 # --- one column
@@ -113,7 +146,7 @@ def cell(found: Found | None, column: Column) -> str:
     return f"{np.mean(found.inside):.0%}, {widths}, **{found.wrong(column.width(0.95)):.0%}**"
 
 
-def of_columns() -> list[str]:
+def of_columns(found: Columns) -> list[str]:
     """Return the first part of the page."""
     budgets = [f"n epsilon = {each:,}" for each in N_EPSILONS]
     text = [
@@ -135,14 +168,16 @@ def of_columns() -> list[str]:
         "unit = 1. `dp.symmetric_bounds` has coverage = 95 %, its default, or 90 %, and",
         f"`dp.compact_bounds` has gain = {GAIN:g}, its default.",
         "",
+        "![Share of runs gone wrong, by n epsilon, for three columns](bounds-accuracy.png)",
+        "",
     ]
     for kind in dict.fromkeys(column.kind for column in COLUMNS.values()):
         text += [f"### {kind.capitalize()} columns", ""]
         text += header("column", "method", *budgets)
         for name, column in COLUMNS.items():
             for method in BOUNDS if column.kind == kind else ():
-                found = [runs_of(method, column, each) for each in N_EPSILONS]
-                text.append(line(name, method, *(cell(each, column) for each in found)))
+                cells = (cell(each, column) for each in found[name, method])
+                text.append(line(name, method, *cells))
         text.append("")
     return text
 
