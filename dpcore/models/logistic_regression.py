@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Set as AbstractSet
 from fractions import Fraction
 from typing import Any, Final, Literal, Self
 
@@ -190,7 +191,10 @@ class LogisticRegression(base.ClassifierMixin, base.BaseEstimator):  # type: ign
 
 def _checked_classes(classes: object) -> tuple[Label, Label]:
     """Return two different labels of one kind."""
-    found = _check.items("classes", classes, "must be the labels of negatives and positives")
+    requirement = "must be the labels of negatives and positives, in this order"
+    if isinstance(classes, AbstractSet):  # which has another order in another process
+        raise DtypeError("classes", type(classes).__name__, requirement)
+    found = _check.items("classes", classes, requirement)
     if len(found) != 2:
         raise ParameterError("classes", classes, "must be two, of negatives and positives")
     kinds = [next((kind for kind in _KINDS if isinstance(label, kind)), None) for label in found]

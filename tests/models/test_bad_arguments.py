@@ -53,3 +53,10 @@ def test_records(estimator, parameters):
         except Exception as error:
             error.add_note(f"{name} was {kind}")
             raise
+
+
+@pytest.mark.parametrize("classes", [{0, 1}, frozenset({0, 1}), {"no", "yes"}])
+def test_classes_without_an_order_are_refused(classes):
+    model = LogisticRegression(1.0, x_bounds=(0, 9), classes=classes)
+    with pytest.raises(dp.DtypeError, match=r"classes must be the labels .* in this order; got"):
+        model.fit(X, Y)
