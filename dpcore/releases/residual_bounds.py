@@ -14,7 +14,7 @@ from ..records.columns import Chunk
 from ..summaries.grid import Grid
 from .compact_bounds import compact_end, compact_rungs
 
-__all__ = ["LEAST_GAIN", "PARTS", "gain_of", "parts_of", "residual_bounds"]
+__all__ = ["LEAST_GAIN", "PARTS", "Ends", "gain_of", "parts_of", "residual_bounds"]
 
 Ends = tuple[float, float]
 

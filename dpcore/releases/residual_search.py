@@ -10,12 +10,11 @@ import numpy as np
 from ..records.columns import Chunk
 from ..summaries.rungs import Rungs
 from .compact_bounds import compact_rungs, rungs_of
-from .residual_bounds import PARTS, gain_of, parts_of, residual_bounds
+from .residual_bounds import PARTS, Ends, gain_of, parts_of, residual_bounds
 from .symmetric_bounds import symmetric_end
 
 __all__ = ["Ends", "Search", "found", "rungs_for", "share_of"]
 
-Ends = tuple[float, float]
 Known = tuple[Ends | None, Ends | None]
 Search = Literal["compact", "sparse-vector"]
 
