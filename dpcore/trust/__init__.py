@@ -9,6 +9,7 @@ from .advice import Advice, Enough, advise, enough
 from .contributions import client_cdf, client_score_curves
 from .models.central import Central, SecureAggregation
 from .models.distributed import DistributedNoise
+from .models.function_sharing import FunctionSharing
 from .models.local import Local
 from .models.square_wave import SquareWave
 from .protocol.clients import Client, cell_of
@@ -26,6 +27,7 @@ __all__ = [
     "DistributedNoise",
     "Enough",
     "Enrolment",
+    "FunctionSharing",
     "Local",
     "PartialSum",
     "Protocol",

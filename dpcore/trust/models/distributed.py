@@ -6,24 +6,21 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ... import _check
 from ...errors import ParameterError
-from ...kernels.trees import hierarchy as kernels
 from ...mechanisms.budgeted import Releases, Work
 from ...mechanisms.hierarchy import Hierarchy
 from ...mechanisms.tree import Tree
-from ...noise.laws import DiscreteLaplace
 from ...noise.polya import PolyaShares
-from ...noise.sources import Source
 from ...privacy.budget import Budget
 from ...privacy.guarantees import Privacy
 from .contribution import MOST_CLIENTS, for_client, most_records
+from .tree_of_shares import release_of_shares, shares_of
 
 __all__ = ["DistributedNoise"]
 
@@ -130,10 +127,7 @@ class DistributedNoise(Releases):
 
     def shares(self, size: int) -> list[PolyaShares | None]:
         """Return a client's noise on a node of each level, root first; None: no noise."""
-        return [
-            PolyaShares(law.scale, self.required) if isinstance(law, DiscreteLaplace) else None
-            for law in self.tree(size).laws
-        ]
+        return shares_of(self.tree(size), self.required)
 
     def tree(self, size: int) -> Tree:
         """Return the tree over ``size`` cells, with the noise that it takes on each level."""
@@ -172,24 +166,6 @@ class DistributedNoise(Releases):
             each = f", {self.records} records each" if self.records > 1 else ""
             what = f"must sum to the {self.reports} clients that report{each}"
             raise ParameterError("counts", int(exact.sum()), what)
-        tree, shares = self.tree(exact.size), self.shares(exact.size)
-        nodes = tree.node_sums(exact)
-        return Work(partial(self._fill, tree, shares, nodes), nodes.size, np.float64)
-
-    def _fill(
-        self,
-        tree: Tree,
-        shares: Sequence[PolyaShares | None],
-        nodes: NDArray[np.int64],
-        out: NDArray[Any],
-        stream: Source,
-    ) -> None:
-        noisy = np.tile(nodes, (out.shape[0], 1))
-        for level, share in enumerate(shares):
-            part = noisy[:, tree.starts[level] : tree.starts[level + 1]]
-            if share is not None:
-                part += share.sum_of(self.reports, part.size, stream).reshape(part.shape)
-            elif level > 0:  # not counted: nobody reports it
-                part[:] = 0
-        kernels.cumulative_estimates(noisy, tree.branching, tree.starts, tree.variances, out)
-        out[:, -1] = self.reports * self.records
+        return release_of_shares(
+            self.tree(exact.size), self.shares(exact.size), self.reports, exact
+        )

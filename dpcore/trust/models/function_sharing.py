@@ -1,0 +1,130 @@
+"""Function secret sharing: servers that evaluate sums of step functions, and know none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import _check
+from ...mechanisms.budgeted import Releases, Work
+from ...mechanisms.hierarchy import Hierarchy
+from ...mechanisms.tree import Tree
+from ...noise.polya import PolyaShares
+from ...privacy.budget import Budget
+from .tree_of_shares import release_of_shares, shares_of
+
+__all__ = ["FunctionSharing"]
+
+_MOST_SERVERS: Final = 2**8
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionSharing(Releases):
+    """Differential privacy for what servers open, of functions that clients have shared with them.
+
+    A client's record is a step function: 1 from its cell on, 0 before. The client shares this
+    function among servers once, and goes home. Servers that do not all collude learn nothing of it,
+    but each can evaluate its share at any threshold and add up over clients. Each server adds noise
+    on the nodes of a tree, drawn once and remembered, so that the budget is spent once, however
+    many thresholds are opened. Neighbours: one client's record replaced.
+
+    Parameters
+    ----------
+    epsilon
+        Of all that is ever opened, for a client: a positive number (a Fraction is taken exactly).
+    servers
+        How many, 2 to 256. Two: keys of some hundred bytes (docs/function-sharing.md). More: one
+        server gets 8 bytes for each cell, all others 32 bytes.
+    honest
+        How many servers keep their noise to themselves, 1 to ``servers``: the noise of any so many
+        has the guarantee. 1: epsilon holds against all servers but one together. As many as there
+        are: only against those who know no server's noise, with less noise. Whatever it is, the
+        functions stay secret as long as one server does not share what it has.
+    branching, budgets
+        As in ``mechanisms.Hierarchy``.
+
+    Attributes
+    ----------
+    records
+        1: a client has one record.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        An argument is not as above.
+
+    Notes
+    -----
+    ECDF paper (Barczewski, Mawass & Ramon), section 4.2; docs/pointwise.md has the guarantee. As a
+    mechanism it releases the whole curve that the servers would open: the law of the sum is drawn
+    exactly, and nothing is shared. O(N) draws.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> scores = np.random.default_rng(1).beta(2, 5, 10_000)
+    >>> curve = dp.cdf(scores, dp.Grid.uniform(0, 1, 256), dp.trust.FunctionSharing(epsilon=1.0))
+    >>> bool(abs(curve.quantile(0.5) - np.median(scores)) < 0.02)
+    True
+    """
+
+    epsilon: float | Fraction
+    servers: int = 2
+    honest: int = 1
+    branching: Literal["auto", "hb"] | int | Sequence[int] = "auto"
+    budgets: Literal["auto", "equal"] | Sequence[float] = "auto"
+    records: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        servers = _check.integer("servers", self.servers, 2, _MOST_SERVERS)
+        object.__setattr__(self, "servers", servers)
+        object.__setattr__(self, "honest", _check.integer("honest", self.honest, 1, servers))
+        object.__setattr__(self, "epsilon", _check.plain("epsilon", self.epsilon))
+        tree = self._hierarchy()
+        object.__setattr__(self, "branching", tree.branching)
+        object.__setattr__(self, "budgets", tree.budgets)
+
+    @property
+    def excess(self) -> float:
+        """How many times the variance of the noise is that of a curator's."""
+        return self.servers / self.honest
+
+    def shares(self, size: int) -> list[PolyaShares | None]:
+        """Return a server's noise on a node of each level, root first; None: no noise."""
+        return shares_of(self.tree(size), self.honest)
+
+    def tree(self, size: int) -> Tree:
+        """Return the tree over ``size`` cells, with the noise that it takes on each level."""
+        return self._hierarchy().tree(size)
+
+    def noise_deviation(self, size: int) -> NDArray[np.float64]:
+        """Return the standard deviation of the noise in each count of a whole curve, (N,). O(N)."""
+        return np.asarray(np.sqrt(self.excess * self.tree(size).prefix_variances()))
+
+    def describe(self) -> dict[str, str | int | float]:
+        """Return the name and the parameters, as a release records them."""
+        of_tree = self._hierarchy().describe()
+        return {
+            "name": "function-sharing",
+            "epsilon": float(self.epsilon),
+            "servers": self.servers,
+            "honest": self.honest,
+            "branching": of_tree["branching"],
+            "budgets": of_tree["budgets"],
+        }
+
+    def _hierarchy(self) -> Hierarchy:
+        return Hierarchy(self.epsilon, self.branching, self.budgets)
+
+    def _budget(self) -> Budget:
+        return Budget.checked(self.epsilon, None, "replace-one")
+
+    def _prepared(self, exact: NDArray[np.int64]) -> Work:
+        tree = self.tree(exact.size)
+        return release_of_shares(tree, self.shares(exact.size), self.servers, exact)
