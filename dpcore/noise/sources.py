@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import DtypeError
 
-__all__ = ["CryptographicSource", "GeneratorSource", "Source", "source"]
+__all__ = ["CryptographicSource", "GeneratorSource", "Source", "random_bytes", "source"]
 
 _MOST_WORDS: Final = 2**15  # 256 KiB at a time: within the second-level cache
 _ZEROS: Final = memoryview(bytes(8 * _MOST_WORDS))
@@ -95,3 +95,12 @@ def source(rng: np.random.Generator | None) -> Source:
     if not isinstance(rng.bit_generator.seed_seq, np.random.bit_generator.ISpawnableSeedSequence):
         raise DtypeError("rng", "a generator without a spawnable seed", "must be able to spawn")
     return GeneratorSource(rng)
+
+
+def random_bytes(length: int, stream: Source) -> bytes:
+    """Return random bytes, a multiple of 8: from the operating system, but in a study."""
+    if not stream.simulated:
+        return os.urandom(length)
+    words = np.empty(length // 8, np.uint64)
+    stream.fill(words)
+    return words.tobytes()
