@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import os
 from collections.abc import Sequence
 from typing import Final, Protocol
@@ -10,12 +12,24 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 from numpy.typing import NDArray
 
-from ..errors import DtypeError
+from ..errors import DtypeError, ParameterError
 
-__all__ = ["CryptographicSource", "GeneratorSource", "Source", "random_bytes", "source"]
+__all__ = [
+    "KEY_BYTES",
+    "CryptographicSource",
+    "GeneratorSource",
+    "KeyedSource",
+    "Source",
+    "checked_key",
+    "random_bytes",
+    "source",
+]
+
+KEY_BYTES: Final = 32
 
 _MOST_WORDS: Final = 2**15  # 256 KiB at a time: within the second-level cache
 _ZEROS: Final = memoryview(bytes(8 * _MOST_WORDS))
+_CHILD: Final = b"dpcore source"
 
 
 class Source(Protocol):
@@ -48,15 +62,52 @@ class CryptographicSource:
     def fill(self, words: NDArray[np.uint64]) -> None:
         """Overwrite ``words`` with the next words of the stream."""
         if self._stream is None:
-            key, first = os.urandom(32), os.urandom(16)
-            self._stream = Cipher(algorithms.AES(key), modes.CTR(first)).encryptor()
-        for start in range(0, words.size, _MOST_WORDS):
-            part = words[start : start + _MOST_WORDS].view(np.uint8).data
-            self._stream.update_into(_ZEROS[: len(part)], part)
+            self._stream = _key_stream(os.urandom(KEY_BYTES), os.urandom(16))
+        _overwrite(words, self._stream)
 
     def spawn(self, count: int) -> list[CryptographicSource]:
         """Return ``count`` sources with keys of their own."""
         return [CryptographicSource() for _ in range(count)]
+
+
+class KeyedSource:
+    """The key stream of AES-256 in counter mode, from a counter of zero: the key is the memory.
+
+    For noise that has to be drawn again the same, after a restart too. **A key is for one use**:
+    with the same key, two data sets, two trees or two scales have the same random words, and what
+    is released of them tells their difference without noise. Whoever has the key takes the noise
+    off, so that it is as secret as the records, and as long.
+
+    Parameters
+    ----------
+    key
+        32 bytes, uniformly random, or derived from such by HMAC.
+    simulated
+        Whether somebody else can know the key, since a seeded generator has made it.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        The key is not such bytes.
+    """
+
+    def __init__(self, key: bytes, *, simulated: bool = False) -> None:
+        self._key = checked_key(key)
+        self._stream = _key_stream(key, bytes(16))
+        self._spawned = 0
+        self.simulated = simulated
+
+    def fill(self, words: NDArray[np.uint64]) -> None:
+        """Overwrite ``words`` with the next words of the stream."""
+        _overwrite(words, self._stream)
+
+    def spawn(self, count: int) -> list[KeyedSource]:
+        """Return ``count`` sources, the same ones after a restart; a later call returns others."""
+        first = self._spawned
+        self._spawned += count
+        labels = (_CHILD + index.to_bytes(8, "little") for index in range(first, first + count))
+        keys = (hmac.digest(self._key, label, hashlib.sha256) for label in labels)
+        return [KeyedSource(key, simulated=self.simulated) for key in keys]
 
 
 class GeneratorSource:
@@ -104,3 +155,22 @@ def random_bytes(length: int, stream: Source) -> bytes:
     words = np.empty(length // 8, np.uint64)
     stream.fill(words)
     return words.tobytes()
+
+
+def checked_key(key: object) -> bytes:
+    """Return a key of 32 bytes; errors do not show it."""
+    if not isinstance(key, bytes):
+        raise DtypeError("key", type(key).__name__, "must be bytes")
+    if len(key) != KEY_BYTES:
+        raise ParameterError("key", len(key), f"must be {KEY_BYTES} bytes")
+    return key
+
+
+def _key_stream(key: bytes, first: bytes) -> CipherContext:
+    return Cipher(algorithms.AES(key), modes.CTR(first)).encryptor()
+
+
+def _overwrite(words: NDArray[np.uint64], stream: CipherContext) -> None:
+    for start in range(0, words.size, _MOST_WORDS):
+        part = words[start : start + _MOST_WORDS].view(np.uint8).data
+        stream.update_into(_ZEROS[: len(part)], part)

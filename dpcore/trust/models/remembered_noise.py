@@ -1,0 +1,198 @@
+"""Noise on a tree's nodes that is drawn where it is asked for, once, and again the same."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import struct
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import _check
+from ...errors import ParameterError
+from ...mechanisms.tree import Tree
+from ...noise.polya import PolyaShares
+from ...noise.sources import KeyedSource, checked_key
+from .prefixes import Array, Level, levels_of, prefix_sums
+
+__all__ = ["RememberedNoise", "prefix_deviation"]
+
+_LABEL: Final = b"dpcore remembered noise 1"
+_BLOCK: Final = 2**10  # nodes that are drawn together
+_MOST_COUNT: Final = 2**40
+_PLACE: Final = struct.Struct("<QQ")  # level and block
+
+
+class RememberedNoise:
+    """The noise on the nodes of a tree, as a function of a key.
+
+    What is asked of it, in what order, and in which process does not matter: with the same key, the
+    same node has the same noise. So the noise of any cumulative counts is a function of the same
+    noisy counts of nodes, and costs what these cost, once (docs/pointwise.md).
+
+    Parameters
+    ----------
+    tree
+        Over N cells. The root is n, and public.
+    shares
+        The noise of a node on each level, root first; None: none. A level below the root without
+        noise is not counted.
+    key
+        32 bytes, secret, that no other data have, and no other set of clients
+        (docs/pointwise.md, section 4).
+    simulated
+        Whether a seeded generator has made the key.
+    count
+        How many shares are summed on a node.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        An argument is not as above; or the noise is in units other than one count.
+
+    Notes
+    -----
+    The nodes of a level are drawn in blocks of 2^10, each from a ``KeyedSource`` of its own, whose
+    key is HMAC-SHA256 of the level and the block. Its key is that of the tree and the laws, from
+    ``key``: other trees and other scales have independent noise. 8 bytes for each node drawn.
+
+    A later version of dpcore has to draw the same noise, or take another label.
+    """
+
+    __slots__ = ("_blocks", "_count", "_key", "_levels", "_shares", "_starts", "simulated")
+
+    def __init__(
+        self,
+        tree: Tree,
+        shares: Sequence[PolyaShares | None],
+        key: bytes,
+        *,
+        simulated: bool = False,
+        count: int = 1,
+    ) -> None:
+        secret = checked_key(key)
+        if tree.bits:
+            raise ParameterError("tree", tree.bits, "must have noise in whole counts")
+        self._count = _check.integer("count", count, 0, _MOST_COUNT)
+        self._levels = levels_of(tree, shares)
+        self._shares = tuple(shares)
+        self._starts: list[int] = tree.starts.tolist()
+        self._key = hmac.digest(secret, _LABEL + self.digest, hashlib.sha256)
+        self._blocks: dict[tuple[int, int], NDArray[np.int64]] = {}
+        self.simulated = simulated
+
+    def __repr__(self) -> str:
+        return f"<RememberedNoise of {self._starts[-1]} nodes>"
+
+    @property
+    def digest(self) -> bytes:
+        """32 bytes, of the tree and the laws: shares add up where it is the same."""
+        laws = [share and (str(share.scale), share.shares) for share in self._shares]
+        children = [level.children for level in self._levels]
+        content = [self._starts, children, laws, self._count]
+        return hashlib.sha256(json.dumps(content).encode("ascii")).digest()
+
+    def of_nodes(self) -> NDArray[np.int64]:
+        """Return the noise of all nodes, (nodes,), root first; 0 where a level has none."""
+        noise = np.zeros(self._starts[-1], np.int64)
+        for depth, share in enumerate(self._shares):
+            start, stop = self._starts[depth : depth + 2]
+            if share is not None:
+                blocks = range(-(-(stop - start) // _BLOCK))
+                noise[start:stop] = np.concatenate([self._block(depth, each) for each in blocks])
+        return noise
+
+    def of_prefixes(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the noise in the counts of all cells up to each of some, that one among them.
+
+        Parameters
+        ----------
+        cells
+            (k,) int64, 0 to N - 1. The last one's count is n, and has no noise.
+
+        Notes
+        -----
+        docs/pointwise.md, section 2: the sum and difference of nodes with the least variance.
+        O(k) for each level, and what the nodes take that were not drawn before.
+        """
+        return prefix_sums(self._levels, cells, self._sums)[0]
+
+    def _sums(
+        self, level: Level, first: Array, child: Array, stop: Array
+    ) -> tuple[Array, Array, Array]:
+        """Return the noise in sum of siblings before a child, of it, and of those behind it."""
+        begin, end = first // _BLOCK, (stop - 1) // _BLOCK
+        changes = np.zeros(-(-level.size // _BLOCK) + 1, np.int64)
+        np.add.at(changes, begin, 1)
+        np.add.at(changes, end + 1, -1)
+        needed = np.flatnonzero(np.cumsum(changes))  # among siblings there are no gaps
+        drawn = [
+            np.zeros(1, np.int64),
+            *(self._of_level(level, block) for block in needed.tolist()),
+        ]
+        summed = np.cumsum(np.concatenate(drawn))
+        skipped = np.zeros(changes.size, np.int64)
+        skipped[needed] = _BLOCK * (needed - np.arange(needed.size))
+        shift = skipped[begin]
+        to_child, to_next = summed[child - shift], summed[child + 1 - shift]
+        return (
+            to_child - summed[first - shift],
+            to_next - to_child,
+            summed[stop - shift] - to_next,
+        )
+
+    def _of_level(self, level: Level, block: int) -> Array:
+        """Return the noise of a block's nodes, or of those that stand for its last one."""
+        drawn = self._block(level.depth, block)
+        if level.by_children and (block + 1) * _BLOCK >= level.size:
+            below = self._levels[self._levels.index(level) + 1]
+            first = np.array([(level.size - 1) * below.children])
+            drawn = drawn.copy()
+            drawn[-1] = np.sum(self._sums(below, first, first, np.array([below.size])))
+        return drawn
+
+    def _block(self, depth: int, block: int) -> Array:
+        """Return the noise of the nodes of a block: drawn, or remembered."""
+        found = self._blocks.get((depth, block))
+        if found is None:
+            share = self._shares[depth]
+            assert share is not None
+            size = min(_BLOCK, self._starts[depth + 1] - self._starts[depth] - block * _BLOCK)
+            key = hmac.digest(self._key, _PLACE.pack(depth, block), hashlib.sha256)
+            stream = KeyedSource(key, simulated=self.simulated)
+            found = self._blocks[depth, block] = share.sum_of(self._count, size, stream)
+        return found
+
+
+def prefix_deviation(
+    tree: Tree, shares: Sequence[PolyaShares | None], count: int = 1
+) -> NDArray[np.float64]:
+    """Return the standard deviation of the noise in the count up to each cell, (N,). No draws.
+
+    Parameters
+    ----------
+    tree, shares, count
+        As in ``RememberedNoise``.
+
+    Notes
+    -----
+    O(N) for each level.
+    """
+    levels = levels_of(tree, shares)
+    cells = np.arange(tree.starts[-1] - tree.starts[-2])
+    weights = prefix_sums(levels, cells, _no_sums)[1]
+    heaviest = max(levels, key=lambda level: level.weight, default=None)
+    if heaviest is None:
+        return np.zeros(cells.size)
+    share = shares[heaviest.depth]
+    assert share is not None
+    return np.asarray(np.sqrt(count * share.variance / heaviest.weight * weights))
+
+
+def _no_sums(level: Level, first: Array, child: Array, stop: Array) -> tuple[Array, Array, Array]:
+    nothing = np.zeros_like(child)
+    return nothing, nothing, nothing
