@@ -160,6 +160,13 @@ def _files() -> None:
     rows.complete_rows(np.frombuffer(b"1,2\n3,4\n", np.uint8), ord(","))
 
 
+def _comparisons() -> None:
+    first, second = dp.trust.comparison.gen([1, 2, 40], bits=6)
+    for keys in (first, second):
+        dp.trust.comparison.evaluate(keys, [3, 50])
+        dp.trust.comparison.evaluate_sum(keys)
+
+
 def _draws() -> None:
     for rng in (None, _rng()):
         dp.noise.discrete_laplace(3, 5, rng=rng)
@@ -183,6 +190,7 @@ USES: Final[Mapping[str, Callable[[], object]]] = {
     "box plot": lambda: dp.box_plot(_values(), _uniform(), epsilon=1.0),
     "projection": lambda: dp.project(_values(), 0, 1, epsilon=1.0, delta=1e-6),
     "clients": _clients,
+    "comparisons": _comparisons,
     "files": _files,
     "medians": _medians,
     "ranked pairs": _ranked,

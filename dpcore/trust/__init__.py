@@ -5,6 +5,7 @@ that is read off their releases. Clients and servers run the protocols for which
 import all rooms but ``command_line``, ``releases`` and ``streams``.
 """
 
+from . import comparison
 from .advice import Advice, Enough, advise, enough
 from .contributions import client_cdf, client_score_curves
 from .models.central import Central, SecureAggregation
@@ -43,6 +44,7 @@ __all__ = [
     "client_cdf",
     "client_score_curves",
     "combine",
+    "comparison",
     "enough",
     "release",
     "release_scores",

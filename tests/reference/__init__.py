@@ -82,6 +82,7 @@ from .selection import (
     split_law,
     symmetric_law,
 )
+from .sharing import comparison, comparison_keys
 from .statistics import (
     area_between,
     area_by_pairs,

@@ -1,0 +1,16 @@
+"""Distributed comparison functions: keys that two servers evaluate, and learn nothing from.
+
+>>> from dpcore.trust import comparison
+>>> first, second = comparison.gen([3, 200, 77], bits=8)
+>>> comparison.evaluate_sum(first, [2, 77, 255]) + comparison.evaluate_sum(second, [2, 77, 255])
+array([0, 2, 3], dtype=uint64)
+
+The cryptographic part of function secret sharing (docs/function-sharing.md); it knows of no noise.
+"""
+
+from .evaluation import evaluate, evaluate_sum
+from .generation import gen
+from .keys import Keys
+from .layout import key_bytes
+
+__all__ = ["Keys", "evaluate", "evaluate_sum", "gen", "key_bytes"]

@@ -1,0 +1,147 @@
+"""Servers: shares of comparisons with thresholds, of each client, or summed over all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ... import _check, _threads
+from ...errors import DtypeError, ParameterError
+from .keys import Keys
+from .plan import Plan, plan
+from .walk import Walk, clients_at_a_time
+
+__all__ = ["evaluate", "evaluate_sum"]
+
+_MOST_FULL_BITS: Final = 24
+
+
+def evaluate(
+    keys: Keys, thresholds: ArrayLike | None = None, workers: int | None = None
+) -> NDArray[np.uint64]:
+    """Return a party's shares of each client's comparison with each threshold.
+
+    Parameters
+    ----------
+    keys
+        Of n clients.
+    thresholds
+        (T,) integers, 0 to 2^bits - 1, in any order, or one integer; None: all, up to 24 bits.
+    workers
+        How many threads; None: one for each processor. Results are the same for all numbers.
+
+    Returns
+    -------
+    shares
+        (n, T), or (n,) for one integer. Both parties' add up, modulo 2^64, to 1 where the
+        threshold is at least the client's value, and else to 0.
+
+    Raises
+    ------
+    DtypeError
+        ``keys`` are no keys, thresholds no integers, or ``workers`` no integer.
+    ParameterError
+        Thresholds are not on one axis, or not below 2^bits; there are too many bits for all; or
+        ``workers`` is below 1.
+
+    Notes
+    -----
+    O(n T) memory; O(n T bits), less where thresholds share their first bits.
+    """
+    points, workers = _points(keys, thresholds), _threads.checked_workers(workers)
+    found = plan(points.reshape(-1), keys.bits)
+    shares = np.empty((len(keys), points.size), np.uint64)
+
+    def work(walk: Walk, start: int, stop: int) -> None:
+        walk.outputs[:] = 0
+        walk.add(start, stop)
+        each = walk.outputs.transpose(0, 2, 1).reshape(-1, walk.outputs.shape[1])
+        shares[start:stop] = each[found.found, : stop - start].T
+
+    _walk(keys, found, False, work, workers)
+    return _signed(shares, keys).reshape(len(keys), *points.shape)
+
+
+def evaluate_sum(
+    keys: Keys, thresholds: ArrayLike | None = None, workers: int | None = None
+) -> Any:
+    """Return a party's shares of how many clients' values are at most each threshold.
+
+    Parameters
+    ----------
+    keys
+        Of n clients.
+    thresholds
+        (T,) integers, 0 to 2^bits - 1, in any order, or one integer; None: all, up to 24 bits.
+    workers
+        How many threads; None: one for each processor. Results are the same for all numbers.
+
+    Returns
+    -------
+    sums
+        (T,) uint64, or a number for one integer. Both parties' add up to the counts, modulo 2^64.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        As ``evaluate``.
+
+    Notes
+    -----
+    Memory does not grow with n: O(T) for each thread. O(n T bits), less where thresholds share
+    their first bits: 7 2^bits / 8 blocks of AES a client for all thresholds.
+    """
+    points, workers = _points(keys, thresholds), _threads.checked_workers(workers)
+    found = plan(points.reshape(-1), keys.bits)
+    walks = _walk(keys, found, True, Walk.add, workers)
+    total = np.zeros(2 * found.entries, np.uint64)
+    for walk in walks:
+        total += walk.outputs.reshape(-1)
+    return _signed(total[found.found], keys).reshape(points.shape)[()]
+
+
+def _points(keys: Keys, thresholds: ArrayLike | None) -> NDArray[np.int64]:
+    """Return thresholds as they were given, on one axis or on none, once all is checked."""
+    if not isinstance(keys, Keys):
+        raise DtypeError("keys", type(keys).__name__, "must be comparison.Keys")
+    if thresholds is None:
+        if keys.bits > _MOST_FULL_BITS:
+            wanted = f"must be given for keys of more than {_MOST_FULL_BITS} bits"
+            raise ParameterError("thresholds", None, wanted)
+        return np.arange(2**keys.bits)
+    found = _check.array("thresholds", thresholds, "iu", "must hold integers")
+    if found.ndim > 1:
+        raise ParameterError("thresholds", found.shape, "must be on one axis")
+    beyond = (found < 0) | (found > 2**keys.bits - 1)
+    if beyond.any():
+        wanted = f"must be 0 to 2^{keys.bits} - 1"
+        raise ParameterError("thresholds", found[beyond][0], wanted)
+    return found.astype(np.int64)
+
+
+def _walk(
+    keys: Keys, found: Plan, sums: bool, work: Callable[[Walk, int, int], None], workers: int
+) -> list[Walk]:
+    """Have all clients' trees walked down, some clients at a time, and return who did it."""
+    clients = max(1, min(clients_at_a_time(found), -(-len(keys) // workers)))
+    groups = 1 if sums else clients
+    idle: list[Walk] = []
+
+    def walk_down(start: int) -> None:
+        try:
+            walk = idle.pop()
+        except IndexError:
+            walk = Walk(keys, found, clients, groups)
+        work(walk, start, min(start + clients, len(keys)))
+        idle.append(walk)
+
+    _threads.on_threads(walk_down, range(0, len(keys), clients), workers)
+    return idle
+
+
+def _signed(shares: NDArray[np.uint64], keys: Keys) -> NDArray[np.uint64]:
+    """Party 1's shares are negative."""
+    return np.negative(shares, out=shares) if keys.party else shares

@@ -1,0 +1,106 @@
+"""Clients: two keys for each value."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ... import _check
+from ...errors import ParameterError
+from ...kernels.sharing import generation as kernels
+from ...noise.sources import source
+from . import layout
+from .keys import Keys
+from .prg import BLOCK, Ciphers
+
+__all__ = ["gen", "keys_from_seeds"]
+
+_CLIENTS: Final = 2**11  # at a time: their blocks stay in the second-level cache
+
+
+def gen(values: ArrayLike, bits: int, rng: np.random.Generator | None = None) -> tuple[Keys, Keys]:
+    """Return both parties' keys of the functions that are 1 from a value on, and 0 below it.
+
+    Parameters
+    ----------
+    values
+        (n,) one integer of each client, 0 to 2^bits - 1; or one integer.
+    bits
+        L: values and thresholds are below 2^L, 1 <= L <= 32.
+    rng
+        None: seeds from a cryptographic source. A NumPy generator is for studies: whoever can
+        repeat it knows the values. Integer seeds are refused.
+
+    Returns
+    -------
+    first, second
+        The keys of party 0 and of party 1. One alone tells nothing of the values; both tell all.
+
+    Raises
+    ------
+    DtypeError
+        Values are no integers, or ``rng`` is no generator.
+    ParameterError
+        Values are not on one axis, or not below 2^bits; ``bits`` is not between 1 and 32.
+
+    Notes
+    -----
+    O(n bits). The distributed comparison function of Boyle et al., *Function secret sharing for
+    mixed-mode and fixed-point secure computation* (Eurocrypt 2021), Fig. 1, ending early
+    (docs/function-sharing.md).
+    """
+    bits = _check.integer("bits", bits, 1, layout.MOST_BITS)
+    found = _check.array("values", values, "iu", "must hold integers")
+    if found.ndim > 1:
+        raise ParameterError("values", found.shape, "must be on one axis")
+    found = found.reshape(-1)
+    if found.size and not (found.min() >= 0 and int(found.max()) < 2**bits):
+        raise ParameterError("values", "others", f"must be 0 to 2^{bits} - 1")
+    seeds = np.empty((2, found.size, 2), np.uint64)
+    source(rng).fill(seeds.reshape(-1))
+    return keys_from_seeds(found.astype(np.uint64), seeds, bits)
+
+
+def keys_from_seeds(
+    values: NDArray[np.uint64], seeds: NDArray[np.uint64], bits: int
+) -> tuple[Keys, Keys]:
+    """Return the keys that begin with given random blocks, (2, n, 2), which are overwritten."""
+    for party in (0, 1):
+        seeds[party, :, 0] &= np.uint64(2**64 - 2)
+        seeds[party, :, 0] |= np.uint64(party)
+    first = np.zeros((values.size, layout.key_bytes(bits) // 8), np.uint64)
+    ciphers = Ciphers()
+    for start in range(0, values.size, _CLIENTS):
+        part = slice(start, start + _CLIENTS)
+        _correct(values[part], seeds[:, part].copy(), bits, ciphers, first[part])
+    second = first.copy()
+    first[:, :2], second[:, :2] = seeds
+    return Keys(first, bits, 0), Keys(second, bits, 1)
+
+
+def _correct(
+    values: NDArray[np.uint64],
+    states: NDArray[np.uint64],
+    bits: int,
+    ciphers: Ciphers,
+    keys: NDArray[np.uint64],
+) -> None:
+    """Write the correction words of C clients, whose roots' blocks are given, (2, C, 2)."""
+    levels, width, rows = layout.levels(bits), layout.outputs(bits), 2 * values.size
+    room = np.empty((3 * rows + 1, 2), np.uint64)
+    encrypted = room[: 3 * rows].reshape(3, 2, values.size, 2)
+    gaps, blocks, to = (
+        np.zeros(values.size, np.uint64),
+        states.reshape(rows, 2),
+        room.data.cast("B"),
+    )
+    for level in range(levels):
+        for which in range(3):
+            ciphers.encrypt(which, blocks, 0, rows, to[which * rows * BLOCK :])
+        shift = bits - 1 - level
+        kernels.correct_level(values, shift, states, encrypted, gaps, level, levels, keys)
+    for block in range(width // 2):
+        ciphers.encrypt(block, blocks, 0, rows, to)
+        kernels.correct_leaves(values, states, encrypted[0], gaps, block, width, keys)

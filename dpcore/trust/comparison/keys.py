@@ -1,0 +1,94 @@
+"""A party's keys of many clients."""
+
+from __future__ import annotations
+
+from typing import Literal, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import _check
+from ...errors import DtypeError, ParameterError
+from . import layout
+
+__all__ = ["Keys"]
+
+Party = Literal[0, 1]
+
+
+class Keys:
+    """One party's keys, one of each client. Made by ``gen``, or read back by ``from_packed``.
+
+    Parameters
+    ----------
+    words
+        (n, W) packed, not checked; nobody may write to them any more.
+    bits
+        Values and thresholds are below 2^bits.
+    party
+        0 or 1.
+    """
+
+    __slots__ = ("_words", "bits", "party")
+
+    def __init__(self, words: NDArray[np.uint64], bits: int, party: Party) -> None:
+        words.flags.writeable = False
+        self._words, self.bits, self.party = words, bits, party
+
+    def __len__(self) -> int:
+        return len(self._words)
+
+    def __repr__(self) -> str:
+        return f"Keys(of {len(self)} clients, bits={self.bits}, party={self.party})"
+
+    @property
+    def words(self) -> NDArray[np.uint64]:
+        """(n, W) the keys as words of 64 bits, which cannot be written to."""
+        return self._words
+
+    @property
+    def packed(self) -> NDArray[np.uint8]:
+        """(n, key_bytes) the keys as bytes, which cannot be written to."""
+        return self._words.view(np.uint8)
+
+    @classmethod
+    def from_packed(cls, packed: object, bits: int, party: Party) -> Keys:
+        """Read keys back.
+
+        Parameters
+        ----------
+        packed
+            (n, key_bytes) or (key_bytes,) uint8, or the bytes of one key after the other. They are
+            copied.
+        bits, party
+            As they were made.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            Such keys cannot have been made: of another length, of the other party, or with bits
+            set that no level has. Other damage cannot be seen, since all other bits look random.
+        """
+        bits = _check.integer("bits", bits, 1, layout.MOST_BITS)
+        _check.choice("party", party, Party)
+        size = layout.key_bytes(bits)
+        if isinstance(packed, bytes | bytearray | memoryview):
+            given = np.frombuffer(packed, np.uint8)
+            if given.size % size:
+                wanted = f"must hold keys of {size} bytes each"
+                raise ParameterError("packed", f"{given.size} bytes", wanted)
+            given = given.reshape(-1, size)
+        else:
+            given = _check.array("packed", packed, "u", "must hold bytes")
+            if given.dtype != np.uint8:
+                raise DtypeError("packed", f"dtype {given.dtype}", "must hold uint8")
+            if given.ndim not in (1, 2) or given.shape[-1] != size:
+                raise ParameterError("packed", given.shape, f"must have shape (n, {size})")
+            given = given.reshape(-1, size)
+        words = np.ascontiguousarray(given).view(np.uint64).copy()
+        if (words[:, 0] & np.uint64(1) != np.uint64(party)).any():
+            raise ParameterError("packed", "a key of the other party", f"must be party {party}'s")
+        if (words[:, layout.control_word(bits)] >> np.uint64(layout.levels(bits))).any():
+            wanted = "must have no bits for levels that there are not"
+            raise ParameterError("packed", "a damaged key", wanted)
+        return cls(words, bits, cast(Party, int(party)))

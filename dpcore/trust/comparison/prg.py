@@ -1,0 +1,38 @@
+"""The pseudo-random generator of the trees: AES-128 under fixed public keys."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Final
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from numpy.typing import NDArray
+
+__all__ = ["BLOCK", "LEFT", "NUMBERS", "RIGHT", "Ciphers"]
+
+BLOCK: Final = 16  # bytes
+LEFT, RIGHT, NUMBERS = 0, 1, 2  # what the ciphers are for, above the leaves
+
+_KEYS: Final = tuple(
+    hashlib.sha256(b"dpcore comparison prg " + bytes([i])).digest()[:16] for i in range(4)
+)  # nothing up the sleeve
+
+
+class Ciphers:
+    """Four ciphers, for one thread at a time.
+
+    What is pseudo-random is AES_k(x) xor x: kernels do the xor, in the pass that uses it.
+    """
+
+    def __init__(self) -> None:
+        ciphers = (Cipher(algorithms.AES(key), modes.ECB()) for key in _KEYS)
+        self._encryptors = [each.encryptor() for each in ciphers]
+
+    def encrypt(
+        self, which: int, blocks: NDArray[np.uint64], start: int, stop: int, out: memoryview
+    ) -> None:
+        """Encrypt ``blocks[start:stop]``, of (n, 2), to ``out``, which has room for one more."""
+        if start < stop:
+            plain = blocks[start:stop].view(np.uint8).reshape(-1).data
+            self._encryptors[which].update_into(plain, out)

@@ -1,0 +1,1 @@
+"""Function secret sharing: what is done to blocks before and after they are encrypted."""
