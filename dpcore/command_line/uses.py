@@ -77,6 +77,7 @@ def _mechanisms() -> Mapping[str, Callable[[], Any]]:
         "queries, lines": lambda: made.HistogramQueries(epsilon=0.5, delta=1e-6, between="linear"),
         "adaptive quantiles": lambda: made.AdaptiveQuantiles(epsilon=0.5, delta=1e-6),
         "distributed": lambda: dp.trust.DistributedNoise(epsilon=0.5, clients=_MANY, dropout=0.1),
+        "functions": lambda: dp.trust.FunctionSharing(epsilon=0.5),
         "local": lambda: dp.trust.Local(2.0, _MANY),
         "square wave": lambda: dp.trust.SquareWave(2.0, _MANY),
         "local, many cells": lambda: dp.trust.Local(5.0, _MANY),

@@ -13,16 +13,19 @@ from .models.distributed import DistributedNoise
 from .models.function_sharing import FunctionSharing
 from .models.local import Local
 from .models.square_wave import SquareWave
+from .protocol.agreement import agree
+from .protocol.answers import Answer, Opened, opened
 from .protocol.clients import Client, cell_of
 from .protocol.curves import release, release_scores
 from .protocol.enrolment import Enrolment, Ticket
 from .protocol.parameters import Protocol
 from .protocol.partial_sums import PartialSum, combine
-from .protocol.servers import Server, agree
+from .protocol.servers import Server
 from .protocol.wire import ReportError, RoundError
 
 __all__ = [
     "Advice",
+    "Answer",
     "Central",
     "Client",
     "DistributedNoise",
@@ -30,6 +33,7 @@ __all__ = [
     "Enrolment",
     "FunctionSharing",
     "Local",
+    "Opened",
     "PartialSum",
     "Protocol",
     "ReportError",
@@ -46,6 +50,7 @@ __all__ = [
     "combine",
     "comparison",
     "enough",
+    "opened",
     "release",
     "release_scores",
 ]

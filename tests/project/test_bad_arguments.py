@@ -34,6 +34,7 @@ PROJECTION = dp.project(SCORES, 0, 1, rho=1.0, rng=np.random.default_rng(1))
 BINORMAL = st.BinormalROC(0.8, 9, dp.Privacy(1.0), {"name": "exact"})
 LOCAL = trust.Local(1.0, clients=5)
 PROTOCOL = trust.Protocol(trust.DistributedNoise(1.0, clients=5), 8, b"0" * 16, servers=2)
+FUNCTIONS = trust.Protocol(trust.FunctionSharing(1.0), 8, b"0" * 16)
 COUNTS = np.ones(8, int)
 RESIDUALS = dp.residual_plot(SCORES, SCORES, epsilon=20.0, rng=np.random.default_rng(1))
 CELLS = dp.TableGrid.uniform((0, 1), (0, 1), (4, 2))
@@ -287,6 +288,14 @@ CALLS = {
     "Local": (trust.Local, {"epsilon": 1.0, "clients": 9, "branching": "auto", "records": 1}),
     "SquareWave": (trust.SquareWave, {"epsilon": 1.0, "clients": 9, "resolution": 64}),
     "SecureAggregation": (trust.SecureAggregation, {"servers": 2, "records": 1}),
+    "FunctionSharing": (
+        trust.FunctionSharing,
+        {"epsilon": 1.0, "servers": 2, "honest": 1, "branching": "auto", "budgets": "auto"},
+    ),
+    "Server, of functions": (trust.Server, {"protocol": FUNCTIONS, "rng": None}),
+    "Server.answer": (lambda cells: trust.Server(FUNCTIONS).answer(cells), {"cells": [1, 2]}),
+    "Answer.from_bytes": (trust.Answer.from_bytes, {"data": b"", "protocol": FUNCTIONS}),
+    "opened": (trust.opened, {"answers": []}),
     "Protocol": (
         trust.Protocol,
         {"trust": LOCAL, "size": 8, "round_id": b"0" * 16, "servers": None, "empty": None},

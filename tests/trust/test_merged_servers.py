@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 import dpcore as dp
 from dpcore.errors import DtypeError, FormatError, ParameterError
+from dpcore.trust.protocol.agreement import agree
 from dpcore.trust.protocol.curves import release, release_scores
 from dpcore.trust.protocol.partial_sums import PartialSum, combine
-from dpcore.trust.protocol.servers import Server, agree
+from dpcore.trust.protocol.servers import Server
 from dpcore.trust.protocol.wire import ReportError, RoundError
 from tests.trust.rounds import NOISY, PROTOCOLS, SECURE, filled, reports_of
 

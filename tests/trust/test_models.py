@@ -11,7 +11,7 @@ import pytest
 
 import dpcore as dp
 from dpcore.errors import DtypeError, ParameterError
-from dpcore.trust import Central, DistributedNoise, Local, SecureAggregation
+from dpcore.trust import Central, DistributedNoise, FunctionSharing, Local, SecureAggregation
 
 RNG = np.random.default_rng
 N, SIZE = 5000, 40
@@ -22,6 +22,8 @@ MODELS = [
     SecureAggregation(),
     DistributedNoise(1.0, clients=N),
     DistributedNoise(1.0, clients=2 * N, dropout=0.75, reporting=N),
+    FunctionSharing(1.0),
+    FunctionSharing(1.0, servers=5, honest=3),
     Local(5.0, clients=N),
 ]
 
@@ -39,7 +41,7 @@ def test_releases_are_unbiased_and_their_total_is_public(model):
     assert np.all(np.abs(found.mean(axis=0)) <= 5 * spread / math.sqrt(len(found)))
 
 
-@pytest.mark.parametrize("model", MODELS[:4], ids=lambda model: model.describe()["name"])
+@pytest.mark.parametrize("model", MODELS[:-1], ids=lambda model: model.describe()["name"])
 def test_the_stated_error_is_the_error(model):
     stated = model.noise_deviation(SIZE)[:-1]
     found = errors(model)[:, :-1].std(axis=0)
@@ -175,7 +177,7 @@ def test_bad_parameters(make, error, words):
         make()
 
 
-@pytest.mark.parametrize("model", [MODELS[2], MODELS[4]], ids=["distributed", "local"])
+@pytest.mark.parametrize("model", [MODELS[2], MODELS[-1]], ids=["distributed", "local"])
 def test_the_number_of_reports_is_public_and_checked(model):
     with pytest.raises(ParameterError, match=f"counts must sum to the {N} clients"):
         model.release(COUNTS[:-1], rng=RNG(1))

@@ -14,11 +14,12 @@ import dpcore as dp
 from dpcore.errors import DtypeError, MissingValueError
 from dpcore.noise.sources import GeneratorSource, source
 from dpcore.trust import DistributedNoise, Local, SecureAggregation
+from dpcore.trust.protocol.agreement import agree
 from dpcore.trust.protocol.clients import Client, cell_of
 from dpcore.trust.protocol.curves import release, release_scores
 from dpcore.trust.protocol.parameters import Protocol
 from dpcore.trust.protocol.partial_sums import combine
-from dpcore.trust.protocol.servers import Server, agree
+from dpcore.trust.protocol.servers import Server
 from dpcore.trust.protocol.wire import RoundError, decode
 from tests.trust.rounds import LOCAL, NOISY, ROUND, filled, reports_of
 

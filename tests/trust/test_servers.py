@@ -17,11 +17,12 @@ from dpcore.errors import DtypeError, ParameterError
 from dpcore.noise.sources import source
 from dpcore.trust import SecureAggregation
 from dpcore.trust.protocol import wire
+from dpcore.trust.protocol.agreement import agree
 from dpcore.trust.protocol.clients import Client
 from dpcore.trust.protocol.curves import release
 from dpcore.trust.protocol.parameters import Protocol
 from dpcore.trust.protocol.partial_sums import combine
-from dpcore.trust.protocol.servers import Server, agree
+from dpcore.trust.protocol.servers import Server
 from dpcore.trust.protocol.wire import ReportError, RoundError, decode, encode
 from tests.trust.rounds import LOCAL, NOISY, PROTOCOLS, ROUND, SECURE, filled, reports_of
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import Counter
 from collections.abc import Sequence
@@ -15,9 +14,10 @@ from numpy.typing import NDArray
 from ... import _check
 from ..._process import Owner
 from ...errors import DtypeError, ParameterError
-from ...noise.sources import Source, source
+from ...noise.sources import Source, random_bytes, source
 from ...summaries.grid import Grid
 from ...summaries.score_counts import score_counts
+from .. import comparison
 from ..models.local import Local
 from . import wire
 from .enrolment import Ticket
@@ -114,7 +114,8 @@ class Client:
         Notes
         -----
         Additive protocols: all servers but the last get a seed of 32 bytes, and the last one
-        8 bytes for each node. O(nodes), and as many bytes of AES for each seed. Local: O(N).
+        8 bytes for each node. O(nodes), and as many bytes of AES for each seed. FunctionSharing
+        with two servers: a key each (docs/function-sharing.md), O(log N). Local: O(N).
         """
         held = self._checked(cells)
         self._check_here()
@@ -122,12 +123,7 @@ class Client:
             raise ReportError("duplicate", "would be this client's second: send the first again")
         stream = source(self._rng)
         contributed, empty = self._contributed(held, stream)
-        if self._protocol.is_additive:
-            payloads = self._shares(self._counts(contributed, empty, stream), stream)
-        else:
-            cell = self._protocol.empty if empty else contributed[0]
-            assert cell is not None
-            payloads = [(wire.BITS, self._bits(cell, stream))]
+        payloads = self._payloads(contributed, empty, stream)
         protocol, ticket = self._protocol, self._ticket or self._own_ticket(stream)
         of_all = protocol.round_id, protocol.digest, ticket.report_id
         reports = [Report(kind, *of_all, payload, stream.simulated) for kind, payload in payloads]
@@ -145,7 +141,7 @@ class Client:
 
     def _own_ticket(self, stream: Source) -> Ticket:
         """Return a ticket for a round in which everybody may report."""
-        identity, round_id = _random(wire.ID_BYTES, stream), self._protocol.round_id
+        identity, round_id = random_bytes(wire.ID_BYTES, stream), self._protocol.round_id
         return Ticket(identity, wire.client_key(wire.OPEN, round_id, identity))
 
     def _checked(self, cells: int | Sequence[int] | NDArray[np.integer[Any]]) -> list[int]:
@@ -180,6 +176,22 @@ class Client:
                 chosen[place], chosen[drawn] = chosen[drawn], chosen[place]
         return chosen[:most], max(0, most - len(held))
 
+    def _payloads(self, cells: list[int], empty: int, stream: Source) -> list[tuple[int, bytes]]:
+        """Return the kind and the content of the report to each server."""
+        protocol = self._protocol
+        cell = protocol.empty if empty else cells[0]
+        assert cell is not None
+        if wire.BITS in protocol.kinds:
+            return [(wire.BITS, self._bits(cell, stream))]
+        if wire.FUNCTION in protocol.kinds:
+            keys = comparison.gen(np.array([cell]), protocol.bits, rng=self._rng)
+            return [(wire.FUNCTION, each.packed.tobytes()) for each in keys]
+        if protocol.shares_functions:
+            steps = np.zeros(protocol.cells, np.int64)
+            steps[cell:] = 1
+            return self._shares(steps, stream)
+        return self._shares(self._counts(cells, empty, stream), stream)
+
     def _counts(self, cells: list[int], empty: int, stream: Source) -> NDArray[np.int64]:
         """Return the counts of records on all levels, with the client's share of the noise."""
         protocol = self._protocol
@@ -206,7 +218,7 @@ class Client:
         rest = counts.view(np.uint64)
         payloads = []
         for _ in range(self._protocol.receivers - 1):
-            seed = _random(wire.SEED_BYTES, stream)
+            seed = random_bytes(wire.SEED_BYTES, stream)
             rest = rest - wire.expanded(seed, rest.size)
             payloads.append((wire.SEED, seed))
         return [*payloads, (wire.ADDITIVE, rest.astype("<u8").tobytes())]
@@ -270,15 +282,6 @@ def _is_table(cells: object) -> bool:
 def _below(bound: int, stream: Source) -> int:
     """Return a uniform integer of at least 0 and below bound, exactly."""
     while True:  # goes on with a probability below bound / 2^64
-        word = int.from_bytes(_random(8, stream), "little")
+        word = int.from_bytes(random_bytes(8, stream), "little")
         if word < _WORD - _WORD % bound:
             return word % bound
-
-
-def _random(length: int, stream: Source) -> bytes:
-    """Return random bytes, a multiple of 8."""
-    if not stream.simulated:
-        return os.urandom(length)
-    words = np.empty(length // 8, np.uint64)
-    stream.fill(words)
-    return words.tobytes()

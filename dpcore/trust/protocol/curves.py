@@ -17,6 +17,7 @@ from ...kernels.trees import hierarchy as kernels
 from ...summaries.grid import Grid
 from ..models.contribution import of_clients, raw_curve, without_empty
 from ..models.distributed import DistributedNoise
+from ..models.function_sharing import FunctionSharing
 from ..models.local import Local
 from .parameters import Protocol
 from .partial_sums import PartialSum, of_all_servers
@@ -127,6 +128,8 @@ def _released(whole: PartialSum) -> CDF:
     if isinstance(trust, DistributedNoise):
         trust = replace(trust, reporting=n)
         counts = _of_noisy_nodes(whole, trust)
+    elif isinstance(trust, FunctionSharing):
+        counts = _of_noisy_nodes(whole, trust)
     elif isinstance(trust, Local):
         if not whole.by_level[-1]:
             raise RoundError("no report is about the cells, the last level of the tree")
@@ -138,7 +141,9 @@ def _released(whole: PartialSum) -> CDF:
     return joint if whole.protocol.empty is None else of_clients(joint)
 
 
-def _of_noisy_nodes(whole: PartialSum, trust: DistributedNoise) -> NDArray[np.float64]:
+def _of_noisy_nodes(
+    whole: PartialSum, trust: DistributedNoise | FunctionSharing
+) -> NDArray[np.float64]:
     """Return cumulative counts, (N,), from counts that have the noise of the trust model."""
     variances = trust.tree(whole.protocol.cells).variances
     return _estimates(whole, whole.totals.view(np.int64), variances)

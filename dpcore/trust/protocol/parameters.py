@@ -7,18 +7,20 @@ import json
 import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ... import _check
-from ...errors import DtypeError, ParameterError
+from ...errors import DpcoreError, DtypeError, ParameterError
 from ...kernels.trees import hierarchy as kernels
 from ...noise.polya import PolyaShares
 from ...summaries.grid import MOST_CELLS
+from .. import comparison
 from ..models.central import SecureAggregation
 from ..models.distributed import DistributedNoise
+from ..models.function_sharing import FunctionSharing
 from ..models.local import Local
 from . import wire
 from .wire import Report, ReportError
@@ -27,6 +29,7 @@ __all__ = ["Protocol"]
 
 _MOST_SERVERS: Final = 2**8
 _DEFAULT_SERVERS: Final = 2  # and the fewest that hide anything
+_KEYED_SERVERS: Final = 2  # for whom a function is a pair of keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +41,16 @@ class Protocol:
     Parameters
     ----------
     trust
-        SecureAggregation, DistributedNoise or Local. Who reports is not known beforehand:
-        ``reporting`` of DistributedNoise is left out.
+        SecureAggregation, DistributedNoise, FunctionSharing or Local. Who reports is not known
+        beforehand: ``reporting`` of DistributedNoise is left out.
     size
         N, the number of cells, 2 to 2^24 (with ``empty`` below that); for scored labels twice the
         thresholds.
     round_id
         16 bytes that no other round has, ``secrets.token_bytes(16)``.
     servers
-        For DistributedNoise: how many, 2 to 256; None: 2. SecureAggregation says that itself, and
-        for Local there is one.
+        For DistributedNoise: how many, 2 to 256; None: 2. SecureAggregation and FunctionSharing say
+        that themselves, and for Local there is one.
     empty
         Before which cell there is one more, for records that a client does not have:
         size for values, or half of it for scored labels, where the classes meet. None: every
@@ -69,7 +72,8 @@ class Protocol:
     branching, starts
         The tree that is counted, as in ``kernels.trees.hierarchy``; SecureAggregation: one level.
     noise
-        Of DistributedNoise: a client's noise on a node of each level, root first; None: none.
+        Of DistributedNoise, a client's noise on a node of each level, root first; of
+        FunctionSharing, a server's; None: none.
     asked
         Of Local: how many clients out of all are to report each level below the root.
 
@@ -86,7 +90,7 @@ class Protocol:
     (2, 16)
     """
 
-    trust: SecureAggregation | DistributedNoise | Local
+    trust: SecureAggregation | DistributedNoise | FunctionSharing | Local
     size: int
     round_id: bytes
     servers: int | None = None
@@ -103,11 +107,11 @@ class Protocol:
 
     def __post_init__(self) -> None:
         trust = self.trust
-        if not isinstance(trust, SecureAggregation | DistributedNoise | Local):
+        if not isinstance(trust, SecureAggregation | DistributedNoise | FunctionSharing | Local):
             raise DtypeError(
                 "trust",
                 type(trust).__name__,
-                "must be a SecureAggregation, DistributedNoise or Local",
+                "must be a SecureAggregation, DistributedNoise, FunctionSharing or Local",
             )
         size = _check.integer("size", self.size, 2, MOST_CELLS)
         if not isinstance(self.round_id, bytes):
@@ -141,6 +145,10 @@ class Protocol:
             asked = tuple(levels.tolist())
         else:
             receivers = most = trust.servers
+        if isinstance(trust, FunctionSharing):
+            tree = trust.tree(cells)
+            branching, starts = tuple(tree.branching.tolist()), tree.starts
+            noise = tuple(trust.shares(cells))
         if self.servers is not None:
             receivers = _check.integer("servers", self.servers, receivers, most)
         for name, value in {
@@ -187,9 +195,33 @@ class Protocol:
         return not isinstance(self.trust, Local)
 
     @property
+    def shares_functions(self) -> bool:
+        """Whether shares are those of a client's step function, which servers evaluate."""
+        return isinstance(self.trust, FunctionSharing)
+
+    @property
+    def kinds(self) -> tuple[int, ...]:
+        """Of the reports that there may be."""
+        if isinstance(self.trust, Local):
+            return (wire.BITS,)
+        if self.shares_functions and self.receivers == _KEYED_SERVERS:
+            return (wire.FUNCTION,)
+        return (wire.SEED, wire.ADDITIVE)
+
+    @property
     def words(self) -> int:
-        """How many numbers are counted: the nodes of the tree, or the cells."""
+        """How many numbers a sum has: of the nodes of the tree, or of the cells."""
         return int(self.starts[-1])
+
+    @property
+    def shared_words(self) -> int:
+        """How many numbers a client shares: those, or the values of its step function."""
+        return self.cells if self.shares_functions else self.words
+
+    @property
+    def bits(self) -> int:
+        """L: keys of comparison functions are for 2^L thresholds, the least that hold the cells."""
+        return max(1, (self.cells - 1).bit_length())
 
     @property
     def most_reports(self) -> int | None:
@@ -220,7 +252,9 @@ class Protocol:
     def payload_bytes(self, kind: int, level: int = 0) -> int:
         """Return the length of a report's payload; the level is for packed bits."""
         if kind == wire.ADDITIVE:
-            return 8 * self.words
+            return 8 * self.shared_words
+        if kind == wire.FUNCTION:
+            return comparison.key_bytes(self.bits)
         if kind == wire.SEED:
             return wire.SEED_BYTES
         return 1 + -(-self.level_size(level) // 8)
@@ -237,7 +271,7 @@ class Protocol:
             raise ReportError("round", "is for another round")
         if report.digest != self.digest:
             raise ReportError("parameters", "was made for other parameters")
-        if (report.kind == wire.BITS) == self.is_additive:
+        if report.kind not in self.kinds:
             raise ReportError("kind", f"is of kind {report.kind}, which this protocol does not use")
         level = 0
         if report.kind == wire.BITS:
@@ -250,6 +284,12 @@ class Protocol:
         if len(report.payload) != expected:
             found = len(report.payload)
             raise ReportError("length", f"has a payload of {found} bytes instead of {expected}")
+        if report.kind == wire.FUNCTION:
+            party: Literal[0, 1] = 1 if report.payload[0] & 1 else 0
+            try:
+                comparison.Keys.from_packed(report.payload, self.bits, party)
+            except DpcoreError:  # of the right length and party
+                raise ReportError("payload", "has bits that mean nothing") from None
         used = self.level_size(level) % 8
         if report.kind == wire.BITS and used and report.payload[-1] >> used:
             raise ReportError("payload", "has bits behind the last node")

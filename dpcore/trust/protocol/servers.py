@@ -8,19 +8,26 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from types import MappingProxyType
-from typing import NoReturn
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ... import _check
 from ..._process import Owner
 from ...errors import DtypeError, ParameterError
+from ...noise.sources import random_bytes, source
+from ..models.remembered_noise import RememberedNoise
 from . import storage, wire
+from .answers import Answer
 from .enrolment import Enrolment
+from .function_noise import noise_of, noisy_nodes
 from .parameters import Protocol
 from .partial_sums import PartialSum
-from .tally import Tally
+from .tally import NOISE_KEY_BYTES, Tally, party_of
 from .wire import Reason, Report, ReportError, RoundError
 
-__all__ = ["Server", "agree"]
+__all__ = ["Server"]
 
 
 class Server:
@@ -33,11 +40,15 @@ class Server:
     enrolment
         The one that clients have their tickets from, if the protocol has ``enrolled``. It is not
         saved with the server.
+    rng
+        Of FunctionSharing, whose servers make the noise. None: from the operating system. A
+        generator is for studies, and what is released is marked as simulated.
 
     Raises
     ------
     DtypeError, ParameterError
-        An argument is not as above; or an enrolment is missing, or is not asked for.
+        An argument is not as above; or an enrolment or a generator is not asked for, or the former
+        is missing.
 
     Notes
     -----
@@ -46,6 +57,10 @@ class Server:
     report; then they are added up and forgotten. Settle as often as is convenient: memory is 16
     bytes of id a settled client, 48 bytes a waiting seed, and 8 bytes a node for a waiting share
     (docs/wire.md has what Python adds to that). Local: reports are complete, and counted at once.
+
+    FunctionSharing: keys of settled clients are kept, and evaluated where ``answer`` is asked, or
+    everywhere by ``add_up``, which forgets them. Memory is some hundred bytes a client, or 8 bytes
+    a cell and 16 bytes of id a client.
 
     A server gives its sum away once (``close``). Two sums that differ in one client would be that
     client's report. So it works in the process that made it alone, and a copy that a fork has made
@@ -59,7 +74,7 @@ class Server:
     --------
     >>> from dpcore.trust import SecureAggregation
     >>> from dpcore.trust import Client
-    >>> from dpcore.trust import combine
+    >>> from dpcore.trust import agree, combine
     >>> protocol = Protocol(SecureAggregation(), 4, bytes(16))
     >>> servers = [Server(protocol), Server(protocol)]
     >>> for cell in [0, 2, 2]:
@@ -71,9 +86,14 @@ class Server:
     array([1, 0, 2, 0])
     """
 
-    __slots__ = ("_is_busy", "_lock", "_owner", "_protocol", "_secret", "_tally")
+    __slots__ = ("_is_busy", "_lock", "_noise", "_owner", "_protocol", "_secret", "_tally")
 
-    def __init__(self, protocol: Protocol, enrolment: Enrolment | None = None) -> None:
+    def __init__(
+        self,
+        protocol: Protocol,
+        enrolment: Enrolment | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> None:
         if not isinstance(protocol, Protocol):
             raise DtypeError("protocol", type(protocol).__name__, "must be a Protocol")
         if enrolment is not None and not isinstance(enrolment, Enrolment):
@@ -85,7 +105,14 @@ class Server:
             )
         self._protocol = protocol
         self._secret = wire.OPEN if enrolment is None else enrolment.key
+        stream = source(rng)  # refuses what is no generator
+        if rng is not None and not protocol.shares_functions:
+            raise ParameterError("rng", rng, "must be left out: clients make the noise, if any")
         self._tally = Tally.empty(protocol)
+        if protocol.shares_functions:
+            self._tally.noise_key = random_bytes(NOISE_KEY_BYTES, stream)
+            self._tally.simulated = stream.simulated
+        self._noise: RememberedNoise | None = None
         self._owner = Owner()
         self._lock = threading.RLock()
         self._is_busy = False
@@ -117,7 +144,7 @@ class Server:
 
     @property
     def is_closed(self) -> bool:
-        """Whether the sum has been given away."""
+        """Whether the sum has been given away, or anything of it."""
         return self._tally.closed
 
     def add(self, report: bytes) -> None:
@@ -209,18 +236,86 @@ class Server:
             Fewer clients are settled than DistributedNoise requires, or none: the sum would not
             have the noise that was promised; or, of Local, fewer than there are levels, or none
             has reported the cells. The round stays open.
+
+        Notes
+        -----
+        FunctionSharing: the counts of all nodes, with this server's noise: what ``answer`` has said
+        before or says afterwards has the same noise.
         """
         with self._turn():
-            tally, least = self._tally, self._protocol.least_reports
-            settled = len(tally.settled)
-            if settled < least:
-                raise RoundError(f"{settled} reports are settled, and it takes at least {least}")
-            if tally.by_level.size and not tally.by_level[-1]:
-                raise RoundError("no report is about the cells, the last level of the tree")
-            tally.close()
-            clients = hashlib.sha256(b"".join(sorted(tally.settled))).digest()
+            clients = self._ended()
+            tally, totals = self._tally, self._tally.totals
+            if self._protocol.shares_functions:
+                tally.add_up(self._protocol)
+                totals = noisy_nodes(tally.totals, self._protocol, self._noise_for(clients))
+            totals.flags.writeable = False
             by_level, simulated = tuple(tally.by_level.tolist()), tally.simulated
-            return PartialSum(self._protocol, tally.totals, settled, clients, by_level, simulated)
+            settled = len(tally.settled)
+            return PartialSum(self._protocol, totals, settled, clients, by_level, simulated)
+
+    def answer(self, cells: Sequence[int] | NDArray[np.integer[Any]]) -> Answer:
+        """Return this server's share of noisy counts: of the clients up to and including cells.
+
+        Of FunctionSharing. The first time ends the round, as ``close`` does; from then on any cells
+        may be asked, any number of times, for the budget of one release. The noise depends on the
+        clients that are settled, the cells, and a secret that ``to_bytes`` keeps: save the server
+        after the first answer, and before it is sent.
+
+        Parameters
+        ----------
+        cells
+            (k,) integers, 0 to N - 1, in any order, any number of times.
+
+        Returns
+        -------
+        Answer
+            For ``opened``, with those of all other servers.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            cells are not as above.
+        RoundError
+            No client is settled; or this is a round in which servers are not asked at cells.
+
+        Notes
+        -----
+        O(clients log N) for each cell, or O(levels) after ``add_up``.
+        """
+        protocol = self._protocol
+        asked = _check.array("cells", cells, "iuf", "must be integers").reshape(-1)
+        if asked.size and asked.dtype.kind == "f":  # an empty list has no other kind
+            raise DtypeError("cells", f"dtype {asked.dtype}", "must be integers")
+        if asked.size and not 0 <= asked.min() <= asked.max() < protocol.cells:
+            raise ParameterError("cells", "another", f"must be 0 to {protocol.cells - 1}")
+        asked = asked.astype(np.int64)
+        with self._turn():
+            self._check_shares_functions()
+            clients = self._ended()
+            tally = self._tally
+            shares = tally.shares_at(asked, protocol)
+            shares += self._noise_for(clients).of_prefixes(asked).view(np.uint64)
+            settled = len(tally.settled)
+            return Answer(protocol, asked, shares, settled, clients, tally.simulated)
+
+    def add_up(self) -> None:
+        """Evaluate the functions of all settled clients at all cells, and forget their keys.
+
+        Of FunctionSharing; the answers stay the same. Afterwards a cell costs nothing, and memory
+        does not grow with the keys; call it as often as is convenient, like ``settle``.
+
+        Raises
+        ------
+        RoundError
+            This is a round without functions.
+
+        Notes
+        -----
+        O(N) a client: worth it where more than a few hundred cells are asked, or memory is short.
+        """
+        with self._turn():
+            self._check_shares_functions()
+            self._tally.add_up(self._protocol)
 
     def to_bytes(self) -> bytes:
         """Return all that the server knows, to go on from (docs/wire.md). As secret as reports."""
@@ -278,6 +373,8 @@ class Server:
             raise ReportError("tag", "is not what the client with its id has sent")
         if found.report_id in tally:
             raise ReportError("duplicate", "is from a client that has reported")
+        if found.kind == wire.FUNCTION and tally.party not in (None, party_of(found.payload)):
+            raise ReportError("payload", "is the key for another server")
         if most is not None and tally.accepted >= most:
             raise ReportError("full", f"is beyond the {most} that were asked for")
         return found
@@ -288,6 +385,8 @@ class Server:
             raise RoundError("the other server is of another round, or has other parameters")
         if not hmac.compare_digest(self._secret, other._secret):
             raise RoundError("the other server has another enrolment")
+        if self._tally.party is not None and other._tally.party == 1 - self._tally.party:
+            raise RoundError("the other server has the keys for another place")
         both = len(self._tally.ids & other._tally.ids)
         if both:
             raise RoundError(f"{both} clients have reported to both servers")
@@ -295,38 +394,30 @@ class Server:
         if most is not None and self.accepted + other.accepted > most:
             raise RoundError(f"together they have more than the {most} that were asked for")
 
+    def _ended(self) -> bytes:
+        """End the round, if it may end, and return the hash of its clients' ids."""
+        tally, least = self._tally, self._protocol.least_reports
+        settled = len(tally.settled)
+        if settled < least:
+            raise RoundError(f"{settled} reports are settled, and it takes at least {least}")
+        if tally.by_level.size and not tally.by_level[-1]:
+            raise RoundError("no report is about the cells, the last level of the tree")
+        tally.close()
+        return hashlib.sha256(b"".join(sorted(tally.settled))).digest()
+
+    def _noise_for(self, clients: bytes) -> RememberedNoise:
+        """Return this server's noise, which is another for other clients."""
+        if self._noise is None:
+            self._noise = noise_of(self._tally, self._protocol, clients)
+        return self._noise
+
+    def _check_shares_functions(self) -> None:
+        if not self._protocol.shares_functions:
+            raise RoundError("this round has no functions: its servers give sums away, by close")
+
     def _check_open(self) -> None:
         if self.is_closed:
             raise RoundError("the round is closed: its sum, or all it had, has been given away")
-
-
-def agree(servers: Sequence[Server]) -> int:
-    """Settle, on each server, the clients that have reached all of them, and return how many.
-
-    For servers in one process; others send each other ``ids`` (scripts/rehearse.py).
-
-    Raises
-    ------
-    DtypeError, RoundError
-        They are not all servers of one round, each once; or one is closed. Nothing has changed.
-    """
-    if not isinstance(servers, Sequence):
-        raise DtypeError("servers", type(servers).__name__, "must be servers")
-    if not servers:
-        raise RoundError("there are no servers")
-    for server in servers:
-        if not isinstance(server, Server):
-            raise DtypeError("servers", type(server).__name__, "must be servers")
-        server._check_open()
-    protocol = servers[0].protocol
-    if any(server.protocol.key != protocol.key for server in servers):
-        raise RoundError("the servers are of different rounds, or have different parameters")
-    if len(set(map(id, servers))) != len(servers) or len(servers) != protocol.receivers:
-        raise RoundError(f"these are not the {protocol.receivers} servers of the round, each once")
-    common = frozenset.intersection(*(server.ids for server in servers))
-    for server in servers:
-        server.settle(common)
-    return len(common)
 
 
 def _ids(ids: Iterable[bytes]) -> set[bytes]:

@@ -12,22 +12,33 @@ from numpy.typing import ArrayLike, NDArray
 from ...errors import DtypeError, FormatError
 from . import wire
 from .parameters import Protocol
-from .tally import Tally
+from .tally import NOISE_KEY_BYTES, Tally
 from .wire import ID_BYTES, REASONS
 
-__all__ = ["dump_sum", "dump_tally", "load_sum", "load_tally", "opened", "sealed"]
+__all__ = [
+    "dump_answer",
+    "dump_sum",
+    "dump_tally",
+    "load_answer",
+    "load_sum",
+    "load_tally",
+    "opened",
+    "sealed",
+]
 
 _STATE: Final = b"DPCS"
 _SUM: Final = b"DPCT"
+_ANSWER: Final = b"DPCA"
 _SIMULATED: Final = 1
 _CLOSED: Final = 2
 _CHECKSUM: Final = 32
+_NO_PARTY: Final = 2
 
 
 def dump_tally(tally: Tally, protocol: Protocol) -> bytes:
     """Return all that a server knows. As secret as the reports in it."""
-    seeds, shares = tally.waiting[wire.SEED], tally.waiting[wire.ADDITIVE]
-    counts = [tally.accepted, len(REASONS), len(tally.settled), len(seeds), len(shares)]
+    waiting = [tally.waiting[kind] for kind in _waiting_kinds(protocol)]
+    counts = [tally.accepted, len(REASONS), len(tally.settled), *map(len, waiting)]
     refused = [tally.refused[reason] for reason in REASONS]
     parts = [
         *protocol.key,
@@ -35,9 +46,13 @@ def dump_tally(tally: Tally, protocol: Protocol) -> bytes:
         *(_packed(each) for each in (counts, refused, tally.by_level, tally.totals)),
         *sorted(tally.settled),
     ]
-    for payloads in (seeds, shares):
+    for payloads in waiting:
         for identity in sorted(payloads):
             parts += [identity, payloads[identity]]
+    if protocol.shares_functions:
+        party = _NO_PARTY if tally.party is None else tally.party
+        kept = b"".join(tally.keys)
+        parts += [tally.noise_key, bytes([party]), _packed([len(kept)]), kept]
     return sealed(_STATE, b"".join(parts))
 
 
@@ -51,19 +66,26 @@ def load_tally(data: bytes, protocol: Protocol) -> Tally:
     """
     body, flags = _begun(_STATE, data, protocol)
     tally = Tally.empty(protocol)
-    accepted, reasons, settled, seeds, shares = _words(body, 5).tolist()
+    kinds = _waiting_kinds(protocol)
+    accepted, reasons, settled, *waiting = _words(body, 3 + len(kinds)).tolist()
     if reasons != len(REASONS):
         raise FormatError(f"has {reasons} reasons to refuse a report; here are {len(REASONS)}")
     tally.accepted = accepted
     tally.refused = dict(zip(REASONS, _words(body, reasons).tolist(), strict=True))
     tally.by_level = _words(body, len(protocol.asked))
-    tally.totals = _words(body, protocol.words)
+    tally.totals = _words(body, protocol.shared_words)
     for _ in range(settled):
         tally.settled.add(_read(body, ID_BYTES))
-    for kind, count in ((wire.SEED, seeds), (wire.ADDITIVE, shares)):
+    for kind, count in zip(kinds, waiting, strict=True):
         for _ in range(count):
             identity = _read(body, ID_BYTES)
             tally.waiting[kind][identity] = _read(body, protocol.payload_bytes(kind))
+    if protocol.shares_functions:
+        tally.noise_key = _read(body, NOISE_KEY_BYTES)
+        party = _read(body, 1)[0]
+        tally.party = None if party == _NO_PARTY else party
+        kept = _read(body, int(_words(body, 1)[0]))
+        tally.keys = (kept,) if kept else ()
     tally.simulated, tally.closed = bool(flags & _SIMULATED), bool(flags & _CLOSED)
     _ended(body)
     return tally
@@ -104,6 +126,48 @@ def load_sum(data: bytes, protocol: Protocol) -> dict[str, Any]:
         "clients": _read(body, _CHECKSUM),
         "by_level": tuple(_words(body, len(protocol.asked)).tolist()),
         "totals": _words(body, protocol.words),
+        "simulated": bool(flags & _SIMULATED),
+    }
+    _ended(body)
+    return fields
+
+
+def dump_answer(
+    protocol: Protocol,
+    cells: NDArray[np.int64],
+    shares: NDArray[np.uint64],
+    reports: int,
+    clients: bytes,
+    simulated: bool,
+) -> bytes:
+    """Return the parts of an answer as bytes."""
+    parts = [
+        *protocol.key,
+        bytes([_SIMULATED * simulated]),
+        _packed([reports, cells.size]),
+        clients,
+        _packed(cells),
+        _packed(shares),
+    ]
+    return sealed(_ANSWER, b"".join(parts))
+
+
+def load_answer(data: bytes, protocol: Protocol) -> dict[str, Any]:
+    """Return the arguments that make the answer again.
+
+    Raises
+    ------
+    FormatError
+        The data are damaged, or belong to another round or other parameters.
+    """
+    body, flags = _begun(_ANSWER, data, protocol)
+    reports, asked = _words(body, 2).tolist()
+    fields = {
+        "protocol": protocol,
+        "reports": reports,
+        "clients": _read(body, _CHECKSUM),
+        "cells": _words(body, asked).astype(np.int64),
+        "shares": _words(body, asked),
         "simulated": bool(flags & _SIMULATED),
     }
     _ended(body)
@@ -155,6 +219,11 @@ def _begun(magic: bytes, data: bytes, protocol: Protocol) -> tuple[BytesIO, int]
     if digest != protocol.digest:
         raise FormatError("was made for other parameters")
     return body, flags[0]
+
+
+def _waiting_kinds(protocol: Protocol) -> tuple[int, ...]:
+    """Return the kinds of reports that may wait, in the order of their counts."""
+    return (wire.FUNCTION,) if wire.FUNCTION in protocol.kinds else (wire.SEED, wire.ADDITIVE)
 
 
 def _ended(body: BytesIO) -> None:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import comparison
 from . import wire
 from .parameters import Protocol
 from .wire import REASONS, Reason, Report
 
-__all__ = ["Tally"]
+__all__ = ["NOISE_KEY_BYTES", "Tally", "party_of"]
+
+NOISE_KEY_BYTES: Final = 32
 
 
 class _Change(NamedTuple):
@@ -26,6 +29,8 @@ class _Change(NamedTuple):
     totals: NDArray[np.uint64]
     settled: Collection[bytes] = ()  # no longer waiting, too
     waiting: Mapping[int, Mapping[bytes, bytes]] = {}
+    keys: tuple[bytes, ...] | None = None  # None: as they are
+    party: int | None = None
     refused: Mapping[Reason, int] = {}
 
 
@@ -36,7 +41,8 @@ class Tally:
     Parameters
     ----------
     totals
-        (nodes,) uint64: sums of settled shares modulo 2^64; Local: how many bits were set.
+        (nodes,) uint64: sums of settled shares modulo 2^64; Local: how many bits were set;
+        FunctionSharing: (cells,), of the values of functions.
     by_level
         Of Local: how many reports were about each level below the root, uint64.
     accepted, refused
@@ -45,6 +51,13 @@ class Tally:
         Ids of the reports that are in the totals.
     waiting
         Of each additive kind, the payloads that are not, by id.
+    keys
+        Of comparison functions: of those that are settled, and whose values are not in the totals.
+        Blocks of one key behind the other.
+    party
+        Whose keys these are, 0 or 1; None: there were none yet.
+    noise_key
+        Of FunctionSharing: what the server's noise is made of, 32 bytes.
     simulated
         Whether a report was made for a study.
     closed
@@ -59,8 +72,11 @@ class Tally:
     refused: dict[Reason, int] = field(default_factory=lambda: dict.fromkeys(REASONS, 0))
     settled: set[bytes] = field(default_factory=set)
     waiting: dict[int, dict[bytes, bytes]] = field(
-        default_factory=lambda: {wire.SEED: {}, wire.ADDITIVE: {}}
+        default_factory=lambda: {wire.SEED: {}, wire.ADDITIVE: {}, wire.FUNCTION: {}}
     )
+    keys: tuple[bytes, ...] = ()
+    party: int | None = None
+    noise_key: bytes = bytes(NOISE_KEY_BYTES)
     simulated: bool = False
     closed: bool = False
     begun: _Change | None = None
@@ -68,7 +84,8 @@ class Tally:
     @classmethod
     def empty(cls, protocol: Protocol) -> Tally:
         """Return that of a round which begins."""
-        return cls(np.zeros(protocol.words, np.uint64), np.zeros(len(protocol.asked), np.uint64))
+        totals = np.zeros(protocol.shared_words, np.uint64)
+        return cls(totals, np.zeros(len(protocol.asked), np.uint64))
 
     def __contains__(self, identity: bytes) -> bool:
         return identity in self.settled or any(identity in each for each in self.waiting.values())
@@ -91,18 +108,38 @@ class Tally:
             settled = {report.report_id}
             self.change(_Change(accepted, simulated, by_level, part, totals, settled))
         else:
+            party = party_of(report.payload) if report.kind == wire.FUNCTION else None
             part, waits = slice(0, 0), {report.kind: {report.report_id: report.payload}}
             same = self.by_level, part, self.totals[part]
-            self.change(_Change(accepted, simulated, *same, waiting=waits))
+            self.change(_Change(accepted, simulated, *same, waiting=waits, party=party))
 
     def settle(self, ids: Collection[bytes]) -> None:
-        """Add up reports that wait, and forget them."""
-        totals = self.totals.copy()
+        """Add up reports that wait, and forget them; keys of functions are kept."""
+        totals, keys = self.totals.copy(), []
         for kind, payloads in self.waiting.items():
             for payload in (payloads[each] for each in ids if each in payloads):
-                totals += wire.share(kind, payload, totals.size)
+                if kind == wire.FUNCTION:
+                    keys.append(payload)
+                else:
+                    totals += wire.share(kind, payload, totals.size)
         same = self.accepted, self.simulated, self.by_level
-        self.change(_Change(*same, slice(None), totals, ids))
+        blocks = _with(self.keys, b"".join(keys)) if keys else None
+        self.change(_Change(*same, slice(None), totals, ids, keys=blocks))
+
+    def shares_at(self, cells: NDArray[np.int64], protocol: Protocol) -> NDArray[np.uint64]:
+        """Return the share of the sum of all settled functions at some cells."""
+        found = self.totals[cells]
+        for block in self.keys:
+            keys = comparison.Keys.from_packed(block, protocol.bits, party_of(block))
+            found += comparison.evaluate_sum(keys, cells)
+        return found
+
+    def add_up(self, protocol: Protocol) -> None:
+        """Evaluate all settled functions everywhere, add up, and forget their keys."""
+        if self.keys:
+            totals = self.shares_at(np.arange(protocol.cells), protocol)
+            same = self.accepted, self.simulated, self.by_level
+            self.change(_Change(*same, slice(None), totals, keys=()))
 
     def finish(self) -> None:
         """Do what an interrupt has left undone of the last change; the caller's first step."""
@@ -115,17 +152,20 @@ class Tally:
         for kind, more in change.waiting.items():
             self.waiting[kind].update(more)
         self.settled.update(change.settled)
+        if change.keys is not None:
+            self.keys = change.keys
+        if change.party is not None:
+            self.party = change.party
         for payloads in self.waiting.values():
             for each in change.settled:
                 payloads.pop(each, None)
         self.begun = None
 
     def close(self) -> None:
-        """Forget what waits, and let nobody change the totals."""
+        """Forget what waits."""
         self.closed = True
         for payloads in self.waiting.values():
             payloads.clear()
-        self.totals.flags.writeable = False
 
     def with_all_of(self, other: Tally) -> _Change:
         """Return the change that takes over what another one has, of other clients."""
@@ -137,10 +177,24 @@ class Tally:
             self.totals + other.totals,
             other.settled,
             other.waiting,
-            {reason: self.refused[reason] + count for reason, count in other.refused.items()},
+            keys=(*self.keys, *other.keys),
+            party=other.party,
+            refused={reason: self.refused[reason] + n for reason, n in other.refused.items()},
         )
 
     def change(self, change: _Change) -> None:
         """Change all at once: an interrupt finds it not begun, or begun and to be finished."""
         self.begun = change
         self.finish()
+
+
+def party_of(keys: bytes) -> Literal[0, 1]:
+    """Return whose keys these are: the first bit of each says so (docs/function-sharing.md)."""
+    return 1 if keys[0] & 1 else 0
+
+
+def _with(blocks: tuple[bytes, ...], fresh: bytes) -> tuple[bytes, ...]:
+    """Return blocks and one more, joined so that there are few, and each byte is seldom moved."""
+    while blocks and len(blocks[-1]) <= len(fresh):
+        blocks, fresh = blocks[:-1], blocks[-1] + fresh
+    return (*blocks, fresh)

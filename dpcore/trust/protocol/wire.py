@@ -17,6 +17,7 @@ from ...errors import DpcoreError, DtypeError
 __all__ = [
     "ADDITIVE",
     "BITS",
+    "FUNCTION",
     "HEADER_BYTES",
     "ID_BYTES",
     "KEY_BYTES",
@@ -58,6 +59,7 @@ VERSION: Final = 2
 ADDITIVE: Final = 1  # what is left of a client's numbers, as 64-bit words
 SEED: Final = 2  # 32 bytes that expand to such a share
 BITS: Final = 3  # a level, and perturbed bits
+FUNCTION: Final = 4  # a key of a comparison function
 SEED_BYTES: Final = 32
 ID_BYTES: Final = 16  # of a round, of parameters, of a report
 
@@ -68,7 +70,7 @@ HEADER_BYTES: Final = _HEADER.size + _TAG_BYTES
 KEY_BYTES: Final = 32
 OPEN: Final = b""  # in place of an enrolment's key, where everybody may report
 _LABEL: Final = b"dpcore client key"
-_KINDS: Final = (ADDITIVE, SEED, BITS)
+_KINDS: Final = (ADDITIVE, SEED, BITS, FUNCTION)
 _SIMULATED: Final = 1
 _PREFIX: Final = 5  # magic and version, which stay where they are in all versions
 
@@ -106,7 +108,7 @@ class Report:
     Parameters
     ----------
     kind
-        1: an additive share; 2: the seed of one; 3: packed bits.
+        1: an additive share; 2: the seed of one; 3: packed bits; 4: a key of a shared function.
     round_id, digest, report_id
         16 bytes each: of the round, of the protocol's parameters, of the client's report.
     payload

@@ -1,0 +1,40 @@
+"""Which clients have reached all servers of a round."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...errors import DtypeError
+from .servers import Server
+from .wire import RoundError
+
+__all__ = ["agree"]
+
+
+def agree(servers: Sequence[Server]) -> int:
+    """Settle, on each server, the clients that have reached all of them, and return how many.
+
+    For servers in one process; others send each other ``ids`` (scripts/rehearse.py).
+
+    Raises
+    ------
+    DtypeError, RoundError
+        They are not all servers of one round, each once; or one is closed. Nothing has changed.
+    """
+    if not isinstance(servers, Sequence):
+        raise DtypeError("servers", type(servers).__name__, "must be servers")
+    if not servers:
+        raise RoundError("there are no servers")
+    for server in servers:
+        if not isinstance(server, Server):
+            raise DtypeError("servers", type(server).__name__, "must be servers")
+        server._check_open()
+    protocol = servers[0].protocol
+    if any(server.protocol.key != protocol.key for server in servers):
+        raise RoundError("the servers are of different rounds, or have different parameters")
+    if len(set(map(id, servers))) != len(servers) or len(servers) != protocol.receivers:
+        raise RoundError(f"these are not the {protocol.receivers} servers of the round, each once")
+    common = frozenset.intersection(*(server.ids for server in servers))
+    for server in servers:
+        server.settle(common)
+    return len(common)

@@ -1,0 +1,161 @@
+"""What servers that share functions say at thresholds, and what these answers open to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import DtypeError
+from . import storage
+from .parameters import Protocol
+from .wire import RoundError
+
+__all__ = ["Answer", "Opened", "opened"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """What one server says at some thresholds: its shares of noisy counts. By ``Server.answer``.
+
+    Nothing is checked here; ``opened`` does so, with the answers of all servers.
+
+    Parameters
+    ----------
+    protocol
+        Of the round.
+    cells
+        (k,) int64: up to and including which cell records are counted.
+    shares
+        (k,) uint64, modulo 2^64, with this server's noise.
+    reports
+        How many clients there are in it.
+    clients
+        SHA-256 of their ids in order; all servers have to have the same.
+    simulated
+        Whether a report or the noise was made for a study.
+    """
+
+    protocol: Protocol
+    cells: NDArray[np.int64]
+    shares: NDArray[np.uint64] = field(repr=False)
+    reports: int
+    clients: bytes = field(repr=False)
+    simulated: bool = False
+
+    def to_bytes(self) -> bytes:
+        """Return it as bytes, for whoever has asked (docs/wire.md)."""
+        return storage.dump_answer(
+            self.protocol, self.cells, self.shares, self.reports, self.clients, self.simulated
+        )
+
+    @classmethod
+    def from_bytes(cls, data: bytes, protocol: Protocol) -> Answer:
+        """Read it back.
+
+        Raises
+        ------
+        FormatError
+            It is damaged, or belongs to another round or other parameters.
+        """
+        return cls(**storage.load_answer(data, protocol))
+
+
+class Opened(NamedTuple):
+    """Noisy counts at thresholds.
+
+    Parameters
+    ----------
+    cells
+        (k,) int64: up to and including which cell records are counted.
+    counts
+        (k,) int64, with the noise of all servers; n at the last cell, without noise.
+    n
+        How many clients there are, each with one record.
+    simulated
+        Whether a report or some noise was made for a study.
+    """
+
+    cells: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    n: int
+    simulated: bool
+
+
+def opened(answers: Sequence[Answer]) -> Opened:
+    """Return the noisy counts that the answers of all servers add up to.
+
+    Parameters
+    ----------
+    answers
+        One of each server, in any order, all to one question.
+
+    Raises
+    ------
+    DtypeError
+        They are no answers, or do not hold what these do.
+    RoundError
+        They are not one from each server of one round, to one question and about the same clients;
+        or the count at the last cell is not the number of clients, so that some client or server
+        did not keep to the protocol.
+
+    Examples
+    --------
+    >>> from dpcore.trust import Client, FunctionSharing, Protocol, Server, agree
+    >>> protocol = Protocol(FunctionSharing(epsilon=40.0), 16, bytes(16))
+    >>> servers = [Server(protocol), Server(protocol)]
+    >>> for cell in [3, 9, 9]:
+    ...     for server, report in zip(servers, Client(protocol).report(cell)):
+    ...         server.add(report)
+    >>> agree(servers)
+    3
+    >>> opened([server.answer([8, 15]) for server in servers]).counts
+    array([1, 3])
+    """
+    if not isinstance(answers, Sequence):
+        raise DtypeError("answers", type(answers).__name__, "must be answers")
+    for answer in answers:
+        if not isinstance(answer, Answer):
+            raise DtypeError("answers", type(answer).__name__, "must be answers")
+        _check_form(answer)
+    if not answers:
+        raise RoundError("there are no answers")
+    first, protocol = answers[0], answers[0].protocol
+    if any(answer.protocol.key != protocol.key for answer in answers):
+        raise RoundError("the answers are of different rounds, or have different parameters")
+    if len(answers) != protocol.receivers:
+        raise RoundError(f"{len(answers)} answers, of {protocol.receivers} servers")
+    if any(not np.array_equal(answer.cells, first.cells) for answer in answers):
+        raise RoundError("the answers are to different questions")
+    if any(each.clients != first.clients or each.reports != first.reports for each in answers):
+        found = ", ".join(str(answer.reports) for answer in answers)
+        raise RoundError(f"the servers settled different reports ({found} of them)")
+    counts = np.zeros(first.cells.size, np.uint64)
+    for answer in answers:
+        counts += answer.shares
+    signed = counts.view(np.int64)
+    if np.any(signed[first.cells == protocol.cells - 1] != first.reports):
+        raise RoundError(
+            "the count at the last cell is not the number of reports: some client sent something "
+            "else than shares of a step function"
+        )
+    return Opened(first.cells, signed, first.reports, any(each.simulated for each in answers))
+
+
+def _check_form(answer: Answer) -> None:
+    """Check what bytes cannot get wrong: an answer that is made by hand may hold anything."""
+    if not isinstance(answer.protocol, Protocol):
+        found = f"one of a {type(answer.protocol).__name__}"
+        raise DtypeError("answers", found, "must have a Protocol")
+    if not isinstance(answer.reports, int):
+        raise DtypeError("answers", type(answer.reports).__name__, "must have an integer reports")
+    for name, kind in (("cells", np.int64), ("shares", np.uint64)):
+        array = getattr(answer, name)
+        if not isinstance(array, np.ndarray) or array.dtype != kind or array.ndim != 1:
+            what = f"must have {name}, (k,) {np.dtype(kind).name}"
+            raise DtypeError("answers", type(array).__name__, what)
+    if answer.cells.size != answer.shares.size:
+        raise DtypeError("answers", "cells and shares", "must be equally many")

@@ -1,0 +1,48 @@
+"""The noise of a server that shares functions, and the noisy counts of all nodes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kernels.trees import hierarchy as kernels
+from ..models.function_sharing import FunctionSharing
+from ..models.remembered_noise import RememberedNoise
+from . import wire
+from .parameters import Protocol
+from .tally import Tally
+
+__all__ = ["noise_of", "noisy_nodes"]
+
+_LABEL: Final = b"dpcore server noise"
+
+
+def noise_of(tally: Tally, protocol: Protocol, clients: bytes) -> RememberedNoise:
+    """Return a server's noise: of its key, the round, and the hash of the clients' ids.
+
+    A server that starts again from an older file and closes with other clients has independent
+    noise for them. The same noise would show in which clients the two differ (docs/pointwise.md).
+    """
+    assert isinstance(protocol.trust, FunctionSharing)
+    context = b"".join((_LABEL, *protocol.key, clients))
+    return RememberedNoise(
+        protocol.trust.tree(protocol.cells),
+        protocol.noise,
+        wire.keyed_hash(tally.noise_key, context),
+        simulated=tally.simulated,
+    )
+
+
+def noisy_nodes(
+    totals: NDArray[np.uint64], protocol: Protocol, noise: RememberedNoise
+) -> NDArray[np.uint64]:
+    """Return the share of the counts of all nodes, root first, from that of cumulative counts."""
+    counts = np.diff(totals, prepend=np.uint64(0)).view(np.int64)
+    nodes = kernels.node_sums(counts, np.array(protocol.branching, np.int64), protocol.starts)
+    nodes += noise.of_nodes()
+    for level, share in enumerate(protocol.noise[1:], 1):
+        if share is None:  # not counted: without noise it must not be told
+            nodes[protocol.starts[level] : protocol.starts[level + 1]] = 0
+    return nodes.view(np.uint64)

@@ -1,0 +1,443 @@
+"""Rounds in which clients share functions, and servers answer at any cells, for one budget."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import dpcore as dp
+from dpcore.errors import DpcoreError, DtypeError, FormatError, ParameterError
+from dpcore.trust import (
+    Answer,
+    Client,
+    DistributedNoise,
+    Enrolment,
+    FunctionSharing,
+    PartialSum,
+    Protocol,
+    ReportError,
+    RoundError,
+    Server,
+    agree,
+    combine,
+    opened,
+    release,
+    release_scores,
+)
+from dpcore.trust.protocol import wire
+
+ROUND = bytes(range(16))
+RNG = np.random.default_rng
+CELLS = RNG(5).integers(0, 20, 60)
+TRUE = np.cumsum(np.bincount(CELLS, minlength=20))
+EVERYWHERE = np.arange(20)
+EXACT = FunctionSharing(epsilon=10_000.0)  # noise that is 0, but with probability exp(-500) or so
+
+
+def protocol_of(trust=EXACT, size=20, **more):
+    return Protocol(trust, size, ROUND, **more)
+
+
+def filled(protocol, cells=CELLS, rng=None):
+    """Servers that have the reports of all, settled."""
+    servers = [Server(protocol) for _ in range(protocol.receivers)]
+    for cell in cells:
+        for server, report in zip(servers, Client(protocol, rng).report(int(cell)), strict=True):
+            server.add(report)
+    agree(servers)
+    return servers
+
+
+def counts_of(servers, cells=EVERYWHERE):
+    return opened([server.answer(cells) for server in servers]).counts
+
+
+def resumed(servers):
+    return [Server.from_bytes(server.to_bytes(), server.protocol) for server in servers]
+
+
+@pytest.mark.parametrize("servers", [2, 3, 5])
+@pytest.mark.parametrize("size", [2, 3, 16, 20])
+def test_answers_add_up_to_the_counts(servers, size):
+    cells = CELLS % size
+    true = np.cumsum(np.bincount(cells, minlength=size))
+    found = filled(protocol_of(replace(EXACT, servers=servers), size), cells)
+    np.testing.assert_array_equal(counts_of(found, np.arange(size)), true)
+    np.testing.assert_array_equal(counts_of(found, [size - 1, 0, 0]), true[[size - 1, 0, 0]])
+    curve = release([server.close() for server in found])
+    np.testing.assert_allclose(curve.counts, true)
+    np.testing.assert_array_equal(counts_of(found, np.arange(size)), true)
+
+
+@pytest.mark.parametrize("trust", [FunctionSharing(0.5), FunctionSharing(0.5, servers=3, honest=2)])
+def test_noise_is_the_same_however_often_and_whatever_is_asked(trust):
+    servers = filled(protocol_of(trust))
+    first = counts_of(servers)
+    assert np.any(first != TRUE)
+    assert first[-1] == TRUE[-1]
+    np.testing.assert_array_equal(counts_of(servers), first)
+    np.testing.assert_array_equal(counts_of(servers, [7]), first[[7]])
+    back = resumed(servers)  # and after a restart
+    np.testing.assert_array_equal(counts_of(back, EVERYWHERE[::-1]), first[::-1])
+    for server in back:
+        server.add_up()
+    np.testing.assert_array_equal(counts_of(back), first)
+    nodes = combine([server.close() for server in servers])
+    np.testing.assert_array_equal(counts_of(resumed(servers)), first)
+    np.testing.assert_array_equal(combine([server.close() for server in back]), nodes)
+
+
+def test_a_curve_has_the_noise_of_the_answers():
+    """A prefix is a signed sum of the nodes of the curve: the same noise, and not more of it."""
+    protocol = protocol_of(FunctionSharing(0.3, branching=(4, 5), budgets="equal"))
+    servers = filled(protocol)
+    nodes = combine([server.close() for server in servers])
+    levels = [nodes[a:b] for a, b in zip(protocol.starts, protocol.starts[1:], strict=False)]
+    below = [np.r_[0, np.cumsum(level)] for level in levels]
+    answers = counts_of(servers)
+    for cell, found in enumerate(answers):
+        first, rest = divmod(cell + 1, 5)
+        cells = levels[2][5 * first : 5 * first + 5]
+        up = below[1][first] + cells[:rest].sum()
+        down = below[1][first + 1] - cells[rest:].sum() if rest else up
+        top = levels[0][0] - levels[1][first:].sum() + cells[:rest].sum()
+        bottom = levels[0][0] - levels[1][first + 1 :].sum() - cells[rest:].sum() if rest else up
+        assert found in (up, down, top, bottom)
+
+
+def test_other_clients_have_other_noise():
+    """So that two answers about sets that differ in one client do not differ by that client."""
+    protocol = protocol_of(FunctionSharing(0.2))
+    saved = [server.to_bytes() for server in filled(protocol, CELLS[:50])]
+    one, other = ([Server.from_bytes(each, protocol) for each in saved] for _ in range(2))
+    for server, report in zip(other, Client(protocol).report(19), strict=True):
+        server.add(report)
+    agree(other)
+    assert np.sum(counts_of(one)[:-1] != counts_of(other)[:-1]) > 10
+
+
+def test_two_servers_have_different_noise():
+    protocol = protocol_of(FunctionSharing(0.1))
+    servers = filled(protocol, [19] * 10)
+    for server in servers:
+        server.close()
+    found = [server._noise.of_nodes() for server in servers]
+    assert np.any(found[0] != found[1])
+
+
+def test_a_server_that_adds_up_keeps_no_key():
+    protocol = protocol_of(size=256)
+    server, unused = filled(protocol, CELLS)
+    assert len(server.to_bytes()) > CELLS.size * (16 + 150)
+    server.add_up()
+    assert len(server.to_bytes()) < 8 * 256 + CELLS.size * 16 + 500
+    small = len(server.to_bytes())
+    server.add_up()
+    assert len(server.to_bytes()) == small
+    del unused
+
+
+def test_keys_and_sums_are_used_together():
+    protocol = protocol_of()
+    servers = [Server(protocol), Server(protocol)]
+    for number, cell in enumerate(CELLS):
+        for server, report in zip(servers, Client(protocol).report(int(cell)), strict=True):
+            server.add(report)
+        if number % 7 == 0:
+            agree(servers)
+        if number % 20 == 0:
+            servers[0].add_up()
+        if number % 25 == 3:
+            servers = resumed(servers)
+    agree(servers)
+    np.testing.assert_array_equal(counts_of(servers), TRUE)
+
+
+def test_scored_labels_and_clients_without_a_record():
+    labels, scores = RNG(1).random(80) < 0.3, RNG(2).random(80)
+    grid = dp.Grid.uniform(0, 1, 8)
+    protocol = protocol_of(size=16, empty=8)
+    servers = [Server(protocol), Server(protocol)]
+    for label, score in zip(labels, scores, strict=True):
+        report = Client(protocol).report(dp.trust.cell_of(score, grid, bool(label)))
+        for server, each in zip(servers, report, strict=True):
+            server.add(each)
+    for server, each in zip(servers, Client(protocol).report([]), strict=True):
+        server.add(each)
+    agree(servers)
+    curves = release_scores([server.close() for server in servers], grid)
+    np.testing.assert_allclose(curves.positives, np.cumsum(grid.count(scores[labels])), atol=1e-9)
+
+
+def test_clients_that_reach_one_server_are_left_out():
+    protocol = protocol_of()
+    servers = filled(protocol)
+    assert servers[0].accepted == 60
+    fresh = [Server(protocol), Server(protocol)]
+    for number, cell in enumerate(CELLS):
+        reports = Client(protocol).report(int(cell))
+        fresh[0].add(reports[0])
+        if number % 3:
+            fresh[1].add(reports[1])
+    assert agree(fresh) == 40
+    kept = CELLS[np.arange(60) % 3 > 0]
+    np.testing.assert_array_equal(counts_of(fresh), np.cumsum(np.bincount(kept, minlength=20)))
+
+
+def test_servers_in_one_place_merge():
+    protocol = protocol_of()
+    one, other = filled(protocol, CELLS[:25]), filled(protocol, CELLS[25:])
+    for kept, taken in zip(one, other, strict=True):
+        taken.add_up()
+        kept.merge(taken)
+    np.testing.assert_array_equal(counts_of(one), TRUE)
+    with pytest.raises(RoundError, match="for another place"):
+        filled(protocol)[0].merge(filled(protocol)[1])
+
+
+def test_an_answer_ends_the_round():
+    servers = filled(protocol_of())
+    report = Client(servers[0].protocol).report(1)[0]
+    assert not servers[0].is_closed
+    servers[0].answer([3])
+    assert servers[0].is_closed
+    for refused in (
+        lambda: servers[0].add(report),
+        lambda: servers[0].settle([]),
+        lambda: servers[0].merge(servers[1]),
+    ):
+        with pytest.raises(RoundError, match="closed"):
+            refused()
+    with pytest.raises(RoundError, match="0 reports are settled"):
+        Server(servers[0].protocol).answer([3])
+
+
+def test_studies_are_marked():
+    protocol = protocol_of(FunctionSharing(1.0))
+    for rng, of_server in ((RNG(1), None), (None, RNG(2))):
+        servers = [Server(protocol, rng=of_server), Server(protocol)]
+        for server, report in zip(servers, Client(protocol, rng).report(1), strict=True):
+            server.add(report)
+        agree(servers)
+        assert opened([server.answer([1]) for server in servers]).simulated
+        assert release([server.close() for server in resumed(servers)]).privacy.simulated
+    assert not opened([server.answer([1]) for server in filled(protocol)]).simulated
+
+
+def test_a_seeded_server_repeats_itself():
+    protocol = protocol_of(FunctionSharing(0.1))
+    found = []
+    for _ in range(2):
+        servers = [Server(protocol, rng=RNG(seed)) for seed in (1, 2)]
+        rng = RNG(3)
+        for cell in CELLS:
+            reports = Client(protocol, rng).report(int(cell))
+            for server, report in zip(servers, reports, strict=True):
+                server.add(report)
+        agree(servers)
+        found.append(counts_of(servers))
+    np.testing.assert_array_equal(*found)
+
+
+# --- what is refused
+
+
+def key_of(protocol=None, cell=3, server=0):
+    return Client(protocol or protocol_of()).report(cell)[server]
+
+
+def resigned(report, **changes):
+    """A report with other content, and the right tag: as its client would have made it."""
+    changed = replace(wire.decode(report), **changes)
+    key = wire.client_key(wire.OPEN, changed.round_id, changed.report_id)
+    return wire.encode(wire.signed(changed, key))
+
+
+def payload_of(report):
+    return wire.decode(report).payload
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (lambda key: key[:-1], "length"),
+        (lambda key: key + b"\0", "length"),
+        (lambda key: key[:100], "length"),
+        (lambda key: key[:120] + bytes([key[120] ^ 1]) + key[121:], "tag"),
+        (lambda key: resigned(key, payload=payload_of(key)[:-8]), "length"),
+        (lambda key: resigned(key, payload=b""), "length"),
+        (lambda key: resigned(key, kind=wire.SEED, payload=bytes(32)), "kind"),
+        (lambda key: resigned(key, kind=wire.ADDITIVE, payload=bytes(8 * 20)), "kind"),
+        (lambda key: resigned(key, kind=wire.BITS, payload=bytes(3)), "kind"),
+        (lambda key: key_of(server=1), "payload"),
+        (lambda key: key_of(protocol_of(FunctionSharing(1.0))), "parameters"),
+        (lambda key: key_of(protocol_of(size=21)), "parameters"),
+    ],
+)
+def test_damaged_and_swapped_keys_are_refused(damage, reason):
+    server = Server(protocol_of())
+    server.add(key_of())
+    before = server.to_bytes()
+    with pytest.raises(ReportError) as caught:
+        server.add(damage(key_of()))
+    assert caught.value.reason == reason
+    assert server.refused[reason] == 1
+    assert server.accepted == 1
+    assert len(server.to_bytes()) == len(before)
+
+
+def test_a_key_with_bits_that_mean_nothing_is_refused():
+    protocol = protocol_of()
+    report = key_of()
+    changed = bytearray(payload_of(report))
+    at = 8 * (2 + 3 * (protocol.bits - 3))  # of the word with a bit for each level
+    changed[at + 7] |= 128
+    with pytest.raises(ReportError) as caught:
+        Server(protocol).add(resigned(report, payload=bytes(changed)))
+    assert caught.value.reason == "payload"
+
+
+def test_keys_are_not_for_other_rounds():
+    noisy = Protocol(DistributedNoise(1.0, clients=5), 20, ROUND)
+    report = Client(noisy).report(3)[0]
+    with pytest.raises(ReportError, match="parameters"):
+        Server(protocol_of()).add(report)
+    three = protocol_of(FunctionSharing(1.0, servers=3))
+    with pytest.raises(ReportError) as caught:
+        Server(three).add(resigned(key_of(), digest=three.digest))
+    assert caught.value.reason == "kind"
+
+
+def test_a_client_that_sends_one_key_to_both_is_found_out():
+    servers = filled(protocol_of())
+    report = key_of()
+    fresh = [Server(protocol_of()), Server(protocol_of())]
+    for server in fresh:
+        server.add(report)
+    agree(fresh)
+    with pytest.raises(RoundError, match="not the number of reports"):
+        counts_of(fresh)
+    with pytest.raises(RoundError, match="not the number of reports"):
+        release([server.close() for server in fresh])
+    del servers
+
+
+def test_enrolled_clients_share_functions():
+    protocol, enrolment = protocol_of(enrolled=True), Enrolment(b"\1" * 32)
+    servers = [Server(protocol, enrolment) for _ in range(2)]
+    for number, cell in enumerate(CELLS):
+        ticket = enrolment.ticket(protocol, str(number))
+        reports = Client(protocol, ticket=ticket).report(int(cell))
+        for server, report in zip(servers, reports, strict=True):
+            server.add(report)
+    agree(servers)
+    np.testing.assert_array_equal(counts_of(servers), TRUE)
+
+
+@pytest.mark.parametrize(
+    ("cells", "error"),
+    [
+        ([20], ParameterError),
+        ([-1], ParameterError),
+        ([0.5], DtypeError),
+        (["1"], DtypeError),
+        (None, DtypeError),
+    ],
+)
+def test_bad_cells(cells, error):
+    (server, _) = filled(protocol_of())
+    with pytest.raises(error, match="cells"):
+        server.answer(cells)
+    assert not server.is_closed
+
+
+def test_no_cells_and_one():
+    servers = filled(protocol_of())
+    assert counts_of(servers, []).size == 0
+    assert counts_of(servers, 7).tolist() == [TRUE[7]]
+
+
+def test_other_rounds_have_no_answers():
+    noisy = Protocol(DistributedNoise(1.0, clients=5), 20, ROUND)
+    for refused in (lambda: Server(noisy).answer([1]), Server(noisy).add_up):
+        with pytest.raises(RoundError, match="no functions"):
+            refused()
+    with pytest.raises(ParameterError, match="rng"):
+        Server(noisy, rng=RNG(1))
+    with pytest.raises(DtypeError, match="rng"):
+        Server(protocol_of(), rng=7)
+
+
+def test_answers_that_do_not_go_together():
+    servers = filled(protocol_of())
+    one, other = (server.answer([3, 19]) for server in servers)
+    for wrong, words in [
+        ([one], "1 answers, of 2 servers"),
+        ([one, other, one], "3 answers, of 2"),
+        ([], "no answers"),
+        ([one, servers[1].answer([4, 19])], "different questions"),
+        ([one, servers[1].answer([3])], "different questions"),
+        ([one, one], "not the number of reports"),
+        ([one, replace(other, reports=59)], "different reports"),
+        ([one, replace(other, clients=bytes(32))], "different reports"),
+        ([one, replace(other, protocol=protocol_of(FunctionSharing(1.0)))], "different rounds"),
+    ]:
+        with pytest.raises(RoundError, match=words):
+            opened(wrong)
+    for wrong in (one, [one, None], 3, [one, replace(other, shares=[1, 2])]):
+        with pytest.raises(DtypeError, match="answers"):
+            opened(wrong)
+    with pytest.raises(DtypeError, match="answers"):
+        opened([one, replace(other, shares=other.shares[:1])])
+
+
+def test_answers_and_servers_as_bytes():
+    servers = filled(protocol_of())
+    for answer in (server.answer([3, 19]) for server in servers):
+        data = answer.to_bytes()
+        back = Answer.from_bytes(data, answer.protocol)
+        assert back.shares.tolist() == answer.shares.tolist()
+        assert (back.cells.tolist(), back.reports, back.clients) == ([3, 19], 60, answer.clients)
+        for damaged in (data[:-1], data + b"\0", b"", data[:60], data[:20] + b"\xff" + data[21:]):
+            with pytest.raises(FormatError):
+                Answer.from_bytes(damaged, answer.protocol)
+        with pytest.raises(FormatError, match="other parameters"):
+            Answer.from_bytes(data, protocol_of(FunctionSharing(1.0)))
+        with pytest.raises(FormatError, match="DPCT"):
+            PartialSum.from_bytes(data, answer.protocol)
+    saved = servers[0].to_bytes()
+    for damaged in (saved[:-1], saved[: len(saved) // 2], saved[:100] + b"\xff" + saved[101:]):
+        with pytest.raises(DpcoreError):
+            Server.from_bytes(damaged, servers[0].protocol)
+    back = Server.from_bytes(saved, servers[0].protocol)
+    assert back.is_closed
+    assert back.to_bytes() == saved
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ({"epsilon": 0.0}, ParameterError),
+        ({"epsilon": "1"}, DtypeError),
+        ({"epsilon": 1.0, "servers": 1}, ParameterError),
+        ({"epsilon": 1.0, "servers": 257}, ParameterError),
+        ({"epsilon": 1.0, "servers": 2.0}, DtypeError),
+        ({"epsilon": 1.0, "honest": 0}, ParameterError),
+        ({"epsilon": 1.0, "honest": 3}, ParameterError),
+    ],
+)
+def test_bad_trust(arguments, error):
+    with pytest.raises(error):
+        FunctionSharing(**arguments)
+
+
+def test_a_key_tells_its_length():
+    for size, length in ((2**16, 400), (2**10, 256), (2, 8 * 5), (20, 8 * 17)):
+        protocol = protocol_of(size=size)
+        reports = Client(protocol).report(1)
+        assert [len(each) for each in reports] == [wire.HEADER_BYTES + length] * 2
+        assert protocol.payload_bytes(wire.FUNCTION) == length
+    many = Client(protocol_of(FunctionSharing(1.0, servers=4))).report(1)
+    assert [len(each) - wire.HEADER_BYTES for each in many] == [32, 32, 32, 8 * 20]
