@@ -13,6 +13,9 @@ from .models.distributed import DistributedNoise
 from .models.function_sharing import FunctionSharing
 from .models.local import Local
 from .models.square_wave import SquareWave
+from .pointwise.aggregators import Aggregator, SharedVectors, SimulatedSum
+from .pointwise.clients import PointwiseClient
+from .pointwise.curve import PointwiseCDF
 from .protocol.agreement import agree
 from .protocol.answers import Answer, Opened, opened
 from .protocol.clients import Client, cell_of
@@ -25,6 +28,7 @@ from .protocol.wire import ReportError, RoundError
 
 __all__ = [
     "Advice",
+    "Aggregator",
     "Answer",
     "Central",
     "Client",
@@ -35,11 +39,15 @@ __all__ = [
     "Local",
     "Opened",
     "PartialSum",
+    "PointwiseCDF",
+    "PointwiseClient",
     "Protocol",
     "ReportError",
     "RoundError",
     "SecureAggregation",
     "Server",
+    "SharedVectors",
+    "SimulatedSum",
     "SquareWave",
     "Ticket",
     "advise",

@@ -36,6 +36,7 @@ LOCAL = trust.Local(1.0, clients=5)
 PROTOCOL = trust.Protocol(trust.DistributedNoise(1.0, clients=5), 8, b"0" * 16, servers=2)
 FUNCTIONS = trust.Protocol(trust.FunctionSharing(1.0), 8, b"0" * 16)
 COUNTS = np.ones(8, int)
+SUM = trust.SimulatedSum(COUNTS, trust.SecureAggregation())
 RESIDUALS = dp.residual_plot(SCORES, SCORES, epsilon=20.0, rng=np.random.default_rng(1))
 CELLS = dp.TableGrid.uniform((0, 1), (0, 1), (4, 2))
 TABLE = dp.table(SCORES, SCORES, CELLS, epsilon=20.0, rng=np.random.default_rng(1))
@@ -312,6 +313,30 @@ CALLS = {
     "trust.combine": (trust.combine, {"sums": []}),
     "trust.release": (trust.release, {"sums": [], "grid": GRID, "isotonic": True}),
     "trust.release_scores": (trust.release_scores, {"sums": [], "grid": GRID}),
+    "PointwiseClient": (
+        trust.PointwiseClient,
+        {"trust": PROTOCOL.trust, "size": 8, "cell": 3, "key": None, "rng": None},
+    ),
+    "PointwiseClient.vector": (
+        trust.PointwiseClient(PROTOCOL.trust, 8, 3).vector,
+        {"cells": [1, 7]},
+    ),
+    "SharedVectors": (
+        trust.SharedVectors,
+        {"clients": [trust.PointwiseClient(PROTOCOL.trust, 8, 3)], "servers": 2},
+    ),
+    "SimulatedSum": (
+        trust.SimulatedSum,
+        {"counts": [1, 4], "trust": PROTOCOL.trust, "rng": None},
+    ),
+    "SimulatedSum.sum": (SUM.sum, {"cells": [1, 7]}),
+    "PointwiseCDF": (trust.PointwiseCDF, {"aggregator": SUM, "grid": GRID, "integers": None}),
+    "PointwiseCDF.__call__": (trust.PointwiseCDF(SUM, GRID), {"t": 0.5}),
+    "PointwiseCDF.counts_at": (trust.PointwiseCDF(SUM, GRID).counts_at, {"t": [0.5]}),
+    "PointwiseCDF.quantile": (
+        trust.PointwiseCDF(SUM, GRID).quantile,
+        {"p": 0.5, "method": "linear"},
+    ),
     "cell_of": (trust.cell_of, {"score": 0.5, "grid": GRID, "label": None}),
     "client_cdf": (trust.client_cdf, {"values": SCORES, "isotonic": True, **CLIENTS}),
     "client_score_curves": (trust.client_score_curves, {**RECORDS, **CLIENTS, "pos_label": 1}),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -49,8 +50,9 @@ class Level(NamedTuple):
     by_children: bool
 
 
-def levels_of(tree: Tree, shares: Sequence[PolyaShares | None]) -> list[Level]:
-    """Return the levels that prefixes are made of, from below the root down to the cells.
+@lru_cache(maxsize=64)
+def levels_of(tree: Tree, shares: tuple[PolyaShares | None, ...]) -> tuple[Level, ...]:
+    """Return the levels that prefixes are made of, from below the root down to the cells. Cached.
 
     A level without noise is not counted; one whose nodes have at least the noise of all their
     children together is of no use. Neither is among them.
@@ -74,7 +76,7 @@ def levels_of(tree: Tree, shares: Sequence[PolyaShares | None]) -> list[Level]:
         children = branching[depth - 1]
     if levels:
         levels[-1] = levels[-1]._replace(children=children)
-    return levels[::-1]
+    return tuple(levels[::-1])
 
 
 def prefix_sums(levels: Sequence[Level], cells: Array, sums: Sums) -> tuple[Array, Array]:

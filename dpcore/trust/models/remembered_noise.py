@@ -78,7 +78,7 @@ class RememberedNoise:
         if tree.bits:
             raise ParameterError("tree", tree.bits, "must have noise in whole counts")
         self._count = _check.integer("count", count, 0, _MOST_COUNT)
-        self._levels = levels_of(tree, shares)
+        self._levels = levels_of(tree, tuple(shares))
         self._shares = tuple(shares)
         self._starts: list[int] = tree.starts.tolist()
         self._key = hmac.digest(secret, _LABEL + self.digest, hashlib.sha256)
@@ -169,21 +169,28 @@ class RememberedNoise:
 
 
 def prefix_deviation(
-    tree: Tree, shares: Sequence[PolyaShares | None], count: int = 1
+    tree: Tree,
+    shares: Sequence[PolyaShares | None],
+    count: int = 1,
+    cells: NDArray[np.int64] | None = None,
 ) -> NDArray[np.float64]:
-    """Return the standard deviation of the noise in the count up to each cell, (N,). No draws.
+    """Return the standard deviation of the noise in the counts up to some cells. No draws.
 
     Parameters
     ----------
     tree, shares, count
         As in ``RememberedNoise``.
+    cells
+        (k,) 0 to N - 1; None: all of them.
 
-    Notes
-    -----
-    O(N) for each level.
+    Returns
+    -------
+    numpy.ndarray
+        (k,), or (N,). O(k) for each level.
     """
-    levels = levels_of(tree, shares)
-    cells = np.arange(tree.starts[-1] - tree.starts[-2])
+    levels = levels_of(tree, tuple(shares))
+    if cells is None:
+        cells = np.arange(tree.starts[-1] - tree.starts[-2])
     weights = prefix_sums(levels, cells, _no_sums)[1]
     heaviest = max(levels, key=lambda level: level.weight, default=None)
     if heaviest is None:

@@ -1,0 +1,147 @@
+"""A client that is asked point by point: its record, and its share of noise that is remembered."""
+
+from __future__ import annotations
+
+import hashlib
+from numbers import Integral
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import _check
+from ...errors import DtypeError, ParameterError
+from ...noise.sources import KEY_BYTES, checked_key, random_bytes, source
+from ...summaries.grid import MOST_CELLS
+from ..models.central import SecureAggregation
+from ..models.distributed import DistributedNoise
+from ..models.remembered_noise import RememberedNoise
+
+__all__ = ["PointwiseClient", "checked_cells"]
+
+
+class PointwiseClient:
+    """One client of a secure sum that is asked point by point, with one record.
+
+    Its vector for some cells is 1 where the record is in the cell or before it and 0 elsewhere,
+    with the client's share of the noise. The vector is for the secure sum alone: its noise is
+    mostly 0.
+
+    Parameters
+    ----------
+    trust
+        DistributedNoise, or SecureAggregation, which has no noise.
+    size
+        N, the number of cells, 1 to 2^24.
+    cell
+        Where the record is, 0 to N - 1: ``cell_of``.
+    key
+        What the noise is made of: that of this client, after a restart. None: a new one.
+    rng
+        None for a release: a key from the operating system. A generator is for studies.
+
+    Attributes
+    ----------
+    key
+        32 bytes. **As secret as the record**, to be kept as long as questions are answered, and
+        for one record, one size and one set of clients: see Notes.
+    simulated
+        Whether a generator has made the key.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        An argument is not as above, or key and rng are both given.
+
+    Notes
+    -----
+    docs/pointwise.md. Any number of questions may be answered, again too: the noise is a function
+    of the key. So a copy does no harm, and neither does a pickle, if it is kept as secret as the
+    record is. What does harm is a second key for the same record: where a client is lost, or a
+    client drops out and sums go on over the others, all begin again with new keys, and spend the
+    budget again.
+    """
+
+    __slots__ = ("_cell", "_noise", "_trust", "key", "simulated", "size")
+
+    def __init__(
+        self,
+        trust: SecureAggregation | DistributedNoise,
+        size: int,
+        cell: int,
+        key: bytes | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> None:
+        if not isinstance(trust, SecureAggregation | DistributedNoise):
+            what = "must be a SecureAggregation or DistributedNoise"
+            raise DtypeError("trust", type(trust).__name__, what)
+        if trust.records != 1:
+            raise ParameterError("trust", trust.records, "must have one record to a client")
+        self.size = _check.integer("size", size, 1, MOST_CELLS)
+        self._trust, self._cell = trust, _own(cell, self.size)
+        stream = source(rng)
+        if key is None:
+            key = random_bytes(KEY_BYTES, stream)
+        elif rng is not None:
+            raise ParameterError("rng", "a generator", "must be left out where a key is given")
+        self.key, self.simulated = checked_key(key), stream.simulated
+        self._noise: RememberedNoise | None = None
+        if isinstance(trust, DistributedNoise):
+            shares = trust.shares(self.size)
+            self._noise = RememberedNoise(
+                trust.tree(self.size), shares, key, simulated=self.simulated
+            )
+
+    def __repr__(self) -> str:
+        return f"<PointwiseClient of {self.size} cells>"
+
+    @property
+    def trust(self) -> SecureAggregation | DistributedNoise:
+        """Who makes the noise."""
+        return self._trust
+
+    @property
+    def digest(self) -> bytes:
+        """32 bytes that clients have in common whose vectors may be added up: of size and noise."""
+        noise = b"" if self._noise is None else self._noise.digest
+        return hashlib.sha256(f"{self.trust!r} {self.size} ".encode() + noise).digest()
+
+    def vector(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return what this client adds to the sum, (k,) int64.
+
+        Parameters
+        ----------
+        cells
+            (k,) integers, 0 to N - 1: up to and including which cell records are counted.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            They are not such numbers.
+
+        Notes
+        -----
+        O(k) for each level, and some 2^10 draws for each block of nodes that is new.
+        """
+        asked = checked_cells(cells, self.size)
+        own = (self._cell <= asked).astype(np.int64)
+        return own if self._noise is None else own + self._noise.of_prefixes(asked)
+
+
+def checked_cells(cells: object, size: int) -> NDArray[np.int64]:
+    """Return cells that are asked for, (k,)."""
+    found = _check.array("cells", cells, "iu", "must be integers")
+    if found.ndim != 1:
+        raise ParameterError("cells", found.shape, "must be (k,)")
+    wrong = (found < 0) | (found >= size)
+    if wrong.any():
+        raise ParameterError("cells", found[wrong][0], f"must be 0 to {size - 1}")
+    return found.astype(np.int64)
+
+
+def _own(cell: object, size: int) -> int:
+    """Return the cell of a record; messages must not quote it."""
+    if isinstance(cell, bool | np.bool_ | np.timedelta64) or not isinstance(cell, Integral):
+        raise DtypeError("cell", f"a {type(cell).__name__}", "must be an integer")
+    if not 0 <= int(cell) < size:
+        raise ParameterError("cell", "another", f"must be 0 to {size - 1}")
+    return int(cell)

@@ -1,0 +1,274 @@
+"""A curve of which only the points are opened that somebody asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ... import _check
+from ...curves.cdf import CDF
+from ...curves.inversion import Method, within
+from ...curves.scores import numbered
+from ...errors import DtypeError, ParameterError
+from ...privacy.guarantees import Privacy
+from ...summaries.grid import Grid
+from ..models.central import SecureAggregation
+from ..models.remembered_noise import prefix_deviation
+from ..protocol.wire import RoundError
+from .aggregators import Aggregator, of_clients, shares_in_sum
+
+__all__ = ["PointwiseCDF"]
+
+
+class PointwiseCDF:
+    """A private distribution function of which only the points are opened that are asked for.
+
+    The budget is spent once, however many points these are, and whatever earlier answers they
+    depend on. Each point is asked for once: answers are remembered.
+
+    Parameters
+    ----------
+    aggregator
+        The secure sum that is asked, over n clients: ``FunctionServers``, ``SharedVectors``,
+        ``SimulatedSum``, or one of your own.
+    grid
+        The public thresholds, N of them. None: cells by their number, 1 to N.
+    integers
+        As in ``CDF``.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        An argument is not as above.
+    RoundError
+        There are fewer clients than DistributedNoise requires, or more than it asks.
+
+    Notes
+    -----
+    ECDF paper, section 4; docs/pointwise.md has the guarantee. Every sum has the last cell's count,
+    too, which is n without noise: where it is another number, a client has dropped out, or did not
+    keep to the protocol, and nothing of that sum is kept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> rng = np.random.default_rng(1)
+    >>> grid = dp.Grid.uniform(0, 1, 1024)
+    >>> trust = dp.trust.DistributedNoise(epsilon=1.0, clients=10_000)
+    >>> counts = grid.count(rng.beta(2, 5, 10_000))
+    >>> curve = dp.trust.PointwiseCDF(dp.trust.SimulatedSum(counts, trust, rng), grid)
+    >>> bool(abs(curve.quantile(0.5) - 0.2644) < 0.02)
+    True
+    >>> curve.asked.size  # log2 N questions, and n
+    11
+    """
+
+    __slots__ = (
+        "_aggregator",
+        "_cells",
+        "_counts",
+        "_simulated",
+        "_trust",
+        "grid",
+        "integers",
+        "n",
+    )
+
+    def __init__(
+        self, aggregator: Aggregator, grid: Grid | None = None, *, integers: bool | None = None
+    ) -> None:
+        if not isinstance(aggregator, Aggregator) or isinstance(aggregator, type):
+            what = "must be an Aggregator, with clients, trust, size, simulated and sum"
+            raise DtypeError("aggregator", type(aggregator).__name__, what)
+        if grid is None:
+            grid = numbered(aggregator.size)
+        if not isinstance(grid, Grid):
+            raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+        if grid.size != aggregator.size:
+            raise ParameterError("grid", grid.size, f"must have {aggregator.size} cells")
+        if integers is not None and not isinstance(integers, bool):
+            raise DtypeError("integers", type(integers).__name__, "must be None or a bool")
+        self.grid, self.integers = grid, integers
+        self.n = _check.integer("clients", aggregator.clients, 1, 2**62)
+        self._trust = of_clients(aggregator.trust, self.n)
+        self._aggregator, self._simulated = aggregator, False
+        self._cells = np.array([grid.size - 1])  # ascending
+        self._counts = np.array([self.n])
+
+    def __repr__(self) -> str:
+        of = f"{self.asked.size} of {self.grid.size} thresholds"
+        return f"<PointwiseCDF, {of} asked, n = {self.n}, {self.privacy}>"
+
+    @property
+    def privacy(self) -> Privacy:
+        """What all answers together cost, however many there will be."""
+        simulated = self._simulated or bool(self._aggregator.simulated)
+        return replace(self._trust.privacy, simulated=simulated)
+
+    @property
+    def mechanism(self) -> Mapping[str, str | int | float]:
+        """Name and parameters of the trust model."""
+        return self._trust.describe()
+
+    @property
+    def asked(self) -> NDArray[np.float64]:
+        """(k,) the thresholds whose counts are open, ascending; from the beginning the last one."""
+        return np.asarray(self.grid.thresholds[self._cells])
+
+    @property
+    def noise_deviation(self) -> NDArray[np.float64]:
+        """(k,) standard deviation of the noise in the counts at ``asked``."""
+        trust = self._trust
+        if isinstance(trust, SecureAggregation):
+            return np.zeros(self._cells.size)
+        size, count = self.grid.size, shares_in_sum(trust, self.n)
+        return prefix_deviation(trust.tree(size), trust.shares(size), count, self._cells)
+
+    def __call__(self, t: ArrayLike) -> float | NDArray[np.float64]:
+        """Evaluate the curve: the share of records with a value of at most ``t``.
+
+        Parameters
+        ----------
+        t
+            Real numbers, any shape; infinities are allowed, NaN is not.
+
+        Returns
+        -------
+        float or numpy.ndarray
+            Of the shape of ``t``: the noisy count at the last threshold <= t over n; 0 before the
+            first threshold, 1 from the last one on. It may decrease, and leave [0, 1], in between.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            t is not as above.
+        RoundError
+            As in ``counts_at``.
+
+        Notes
+        -----
+        One sum, for all that was not asked before.
+        """
+        shares: float | NDArray[np.float64] = self.counts_at(t) / self.n
+        return shares
+
+    def counts_at(self, t: ArrayLike) -> NDArray[np.int64]:
+        """Return how many records have a value of at most ``t``, with noise, in the shape of ``t``.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            t is not real, or NaN.
+        RoundError
+            The sum is not over n clients: nothing of it is kept.
+        """
+        cells = np.searchsorted(self.grid.thresholds, _check.points("t", t), side="right") - 1
+        self._ask(cells)
+        counts: NDArray[np.int64] = np.where(cells < 0, 0, self._known(cells))[()]
+        return counts
+
+    def quantile(self, p: ArrayLike, *, method: Method = "linear") -> float | NDArray[np.float64]:
+        """Return where the curve reaches ``p``, by binary search over the cells.
+
+        Parameters
+        ----------
+        p
+            Probabilities within [0, 1], any shape.
+        method
+            As in ``CDF.quantile``.
+
+        Returns
+        -------
+        float or numpy.ndarray
+            Of the shape of ``p``: what ``CDF.quantile`` returns of all N counts. The search ends in
+            a cell at whose end F is at least p, and below p at the one before. Noise can make F
+            decrease, and then there may be several such cells: it is one of them.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            p is not real, or not within [0, 1]; the method is another one.
+        RoundError
+            As in ``counts_at``.
+
+        Notes
+        -----
+        Algorithm 1 of the ECDF paper on the grid's indices. log2 N sums, rounded up, each of as
+        many points at most as there are probabilities.
+        Invariant: F(low) < p <= F(high), with F(-1) < p and p <= F(N - 1) = 1; both are open.
+        """
+        _check.choice("method", method, Method)
+        shares = _check.probabilities("p", p)
+        low, high = np.full(shares.shape, -1), np.full(shares.shape, self.grid.size - 1)
+        while (inside := high - low > 1).any():
+            middle = (low + high) // 2
+            self._ask(middle[inside])
+            below = inside & (self._known(middle) / self.n < shares)
+            low, high = np.where(below, middle, low), np.where(inside & ~below, middle, high)
+        places: NDArray[np.float64] = self._places(high, shares, method)[()]
+        return places
+
+    def to_cdf(self) -> CDF:
+        """Return the raw curve over the thresholds that were asked for, the last one among them.
+
+        For bands, pictures, JSON, and isotonic regression, at no cost.
+        """
+        return CDF(
+            grid=Grid(self.asked, lower=self._lower()),
+            counts=self._counts,
+            n=self.n,
+            privacy=self.privacy,
+            mechanism=self.mechanism,
+            noise_deviation=self.noise_deviation,
+            integers=self._of_integers(),
+        )
+
+    def _ask(self, cells: NDArray[np.int64]) -> None:
+        """Open the counts at cells that are not open, in one sum; -1 stands for none."""
+        fresh = np.setdiff1d(cells[cells >= 0], self._cells)
+        if fresh.size == 0:
+            return
+        found = self._aggregator.sum(np.append(fresh, self.grid.size - 1))
+        if not isinstance(found, np.ndarray) or found.dtype != np.int64:
+            raise DtypeError("aggregator", type(found).__name__, "must return int64 arrays as sums")
+        if found.shape != (fresh.size + 1,):
+            what = f"must return sums of shape ({fresh.size + 1},)"
+            raise ParameterError("aggregator", found.shape, what)
+        if self._aggregator.clients != self.n or found[-1] != self.n:
+            raise RoundError(
+                f"the sum is not over {self.n} clients, with one record each: some have dropped "
+                "out, or did not keep to the protocol"
+            )
+        self._simulated |= bool(self._aggregator.simulated)
+        places = np.searchsorted(self._cells, fresh)
+        self._cells, self._counts = (
+            np.insert(self._cells, places, fresh),
+            np.insert(self._counts, places, found[:-1]),
+        )
+
+    def _known(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the counts at cells that are open; of others, anything."""
+        places = np.searchsorted(self._cells, cells)
+        return np.asarray(self._counts[np.minimum(places, self._cells.size - 1)])
+
+    def _places(
+        self, cells: NDArray[np.int64], p: NDArray[np.float64], method: Method
+    ) -> NDArray[np.float64]:
+        """Return where in its cell F reaches each p, from the counts at both of its ends."""
+        if method == "inverted_cdf":
+            return np.asarray(self.grid.thresholds[cells])
+        ends = 0, self.grid.size - 1  # of the grid: where whole numbers end
+        kept = np.unique(np.concatenate([cells.ravel(), np.maximum(cells.ravel() - 1, 0), ends]))
+        part = Grid(self.grid.thresholds[kept], lower=self._lower())
+        at = np.searchsorted(kept, cells)
+        return within(at, p, self._known(kept), self.n, part, self._of_integers())
+
+    def _lower(self) -> float | None:
+        return self.grid.lower if np.isfinite(self.grid.lower) else None
+
+    def _of_integers(self) -> bool:
+        return self.grid.is_of_integers() if self.integers is None else self.integers

@@ -1,0 +1,333 @@
+"""Curves that are asked point by point: what they say, and that they say it once."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import dpcore as dp
+from dpcore.errors import DtypeError, ParameterError
+from dpcore.trust import (
+    DistributedNoise,
+    FunctionSharing,
+    PointwiseCDF,
+    PointwiseClient,
+    RoundError,
+    SecureAggregation,
+    SharedVectors,
+    SimulatedSum,
+)
+from dpcore.trust.models.remembered_noise import prefix_deviation
+
+RNG = np.random.default_rng
+SIZE, N = 100, 400
+GRID = dp.Grid.uniform(0, 1, SIZE)
+CELLS = RNG(1).integers(SIZE, size=N)
+COUNTS = np.bincount(CELLS, minlength=SIZE)
+NOISY = DistributedNoise(1.0, clients=N, dropout=0.25)
+TRUSTS = [NOISY, FunctionSharing(1.0, servers=3, honest=2), SecureAggregation()]
+models = pytest.mark.parametrize("trust", TRUSTS, ids=lambda trust: type(trust).__name__)
+
+
+def simulated(trust=NOISY, counts=COUNTS, seed=1):
+    return SimulatedSum(counts, trust, RNG(seed))
+
+
+class Watched:
+    """A sum that notes what it is asked."""
+
+    def __init__(self, inner):
+        self.inner, self.questions = inner, []
+        self.clients, self.trust, self.size = inner.clients, inner.trust, inner.size
+        self.simulated = inner.simulated
+
+    def sum(self, cells):
+        self.questions.append(cells.tolist())
+        return self.inner.sum(cells)
+
+
+@models
+def test_all_points_are_the_sum_and_no_point_is_asked_twice(trust):
+    watched = Watched(simulated(trust))
+    curve = PointwiseCDF(watched, GRID)
+    expected = watched.inner.sum(np.arange(SIZE))
+    np.testing.assert_array_equal(curve.counts_at(GRID.thresholds[[7, 3, 3]]), expected[[7, 3, 3]])
+    np.testing.assert_array_equal(curve(GRID.thresholds), expected / N)
+    assert np.all(curve(GRID.thresholds[:, None]) == expected[:, None] / N)
+    asked = [set(question) - {SIZE - 1} for question in watched.questions]
+    assert asked == [{3, 7}, set(range(SIZE - 1)) - {3, 7}]
+    assert all(question[-1] == SIZE - 1 for question in watched.questions)
+    np.testing.assert_array_equal(curve.asked, GRID.thresholds)
+
+
+def test_values_between_before_and_behind_thresholds_are_as_on_a_curve():
+    curve = PointwiseCDF(simulated(), GRID)
+    points = np.array([-np.inf, -1.0, 0.005, 0.01, 0.234, 0.999, 1.0, 2.0, np.inf])
+    found = curve(points)
+    whole = PointwiseCDF(simulated(), GRID)
+    whole(GRID.thresholds)
+    np.testing.assert_array_equal(found, whole.to_cdf()(points))
+    assert found[:3].tolist() == [0.0, 0.0, 0.0]
+    assert found[-2:].tolist() == [1.0, 1.0]
+    assert curve.asked.size == 4
+
+
+def test_scalars_are_answered_with_scalars():
+    curve = PointwiseCDF(simulated(), GRID)
+    for found in (curve(0.5), curve.quantile(0.5), curve.quantile(0.5, method="inverted_cdf")):
+        assert isinstance(found, float)
+    assert isinstance(curve.counts_at(0.5), np.int64)
+    assert curve([0.5]).shape == (1,)
+    assert curve(np.empty((2, 0))).shape == curve.quantile(np.empty((2, 0))).shape == (2, 0)
+
+
+def test_one_cell_is_known_before_anything_is_asked():
+    watched = Watched(SimulatedSum([5], DistributedNoise(1.0, clients=5)))
+    curve = PointwiseCDF(watched)
+    assert curve.n == curve.counts_at(1.0) == 5
+    assert curve.quantile(0.3) == 1.0
+    assert watched.questions == []
+
+
+@models
+@pytest.mark.parametrize("method", ["linear", "inverted_cdf"])
+@pytest.mark.parametrize("integers", [None, True, False])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_quantiles_are_those_of_the_whole_raw_curve(trust, method, integers, seed):
+    grids = [
+        GRID,
+        dp.Grid(np.arange(1.0, SIZE + 1)),
+        dp.Grid(np.cumsum(RNG(5).choice([0.25, 0.5, 3.0], SIZE)) - 20.3),
+    ]
+    p = np.array([[0.0, 1.0, 0.5], [0.999, 0.001, 0.25]])
+    for grid in grids:
+        curve = PointwiseCDF(simulated(trust, seed=seed), grid, integers=integers)
+        found = curve.quantile(p, method=method)
+        whole = PointwiseCDF(simulated(trust, seed=seed), grid, integers=integers)
+        whole(grid.thresholds)
+        cdf = whole.to_cdf()
+        assert (trust is NOISY) <= (not cdf.is_monotone)
+        np.testing.assert_array_equal(found, cdf.quantile(p, method=method))
+        np.testing.assert_array_equal(curve.quantile(p, method=method), found)
+
+
+def test_a_quantile_takes_log2_n_sums_and_many_take_no_more():
+    watched = Watched(simulated(counts=np.full(2**12, 1), trust=DistributedNoise(9, clients=2**12)))
+    curve = PointwiseCDF(watched)
+    curve.quantile(0.3)
+    assert len(watched.questions) == 12
+    assert all(len(question) == 2 for question in watched.questions)
+    curve.quantile(np.linspace(0, 1, 101))
+    assert len(watched.questions) == 12 + 11  # the middle was known
+    assert max(map(len, watched.questions)) <= 102
+    assert curve.asked.size < 700
+
+
+def test_binary_search_ends_where_the_curve_crosses_from_below_though_it_is_not_monotone():
+    curve = PointwiseCDF(simulated(trust=DistributedNoise(0.05, clients=N)))
+    p = np.linspace(0.01, 0.99, 99)
+    cells = curve.quantile(p, method="inverted_cdf")
+    assert np.all(curve(cells) >= p)
+    assert np.all(curve(cells - 1) < p)
+    curve(np.arange(1, SIZE + 1))
+    assert not curve.to_cdf().is_monotone
+
+
+@models
+def test_deviation_guarantee_and_mechanism_are_those_of_the_trust_model(trust):
+    curve = PointwiseCDF(simulated(trust), GRID)
+    curve([0.5, 0.25])
+    assert curve.asked.tolist() == [0.25, 0.5, 1.0]
+    assert curve.privacy == dp.Privacy(trust.privacy.epsilon, simulated=True)
+    assert curve.mechanism["name"] == trust.describe()["name"]
+    deviation = curve.noise_deviation
+    if trust is TRUSTS[-1]:
+        assert deviation.tolist() == [0.0, 0.0, 0.0]
+        return
+    count = N if trust is NOISY else 3
+    whole = prefix_deviation(trust.tree(SIZE), trust.shares(SIZE), count)
+    np.testing.assert_array_equal(deviation, whole[[24, 49, 99]])
+    np.testing.assert_array_equal(curve.to_cdf().noise_deviation, deviation)
+    one_share = prefix_deviation(trust.tree(SIZE), trust.shares(SIZE))
+    np.testing.assert_allclose(whole, np.sqrt(count) * one_share)
+
+
+def test_what_reports_is_told():
+    curve = PointwiseCDF(simulated(DistributedNoise(1.0, clients=500, dropout=0.5)), GRID)
+    assert curve.mechanism["reporting"] == curve.n == N
+    assert curve.mechanism["required"] == 250
+
+
+def test_what_was_asked_is_a_curve_for_all_that_curves_are_for():
+    curve = PointwiseCDF(simulated(), GRID)
+    curve.quantile([0.25, 0.5, 0.75])
+    cdf = curve.to_cdf()
+    assert cdf.grid.size == curve.asked.size < 25
+    assert cdf.isotonic().is_monotone
+    again = dp.CDF.from_json(cdf.to_json())
+    np.testing.assert_array_equal(again.counts, curve.counts_at(curve.asked))
+    assert again.privacy.simulated
+
+
+def test_the_repr_fits_a_line():
+    curve = PointwiseCDF(simulated(), GRID)
+    curve(0.5)
+    assert repr(curve) == f"<PointwiseCDF, 2 of 100 thresholds asked, n = 400, {curve.privacy}>"
+    assert repr(PointwiseClient(NOISY, SIZE, 77)) == "<PointwiseClient of 100 cells>"
+
+
+def test_releases_are_not_simulated_and_studies_are():
+    assert not PointwiseCDF(SimulatedSum(COUNTS, NOISY), GRID).privacy.simulated
+    assert PointwiseCDF(simulated(), GRID).privacy.simulated
+    first, second = (SimulatedSum(COUNTS, NOISY).sum(np.arange(SIZE)) for _ in range(2))
+    assert np.any(first != second)
+
+
+class Wrong(Watched):
+    """A sum that goes wrong when it is told to."""
+
+    change = staticmethod(lambda sums: sums)
+
+    def sum(self, cells):
+        return self.change(super().sum(cells))
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        (lambda sums: sums - (np.arange(sums.size) == sums.size - 1), RoundError),
+        (lambda sums: sums + 1, RoundError),
+        (lambda sums: sums[:-1], ParameterError),
+        (lambda sums: sums.astype(float), DtypeError),
+        (lambda sums: sums.view(np.uint64), DtypeError),
+        (lambda sums: sums.tolist(), DtypeError),
+    ],
+)
+def test_nothing_is_kept_of_a_sum_that_is_wrong(change, error):
+    wrong = Wrong(simulated())
+    curve = PointwiseCDF(wrong, GRID)
+    before = curve(0.5)
+    wrong.change = change
+    with pytest.raises(error):
+        curve([0.25, 0.75])
+    with pytest.raises(error):
+        curve.quantile(0.1)
+    assert curve.asked.tolist() == [0.5, 1.0]
+    assert curve(0.5) == before
+    wrong.change = Wrong.change
+    assert curve([0.25, 0.75]).shape == (2,)
+
+
+def test_another_number_of_clients_is_refused():
+    watched = Watched(simulated())
+    curve = PointwiseCDF(watched, GRID)
+    watched.clients = N - 1
+    with pytest.raises(RoundError, match="not over 400 clients"):
+        curve(0.5)
+    assert curve.asked.tolist() == [1.0]
+
+
+def test_too_few_and_too_many_clients_are_refused():
+    few, many = DistributedNoise(1.0, clients=500, dropout=0.1), DistributedNoise(1.0, clients=300)
+    for trust, wanted in ((few, "450 to 500"), (many, "300 to 300")):
+        with pytest.raises(RoundError, match=f"400 clients, and the trust model takes {wanted}"):
+            SimulatedSum(COUNTS, trust)
+        outside = Watched(simulated())
+        outside.trust = trust
+        with pytest.raises(RoundError, match=wanted):
+            PointwiseCDF(outside, GRID)
+    clients = [PointwiseClient(few, SIZE, 0) for _ in range(449)]
+    with pytest.raises(RoundError, match="449 clients"):
+        SharedVectors(clients)
+
+
+def members(trust=NOISY, cells=CELLS, seed=3):
+    return [
+        PointwiseClient(trust, SIZE, int(cell), rng=RNG([seed, i])) for i, cell in enumerate(cells)
+    ]
+
+
+@pytest.mark.parametrize("servers", [2, 3])
+@pytest.mark.parametrize("trust", [NOISY, SecureAggregation()], ids=["noise", "none"])
+def test_shared_vectors_add_up_to_counts_and_all_clients_noise(trust, servers):
+    clients = members(trust)
+    asked = np.arange(SIZE)
+    found = SharedVectors(clients, servers).sum(asked)
+    noise = sum(client._noise.of_prefixes(asked) for client in clients if client._noise)
+    np.testing.assert_array_equal(found, np.cumsum(COUNTS) + noise)
+    assert (trust is NOISY) == np.any(noise != 0)
+    curve = PointwiseCDF(SharedVectors(clients, servers), GRID)
+    np.testing.assert_array_equal(curve(GRID.thresholds), found / N)
+    assert curve.privacy.simulated
+    assert not SharedVectors([PointwiseClient(SecureAggregation(), 4, 1)]).simulated
+
+
+def test_a_servers_share_alone_is_uniform_and_not_the_vector():
+    (client,) = members(cells=[3], trust=SecureAggregation())
+    split = SharedVectors([client], 3)._split
+    shares = np.array([split(np.arange(50)) for _ in range(200)])
+    np.testing.assert_array_equal(
+        shares.sum(axis=1, dtype=np.uint64), np.tile(np.arange(50), (200, 1))
+    )
+    for bits in (shares >> np.uint64(63), shares & np.uint64(1)):
+        ones = bits.sum(axis=(0, 2)).astype(np.int64)
+        assert np.all(np.abs(ones - 5_000) < 6 * 50)
+
+
+def test_a_client_says_the_same_again_after_a_restart_and_in_a_copy():
+    client = PointwiseClient(NOISY, SIZE, 40)
+    asked = np.array([3, 39, 40, 98, 99])
+    first = client.vector(asked)
+    assert first[-1] == 1
+    again = PointwiseClient(NOISY, SIZE, 40, client.key)
+    np.testing.assert_array_equal(again.vector(asked[::-1]), first[::-1])
+    copy = pickle.loads(pickle.dumps(client))
+    np.testing.assert_array_equal(copy.vector(asked), first)
+    other = PointwiseClient(NOISY, SIZE, 12, client.key)
+    np.testing.assert_array_equal(other.vector(asked) - first, [0, 1, 0, 0, 0])
+
+
+def test_clients_that_do_not_go_together_are_refused():
+    first, second, third = members(cells=[1, 2, 3])
+    with pytest.raises(ParameterError, match="one trust model and one size"):
+        SharedVectors([first, PointwiseClient(NOISY, SIZE + 1, 5)])
+    with pytest.raises(ParameterError, match="one trust model and one size"):
+        SharedVectors([first, PointwiseClient(DistributedNoise(2.0, clients=N), SIZE, 5)])
+    with pytest.raises(ParameterError, match="keys of their own"):
+        SharedVectors([first, second, third, PointwiseClient(NOISY, SIZE, 9, second.key)])
+    with pytest.raises(ParameterError, match="one or more"):
+        SharedVectors([])
+    with pytest.raises(DtypeError, match="PointwiseClients"):
+        SharedVectors([first, "second"])
+
+
+def test_bad_arguments_are_refused_and_records_are_not_quoted():
+    with pytest.raises(ParameterError, match="cell must be 0 to 99; got 'another'"):
+        PointwiseClient(NOISY, SIZE, 100)
+    with pytest.raises(DtypeError, match="cell must be an integer; got a float"):
+        PointwiseClient(NOISY, SIZE, 4.25)
+    with pytest.raises(ParameterError, match="rng must be left out where a key is given"):
+        PointwiseClient(NOISY, SIZE, 4, bytes(32), RNG(1))
+    with pytest.raises(ParameterError, match="key must be 32 bytes; got 3"):
+        PointwiseClient(NOISY, SIZE, 4, b"abc")
+    with pytest.raises(ParameterError, match="one record to a client"):
+        PointwiseClient(DistributedNoise(1.0, clients=N, records=2), SIZE, 4)
+    with pytest.raises(DtypeError, match="trust must be"):
+        PointwiseClient(dp.trust.Local(1.0, clients=N), SIZE, 4)
+    for wrong in ([-1], [SIZE]):
+        with pytest.raises(ParameterError, match="cells must be 0 to 99"):
+            simulated().sum(wrong)
+    with pytest.raises(ParameterError, match="counts must be"):
+        SimulatedSum(np.zeros(4, int), NOISY)
+    with pytest.raises(DtypeError, match="trust must be"):
+        SimulatedSum(COUNTS, dp.trust.Central(1.0))
+    with pytest.raises(DtypeError, match="must be an Aggregator"):
+        PointwiseCDF(COUNTS, GRID)
+    with pytest.raises(DtypeError, match="must be an Aggregator"):
+        PointwiseCDF(SimulatedSum, GRID)
+    with pytest.raises(ParameterError, match="grid must have 100 cells"):
+        PointwiseCDF(simulated(), dp.Grid.uniform(0, 1, 99))
+    with pytest.raises(ParameterError, match="p must lie within"):
+        PointwiseCDF(simulated(), GRID).quantile(1.5)
