@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpcore.trust import DistributedNoise, Local, SecureAggregation
+from dpcore.trust import DistributedNoise, FunctionSharing, Local, SecureAggregation
 from dpcore.trust.protocol.clients import Client
 from dpcore.trust.protocol.parameters import Protocol
 from dpcore.trust.protocol.servers import Server
@@ -13,7 +13,9 @@ ROUND = bytes(range(16))
 SECURE = Protocol(SecureAggregation(), 20, ROUND)
 NOISY = Protocol(DistributedNoise(1.0, clients=50, dropout=0.2), 20, ROUND)
 LOCAL = Protocol(Local(1.0, clients=50), 20, ROUND)
-PROTOCOLS = [SECURE, NOISY, LOCAL]
+FUNCTIONS = Protocol(FunctionSharing(1.0), 20, ROUND)
+TABLES = Protocol(FunctionSharing(1.0, servers=3), 20, ROUND)
+PROTOCOLS = [SECURE, NOISY, LOCAL, FUNCTIONS, TABLES]
 
 
 def reports_of(protocol, cells, seed=1):
@@ -22,9 +24,15 @@ def reports_of(protocol, cells, seed=1):
     return [Client(protocol, rng).report(int(cell)) for cell in cells]
 
 
+def server_of(protocol, place=0):
+    """A server without reports. One that makes noise has a key of its place."""
+    rng = np.random.default_rng(place) if protocol.shares_functions else None
+    return Server(protocol, rng=rng)
+
+
 def filled(protocol, reports):
     """The servers of a protocol, with these reports."""
-    servers = [Server(protocol) for _ in range(protocol.receivers)]
+    servers = [server_of(protocol, place) for place in range(protocol.receivers)]
     for row in reports:
         for server, report in zip(servers, row, strict=True):
             server.add(report)

@@ -13,22 +13,26 @@ import pytest
 from dpcore.trust import (
     Client,
     DistributedNoise,
+    FunctionSharing,
     Local,
     Protocol,
     SecureAggregation,
     Server,
     agree,
     combine,
+    opened,
 )
 from dpcore.trust.protocol import tally, wire
 from dpcore.trust.protocol.wire import ReportError, RoundError
+from tests.trust.rounds import server_of
 
 ROUND = bytes(range(16))
 SECURE = Protocol(SecureAggregation(), 4, ROUND)
 NOISY = Protocol(DistributedNoise(1.0, clients=6, dropout=0.5), 4, ROUND)
 LOCAL = Protocol(Local(4.0, clients=6, branching=(4,)), 4, ROUND)
+FUNCTIONS = Protocol(FunctionSharing(1.0), 4, ROUND)
 PROTOCOLS = pytest.mark.parametrize(
-    "protocol", [SECURE, NOISY, LOCAL], ids=["sum", "noisy", "local"]
+    "protocol", [SECURE, NOISY, LOCAL, FUNCTIONS], ids=["sum", "noisy", "local", "functions"]
 )
 
 
@@ -63,7 +67,7 @@ def interrupted(call, step):
 
 
 def servers_of(protocol):
-    return [Server(protocol) for _ in range(protocol.receivers)]
+    return [server_of(protocol, place) for place in range(protocol.receivers)]
 
 
 def add_all(servers, rows):
@@ -102,7 +106,7 @@ def test_a_report_that_was_interrupted_is_sent_again(protocol):
     assert step > 20
 
 
-@pytest.mark.parametrize("protocol", [SECURE, NOISY], ids=["sum", "noisy"])
+@pytest.mark.parametrize("protocol", [SECURE, NOISY, FUNCTIONS], ids=["sum", "noisy", "functions"])
 def test_settling_again_adds_nothing_twice(protocol):
     rows = reports_of(protocol)
     for step in range(10_000):
@@ -176,3 +180,24 @@ def test_a_fork_amid_a_report_makes_no_second_one():
         [sys.executable, "-W", "ignore", "-c", FORKS], cwd=root, capture_output=True, text=True
     )
     assert done.stdout.split() == ["2", "0"], done.stderr
+
+
+def test_functions_that_are_added_up_are_added_once():
+    rows = reports_of(FUNCTIONS)
+    for step in range(10_000):
+        servers = servers_of(FUNCTIONS)
+        add_all(servers, rows)
+        agree(servers)
+        more = interrupted(servers[0].add_up, step)
+        if step % 2:
+            servers[0].add_up()
+        found = opened([server.answer([0, 1, 2, 3]) for server in servers])
+        assert found.counts[-1] == 4
+        again = [Server.from_bytes(server.to_bytes(), FUNCTIONS) for server in servers]
+        for server in again:
+            server.add_up()
+        same = opened([server.answer([0, 1, 2, 3]) for server in again])
+        assert same.counts.tolist() == found.counts.tolist()
+        if not more:
+            break
+    assert step > 50
