@@ -13,9 +13,10 @@ from .models.distributed import DistributedNoise
 from .models.function_sharing import FunctionSharing
 from .models.local import Local
 from .models.square_wave import SquareWave
-from .pointwise.aggregators import Aggregator, SharedVectors, SimulatedSum
+from .pointwise.aggregators import Aggregator
 from .pointwise.clients import PointwiseClient
 from .pointwise.curve import PointwiseCDF
+from .pointwise.sums import FunctionServers, SharedVectors, SimulatedSum
 from .protocol.agreement import agree
 from .protocol.answers import Answer, Opened, opened
 from .protocol.clients import Client, cell_of
@@ -35,6 +36,7 @@ __all__ = [
     "DistributedNoise",
     "Enough",
     "Enrolment",
+    "FunctionServers",
     "FunctionSharing",
     "Local",
     "Opened",

@@ -44,6 +44,14 @@ CENTRAL = trust.Central(1.0)
 CLIENTS = {"client_ids": [1, 2, 3, 4, 5], "grid": GRID, "trust": CENTRAL, "clients": 9}
 
 
+def function_servers():
+    servers = [trust.Server(FUNCTIONS), trust.Server(FUNCTIONS)]
+    for server, report in zip(servers, trust.Client(FUNCTIONS).report(1), strict=True):
+        server.add(report)
+    trust.agree(servers)
+    return servers
+
+
 def run(horizon=10, epsilon=1.0, rho=None, base=2, sensitivity="exact", rng=None):
     return RunningCount(horizon, epsilon=epsilon, rho=rho, base=base, sensitivity=sensitivity)
 
@@ -321,6 +329,7 @@ CALLS = {
         trust.PointwiseClient(PROTOCOL.trust, 8, 3).vector,
         {"cells": [1, 7]},
     ),
+    "FunctionServers": (trust.FunctionServers, {"servers": function_servers()}),
     "SharedVectors": (
         trust.SharedVectors,
         {"clients": [trust.PointwiseClient(PROTOCOL.trust, 8, 3)], "servers": 2},

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import pytest
 
@@ -77,8 +75,8 @@ def test_values_between_before_and_behind_thresholds_are_as_on_a_curve():
 def test_scalars_are_answered_with_scalars():
     curve = PointwiseCDF(simulated(), GRID)
     for found in (curve(0.5), curve.quantile(0.5), curve.quantile(0.5, method="inverted_cdf")):
-        assert isinstance(found, float)
-    assert isinstance(curve.counts_at(0.5), np.int64)
+        assert type(found) is float
+    assert type(curve.counts_at(0.5)) is int
     assert curve([0.5]).shape == (1,)
     assert curve(np.empty((2, 0))).shape == curve.quantile(np.empty((2, 0))).shape == (2, 0)
 
@@ -241,66 +239,6 @@ def test_too_few_and_too_many_clients_are_refused():
     clients = [PointwiseClient(few, SIZE, 0) for _ in range(449)]
     with pytest.raises(RoundError, match="449 clients"):
         SharedVectors(clients)
-
-
-def members(trust=NOISY, cells=CELLS, seed=3):
-    return [
-        PointwiseClient(trust, SIZE, int(cell), rng=RNG([seed, i])) for i, cell in enumerate(cells)
-    ]
-
-
-@pytest.mark.parametrize("servers", [2, 3])
-@pytest.mark.parametrize("trust", [NOISY, SecureAggregation()], ids=["noise", "none"])
-def test_shared_vectors_add_up_to_counts_and_all_clients_noise(trust, servers):
-    clients = members(trust)
-    asked = np.arange(SIZE)
-    found = SharedVectors(clients, servers).sum(asked)
-    noise = sum(client._noise.of_prefixes(asked) for client in clients if client._noise)
-    np.testing.assert_array_equal(found, np.cumsum(COUNTS) + noise)
-    assert (trust is NOISY) == np.any(noise != 0)
-    curve = PointwiseCDF(SharedVectors(clients, servers), GRID)
-    np.testing.assert_array_equal(curve(GRID.thresholds), found / N)
-    assert curve.privacy.simulated
-    assert not SharedVectors([PointwiseClient(SecureAggregation(), 4, 1)]).simulated
-
-
-def test_a_servers_share_alone_is_uniform_and_not_the_vector():
-    (client,) = members(cells=[3], trust=SecureAggregation())
-    split = SharedVectors([client], 3)._split
-    shares = np.array([split(np.arange(50)) for _ in range(200)])
-    np.testing.assert_array_equal(
-        shares.sum(axis=1, dtype=np.uint64), np.tile(np.arange(50), (200, 1))
-    )
-    for bits in (shares >> np.uint64(63), shares & np.uint64(1)):
-        ones = bits.sum(axis=(0, 2)).astype(np.int64)
-        assert np.all(np.abs(ones - 5_000) < 6 * 50)
-
-
-def test_a_client_says_the_same_again_after_a_restart_and_in_a_copy():
-    client = PointwiseClient(NOISY, SIZE, 40)
-    asked = np.array([3, 39, 40, 98, 99])
-    first = client.vector(asked)
-    assert first[-1] == 1
-    again = PointwiseClient(NOISY, SIZE, 40, client.key)
-    np.testing.assert_array_equal(again.vector(asked[::-1]), first[::-1])
-    copy = pickle.loads(pickle.dumps(client))
-    np.testing.assert_array_equal(copy.vector(asked), first)
-    other = PointwiseClient(NOISY, SIZE, 12, client.key)
-    np.testing.assert_array_equal(other.vector(asked) - first, [0, 1, 0, 0, 0])
-
-
-def test_clients_that_do_not_go_together_are_refused():
-    first, second, third = members(cells=[1, 2, 3])
-    with pytest.raises(ParameterError, match="one trust model and one size"):
-        SharedVectors([first, PointwiseClient(NOISY, SIZE + 1, 5)])
-    with pytest.raises(ParameterError, match="one trust model and one size"):
-        SharedVectors([first, PointwiseClient(DistributedNoise(2.0, clients=N), SIZE, 5)])
-    with pytest.raises(ParameterError, match="keys of their own"):
-        SharedVectors([first, second, third, PointwiseClient(NOISY, SIZE, 9, second.key)])
-    with pytest.raises(ParameterError, match="one or more"):
-        SharedVectors([])
-    with pytest.raises(DtypeError, match="PointwiseClients"):
-        SharedVectors([first, "second"])
 
 
 def test_bad_arguments_are_refused_and_records_are_not_quoted():

@@ -153,10 +153,9 @@ class PointwiseCDF:
         -----
         One sum, for all that was not asked before.
         """
-        shares: float | NDArray[np.float64] = self.counts_at(t) / self.n
-        return shares
+        return self.counts_at(t) / self.n
 
-    def counts_at(self, t: ArrayLike) -> NDArray[np.int64]:
+    def counts_at(self, t: ArrayLike) -> int | NDArray[np.int64]:
         """Return how many records have a value of at most ``t``, with noise, in the shape of ``t``.
 
         Raises
@@ -168,8 +167,8 @@ class PointwiseCDF:
         """
         cells = np.searchsorted(self.grid.thresholds, _check.points("t", t), side="right") - 1
         self._ask(cells)
-        counts: NDArray[np.int64] = np.where(cells < 0, 0, self._known(cells))[()]
-        return counts
+        counts: NDArray[np.int64] = np.where(cells < 0, 0, self._known(cells))
+        return counts if counts.ndim else int(counts)
 
     def quantile(self, p: ArrayLike, *, method: Method = "linear") -> float | NDArray[np.float64]:
         """Return where the curve reaches ``p``, by binary search over the cells.
@@ -209,8 +208,8 @@ class PointwiseCDF:
             self._ask(middle[inside])
             below = inside & (self._known(middle) / self.n < shares)
             low, high = np.where(below, middle, low), np.where(inside & ~below, middle, high)
-        places: NDArray[np.float64] = self._places(high, shares, method)[()]
-        return places
+        places = self._places(high, shares, method)
+        return places if places.ndim else float(places)
 
     def to_cdf(self) -> CDF:
         """Return the raw curve over the thresholds that were asked for, the last one among them.

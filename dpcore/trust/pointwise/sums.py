@@ -1,0 +1,228 @@
+"""Secure sums that come with dpcore: by functions, by shared vectors, and simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import _check
+from ...errors import DtypeError, ParameterError
+from ...noise.sources import KEY_BYTES, random_bytes, source
+from ...summaries.grid import MOST_CELLS
+from ..models.central import SecureAggregation
+from ..models.remembered_noise import RememberedNoise
+from ..protocol import wire
+from ..protocol.answers import opened
+from ..protocol.servers import Server
+from ..protocol.wire import RoundError
+from .aggregators import Trust, of_clients, shares_in_sum
+from .clients import PointwiseClient, checked_cells
+
+__all__ = ["FunctionServers", "SharedVectors", "SimulatedSum"]
+
+
+class FunctionServers:
+    """Servers to which clients have shared their functions once, asked in this process.
+
+    Clients are not asked again. For servers elsewhere, five lines like those of ``sum`` send the
+    cells to each, and ``opened`` the answers that come back.
+
+    Parameters
+    ----------
+    servers
+        All servers of one round of FunctionSharing, with clients settled (``agree``) and without a
+        cell for missing records. Their round ends here, as with the first ``Server.answer``.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        They are no servers, or have such a cell.
+    RoundError
+        They are not all servers of such a round, or disagree about the clients.
+
+    Examples
+    --------
+    >>> from dpcore.trust import Client, FunctionSharing, PointwiseCDF, Protocol, Server, agree
+    >>> protocol = Protocol(FunctionSharing(epsilon=40.0), 16, bytes(16))
+    >>> servers = [Server(protocol), Server(protocol)]
+    >>> for cell in [3, 9, 9]:
+    ...     for server, report in zip(servers, Client(protocol).report(cell)):
+    ...         server.add(report)
+    >>> agree(servers)
+    3
+    >>> curve = PointwiseCDF(FunctionServers(servers))
+    >>> curve.quantile(0.5, method="inverted_cdf")
+    10.0
+    """
+
+    __slots__ = ("_servers", "clients", "simulated", "size", "trust")
+
+    def __init__(self, servers: Sequence[Server]) -> None:
+        self._servers: list[Server] = _check.items("servers", servers, "must be servers")
+        for server in self._servers:
+            if not isinstance(server, Server):
+                raise DtypeError("servers", type(server).__name__, "must be servers")
+        if not self._servers:
+            raise RoundError("there are no servers")
+        protocol = self._servers[0].protocol
+        if protocol.empty is not None:
+            what = "must be of a round without a cell for missing records"
+            raise ParameterError("servers", protocol.empty, what)
+        self.size = protocol.size
+        last = opened([server.answer([self.size - 1]) for server in self._servers])
+        self.clients, self.simulated = last.n, last.simulated
+        self.trust = of_clients(protocol.trust, last.n)
+
+    def sum(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return what the servers' answers open to, (k,): see ``Aggregator.sum``."""
+        asked = checked_cells(cells, self.size)
+        return opened([server.answer(asked) for server in self._servers]).counts
+
+
+class SharedVectors:
+    """Vectors of clients that are split among servers, and added up by these, in this process.
+
+    The secure sum of ``Protocol``, point by point: shares that are uniform in Z_2^64 but for their
+    sum. For a network, five lines like these go to either side of it.
+
+    Parameters
+    ----------
+    clients
+        All clients, of one trust model and one size, each with a key of its own.
+    servers
+        How many, 2 to 256.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        An argument is not as above.
+    RoundError
+        They are fewer clients than DistributedNoise requires, or more than it asks.
+
+    Notes
+    -----
+    O(clients) vectors for each sum, and as much AES for each server but one.
+
+    Examples
+    --------
+    >>> from dpcore.trust import DistributedNoise, PointwiseClient
+    >>> trust = DistributedNoise(epsilon=40.0, clients=3)
+    >>> clients = [PointwiseClient(trust, 16, cell) for cell in [3, 9, 9]]
+    >>> SharedVectors(clients).sum([8, 15])
+    array([1, 3])
+    """
+
+    __slots__ = ("_members", "_servers", "size", "trust")
+
+    def __init__(self, clients: Sequence[PointwiseClient], servers: int = 2) -> None:
+        requirement = "must be PointwiseClients"
+        members = _check.items("clients", clients, requirement)
+        for member in members:
+            if not isinstance(member, PointwiseClient):
+                raise DtypeError("clients", type(member).__name__, requirement)
+        if not members:
+            raise ParameterError("clients", 0, "must be one or more")
+        if len({member.digest for member in members}) > 1:
+            raise ParameterError("clients", len(members), "must have one trust model and one size")
+        if len({member.key for member in members}) < len(members):
+            raise ParameterError("clients", len(members), "must have keys of their own")
+        self._members: list[PointwiseClient] = members
+        self._servers = _check.integer("servers", servers, 2, 2**8)
+        self.size = members[0].size
+        self.trust = of_clients(members[0].trust, len(members))
+
+    @property
+    def clients(self) -> int:
+        """How many clients there are."""
+        return len(self._members)
+
+    @property
+    def simulated(self) -> bool:
+        """Whether a seeded generator has made a client's key."""
+        return any(member.simulated for member in self._members)
+
+    def sum(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the sum of all clients' vectors, (k,): see ``Aggregator.sum``."""
+        asked = checked_cells(cells, self.size)
+        totals = np.zeros((self._servers, asked.size), np.uint64)
+        for member in self._members:
+            totals += self._split(member.vector(asked))
+        summed: NDArray[np.uint64] = totals.sum(axis=0, dtype=np.uint64)
+        return summed.view(np.int64)
+
+    def _split(self, vector: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Return shares, (servers, k), that add up to a vector modulo 2^64."""
+        shares = np.empty((self._servers, vector.size), np.uint64)
+        for share in shares[1:]:
+            share[:] = wire.expanded(random_bytes(wire.SEED_BYTES, source(None)), vector.size)
+        shares[0] = vector.view(np.uint64) - shares[1:].sum(axis=0, dtype=np.uint64)
+        return shares
+
+
+class SimulatedSum:
+    """What the sums over many clients would be, from their exact counts.
+
+    The law is exact, and no client is made: the shares of all are drawn as one variable a node. For
+    studies; and for a curator who wants a curve to be asked point by point.
+
+    Parameters
+    ----------
+    counts
+        (N,) how many clients' records are in each cell, ``Grid.count``: one client or more.
+    trust
+        DistributedNoise, FunctionSharing or SecureAggregation.
+    rng
+        None for a release: a key from the operating system. A generator is for studies.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        An argument is not as above.
+    RoundError
+        They are fewer clients than DistributedNoise requires, or more than it asks.
+
+    Notes
+    -----
+    A sum takes O(k) for each level, and some 2^10 draws for each block of nodes that was not asked
+    for before, however many clients there are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore.trust import DistributedNoise
+    >>> trust = DistributedNoise(epsilon=1.0, clients=10**6)
+    >>> aggregator = SimulatedSum(np.full(1000, 1000), trust, np.random.default_rng(1))
+    >>> bool(abs(aggregator.sum([499])[0] - 500_000) < 100)
+    True
+    """
+
+    __slots__ = ("_cumulative", "_noise", "clients", "simulated", "size", "trust")
+
+    def __init__(self, counts: Any, trust: Trust, rng: np.random.Generator | None = None) -> None:
+        exact = _check.counts("counts", counts)
+        if exact.ndim != 1 or not 1 <= exact.size <= MOST_CELLS or not exact.any():
+            what = f"must be (N,), 1 to {MOST_CELLS} cells with one client or more"
+            raise ParameterError("counts", exact.shape, what)
+        self._cumulative = np.cumsum(exact)
+        self.size, self.clients = exact.size, int(self._cumulative[-1])
+        self.trust = of_clients(trust, self.clients)
+        stream = source(rng)
+        self.simulated = stream.simulated
+        self._noise: RememberedNoise | None = None
+        if not isinstance(trust, SecureAggregation):
+            self._noise = RememberedNoise(
+                trust.tree(self.size),
+                trust.shares(self.size),
+                random_bytes(KEY_BYTES, stream),
+                simulated=stream.simulated,
+                count=shares_in_sum(self.trust, self.clients),
+            )
+
+    def sum(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the counts with the noise of all, (k,): see ``Aggregator.sum``."""
+        asked = checked_cells(cells, self.size)
+        exact = self._cumulative[asked]
+        return exact if self._noise is None else exact + self._noise.of_prefixes(asked)
