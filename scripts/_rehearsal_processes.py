@@ -1,17 +1,15 @@
-"""The processes of rehearse.py: servers that listen on 127.0.0.1, and clients that report to them.
+"""The processes of rehearsals: servers that listen on 127.0.0.1, and clients that report to them.
 
-Frames are a length, 4 bytes, little-endian, and as many bytes. The first byte of a request says
-what it is; answers are a frame each. Servers take reports from clients with a ticket alone. There
-is no encryption here, and tickets and secrets come through a pipe: a deployment needs a channel
-that nobody else reads, and a way to know whom to enrol (docs/wire.md).
+Servers take reports from clients with a ticket alone. Tickets and secrets come through a pipe: a
+deployment needs a way to know whom to enrol (docs/wire.md).
 """
 
+import hashlib
 import json
 import os
 import secrets
 import socket
 import socketserver
-import struct
 import sys
 import threading
 from collections.abc import Sequence
@@ -19,11 +17,29 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+from _rehearsal_frames import (
+    ANSWER,
+    CLOSE,
+    COUNTS,
+    HOST,
+    IDS,
+    LENGTH,
+    REPORT,
+    SETTLE,
+    TIMEOUT,
+    ask,
+    checked,
+    receive,
+    send,
+)
+
 from dpcore.errors import DpcoreError
 from dpcore.trust import (
     Client,
     DistributedNoise,
     Enrolment,
+    FunctionSharing,
     PartialSum,
     Protocol,
     ReportError,
@@ -32,61 +48,16 @@ from dpcore.trust import (
 )
 from dpcore.trust.protocol.wire import decode, encode
 
-HOST: Final = "127.0.0.1"
-REPORT, IDS, SETTLE, CLOSE, COUNTS = b"R", b"I", b"S", b"C", b"N"
-MOST_FRAME: Final = 2**22  # bytes; a longer one is refused before it is read
-TIMEOUT: Final = 10.0  # seconds without a byte
 _MOST_REQUESTS: Final = 16  # of one connection
 _SAVED_EVERY: Final = 20  # reports
-_LENGTH: Final = struct.Struct("<I")
 _ID: Final = 16
+_MODELS: Final = {"distributed noise": DistributedNoise, "function sharing": FunctionSharing}
 
 
 def protocol_of(settings: dict[str, Any]) -> Protocol:
     """Return the protocol that all processes share, from what their command line says."""
-    trust = DistributedNoise(
-        settings["epsilon"], clients=settings["clients"], dropout=settings["dropout"]
-    )
+    trust = _MODELS[settings["model"]](**settings["trust"])
     return Protocol(trust, settings["size"], bytes.fromhex(settings["round"]), enrolled=True)
-
-
-# --- frames
-
-
-def send(connection: socket.socket, content: bytes) -> None:
-    """Send one frame."""
-    connection.sendall(_LENGTH.pack(len(content)) + content)
-
-
-def receive(connection: socket.socket) -> bytes:
-    """Return one frame.
-
-    Raises
-    ------
-    ValueError
-        It would be too long, or the other side went away before its end.
-    """
-    (length,) = _LENGTH.unpack(_exactly(connection, _LENGTH.size))
-    if length > MOST_FRAME:
-        raise ValueError(f"a frame of {length} bytes: more than {MOST_FRAME}")
-    return _exactly(connection, length)
-
-
-def _exactly(connection: socket.socket, length: int) -> bytes:
-    parts = bytearray()
-    while len(parts) < length:  # ends: every turn brings a byte, or raises
-        part = connection.recv(min(length - len(parts), 2**16))
-        if not part:
-            raise ValueError("the other side went away")
-        parts += part
-    return bytes(parts)
-
-
-def ask(port: int, request: bytes) -> bytes:
-    """Send one request to a server, and return its answer."""
-    with socket.create_connection((HOST, port), timeout=TIMEOUT) as connection:
-        send(connection, request)
-        return receive(connection)
 
 
 # --- a server
@@ -113,13 +84,14 @@ class Listener(socketserver.ThreadingTCPServer):
         kind, content = request[:1], request[1:]
         with self.turn:
             try:
-                return b"+" + self._done(kind, content)
+                return b"+" + self.done(kind, content)
             except ReportError as error:
                 return b"-" + error.reason.encode()
             except DpcoreError as error:
                 return b"-" + str(error).encode()
 
-    def _done(self, kind: bytes, content: bytes) -> bytes:
+    def done(self, kind: bytes, content: bytes) -> bytes:
+        """Do what is asked, and return what there is to say."""
         server = self.server
         if kind == REPORT:
             server.add(content)
@@ -135,6 +107,12 @@ class Listener(socketserver.ThreadingTCPServer):
             part = server.close()
             self.save()  # before the sum is sent: nobody gets another one out of an old file
             return part.to_bytes()
+        elif kind == ANSWER:
+            was_closed = server.is_closed
+            answer = server.answer(np.frombuffer(content, "<u8").astype(np.int64))
+            if not was_closed:
+                self.save()  # before it is sent: the file takes no other clients any more
+            return answer.to_bytes()
         elif kind == COUNTS:
             return json.dumps({"accepted": server.accepted, **server.refused}).encode()
         return b""
@@ -147,6 +125,18 @@ class Listener(socketserver.ThreadingTCPServer):
             file.flush()
             os.fsync(file.fileno())
         os.replace(fresh, self.path)
+
+
+class FallingListener(Listener):
+    """One that ends when its first answer is saved, and before it is sent; it prints a hash."""
+
+    def done(self, kind: bytes, content: bytes) -> bytes:
+        """Do what is asked; of an answer, say nothing."""
+        said = super().done(kind, content)
+        if kind == ANSWER:
+            print(hashlib.sha256(said).hexdigest(), flush=True)
+            os._exit(1)  # nothing is cleaned up, as if somebody had killed it
+        return said
 
 
 class _Handler(socketserver.BaseRequestHandler):
@@ -200,9 +190,11 @@ def misbehave(protocol: Protocol, enrolment: Enrolment, ports: Sequence[int]) ->
     said["makes a second report"] = said_of(reports(protocol, "sends twice")[0])
     renamed = replace(decode(twice[0]), report_id=secrets.token_bytes(16))
     said["sends it under another id"] = said_of(encode(renamed))
+    if protocol.shares_functions:
+        said["sends the key for the other server"] = said_of(fine[1])
     said["reports to one server alone"] = said_of(fine[0])
     with socket.create_connection((HOST, ports[0]), timeout=TIMEOUT) as connection:
-        connection.sendall(_LENGTH.pack(2**32 - 1))
+        connection.sendall(LENGTH.pack(2**32 - 1))
         try:
             receive(connection)
             said["announces 4 GiB"] = "answered"
@@ -211,40 +203,43 @@ def misbehave(protocol: Protocol, enrolment: Enrolment, ports: Sequence[int]) ->
     return said
 
 
-# --- who adds up
+# --- who brings the servers together
 
 
-def finish(protocol: Protocol, ports: Sequence[int]) -> tuple[int, list[PartialSum]]:
-    """Let the servers settle whom all of them have, and return how many, and their sums."""
-    held = [_checked(ask(port, IDS)) for port in ports]
+def settle(ports: Sequence[int]) -> int:
+    """Let the servers settle whom all of them have, and return how many these are."""
+    held = [checked(ask(port, IDS)) for port in ports]
     each = [{ids[i : i + _ID] for i in range(0, len(ids), _ID)} for ids in held]
     common = set.intersection(*each)
     for port in ports:
-        _checked(ask(port, SETTLE + b"".join(sorted(common))))
-    sums = [PartialSum.from_bytes(_checked(ask(port, CLOSE)), protocol) for port in ports]
-    return len(common), sums
+        checked(ask(port, SETTLE + b"".join(sorted(common))))
+    return len(common)
 
 
-def _checked(answer: bytes) -> bytes:
-    if answer[:1] != b"+":
-        raise ValueError(f"a server refuses: {answer[1:].decode()}")
-    return answer[1:]
+def sums_of(protocol: Protocol, ports: Sequence[int]) -> list[PartialSum]:
+    """End the round, and return the servers' sums."""
+    return [PartialSum.from_bytes(checked(ask(port, CLOSE)), protocol) for port in ports]
+
+
+def counts_of(ports: Sequence[int]) -> list[dict[str, int]]:
+    """Return, of each server, how many reports it has taken and, by reason, refused."""
+    return [json.loads(checked(ask(port, COUNTS))) for port in ports]
 
 
 def main() -> None:
     """Be a server, or some clients: ``ROLE SETTINGS``, in JSON; the first line has the secrets."""
     role, settings = sys.argv[1], json.loads(sys.argv[2])
     protocol, secret = protocol_of(settings), sys.stdin.readline()
-    if role == "server":
-        enrolment = Enrolment(bytes.fromhex(secret))
-        with Listener(protocol, enrolment, Path(settings["file"])) as listener:
-            threading.Thread(target=_until_the_end_of_input, args=(listener,), daemon=True).start()
-            print(listener.server_address[1], flush=True)
-            listener.serve_forever(poll_interval=0.05)
-    else:
+    if role == "clients":
         tickets = [Ticket.from_bytes(bytes.fromhex(each)) for each in json.loads(secret)]
         cells = json.loads(sys.stdin.read())
         print(report_all(protocol, cells, tickets, settings["ports"]))
+        return
+    kind = FallingListener if role == "falling server" else Listener
+    with kind(protocol, Enrolment(bytes.fromhex(secret)), Path(settings["file"])) as listener:
+        threading.Thread(target=_until_the_end_of_input, args=(listener,), daemon=True).start()
+        print(listener.server_address[1], flush=True)
+        listener.serve_forever(poll_interval=0.05)
 
 
 def _until_the_end_of_input(listener: Listener) -> None:

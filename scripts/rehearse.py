@@ -8,20 +8,15 @@ clone.
 """
 
 import argparse
-import json
 import secrets
-import subprocess
-import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from _environment import ensure
+from _rehearsal_starts import kill, let_clients_report, line_of, started_server
 
-_PROCESSES: Final = Path(__file__).with_name("_rehearsal_processes.py")
-_PATIENCE: Final = 120  # seconds for a process to do what it has to
 _DROPOUT: Final = 0.1
 _CELLS: Final = 64
 _EPSILON: Final = 1.0
@@ -69,15 +64,14 @@ def take_round(folder: Path, cells: Sequence[int], clients: int, processes: int)
     processes
         How many processes the clients are divided among, at a time.
     """
-    from _rehearsal_processes import COUNTS, ask, finish, misbehave, protocol_of
+    from _rehearsal_processes import counts_of, misbehave, protocol_of, settle, sums_of
 
     import dpcore as dp
     from dpcore.trust import Enrolment, release
 
     settings = {
-        "epsilon": _EPSILON,
-        "clients": clients,
-        "dropout": _DROPOUT,
+        "model": "distributed noise",
+        "trust": {"epsilon": _EPSILON, "clients": clients, "dropout": _DROPOUT},
         "size": _CELLS,
         "round": secrets.token_hex(16),
     }
@@ -88,88 +82,19 @@ def take_round(folder: Path, cells: Sequence[int], clients: int, processes: int)
     ]
     files = [folder / "first", folder / "second"]
     half = len(cells) // 2
-    servers = [_server(settings, secret, file) for file in files]
+    servers = [started_server(settings, secret, file) for file in files]
     with servers[0] as first, servers[1] as second:
-        ports = [_port(first), _port(second)]
-        _clients(settings, ports, cells[:half], tickets[:half], processes)
+        ports = [int(line_of(first)), int(line_of(second))]
+        let_clients_report(settings, ports, cells[:half], tickets[:half], processes)
         said = misbehave(protocol, enrolment, ports)
-        second.kill()  # no warning, and no time to save
-        second.wait(_PATIENCE)
-        with _server(settings, secret, files[1]) as resumed:
-            ports[1] = _port(resumed)
-            _clients(settings, ports, cells[half:], tickets[half:], processes)
-            settled, sums = finish(protocol, ports)
-            counts = [json.loads(ask(port, COUNTS)[1:]) for port in ports]
+        kill(second)
+        with started_server(settings, secret, files[1]) as resumed:
+            ports[1] = int(line_of(resumed))
+            let_clients_report(settings, ports, cells[half:], tickets[half:], processes)
+            settled, sums = settle(ports), sums_of(protocol, ports)
+            counts = counts_of(ports)
     curve = release(sums, dp.Grid.uniform(0, 1, _CELLS))
     return Outcome(curve, settled, said, counts)
-
-
-@contextmanager
-def _server(settings: dict[str, Any], secret: str, file: Path) -> Iterator[subprocess.Popen[str]]:
-    """Start a server, and see to it that it ends."""
-    command = [sys.executable, str(_PROCESSES), "server"]
-    process = subprocess.Popen(
-        [*command, json.dumps({**settings, "file": str(file)})],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        encoding="ascii",
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    process.stdin.write(secret + "\n")  # not on the command line, which others can see
-    process.stdin.flush()
-    try:
-        yield process
-    finally:
-        process.stdin.close()  # which ends it
-        try:
-            process.wait(_PATIENCE)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        process.stdout.close()
-
-
-def _port(server: subprocess.Popen[str]) -> int:
-    """Return where a server listens, as soon as it does."""
-    assert server.stdout is not None
-    first_line = server.stdout.readline()
-    if not first_line:
-        sys.exit("dpcore: a server did not start")
-    return int(first_line)
-
-
-def _clients(
-    settings: dict[str, Any],
-    ports: Sequence[int],
-    cells: Sequence[int],
-    tickets: Sequence[str],
-    processes: int,
-) -> None:
-    """Let clients report, in some processes at a time."""
-    command = [sys.executable, str(_PROCESSES), "clients", json.dumps({**settings, "ports": ports})]
-    started = []
-    try:
-        for part in range(processes):
-            process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="ascii"
-            )
-            started.append(process)
-            assert process.stdin is not None
-            process.stdin.write(json.dumps(list(tickets[part::processes])) + "\n")
-            process.stdin.write(json.dumps(list(cells[part::processes])))
-            process.stdin.close()
-            process.stdin = None
-        for process in started:
-            reached, _ = process.communicate(timeout=_PATIENCE)
-            if process.returncode != 0:
-                sys.exit(f"dpcore: clients failed (exit code {process.returncode})")
-            print(f"  {int(reached):,} clients of a process reached both servers", flush=True)
-    finally:
-        for process in started:
-            if process.poll() is None:
-                process.kill()
-                process.wait()
 
 
 def _print(outcome: Outcome, cells: Any, clients: int) -> None:

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import importlib
-import json
-import os
-import sys
-import threading
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import pytest
 
 import dpcore as dp
-from dpcore.trust import Enrolment
+from dpcore.trust import Enrolment, RoundError
 from dpcore.trust.protocol import wire
 from dpcore.trust.protocol.clients import Client
 from dpcore.trust.protocol.curves import release
@@ -41,54 +35,37 @@ REFUSED = {
 }
 
 
-@pytest.fixture
-def script(monkeypatch):
-    """Import a module of scripts/, and forget it afterwards."""
-    root = Path(__file__).parents[2]
-    paths = [str(root), os.environ.get("PYTHONPATH", "")]
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
-    monkeypatch.syspath_prepend(str(root / "scripts"))
-    yield importlib.import_module
-    for name in ("rehearse", "_rehearsal_processes", "_environment"):
-        sys.modules.pop(name, None)
-
-
 def released_well(curve, settled, cells, lost):
     truth = np.cumsum(np.bincount(cells, minlength=curve.grid.size))
     assert (curve.n, curve.privacy) == (settled, dp.Privacy(1.0))
     assert np.abs(curve.counts - truth).max() < 8 * curve.noise_deviation.max() + lost
 
 
-def test_a_round_over_sockets_with_a_server_that_is_lost(tmp_path, script):
+def test_a_round_over_sockets_with_a_server_that_is_lost(tmp_path, script, listening):
     """What rehearse.py does, on threads of this process."""
-    processes = script("_rehearsal_processes")
-    settings = {"epsilon": 1.0, "clients": 130, "dropout": 0.25, "size": 16, "round": ROUND.hex()}
+    frames, processes = script("_rehearsal_frames"), script("_rehearsal_processes")
+    settings = {
+        "model": "distributed noise",
+        "trust": {"epsilon": 1.0, "clients": 130, "dropout": 0.25},
+        "size": 16,
+        "round": ROUND.hex(),
+    }
     protocol, cells = processes.protocol_of(settings), [i // 10 for i in range(120)]
     enrolment = Enrolment(b"e" * 32)
     tickets = [enrolment.ticket(protocol, str(i)) for i in range(120)]
-
-    @contextlib.contextmanager
-    def listening(name):
-        with processes.Listener(protocol, enrolment, tmp_path / name) as listener:
-            thread = threading.Thread(target=listener.serve_forever, args=(0.01,))
-            thread.start()
-            try:
-                yield listener.server_address[1]
-            finally:
-                listener.shutdown()
-                thread.join()
-
-    with listening("first") as first:
-        with listening("second") as second:
+    listens = partial(listening, protocol, enrolment)
+    with listens(tmp_path / "first") as first:
+        with listens(tmp_path / "second") as second:
             assert processes.report_all(protocol, cells[:70], tickets[:70], [first, second]) == 70
             assert processes.misbehave(protocol, enrolment, [first, second]) == SAID
-        with listening("second") as second:  # again, from its file, which has 60 reports
+        with listens(tmp_path / "second") as second:  # again, from its file, which has 60 reports
             assert processes.report_all(protocol, cells[70:], tickets[70:], [first, second]) == 50
-            settled, sums = processes.finish(protocol, [first, second])
+            settled = processes.settle([first, second])
+            sums = processes.sums_of(protocol, [first, second])
             late = Client(protocol, ticket=enrolment.ticket(protocol, "late")).report(0)[0]
-            with pytest.raises(ValueError, match="the round is closed"):
-                processes._checked(processes.ask(first, processes.REPORT + late))
-            counts = json.loads(processes.ask(first, processes.COUNTS)[1:])
+            with pytest.raises(RoundError, match="the round is closed"):
+                frames.checked(frames.ask(first, frames.REPORT + late))
+            (counts, _) = processes.counts_of([first, second])
         resumed = Server.from_bytes((tmp_path / "second").read_bytes(), protocol, enrolment)
     assert settled == 110
     assert counts == {"accepted": 122, **REFUSED}
