@@ -1,7 +1,8 @@
-"""One party's walk down the trees of many clients' comparison functions, one level at a time.
+"""One party's way down the trees of many clients' comparison functions, one level at a time.
 
-Blocks are those of ``generation``. Nodes come first and clients second: block n C + c is node n of
-client c. Sums over clients are modulo 2^64, the same in any order.
+Blocks are those of ``generation``. A row has the 2 C words of C clients' blocks at one node. Loops
+are over words, so that they become vector instructions: what is meant for one of a block's words is
+picked by a mask of it. Sums over clients are modulo 2^64, the same in any order.
 """
 
 from __future__ import annotations
@@ -34,61 +35,73 @@ def unpack(
     start
         The first of C clients.
     states
-        (C, 2) set to the seeds.
+        (1, 2 C) set to the seeds.
     corrections
-        (D, 2, C, 2) set to what is added to left and right children's blocks.
+        (D, 2, 2 C) set to what left and right children's blocks are corrected by.
     numbers
-        (D, C) set to what is added to numbers.
+        (D, 2 C) set to what numbers are corrected by, twice.
     leaves
-        (w / 2, C, 2) set to what is added to the w outputs of a leaf.
+        (w / 2, 2 C) set to what the w outputs of a leaf are corrected by.
     """
-    levels, clients = numbers.shape
+    levels = corrections.shape[0]
     control = 2 + 3 * levels
-    for c in range(clients):
+    for c in range(states.shape[1] // 2):
         key = keys[start + c]
-        states[c, 0], states[c, 1] = key[0], key[1]
+        low, high = 2 * c, 2 * c + 1
+        states[0, low], states[0, high] = key[0], key[1]
         for level in range(levels):
-            word = key[2 + 3 * level]
+            at = 2 + 3 * level
             right_control = (key[control] >> np.uint64(level)) & _ONE
-            corrections[level, 0, c, 0] = word
-            corrections[level, 1, c, 0] = (word & _UPPER) | right_control
-            corrections[level, 0, c, 1] = corrections[level, 1, c, 1] = key[3 + 3 * level]
-            numbers[level, c] = key[4 + 3 * level]
+            corrections[level, 0, low] = key[at]
+            corrections[level, 1, low] = (key[at] & _UPPER) | right_control
+            corrections[level, 0, high] = corrections[level, 1, high] = key[at + 1]
+            numbers[level, low] = numbers[level, high] = key[at + 2]
         for block in range(leaves.shape[0]):
-            leaves[block, c, 0] = key[control + 1 + 2 * block]
-            leaves[block, c, 1] = key[control + 2 + 2 * block]
+            leaves[block, low] = key[control + 1 + 2 * block]
+            leaves[block, high] = key[control + 2 + 2 * block]
 
 
 @inner
-def _child(
-    node: int,
-    at: int,
-    side: int,
-    child: int,
-    states: NDArray[np.uint64],
-    sums: NDArray[np.uint64],
+def _mask(state: NDArray[np.uint64], masks: NDArray[np.uint64]) -> None:
+    """Set all bits of both words of the blocks that are corrected: whose control bit is set."""
+    for c in range(masks.size // 2):
+        masks[2 * c] = masks[2 * c + 1] = _ZERO - (state[2 * c] & _ONE)
+
+
+@inner
+def _correct(
     encrypted: NDArray[np.uint64],
+    state: NDArray[np.uint64],
     corrections: NDArray[np.uint64],
-    numbers: NDArray[np.uint64],
-    children: NDArray[np.uint64],
-    child_sums: NDArray[np.uint64],
+    masks: NDArray[np.uint64],
+    made: NDArray[np.uint64],
 ) -> None:
-    """Make a node's child, which goes to ``child``; what is encrypted of the node is at ``at``."""
-    clients, groups = numbers.size, sums.shape[1]
-    width = clients // groups
-    state = states[node * clients : (node + 1) * clients]
-    block = encrypted[side, at * clients : (at + 1) * clients]
-    number = encrypted[2, at * clients : (at + 1) * clients]
-    made = children[child * clients : (child + 1) * clients]
-    correction = corrections[side]
-    for group in range(groups):
-        total = sums[node, group]
-        for c in range(group * width, (group + 1) * width):
-            corrects = _ZERO - (state[c, 0] & _ONE)  # a mask
-            made[c, 0] = block[c, 0] ^ state[c, 0] ^ (correction[c, 0] & corrects)
-            made[c, 1] = block[c, 1] ^ state[c, 1] ^ (correction[c, 1] & corrects)
-            total += (number[c, side] ^ state[c, side]) + (numbers[c] & corrects)
-        child_sums[child, group] = total
+    """Set children's blocks."""
+    for i in range(masks.size):
+        made[i] = encrypted[i] ^ state[i] ^ (corrections[i] & masks[i])
+
+
+@inner
+def _add_up(
+    encrypted: NDArray[np.uint64],
+    state: NDArray[np.uint64],
+    corrections: NDArray[np.uint64],
+    masks: NDArray[np.uint64],
+    added: NDArray[np.uint64],
+) -> None:
+    """Set the numbers in blocks, corrected, two for each client; or, if there is room for two only,
+    the sums of the first and of the second ones.
+    """
+    if added.size == masks.size:
+        for i in range(masks.size):
+            added[i] = (encrypted[i] ^ state[i]) + (corrections[i] & masks[i])
+        return
+    both = first = _ZERO
+    for i in range(masks.size):
+        number = (encrypted[i] ^ state[i]) + (corrections[i] & masks[i])
+        both += number
+        first += number & (np.uint64(i & 1) - _ONE)  # all bits are set if i is even
+    added[0], added[1] = first, both - first
 
 
 @kernel
@@ -113,55 +126,43 @@ def go_down(
     first, last
         Which of P nodes.
     states
-        (P C, 2) the nodes' blocks.
+        (P, 2 C) the nodes' blocks.
     sums
-        (P, G) what each of G groups of C / G clients has added up on its way to a node.
+        (P, G) what has been added up on the way to a node: by each client, G = C, or by all, G = 1.
     encrypted
-        (3, R, 2) ``states[first C : last C]`` under the keys of left children, right children and
+        (., R, 2 C) ``states[first:last]`` under the keys of left children, right children and
         numbers, as far as there are such children.
     corrections, numbers
-        (2, C, 2) and (C,), of the level, of ``unpack``.
+        (2, 2 C) and (2 C,): the level's, of ``unpack``.
     lefts, rights
         Nodes below ``lefts`` have a left child, those from ``rights`` on a right one.
     places
         (K,) of each child, left ones first, where it goes.
     children, child_sums
-        (K C, 2) and (K, G), set at the places of the children that are made.
+        (K, 2 C) and (K, G), set at the places of the children that are made.
 
     Notes
     -----
     O((last - first) C).
     """
+    masks = np.empty(numbers.size, np.uint64)
+    added = np.empty(2 * sums.shape[1], np.uint64)
     for node in range(first, last):
         at = node - first
-        if node < lefts:
-            _child(
-                node,
-                at,
-                0,
-                places[node],
-                states,
-                sums,
-                encrypted,
-                corrections,
-                numbers,
-                children,
-                child_sums,
-            )
-        if node >= rights:
-            _child(
-                node,
-                at,
-                1,
-                places[lefts + node - rights],
-                states,
-                sums,
-                encrypted,
-                corrections,
-                numbers,
-                children,
-                child_sums,
-            )
+        state = states[node]
+        left = places[node] if node < lefts else -1
+        right = places[lefts + node - rights] if node >= rights else -1
+        _mask(state, masks)
+        if left >= 0:
+            _correct(encrypted[0, at], state, corrections[0], masks, children[left])
+        if right >= 0:
+            _correct(encrypted[1, at], state, corrections[1], masks, children[right])
+        _add_up(encrypted[2, at], state, numbers, masks, added)
+        for group in range(sums.shape[1]):
+            if left >= 0:
+                child_sums[left, group] = sums[node, group] + added[2 * group]
+            if right >= 0:
+                child_sums[right, group] = sums[node, group] + added[2 * group + 1]
 
 
 @kernel
@@ -172,40 +173,40 @@ def add_outputs(
     sums: NDArray[np.uint64],
     encrypted: NDArray[np.uint64],
     corrections: NDArray[np.uint64],
-    at: int,
-    step: int,
+    blocks: NDArray[np.int64],
+    entry: int,
     outputs: NDArray[np.uint64],
 ) -> None:
-    """Add two outputs of each of the leaves ``first``, ..., ``last`` - 1.
+    """Add outputs of the leaves ``first``, ..., ``last`` - 1.
 
     Parameters
     ----------
     first, last, states, sums
         As in ``go_down``.
     encrypted
-        (R, 2) ``states[first C : last C]`` under the key of a block of outputs.
+        (., R, 2 C) ``states[first:last]`` under the key of each block of outputs.
     corrections
-        (C, 2) of that block.
-    at, step
-        Where the first leaf's outputs go, and how far apart those of neighbours are.
+        (w / 2, 2 C) of all blocks.
+    blocks
+        Which blocks are encrypted.
+    entry
+        Where the first leaf's first block goes; a leaf's blocks come one after the other.
     outputs
         (E, G, 2) added to.
 
     Notes
     -----
-    O((last - first) C).
+    O((last - first) C) for each block.
     """
-    clients, groups = corrections.shape[0], sums.shape[1]
-    width = clients // groups
+    masks = np.empty(corrections.shape[1], np.uint64)
+    added = np.empty(2 * sums.shape[1], np.uint64)
     for leaf in range(first, last):
-        entry = at + step * (leaf - first)
-        state = states[leaf * clients : (leaf + 1) * clients]
-        block = encrypted[(leaf - first) * clients : (leaf - first + 1) * clients]
-        for group in range(groups):
-            zero = one = sums[leaf, group]
-            for c in range(group * width, (group + 1) * width):
-                corrects = _ZERO - (state[c, 0] & _ONE)  # a mask
-                zero += (block[c, 0] ^ state[c, 0]) + (corrections[c, 0] & corrects)
-                one += (block[c, 1] ^ state[c, 1]) + (corrections[c, 1] & corrects)
-            outputs[entry, group, 0] += zero
-            outputs[entry, group, 1] += one
+        state = states[leaf]
+        _mask(state, masks)
+        for rank in range(blocks.size):
+            block, correction = encrypted[rank, leaf - first], corrections[blocks[rank]]
+            _add_up(block, state, correction, masks, added)
+            for group in range(sums.shape[1]):
+                outputs[entry, group, 0] += sums[leaf, group] + added[2 * group]
+                outputs[entry, group, 1] += sums[leaf, group] + added[2 * group + 1]
+            entry += 1

@@ -13,7 +13,7 @@ from ...kernels.sharing import generation as kernels
 from ...noise.sources import source
 from . import layout
 from .keys import Keys
-from .prg import BLOCK, Ciphers
+from .prg import LEFT, NUMBERS, RIGHT, Ciphers
 
 __all__ = ["gen", "keys_from_seeds"]
 
@@ -89,18 +89,15 @@ def _correct(
 ) -> None:
     """Write the correction words of C clients, whose roots' blocks are given, (2, C, 2)."""
     levels, width, rows = layout.levels(bits), layout.outputs(bits), 2 * values.size
-    room = np.empty((3 * rows + 1, 2), np.uint64)
-    encrypted = room[: 3 * rows].reshape(3, 2, values.size, 2)
-    gaps, blocks, to = (
-        np.zeros(values.size, np.uint64),
-        states.reshape(rows, 2),
-        room.data.cast("B"),
-    )
+    room = np.empty(6 * rows + 2, np.uint64)
+    encrypted = room[: 6 * rows].reshape(3, 2, values.size, 2)
+    blocks, to = states.reshape(-1).view(np.uint8).data, room.view(np.uint8).data
+    gaps = np.zeros(values.size, np.uint64)
     for level in range(levels):
-        for which in range(3):
-            ciphers.encrypt(which, blocks, 0, rows, to[which * rows * BLOCK :])
+        for which in (LEFT, RIGHT, NUMBERS):
+            ciphers.encrypt(which, blocks, to[which * len(blocks) :])
         shift = bits - 1 - level
         kernels.correct_level(values, shift, states, encrypted, gaps, level, levels, keys)
     for block in range(width // 2):
-        ciphers.encrypt(block, blocks, 0, rows, to)
+        ciphers.encrypt(block, blocks, to)
         kernels.correct_leaves(values, states, encrypted[0], gaps, block, width, keys)

@@ -5,13 +5,10 @@ from __future__ import annotations
 import hashlib
 from typing import Final
 
-import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-from numpy.typing import NDArray
 
-__all__ = ["BLOCK", "LEFT", "NUMBERS", "RIGHT", "Ciphers"]
+__all__ = ["LEFT", "NUMBERS", "RIGHT", "Ciphers"]
 
-BLOCK: Final = 16  # bytes
 LEFT, RIGHT, NUMBERS = 0, 1, 2  # what the ciphers are for, above the leaves
 
 _KEYS: Final = tuple(
@@ -29,10 +26,6 @@ class Ciphers:
         ciphers = (Cipher(algorithms.AES(key), modes.ECB()) for key in _KEYS)
         self._encryptors = [each.encryptor() for each in ciphers]
 
-    def encrypt(
-        self, which: int, blocks: NDArray[np.uint64], start: int, stop: int, out: memoryview
-    ) -> None:
-        """Encrypt ``blocks[start:stop]``, of (n, 2), to ``out``, which has room for one more."""
-        if start < stop:
-            plain = blocks[start:stop].view(np.uint8).reshape(-1).data
-            self._encryptors[which].update_into(plain, out)
+    def encrypt(self, which: int, blocks: memoryview, out: memoryview) -> None:
+        """Encrypt blocks, as bytes, to where there is room for at least one more."""
+        self._encryptors[which].update_into(blocks, out)

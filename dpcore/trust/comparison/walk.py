@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,17 +11,25 @@ from ...kernels.sharing import walk as kernels
 from . import layout
 from .keys import Keys
 from .plan import Leaves, Level, Plan
-from .prg import BLOCK, LEFT, NUMBERS, RIGHT, Ciphers
+from .prg import LEFT, NUMBERS, RIGHT, Ciphers
 
 __all__ = ["Walk", "clients_at_a_time"]
 
-_WIDEST: Final = 2**15  # blocks of a level
-_AT_ONCE: Final = 2**12  # blocks that are encrypted at once, for a kernel to find them in the cache
+_WIDEST: Final = 2**17  # blocks of a level
+_AT_ONCE: Final = 2**14  # blocks that are encrypted at once, for a kernel to find them in the cache
 
 
 def clients_at_a_time(found: Plan) -> int:
     """Return for how many clients at a time the plan is followed."""
     return max(1, _WIDEST // found.widest)
+
+
+class _Nodes(NamedTuple):
+    """What is known of a level's nodes: blocks, (P, 2 C), also as bytes, and sums, (P, G)."""
+
+    states: NDArray[np.uint64]
+    plain: memoryview
+    sums: NDArray[np.uint64]
 
 
 class Walk:
@@ -42,83 +50,98 @@ class Walk:
     def __init__(self, keys: Keys, found: Plan, clients: int, groups: int) -> None:
         self._keys, self._plan, self._ciphers = keys, found, Ciphers()
         self._nodes = max(1, _AT_ONCE // clients)
-        self._room = np.empty((3 * self._nodes * clients + 1, 2), np.uint64)
-        self._states = np.empty((2, found.widest * clients, 2), np.uint64)
+        self._words = 2 * clients
+        rows = 3 * layout.levels(keys.bits) + layout.outputs(keys.bits) // 2
+        self._key_rows = np.empty(rows * self._words, np.uint64)
+        self._room = np.empty(8 * self._nodes * clients + 2, np.uint64)
+        self._states = np.empty((2, 2 * found.widest * clients), np.uint64)
         self._sums = np.empty((2, found.widest * groups), np.uint64)
         self.outputs = np.zeros((found.entries, groups, 2), np.uint64)
         """What has been added up, (E, G, 2), where the plan says."""
 
     def add(self, start: int, stop: int) -> None:
         """Add the outputs of the clients ``start``, ..., ``stop`` - 1."""
-        clients, bits = stop - start, self._keys.bits
-        levels, blocks = layout.levels(bits), layout.outputs(bits) // 2
-        corrections = np.empty((levels, 2, clients, 2), np.uint64)
-        numbers = np.empty((levels, clients), np.uint64)
-        leaves = np.empty((blocks, clients, 2), np.uint64)
-        groups = min(clients, self.outputs.shape[1])
-        states, sums = self._at(0, 1, clients, groups)
-        kernels.unpack(self._keys.words, start, states, corrections, numbers, leaves)
-        sums[:] = 0
+        words, levels = 2 * (stop - start), layout.levels(self._keys.bits)
+        rows = self._key_rows[: self._key_rows.size // self._words * words].reshape(-1, words)
+        corrections = rows[: 2 * levels].reshape(levels, 2, words)
+        numbers, leaves = rows[2 * levels : 3 * levels], rows[3 * levels :]
+        nodes = self._level(0, 1, words)
+        kernels.unpack(self._keys.words, start, nodes.states, corrections, numbers, leaves)
+        nodes.sums[:] = 0
         for i, level in enumerate(self._plan.levels):
-            below = self._at((i + 1) % 2, level.places.size, clients, groups)
-            self._go_down(level, (states, sums), (corrections[i], numbers[i]), below)
-            states, sums = below
+            below = self._level(i + 1, level.places.size, words)
+            self._go_down(level, nodes, corrections[i], numbers[i], below)
+            nodes = below
         for run in self._plan.leaves:
-            self._add_outputs(run, states, sums, leaves)
+            self._add_outputs(run, nodes, leaves)
 
-    def _at(
-        self, which: int, nodes: int, clients: int, groups: int
-    ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        """Return the blocks and the sums of a level, in one of two places that take turns."""
-        sums = self._sums[which, : nodes * groups].reshape(nodes, groups)
-        return self._states[which, : nodes * clients], sums
+    def _level(self, level: int, nodes: int, words: int) -> _Nodes:
+        """Return room for a level, in one of two places that take turns."""
+        states = self._states[level % 2, : nodes * words]
+        groups = min(words // 2, self.outputs.shape[1])
+        sums = self._sums[level % 2, : nodes * groups].reshape(nodes, groups)
+        return _Nodes(states.reshape(nodes, words), states.view(np.uint8).data, sums)
+
+    def _encrypt(self, which: int, nodes: _Nodes, start: int, stop: int, to: int) -> None:
+        """Encrypt the blocks of some nodes, to a row of the room for what is encrypted."""
+        if start < stop:
+            row = 8 * nodes.states.shape[1]
+            room = self._room.view(np.uint8).data[row * to :]
+            self._ciphers.encrypt(which, nodes.plain[row * start : row * stop], room)
+
+    def _encrypted(self, words: int) -> NDArray[np.uint64]:
+        return self._room[: 4 * self._nodes * words].reshape(4, self._nodes, words)
 
     def _go_down(
         self,
         level: Level,
-        above: tuple[NDArray[np.uint64], NDArray[np.uint64]],
-        corrections: tuple[NDArray[np.uint64], NDArray[np.uint64]],
-        below: tuple[NDArray[np.uint64], NDArray[np.uint64]],
+        nodes: _Nodes,
+        corrections: NDArray[np.uint64],
+        numbers: NDArray[np.uint64],
+        below: _Nodes,
     ) -> None:
-        clients = corrections[1].size
-        rows = self._nodes * clients
-        encrypted, to = self._room[: 3 * rows].reshape(3, rows, 2), self._room.data.cast("B")
-        for first in range(0, level.nodes, self._nodes):
-            last = min(first + self._nodes, level.nodes)
-            needed = {
-                LEFT: (first, level.lefts),
-                RIGHT: (level.rights, last),
-                NUMBERS: (first, last),
-            }
-            for which, (start, stop) in needed.items():
+        step, encrypted = self._nodes, self._encrypted(numbers.size)
+        needed = (
+            (LEFT, 0, level.lefts),
+            (RIGHT, level.rights, level.nodes),
+            (NUMBERS, 0, level.nodes),
+        )
+        for first in range(0, level.nodes, step):
+            last = min(first + step, level.nodes)
+            for which, start, stop in needed:
                 start, stop = max(first, start), min(stop, last)
-                at = BLOCK * (which * rows + (start - first) * clients)
-                self._ciphers.encrypt(which, above[0], start * clients, stop * clients, to[at:])
+                self._encrypt(which, nodes, start, stop, which * step + start - first)
             kernels.go_down(
                 first,
                 last,
-                *above,
+                nodes.states,
+                nodes.sums,
                 encrypted,
-                *corrections,
+                corrections,
+                numbers,
                 level.lefts,
                 level.rights,
                 level.places,
-                *below,
+                below.states,
+                below.sums,
             )
 
-    def _add_outputs(
-        self,
-        run: Leaves,
-        states: NDArray[np.uint64],
-        sums: NDArray[np.uint64],
-        leaves: NDArray[np.uint64],
-    ) -> None:
-        clients, step, to = leaves.shape[1], len(run.blocks), self._room.data.cast("B")
-        for first in range(run.first, run.last, self._nodes):
-            last = min(first + self._nodes, run.last)
+    def _add_outputs(self, run: Leaves, nodes: _Nodes, corrections: NDArray[np.uint64]) -> None:
+        step, encrypted = self._nodes, self._encrypted(corrections.shape[1])
+        blocks = np.array(run.blocks)
+        for first in range(run.first, run.last, step):
+            last = min(first + step, run.last)
             for rank, block in enumerate(run.blocks):
-                self._ciphers.encrypt(block, states, first * clients, last * clients, to)
-                at = run.entry + rank + step * (first - run.first)
-                kernels.add_outputs(
-                    first, last, states, sums, self._room, leaves[block], at, step, self.outputs
-                )
+                self._encrypt(block, nodes, first, last, rank * step)
+            entry = run.entry + len(blocks) * (first - run.first)
+            kernels.add_outputs(
+                first,
+                last,
+                nodes.states,
+                nodes.sums,
+                encrypted,
+                corrections,
+                blocks,
+                entry,
+                self.outputs,
+            )
