@@ -19,6 +19,7 @@ from dpcore.privacy.budget import Budget
 from dpcore.trust.models.remembered_noise import RememberedNoise, prefix_deviation
 from dpcore.trust.models.tree_of_shares import shares_of
 from tests import reference
+from tests.trust.given_noise import prefix_matrix
 
 KEY = bytes(range(32))
 BUDGET = Budget.checked(1.0, None, "replace-one")
@@ -53,26 +54,6 @@ TREES = {
     "nodes and their children are alike": skipping(19, (5, 4), (0, 0.2, 0.1)),
 }
 several = pytest.mark.parametrize("name", TREES)
-
-
-class Given(RememberedNoise):
-    """Numbers of a test's own in place of noise."""
-
-    __slots__ = ("values",)
-
-    def _block(self, depth, block):
-        start, stop = self._starts[depth : depth + 2]
-        return self.values[start:stop][1024 * block : 1024 * (block + 1)]
-
-
-def prefix_matrix(tree, shares):
-    """(N, nodes): with which sign each node's noise is in each prefix."""
-    given, nodes = Given(tree, shares, KEY), int(tree.starts[-1])
-    cells, columns = np.arange(tree.starts[-1] - tree.starts[-2]), []
-    for node in range(nodes):
-        given.values = np.eye(nodes, dtype=np.int64)[node]
-        columns.append(given.of_prefixes(cells))
-    return np.array(columns).T
 
 
 def node_variances(tree, shares):
