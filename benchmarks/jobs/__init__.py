@@ -11,6 +11,7 @@ from . import (
     clients,
     counts,
     first_use,
+    function_sharing,
     hierarchy,
     isotonic,
     legendre,
@@ -57,6 +58,7 @@ JOBS = explained(
         *local.JOBS,
         *square_wave.JOBS,
         *clients.JOBS,
+        *function_sharing.JOBS,
     )
 )
 

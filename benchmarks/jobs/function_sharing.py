@@ -1,0 +1,287 @@
+"""Function sharing: keys for comparisons, and one server's sums at some thresholds or at all.
+
+The floor is AES alone: as many blocks as the construction encrypts, 64 kB at a time. A call returns
+what gives the counts at thresholds; where these are checked, the other server's part is evaluated
+outside of the clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+from dpcore.trust import comparison
+from dpcore.trust.comparison import layout
+from dpcore.trust.comparison.plan import plan
+
+from ..registry import Call, Contender, Job
+
+BITS, SYCRET_BITS, FULL_BITS, POINTS = 16, 32, 15, 64
+CHECKED = 8  # thresholds at which counts are compared
+BLOCK, AT_ONCE = 16, 2**16  # bytes
+SYCRET_OFF = 20  # of 10^5 comparisons; one in 2^16 is expected to be wrong at most
+SYCRET_AT_ONCE = 2**12  # keys in a call, where clients are fewer
+
+Counts = Callable[[np.ndarray], np.ndarray]
+
+
+class Inputs(NamedTuple):
+    values: np.ndarray
+    thresholds: np.ndarray
+
+    @property
+    def checked(self) -> np.ndarray:
+        return self.thresholds[:: -(-self.thresholds.size // CHECKED)]
+
+    @property
+    def counts(self) -> np.ndarray:
+        return np.searchsorted(np.sort(self.values), self.checked, side="right")
+
+
+def inputs(bits: int, thresholds: np.ndarray):
+    """Return what makes the inputs of so many clients."""
+
+    def make(size: int) -> Inputs:
+        values = np.random.default_rng(1).beta(2, 5, size) * 2**bits
+        return Inputs(values.astype(np.int64), thresholds)
+
+    return make
+
+
+def generation_blocks(bits: int) -> int:
+    """Return how many blocks are encrypted for one client's two keys."""
+    return 2 * (3 * layout.levels(bits) + layout.outputs(bits) // 2)
+
+
+def evaluation_blocks(bits: int, thresholds: np.ndarray) -> int:
+    """Return how many blocks are encrypted for one client by one server."""
+    return plan(thresholds, bits).blocks
+
+
+# --- ours
+
+
+def ours_keys(bits: int):
+    def start(given: Inputs) -> Call:
+        def call() -> Counts:
+            first, second = comparison.gen(given.values, bits)
+            return lambda asked: summed(first, asked) + summed(second, asked)
+
+        return call
+
+    return start
+
+
+def ours_sums(bits: int, workers: int):
+    def start(given: Inputs) -> Call:
+        first, second = comparison.gen(given.values, bits)
+        asked = None if given.thresholds.size == 2**bits else given.thresholds
+
+        def call() -> Counts:
+            sums = comparison.evaluate_sum(first, asked, workers)
+            return lambda t: sums[np.searchsorted(given.thresholds, t)] + summed(second, t)
+
+        return call
+
+    return start
+
+
+def summed(keys: comparison.Keys, thresholds: np.ndarray) -> np.ndarray:
+    return comparison.evaluate_sum(keys, thresholds)
+
+
+# --- sycret: [value <= t] is evaluated at the key's random mask + value - t, modulo 2^32
+
+
+class Sycret:
+    """Its keys for clients, and what all servers know: values behind masks."""
+
+    def __init__(self, size: int, threads: int) -> None:
+        from sycret import LeFactory
+
+        self.threads, self.factory = threads, LeFactory(n_threads=threads)
+        self.keys = self.factory.keygen(size)
+
+    def masked(self, values: np.ndarray) -> np.ndarray:
+        return self.factory.alpha(*self.keys).astype(np.int64) + values
+
+    def sums(self, party: int, masked: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+        """Return sums over clients; of few clients for many thresholds at a time."""
+        width = max(1, SYCRET_AT_ONCE // masked.size)
+        keys = np.tile(self.keys[party], (width, 1))
+        sums = []
+        for start in range(0, thresholds.size, width):
+            points = (masked - thresholds[start : start + width, None]).reshape(-1)
+            found = self.factory.eval(party, points, keys[: points.size], self.threads)
+            sums.append(found.reshape(-1, masked.size).sum(axis=1))
+        return np.concatenate(sums)
+
+    def counts(self, masked: np.ndarray, thresholds: np.ndarray, first: np.ndarray) -> np.ndarray:
+        """Return both servers' sums, added up."""
+        return (first + self.sums(1, masked, thresholds)) % 2**SYCRET_BITS
+
+
+def sycret_keys(threads: int):
+    def start(given: Inputs) -> Call:
+        def call() -> Counts:
+            made = Sycret(given.values.size, threads)
+            masked = made.masked(given.values)  # a client's, too: what it sends with its keys
+            return lambda t: made.counts(masked, t, made.sums(0, masked, t))
+
+        return call
+
+    return start
+
+
+def sycret_sums(threads: int):
+    def start(given: Inputs) -> Call:
+        made = Sycret(given.values.size, threads)
+        masked = made.masked(given.values)
+
+        def call() -> Counts:
+            sums = made.sums(0, masked, given.thresholds)
+            return lambda t: made.counts(masked, t, sums[np.searchsorted(given.thresholds, t)])
+
+        return call
+
+    return start
+
+
+# --- the floor
+
+
+def aes(blocks: Callable[[Inputs], int]):
+    """Encrypt so many blocks for each client, in place of all that is done with them."""
+
+    def start(given: Inputs) -> Call:
+        calls, rest = divmod(BLOCK * blocks(given) * given.values.size, AT_ONCE)
+        encryptor = Cipher(algorithms.AES(bytes(BLOCK)), modes.ECB()).encryptor()
+        plain, to = np.zeros(AT_ONCE, np.uint8), np.empty(AT_ONCE + BLOCK, np.uint8)
+
+        def call() -> None:
+            for _ in range(calls):
+                encryptor.update_into(plain, to)
+            encryptor.update_into(plain[:rest], to)
+
+        return call
+
+    return start
+
+
+# --- jobs
+
+
+def disagreements(given: Inputs, outcomes: Mapping[str, Any]) -> dict[str, str]:
+    found = {}
+    for name, counts in outcomes.items():
+        off = np.abs(counts.astype(np.int64) - given.counts).max()
+        if off > (SYCRET_OFF if name.startswith("sycret") else 0):
+            found[name] = f"a count is off by {off}"
+    return found
+
+
+def sycret(start: Callable[[int], Any], largest: int | None = None) -> list[Contender]:
+    wrong = "now and then wrong: masks wrap around"
+    return [
+        Contender(
+            f"sycret, {SYCRET_BITS} bits, n_threads={threads}; {wrong}",
+            "peer",
+            start(threads),
+            needs="sycret",
+            largest=largest,
+        )
+        for threads in (1, 2)
+    ]
+
+
+def job(
+    name: str,
+    title: str,
+    sizes: tuple[int, ...],
+    quick: tuple[int, ...],
+    made: tuple[int, np.ndarray],
+    contenders: list[Contender],
+) -> Job:
+    return Job(
+        name=name,
+        title=title,
+        unit="clients",
+        sizes=sizes,
+        quick=quick,
+        small=2,
+        memory=sizes[-1],
+        make=inputs(*made),
+        outcome=lambda given, answer: answer(given.checked),
+        disagreements=disagreements,
+        agreement=(
+            f"equal counts at {CHECKED} thresholds; of sycret, off by {SYCRET_OFF} at most, as its"
+            " comparisons are wrong where a random mask wraps around"
+        ),
+        contenders=tuple(contenders),
+    )
+
+
+SPREAD = np.arange(1, POINTS + 1) * (2**BITS // (POINTS + 1))
+EVERYWHERE = np.arange(2**FULL_BITS)
+ONE, TWO = "dpcore, one thread", "dpcore, two threads"
+
+JOBS = (
+    job(
+        "function-keys",
+        f"Share comparisons with values below 2^{BITS}: both servers' keys",
+        (10**5,),
+        (10**4,),
+        (BITS, SPREAD),
+        [
+            Contender(f"dpcore, {BITS} bits", "ours", ours_keys(BITS)),
+            Contender(f"dpcore, {SYCRET_BITS} bits", "ours", ours_keys(SYCRET_BITS)),
+            *sycret(sycret_keys),
+            Contender(
+                f"AES alone: the blocks of {BITS} bits",
+                "floor",
+                aes(lambda given: generation_blocks(BITS)),
+            ),
+            Contender(
+                f"AES alone: the blocks of {SYCRET_BITS} bits",
+                "floor",
+                aes(lambda given: generation_blocks(SYCRET_BITS)),
+            ),
+        ],
+    ),
+    job(
+        "function-points",
+        f"A server's sums of shared comparisons at {POINTS} thresholds below 2^{BITS}",
+        (10**5,),
+        (10**4,),
+        (BITS, SPREAD),
+        [
+            Contender(ONE, "ours", ours_sums(BITS, 1)),
+            Contender(TWO, "ours", ours_sums(BITS, 2)),
+            Contender(f"dpcore, {SYCRET_BITS} bits, one thread", "ours", ours_sums(SYCRET_BITS, 1)),
+            *sycret(sycret_sums),
+            Contender(
+                "AES alone", "floor", aes(lambda given: evaluation_blocks(BITS, given.thresholds))
+            ),
+        ],
+    ),
+    job(
+        "function-everywhere",
+        f"A server's sums of shared comparisons at all 2^{FULL_BITS} thresholds",
+        (20, 1000, 10**4),
+        (20, 1000),
+        (FULL_BITS, EVERYWHERE),
+        [
+            Contender(ONE, "ours", ours_sums(FULL_BITS, 1)),
+            Contender(TWO, "ours", ours_sums(FULL_BITS, 2)),
+            *sycret(sycret_sums, largest=20),
+            Contender(
+                "AES alone",
+                "floor",
+                aes(lambda given: evaluation_blocks(FULL_BITS, given.thresholds)),
+            ),
+        ],
+    ),
+)
