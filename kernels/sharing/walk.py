@@ -43,22 +43,28 @@ def unpack(
     leaves
         (w / 2, 2 C) set to what the w outputs of a leaf are corrected by.
     """
-    levels = corrections.shape[0]
+    levels, clients = corrections.shape[0], states.shape[1] // 2
     control = 2 + 3 * levels
-    for c in range(states.shape[1] // 2):
-        key = keys[start + c]
-        low, high = 2 * c, 2 * c + 1
-        states[0, low], states[0, high] = key[0], key[1]
-        for level in range(levels):
-            at = 2 + 3 * level
-            right_control = (key[control] >> np.uint64(level)) & _ONE
-            corrections[level, 0, low] = key[at]
-            corrections[level, 1, low] = (key[at] & _UPPER) | right_control
-            corrections[level, 0, high] = corrections[level, 1, high] = key[at + 1]
-            numbers[level, low] = numbers[level, high] = key[at + 2]
-        for block in range(leaves.shape[0]):
-            leaves[block, low] = key[control + 1 + 2 * block]
-            leaves[block, high] = key[control + 2 + 2 * block]
+    some = keys[start : start + clients]
+    _take(some, 0, states[0])
+    for level in range(levels):
+        at = 2 + 3 * level
+        left, right, number = corrections[level, 0], corrections[level, 1], numbers[level]
+        _take(some, at, left)
+        for c in range(clients):
+            right_control = (some[c, control] >> np.uint64(level)) & _ONE
+            right[2 * c] = (left[2 * c] & _UPPER) | right_control
+            right[2 * c + 1] = left[2 * c + 1]
+            number[2 * c] = number[2 * c + 1] = some[c, at + 2]
+    for block in range(leaves.shape[0]):
+        _take(some, control + 1 + 2 * block, leaves[block])
+
+
+@inner
+def _take(keys: NDArray[np.uint64], at: int, row: NDArray[np.uint64]) -> None:
+    """Set a row to two words of each key."""
+    for c in range(keys.shape[0]):
+        row[2 * c], row[2 * c + 1] = keys[c, at], keys[c, at + 1]
 
 
 @inner

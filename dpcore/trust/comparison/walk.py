@@ -15,13 +15,14 @@ from .prg import LEFT, NUMBERS, RIGHT, Ciphers
 
 __all__ = ["Walk", "clients_at_a_time"]
 
+_MOST_CLIENTS: Final = 2**11  # whose keys, laid out by level, are to stay near the processor
 _WIDEST: Final = 2**17  # blocks of a level
-_AT_ONCE: Final = 2**14  # blocks that are encrypted at once, for a kernel to find them in the cache
+_AT_ONCE: Final = 2**13  # blocks that are encrypted at once, for a kernel to find them in the cache
 
 
 def clients_at_a_time(found: Plan) -> int:
     """Return for how many clients at a time the plan is followed."""
-    return max(1, _WIDEST // found.widest)
+    return max(1, min(_MOST_CLIENTS, _WIDEST // found.widest))
 
 
 class _Nodes(NamedTuple):
