@@ -3,57 +3,84 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+from types import TracebackType
 from typing import Any, Final
 
 _PATIENCE: Final = 120  # seconds for a process to do what it has to
-
 _PROCESSES: Final = Path(__file__).with_name("_rehearsal_processes.py")
+_ANALYST: Final = Path(__file__).with_name("_rehearsal_analyst.py")
 
 
-@contextmanager
-def started_server(
-    settings: dict[str, Any], secret: str, file: Path, role: str = "server"
-) -> Iterator[subprocess.Popen[str]]:
-    """Start a server, and see to it that it ends."""
-    command = [sys.executable, str(_PROCESSES), role]
-    process = subprocess.Popen(
-        [*command, json.dumps({**settings, "file": str(file)})],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        encoding="ascii",
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    process.stdin.write(secret + "\n")  # not on the command line, which others can see
-    process.stdin.flush()
-    try:
-        yield process
-    finally:
-        process.stdin.close()  # which ends it
-        try:
-            process.wait(_PATIENCE)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+class Servers:
+    """Servers as processes, each with a file to go on from. They end with the ``with`` block.
+
+    Parameters
+    ----------
+    settings
+        Of the round.
+    secret
+        The enrolment's key, in hexadecimal digits.
+    files
+        One for each server.
+
+    Attributes
+    ----------
+    ports
+        Where they listen.
+    """
+
+    def __init__(self, settings: dict[str, Any], secret: str, files: Sequence[Path]) -> None:
+        self._settings, self._secret, self._files = settings, secret, files
+        self._running: dict[int, Any] = {}
+        self.ports = [0] * len(files)
+
+    def __enter__(self) -> "Servers":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        for process in self._running.values():
+            process.stdin.close()  # which ends it
+        for which in list(self._running):
+            with suppress(subprocess.TimeoutExpired):
+                self._running[which].wait(_PATIENCE)
+            self._kill(which)
+
+    def start(self, which: int, role: str = "server", file: Path | None = None) -> None:
+        """Start a server, which goes on from its file if there is one; or from another one."""
+        settings = {**self._settings, "file": str(file or self._files[which])}
+        process = _started([str(_PROCESSES), role, json.dumps(settings)])
+        self._running[which] = process
+        assert process.stdin is not None
+        process.stdin.write(self._secret + "\n")  # not on the command line, which others can see
+        process.stdin.flush()
+        self.ports[which] = int(self.line(which))
+
+    def line(self, which: int) -> str:
+        """Return the next line that a server prints."""
+        line: str = self._running[which].stdout.readline()
+        if not line:
+            sys.exit("dpcore: a server has ended too early")
+        return line.strip()
+
+    def restart(self, which: int, file: Path | None = None) -> None:
+        """Kill a server, without a warning and without time to save, and start it again."""
+        self._kill(which)
+        self.start(which, file=file)
+
+    def _kill(self, which: int) -> None:
+        process = self._running.pop(which)
+        process.kill()
+        process.wait()
+        process.stdin.close()
         process.stdout.close()
-
-
-def line_of(server: subprocess.Popen[str]) -> str:
-    """Return the next line that a server prints; the first one is where it listens."""
-    assert server.stdout is not None
-    line = server.stdout.readline()
-    if not line:
-        sys.exit("dpcore: a server did not start")
-    return line.strip()
-
-
-def kill(server: subprocess.Popen[str]) -> None:
-    """End a server without a warning, and without time to save."""
-    server.kill()
-    server.wait(_PATIENCE)
 
 
 def let_clients_report(
@@ -64,14 +91,11 @@ def let_clients_report(
     processes: int,
 ) -> None:
     """Let clients report, in some processes at a time, and wait until these have ended."""
-    at = json.dumps({**settings, "ports": ports})
-    command = [sys.executable, str(_PROCESSES), "clients", at]
+    command = [str(_PROCESSES), "clients", json.dumps({**settings, "ports": ports})]
     started = []
     try:
         for part in range(processes):
-            process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="ascii"
-            )
+            process = _started(command)
             started.append(process)
             assert process.stdin is not None
             process.stdin.write(json.dumps(list(tickets[part::processes])) + "\n")
@@ -86,4 +110,29 @@ def let_clients_report(
     finally:
         for process in started:
             if process.poll() is None:
-                kill(process)
+                process.kill()
+                process.wait()
+
+
+def answers_to(settings: dict[str, Any], question: dict[str, Any]) -> dict[str, Any]:
+    """Return what an analyst is told: a process that knows nothing of those before it."""
+    process = _started([str(_ANALYST), json.dumps(settings)])
+    try:
+        said, _ = process.communicate(json.dumps(question), timeout=_PATIENCE)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+    if process.returncode != 0:
+        sys.exit(f"dpcore: an analyst failed (exit code {process.returncode})")
+    answers: dict[str, Any] = json.loads(said)
+    return answers
+
+
+def _started(command: Sequence[str]) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, *command],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        encoding="ascii",
+    )

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from _environment import ensure
-from _rehearsal_starts import kill, let_clients_report, line_of, started_server
+from _rehearsal_starts import Servers, let_clients_report
 
 _DROPOUT: Final = 0.1
 _CELLS: Final = 64
@@ -82,17 +82,15 @@ def take_round(folder: Path, cells: Sequence[int], clients: int, processes: int)
     ]
     files = [folder / "first", folder / "second"]
     half = len(cells) // 2
-    servers = [started_server(settings, secret, file) for file in files]
-    with servers[0] as first, servers[1] as second:
-        ports = [int(line_of(first)), int(line_of(second))]
-        let_clients_report(settings, ports, cells[:half], tickets[:half], processes)
-        said = misbehave(protocol, enrolment, ports)
-        kill(second)
-        with started_server(settings, secret, files[1]) as resumed:
-            ports[1] = int(line_of(resumed))
-            let_clients_report(settings, ports, cells[half:], tickets[half:], processes)
-            settled, sums = settle(ports), sums_of(protocol, ports)
-            counts = counts_of(ports)
+    with Servers(settings, secret, files) as servers:
+        servers.start(0)
+        servers.start(1)
+        let_clients_report(settings, servers.ports, cells[:half], tickets[:half], processes)
+        said = misbehave(protocol, enrolment, servers.ports)
+        servers.restart(1)
+        let_clients_report(settings, servers.ports, cells[half:], tickets[half:], processes)
+        settled, sums = settle(servers.ports), sums_of(protocol, servers.ports)
+        counts = counts_of(servers.ports)
     curve = release(sums, dp.Grid.uniform(0, 1, _CELLS))
     return Outcome(curve, settled, said, counts)
 

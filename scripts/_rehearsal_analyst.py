@@ -1,0 +1,98 @@
+"""Somebody who asks servers of shared functions, over TCP, and has no secret: a process.
+
+``NetworkServers`` is what a deployment writes itself: a secure sum that ``PointwiseCDF`` can ask.
+"""
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from _rehearsal_frames import ANSWER, LENGTH, ask, checked
+from _rehearsal_processes import protocol_of
+from numpy.typing import NDArray
+
+import dpcore as dp
+from dpcore.errors import DpcoreError
+from dpcore.trust import Answer, FunctionSharing, PointwiseCDF, Protocol, RoundError, opened
+
+_NO_CELLS: Final = np.array([], np.int64)
+
+
+class NetworkServers:
+    """A secure sum over clients, by servers that listen at some ports: an ``Aggregator``.
+
+    Parameters
+    ----------
+    protocol
+        Of the round, which this ends.
+    ports
+        Of all servers.
+
+    Raises
+    ------
+    RoundError
+        A server refuses, or they do not agree about the clients.
+    OSError
+        A server is away.
+    """
+
+    def __init__(self, protocol: Protocol, ports: Sequence[int]) -> None:
+        assert isinstance(protocol.trust, FunctionSharing)
+        self._protocol, self._ports = protocol, ports
+        self.trust, self.size = protocol.trust, protocol.size
+        self.questions = self.sent = self.received = 0  # the latter in bytes, of all servers
+        answers = self._asked(_NO_CELLS)
+        first = opened(answers)
+        self.clients, self.simulated, self._members = first.n, first.simulated, answers[0].clients
+
+    def sum(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return what the servers' answers open to: the counts up to cells, with noise."""
+        answers = self._asked(cells)
+        if answers[0].clients != self._members:
+            raise RoundError("the servers answer about other clients than before")
+        return opened(answers).counts
+
+    def _asked(self, cells: NDArray[np.int64]) -> list[Answer]:
+        self.questions += 1
+        question = ANSWER + cells.astype("<u8").tobytes()
+        said = [ask(port, question) for port in self._ports]
+        self.sent += sum(LENGTH.size + len(question) for _ in said)
+        self.received += sum(LENGTH.size + len(each) for each in said)
+        return [Answer.from_bytes(checked(each), self._protocol) for each in said]
+
+
+def told(
+    protocol: Protocol, ports: Sequence[int], thresholds: Sequence[float], shares: Sequence[float]
+) -> dict[str, Any]:
+    """Return noisy counts at thresholds, quantiles, and what they cost; or why there are none."""
+    try:
+        servers = NetworkServers(protocol, ports)
+        curve = PointwiseCDF(servers, dp.Grid.uniform(0, 1, protocol.size))
+        counts = np.asarray(curve.counts_at(thresholds))
+        quantiles = np.asarray(curve.quantile(shares))
+    except (DpcoreError, OSError) as error:
+        return {"refused": f"{type(error).__name__}: {error}"}
+    places = np.searchsorted(curve.asked, thresholds, side="right") - 1
+    return {
+        "n": curve.n,
+        "privacy": str(curve.privacy),
+        "counts": counts.tolist(),
+        "noise": curve.noise_deviation[places].tolist(),
+        "quantiles": quantiles.tolist(),
+        "opened": curve.asked.size,
+        "questions": servers.questions,
+        "sent": servers.sent,
+        "received": servers.received,
+    }
+
+
+def main() -> None:
+    """Ask servers, and go: ``SETTINGS``, in JSON, and the question, from the standard input."""
+    protocol = protocol_of(json.loads(sys.argv[1]))
+    print(json.dumps(told(protocol, **json.loads(sys.stdin.read()))))
+
+
+if __name__ == "__main__":
+    main()
