@@ -166,7 +166,8 @@ class SimulatedSum:
     """What the sums over many clients would be, from their exact counts.
 
     The law is exact, and no client is made: the shares of all are drawn as one variable a node. For
-    studies; and for a curator who wants a curve to be asked point by point.
+    studies; and for a curator who wants a curve to be asked point by point. Each new one has noise
+    of its own: it is another release, and spends again.
 
     Parameters
     ----------
