@@ -82,7 +82,13 @@ from .selection import (
     split_law,
     symmetric_law,
 )
-from .sharing import comparison, comparison_keys
+from .sharing import (
+    comparison,
+    comparison_children,
+    comparison_controls,
+    comparison_keys,
+    comparison_outputs,
+)
 from .statistics import (
     area_between,
     area_by_pairs,

@@ -20,13 +20,13 @@ def pseudo_random(which: int, block: int) -> int:
     return int.from_bytes(encryptor.update(block.to_bytes(16, "little")), "little") ^ block
 
 
-def children(block: int) -> tuple[tuple[int, int], tuple[int, int]]:
+def comparison_children(block: int) -> tuple[tuple[int, int], tuple[int, int]]:
     """The blocks, and the numbers, of the left and the right child."""
     numbers = pseudo_random(2, block)
     return (pseudo_random(0, block), pseudo_random(1, block)), (numbers % WORD, numbers // WORD)
 
 
-def outputs(block: int, count: int) -> list[int]:
+def comparison_outputs(block: int, count: int) -> list[int]:
     """What a leaf's block is converted to."""
     blocks = [pseudo_random(which, block) for which in range(count // 2)]
     return [word for each in blocks for word in (each % WORD, each // WORD)]
@@ -42,7 +42,7 @@ def comparison_keys(value: int, bits: int, roots: tuple[int, int]) -> tuple[list
         keep = value >> (bits - 1 - level) & 1
         lose = 1 - keep
         t = [block % 2 for block in blocks]
-        made = [children(block) for block in blocks]
+        made = [comparison_children(block) for block in blocks]
         sign = -1 if t[1] else 1
         correction = made[0][0][lose] ^ made[1][0][lose]
         control = [made[0][0][side] % 2 ^ made[1][0][side] % 2 for side in (0, 1)]
@@ -54,7 +54,7 @@ def comparison_keys(value: int, bits: int, roots: tuple[int, int]) -> tuple[list
         shared += [(seed + control[0]) % WORD, seed // WORD, number]
         controls += control[1] << level
     sign = -1 if blocks[1] % 2 else 1
-    ends = [outputs(block, 2**early) for block in blocks]
+    ends = [comparison_outputs(block, 2**early) for block in blocks]
     shared.append(controls)
     for j in range(2**early):
         above = j >= value % 2**early
@@ -62,18 +62,32 @@ def comparison_keys(value: int, bits: int, roots: tuple[int, int]) -> tuple[list
     return keys[0] + shared, keys[1] + shared
 
 
+def comparison_controls(key: list[int], bits: int, threshold: int) -> list[int]:
+    """A party's control bits on the way to a threshold, the root's first."""
+    return [block % 2 for block, _ in _nodes(key, bits, threshold)]
+
+
 def comparison(party: int, key: list[int], bits: int, threshold: int) -> int:
     """A party's share of whether the value is at most the threshold."""
     early = min(3, bits)
-    block, total = key[0] + WORD * key[1], 0
-    controls = key[2 + 3 * (bits - early)]
-    for level in range(bits - early):
+    block, total = _nodes(key, bits, threshold)[-1]
+    j = threshold % 2**early
+    total += comparison_outputs(block, 2**early)[j]
+    total += block % 2 * key[3 + 3 * (bits - early) + j]
+    return (-total if party else total) % WORD
+
+
+def _nodes(key: list[int], bits: int, threshold: int) -> list[tuple[int, int]]:
+    """The blocks on the way to a threshold's leaf, and what is added up before each."""
+    levels = bits - min(3, bits)
+    nodes = [(key[0] + WORD * key[1], 0)]
+    for level in range(levels):
+        block, total = nodes[-1]
         low, high, number = key[2 + 3 * level : 5 + 3 * level]
         side = threshold >> (bits - 1 - level) & 1
-        t, made = block % 2, children(block)
-        correction = low - low % 2 + WORD * high + (controls >> level & 1 if side else low % 2)
-        total += made[1][side] + t * number
-        block = made[0][side] ^ t * correction
-    j = threshold % 2**early
-    total += outputs(block, 2**early)[j] + block % 2 * key[3 + 3 * (bits - early) + j]
-    return (-total if party else total) % WORD
+        made, numbers = comparison_children(block)
+        control = key[2 + 3 * levels] >> level & 1 if side else low % 2
+        correction = low - low % 2 + control + WORD * high
+        t = block % 2
+        nodes.append((made[side] ^ t * correction, total + numbers[side] + t * number))
+    return nodes

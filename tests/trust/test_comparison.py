@@ -21,7 +21,10 @@ def integers(blocks):
     return [int(low) + 2**64 * int(high) for low, high in blocks]
 
 
-@pytest.mark.parametrize("bits", range(1, 11))
+MANY = [pytest.param(bits, marks=pytest.mark.needs_jit) for bits in range(7, 11)]
+
+
+@pytest.mark.parametrize("bits", [*range(1, 7), *MANY])
 def test_shares_add_up_to_the_comparison_for_all_values_and_thresholds(bits):
     values = np.arange(2**bits)
     first, second = comparison.gen(values, bits)

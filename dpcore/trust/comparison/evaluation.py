@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ... import _check, _threads
+from ... import _threads
 from ...errors import DtypeError, ParameterError
+from .arguments import integers
 from .keys import Keys
 from .plan import Plan, plan
 from .walk import Walk, clients_at_a_time
@@ -67,7 +68,7 @@ def evaluate(
 
 def evaluate_sum(
     keys: Keys, thresholds: ArrayLike | None = None, workers: int | None = None
-) -> Any:
+) -> NDArray[np.uint64]:
     """Return a party's shares of how many clients' values are at most each threshold.
 
     Parameters
@@ -100,7 +101,8 @@ def evaluate_sum(
     total = np.zeros(2 * found.entries, np.uint64)
     for walk in walks:
         total += walk.outputs.reshape(-1)
-    return _signed(total[found.found], keys).reshape(points.shape)[()]
+    sums: NDArray[np.uint64] = _signed(total[found.found], keys).reshape(points.shape)[()]
+    return sums
 
 
 def _points(keys: Keys, thresholds: ArrayLike | None) -> NDArray[np.int64]:
@@ -112,9 +114,7 @@ def _points(keys: Keys, thresholds: ArrayLike | None) -> NDArray[np.int64]:
             wanted = f"must be given for keys of more than {_MOST_FULL_BITS} bits"
             raise ParameterError("thresholds", None, wanted)
         return np.arange(2**keys.bits)
-    found = _check.array("thresholds", thresholds, "iu", "must hold integers")
-    if found.ndim > 1:
-        raise ParameterError("thresholds", found.shape, "must be on one axis")
+    found = integers("thresholds", thresholds)
     beyond = (found < 0) | (found > 2**keys.bits - 1)
     if beyond.any():
         wanted = f"must be 0 to 2^{keys.bits} - 1"

@@ -12,6 +12,7 @@ from ...errors import ParameterError
 from ...kernels.sharing import generation as kernels
 from ...noise.sources import source
 from . import layout
+from .arguments import integers
 from .keys import Keys
 from .prg import LEFT, NUMBERS, RIGHT, Ciphers
 
@@ -52,12 +53,9 @@ def gen(values: ArrayLike, bits: int, rng: np.random.Generator | None = None) ->
     (docs/function-sharing.md).
     """
     bits = _check.integer("bits", bits, 1, layout.MOST_BITS)
-    found = _check.array("values", values, "iu", "must hold integers")
-    if found.ndim > 1:
-        raise ParameterError("values", found.shape, "must be on one axis")
-    found = found.reshape(-1)
+    found = integers("values", values).reshape(-1)
     if found.size and not (found.min() >= 0 and int(found.max()) < 2**bits):
-        raise ParameterError("values", "others", f"must be 0 to 2^{bits} - 1")
+        raise ParameterError("values", "others", f"must be 0 to 2^{bits} - 1")  # they are private
     seeds = np.empty((2, found.size, 2), np.uint64)
     source(rng).fill(seeds.reshape(-1))
     return keys_from_seeds(found.astype(np.uint64), seeds, bits)

@@ -41,6 +41,9 @@ class Keys:
     def __repr__(self) -> str:
         return f"Keys(of {len(self)} clients, bits={self.bits}, party={self.party})"
 
+    def __reduce__(self) -> tuple[object, ...]:  # unpickled arrays could be written to
+        return Keys, (self._words, self.bits, self.party)
+
     @property
     def words(self) -> NDArray[np.uint64]:
         """(n, W) the keys as words of 64 bits, which cannot be written to."""
@@ -73,7 +76,7 @@ class Keys:
         _check.choice("party", party, Party)
         size = layout.key_bytes(bits)
         if isinstance(packed, bytes | bytearray | memoryview):
-            given = np.frombuffer(packed, np.uint8)
+            given = np.frombuffer(bytes(packed), np.uint8)
             if given.size % size:
                 wanted = f"must hold keys of {size} bytes each"
                 raise ParameterError("packed", f"{given.size} bytes", wanted)
