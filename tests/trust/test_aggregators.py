@@ -94,15 +94,20 @@ def test_clients_that_do_not_go_together_are_refused():
         SharedVectors([first, "second"])
 
 
-def asked_servers(trust, size=SIZE, seed=2, **parameters):
-    """Servers to which all clients have shared their functions."""
-    protocol = Protocol(trust, size, bytes(16), **parameters)
-    servers = [Server(protocol, rng=RNG([seed, i])) for i in range(protocol.receivers)]
+def filled_servers(trust):
+    """Servers to which all clients have shared their functions, before anybody is settled."""
+    protocol = Protocol(trust, SIZE, bytes(16))
+    servers = [Server(protocol, rng=RNG([2, i])) for i in range(protocol.receivers)]
     for i, cell in enumerate(CELLS):
         for server, report in zip(
             servers, Client(protocol, RNG([3, i])).report(int(cell)), strict=True
         ):
             server.add(report)
+    return servers
+
+
+def asked_servers(trust):
+    servers = filled_servers(trust)
     agree(servers)
     return servers
 
@@ -143,6 +148,27 @@ def test_a_server_that_resumes_from_disk_says_the_same(trust):
     np.testing.assert_array_equal(
         again(GRID.thresholds), PointwiseCDF(FunctionServers(servers), GRID)(GRID.thresholds)
     )
+
+
+@sharings
+def test_servers_rolled_back_say_the_same_of_the_same_clients_and_have_other_noise_for_others(
+    trust,
+):
+    servers = filled_servers(trust)
+    files = [server.to_bytes() for server in servers]
+    left_out = min(servers[0].ids)
+
+    def answers(leave_out=()):
+        again = [Server.from_bytes(file, servers[0].protocol) for file in files]
+        for server in again:
+            server.settle(server.ids - set(leave_out))
+        return FunctionServers(again).sum(np.arange(SIZE))
+
+    agree(servers)
+    first = FunctionServers(servers).sum(np.arange(SIZE))
+    np.testing.assert_array_equal(answers(), first)
+    difference = (first - answers([left_out]))[:-1]  # of one client's bits, and of noise
+    assert np.mean((difference == 0) | (difference == 1)) < 0.3
 
 
 def test_the_noise_of_servers_is_as_large_as_the_curve_says():
