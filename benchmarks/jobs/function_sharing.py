@@ -65,24 +65,29 @@ def evaluation_blocks(bits: int, thresholds: np.ndarray) -> int:
 
 
 def ours_keys(bits: int):
+    """Return keys of so many bits; of more than the values have, those of their multiples."""
+    shift = bits - BITS
+
     def start(given: Inputs) -> Call:
+        values = given.values << shift
+
         def call() -> Counts:
-            first, second = comparison.gen(given.values, bits)
-            return lambda asked: summed(first, asked) + summed(second, asked)
+            first, second = comparison.gen(values, bits)
+            return lambda t: summed(first, t << shift) + summed(second, t << shift)
 
         return call
 
     return start
 
 
-def ours_sums(bits: int, workers: int):
+def ours_sums(bits: int, workers: int, shift: int = 0):
     def start(given: Inputs) -> Call:
-        first, second = comparison.gen(given.values, bits)
-        asked = None if given.thresholds.size == 2**bits else given.thresholds
+        first, second = comparison.gen(given.values << shift, bits)
+        asked = None if given.thresholds.size == 2**bits else given.thresholds << shift
 
         def call() -> Counts:
             sums = comparison.evaluate_sum(first, asked, workers)
-            return lambda t: sums[np.searchsorted(given.thresholds, t)] + summed(second, t)
+            return lambda t: sums[np.searchsorted(given.thresholds, t)] + summed(second, t << shift)
 
         return call
 
