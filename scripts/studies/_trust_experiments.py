@@ -232,33 +232,35 @@ def _waiting(
     protocol: Protocol, reports: list[bytes], clients: int, rng: np.random.Generator
 ) -> float:
     """Return the bytes of a report that waits."""
-    before, server = _traced(), Server(protocol)
+    before, server = traced(), Server(protocol)
     for at in range(clients):
-        server.add(_renamed(reports[at % len(reports)], rng.bytes(16)))
-    return (_traced() - before) / clients
+        server.add(renamed(reports[at % len(reports)], rng.bytes(16)))
+    return (traced() - before) / clients
 
 
 def _settling(
     protocol: Protocol, reports: list[bytes], clients: int, rng: np.random.Generator
 ) -> tuple[int, int]:
     """Return the most bytes of a server of shares, and those at the end, all being settled."""
-    before, server = _traced(), Server(protocol)
+    before, server = traced(), Server(protocol)
     tracemalloc.reset_peak()
     for _ in range(clients // len(reports)):
         ids = [rng.bytes(16) for _ in reports]
         for report, identity in zip(reports, ids, strict=True):
-            server.add(_renamed(report, identity))
+            server.add(renamed(report, identity))
         server.settle(ids)
     most = tracemalloc.get_traced_memory()[1]
     del ids, report, identity
-    return most - before, _traced() - before
+    return most - before, traced() - before
 
 
-def _renamed(report: bytes, identity: bytes) -> bytes:
+def renamed(report: bytes, identity: bytes) -> bytes:
+    """Return a report as a client with another id would have sent it."""
     found = replace(decode(report), report_id=identity)
     return encode(signed(found, client_key(OPEN, found.round_id, identity)))
 
 
-def _traced() -> int:
+def traced() -> int:
+    """Return how many bytes Python objects and arrays take."""
     gc.collect()
     return tracemalloc.get_traced_memory()[0]
