@@ -40,6 +40,7 @@ SUM = trust.SimulatedSum(COUNTS, trust.SecureAggregation())
 RESIDUALS = dp.residual_plot(SCORES, SCORES, epsilon=20.0, rng=np.random.default_rng(1))
 CELLS = dp.TableGrid.uniform((0, 1), (0, 1), (4, 2))
 TABLE = dp.table(SCORES, SCORES, CELLS, epsilon=20.0, rng=np.random.default_rng(1))
+KEYS, _ = trust.comparison.gen([1, 2], 3)
 CENTRAL = trust.Central(1.0)
 CLIENTS = {"client_ids": [1, 2, 3, 4, 5], "grid": GRID, "trust": CENTRAL, "clients": 9}
 
@@ -346,6 +347,20 @@ CALLS = {
         trust.PointwiseCDF(SUM, GRID).quantile,
         {"p": 0.5, "method": "linear"},
     ),
+    "comparison.gen": (trust.comparison.gen, {"values": [1, 2], "bits": 3, "rng": None}),
+    "comparison.evaluate": (
+        trust.comparison.evaluate,
+        {"keys": KEYS, "thresholds": [1, 2], "workers": None},
+    ),
+    "comparison.evaluate_sum": (
+        trust.comparison.evaluate_sum,
+        {"keys": KEYS, "thresholds": [1, 2], "workers": None},
+    ),
+    "comparison.Keys.from_packed": (
+        trust.comparison.Keys.from_packed,
+        {"packed": KEYS.packed, "bits": 3, "party": 0},
+    ),
+    "comparison.key_bytes": (trust.comparison.key_bytes, {"bits": 3}),
     "cell_of": (trust.cell_of, {"score": 0.5, "grid": GRID, "label": None}),
     "client_cdf": (trust.client_cdf, {"values": SCORES, "isotonic": True, **CLIENTS}),
     "client_score_curves": (trust.client_score_curves, {**RECORDS, **CLIENTS, "pos_label": 1}),
