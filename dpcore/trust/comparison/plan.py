@@ -101,7 +101,7 @@ def plan(thresholds: NDArray[np.int64], bits: int) -> Plan:
     if not thresholds.size:
         return Plan([], [], 0, thresholds)
     leaf_bits, depth = layout.leaf_bits(bits), layout.levels(bits)
-    needed = [_needed(thresholds >> 1, leaf_bits - 1)]
+    needed = [_needed(np.sort(thresholds) >> 1, leaf_bits - 1)]
     for _ in range(depth):
         needed.append(_needed(needed[-1][0], 1))
     needed.reverse()  # from the root on
@@ -122,8 +122,7 @@ def plan(thresholds: NDArray[np.int64], bits: int) -> Plan:
 
 
 def _needed(children: NDArray[np.int64], bits: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return nodes' parents, in order, and which of 2^bits children are needed, as bits."""
-    children = np.unique(children)
+    """Return sorted nodes' parents, in order, and which of 2^bits children are needed, as bits."""
     parents = children >> bits
     starts = np.flatnonzero(np.diff(parents, prepend=-1))
     masks = np.bitwise_or.reduceat(1 << (children & (2**bits - 1)), starts)
