@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,8 @@ from . import layout
 __all__ = ["Leaves", "Level", "Plan", "plan"]
 
 _LEFT, _BOTH, _RIGHT = 1, 3, 2  # which children are needed, as bits
-_RANK: Final = np.array([-1, 0, 2, 1])  # of these
+_RANK: Final = np.array([0, 0, 2, 1], np.uint8)  # of these; 0 is none
+_MOST_BLOCKS: Final = 4  # of a leaf's outputs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,60 +97,76 @@ class Plan:
         return inner + self.entries
 
 
+class _Parents(NamedTuple):
+    """Nodes of a level, in order: which children they need, as bits, and where the first one is."""
+
+    nodes: NDArray[np.int64]
+    masks: NDArray[np.uint8]
+    first: NDArray[np.int64]
+
+
 def plan(thresholds: NDArray[np.int64], bits: int) -> Plan:
     """Return what some thresholds, (T,), in any order, need. O(T (log(T) + bits))."""
     if not thresholds.size:
         return Plan([], [], 0, thresholds)
-    leaf_bits, depth = layout.leaf_bits(bits), layout.levels(bits)
-    needed = [_needed(np.sort(thresholds) >> 1, leaf_bits - 1)]
-    for _ in range(depth):
-        needed.append(_needed(needed[-1][0], 1))
+    in_order = np.argsort(thresholds, kind="stable")
+    leaf_bits = layout.leaf_bits(bits)
+    needed = [_parents(thresholds[in_order] >> 1, leaf_bits - 1)]
+    for _ in range(layout.levels(bits)):
+        needed.append(_parents(needed[-1].nodes, 1))
     needed.reverse()  # from the root on
     levels: list[Level] = []
-    order = np.zeros(1, np.int64)  # the nodes of a level
-    for (nodes, masks), below in pairwise(needed):
-        kind = masks[np.searchsorted(nodes, order)]
-        rights, lefts = np.searchsorted(_RANK[kind], [_RANK[_BOTH], _RANK[_RIGHT]]).tolist()
-        children = np.concatenate([2 * order[:lefts], 2 * order[rights:] + 1])
-        their_kind = below[1][np.searchsorted(below[0], children)]
-        is_last = len(levels) == depth - 1
-        by_kind = np.argsort(their_kind if is_last else _RANK[their_kind], kind="stable")
-        places = np.empty_like(children)
-        places[by_kind] = np.arange(children.size)
-        levels.append(Level(order.size, lefts, rights, places))
-        order = children[by_kind]
-    return _with_leaves(levels, order, *needed[-1], thresholds, leaf_bits)
+    at = np.zeros(1, np.int64)  # which of a level's nodes goes where
+    for above, below in pairwise(needed):
+        kinds, first = above.masks[at], above.first[at]
+        rights, lefts = np.searchsorted(_RANK[kinds], [_RANK[_BOTH], _RANK[_RIGHT]]).tolist()
+        children = np.concatenate([first[:lefts], first[rights:] + (kinds[rights:] & 1)])
+        is_last = below is needed[-1]
+        ranks = below.masks[children] if is_last else _RANK[below.masks[children]]
+        by_rank = np.argsort(ranks, kind="stable")
+        levels.append(Level(at.size, lefts, rights, _inverse(by_rank)))
+        at = children[by_rank]
+    return _with_leaves(levels, at, needed[-1], thresholds, in_order)
 
 
-def _needed(children: NDArray[np.int64], bits: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return sorted nodes' parents, in order, and which of 2^bits children are needed, as bits."""
-    parents = children >> bits
-    starts = np.flatnonzero(np.diff(parents, prepend=-1))
-    masks = np.bitwise_or.reduceat(1 << (children & (2**bits - 1)), starts)
-    return parents[starts], masks
+def _parents(nodes: NDArray[np.int64], bits: int) -> _Parents:
+    """Return the parents of sorted nodes, 2^bits of which have one parent."""
+    parents = nodes >> bits
+    first = np.flatnonzero(np.diff(parents, prepend=-1))
+    which = np.left_shift(1, nodes & (2**bits - 1), dtype=np.uint8, casting="unsafe")
+    return _Parents(parents[first], np.bitwise_or.reduceat(which, first), first)
+
+
+def _inverse(order: NDArray[np.int64]) -> NDArray[np.int64]:
+    inverse = np.empty_like(order)
+    inverse[order] = np.arange(order.size)
+    return inverse
 
 
 def _with_leaves(
     levels: list[Level],
-    order: NDArray[np.int64],
-    nodes: NDArray[np.int64],
-    masks: NDArray[np.int64],
+    at: NDArray[np.int64],
+    needed: _Parents,
     thresholds: NDArray[np.int64],
-    leaf_bits: int,
+    in_order: NDArray[np.int64],
 ) -> Plan:
-    kinds = masks[np.searchsorted(nodes, order)]
-    starts = [*np.flatnonzero(np.diff(kinds, prepend=-1)).tolist(), kinds.size]
-    leaves: list[Leaves] = []
-    entry = 0
-    entries = np.empty((order.size, 4), np.int64)  # of each leaf's blocks
-    for first, last in pairwise(starts):
-        blocks = tuple(block for block in range(4) if kinds[first] >> block & 1)
-        leaves.append(Leaves(first, last, blocks, entry))
-        for rank, block in enumerate(blocks):
-            entries[first:last, block] = entry + rank + len(blocks) * np.arange(last - first)
-        entry += len(blocks) * (last - first)
-    place = np.empty_like(order)
-    place[np.searchsorted(nodes, order)] = np.arange(order.size)
-    leaf = place[np.searchsorted(nodes, thresholds >> leaf_bits)]
-    block = (thresholds & (2**leaf_bits - 1)) >> 1
-    return Plan(levels, leaves, entry, 2 * entries[leaf, block] + (thresholds & 1))
+    """Return the plan, once it is known which of the leaves goes where."""
+    kinds = needed.masks[at]
+    counts = np.bitwise_count(kinds).astype(np.int64)
+    entries = np.cumsum(counts) - counts
+    starts = [*np.flatnonzero(np.diff(kinds.astype(int), prepend=-1)).tolist(), kinds.size]
+    leaves = [
+        Leaves(first, last, _blocks(int(kinds[first])), int(entries[first]))
+        for first, last in pairwise(starts)
+    ]
+    repeats = np.diff(needed.first, append=thresholds.size)
+    leaf = np.repeat(_inverse(at), repeats)  # of each threshold, in order
+    block = (thresholds[in_order] >> 1) % _MOST_BLOCKS
+    before = np.bitwise_count(kinds[leaf] & ((1 << block) - 1))
+    found = np.empty_like(thresholds)
+    found[in_order] = 2 * (entries[leaf] + before) + (thresholds[in_order] & 1)
+    return Plan(levels, leaves, int(counts.sum()), found)
+
+
+def _blocks(kind: int) -> tuple[int, ...]:
+    return tuple(block for block in range(_MOST_BLOCKS) if kind >> block & 1)
