@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
 
 from dpcore.errors import DtypeError, ParameterError
 from dpcore.trust import comparison
-from dpcore.trust.comparison import walk
+from dpcore.trust.comparison import evaluation, walk
 from dpcore.trust.comparison.plan import plan
 
 BITS = 6
@@ -50,12 +51,14 @@ def test_thresholds_in_any_order_and_again():
 @pytest.mark.parametrize("nodes", [1, 3, 2**13])
 @pytest.mark.parametrize("clients", [1, 4, 10])
 @pytest.mark.parametrize("workers", [1, 2, 5])
+@pytest.mark.parametrize("piece", [3, 100])
 def test_the_same_bits_in_pieces_of_any_size_on_any_number_of_threads(
-    nodes, clients, workers, monkeypatch
+    nodes, clients, workers, piece, monkeypatch
 ):
     keys, _ = comparison.gen(np.arange(23) * 11, 8, rng=np.random.default_rng(2))
     thresholds = [200, 7, 8, 77, 255, 0, 9]
     whole = comparison.evaluate(keys, workers=1), comparison.evaluate_sum(keys, thresholds, 1)
+    monkeypatch.setattr(evaluation, "_PIECE", piece)
     monkeypatch.setattr(walk, "_AT_ONCE", nodes * clients)
     monkeypatch.setattr(walk, "_MOST_CLIENTS", clients)
     assert np.array_equal(comparison.evaluate(keys, workers=workers), whole[0])
@@ -220,3 +223,18 @@ def test_thresholds_share_the_nodes_above_them():
     assert plan(np.array([77]), 10).blocks == 2 * 7 + 1
     assert plan(np.array([77, 77, 76]), 10).blocks == 2 * 7 + 1
     assert plan(np.array([0, 1023]), 10).blocks == 3 + 2 * 2 * 6 + 2
+
+
+def test_memory_of_sums_does_not_grow_with_clients_or_with_bits():
+    thresholds = np.arange(0, 2**16, 100)
+
+    def peak(clients):
+        keys, _ = comparison.gen(np.zeros(clients, int), 16)
+        comparison.evaluate_sum(keys, thresholds, workers=1)
+        tracemalloc.start()
+        comparison.evaluate_sum(keys, thresholds, workers=1)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most
+
+    assert peak(3000) < 1.05 * peak(1000)

@@ -18,6 +18,7 @@ from .walk import Walk, clients_at_a_time
 __all__ = ["evaluate", "evaluate_sum"]
 
 _MOST_FULL_BITS: Final = 24
+_PIECE: Final = 2**12  # thresholds at a time: few nodes, so that vectors of clients are long
 
 
 def evaluate(
@@ -53,16 +54,9 @@ def evaluate(
     O(n T) memory; O(n T bits), less where thresholds share their first bits.
     """
     points, workers = _points(keys, thresholds), _threads.checked_workers(workers)
-    found = plan(points.reshape(-1), keys.bits)
     shares = np.empty((len(keys), points.size), np.uint64)
-
-    def work(walk: Walk, start: int, stop: int) -> None:
-        walk.outputs[:] = 0
-        walk.add(start, stop)
-        each = walk.outputs.transpose(0, 2, 1).reshape(-1, walk.outputs.shape[1])
-        shares[start:stop] = each[found.found, : stop - start].T
-
-    _walk(keys, found, False, work, workers)
+    for piece in _pieces(points):
+        _fill(shares, piece, keys, plan(points.reshape(-1)[piece], keys.bits), workers)
     return _signed(shares, keys).reshape(len(keys), *points.shape)
 
 
@@ -96,13 +90,21 @@ def evaluate_sum(
     their first bits: 7 2^bits / 8 blocks of AES a client for all thresholds.
     """
     points, workers = _points(keys, thresholds), _threads.checked_workers(workers)
-    found = plan(points.reshape(-1), keys.bits)
-    walks = _walk(keys, found, True, Walk.add, workers)
-    total = np.zeros(2 * found.entries, np.uint64)
-    for walk in walks:
-        total += walk.outputs.reshape(-1)
-    sums: NDArray[np.uint64] = _signed(total[found.found], keys).reshape(points.shape)[()]
-    return sums
+    sums = np.empty(points.size, np.uint64)
+    for piece in _pieces(points):
+        found = plan(points.reshape(-1)[piece], keys.bits)
+        total = np.zeros(2 * found.entries, np.uint64)
+        for walk in _walk(keys, found, True, Walk.add, workers):
+            total += walk.outputs.reshape(-1)
+        sums[piece] = total[found.found]
+    signed: NDArray[np.uint64] = _signed(sums, keys).reshape(points.shape)[()]
+    return signed
+
+
+def _pieces(points: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Return which thresholds are evaluated together: neighbours, which share most of their way."""
+    in_order = np.argsort(points, axis=None, kind="stable")
+    return [in_order[start : start + _PIECE] for start in range(0, points.size, _PIECE)]
 
 
 def _points(keys: Keys, thresholds: ArrayLike | None) -> NDArray[np.int64]:
@@ -120,6 +122,24 @@ def _points(keys: Keys, thresholds: ArrayLike | None) -> NDArray[np.int64]:
         wanted = f"must be 0 to 2^{keys.bits} - 1"
         raise ParameterError("thresholds", found[beyond][0], wanted)
     return found.astype(np.int64)
+
+
+def _fill(
+    shares: NDArray[np.uint64],
+    piece: NDArray[np.int64],
+    keys: Keys,
+    found: Plan,
+    workers: int,
+) -> None:
+    """Fill some columns of the clients' shares."""
+
+    def work(walk: Walk, start: int, stop: int) -> None:
+        walk.outputs[:] = 0
+        walk.add(start, stop)
+        each = walk.outputs.transpose(0, 2, 1).reshape(-1, walk.outputs.shape[1])
+        shares[start:stop, piece] = each[found.found, : stop - start].T
+
+    _walk(keys, found, False, work, workers)
 
 
 def _walk(

@@ -106,9 +106,7 @@ class _Parents(NamedTuple):
 
 
 def plan(thresholds: NDArray[np.int64], bits: int) -> Plan:
-    """Return what some thresholds, (T,), in any order, need. O(T (log(T) + bits))."""
-    if not thresholds.size:
-        return Plan([], [], 0, thresholds)
+    """Return what some thresholds, (T,), T >= 1, in any order, need. O(T (log(T) + bits))."""
     in_order = np.argsort(thresholds, kind="stable")
     leaf_bits = layout.leaf_bits(bits)
     needed = [_parents(thresholds[in_order] >> 1, leaf_bits - 1)]
