@@ -115,16 +115,17 @@ class Tally:
 
     def settle(self, ids: Collection[bytes]) -> None:
         """Add up reports that wait, and forget them; keys of functions are kept."""
-        totals, keys = self.totals.copy(), []
+        same = self.accepted, self.simulated, self.by_level
+        waiting = self.waiting[wire.FUNCTION]
+        if keys := b"".join(waiting[each] for each in ids if each in waiting):
+            part, blocks = slice(0, 0), _with(self.keys, keys)
+            self.change(_Change(*same, part, self.totals[part], ids, keys=blocks))
+            return
+        totals = self.totals.copy()
         for kind, payloads in self.waiting.items():
             for payload in (payloads[each] for each in ids if each in payloads):
-                if kind == wire.FUNCTION:
-                    keys.append(payload)
-                else:
-                    totals += wire.share(kind, payload, totals.size)
-        same = self.accepted, self.simulated, self.by_level
-        blocks = _with(self.keys, b"".join(keys)) if keys else None
-        self.change(_Change(*same, slice(None), totals, ids, keys=blocks))
+                totals += wire.share(kind, payload, totals.size)
+        self.change(_Change(*same, slice(None), totals, ids))
 
     def shares_at(self, cells: NDArray[np.int64], protocol: Protocol) -> NDArray[np.uint64]:
         """Return the share of the sum of all settled functions at some cells."""
