@@ -441,3 +441,15 @@ def test_a_key_tells_its_length():
         assert protocol.payload_bytes(wire.FUNCTION) == length
     many = Client(protocol_of(FunctionSharing(1.0, servers=4))).report(1)
     assert [len(each) - wire.HEADER_BYTES for each in many] == [32, 32, 32, 8 * 20]
+
+
+def test_a_file_has_no_totals_before_there_are_any():
+    protocol = protocol_of(size=2**16)
+    server, _ = filled(protocol, CELLS)
+    assert len(server.to_bytes()) < CELLS.size * (16 + 400) + 500
+    back = Server.from_bytes(server.to_bytes(), protocol)
+    server.add_up()
+    assert len(server.to_bytes()) > 8 * 2**16
+    assert (
+        back.answer([7, 2**16 - 1]).shares.tolist() == server.answer([7, 2**16 - 1]).shares.tolist()
+    )

@@ -31,6 +31,7 @@ _SUM: Final = b"DPCT"
 _ANSWER: Final = b"DPCA"
 _SIMULATED: Final = 1
 _CLOSED: Final = 2
+_NO_TOTALS: Final = 4
 _CHECKSUM: Final = 32
 _NO_PARTY: Final = 2
 
@@ -40,10 +41,14 @@ def dump_tally(tally: Tally, protocol: Protocol) -> bytes:
     waiting = [tally.waiting[kind] for kind in _waiting_kinds(protocol)]
     counts = [tally.accepted, len(REASONS), len(tally.settled), *map(len, waiting)]
     refused = [tally.refused[reason] for reason in REASONS]
+    totals = tally.totals
+    flags = _SIMULATED * tally.simulated | _CLOSED * tally.closed
+    if protocol.shares_functions and not totals.any():  # many, where keys wait to be evaluated
+        totals, flags = totals[:0], flags | _NO_TOTALS
     parts = [
         *protocol.key,
-        bytes([_SIMULATED * tally.simulated | _CLOSED * tally.closed]),
-        *(_packed(each) for each in (counts, refused, tally.by_level, tally.totals)),
+        bytes([flags]),
+        *(_packed(each) for each in (counts, refused, tally.by_level, totals)),
         *sorted(tally.settled),
     ]
     for payloads in waiting:
@@ -73,7 +78,8 @@ def load_tally(data: bytes, protocol: Protocol) -> Tally:
     tally.accepted = accepted
     tally.refused = dict(zip(REASONS, _words(body, reasons).tolist(), strict=True))
     tally.by_level = _words(body, len(protocol.asked))
-    tally.totals = _words(body, protocol.shared_words)
+    if not flags & _NO_TOTALS:
+        tally.totals = _words(body, protocol.shared_words)
     for _ in range(settled):
         tally.settled.add(_read(body, ID_BYTES))
     for kind, count in zip(kinds, waiting, strict=True):
