@@ -43,16 +43,15 @@ class NetworkServers:
         self._protocol, self._ports = protocol, ports
         self.trust, self.size = protocol.trust, protocol.size
         self.questions = self.sent = self.received = 0  # the latter in bytes, of all servers
-        answers = self._asked(_NO_CELLS)
-        first = opened(answers)
-        self.clients, self.simulated, self._members = first.n, first.simulated, answers[0].clients
+        first = opened(self._asked(_NO_CELLS))
+        self.clients, self.simulated, self._members = first.n, first.simulated, first.clients
 
     def sum(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return what the servers' answers open to: the counts up to cells, with noise."""
-        answers = self._asked(cells)
-        if answers[0].clients != self._members:
+        found = opened(self._asked(cells))
+        if found.clients != self._members:
             raise RoundError("the servers answer about other clients than before")
-        return opened(answers).counts
+        return found.counts
 
     def _asked(self, cells: NDArray[np.int64]) -> list[Answer]:
         self.questions += 1

@@ -69,13 +69,15 @@ class Listener(socketserver.ThreadingTCPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, protocol: Protocol, enrolment: Enrolment, path: Path) -> None:
+    def __init__(
+        self, protocol: Protocol, enrolment: Enrolment, path: Path, place: Any = None
+    ) -> None:
         super().__init__((HOST, 0), _Handler)
         self.path = path
         self.turn = threading.Lock()
         found = path.read_bytes() if path.exists() else None
         if found is None:
-            self.server = Server(protocol, enrolment)
+            self.server = Server(protocol, enrolment, place=place)
         else:
             self.server = Server.from_bytes(found, protocol, enrolment)
 
@@ -110,8 +112,8 @@ class Listener(socketserver.ThreadingTCPServer):
         elif kind == ANSWER:
             was_closed = server.is_closed
             answer = server.answer(np.frombuffer(content, "<u8").astype(np.int64))
-            if not was_closed:
-                self.save()  # before it is sent: the file takes no other clients any more
+            if not was_closed:  # before it is sent: the file takes no other clients any more
+                self.save()
             return answer.to_bytes()
         elif kind == COUNTS:
             return json.dumps({"accepted": server.accepted, **server.refused}).encode()
@@ -128,7 +130,7 @@ class Listener(socketserver.ThreadingTCPServer):
 
 
 class FallingListener(Listener):
-    """One that ends when its first answer is saved, and before it is sent; it prints a hash."""
+    """One that falls before its first answer is sent; it prints a hash of it."""
 
     def done(self, kind: bytes, content: bytes) -> bytes:
         """Do what is asked; of an answer, say nothing."""
@@ -236,7 +238,9 @@ def main() -> None:
         print(report_all(protocol, cells, tickets, settings["ports"]))
         return
     kind = FallingListener if role == "falling server" else Listener
-    with kind(protocol, Enrolment(bytes.fromhex(secret)), Path(settings["file"])) as listener:
+    enrolment, path = Enrolment(bytes.fromhex(secret)), Path(settings["file"])
+    place = settings["place"] if protocol.shares_functions else None
+    with kind(protocol, enrolment, path, place) as listener:
         threading.Thread(target=_until_the_end_of_input, args=(listener,), daemon=True).start()
         print(listener.server_address[1], flush=True)
         listener.serve_forever(poll_interval=0.05)

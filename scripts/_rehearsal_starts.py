@@ -55,7 +55,8 @@ class Servers:
 
     def start(self, which: int, role: str = "server", file: Path | None = None) -> None:
         """Start a server, which goes on from its file if there is one; or from another one."""
-        settings = {**self._settings, "file": str(file or self._files[which])}
+        path = str(file or self._files[which])
+        settings = {**self._settings, "place": which, "file": path}
         process = _started([str(_PROCESSES), role, json.dumps(settings)])
         self._running[which] = process
         assert process.stdin is not None

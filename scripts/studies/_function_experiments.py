@@ -119,7 +119,7 @@ def of_server(clients: int, every: int, size: int, rng: Rng) -> Memory:
 
 def _settling(protocol: Protocol, reports: list[bytes], clients: int, rng: Rng) -> tuple[int, int]:
     """Return the most bytes of a server, and those at the end, all being settled."""
-    before, server = traced(), Server(protocol)
+    before, server = traced(), Server(protocol, place=0)
     tracemalloc.reset_peak()
     for _ in range(clients // len(reports)):
         ids = [rng.bytes(16) for _ in reports]
@@ -180,9 +180,9 @@ def of_client(model: FunctionSharing, size: int, clients: int, asked: int, rng: 
     Of servers, the one counts that takes the longest.
     """
     protocol = Protocol(model, size, ROUND)
-    servers = [Server(protocol) for _ in range(model.servers)]
+    servers, others = ([Server(protocol, place=i) for i in range(model.servers)] for _ in range(2))
     cells = np.arange(1, asked + 1) * (size // (asked + 1))
-    _round(protocol, [Server(protocol) for _ in servers], cells[:1], 2, rng)  # compiled kernels
+    _round(protocol, others, cells[:1], 2, rng)  # compiled kernels
     return _round(protocol, servers, cells, clients, rng)
 
 

@@ -46,7 +46,7 @@ CLIENTS = {"client_ids": [1, 2, 3, 4, 5], "grid": GRID, "trust": CENTRAL, "clien
 
 
 def function_servers():
-    servers = [trust.Server(FUNCTIONS), trust.Server(FUNCTIONS)]
+    servers = [trust.Server(FUNCTIONS, place=place) for place in (0, 1)]
     for server, report in zip(servers, trust.Client(FUNCTIONS).report(1), strict=True):
         server.add(report)
     trust.agree(servers)
@@ -302,8 +302,11 @@ CALLS = {
         trust.FunctionSharing,
         {"epsilon": 1.0, "servers": 2, "honest": 1, "branching": "auto", "budgets": "auto"},
     ),
-    "Server, of functions": (trust.Server, {"protocol": FUNCTIONS, "rng": None}),
-    "Server.answer": (lambda cells: trust.Server(FUNCTIONS).answer(cells), {"cells": [1, 2]}),
+    "Server, of functions": (trust.Server, {"protocol": FUNCTIONS, "place": 0, "rng": None}),
+    "Server.answer": (
+        lambda cells: trust.Server(FUNCTIONS, place=0).answer(cells),
+        {"cells": [1, 2]},
+    ),
     "Answer.from_bytes": (trust.Answer.from_bytes, {"data": b"", "protocol": FUNCTIONS}),
     "opened": (trust.opened, {"answers": []}),
     "Protocol": (

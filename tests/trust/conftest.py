@@ -30,9 +30,9 @@ def listening(script):
     """Have a server listen on a thread of this process, and say at which port."""
 
     @contextlib.contextmanager
-    def listen(protocol, enrolment, path):
+    def listen(protocol, enrolment, path, place=None):
         processes = script("_rehearsal_processes")
-        with processes.Listener(protocol, enrolment, path) as listener:
+        with processes.Listener(protocol, enrolment, path, place) as listener:
             thread = threading.Thread(target=listener.serve_forever, args=(0.01,))
             thread.start()
             try:

@@ -24,10 +24,11 @@ def reports_of(protocol, cells, seed=1):
     return [Client(protocol, rng).report(int(cell)) for cell in cells]
 
 
-def server_of(protocol, place=0):
-    """A server without reports. One that makes noise has a key of its place."""
-    rng = np.random.default_rng(place) if protocol.shares_functions else None
-    return Server(protocol, rng=rng)
+def server_of(protocol, place=0, rng=None):
+    """A server without reports. One that makes noise is seeded, if by nothing else by its place."""
+    if rng is None and protocol.shares_functions:
+        rng = np.random.default_rng(place)
+    return Server(protocol, place=place if protocol.shares_functions else None, rng=rng)
 
 
 def filled(protocol, reports):

@@ -25,6 +25,7 @@ from dpcore.trust import (
     agree,
 )
 from dpcore.trust.protocol.function_noise import noise_of
+from tests.trust.rounds import server_of
 
 RNG = np.random.default_rng
 SIZE, N = 100, 60
@@ -97,7 +98,7 @@ def test_clients_that_do_not_go_together_are_refused():
 def filled_servers(trust):
     """Servers to which all clients have shared their functions, before anybody is settled."""
     protocol = Protocol(trust, SIZE, bytes(16))
-    servers = [Server(protocol, rng=RNG([2, i])) for i in range(protocol.receivers)]
+    servers = [server_of(protocol, i, rng=RNG([2, i])) for i in range(protocol.receivers)]
     for i, cell in enumerate(CELLS):
         for server, report in zip(
             servers, Client(protocol, RNG([3, i])).report(int(cell)), strict=True
@@ -177,7 +178,7 @@ def test_the_noise_of_servers_is_as_large_as_the_curve_says():
     errors = []
     for seed in range(rounds):
         protocol = Protocol(trust, 8, bytes(16))
-        servers = [Server(protocol, rng=RNG([seed, i])) for i in range(2)]
+        servers = [server_of(protocol, i, rng=RNG([seed, i])) for i in range(2)]
         for server, report in zip(servers, Client(protocol, RNG(seed)).report(3), strict=True):
             server.add(report)
         agree(servers)
@@ -203,7 +204,7 @@ def test_servers_that_do_not_go_together_are_refused():
         FunctionServers(late)
     missing = Protocol(SHARINGS[0], SIZE, bytes(16), empty=SIZE)
     with pytest.raises(ParameterError, match="without a cell for missing records"):
-        FunctionServers([Server(missing), Server(missing)])
+        FunctionServers([server_of(missing), server_of(missing, 1)])
     local = Protocol(Local(1.0, clients=N), SIZE, bytes(16))
     with pytest.raises(RoundError):
         FunctionServers([Server(local)])

@@ -40,9 +40,18 @@ def protocol_of(trust=EXACT, size=20, **more):
     return Protocol(trust, size, ROUND, **more)
 
 
+def server_of(protocol, place=0, *more, **others):
+    """One of the servers of a protocol."""
+    return Server(protocol, *more, place=place, **others)
+
+
+def servers_of(protocol):
+    return [server_of(protocol, place) for place in range(protocol.receivers)]
+
+
 def filled(protocol, cells=CELLS, rng=None):
     """Servers that have the reports of all, settled."""
-    servers = [Server(protocol) for _ in range(protocol.receivers)]
+    servers = servers_of(protocol)
     for cell in cells:
         for server, report in zip(servers, Client(protocol, rng).report(int(cell)), strict=True):
             server.add(report)
@@ -141,7 +150,7 @@ def test_a_server_that_adds_up_keeps_no_key():
 
 def test_keys_and_sums_are_used_together():
     protocol = protocol_of()
-    servers = [Server(protocol), Server(protocol)]
+    servers = servers_of(protocol)
     for number, cell in enumerate(CELLS):
         for server, report in zip(servers, Client(protocol).report(int(cell)), strict=True):
             server.add(report)
@@ -159,7 +168,7 @@ def test_scored_labels_and_clients_without_a_record():
     labels, scores = RNG(1).random(80) < 0.3, RNG(2).random(80)
     grid = dp.Grid.uniform(0, 1, 8)
     protocol = protocol_of(size=16, empty=8)
-    servers = [Server(protocol), Server(protocol)]
+    servers = servers_of(protocol)
     for label, score in zip(labels, scores, strict=True):
         report = Client(protocol).report(dp.trust.cell_of(score, grid, bool(label)))
         for server, each in zip(servers, report, strict=True):
@@ -175,7 +184,7 @@ def test_clients_that_reach_one_server_are_left_out():
     protocol = protocol_of()
     servers = filled(protocol)
     assert servers[0].accepted == 60
-    fresh = [Server(protocol), Server(protocol)]
+    fresh = servers_of(protocol)
     for number, cell in enumerate(CELLS):
         reports = Client(protocol).report(int(cell))
         fresh[0].add(reports[0])
@@ -193,7 +202,7 @@ def test_servers_in_one_place_merge():
         taken.add_up()
         kept.merge(taken)
     np.testing.assert_array_equal(counts_of(one), TRUE)
-    with pytest.raises(RoundError, match="for another place"):
+    with pytest.raises(RoundError, match="in another place"):
         filled(protocol)[0].merge(filled(protocol)[1])
 
 
@@ -211,13 +220,13 @@ def test_an_answer_ends_the_round():
         with pytest.raises(RoundError, match="closed"):
             refused()
     with pytest.raises(RoundError, match="0 reports are settled"):
-        Server(servers[0].protocol).answer([3])
+        Server(servers[0].protocol, place=0).answer([3])
 
 
 def test_studies_are_marked():
     protocol = protocol_of(FunctionSharing(1.0))
     for rng, of_server in ((RNG(1), None), (None, RNG(2))):
-        servers = [Server(protocol, rng=of_server), Server(protocol)]
+        servers = [Server(protocol, place=0, rng=of_server), Server(protocol, place=1)]
         for server, report in zip(servers, Client(protocol, rng).report(1), strict=True):
             server.add(report)
         agree(servers)
@@ -230,7 +239,7 @@ def test_a_seeded_server_repeats_itself():
     protocol = protocol_of(FunctionSharing(0.1))
     found = []
     for _ in range(2):
-        servers = [Server(protocol, rng=RNG(seed)) for seed in (1, 2)]
+        servers = [Server(protocol, place=place, rng=RNG(place)) for place in (0, 1)]
         rng = RNG(3)
         for cell in CELLS:
             reports = Client(protocol, rng).report(int(cell))
@@ -277,7 +286,7 @@ def payload_of(report):
     ],
 )
 def test_damaged_and_swapped_keys_are_refused(damage, reason):
-    server = Server(protocol_of())
+    server = Server(protocol_of(), place=0)
     server.add(key_of())
     before = server.to_bytes()
     with pytest.raises(ReportError) as caught:
@@ -295,7 +304,7 @@ def test_a_key_with_bits_that_mean_nothing_is_refused():
     at = 8 * (2 + 3 * (protocol.bits - 3))  # of the word with a bit for each level
     changed[at + 7] |= 128
     with pytest.raises(ReportError) as caught:
-        Server(protocol).add(resigned(report, payload=bytes(changed)))
+        Server(protocol, place=0).add(resigned(report, payload=bytes(changed)))
     assert caught.value.reason == "payload"
 
 
@@ -303,30 +312,74 @@ def test_keys_are_not_for_other_rounds():
     noisy = Protocol(DistributedNoise(1.0, clients=5), 20, ROUND)
     report = Client(noisy).report(3)[0]
     with pytest.raises(ReportError, match="parameters"):
-        Server(protocol_of()).add(report)
+        Server(protocol_of(), place=0).add(report)
     three = protocol_of(FunctionSharing(1.0, servers=3))
     with pytest.raises(ReportError) as caught:
-        Server(three).add(resigned(key_of(), digest=three.digest))
+        Server(three, place=0).add(resigned(key_of(), digest=three.digest))
     assert caught.value.reason == "kind"
 
 
-def test_a_client_that_sends_one_key_to_both_is_found_out():
-    servers = filled(protocol_of())
-    report = key_of()
-    fresh = [Server(protocol_of()), Server(protocol_of())]
-    for server in fresh:
+def test_a_client_whose_keys_do_not_go_together_is_found_out():
+    protocol = protocol_of()
+    one, other = Client(protocol).report(3), Client(protocol).report(4)
+    mixed = resigned(other[1], report_id=wire.decode(one[0]).report_id)
+    fresh = servers_of(protocol)
+    for server, report in zip(fresh, (one[0], mixed), strict=True):
         server.add(report)
     agree(fresh)
     with pytest.raises(RoundError, match="not the number of reports"):
         counts_of(fresh)
     with pytest.raises(RoundError, match="not the number of reports"):
         release([server.close() for server in fresh])
-    del servers
+
+
+@pytest.mark.parametrize("servers", [2, 3])
+def test_nobody_can_make_a_server_take_what_is_for_another(servers):
+    protocol = protocol_of(FunctionSharing(1.0, servers=servers))
+    first, *_, last = Client(protocol).report(3)
+    ready = servers_of(protocol)
+    for each in (ready, resumed(ready)):  # empty, and yet it knows its place
+        for server, report in ((each[0], last), (each[-1], first)):
+            with pytest.raises(ReportError, match="for another server") as caught:
+                server.add(report)
+            assert caught.value.reason == "payload"
+        each[0].add(first)
+        each[-1].add(last)
+
+
+@pytest.mark.parametrize("place", [None, 2, -1, "0", 0.0])
+def test_servers_have_a_place(place):
+    with pytest.raises((ParameterError, DtypeError), match="place"):
+        Server(protocol_of(), place=place)
+    with pytest.raises(ParameterError, match="place must be left out"):
+        Server(Protocol(DistributedNoise(1.0, clients=5), 20, ROUND), place=0)
+    with pytest.raises(ParameterError, match="place"):
+        Server(protocol_of(FunctionSharing(1.0, servers=3)), place=3)
+
+
+def test_a_round_is_ended_before_it_answers():
+    servers = filled(protocol_of(FunctionSharing(0.5)))
+    unused = key_of(servers[0].protocol)
+    for server in servers:
+        server.end()
+        server.end()
+        assert server.is_closed
+    with pytest.raises(RoundError, match="closed"):
+        servers[0].add(unused)
+    saved = [server.to_bytes() for server in servers]
+    first = counts_of(servers)
+    assert [server.to_bytes() for server in servers] == saved
+    back = [Server.from_bytes(each, servers[0].protocol) for each in saved]
+    np.testing.assert_array_equal(counts_of(back), first)
+    with pytest.raises(RoundError, match="0 reports"):
+        server_of(protocol_of()).end()
+    with pytest.raises(RoundError, match="no functions"):
+        Server(Protocol(DistributedNoise(1.0, clients=5), 20, ROUND)).end()
 
 
 def test_enrolled_clients_share_functions():
     protocol, enrolment = protocol_of(enrolled=True), Enrolment(b"\1" * 32)
-    servers = [Server(protocol, enrolment) for _ in range(2)]
+    servers = [Server(protocol, enrolment, place=place) for place in range(2)]
     for number, cell in enumerate(CELLS):
         ticket = enrolment.ticket(protocol, str(number))
         reports = Client(protocol, ticket=ticket).report(int(cell))
@@ -367,7 +420,7 @@ def test_other_rounds_have_no_answers():
     with pytest.raises(ParameterError, match="rng"):
         Server(noisy, rng=RNG(1))
     with pytest.raises(DtypeError, match="rng"):
-        Server(protocol_of(), rng=7)
+        Server(protocol_of(), place=0, rng=7)
 
 
 def test_answers_that_do_not_go_together():

@@ -127,7 +127,7 @@ def test_settling_again_adds_nothing_twice(protocol):
 def test_no_report_is_on_two_servers_after_a_merge(protocol):
     rows = reports_of(protocol)
     for step in range(10_000):
-        servers, other = servers_of(protocol), Server(protocol)
+        servers, other = servers_of(protocol), server_of(protocol)
         add_all(servers, rows[:2])
         other.add(rows[2][0])
         add_all(servers[1:], [row[1:] for row in rows[2:3]])

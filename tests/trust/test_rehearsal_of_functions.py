@@ -33,7 +33,11 @@ class Round:
         }
         self.protocol, self.enrolment = self.processes.protocol_of(settings), Enrolment(b"e" * 32)
         self.files = [folder / "first", folder / "second"]
-        self.listens = partial(listening, self.protocol, self.enrolment)
+        self._listening = partial(listening, self.protocol, self.enrolment)
+
+    def listens(self, file, place=None):
+        """Have the server listen whose file it is."""
+        return self._listening(file, self.files.index(file) if place is None else place)
 
     def report(self, start, stop, ports):
         tickets = [self.enrolment.ticket(self.protocol, str(i)) for i in range(start, stop)]
@@ -126,8 +130,8 @@ def test_an_analyst_notices_that_all_servers_have_other_clients(a_round, tmp_pat
     ports = []
     with ExitStack() as ends:
         for start in (0, 40):
-            files = [tmp_path / f"{start} of {server}" for server in (1, 2)]
-            found = [ends.enter_context(a_round.listens(file)) for file in files]
+            files = [tmp_path / f"{start} of {place}" for place in range(2)]
+            found = [ends.enter_context(a_round.listens(*each[::-1])) for each in enumerate(files)]
             a_round.report(start, start + 40, found)
             assert a_round.processes.settle(found) == 40
             ports.append(found)

@@ -24,7 +24,7 @@ from dpcore.trust.protocol.parameters import Protocol
 from dpcore.trust.protocol.partial_sums import combine
 from dpcore.trust.protocol.servers import Server
 from dpcore.trust.protocol.wire import ReportError, RoundError, decode, encode
-from tests.trust.rounds import LOCAL, NOISY, PROTOCOLS, ROUND, SECURE, filled, reports_of
+from tests.trust.rounds import LOCAL, NOISY, PROTOCOLS, ROUND, SECURE, filled, reports_of, server_of
 
 
 def totals_of(protocol, reports):
@@ -207,8 +207,8 @@ def test_a_closed_round_stays_closed(protocol):
         for change in (
             lambda each=each: each.add(reports[44][0]),
             lambda each=each: each.settle([]),
-            lambda each=each: each.merge(Server(protocol)),
-            lambda each=each: Server(protocol).merge(each),
+            lambda each=each: each.merge(server_of(protocol)),
+            lambda each=each: server_of(protocol).merge(each),
             lambda each=each: agree([each]),
         ):
             with pytest.raises(RoundError, match="closed"):

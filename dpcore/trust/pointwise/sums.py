@@ -47,7 +47,7 @@ class FunctionServers:
     --------
     >>> from dpcore.trust import Client, FunctionSharing, PointwiseCDF, Protocol, Server, agree
     >>> protocol = Protocol(FunctionSharing(epsilon=40.0), 16, bytes(16))
-    >>> servers = [Server(protocol), Server(protocol)]
+    >>> servers = [Server(protocol, place=0), Server(protocol, place=1)]
     >>> for cell in [3, 9, 9]:
     ...     for server, report in zip(servers, Client(protocol).report(cell)):
     ...         server.add(report)

@@ -75,6 +75,9 @@ class Opened(NamedTuple):
         (k,) int64, with the noise of all servers; n at the last cell, without noise.
     n
         How many clients there are, each with one record.
+    clients
+        SHA-256 of their ids in order. Where it changes from one question to the next, a server has
+        gone back to an older file, and the budget is being spent again.
     simulated
         Whether a report or some noise was made for a study.
     """
@@ -82,6 +85,7 @@ class Opened(NamedTuple):
     cells: NDArray[np.int64]
     counts: NDArray[np.int64]
     n: int
+    clients: bytes
     simulated: bool
 
 
@@ -106,7 +110,7 @@ def opened(answers: Sequence[Answer]) -> Opened:
     --------
     >>> from dpcore.trust import Client, FunctionSharing, Protocol, Server, agree
     >>> protocol = Protocol(FunctionSharing(epsilon=40.0), 16, bytes(16))
-    >>> servers = [Server(protocol), Server(protocol)]
+    >>> servers = [Server(protocol, place=0), Server(protocol, place=1)]
     >>> for cell in [3, 9, 9]:
     ...     for server, report in zip(servers, Client(protocol).report(cell)):
     ...         server.add(report)
@@ -142,7 +146,8 @@ def opened(answers: Sequence[Answer]) -> Opened:
             "the count at the last cell is not the number of reports: some client sent something "
             "else than shares of a step function"
         )
-    return Opened(first.cells, signed, first.reports, any(each.simulated for each in answers))
+    simulated = any(answer.simulated for answer in answers)
+    return Opened(first.cells, signed, first.reports, first.clients, simulated)
 
 
 def _check_form(answer: Answer) -> None:

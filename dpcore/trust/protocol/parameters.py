@@ -259,6 +259,12 @@ class Protocol:
             return wire.SEED_BYTES
         return 1 + -(-self.level_size(level) // 8)
 
+    def is_for(self, report: Report, place: int) -> bool:
+        """Say whether a report, which has been checked, is the one that a server is to get."""
+        if report.kind == wire.FUNCTION:
+            return _party(report) == place
+        return (report.kind == wire.ADDITIVE) == (place == self.receivers - 1)
+
     def check(self, report: Report) -> None:
         """Check that a report is for this round, these parameters, and of the right length.
 
@@ -285,14 +291,18 @@ class Protocol:
             found = len(report.payload)
             raise ReportError("length", f"has a payload of {found} bytes instead of {expected}")
         if report.kind == wire.FUNCTION:
-            party: Literal[0, 1] = 1 if report.payload[0] & 1 else 0
             try:
-                comparison.Keys.from_packed(report.payload, self.bits, party)
+                comparison.Keys.from_packed(report.payload, self.bits, _party(report))
             except DpcoreError:  # of the right length and party
                 raise ReportError("payload", "has bits that mean nothing") from None
         used = self.level_size(level) % 8
         if report.kind == wire.BITS and used and report.payload[-1] >> used:
             raise ReportError("payload", "has bits behind the last node")
+
+
+def _party(report: Report) -> Literal[0, 1]:
+    """Return whose key this is: its first bit says so (docs/function-sharing.md)."""
+    return 1 if report.payload[0] & 1 else 0
 
 
 def _exact(number: float | Fraction) -> str:

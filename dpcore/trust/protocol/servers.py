@@ -24,7 +24,7 @@ from .enrolment import Enrolment
 from .function_noise import noise_of, noisy_nodes
 from .parameters import Protocol
 from .partial_sums import PartialSum
-from .tally import NOISE_KEY_BYTES, Tally, party_of
+from .tally import NOISE_KEY_BYTES, Tally
 from .wire import Reason, Report, ReportError, RoundError
 
 __all__ = ["Server"]
@@ -40,6 +40,9 @@ class Server:
     enrolment
         The one that clients have their tickets from, if the protocol has ``enrolled``. It is not
         saved with the server.
+    place
+        Of FunctionSharing: which server this is, 0 to ``servers`` - 1. Clients send it the report
+        of that number, and others are refused.
     rng
         Of FunctionSharing, whose servers make the noise. None: from the operating system. A
         generator is for studies, and what is released is marked as simulated.
@@ -47,8 +50,7 @@ class Server:
     Raises
     ------
     DtypeError, ParameterError
-        An argument is not as above; or an enrolment or a generator is not asked for, or the former
-        is missing.
+        An argument is not as above; or it is missing, or not asked for.
 
     Notes
     -----
@@ -92,6 +94,8 @@ class Server:
         self,
         protocol: Protocol,
         enrolment: Enrolment | None = None,
+        *,
+        place: int | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
         if not isinstance(protocol, Protocol):
@@ -108,7 +112,15 @@ class Server:
         stream = source(rng)  # refuses what is no generator
         if rng is not None and not protocol.shares_functions:
             raise ParameterError("rng", rng, "must be left out: clients make the noise, if any")
+        if protocol.shares_functions:
+            if place is None:
+                what = f"must be given: which of the {protocol.receivers} servers this is, from 0"
+                raise ParameterError("place", place, what)
+            place = _check.integer("place", place, 0, protocol.receivers - 1)
+        elif place is not None:
+            raise ParameterError("place", place, "must be left out: all servers are alike")
         self._tally = Tally.empty(protocol)
+        self._tally.place = place
         if protocol.shares_functions:
             self._tally.noise_key = random_bytes(NOISE_KEY_BYTES, stream)
             self._tally.simulated = stream.simulated
@@ -256,10 +268,9 @@ class Server:
     def answer(self, cells: Sequence[int] | NDArray[np.integer[Any]]) -> Answer:
         """Return this server's share of noisy counts: of the clients up to and including cells.
 
-        Of FunctionSharing. The first time ends the round, as ``close`` does; from then on any cells
-        may be asked, any number of times, for the budget of one release. The noise depends on the
-        clients that are settled, the cells, and a secret that ``to_bytes`` keeps: save the server
-        after the first answer, and before it is sent.
+        Of FunctionSharing. Ends the round, if ``end`` was not called; from then on any cells may be
+        asked, any number of times, for the budget of one release. The noise depends on the clients
+        that are settled, the cells, and a secret that ``to_bytes`` keeps.
 
         Parameters
         ----------
@@ -298,6 +309,22 @@ class Server:
             settled = len(tally.settled)
             return Answer(protocol, asked, shares, settled, clients, tally.simulated)
 
+    def end(self) -> None:
+        """End the round, and forget what is not settled; answers come from what is.
+
+        Of FunctionSharing. Save the server afterwards, and before it answers: one that goes on from
+        an older file could end with other clients, and its answers spend the budget again. What is
+        saved later adds nothing. Again, nothing changes.
+
+        Raises
+        ------
+        RoundError
+            No client is settled, and the round stays open; or this is a round without functions.
+        """
+        with self._turn():
+            self._check_shares_functions()
+            self._ended()
+
     def add_up(self) -> None:
         """Evaluate the functions of all settled clients at all cells, and forget their keys.
 
@@ -335,8 +362,9 @@ class Server:
         FormatError
             The data are damaged, or belong to another round or other parameters.
         """
-        server = cls(protocol, enrolment)
-        server._tally = storage.load_tally(data, protocol)
+        tally = storage.load_tally(data, protocol)
+        server = cls(protocol, enrolment, place=tally.place)
+        server._tally = tally
         return server
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
@@ -373,8 +401,8 @@ class Server:
             raise ReportError("tag", "is not what the client with its id has sent")
         if found.report_id in tally:
             raise ReportError("duplicate", "is from a client that has reported")
-        if found.kind == wire.FUNCTION and tally.party not in (None, party_of(found.payload)):
-            raise ReportError("payload", "is the key for another server")
+        if tally.place is not None and not self._protocol.is_for(found, tally.place):
+            raise ReportError("payload", "is for another server")
         if most is not None and tally.accepted >= most:
             raise ReportError("full", f"is beyond the {most} that were asked for")
         return found
@@ -385,8 +413,8 @@ class Server:
             raise RoundError("the other server is of another round, or has other parameters")
         if not hmac.compare_digest(self._secret, other._secret):
             raise RoundError("the other server has another enrolment")
-        if self._tally.party is not None and other._tally.party == 1 - self._tally.party:
-            raise RoundError("the other server has the keys for another place")
+        if self._tally.place != other._tally.place:
+            raise RoundError("the other server is in another place")
         both = len(self._tally.ids & other._tally.ids)
         if both:
             raise RoundError(f"{both} clients have reported to both servers")

@@ -33,7 +33,6 @@ _SIMULATED: Final = 1
 _CLOSED: Final = 2
 _NO_TOTALS: Final = 4
 _CHECKSUM: Final = 32
-_NO_PARTY: Final = 2
 
 
 def dump_tally(tally: Tally, protocol: Protocol) -> bytes:
@@ -55,9 +54,8 @@ def dump_tally(tally: Tally, protocol: Protocol) -> bytes:
         for identity in sorted(payloads):
             parts += [identity, payloads[identity]]
     if protocol.shares_functions:
-        party = _NO_PARTY if tally.party is None else tally.party
         kept = b"".join(tally.keys)
-        parts += [tally.noise_key, bytes([party]), _packed([len(kept)]), kept]
+        parts += [tally.noise_key, bytes([tally.place or 0]), _packed([len(kept)]), kept]
     return sealed(_STATE, b"".join(parts))
 
 
@@ -88,8 +86,7 @@ def load_tally(data: bytes, protocol: Protocol) -> Tally:
             tally.waiting[kind][identity] = _read(body, protocol.payload_bytes(kind))
     if protocol.shares_functions:
         tally.noise_key = _read(body, NOISE_KEY_BYTES)
-        party = _read(body, 1)[0]
-        tally.party = None if party == _NO_PARTY else party
+        tally.place = _read(body, 1)[0]
         kept = _read(body, int(_words(body, 1)[0]))
         tally.keys = (kept,) if kept else ()
     tally.simulated, tally.closed = bool(flags & _SIMULATED), bool(flags & _CLOSED)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from . import wire
 from .parameters import Protocol
 from .wire import REASONS, Reason, Report
 
-__all__ = ["NOISE_KEY_BYTES", "Tally", "party_of"]
+__all__ = ["NOISE_KEY_BYTES", "Tally"]
 
 NOISE_KEY_BYTES: Final = 32
 
@@ -30,7 +30,6 @@ class _Change(NamedTuple):
     settled: Collection[bytes] = ()  # no longer waiting, too
     waiting: Mapping[int, Mapping[bytes, bytes]] = {}
     keys: tuple[bytes, ...] | None = None  # None: as they are
-    party: int | None = None
     refused: Mapping[Reason, int] = {}
 
 
@@ -54,8 +53,8 @@ class Tally:
     keys
         Of comparison functions: of those that are settled, and whose values are not in the totals.
         Blocks of one key behind the other.
-    party
-        Whose keys these are, 0 or 1; None: there were none yet.
+    place
+        Of FunctionSharing: which server this is, from 0.
     noise_key
         Of FunctionSharing: what the server's noise is made of, 32 bytes.
     simulated
@@ -75,7 +74,7 @@ class Tally:
         default_factory=lambda: {wire.SEED: {}, wire.ADDITIVE: {}, wire.FUNCTION: {}}
     )
     keys: tuple[bytes, ...] = ()
-    party: int | None = None
+    place: int | None = None
     noise_key: bytes = bytes(NOISE_KEY_BYTES)
     simulated: bool = False
     closed: bool = False
@@ -108,10 +107,9 @@ class Tally:
             settled = {report.report_id}
             self.change(_Change(accepted, simulated, by_level, part, totals, settled))
         else:
-            party = party_of(report.payload) if report.kind == wire.FUNCTION else None
             part, waits = slice(0, 0), {report.kind: {report.report_id: report.payload}}
             same = self.by_level, part, self.totals[part]
-            self.change(_Change(accepted, simulated, *same, waiting=waits, party=party))
+            self.change(_Change(accepted, simulated, *same, waiting=waits))
 
     def settle(self, ids: Collection[bytes]) -> None:
         """Add up reports that wait, and forget them; keys of functions are kept."""
@@ -131,7 +129,7 @@ class Tally:
         """Return the share of the sum of all settled functions at some cells."""
         found = self.totals[cells]
         for block in self.keys:
-            keys = comparison.Keys.from_packed(block, protocol.bits, party_of(block))
+            keys = comparison.Keys.from_packed(block, protocol.bits, 1 if self.place else 0)
             found += comparison.evaluate_sum(keys, cells)
         return found
 
@@ -155,8 +153,6 @@ class Tally:
         self.settled.update(change.settled)
         if change.keys is not None:
             self.keys = change.keys
-        if change.party is not None:
-            self.party = change.party
         for payloads in self.waiting.values():
             for each in change.settled:
                 payloads.pop(each, None)
@@ -179,7 +175,6 @@ class Tally:
             other.settled,
             other.waiting,
             keys=(*self.keys, *other.keys),
-            party=other.party,
             refused={reason: self.refused[reason] + n for reason, n in other.refused.items()},
         )
 
@@ -187,11 +182,6 @@ class Tally:
         """Change all at once: an interrupt finds it not begun, or begun and to be finished."""
         self.begun = change
         self.finish()
-
-
-def party_of(keys: bytes) -> Literal[0, 1]:
-    """Return whose keys these are: the first bit of each says so (docs/function-sharing.md)."""
-    return 1 if keys[0] & 1 else 0
 
 
 def _with(blocks: tuple[bytes, ...], fresh: bytes) -> tuple[bytes, ...]:
