@@ -265,7 +265,11 @@ JOBS = (
         [
             Contender(ONE, "ours", ours_sums(BITS, 1)),
             Contender(TWO, "ours", ours_sums(BITS, 2)),
-            Contender(f"dpcore, {SYCRET_BITS} bits, one thread", "ours", ours_sums(SYCRET_BITS, 1)),
+            Contender(
+                f"dpcore, {SYCRET_BITS} bits, one thread",
+                "ours",
+                ours_sums(SYCRET_BITS, 1, SYCRET_BITS - BITS),
+            ),
             *sycret(sycret_sums),
             Contender(
                 "AES alone", "floor", aes(lambda given: evaluation_blocks(BITS, given.thresholds))
