@@ -57,7 +57,7 @@ def generation_blocks(bits: int) -> int:
 
 
 def evaluation_blocks(bits: int, thresholds: np.ndarray) -> int:
-    """Return how many blocks are encrypted for one client by one server."""
+    """Return how many blocks one server has to encrypt for one client, in one walk."""
     return plan(thresholds, bits).blocks
 
 

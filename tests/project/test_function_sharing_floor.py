@@ -62,6 +62,16 @@ def test_blocks_of_sums(bits, thresholds, taken):
     assert sum(taken) == 16 * 3 * jobs.evaluation_blocks(bits, thresholds)
 
 
+def test_blocks_of_all_thresholds_are_hardly_more(taken):
+    """They are asked in pieces, each with its own way from the root."""
+    keys, _ = comparison.gen([1], jobs.FULL_BITS)
+    taken.clear()
+    comparison.evaluate_sum(keys, workers=1)
+    least = jobs.evaluation_blocks(jobs.FULL_BITS, jobs.EVERYWHERE)
+    assert least == 7 * 2 ** (jobs.FULL_BITS - 3) - 3
+    assert 16 * least <= sum(taken) <= 1.01 * 16 * least
+
+
 @pytest.mark.parametrize("job", jobs.JOBS, ids=lambda job: job.name)
 def test_floors_encrypt_so_many(job, taken):
     """All bytes of the blocks, with none left over and none twice."""
