@@ -76,8 +76,9 @@ def heading() -> list[str]:
         "# Function sharing, measured",
         "",
         "Written by `python scripts/study.py functions`. Clients share step functions among",
-        "servers, who add noise that they remember ([trust.md](trust.md), section 4;",
-        "[pointwise.md](pointwise.md)).",
+        "servers ([function-sharing.md](function-sharing.md)), who add noise that they remember",
+        "([pointwise.md](pointwise.md)): `trust.FunctionSharing` ([trust.md](trust.md), section 4).",
+        "Speed beside other libraries: [benchmarks.md](benchmarks.md).",
         "",
     ]
 
