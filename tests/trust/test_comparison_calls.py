@@ -221,7 +221,7 @@ def test_thresholds_share_the_nodes_above_them():
     """One walk: 3 blocks for each inner node of a full tree, and 4 for each leaf."""
     assert plan(np.arange(2**10), 10).blocks == 3 * (2**7 - 1) + 4 * 2**7
     assert plan(np.array([77]), 10).blocks == 2 * 7 + 1
-    assert plan(np.array([77, 77, 76]), 10).blocks == 2 * 7 + 1
+    assert plan(np.array([76, 77, 77]), 10).blocks == 2 * 7 + 1
     assert plan(np.array([0, 1023]), 10).blocks == 3 + 2 * 2 * 6 + 2
 
 

@@ -80,6 +80,22 @@ def test_sums_of_a_keys_bits_are_uniform(keys, value, party):
 
 
 @many_keys
+def test_a_partys_root_says_nothing_of_the_other_ones_nor_of_other_clients(keys):
+    roots = [own.words[:, :2] for own in keys[VALUES[0]]]
+    roots[0] = roots[0] ^ np.uint64([1, 0])  # the lowest bit is the party
+    for some, others in [roots, (roots[0][1:], roots[0][:-1]), (roots[1][1:], roots[1][:-1])]:
+        apart = np.ascontiguousarray(some ^ others).view(np.uint8)
+        assert not (apart[:, 0] & 1).any()
+        assert_uniform_bytes(apart[:, 1:])
+
+
+def test_cryptographic_roots_differ_as_seeded_ones_do():
+    for _ in range(2):
+        roots = np.concatenate([own.words[:, :2] for own in comparison.gen([7] * 100, BITS)])
+        assert len(np.unique(roots)) == 400
+
+
+@many_keys
 @pytest.mark.parametrize("party", [0, 1])
 def test_keys_of_two_values_have_the_same_bits_as_often(keys, party):
     ones = [free_bits(keys[value][party]).sum(axis=0, dtype=np.int64) for value in VALUES]

@@ -106,10 +106,9 @@ class _Parents(NamedTuple):
 
 
 def plan(thresholds: NDArray[np.int64], bits: int) -> Plan:
-    """Return what some thresholds, (T,), T >= 1, in any order, need. O(T (log(T) + bits))."""
-    in_order = np.argsort(thresholds, kind="stable")
+    """Return what some thresholds need, (T,), T >= 1, in ascending order. O(T bits)."""
     leaf_bits = layout.leaf_bits(bits)
-    needed = [_parents(thresholds[in_order] >> 1, leaf_bits - 1)]
+    needed = [_parents(thresholds >> 1, leaf_bits - 1)]
     for _ in range(layout.levels(bits)):
         needed.append(_parents(needed[-1].nodes, 1))
     needed.reverse()  # from the root on
@@ -124,7 +123,7 @@ def plan(thresholds: NDArray[np.int64], bits: int) -> Plan:
         by_rank = np.argsort(ranks, kind="stable")
         levels.append(Level(at.size, lefts, rights, _inverse(by_rank)))
         at = children[by_rank]
-    return _with_leaves(levels, at, needed[-1], thresholds, in_order)
+    return _with_leaves(levels, at, needed[-1], thresholds)
 
 
 def _parents(nodes: NDArray[np.int64], bits: int) -> _Parents:
@@ -146,7 +145,6 @@ def _with_leaves(
     at: NDArray[np.int64],
     needed: _Parents,
     thresholds: NDArray[np.int64],
-    in_order: NDArray[np.int64],
 ) -> Plan:
     """Return the plan, once it is known which of the leaves goes where."""
     kinds = needed.masks[at]
@@ -158,11 +156,10 @@ def _with_leaves(
         for first, last in pairwise(starts)
     ]
     repeats = np.diff(needed.first, append=thresholds.size)
-    leaf = np.repeat(_inverse(at), repeats)  # of each threshold, in order
-    block = (thresholds[in_order] >> 1) % _MOST_BLOCKS
+    leaf = np.repeat(_inverse(at), repeats)  # of each threshold
+    block = (thresholds >> 1) % _MOST_BLOCKS
     before = np.bitwise_count(kinds[leaf] & ((1 << block) - 1))
-    found = np.empty_like(thresholds)
-    found[in_order] = 2 * (entries[leaf] + before) + (thresholds[in_order] & 1)
+    found = 2 * (entries[leaf] + before) + (thresholds & 1)
     return Plan(levels, leaves, int(counts.sum()), found)
 
 
