@@ -77,7 +77,7 @@ def heading() -> list[str]:
         "",
         "Written by `python scripts/study.py functions`. Clients share step functions among",
         "servers ([function-sharing.md](function-sharing.md)), who add noise that they remember",
-        "([pointwise.md](pointwise.md)): `trust.FunctionSharing` ([trust.md](trust.md), section 4).",
+        "([pointwise.md](pointwise.md)): `trust.FunctionSharing`, of [trust.md](trust.md).",
         "Speed beside other libraries: [benchmarks.md](benchmarks.md).",
         "",
     ]
