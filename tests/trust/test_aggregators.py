@@ -190,7 +190,7 @@ def test_the_noise_of_servers_is_as_large_as_the_curve_says():
 
 def test_servers_that_do_not_go_together_are_refused():
     servers = asked_servers(SHARINGS[0])
-    with pytest.raises(RoundError, match="1 answers, of 2 servers"):
+    with pytest.raises(RoundError, match="not the 2 servers"):
         FunctionServers(servers[:1])
     with pytest.raises(RoundError, match="no servers"):
         FunctionServers([])

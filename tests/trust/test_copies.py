@@ -137,10 +137,10 @@ def test_a_sum_that_is_given_away_does_not_change_amid_a_settle(monkeypatch):
     adding, tally = threading.Event(), type(server._tally)
     settle = tally.settle
 
-    def slowly(self, ids):
+    def slowly(self, *arguments):
         adding.set()
         closing.join(0.2)  # the other one is given the time to go wrong
-        settle(self, ids)
+        settle(self, *arguments)
 
     sums = []
     closing = threading.Thread(target=lambda: (adding.wait(60), sums.append(server.close())))
@@ -179,11 +179,11 @@ def test_a_call_amid_a_call_is_refused(monkeypatch):
     tally, found = type(server._tally), []
     settle = tally.settle
 
-    def interrupted(self, ids):
+    def interrupted(self, *arguments):
         with pytest.raises(RoundError, match="in the middle of another call") as raised:
             server.close()
         found.append(raised)
-        settle(self, ids)
+        settle(self, *arguments)
 
     monkeypatch.setattr(tally, "settle", interrupted)
     server.settle(server.ids)

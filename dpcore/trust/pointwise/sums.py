@@ -15,9 +15,9 @@ from ...summaries.grid import MOST_CELLS
 from ..models.central import SecureAggregation
 from ..models.remembered_noise import RememberedNoise
 from ..protocol import wire
+from ..protocol.agreement import check_settled
 from ..protocol.answers import opened
 from ..protocol.servers import Server
-from ..protocol.wire import RoundError
 from .aggregators import Trust, of_clients, shares_in_sum
 from .clients import PointwiseClient, checked_cells
 
@@ -34,7 +34,8 @@ class FunctionServers:
     ----------
     servers
         All servers of one round of FunctionSharing, with clients settled (``agree``) and without a
-        cell for missing records. Their round ends here, as with the first ``Server.answer``.
+        cell for missing records. Their round ends here, as with the first ``Server.answer``; not
+        if this raises.
 
     Raises
     ------
@@ -62,11 +63,7 @@ class FunctionServers:
 
     def __init__(self, servers: Sequence[Server]) -> None:
         self._servers: list[Server] = _check.items("servers", servers, "must be servers")
-        for server in self._servers:
-            if not isinstance(server, Server):
-                raise DtypeError("servers", type(server).__name__, "must be servers")
-        if not self._servers:
-            raise RoundError("there are no servers")
+        check_settled(self._servers)
         protocol = self._servers[0].protocol
         if protocol.empty is not None:
             what = "must be of a round without a cell for missing records"

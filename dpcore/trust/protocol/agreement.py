@@ -1,4 +1,4 @@
-"""Which clients have reached all servers of a round."""
+"""Which clients have reached all servers of a round, and whether servers go together."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ...errors import DtypeError
 from .servers import Server
 from .wire import RoundError
 
-__all__ = ["agree"]
+__all__ = ["agree", "check_settled"]
 
 
 def agree(servers: Sequence[Server]) -> int:
@@ -21,6 +21,33 @@ def agree(servers: Sequence[Server]) -> int:
     DtypeError, RoundError
         They are not all servers of one round, each once; or one is closed. Nothing has changed.
     """
+    _check_kinds(servers)
+    for server in servers:
+        server._check_open()
+    _check_together(servers)
+    common = frozenset.intersection(*(server.ids for server in servers))
+    for server in servers:
+        server.settle(common)
+    return len(common)
+
+
+def check_settled(servers: Sequence[Server]) -> None:
+    """Check that servers have settled the same clients, before their rounds end.
+
+    Raises
+    ------
+    DtypeError, RoundError
+        They are not all servers of one round, each once; or have settled different clients.
+    """
+    _check_kinds(servers)
+    _check_together(servers)
+    settled = [server._settled() for server in servers]
+    if any(each != settled[0] for each in settled):
+        found = ", ".join(str(len(each)) for each in settled)
+        raise RoundError(f"the servers settled different reports ({found} of them)")
+
+
+def _check_kinds(servers: Sequence[Server]) -> None:
     if not isinstance(servers, Sequence):
         raise DtypeError("servers", type(servers).__name__, "must be servers")
     if not servers:
@@ -28,13 +55,11 @@ def agree(servers: Sequence[Server]) -> int:
     for server in servers:
         if not isinstance(server, Server):
             raise DtypeError("servers", type(server).__name__, "must be servers")
-        server._check_open()
+
+
+def _check_together(servers: Sequence[Server]) -> None:
     protocol = servers[0].protocol
     if any(server.protocol.key != protocol.key for server in servers):
         raise RoundError("the servers are of different rounds, or have different parameters")
     if len(set(map(id, servers))) != len(servers) or len(servers) != protocol.receivers:
         raise RoundError(f"these are not the {protocol.receivers} servers of the round, each once")
-    common = frozenset.intersection(*(server.ids for server in servers))
-    for server in servers:
-        server.settle(common)
-    return len(common)

@@ -12,7 +12,7 @@ from ..models.function_sharing import FunctionSharing
 from ..models.remembered_noise import RememberedNoise
 from . import wire
 from .parameters import Protocol
-from .tally import Tally
+from .tally import CONTENT_BYTES, Tally
 
 __all__ = ["noise_of", "noisy_nodes"]
 
@@ -20,13 +20,15 @@ _LABEL: Final = b"dpcore server noise"
 
 
 def noise_of(tally: Tally, protocol: Protocol, clients: bytes) -> RememberedNoise:
-    """Return a server's noise: of its key, the round, and the hash of the clients' ids.
+    """Return a server's noise: of its key, the round, the clients' ids and what they have sent.
 
-    A server that starts again from an older file and closes with other clients has independent
-    noise for them. The same noise would show in which clients the two differ (docs/pointwise.md).
+    A server that starts again from an older file and closes with other reports has independent
+    noise for them, though they may have the same ids, which are no secret. The same noise would
+    show in what the two differ (docs/pointwise.md, section 4).
     """
     assert isinstance(protocol.trust, FunctionSharing)
-    context = b"".join((_LABEL, *protocol.key, clients))
+    content = tally.content.to_bytes(CONTENT_BYTES, "little")
+    context = b"".join((_LABEL, *protocol.key, clients, content))
     return RememberedNoise(
         protocol.trust.tree(protocol.cells),
         protocol.noise,

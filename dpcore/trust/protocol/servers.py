@@ -207,7 +207,7 @@ class Server:
             unknown = sum(each not in self._tally for each in fresh)
             if unknown:
                 raise RoundError(f"{unknown} of {len(fresh)} reports to settle are not here")
-            self._tally.settle(fresh)
+            self._tally.settle(fresh, self._protocol)
 
     def merge(self, other: Server) -> None:
         """Take over all that another server in the same place has, which ends that one.
@@ -269,7 +269,7 @@ class Server:
         """Return this server's share of noisy counts: of the clients up to and including cells.
 
         Of FunctionSharing. Ends the round, if ``end`` was not called; from then on any cells may be
-        asked, any number of times, for the budget of one release. The noise depends on the clients
+        asked, any number of times, for the budget of one release. The noise depends on the reports
         that are settled, the cells, and a secret that ``to_bytes`` keeps.
 
         Parameters
@@ -297,8 +297,9 @@ class Server:
         asked = _check.array("cells", cells, "iuf", "must be integers").reshape(-1)
         if asked.size and asked.dtype.kind == "f":  # an empty list has no other kind
             raise DtypeError("cells", f"dtype {asked.dtype}", "must be integers")
-        if asked.size and not 0 <= asked.min() <= asked.max() < protocol.cells:
-            raise ParameterError("cells", "another", f"must be 0 to {protocol.cells - 1}")
+        beyond = (asked < 0) | (asked >= protocol.cells)
+        if beyond.any():
+            raise ParameterError("cells", asked[beyond][0], f"must be 0 to {protocol.cells - 1}")
         asked = asked.astype(np.int64)
         with self._turn():
             self._check_shares_functions()
@@ -433,8 +434,12 @@ class Server:
         tally.close()
         return hashlib.sha256(b"".join(sorted(tally.settled))).digest()
 
+    def _settled(self) -> frozenset[bytes]:
+        with self._turn():
+            return frozenset(self._tally.settled)
+
     def _noise_for(self, clients: bytes) -> RememberedNoise:
-        """Return this server's noise, which is another for other clients."""
+        """Return this server's noise, which is another for other reports."""
         if self._noise is None:
             self._noise = noise_of(self._tally, self._protocol, clients)
         return self._noise

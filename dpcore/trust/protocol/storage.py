@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ...errors import DtypeError, FormatError
 from . import wire
 from .parameters import Protocol
-from .tally import NOISE_KEY_BYTES, Tally
+from .tally import CONTENT_BYTES, NOISE_KEY_BYTES, Tally
 from .wire import ID_BYTES, REASONS
 
 __all__ = [
@@ -55,7 +55,9 @@ def dump_tally(tally: Tally, protocol: Protocol) -> bytes:
             parts += [identity, payloads[identity]]
     if protocol.shares_functions:
         kept = b"".join(tally.keys)
-        parts += [tally.noise_key, bytes([tally.place or 0]), _packed([len(kept)]), kept]
+        content = tally.content.to_bytes(CONTENT_BYTES, "little")
+        place = bytes([tally.place or 0])
+        parts += [tally.noise_key, content, place, _packed([len(kept)]), kept]
     return sealed(_STATE, b"".join(parts))
 
 
@@ -86,6 +88,7 @@ def load_tally(data: bytes, protocol: Protocol) -> Tally:
             tally.waiting[kind][identity] = _read(body, protocol.payload_bytes(kind))
     if protocol.shares_functions:
         tally.noise_key = _read(body, NOISE_KEY_BYTES)
+        tally.content = int.from_bytes(_read(body, CONTENT_BYTES), "little")
         tally.place = _read(body, 1)[0]
         kept = _read(body, int(_words(body, 1)[0]))
         tally.keys = (kept,) if kept else ()
@@ -165,11 +168,14 @@ def load_answer(data: bytes, protocol: Protocol) -> dict[str, Any]:
     """
     body, flags = _begun(_ANSWER, data, protocol)
     reports, asked = _words(body, 2).tolist()
+    clients, cells = _read(body, _CHECKSUM), _words(body, asked)
+    if np.any(cells >= protocol.cells):
+        raise FormatError(f"is about a cell that is not one of {protocol.cells}")
     fields = {
         "protocol": protocol,
         "reports": reports,
-        "clients": _read(body, _CHECKSUM),
-        "cells": _words(body, asked).astype(np.int64),
+        "clients": clients,
+        "cells": cells.astype(np.int64),
         "shares": _words(body, asked),
         "simulated": bool(flags & _SIMULATED),
     }
@@ -235,10 +241,9 @@ def _ended(body: BytesIO) -> None:
 
 
 def _read(body: BytesIO, length: int) -> bytes:
-    found = body.read(length)
-    if len(found) < length:
+    if length > body.getbuffer().nbytes - body.tell():  # a length may be any word
         raise FormatError("is cut short")
-    return found
+    return body.read(length)
 
 
 def _packed(numbers: ArrayLike) -> bytes:

@@ -14,9 +14,12 @@ from . import wire
 from .parameters import Protocol
 from .wire import REASONS, Reason, Report
 
-__all__ = ["NOISE_KEY_BYTES", "Tally"]
+__all__ = ["CONTENT_BYTES", "NOISE_KEY_BYTES", "Tally"]
 
 NOISE_KEY_BYTES: Final = 32
+CONTENT_BYTES: Final = 32
+
+_LABEL: Final = b"dpcore settled report"
 
 
 class _Change(NamedTuple):
@@ -30,6 +33,7 @@ class _Change(NamedTuple):
     settled: Collection[bytes] = ()  # no longer waiting, too
     waiting: Mapping[int, Mapping[bytes, bytes]] = {}
     keys: tuple[bytes, ...] | None = None  # None: as they are
+    content: int | None = None  # None: as it is
     refused: Mapping[Reason, int] = {}
 
 
@@ -57,6 +61,9 @@ class Tally:
         Of FunctionSharing: which server this is, from 0.
     noise_key
         Of FunctionSharing: what the server's noise is made of, 32 bytes.
+    content
+        Of FunctionSharing: what settled clients have sent, 256 bits. The exclusive or of the keyed
+        hashes of their reports: the same in any order, and no other reports have it.
     simulated
         Whether a report was made for a study.
     closed
@@ -76,6 +83,7 @@ class Tally:
     keys: tuple[bytes, ...] = ()
     place: int | None = None
     noise_key: bytes = bytes(NOISE_KEY_BYTES)
+    content: int = 0
     simulated: bool = False
     closed: bool = False
     begun: _Change | None = None
@@ -111,19 +119,20 @@ class Tally:
             same = self.by_level, part, self.totals[part]
             self.change(_Change(accepted, simulated, *same, waiting=waits))
 
-    def settle(self, ids: Collection[bytes]) -> None:
+    def settle(self, ids: Collection[bytes], protocol: Protocol) -> None:
         """Add up reports that wait, and forget them; keys of functions are kept."""
         same = self.accepted, self.simulated, self.by_level
+        content = self._content_with(ids) if protocol.shares_functions else None
         waiting = self.waiting[wire.FUNCTION]
         if keys := b"".join(waiting[each] for each in ids if each in waiting):
             part, blocks = slice(0, 0), _with(self.keys, keys)
-            self.change(_Change(*same, part, self.totals[part], ids, keys=blocks))
+            self.change(_Change(*same, part, self.totals[part], ids, keys=blocks, content=content))
             return
         totals = self.totals.copy()
         for kind, payloads in self.waiting.items():
             for payload in (payloads[each] for each in ids if each in payloads):
                 totals += wire.share(kind, payload, totals.size)
-        self.change(_Change(*same, slice(None), totals, ids))
+        self.change(_Change(*same, slice(None), totals, ids, content=content))
 
     def shares_at(self, cells: NDArray[np.int64], protocol: Protocol) -> NDArray[np.uint64]:
         """Return the share of the sum of all settled functions at some cells."""
@@ -153,6 +162,8 @@ class Tally:
         self.settled.update(change.settled)
         if change.keys is not None:
             self.keys = change.keys
+        if change.content is not None:
+            self.content = change.content
         for payloads in self.waiting.values():
             for each in change.settled:
                 payloads.pop(each, None)
@@ -175,8 +186,20 @@ class Tally:
             other.settled,
             other.waiting,
             keys=(*self.keys, *other.keys),
+            content=self.content ^ other.content,
             refused={reason: self.refused[reason] + n for reason, n in other.refused.items()},
         )
+
+    def _content_with(self, ids: Collection[bytes]) -> int:
+        """Return ``content`` when some that wait are settled."""
+        found = self.content
+        for kind, payloads in self.waiting.items():
+            start = _LABEL + bytes([kind])
+            for each in ids:
+                if each in payloads:
+                    hashed = wire.keyed_hash(self.noise_key, start + each + payloads[each])
+                    found ^= int.from_bytes(hashed, "little")
+        return found
 
     def change(self, change: _Change) -> None:
         """Change all at once: an interrupt finds it not begun, or begun and to be finished."""

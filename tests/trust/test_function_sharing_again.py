@@ -1,0 +1,167 @@
+"""Servers of shared functions that come back, disagree, or are sent what cannot be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpcore.errors import FormatError, ParameterError
+from dpcore.trust import (
+    Answer,
+    Client,
+    FunctionServers,
+    FunctionSharing,
+    PointwiseCDF,
+    Protocol,
+    RoundError,
+    Server,
+    Ticket,
+    agree,
+    opened,
+)
+from dpcore.trust.protocol import storage, wire
+
+ROUND = bytes(range(16))
+RNG = np.random.default_rng
+EVERYWHERE = np.arange(20)
+TRUSTS = [FunctionSharing(0.5), FunctionSharing(0.5, servers=3, honest=2)]
+trusts = pytest.mark.parametrize("trust", TRUSTS, ids=["two servers", "three servers"])
+
+
+def servers_of(protocol, clients=30):
+    servers = [Server(protocol, place=place) for place in range(protocol.receivers)]
+    for cell in range(clients):
+        send(servers, Client(protocol).report(cell % protocol.size))
+    return servers
+
+
+def send(servers, reports):
+    for server, report in zip(servers, reports, strict=True):
+        server.add(report)
+
+
+def counts_of(servers, cells=EVERYWHERE):
+    return opened([server.answer(cells) for server in servers]).counts
+
+
+@trusts
+def test_another_report_with_the_id_of_a_client_has_other_noise(trust):
+    """Or else a server that is rolled back, and is sent one, would show the client's function."""
+    protocol = Protocol(trust, 20, ROUND)
+    servers = servers_of(protocol)
+    files = [server.to_bytes() for server in servers]
+    own = Client(protocol).report(3)
+    identity = wire.decode(own[0]).report_id
+
+    def after(reports):
+        again = [Server.from_bytes(each, protocol) for each in files]
+        send(again, reports)
+        agree(again)
+        return counts_of(again)
+
+    first = after(own)
+    np.testing.assert_array_equal(after(own), first)
+    impostor = Client(protocol)
+    impostor._ticket = Ticket(identity, wire.client_key(wire.OPEN, ROUND, identity))
+    difference = (first - after(impostor.report(19)))[:-1]
+    assert np.mean((difference == 0) | (difference == 1)) < 0.5
+
+
+@trusts
+def test_noise_does_not_depend_on_the_order_of_settling_nor_on_files(trust):
+    protocol = Protocol(trust, 20, ROUND)
+    servers = servers_of(protocol)
+    files = [server.to_bytes() for server in servers]
+    ids = sorted(servers[0].ids)
+    agree(servers)
+    first = counts_of(servers)
+    again = [Server.from_bytes(each, protocol) for each in files]
+    for some in (ids[20:], ids[5:9], ids):
+        for server in again:
+            server.settle(some)
+        again = [Server.from_bytes(server.to_bytes(), protocol) for server in again]
+        again[0].add_up()
+    np.testing.assert_array_equal(counts_of(again), first)
+
+
+def test_merged_servers_have_noise_of_what_both_had():
+    protocol = Protocol(TRUSTS[0], 20, ROUND)
+    ours, theirs = servers_of(protocol), servers_of(protocol)
+    for servers in (ours, theirs):
+        agree(servers)
+    files = [server.to_bytes() for server in ours]
+    others = [server.to_bytes() for server in theirs]
+    contents = [server._tally.content for server in (ours[0], theirs[0])]
+    for one, other in zip(ours, theirs, strict=True):
+        one.merge(other)
+    assert ours[0]._tally.content == contents[0] ^ contents[1] != 0
+    assert contents[1] not in (0, contents[0])
+    first = counts_of(ours)
+    again = [Server.from_bytes(each, protocol) for each in files]
+    for server, other in zip(again, others, strict=True):
+        server.merge(Server.from_bytes(other, protocol))
+    np.testing.assert_array_equal(counts_of(again), first)
+
+
+def test_servers_that_do_not_go_together_stay_open():
+    """Their rounds would be lost: what is not settled is forgotten when they end."""
+    protocol = Protocol(TRUSTS[0], 20, ROUND)
+    servers = servers_of(protocol)
+    ids = sorted(servers[0].ids)
+    servers[0].settle(ids)
+    servers[1].settle(ids[:-1])
+    other = servers_of(Protocol(TRUSTS[0], 20, bytes(16)))
+    agree(other)
+    for wrong, words in (
+        (servers, r"different reports \(30, 29 of them\)"),
+        (servers[:1], "not the 2 servers"),
+        ([servers[0], servers[0]], "each once"),
+        ([servers[0], other[1]], "different rounds"),
+    ):
+        with pytest.raises(RoundError, match=words):
+            FunctionServers(wrong)
+    assert not any(server.is_closed for server in (*servers, *other))
+    agree(servers)
+    assert PointwiseCDF(FunctionServers(servers)).n == 30
+
+
+def changed(data, magic, start, words):
+    """The same, with other words from a byte of the body on, and the right checksum."""
+    body = bytearray(storage.opened(magic, data))
+    new = np.array(words, "<u8").tobytes()
+    body[start : start + len(new)] = new
+    return storage.sealed(magic, bytes(body))
+
+
+@pytest.mark.parametrize("words", [2**64 - 1, 2**61, 2**40, 3])
+def test_lengths_that_cannot_be_are_damage(words):
+    """Whoever asks does not trust all servers: an answer may be anything."""
+    protocol = Protocol(TRUSTS[0], 20, ROUND)
+    servers = servers_of(protocol)
+    agree(servers)
+    answer = servers[0].answer([3, 19]).to_bytes()
+    with pytest.raises(FormatError):  # round, digest, flags, reports; and how many cells
+        Answer.from_bytes(changed(answer, b"DPCA", 41, [words]), protocol)
+    saved = servers[0].to_bytes()
+    keys = len(saved) - 5 - 32 - 30 * protocol.payload_bytes(wire.FUNCTION)
+    with pytest.raises(FormatError):
+        Server.from_bytes(changed(saved, b"DPCS", keys - 8, [words]), protocol)
+
+
+@pytest.mark.parametrize("cell", [20, 2**63, 2**64 - 1])
+def test_answers_are_about_cells_that_there_are(cell):
+    protocol = Protocol(TRUSTS[0], 20, ROUND)
+    servers = servers_of(protocol)
+    agree(servers)
+    answer = servers[0].answer([3, 19]).to_bytes()
+    first = 33 + 16 + 32
+    assert Answer.from_bytes(changed(answer, b"DPCA", first, [4]), protocol).cells[0] == 4
+    with pytest.raises(FormatError, match="a cell that is not one of 20"):
+        Answer.from_bytes(changed(answer, b"DPCA", first, [cell]), protocol)
+
+
+@pytest.mark.parametrize("cell", [-1, 20])
+def test_a_cell_that_is_refused_is_named(cell):
+    (server, _) = servers_of(Protocol(TRUSTS[0], 20, ROUND))
+    with pytest.raises(ParameterError, match=f"cells must be 0 to 19; got {cell}"):
+        server.answer([3, cell])
