@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -12,14 +14,21 @@ from dpcore.trust import (
     FunctionServers,
     FunctionSharing,
     PointwiseCDF,
+    PointwiseClient,
     Protocol,
     RoundError,
+    SecureAggregation,
     Server,
+    SharedVectors,
+    SimulatedSum,
     Ticket,
     agree,
     opened,
 )
+from dpcore.trust.models.remembered_noise import RememberedNoise
 from dpcore.trust.protocol import storage, wire
+from dpcore.trust.protocol.function_noise import noise_of
+from dpcore.trust.protocol.tally import Tally
 
 ROUND = bytes(range(16))
 RNG = np.random.default_rng
@@ -154,7 +163,7 @@ def test_answers_are_about_cells_that_there_are(cell):
     servers = servers_of(protocol)
     agree(servers)
     answer = servers[0].answer([3, 19]).to_bytes()
-    first = 33 + 16 + 32
+    first = 33 + 3 * 8 + 32
     assert Answer.from_bytes(changed(answer, b"DPCA", first, [4]), protocol).cells[0] == 4
     with pytest.raises(FormatError, match="a cell that is not one of 20"):
         Answer.from_bytes(changed(answer, b"DPCA", first, [cell]), protocol)
@@ -165,3 +174,73 @@ def test_a_cell_that_is_refused_is_named(cell):
     (server, _) = servers_of(Protocol(TRUSTS[0], 20, ROUND))
     with pytest.raises(ParameterError, match=f"cells must be 0 to 19; got {cell}"):
         server.answer([3, cell])
+
+
+def test_answers_of_one_server_are_not_those_of_two_whatever_was_asked():
+    servers = servers_of(Protocol(TRUSTS[0], 20, ROUND))
+    agree(servers)
+    for cells in ([3], [], [19]):
+        one, other = (server.answer(cells) for server in servers)
+        assert opened([one, other]).n == 30
+        with pytest.raises(RoundError, match="not the number of reports"):
+            opened([one, one])
+
+
+def test_a_client_that_shares_no_step_is_found_whatever_is_asked():
+    protocol = Protocol(TRUSTS[0], 20, ROUND)
+    servers = servers_of(protocol)
+    one, other = (Client(protocol).report(cell) for cell in (3, 4))
+    identity = wire.decode(one[0]).report_id
+    key = wire.client_key(wire.OPEN, ROUND, identity)
+    mixed = wire.signed(replace(wire.decode(other[1]), report_id=identity), key)
+    send(servers, [one[0], wire.encode(mixed)])
+    agree(servers)
+    with pytest.raises(RoundError, match="not the number of reports"):
+        opened([server.answer([3]) for server in servers])
+
+
+def known(protocol, **more):
+    """The tally of a server whose secret is no secret."""
+    tally = Tally.empty(protocol)
+    tally.noise_key, tally.content = bytes(range(32)), 5
+    for name, value in more.items():
+        setattr(tally, name, value)
+    return tally
+
+
+def test_noise_depends_on_the_secret_the_reports_the_round_and_all_parameters():
+    trust = FunctionSharing(0.01, branching=(5, 4))
+    protocol = Protocol(trust, 20, ROUND)
+    of_others = [
+        noise_of(known(protocol, noise_key=bytes(32)), protocol),
+        noise_of(known(protocol, content=6), protocol),
+        noise_of(known(protocol), Protocol(trust, 20, bytes(16))),
+        noise_of(known(protocol), Protocol(trust, 20, ROUND, enrolled=True)),
+        RememberedNoise(trust.tree(20), protocol.noise, bytes(range(32))),
+    ]
+    first = noise_of(known(protocol), protocol).of_nodes()
+    np.testing.assert_array_equal(noise_of(known(protocol), protocol).of_nodes(), first)
+    for other in of_others:
+        assert np.sum(other.of_nodes() == first) < 5  # the root, and chance
+
+
+def test_servers_noise_is_that_of_the_first_version():
+    """Others would be a second answer to a question that a server had before.
+
+    The samplers' tables are different ones for few nodes and for whole blocks.
+    """
+    trust = FunctionSharing(0.3, branching=(3, 1000), budgets="equal")
+    protocol = Protocol(trust, 2500, ROUND)
+    found = noise_of(known(protocol), protocol).of_prefixes(np.array([0, 999, 1023, 2048, 2498]))
+    assert found.tolist() == [-50, -1, 2, -14, -35]
+
+
+def test_reprs_fit_a_line_and_tell_no_share():
+    servers = servers_of(Protocol(TRUSTS[0], 20, ROUND))
+    agree(servers)
+    assert repr(servers[0].answer([3, 4])) == "<Answer at 2 cells, about 30 reports>"
+    assert repr(FunctionServers(servers)) == "<FunctionServers of 30 clients, 20 cells>"
+    members = [PointwiseClient(SecureAggregation(), 20, cell) for cell in (7, 7, 8)]
+    assert repr(SharedVectors(members)) == "<SharedVectors of 3 clients, 20 cells>"
+    counts = SimulatedSum([1, 2], SecureAggregation())
+    assert repr(counts) == "<SimulatedSum of 3 clients, 2 cells>"

@@ -69,9 +69,12 @@ class FunctionServers:
             what = "must be of a round without a cell for missing records"
             raise ParameterError("servers", protocol.empty, what)
         self.size = protocol.size
-        last = opened([server.answer([self.size - 1]) for server in self._servers])
-        self.clients, self.simulated = last.n, last.simulated
-        self.trust = of_clients(protocol.trust, last.n)
+        first = opened([server.answer([]) for server in self._servers])
+        self.clients, self.simulated = first.n, first.simulated
+        self.trust = of_clients(protocol.trust, first.n)
+
+    def __repr__(self) -> str:
+        return f"<FunctionServers of {self.clients} clients, {self.size} cells>"
 
     def sum(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return what the servers' answers open to, (k,): see ``Aggregator.sum``."""
@@ -130,6 +133,9 @@ class SharedVectors:
         self._servers = _check.integer("servers", servers, 2, 2**8)
         self.size = members[0].size
         self.trust = of_clients(members[0].trust, len(members))
+
+    def __repr__(self) -> str:
+        return f"<SharedVectors of {self.clients} clients, {self.size} cells>"
 
     @property
     def clients(self) -> int:
@@ -218,6 +224,9 @@ class SimulatedSum:
                 simulated=stream.simulated,
                 count=shares_in_sum(self.trust, self.clients),
             )
+
+    def __repr__(self) -> str:
+        return f"<SimulatedSum of {self.clients} clients, {self.size} cells>"
 
     def sum(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the counts with the noise of all, (k,): see ``Aggregator.sum``."""

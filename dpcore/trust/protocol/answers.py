@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from .wire import RoundError
 __all__ = ["Answer", "Opened", "opened"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Answer:
     """What one server says at some thresholds: its shares of noisy counts. By ``Server.answer``.
 
@@ -31,6 +31,8 @@ class Answer:
         (k,) int64: up to and including which cell records are counted.
     shares
         (k,) uint64, modulo 2^64, with this server's noise.
+    total
+        This server's share of the count at the last cell, which has no noise: n, if nobody lies.
     reports
         How many clients there are in it.
     clients
@@ -41,15 +43,25 @@ class Answer:
 
     protocol: Protocol
     cells: NDArray[np.int64]
-    shares: NDArray[np.uint64] = field(repr=False)
+    shares: NDArray[np.uint64]
+    total: int
     reports: int
-    clients: bytes = field(repr=False)
+    clients: bytes
     simulated: bool = False
+
+    def __repr__(self) -> str:
+        return f"<Answer at {self.cells.size} cells, about {self.reports} reports>"
 
     def to_bytes(self) -> bytes:
         """Return it as bytes, for whoever has asked (docs/wire.md)."""
         return storage.dump_answer(
-            self.protocol, self.cells, self.shares, self.reports, self.clients, self.simulated
+            self.protocol,
+            self.cells,
+            self.shares,
+            self.total,
+            self.reports,
+            self.clients,
+            self.simulated,
         )
 
     @classmethod
@@ -103,8 +115,8 @@ def opened(answers: Sequence[Answer]) -> Opened:
         They are no answers, or do not hold what these do.
     RoundError
         They are not one from each server of one round, to one question and about the same clients;
-        or the count at the last cell is not the number of clients, so that some client or server
-        did not keep to the protocol.
+        or the count at the last cell, which every answer has, is not the number of clients, so that
+        some client or server did not keep to the protocol.
 
     Examples
     --------
@@ -141,10 +153,11 @@ def opened(answers: Sequence[Answer]) -> Opened:
     for answer in answers:
         counts += answer.shares
     signed = counts.view(np.int64)
-    if np.any(signed[first.cells == protocol.cells - 1] != first.reports):
+    total = sum(answer.total for answer in answers) % 2**64
+    if total != first.reports or np.any(signed[first.cells == protocol.cells - 1] != total):
         raise RoundError(
             "the count at the last cell is not the number of reports: some client sent something "
-            "else than shares of a step function"
+            "else than shares of a step function, or two answers are of one server"
         )
     simulated = any(answer.simulated for answer in answers)
     return Opened(first.cells, signed, first.reports, first.clients, simulated)
@@ -155,8 +168,9 @@ def _check_form(answer: Answer) -> None:
     if not isinstance(answer.protocol, Protocol):
         found = f"one of a {type(answer.protocol).__name__}"
         raise DtypeError("answers", found, "must have a Protocol")
-    if not isinstance(answer.reports, int):
-        raise DtypeError("answers", type(answer.reports).__name__, "must have an integer reports")
+    for name in ("total", "reports"):
+        if not isinstance(number := getattr(answer, name), int):
+            raise DtypeError("answers", type(number).__name__, f"must have an integer {name}")
     for name, kind in (("cells", np.int64), ("shares", np.uint64)):
         array = getattr(answer, name)
         if not isinstance(array, np.ndarray) or array.dtype != kind or array.ndim != 1:

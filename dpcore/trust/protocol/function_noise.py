@@ -19,8 +19,8 @@ __all__ = ["noise_of", "noisy_nodes"]
 _LABEL: Final = b"dpcore server noise"
 
 
-def noise_of(tally: Tally, protocol: Protocol, clients: bytes) -> RememberedNoise:
-    """Return a server's noise: of its key, the round, the clients' ids and what they have sent.
+def noise_of(tally: Tally, protocol: Protocol) -> RememberedNoise:
+    """Return a server's noise: of its key, the round, and what its clients have sent.
 
     A server that starts again from an older file and closes with other reports has independent
     noise for them, though they may have the same ids, which are no secret. The same noise would
@@ -28,7 +28,7 @@ def noise_of(tally: Tally, protocol: Protocol, clients: bytes) -> RememberedNois
     """
     assert isinstance(protocol.trust, FunctionSharing)
     content = tally.content.to_bytes(CONTENT_BYTES, "little")
-    context = b"".join((_LABEL, *protocol.key, clients, content))
+    context = b"".join((_LABEL, *protocol.key, content))
     return RememberedNoise(
         protocol.trust.tree(protocol.cells),
         protocol.noise,

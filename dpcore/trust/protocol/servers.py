@@ -259,7 +259,7 @@ class Server:
             tally, totals = self._tally, self._tally.totals
             if self._protocol.shares_functions:
                 tally.add_up(self._protocol)
-                totals = noisy_nodes(tally.totals, self._protocol, self._noise_for(clients))
+                totals = noisy_nodes(tally.totals, self._protocol, self._noise_of_settled())
             totals.flags.writeable = False
             by_level, simulated = tuple(tally.by_level.tolist()), tally.simulated
             settled = len(tally.settled)
@@ -305,10 +305,11 @@ class Server:
             self._check_shares_functions()
             clients = self._ended()
             tally = self._tally
-            shares = tally.shares_at(asked, protocol)
-            shares += self._noise_for(clients).of_prefixes(asked).view(np.uint64)
+            shares = tally.shares_at(np.append(asked, protocol.cells - 1), protocol)
+            shares, total = shares[:-1], int(shares[-1])
+            shares += self._noise_of_settled().of_prefixes(asked).view(np.uint64)
             settled = len(tally.settled)
-            return Answer(protocol, asked, shares, settled, clients, tally.simulated)
+            return Answer(protocol, asked, shares, total, settled, clients, tally.simulated)
 
     def end(self) -> None:
         """End the round, and forget what is not settled; answers come from what is.
@@ -438,10 +439,10 @@ class Server:
         with self._turn():
             return frozenset(self._tally.settled)
 
-    def _noise_for(self, clients: bytes) -> RememberedNoise:
+    def _noise_of_settled(self) -> RememberedNoise:
         """Return this server's noise, which is another for other reports."""
         if self._noise is None:
-            self._noise = noise_of(self._tally, self._protocol, clients)
+            self._noise = noise_of(self._tally, self._protocol)
         return self._noise
 
     def _check_shares_functions(self) -> None:

@@ -142,6 +142,7 @@ def dump_answer(
     protocol: Protocol,
     cells: NDArray[np.int64],
     shares: NDArray[np.uint64],
+    total: int,
     reports: int,
     clients: bytes,
     simulated: bool,
@@ -150,7 +151,7 @@ def dump_answer(
     parts = [
         *protocol.key,
         bytes([_SIMULATED * simulated]),
-        _packed([reports, cells.size]),
+        _packed([reports, cells.size, total]),
         clients,
         _packed(cells),
         _packed(shares),
@@ -167,12 +168,13 @@ def load_answer(data: bytes, protocol: Protocol) -> dict[str, Any]:
         The data are damaged, or belong to another round or other parameters.
     """
     body, flags = _begun(_ANSWER, data, protocol)
-    reports, asked = _words(body, 2).tolist()
+    reports, asked, total = _words(body, 3).tolist()
     clients, cells = _read(body, _CHECKSUM), _words(body, asked)
     if np.any(cells >= protocol.cells):
         raise FormatError(f"is about a cell that is not one of {protocol.cells}")
     fields = {
         "protocol": protocol,
+        "total": total,
         "reports": reports,
         "clients": clients,
         "cells": cells.astype(np.int64),
