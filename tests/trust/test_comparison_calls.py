@@ -225,6 +225,7 @@ def test_thresholds_share_the_nodes_above_them():
     assert plan(np.array([0, 1023]), 10).blocks == 3 + 2 * 2 * 6 + 2
 
 
+@pytest.mark.needs_jit
 def test_memory_of_sums_does_not_grow_with_clients_or_with_bits():
     thresholds = np.arange(0, 2**16, 100)
 
