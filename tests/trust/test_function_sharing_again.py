@@ -244,3 +244,18 @@ def test_reprs_fit_a_line_and_tell_no_share():
     assert repr(SharedVectors(members)) == "<SharedVectors of 3 clients, 20 cells>"
     counts = SimulatedSum([1, 2], SecureAggregation())
     assert repr(counts) == "<SimulatedSum of 3 clients, 2 cells>"
+
+
+def test_files_have_a_place_and_keys_that_there_are():
+    protocol = Protocol(TRUSTS[0], 20, ROUND)
+    server = Server(protocol, place=1)
+    server.add(Client(protocol).report(3)[1])
+    server.settle(server.ids)
+    body = storage.opened(b"DPCS", server.to_bytes())
+    key, length = body[-17 * 8 :], body[-18 * 8 : -17 * 8]
+    assert int.from_bytes(length, "little") == len(key)
+    before, shorter = body[: -18 * 8 - 1], (16 * 8).to_bytes(8, "little")
+    for wrong in (b"\7" + length + key, b"\1" + shorter + key[8:]):
+        with pytest.raises(FormatError, match="another place, or other keys"):
+            Server.from_bytes(storage.sealed(b"DPCS", before + wrong), protocol)
+    assert Server.from_bytes(storage.sealed(b"DPCS", before + b"\1" + length + key), protocol)

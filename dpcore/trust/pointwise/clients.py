@@ -35,7 +35,8 @@ class PointwiseClient:
     cell
         Where the record is, 0 to N - 1: ``cell_of``.
     key
-        What the noise is made of: that of this client, after a restart. None: a new one.
+        What the noise is made of: that of this client, after a restart, if ``digest`` is what it
+        was. None: a new one.
     rng
         None for a release: a key from the operating system. A generator is for studies.
 
@@ -45,7 +46,8 @@ class PointwiseClient:
         32 bytes. **As secret as the record**, to be kept as long as questions are answered, and
         for one record, one size and one set of clients: see Notes.
     simulated
-        Whether a generator has made the key.
+        Whether a generator has made the key, as far as is known: a key that is given is taken for
+        one of a release.
 
     Raises
     ------

@@ -92,6 +92,8 @@ def load_tally(data: bytes, protocol: Protocol) -> Tally:
         tally.place = _read(body, 1)[0]
         kept = _read(body, int(_words(body, 1)[0]))
         tally.keys = (kept,) if kept else ()
+        if tally.place >= protocol.receivers or not _are_keys(kept, protocol):
+            raise FormatError("has another place, or other keys, than such a server")
     tally.simulated, tally.closed = bool(flags & _SIMULATED), bool(flags & _CLOSED)
     _ended(body)
     return tally
@@ -235,6 +237,13 @@ def _begun(magic: bytes, data: bytes, protocol: Protocol) -> tuple[BytesIO, int]
 def _waiting_kinds(protocol: Protocol) -> tuple[int, ...]:
     """Return the kinds of reports that may wait, in the order of their counts."""
     return (wire.FUNCTION,) if wire.FUNCTION in protocol.kinds else (wire.SEED, wire.ADDITIVE)
+
+
+def _are_keys(kept: bytes, protocol: Protocol) -> bool:
+    """Whether these are as many bytes as several keys have, of a round that has keys."""
+    if wire.FUNCTION not in protocol.kinds:
+        return not kept
+    return len(kept) % protocol.payload_bytes(wire.FUNCTION) == 0
 
 
 def _ended(body: BytesIO) -> None:
