@@ -259,3 +259,43 @@ def test_files_have_a_place_and_keys_that_there_are():
         with pytest.raises(FormatError, match="another place, or other keys"):
             Server.from_bytes(storage.sealed(b"DPCS", before + wrong), protocol)
     assert Server.from_bytes(storage.sealed(b"DPCS", before + b"\1" + length + key), protocol)
+
+
+def test_each_server_has_a_secret_of_its_own():
+    """Noise that others can compute is none."""
+    protocol = Protocol(TRUSTS[0], 20, ROUND)
+    keys = [Server(protocol, place=i % 2)._tally.noise_key for i in range(20)]
+    assert len(set(keys)) == 20
+    assert {len(key) for key in keys} == {32}
+    ones = np.unpackbits(np.frombuffer(b"".join(keys), np.uint8)).sum()
+    assert abs(int(ones) - 20 * 128) < 8 * np.sqrt(20 * 64)
+    seeded = [Server(protocol, place=0, rng=RNG(seed))._tally.noise_key for seed in (1, 1, 2)]
+    assert seeded[0] == seeded[1] != seeded[2]
+
+
+@trusts
+def test_reports_that_are_alike_do_not_cancel(trust):
+    protocol = Protocol(trust, 20, ROUND)
+    servers = servers_of(protocol, clients=1)
+    agree(servers)
+    contents = [server._tally.content for server in servers]
+    reports = Client(protocol).report(3)
+    for identity in (b"1" * 16, b"2" * 16):
+        key = wire.client_key(wire.OPEN, ROUND, identity)
+        same = (replace(wire.decode(each), report_id=identity) for each in reports)
+        send(servers, [wire.encode(wire.signed(each, key)) for each in same])
+    agree(servers)
+    for server, content in zip(servers, contents, strict=True):
+        assert server._tally.content != content
+
+
+@pytest.mark.parametrize("ending", [Server.end, Server.close, lambda server: server.answer([3])])
+def test_what_is_not_settled_when_a_round_ends_is_forgotten(ending):
+    protocol = Protocol(TRUSTS[0], 20, ROUND)
+    (server, _) = servers_of(protocol)
+    settled = sorted(server.ids)[:7]
+    server.settle(settled)
+    ending(server)
+    assert server.ids == frozenset(settled)
+    assert len(server.to_bytes()) < 1500 + 7 * (16 + 136)
+    assert len(Server.from_bytes(server.to_bytes(), protocol).ids) == 7
