@@ -90,6 +90,7 @@ def test_key_sizes():
 
 @pytest.mark.parametrize("bits", [1, 3, 16])
 def test_keys_are_read_back(bits):
+    some = [0, 1, 2**bits - 1]
     for keys in comparison.gen([1, 0, 1], bits):
         packed = keys.packed
         apart = np.repeat(packed, 2, axis=0)[::2]
@@ -98,7 +99,8 @@ def test_keys_are_read_back(bits):
             read = comparison.Keys.from_packed(given, bits, keys.party)
             assert (read.bits, read.party, len(read)) == (bits, keys.party, 3)
             assert np.array_equal(read.packed, packed)
-            assert np.array_equal(comparison.evaluate(read), comparison.evaluate(keys))
+            shares = comparison.evaluate(read, some)
+            assert np.array_equal(shares, comparison.evaluate(keys, some))
         one = comparison.Keys.from_packed(packed[1], bits, keys.party)
         assert np.array_equal(one.packed, packed[1:2])
         none = comparison.Keys.from_packed(b"", bits, keys.party)
@@ -181,6 +183,15 @@ def test_the_last_of_all_values_and_no_more():
     for beyond in (np.array([2**32], np.uint64), np.array([2**64 - 1], np.uint64), 2**70):
         with pytest.raises((ParameterError, DtypeError), match="values must"):
             comparison.gen(beyond, 32)
+
+
+@pytest.mark.parametrize("bits", [1, 32])
+@pytest.mark.parametrize("beyond", [2**63, 2**64 - 1])
+def test_thresholds_that_are_negative_in_63_bits_are_refused(bits, beyond):
+    keys, _ = comparison.gen([1], bits)
+    for evaluate in (comparison.evaluate, comparison.evaluate_sum):
+        with pytest.raises(ParameterError, match=rf"thresholds must be .*; got {beyond}"):
+            evaluate(keys, np.array([0, beyond], np.uint64))
 
 
 def test_other_arguments_are_refused():
