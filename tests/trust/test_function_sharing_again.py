@@ -299,3 +299,10 @@ def test_what_is_not_settled_when_a_round_ends_is_forgotten(ending):
     assert server.ids == frozenset(settled)
     assert len(server.to_bytes()) < 1500 + 7 * (16 + 136)
     assert len(Server.from_bytes(server.to_bytes(), protocol).ids) == 7
+
+
+def test_who_forgets_to_settle_is_told_that_reports_wait():
+    servers = servers_of(Protocol(TRUSTS[0], 20, ROUND))
+    with pytest.raises(RoundError, match="it takes at least 1; 30 wait to be settled"):
+        FunctionServers(servers)
+    assert not any(server.is_closed for server in servers)

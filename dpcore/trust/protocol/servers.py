@@ -130,8 +130,7 @@ class Server:
         self._is_busy = False
 
     def __repr__(self) -> str:
-        waiting = sum(map(len, self._tally.waiting.values()))
-        return f"<Server: {self.accepted} reports, {waiting} of them waiting>"
+        return f"<Server: {self.accepted} reports, {self._waiting} of them waiting>"
 
     @property
     def protocol(self) -> Protocol:
@@ -393,6 +392,10 @@ class Server:
             finally:
                 self._is_busy = False
 
+    @property
+    def _waiting(self) -> int:
+        return sum(map(len, self._tally.waiting.values()))
+
     def _checked(self, report: bytes) -> Report:
         """Return a report that is to be taken."""
         tally, most = self._tally, self._protocol.most_reports
@@ -429,7 +432,10 @@ class Server:
         tally, least = self._tally, self._protocol.least_reports
         settled = len(tally.settled)
         if settled < least:
-            raise RoundError(f"{settled} reports are settled, and it takes at least {least}")
+            raise RoundError(
+                f"{settled} reports are settled, and it takes at least {least}; "
+                f"{self._waiting} wait to be settled"
+            )
         if tally.by_level.size and not tally.by_level[-1]:
             raise RoundError("no report is about the cells, the last level of the tree")
         tally.close()
