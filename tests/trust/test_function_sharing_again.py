@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 from dataclasses import replace
 
 import numpy as np
@@ -224,15 +225,35 @@ def test_noise_depends_on_the_secret_the_reports_the_round_and_all_parameters():
         assert np.sum(other.of_nodes() == first) < 5  # the root, and chance
 
 
-def test_servers_noise_is_that_of_the_first_version():
+def test_noise_is_that_of_the_first_version():
     """Others would be a second answer to a question that a server had before.
 
-    The samplers' tables are different ones for few nodes and for whole blocks.
+    The samplers' tables are different ones for few nodes and for whole blocks. If this fails,
+    samplers have changed: then the label in the noise's keys has to change, too.
     """
     trust = FunctionSharing(0.3, branching=(3, 1000), budgets="equal")
-    protocol = Protocol(trust, 2500, ROUND)
-    found = noise_of(known(protocol), protocol).of_prefixes(np.array([0, 999, 1023, 2048, 2498]))
-    assert found.tolist() == [-50, -1, 2, -14, -35]
+    noise = RememberedNoise(trust.tree(2500), trust.shares(2500), bytes(range(32)))
+    found = noise.of_prefixes(np.array([0, 999, 1023, 2048, 2498]))
+    assert found.tolist() == [9, -30, 71, 32, 3]
+
+
+def test_a_servers_key_is_made_as_is_written():
+    """docs/wire.md, section 5."""
+    protocol = Protocol(TRUSTS[0], 20, ROUND)
+    server = Server(protocol, place=0)
+    secret, content = server._tally.noise_key, bytes(32)
+    for cell in range(5):
+        report = Client(protocol).report(cell)[0]
+        server.add(report)
+        said = b"dpcore settled report\4" + report[40:56] + report[92:]
+        hashed = hmac.digest(secret, said, "sha256")
+        content = bytes(one ^ other for one, other in zip(content, hashed, strict=True))
+    server.settle(server.ids)
+    context = b"dpcore server noise" + ROUND + protocol.digest + content
+    key = hmac.digest(secret, context, "sha256")
+    expected = RememberedNoise(protocol.trust.tree(20), protocol.noise, key).of_nodes()
+    np.testing.assert_array_equal(noise_of(server._tally, protocol).of_nodes(), expected)
+    assert secret + content in server.to_bytes()
 
 
 def test_reprs_fit_a_line_and_tell_no_share():
