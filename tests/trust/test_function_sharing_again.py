@@ -34,7 +34,7 @@ from dpcore.trust.protocol.tally import Tally
 ROUND = bytes(range(16))
 RNG = np.random.default_rng
 EVERYWHERE = np.arange(20)
-TRUSTS = [FunctionSharing(0.5), FunctionSharing(0.5, servers=3, honest=2)]
+TRUSTS = [FunctionSharing(0.05), FunctionSharing(0.05, servers=3, honest=2)]
 trusts = pytest.mark.parametrize("trust", TRUSTS, ids=["two servers", "three servers"])
 
 
