@@ -236,6 +236,14 @@ def test_thresholds_share_the_nodes_above_them():
     assert plan(np.array([0, 1023]), 10).blocks == 3 + 2 * 2 * 6 + 2
 
 
+def test_pieces_are_of_neighbours_in_whatever_order_thresholds_are_asked():
+    thresholds = np.random.default_rng(4).permutation(2**14) + 77
+    pieces = evaluation._pieces(thresholds)
+    found = [np.sort(thresholds[piece]) for piece in pieces]
+    assert [each.size for each in found] == [2**12] * 4
+    assert np.array_equal(np.concatenate(found), 77 + np.arange(2**14))
+
+
 @pytest.mark.needs_jit
 def test_memory_of_sums_does_not_grow_with_clients_or_with_bits():
     thresholds = np.arange(0, 2**16, 100)
