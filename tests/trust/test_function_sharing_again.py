@@ -327,3 +327,11 @@ def test_who_forgets_to_settle_is_told_that_reports_wait():
     with pytest.raises(RoundError, match="it takes at least 1; 30 wait to be settled"):
         FunctionServers(servers)
     assert not any(server.is_closed for server in servers)
+
+
+def test_a_last_node_at_the_end_of_a_block_is_made_of_its_children_where_these_have_less_noise():
+    trust = FunctionSharing(0.05, branching=(1024, 4), budgets=(2, 3))
+    size = 1023 * 4 + 1  # the last of 1024 nodes has one cell
+    noise = RememberedNoise(trust.tree(size), trust.shares(size), bytes(32))
+    of_cells = noise.of_nodes()[-size:]
+    assert noise.of_prefixes(np.array([size - 2])).tolist() == [-of_cells[-1]]
