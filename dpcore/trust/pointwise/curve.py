@@ -50,7 +50,7 @@ class PointwiseCDF:
     -----
     ECDF paper, section 4; docs/pointwise.md has the guarantee. Every sum has the last cell's count,
     too, which is n without noise: where it is another number, a client has dropped out, or did not
-    keep to the protocol, and nothing of that sum is kept.
+    keep to the protocol, and nothing of that sum is kept. One thread may ask at a time.
 
     Examples
     --------
