@@ -7,11 +7,17 @@ import pytest
 
 from dpcore.errors import ParameterError
 from dpcore.trust import (
+    Client,
     DistributedNoise,
+    FunctionSharing,
     PointwiseCDF,
     PointwiseClient,
+    Protocol,
+    Server,
     SharedVectors,
     SimulatedSum,
+    agree,
+    opened,
 )
 
 RNG = np.random.default_rng
@@ -24,6 +30,16 @@ def test_one_simulated_client_marks_all():
         clients = [PointwiseClient(TRUST, 8, 3, rng=rng) for rng in rngs]
         assert SharedVectors(clients).simulated
     assert not SharedVectors([PointwiseClient(TRUST, 8, 3) for _ in range(4)]).simulated
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_one_simulated_server_marks_what_is_opened(place):
+    protocol = Protocol(FunctionSharing(1.0), 8, bytes(16))
+    servers = [Server(protocol, place=i, rng=RNG(1) if i == place else None) for i in (0, 1)]
+    for server, report in zip(servers, Client(protocol).report(3), strict=True):
+        server.add(report)
+    agree(servers)
+    assert opened([server.answer([3]) for server in servers]).simulated
 
 
 def test_one_simulated_answer_marks_all_later_ones():
