@@ -258,3 +258,10 @@ def test_memory_of_sums_does_not_grow_with_clients_or_with_bits():
         return most
 
     assert peak(3000) < 1.05 * peak(1000)
+
+
+@pytest.mark.parametrize("name", ["bits", "party", "words", "packed"])
+def test_whose_keys_they_are_is_not_changed(name):
+    first, _ = comparison.gen([3], 4)
+    with pytest.raises(AttributeError):
+        setattr(first, name, getattr(first, name))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -269,3 +271,29 @@ def test_bad_arguments_are_refused_and_records_are_not_quoted():
         PointwiseCDF(simulated(), dp.Grid.uniform(0, 1, 99))
     with pytest.raises(ParameterError, match="p must lie within"):
         PointwiseCDF(simulated(), GRID).quantile(1.5)
+
+
+def test_threads_that_ask_at_once_are_told_the_same():
+    counts = RNG(5).integers(0, 9, SIZE)
+    alone = PointwiseCDF(SimulatedSum(counts, SecureAggregation()), GRID)(GRID.thresholds)
+    curve = PointwiseCDF(SimulatedSum(counts, SecureAggregation()), GRID)
+    asked = [GRID.thresholds[RNG(i).permutation(SIZE)] for i in range(8)]
+
+    def ask(points):
+        return [float(curve(point)) for point in points]
+
+    with ThreadPoolExecutor(8) as pool:
+        for points, found in zip(asked, pool.map(ask, asked), strict=True):
+            assert found == alone[np.searchsorted(GRID.thresholds, points)].tolist()
+
+
+def test_what_another_thread_forgets_is_asked_again():
+    counts = np.arange(1, SIZE + 1)
+    curve = PointwiseCDF(SimulatedSum(counts, SecureAggregation()), GRID)
+    first = curve._open
+    before = curve(GRID.thresholds[7])
+    curve._open = first  # as a thread that has asked since before would leave it
+    assert curve(GRID.thresholds[[3, 7]])[1] == before
+    assert curve.quantile(0.5) == dp.cdf_from_counts(
+        counts, GRID, SecureAggregation(), isotonic=False
+    ).quantile(0.5)

@@ -29,11 +29,11 @@ class Keys:
         0 or 1.
     """
 
-    __slots__ = ("_words", "bits", "party")
+    __slots__ = ("_bits", "_party", "_words")
 
     def __init__(self, words: NDArray[np.uint64], bits: int, party: Party) -> None:
         words.flags.writeable = False
-        self._words, self.bits, self.party = words, bits, party
+        self._words, self._bits, self._party = words, bits, party
 
     def __len__(self) -> int:
         return len(self._words)
@@ -43,6 +43,16 @@ class Keys:
 
     def __reduce__(self) -> tuple[object, ...]:  # unpickled arrays could be written to
         return Keys, (self._words, self.bits, self.party)
+
+    @property
+    def bits(self) -> int:
+        """Values and thresholds are below 2^bits."""
+        return self._bits
+
+    @property
+    def party(self) -> Party:
+        """Whose keys these are, 0 or 1."""
+        return self._party
 
     @property
     def words(self) -> NDArray[np.uint64]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +22,18 @@ from ..protocol.wire import RoundError
 from .aggregators import Aggregator, of_clients, shares_in_sum
 
 __all__ = ["PointwiseCDF"]
+
+
+class _Open(NamedTuple):
+    """Which cells are open, ascending, the last one of all among them, and their counts."""
+
+    cells: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+    def at(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the counts at cells that are open; of others, anything."""
+        places = np.searchsorted(self.cells, cells)
+        return np.asarray(self.counts[np.minimum(places, self.cells.size - 1)])
 
 
 class PointwiseCDF:
@@ -50,7 +63,8 @@ class PointwiseCDF:
     -----
     ECDF paper, section 4; docs/pointwise.md has the guarantee. Every sum has the last cell's count,
     too, which is n without noise: where it is another number, a client has dropped out, or did not
-    keep to the protocol, and nothing of that sum is kept. One thread may ask at a time.
+    keep to the protocol, and nothing of that sum is kept. Threads may ask at once, if they may ask
+    the aggregator.
 
     Examples
     --------
@@ -69,8 +83,7 @@ class PointwiseCDF:
 
     __slots__ = (
         "_aggregator",
-        "_cells",
-        "_counts",
+        "_open",
         "_simulated",
         "_trust",
         "grid",
@@ -96,8 +109,7 @@ class PointwiseCDF:
         self.n = _check.integer("clients", aggregator.clients, 1, 2**62)
         self._trust = of_clients(aggregator.trust, self.n)
         self._aggregator, self._simulated = aggregator, False
-        self._cells = np.array([grid.size - 1])  # ascending
-        self._counts = np.array([self.n])
+        self._open = _Open(np.array([grid.size - 1]), np.array([self.n]))
 
     def __repr__(self) -> str:
         of = f"{self.asked.size} of {self.grid.size} thresholds"
@@ -117,16 +129,12 @@ class PointwiseCDF:
     @property
     def asked(self) -> NDArray[np.float64]:
         """(k,) the thresholds whose counts are open, ascending; from the beginning the last one."""
-        return np.asarray(self.grid.thresholds[self._cells])
+        return np.asarray(self.grid.thresholds[self._open.cells])
 
     @property
     def noise_deviation(self) -> NDArray[np.float64]:
         """(k,) standard deviation of the noise in the counts at ``asked``."""
-        trust = self._trust
-        if isinstance(trust, SecureAggregation):
-            return np.zeros(self._cells.size)
-        size, count = self.grid.size, shares_in_sum(trust, self.n)
-        return prefix_deviation(trust.tree(size), trust.shares(size), count, self._cells)
+        return self._deviation(self._open.cells)
 
     def __call__(self, t: ArrayLike) -> float | NDArray[np.float64]:
         """Evaluate the curve: the share of records with a value of at most ``t``.
@@ -166,8 +174,7 @@ class PointwiseCDF:
             The sum is not over n clients: nothing of it is kept.
         """
         cells = np.searchsorted(self.grid.thresholds, _check.points("t", t), side="right") - 1
-        self._ask(cells)
-        counts: NDArray[np.int64] = np.where(cells < 0, 0, self._known(cells))
+        counts: NDArray[np.int64] = np.where(cells < 0, 0, self._asked(cells).at(cells))
         return counts if counts.ndim else int(counts)
 
     def quantile(self, p: ArrayLike, *, method: Method = "linear") -> float | NDArray[np.float64]:
@@ -205,8 +212,8 @@ class PointwiseCDF:
         low, high = np.full(shares.shape, -1), np.full(shares.shape, self.grid.size - 1)
         while (inside := high - low > 1).any():
             middle = (low + high) // 2
-            self._ask(middle[inside])
-            below = inside & (self._known(middle) / self.n < shares)
+            known = self._asked(middle[inside])
+            below = inside & (known.at(middle) / self.n < shares)
             low, high = np.where(below, middle, low), np.where(inside & ~below, middle, high)
         places = self._places(high, shares, method)
         return places if places.ndim else float(places)
@@ -216,21 +223,26 @@ class PointwiseCDF:
 
         For bands, pictures, JSON, and isotonic regression, at no cost.
         """
+        known = self._open
         return CDF(
-            grid=Grid(self.asked, lower=self._lower()),
-            counts=self._counts,
+            grid=Grid(self.grid.thresholds[known.cells], lower=self._lower()),
+            counts=known.counts,
             n=self.n,
             privacy=self.privacy,
             mechanism=self.mechanism,
-            noise_deviation=self.noise_deviation,
+            noise_deviation=self._deviation(known.cells),
             integers=self._of_integers(),
         )
 
-    def _ask(self, cells: NDArray[np.int64]) -> None:
-        """Open the counts at cells that are not open, in one sum; -1 stands for none."""
-        fresh = np.setdiff1d(cells[cells >= 0], self._cells)
+    def _asked(self, cells: NDArray[np.int64]) -> _Open:
+        """Return what is open, with some cells, after one sum if need be; -1 stands for no cell.
+
+        Of threads that ask at once, one may forget what the other has opened, and asks again.
+        """
+        known = self._open
+        fresh = np.setdiff1d(cells[cells >= 0], known.cells)
         if fresh.size == 0:
-            return
+            return known
         found = self._aggregator.sum(np.append(fresh, self.grid.size - 1))
         if not isinstance(found, np.ndarray) or found.dtype != np.int64:
             raise DtypeError("aggregator", type(found).__name__, "must return int64 arrays as sums")
@@ -243,16 +255,11 @@ class PointwiseCDF:
                 "out, or did not keep to the protocol"
             )
         self._simulated |= bool(self._aggregator.simulated)
-        places = np.searchsorted(self._cells, fresh)
-        self._cells, self._counts = (
-            np.insert(self._cells, places, fresh),
-            np.insert(self._counts, places, found[:-1]),
+        places = np.searchsorted(known.cells, fresh)
+        self._open = known = _Open(
+            np.insert(known.cells, places, fresh), np.insert(known.counts, places, found[:-1])
         )
-
-    def _known(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the counts at cells that are open; of others, anything."""
-        places = np.searchsorted(self._cells, cells)
-        return np.asarray(self._counts[np.minimum(places, self._cells.size - 1)])
+        return known
 
     def _places(
         self, cells: NDArray[np.int64], p: NDArray[np.float64], method: Method
@@ -264,7 +271,15 @@ class PointwiseCDF:
         kept = np.unique(np.concatenate([cells.ravel(), np.maximum(cells.ravel() - 1, 0), ends]))
         part = Grid(self.grid.thresholds[kept], lower=self._lower())
         at = np.searchsorted(kept, cells)
-        return within(at, p, self._known(kept), self.n, part, self._of_integers())
+        known = self._asked(np.concatenate([cells.ravel(), cells.ravel() - 1]))
+        return within(at, p, known.at(kept), self.n, part, self._of_integers())
+
+    def _deviation(self, cells: NDArray[np.int64]) -> NDArray[np.float64]:
+        trust = self._trust
+        if isinstance(trust, SecureAggregation):
+            return np.zeros(cells.size)
+        size, count = self.grid.size, shares_in_sum(trust, self.n)
+        return prefix_deviation(trust.tree(size), trust.shares(size), count, cells)
 
     def _lower(self) -> float | None:
         return self.grid.lower if np.isfinite(self.grid.lower) else None

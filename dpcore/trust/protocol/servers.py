@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from types import MappingProxyType
@@ -14,18 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import _check
-from ..._process import Owner
 from ...errors import DtypeError, ParameterError
 from ...noise.sources import random_bytes, source
 from ..models.remembered_noise import RememberedNoise
 from . import storage, wire
+from .admission import admitted, check_disjoint, checked_ids
 from .answers import Answer
 from .enrolment import Enrolment
 from .function_noise import noise_of, noisy_nodes
 from .parameters import Protocol
 from .partial_sums import PartialSum
 from .tally import NOISE_KEY_BYTES, Tally
-from .wire import Reason, Report, ReportError, RoundError
+from .turns import Turns
+from .wire import Reason, ReportError, RoundError
 
 __all__ = ["Server"]
 
@@ -88,7 +88,7 @@ class Server:
     array([1, 0, 2, 0])
     """
 
-    __slots__ = ("_is_busy", "_lock", "_noise", "_owner", "_protocol", "_secret", "_tally")
+    __slots__ = ("_noise", "_protocol", "_secret", "_tally", "_turns")
 
     def __init__(
         self,
@@ -125,9 +125,7 @@ class Server:
             self._tally.noise_key = random_bytes(NOISE_KEY_BYTES, stream)
             self._tally.simulated = stream.simulated
         self._noise: RememberedNoise | None = None
-        self._owner = Owner()
-        self._lock = threading.RLock()
-        self._is_busy = False
+        self._turns = Turns()
 
     def __repr__(self) -> str:
         return f"<Server: {self.accepted} reports, {self._waiting} of them waiting>"
@@ -174,7 +172,7 @@ class Server:
             self._check_open()
             tally = self._tally
             try:
-                found = self._checked(report)
+                found = admitted(report, tally, self._protocol, self._secret)
             except ReportError as error:
                 tally.refused[error.reason] += 1
                 raise
@@ -199,7 +197,7 @@ class Server:
         -----
         O(nodes) a report; a seed is expanded here.
         """
-        wanted = _ids(ids)
+        wanted = checked_ids(ids)
         with self._turn():
             self._check_open()
             fresh = wanted - self._tally.settled
@@ -229,7 +227,11 @@ class Server:
                 turns.enter_context(server._turn())
             self._check_open()
             other._check_open()
-            self._check_disjoint(other)
+            if self._protocol.key != other._protocol.key:
+                raise RoundError("the other server is of another round, or has other parameters")
+            if not hmac.compare_digest(self._secret, other._secret):
+                raise RoundError("the other server has another enrolment")
+            check_disjoint(self._tally, other._tally, self._protocol)
             change, ended = self._tally.with_all_of(other._tally), Tally.empty(self._protocol)
             ended.close()
             other._tally = ended  # first: an interrupt may lose reports, and none is in two sums
@@ -376,56 +378,14 @@ class Server:
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """Do what follows alone: in the process that made this, and not amid another call."""
-        if not self._owner.is_here:
-            raise RoundError(
-                f"the server belongs to process {self._owner.process}: a copy of it made by a fork "
-                "could give a second sum away"
-            )
-        with self._lock:
-            if self._is_busy:  # of this thread, which a signal has interrupted
-                raise RoundError("the server is in the middle of another call of this thread")
-            self._is_busy = True
-            try:
-                self._tally.finish()
-                yield
-            finally:
-                self._is_busy = False
+        """Do what follows alone, once what an interrupt has left undone is done."""
+        with self._turns.take():
+            self._tally.finish()
+            yield
 
     @property
     def _waiting(self) -> int:
         return sum(map(len, self._tally.waiting.values()))
-
-    def _checked(self, report: bytes) -> Report:
-        """Return a report that is to be taken."""
-        tally, most = self._tally, self._protocol.most_reports
-        found = wire.decode(report)
-        self._protocol.check(found)
-        key = wire.client_key(self._secret, found.round_id, found.report_id)
-        if not hmac.compare_digest(wire.tag_of(found, key), found.tag):
-            raise ReportError("tag", "is not what the client with its id has sent")
-        if found.report_id in tally:
-            raise ReportError("duplicate", "is from a client that has reported")
-        if tally.place is not None and not self._protocol.is_for(found, tally.place):
-            raise ReportError("payload", "is for another server")
-        if most is not None and tally.accepted >= most:
-            raise ReportError("full", f"is beyond the {most} that were asked for")
-        return found
-
-    def _check_disjoint(self, other: Server) -> None:
-        """Check that another server's reports can be taken over."""
-        if self._protocol.key != other._protocol.key:
-            raise RoundError("the other server is of another round, or has other parameters")
-        if not hmac.compare_digest(self._secret, other._secret):
-            raise RoundError("the other server has another enrolment")
-        if self._tally.place != other._tally.place:
-            raise RoundError("the other server is in another place")
-        both = len(self._tally.ids & other._tally.ids)
-        if both:
-            raise RoundError(f"{both} clients have reported to both servers")
-        most = self._protocol.most_reports
-        if most is not None and self.accepted + other.accepted > most:
-            raise RoundError(f"together they have more than the {most} that were asked for")
 
     def _ended(self) -> bytes:
         """End the round, if it may end, and return the hash of its clients' ids."""
@@ -458,16 +418,3 @@ class Server:
     def _check_open(self) -> None:
         if self.is_closed:
             raise RoundError("the round is closed: its sum, or all it had, has been given away")
-
-
-def _ids(ids: Iterable[bytes]) -> set[bytes]:
-    """Return ids that are to be settled."""
-    requirement = "must be several ids, of bytes each"
-    if isinstance(ids, str | bytes):
-        raise DtypeError("ids", type(ids).__name__, requirement)
-    found = set()
-    for each in _check.items("ids", ids, requirement):
-        if not isinstance(each, bytes):
-            raise DtypeError("ids", type(each).__name__, requirement)
-        found.add(each)
-    return found

@@ -1,0 +1,40 @@
+"""One call of a server after the other, in one process."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ..._process import Owner
+from .wire import RoundError
+
+__all__ = ["Turns"]
+
+
+class Turns:
+    """Turns of threads, which a fork or a signal handler does not get."""
+
+    __slots__ = ("_is_busy", "_lock", "_owner")
+
+    def __init__(self) -> None:
+        self._owner = Owner()
+        self._lock = threading.RLock()
+        self._is_busy = False
+
+    @contextmanager
+    def take(self) -> Iterator[None]:
+        """Do what follows alone: in the process that made this, and not amid another call."""
+        if not self._owner.is_here:
+            raise RoundError(
+                f"the server belongs to process {self._owner.process}: a copy of it made by a fork "
+                "could give a second sum away"
+            )
+        with self._lock:
+            if self._is_busy:  # of this thread, which a signal has interrupted
+                raise RoundError("the server is in the middle of another call of this thread")
+            try:
+                self._is_busy = True
+                yield
+            finally:
+                self._is_busy = False
