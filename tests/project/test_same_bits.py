@@ -58,6 +58,7 @@ MECHANISMS = {
     "quantiles asked": dp.mechanisms.AdaptiveQuantiles(epsilon=0.5, delta=1e-6),
     "central": dp.trust.Central(epsilon=0.5),
     "distributed noise": dp.trust.DistributedNoise(epsilon=0.5, clients=CLIENTS, dropout=0.1),
+    "function sharing": dp.trust.FunctionSharing(epsilon=0.5, servers=3, honest=2),
     "local": dp.trust.Local(2.0, CLIENTS),
     "square wave": dp.trust.SquareWave(2.0, CLIENTS),
 }
