@@ -13,20 +13,18 @@ from numpy.typing import NDArray
 
 from ... import _check
 from ...errors import ParameterError
-from ...mechanisms.budgeted import Releases, Work
+from ...mechanisms.budgeted import Work
 from ...mechanisms.hierarchy import Hierarchy
-from ...mechanisms.tree import Tree
-from ...noise.polya import PolyaShares
 from ...privacy.budget import Budget
 from ...privacy.guarantees import Privacy
 from .contribution import MOST_CLIENTS, for_client, most_records
-from .tree_of_shares import release_of_shares, shares_of
+from .tree_of_shares import TreeOfShares
 
 __all__ = ["DistributedNoise"]
 
 
 @dataclass(frozen=True, slots=True)
-class DistributedNoise(Releases):
+class DistributedNoise(TreeOfShares):
     """Differential privacy for the sum of reports that hold a share of the noise each.
 
     A client reports the counts of its own record on all levels of a tree, with a Polya share of
@@ -120,23 +118,6 @@ class DistributedNoise(Releases):
         """How many reports there are."""
         return self.clients if self.reporting is None else self.reporting
 
-    @property
-    def excess(self) -> float:
-        """How many times the variance of the noise is what it takes."""
-        return self.reports / self.required
-
-    def shares(self, size: int) -> list[PolyaShares | None]:
-        """Return a client's noise on a node of each level, root first; None: no noise."""
-        return shares_of(self.tree(size), self.required)
-
-    def tree(self, size: int) -> Tree:
-        """Return the tree over ``size`` cells, with the noise that it takes on each level."""
-        return self._hierarchy().tree(size)
-
-    def noise_deviation(self, size: int) -> NDArray[np.float64]:
-        """Return the standard deviation of the noise in each cumulative count, (N,). O(N)."""
-        return np.asarray(np.sqrt(self.excess * self.tree(size).prefix_variances()))
-
     def describe(self) -> dict[str, str | int | float]:
         """Return the name and the parameters, as a release records them."""
         of_tree = self._hierarchy().describe()
@@ -166,6 +147,4 @@ class DistributedNoise(Releases):
             each = f", {self.records} records each" if self.records > 1 else ""
             what = f"must sum to the {self.reports} clients that report{each}"
             raise ParameterError("counts", int(exact.sum()), what)
-        return release_of_shares(
-            self.tree(exact.size), self.shares(exact.size), self.reports, exact
-        )
+        return TreeOfShares._prepared(self, exact)

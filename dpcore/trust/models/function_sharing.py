@@ -7,16 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Final, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ... import _check
-from ...mechanisms.budgeted import Releases, Work
 from ...mechanisms.hierarchy import Hierarchy
-from ...mechanisms.tree import Tree
-from ...noise.polya import PolyaShares
 from ...privacy.budget import Budget
-from .tree_of_shares import release_of_shares, shares_of
+from .tree_of_shares import TreeOfShares
 
 __all__ = ["FunctionSharing"]
 
@@ -24,7 +18,7 @@ _MOST_SERVERS: Final = 2**8
 
 
 @dataclass(frozen=True, slots=True)
-class FunctionSharing(Releases):
+class FunctionSharing(TreeOfShares):
     """Differential privacy for what servers open, of functions that clients have shared with them.
 
     A client's record is a step function: 1 from its cell on, 0 before. The client shares this
@@ -91,21 +85,14 @@ class FunctionSharing(Releases):
         object.__setattr__(self, "budgets", tree.budgets)
 
     @property
-    def excess(self) -> float:
-        """How many times the variance of the noise is that of a curator's."""
-        return self.servers / self.honest
+    def required(self) -> int:
+        """How many servers' noise is what it takes: of the honest ones."""
+        return self.honest
 
-    def shares(self, size: int) -> list[PolyaShares | None]:
-        """Return a server's noise on a node of each level, root first; None: no noise."""
-        return shares_of(self.tree(size), self.honest)
-
-    def tree(self, size: int) -> Tree:
-        """Return the tree over ``size`` cells, with the noise that it takes on each level."""
-        return self._hierarchy().tree(size)
-
-    def noise_deviation(self, size: int) -> NDArray[np.float64]:
-        """Return the standard deviation of the noise in each count of a whole curve, (N,). O(N)."""
-        return np.asarray(np.sqrt(self.excess * self.tree(size).prefix_variances()))
+    @property
+    def reports(self) -> int:
+        """How many servers add noise."""
+        return self.servers
 
     def describe(self) -> dict[str, str | int | float]:
         """Return the name and the parameters, as a release records them."""
@@ -124,7 +111,3 @@ class FunctionSharing(Releases):
 
     def _budget(self) -> Budget:
         return Budget.checked(self.epsilon, None, "replace-one")
-
-    def _prepared(self, exact: NDArray[np.int64]) -> Work:
-        tree = self.tree(exact.size)
-        return release_of_shares(tree, self.shares(exact.size), self.servers, exact)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -10,13 +11,57 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels.trees import hierarchy as kernels
-from ...mechanisms.budgeted import Work
+from ...mechanisms.budgeted import Releases, Work
+from ...mechanisms.hierarchy import Hierarchy
 from ...mechanisms.tree import Tree
 from ...noise.laws import DiscreteLaplace
 from ...noise.polya import PolyaShares
 from ...noise.sources import Source
 
-__all__ = ["release_of_shares", "shares_of"]
+__all__ = ["TreeOfShares", "shares_of"]
+
+
+class TreeOfShares(Releases):
+    """A trust model in which several parties add a share of a hierarchy's noise each."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def required(self) -> int:
+        """How many shares make up the noise that it takes."""
+
+    @property
+    @abstractmethod
+    def reports(self) -> int:
+        """How many shares there are."""
+
+    @abstractmethod
+    def _hierarchy(self) -> Hierarchy:
+        """Return the mechanism with that noise."""
+
+    @property
+    def excess(self) -> float:
+        """How many times the variance of the noise is what it takes."""
+        return self.reports / self.required
+
+    def shares(self, size: int) -> list[PolyaShares | None]:
+        """Return one party's noise on a node of each level, root first; None: no noise."""
+        return shares_of(self.tree(size), self.required)
+
+    def tree(self, size: int) -> Tree:
+        """Return the tree over ``size`` cells, with the noise that it takes on each level."""
+        return self._hierarchy().tree(size)
+
+    def noise_deviation(self, size: int) -> NDArray[np.float64]:
+        """Return the standard deviation of the noise in each cumulative count, (N,). O(N)."""
+        return np.asarray(np.sqrt(self.excess * self.tree(size).prefix_variances()))
+
+    def _prepared(self, exact: NDArray[np.int64]) -> Work:
+        tree, shares = self.tree(exact.size), self.shares(exact.size)
+        nodes = tree.node_sums(exact)
+        fill = partial(_fill, tree, shares, self.reports, nodes)
+        return Work(fill, nodes.size, np.float64)
 
 
 def shares_of(tree: Tree, required: int) -> list[PolyaShares | None]:
@@ -28,14 +73,6 @@ def shares_of(tree: Tree, required: int) -> list[PolyaShares | None]:
         PolyaShares(law.scale, required) if isinstance(law, DiscreteLaplace) else None
         for law in tree.laws
     ]
-
-
-def release_of_shares(
-    tree: Tree, shares: Sequence[PolyaShares | None], count: int, exact: NDArray[np.int64]
-) -> Work:
-    """Return how to release the counts of cells, (N,), with ``count`` shares on each node."""
-    nodes = tree.node_sums(exact)
-    return Work(partial(_fill, tree, shares, count, nodes), nodes.size, np.float64)
 
 
 def _fill(

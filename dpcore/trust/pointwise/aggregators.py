@@ -14,7 +14,7 @@ from ..models.distributed import DistributedNoise
 from ..models.function_sharing import FunctionSharing
 from ..protocol.wire import RoundError
 
-__all__ = ["Aggregator", "Trust", "of_clients", "shares_in_sum"]
+__all__ = ["Aggregator", "Trust", "of_clients"]
 
 Trust = SecureAggregation | DistributedNoise | FunctionSharing
 
@@ -92,10 +92,3 @@ def of_clients(trust: object, clients: int) -> Trust:
         wanted = f"{trust.required} to {trust.clients}"
         raise RoundError(f"{clients} clients, and the trust model takes {wanted}")
     return replace(trust, reporting=clients)
-
-
-def shares_in_sum(trust: Trust, clients: int) -> int:
-    """Return how many shares of noise there are on a node."""
-    if isinstance(trust, SecureAggregation):
-        return 0
-    return trust.servers if isinstance(trust, FunctionSharing) else clients

@@ -19,7 +19,7 @@ from ...summaries.grid import Grid
 from ..models.central import SecureAggregation
 from ..models.remembered_noise import prefix_deviation
 from ..protocol.wire import RoundError
-from .aggregators import Aggregator, of_clients, shares_in_sum
+from .aggregators import Aggregator, of_clients
 
 __all__ = ["PointwiseCDF"]
 
@@ -278,8 +278,8 @@ class PointwiseCDF:
         trust = self._trust
         if isinstance(trust, SecureAggregation):
             return np.zeros(cells.size)
-        size, count = self.grid.size, shares_in_sum(trust, self.n)
-        return prefix_deviation(trust.tree(size), trust.shares(size), count, cells)
+        size = self.grid.size
+        return prefix_deviation(trust.tree(size), trust.shares(size), trust.reports, cells)
 
     def _lower(self) -> float | None:
         return self.grid.lower if np.isfinite(self.grid.lower) else None

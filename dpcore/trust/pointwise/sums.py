@@ -18,7 +18,7 @@ from ..protocol import wire
 from ..protocol.agreement import check_settled
 from ..protocol.answers import opened
 from ..protocol.servers import Server
-from .aggregators import Trust, of_clients, shares_in_sum
+from .aggregators import Trust, of_clients
 from .clients import PointwiseClient, checked_cells
 
 __all__ = ["FunctionServers", "SharedVectors", "SimulatedSum"]
@@ -216,13 +216,13 @@ class SimulatedSum:
         stream = source(rng)
         self.simulated = stream.simulated
         self._noise: RememberedNoise | None = None
-        if not isinstance(trust, SecureAggregation):
+        if not isinstance(self.trust, SecureAggregation):
             self._noise = RememberedNoise(
-                trust.tree(self.size),
-                trust.shares(self.size),
+                self.trust.tree(self.size),
+                self.trust.shares(self.size),
                 random_bytes(KEY_BYTES, stream),
                 simulated=stream.simulated,
-                count=shares_in_sum(self.trust, self.clients),
+                count=self.trust.reports,
             )
 
     def __repr__(self) -> str:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ...errors import DtypeError
 from . import storage
 from .parameters import Protocol
+from .parts import check_kinds, check_together
 from .wire import RoundError
 
 __all__ = ["Answer", "Opened", "opened"]
@@ -133,22 +134,13 @@ def opened(answers: Sequence[Answer]) -> Opened:
     """
     if not isinstance(answers, Sequence):
         raise DtypeError("answers", type(answers).__name__, "must be answers")
+    check_kinds("answers", answers, Answer, "must be answers")
     for answer in answers:
-        if not isinstance(answer, Answer):
-            raise DtypeError("answers", type(answer).__name__, "must be answers")
         _check_form(answer)
-    if not answers:
-        raise RoundError("there are no answers")
+    check_together("answers", answers)
     first, protocol = answers[0], answers[0].protocol
-    if any(answer.protocol.key != protocol.key for answer in answers):
-        raise RoundError("the answers are of different rounds, or have different parameters")
-    if len(answers) != protocol.receivers:
-        raise RoundError(f"{len(answers)} answers, of {protocol.receivers} servers")
     if any(not np.array_equal(answer.cells, first.cells) for answer in answers):
         raise RoundError("the answers are to different questions")
-    if any(each.clients != first.clients or each.reports != first.reports for each in answers):
-        found = ", ".join(str(answer.reports) for answer in answers)
-        raise RoundError(f"the servers settled different reports ({found} of them)")
     counts = np.zeros(first.cells.size, np.uint64)
     for answer in answers:
         counts += answer.shares
@@ -165,9 +157,6 @@ def opened(answers: Sequence[Answer]) -> Opened:
 
 def _check_form(answer: Answer) -> None:
     """Check what bytes cannot get wrong: an answer that is made by hand may hold anything."""
-    if not isinstance(answer.protocol, Protocol):
-        found = f"one of a {type(answer.protocol).__name__}"
-        raise DtypeError("answers", found, "must have a Protocol")
     for name in ("total", "reports"):
         if not isinstance(number := getattr(answer, name), int):
             raise DtypeError("answers", type(number).__name__, f"must have an integer {name}")

@@ -17,8 +17,8 @@ from ...kernels.trees import hierarchy as kernels
 from ...summaries.grid import Grid
 from ..models.contribution import of_clients, raw_curve, without_empty
 from ..models.distributed import DistributedNoise
-from ..models.function_sharing import FunctionSharing
 from ..models.local import Local
+from ..models.tree_of_shares import TreeOfShares
 from .parameters import Protocol
 from .partial_sums import PartialSum, of_all_servers
 from .wire import RoundError
@@ -127,8 +127,7 @@ def _released(whole: PartialSum) -> CDF:
     counts: NDArray[np.int64] | NDArray[np.float64]
     if isinstance(trust, DistributedNoise):
         trust = replace(trust, reporting=n)
-        counts = _of_noisy_nodes(whole, trust)
-    elif isinstance(trust, FunctionSharing):
+    if isinstance(trust, TreeOfShares):
         counts = _of_noisy_nodes(whole, trust)
     elif isinstance(trust, Local):
         if not whole.by_level[-1]:
@@ -141,9 +140,7 @@ def _released(whole: PartialSum) -> CDF:
     return joint if whole.protocol.empty is None else of_clients(joint)
 
 
-def _of_noisy_nodes(
-    whole: PartialSum, trust: DistributedNoise | FunctionSharing
-) -> NDArray[np.float64]:
+def _of_noisy_nodes(whole: PartialSum, trust: TreeOfShares) -> NDArray[np.float64]:
     """Return cumulative counts, (N,), from counts that have the noise of the trust model."""
     variances = trust.tree(whole.protocol.cells).variances
     return _estimates(whole, whole.totals.view(np.int64), variances)

@@ -12,6 +12,7 @@ from ...errors import DtypeError
 from ..models.contribution import MOST_CLIENTS
 from . import storage
 from .parameters import Protocol
+from .parts import check_kinds, check_together
 from .wire import RoundError
 
 __all__ = ["PartialSum", "combine", "of_all_servers"]
@@ -95,20 +96,11 @@ def of_all_servers(sums: PartialSum | Sequence[PartialSum]) -> PartialSum:
     if not isinstance(sums, PartialSum | Sequence):
         raise DtypeError("sums", type(sums).__name__, "must be partial sums")
     parts = [sums] if isinstance(sums, PartialSum) else list(sums)
+    check_kinds("sums", parts, PartialSum, "must be partial sums")
     for part in parts:
-        if not isinstance(part, PartialSum):
-            raise DtypeError("sums", type(part).__name__, "must be partial sums")
         _check_form(part)
-    if not parts:
-        raise RoundError("there are no sums")
+    check_together("sums", parts)
     first, protocol = parts[0], parts[0].protocol
-    if any(part.protocol.key != protocol.key for part in parts):
-        raise RoundError("the sums are of different rounds, or have different parameters")
-    if len(parts) != protocol.receivers:
-        raise RoundError(f"{len(parts)} sums, of {protocol.receivers} servers")
-    if any(part.clients != first.clients or part.reports != first.reports for part in parts):
-        found = ", ".join(str(part.reports) for part in parts)
-        raise RoundError(f"the servers settled different reports ({found} of them)")
     least, most = protocol.least_reports, protocol.most_reports
     if first.reports < least or (most is not None and first.reports > most):
         wanted = f"at least {least}" if most is None else f"{least} to {most}"
@@ -123,8 +115,6 @@ def of_all_servers(sums: PartialSum | Sequence[PartialSum]) -> PartialSum:
 
 def _check_form(part: PartialSum) -> None:
     """Check what bytes cannot get wrong: a sum that is made by hand may hold anything."""
-    if not isinstance(part.protocol, Protocol):
-        raise DtypeError("sums", f"one of a {type(part.protocol).__name__}", "must have a Protocol")
     totals, words = part.totals, part.protocol.words
     if not isinstance(totals, np.ndarray) or totals.dtype != np.uint64 or totals.shape != (words,):
         raise DtypeError("sums", type(totals).__name__, f"must have totals, ({words},) uint64")
