@@ -25,7 +25,7 @@ if not _os.path.isdir(_os.path.join(__path__[0], "kernels")):
     __path__.append(_os.path.dirname(__path__[0]))
 
 if _TYPE_CHECKING:
-    from . import mechanisms, models, noise, privacy, statistics, streams, trust
+    from . import mechanisms, models, noise, privacy, statistics, streams, studies, trust
     from .curves import distances
     from .curves.cdf import CDF
     from .curves.combination import average, combine
@@ -116,6 +116,7 @@ __all__ = [
     "smooth",
     "statistics",
     "streams",
+    "studies",
     "symmetric_bounds",
     "table",
     "table_from_counts",
@@ -136,6 +137,7 @@ _MODULES = {
     "releases": "releases",
     "statistics": "statistics",
     "streams": "streams",
+    "studies": "studies",
     "summaries": "summaries",
     "trust": "trust",
 }

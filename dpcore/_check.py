@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 _MOST_TOTAL: Final = 2.0**62
-Extra = Literal["plot", "io", "cli", "models", "studies", "bench", "test"]
+Extra = Literal["plot", "io", "cli", "models", "studies", "dask", "bench", "test"]
 
 
 def integer(argument: str, value: object, least: int, most: int) -> int:

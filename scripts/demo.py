@@ -22,7 +22,7 @@ parser.add_argument(
     help="where pictures and curves go; default: demo-output in the clone",
 )
 OUTPUT: Path = parser.parse_args().output
-ensure("studies")
+ensure("figures")
 
 # What follows needs the environment.
 import matplotlib.pyplot as plt  # noqa: E402

@@ -40,7 +40,7 @@ def main() -> None:
     clients: int = parser.parse_args().clients
     if clients < _FEWEST:
         parser.error(f"--clients must be at least {_FEWEST}, so that some may get lost")
-    ensure("studies")
+    ensure("figures")
     import numpy as np
 
     scores = np.random.default_rng(7).beta(2, 5, clients - 20)  # of those who behave

@@ -78,7 +78,7 @@ def main() -> None:
     clients: int = parser.parse_args().clients
     if clients < _FEWEST:
         parser.error(f"--clients must be at least {_FEWEST}")
-    ensure("studies")
+    ensure("figures")
     import numpy as np
 
     scores = np.random.default_rng(7).beta(2, 5, clients)

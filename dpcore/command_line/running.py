@@ -14,11 +14,11 @@ from typing import BinaryIO
 import dpcore
 
 from .. import _check
+from ..records.atomic import check_writable, write_together
 from ..records.files import FileError, Format, Progress
 from ..releases.cdf import taken
 from ..releases.most_accurate import most_accurate
 from .arguments import TAKE_VALUES, UsageError
-from .atomic import check_writable, write_together
 from .options import PICTURES
 
 __all__ = [

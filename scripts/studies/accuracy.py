@@ -21,7 +21,7 @@ parser.add_argument(
     help="a folder with a folder dpbench of .npy histograms; default: DPCORE_DATA",
 )
 DATA: Path | None = parser.parse_args().data
-ensure("studies")
+ensure("figures")
 
 # What follows needs the environment.
 import matplotlib.pyplot as plt  # noqa: E402

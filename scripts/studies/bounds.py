@@ -16,7 +16,7 @@ from _environment import ROOT, ensure
 parser = argparse.ArgumentParser(description="Private bounds, by the method and the column.")
 parser.add_argument("--runs", type=int, default=400, metavar="N", help="of every experiment")
 ARGUMENTS = parser.parse_args()
-ensure("studies")
+ensure("figures")
 
 # What follows needs the environment.
 import matplotlib.pyplot as plt  # noqa: E402

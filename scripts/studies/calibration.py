@@ -14,7 +14,7 @@ from _environment import ROOT, ensure
 parser = argparse.ArgumentParser(description="Calibration errors and calibrators, with the truth.")
 parser.add_argument("--runs", type=int, default=20, metavar="N", help="of every experiment")
 ARGUMENTS = parser.parse_args()
-ensure("studies")
+ensure("figures")
 
 # What follows needs the environment.
 import matplotlib.pyplot as plt  # noqa: E402

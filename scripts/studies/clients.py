@@ -14,7 +14,7 @@ parser = argparse.ArgumentParser(description="Errors by the bound of what client
 parser.add_argument("--clients", type=int, default=200_000, metavar="M", help="of every population")
 parser.add_argument("--runs", type=int, default=10, metavar="N", help="of every experiment")
 ARGUMENTS = parser.parse_args()
-ensure("studies")
+ensure("figures")
 
 # What follows needs the environment.
 import numpy as np  # noqa: E402

@@ -17,7 +17,7 @@ parser = argparse.ArgumentParser(description="Errors of classifier metrics under
 parser.add_argument("--clients", type=int, default=10**6, metavar="M", help="of every experiment")
 parser.add_argument("--runs", type=int, default=10, metavar="N", help="of every experiment")
 ARGUMENTS = parser.parse_args()
-ensure("studies")
+ensure("figures")
 
 # What follows needs the environment.
 import matplotlib.pyplot as plt  # noqa: E402

@@ -15,7 +15,7 @@ from _environment import ROOT, ensure
 parser = argparse.ArgumentParser(description="P-values of models fitted to the same records.")
 parser.add_argument("--runs", type=int, default=200, metavar="N", help="of every release")
 ARGUMENTS = parser.parse_args()
-ensure("studies", "bench")
+ensure("figures", "bench")
 
 # What follows needs the environment.
 import numpy as np  # noqa: E402

@@ -13,7 +13,7 @@ from _environment import ROOT, ensure
 parser = argparse.ArgumentParser(description="Errors, sizes, memory and time of shared functions.")
 parser.add_argument("--runs", type=int, default=200, metavar="N", help="of quantiles, each")
 ARGUMENTS = parser.parse_args()
-ensure("studies")
+ensure("figures")
 
 # What follows needs the environment.
 import matplotlib.pyplot as plt  # noqa: E402

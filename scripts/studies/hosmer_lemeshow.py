@@ -26,7 +26,7 @@ parser.add_argument("--runs", type=int, default=100, metavar="N", help="of every
 ARGUMENTS = parser.parse_args()
 if ARGUMENTS.data is None:
     raise SystemExit("skipped: hosmer-lemeshow-accuracy.md needs --data DIR")
-ensure("studies", "bench")
+ensure("figures", "bench")
 
 # What follows needs the environment.
 import matplotlib.pyplot as plt  # noqa: E402

@@ -22,7 +22,7 @@ parser.add_argument(
     help="a folder with a folder dpbench of .npy histograms; default: DPCORE_DATA",
 )
 ARGUMENTS = parser.parse_args()
-ensure("studies")
+ensure("figures")
 
 # What follows needs the environment.
 import numpy as np  # noqa: E402

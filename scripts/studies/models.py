@@ -12,7 +12,7 @@ from _environment import ROOT, ensure
 parser = argparse.ArgumentParser(description="The accuracy of private models.")
 parser.add_argument("--runs", type=int, default=15, metavar="N", help="of every fit")
 ARGUMENTS = parser.parse_args()
-ensure("studies", "models")
+ensure("figures", "models")
 
 # What follows needs the environment.
 import zlib  # noqa: E402

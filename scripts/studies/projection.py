@@ -22,7 +22,7 @@ parser.add_argument(
 )
 parser.add_argument("--runs", type=int, default=50, metavar="N", help="of every experiment")
 ARGUMENTS = parser.parse_args()
-ensure("studies")
+ensure("figures")
 
 # What follows needs the environment.
 import numpy as np  # noqa: E402

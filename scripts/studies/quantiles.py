@@ -13,7 +13,7 @@ from _environment import ROOT, ensure
 parser = argparse.ArgumentParser(description="Errors of deciles, by the method and the grid.")
 parser.add_argument("--runs", type=int, default=30, metavar="N", help="of every experiment")
 ARGUMENTS = parser.parse_args()
-ensure("studies")
+ensure("figures")
 
 # What follows needs the environment.
 import warnings  # noqa: E402

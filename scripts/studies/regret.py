@@ -12,7 +12,7 @@ from pathlib import Path
 
 from _environment import ROOT, ensure
 
-ensure("studies", "bench")
+ensure("figures", "bench")
 
 # What follows needs the environment.
 from . import _regret_page as page  # noqa: E402

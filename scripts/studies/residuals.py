@@ -15,7 +15,7 @@ from _environment import ROOT, ensure
 parser = argparse.ArgumentParser(description="How far private residual plots can be trusted.")
 parser.add_argument("--runs", type=int, default=1000, metavar="N", help="of every release")
 ARGUMENTS = parser.parse_args()
-ensure("studies", "models")
+ensure("figures", "models")
 
 # What follows needs the environment.
 import numpy as np  # noqa: E402

@@ -17,7 +17,7 @@ parser = argparse.ArgumentParser(description="Mechanisms for tables, by size and
 parser.add_argument("--data", type=Path, metavar="DIR", help="a folder with dpbench/")
 parser.add_argument("--runs", type=int, default=8, metavar="N", help="of every experiment")
 ARGUMENTS = parser.parse_args()
-ensure("studies")
+ensure("figures")
 
 # What follows needs the environment.
 import warnings  # noqa: E402

@@ -13,7 +13,7 @@ from _environment import ROOT, ensure
 parser = argparse.ArgumentParser(description="Advice, areas and servers of the trust models.")
 parser.add_argument("--runs", type=int, default=80, metavar="N", help="of every experiment")
 ARGUMENTS = parser.parse_args()
-ensure("studies")
+ensure("figures")
 
 # What follows needs the environment.
 import numpy as np  # noqa: E402

@@ -9,7 +9,7 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-from ..records.files import FileError
+from .files import FileError
 
 __all__ = ["check_writable", "write_together"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dpcore.command_line import atomic
+from dpcore.records import atomic
 from dpcore.records.files import FileError
 
 

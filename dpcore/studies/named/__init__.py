@@ -1,0 +1,1 @@
+"""The studies that come with dpcore: ``dpcore study --list`` names them."""

@@ -1,0 +1,192 @@
+"""Studies: a function of parameters and a generator, and the parameters to call it with."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .. import _check
+from ..errors import DtypeError, ParameterError
+from .cells import TAKEN, Cell, Values, cells_of, values_of
+from .digest import digest
+
+__all__ = ["Study", "study"]
+
+Parameters = Mapping[str, Any]
+_WORDS = 4  # of 32 bits, in the key of a cell
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Study:
+    """A Monte Carlo study: ``function`` is called for each cell of ``parameters``, many times.
+
+    Usually made by the decorator ``studies.study``.
+
+    Parameters
+    ----------
+    function
+        Takes the parameters and ``rng``, a ``numpy.random.Generator``, all by keyword. Returns
+        a mapping of names to numbers, or to arrays of one dimension; NaN is a number. It has to
+        draw from ``rng`` alone.
+    parameters
+        The values of each parameter; all combinations are cells. One value need not be in a
+        list. Values that are no numbers or strings have labels for the tables: functions and
+        classes are called by their names, and others are given as a dict of label: value. Several
+        such mappings in a list: the cells of each, one behind the other.
+    batch
+        None: each call makes one replicate. An integer: each call also gets ``replicates``, which
+        is this number, and returns arrays that have it as their first axis. For mechanisms with
+        a replicate axis, which then loop in compiled code.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        The function does not take these parameters, or the parameters are not as above.
+
+    Examples
+    --------
+    >>> from dpcore import studies
+    >>> @studies.study({"n": [100, 400]})
+    ... def mean(n, rng):
+    ...     return {"error": abs(rng.normal(size=n).mean())}
+    >>> len(mean.cells)
+    2
+    >>> results = studies.run(mean, replicates=50, seed=1)
+    >>> errors = results.array("error")  # cells along the first axis, then replicates
+    >>> errors.shape
+    (2, 50)
+    >>> bool(errors[0].mean() > errors[1].mean())
+    True
+    """
+
+    function: Callable[..., Mapping[str, Any]]
+    parameters: Parameters | Sequence[Parameters]
+    batch: int | None = None
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise DtypeError("function", type(self.function).__name__, "must be callable")
+        if self.batch is not None:
+            _check.integer("batch", self.batch, 1, 2**31 - 1)
+        taken = dict.fromkeys(("rng",) if self.batch is None else ("rng", "replicates"))
+        for block in self.blocks:
+            _check_call(self.function, {**block, **taken})
+        repeated = len(self.cells) - len({cell.key for cell in self.cells})
+        if repeated:
+            raise ParameterError("parameters", repeated, "must not have the same cell twice")
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return str(getattr(self.function, "__name__", type(self.function).__name__))
+
+    @functools.cached_property
+    def blocks(self) -> tuple[Mapping[str, Values], ...]:
+        """The values of each parameter by their labels; several, if ``parameters`` is a list."""
+        given = self.parameters
+        if isinstance(given, Mapping):
+            given = [given]
+        if isinstance(given, str) or not isinstance(given, Sequence):
+            raise DtypeError("parameters", type(given).__name__, "must be a mapping, or a list")
+        return tuple(_block(each) for each in given)
+
+    @functools.cached_property
+    def cells(self) -> tuple[Cell, ...]:
+        """All combinations of the parameters, the last parameter running first."""
+        return tuple(cells_of(self.blocks))
+
+    @property
+    def size(self) -> int:
+        """How many replicates one call makes."""
+        return self.batch or 1
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """Names the code: that of the function, and of what it calls outside of packages."""
+        return digest(self.function, self.batch)
+
+    def over(self, **parameters: Any) -> Study:
+        """Return this study with other values of some of its parameters.
+
+        Raises
+        ------
+        ParameterError
+            It has no such parameter.
+        """
+        known = {name for block in self.blocks for name in block}
+        for name in parameters:
+            if name not in known:
+                raise ParameterError("parameters", name, f"must be among {sorted(known)}")
+        changed = [
+            {**block, **{name: parameters[name] for name in block if name in parameters}}
+            for block in self.blocks
+        ]
+        return replace(self, parameters=changed[0] if len(changed) == 1 else changed)
+
+    def rng(self, cell: Cell, call: int, seed: int) -> np.random.Generator:
+        """Return the generator of one call: a child of ``seed`` by the cell's key and the call."""
+        words = [int(cell.key[8 * at : 8 * at + 8], 16) for at in range(_WORDS)]
+        return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(*words, call)))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Mapping[str, Any]:
+        """Call the function as it is."""
+        return self.function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        batched = "" if self.batch is None else f", {self.batch} at a time"
+        return f"Study({self.name}, {len(self.cells)} cells{batched})"
+
+
+def study(
+    parameters: Parameters | Sequence[Parameters], *, batch: int | None = None
+) -> Callable[[Callable[..., Mapping[str, Any]]], Study]:
+    """Return a decorator that makes a ``Study`` of a function.
+
+    Parameters
+    ----------
+    parameters, batch
+        As for ``Study``.
+
+    Returns
+    -------
+    Callable
+        Takes the function, and returns the study, which can be called as the function.
+
+    Examples
+    --------
+    >>> from dpcore import studies
+    >>> @studies.study({"p": [0.1, 0.5]})
+    ... def coin(p, rng):
+    ...     return {"head": rng.random() < p}
+    >>> coin
+    Study(coin, 2 cells)
+    """
+    return lambda function: Study(function, parameters, batch)
+
+
+def _block(given: object) -> Mapping[str, Values]:
+    if not isinstance(given, Mapping):
+        raise DtypeError("parameters", type(given).__name__, "must be a mapping, or a list of them")
+    for name in given:
+        if not isinstance(name, str) or not name.isidentifier():
+            raise ParameterError("parameters", name, "must have names that a function can take")
+        if name in ("rng", "replicates", *TAKEN):
+            raise ParameterError("parameters", name, "must not have this name, which is taken")
+    return {name: values_of(name, values) for name, values in given.items()}
+
+
+def _check_call(function: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
+    """Check that a function takes these arguments by keyword, and needs no others."""
+    try:
+        inspect.signature(function).bind(**arguments)
+    except TypeError as error:
+        raise ParameterError(
+            "function", getattr(function, "__name__", function), f"must take {', '.join(arguments)}"
+        ) from error
+    except ValueError:  # of built-in functions nothing is known
+        return
