@@ -1,0 +1,44 @@
+"""The figures and tables of the four papers: ``python scripts/figures.py [--quick] [NAME ...]``.
+
+Makes them, and docs/figures.md, a page with the paper's claim, what its method and ours give here, and
+whether they agree; and the pictures, into docs/figures. With ``--quick`` there are few replicates,
+and all goes into figures-quick. ``--data DIR`` (or DPCORE_DATA) names a folder with the papers'
+data sets, which are not part of this project; without it others stand in, and pictures say so. A
+run that is interrupted goes on where it was. The first start makes ``.venv`` in the clone.
+"""
+
+import argparse
+import os
+
+from _environment import ROOT, ensure
+
+
+def main() -> None:
+    """Make what is asked for, and the page."""
+    parser = argparse.ArgumentParser(description="The figures and tables of the four papers.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="as listed, or how they begin")
+    parser.add_argument("--quick", action="store_true", help="few replicates, into figures-quick")
+    parser.add_argument("--list", action="store_true", help="say which there are")
+    parser.add_argument("--workers", type=int, default=-1, metavar="K", help="processes")
+    parser.add_argument(
+        "--data",
+        default=os.environ.get("DPCORE_DATA"),
+        metavar="DIR",
+        help="a folder with the papers' data sets; default: DPCORE_DATA",
+    )
+    arguments = parser.parse_args()
+    if arguments.data:
+        os.environ["DPCORE_DATA"] = os.path.abspath(arguments.data)  # which workers see, too
+    ensure("figures", "bench")
+    from papers._all import make, names
+
+    chosen = names(arguments.names)
+    if arguments.list:
+        print("\n".join(chosen))
+        return
+    where = ROOT / ("figures-quick" if arguments.quick else "docs")
+    make(chosen, where, quick=arguments.quick, workers=arguments.workers)
+
+
+if __name__ == "__main__":
+    main()

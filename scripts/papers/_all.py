@@ -1,0 +1,124 @@
+"""All figures: found, made one by one, and put on a page."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from _environment import ROOT
+from _pages import table
+
+import dpcore
+
+from ._figure import PAPERS, Figure, Made
+
+__all__ = ["make", "names"]
+
+HERE = Path(__file__).parent
+KEPT = ROOT / ".figures"
+
+
+def names(wished: Sequence[str] = ()) -> list[str]:
+    """Return the names of figures that begin as is wished; all, if nothing is."""
+    known = sorted(path.stem for path in HERE.glob("[!_]*.py"))
+    found = [name for name in known if not wished or name.startswith(tuple(wished))]
+    missing = [wish for wish in wished if not any(name.startswith(wish) for name in known)]
+    if missing:
+        raise SystemExit(f"dpcore: there is no figure {missing[0]!r}; there are {', '.join(known)}")
+    return found
+
+
+def make(chosen: Sequence[str], where: Path, *, quick: bool, workers: int) -> None:
+    """Make figures, note what came out of each, and write the page of all that are noted."""
+    pictures = where / "figures"
+    pictures.mkdir(parents=True, exist_ok=True)
+    notes = pictures / "outcomes.json"
+    known: dict[str, Any] = json.loads(notes.read_text("utf-8")) if notes.exists() else {}
+    for name in chosen:
+        begun = time.perf_counter()
+        figure: Figure = importlib.import_module(f"papers.{name}").FIGURE
+        kept = KEPT / ("quick" if quick else "full") / name
+        results = figure.results(kept, quick=quick, workers=workers)
+        made = Made(results, pictures / f"{name}.png", quick)
+        outcome = figure.draw(made)
+        seconds = time.perf_counter() - begun
+        known[name] = {
+            "source": figure.source,
+            "claim": figure.claim,
+            **outcome._asdict(),
+            "data": made.data,
+            "picture": made.path.exists(),
+            "replicates": {each: _replicates(found) for each, found in results.items()},
+            "seconds": round(seconds, 1),
+        }
+        print(f"{name}: {outcome.verdict}, {seconds:.1f} s")
+        known = {each: known[each] for each in names() if each in known}
+        notes.write_text(json.dumps(known, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    page = where / "figures.md"
+    page.write_text("\n".join(_page(known, quick)) + "\n", "utf-8")
+    print(f"written: {page.relative_to(ROOT)}")
+
+
+def _replicates(found: dpcore.studies.Results) -> int:
+    return int(found.table.column("replicate").to_numpy().max()) + 1
+
+
+def _page(known: dict[str, Any], quick: bool) -> list[str]:
+    """Return the page: a table for each paper, and then the figures themselves."""
+    lines = [
+        "# The figures of the four papers",
+        "",
+        f"Written by `python scripts/figures.py{' --quick' if quick else ''}`: each figure and",
+        "each table of the papers that dpcore implements, made again. *The paper's method* is what the",
+        "paper describes, as published; *ours* is what dpcore does by default. Pictures say which",
+        "data they show.",
+    ]
+    for prefix, paper in PAPERS.items():
+        rows = {name: each for name, each in known.items() if name.startswith(prefix)}
+        if rows:
+            lines += ["", f"## {paper}", "", *_rows(rows), *_details(rows)]
+    return lines
+
+
+def _rows(rows: dict[str, Any]) -> list[str]:
+    head = ("", "the paper's claim", "the paper's method, here", "ours", "")
+    return table(
+        head,
+        (
+            (
+                f"[{row['source']}](#{_anchor(name)})",
+                row["claim"],
+                row["paper"],
+                row["ours"],
+                verdict,
+            )
+            for name, row in rows.items()
+            for verdict in (f"**{row['verdict']}**",)
+        ),
+    )
+
+
+def _anchor(name: str) -> str:
+    return name.replace("_", "-")
+
+
+def _details(rows: dict[str, Any]) -> list[str]:
+    lines: list[str] = []
+    for name, row in rows.items():
+        often = [f"{count:,} replicates of `{each}`" for each, count in row["replicates"].items()]
+        made = ", ".join(often) or "no replicates"
+        lines += ["", f"### {name.replace('_', ' ')}", ""]
+        lines.append(f"`scripts/papers/{name}.py`: {made}; {row['seconds']:g} s.")
+        if row["data"]:
+            lines += ["", f"Data: {'; '.join(row['data'])}."]
+        if row["why"]:
+            lines += ["", row["why"]]
+        if row["table"]:
+            lines += ["", *row["table"]]
+        if row["picture"]:
+            lines += ["", f"![{row['source']}: {row['claim']}](figures/{name}.png)"]
+    return lines

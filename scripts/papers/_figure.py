@@ -1,0 +1,153 @@
+"""What a file of this folder says: whose figure it is, what it runs, and what came out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure as Picture
+
+from dpcore import studies
+from dpcore.studies import Results, Study
+
+__all__ = ["BLUE", "GREEN", "GREY", "ORANGE", "Figure", "Made", "Outcome", "Runs", "panels"]
+
+# Of the paper's method, of ours, of the truth, and of a fourth: apart for the colour-blind, too.
+ORANGE, BLUE, GREY, GREEN = "#d1602b", "#1f5fa8", "#777777", "#5b9a68"
+PAPERS: dict[str, str] = {
+    "ecdf": "Barczewski, Mawass & Ramon: Differentially Private Empirical Cumulative Distribution"
+    " Functions",
+    "federated": "Cormode & Markov: Federated Calibration and Evaluation of Binary Classifiers",
+    "projection": "Polynomial projection: Privacy-preserving CDFs by projection",
+    "regression": "regression diagnostics",
+}
+SEED = 1
+
+
+class Runs(NamedTuple):
+    """A study of a figure, and how often it is run.
+
+    Parameters
+    ----------
+    study
+        What is run.
+    replicates
+        As often as in the paper; where it does not say, as often as it takes.
+    quick
+        As often with ``--quick``.
+    quickly
+        Parameters that have other values with ``--quick``, as for ``Study.over``.
+    """
+
+    study: Study
+    replicates: int
+    quick: int
+    quickly: Mapping[str, Any] = {}
+
+
+class Outcome(NamedTuple):
+    """What came out, as the page shows it: sentences without a line break, from the results.
+
+    Parameters
+    ----------
+    paper
+        What the paper's method gives here.
+    ours
+        What dpcore's own way gives here; the same measure.
+    verdict
+        Whether the paper's claim comes out.
+    why
+        Why not, or not quite, and what was checked; and what else a reader should know.
+    table
+        Lines of a table for the page, where the paper has one.
+    """
+
+    paper: str
+    ours: str
+    verdict: Literal["agrees", "differs", "in part"]
+    why: str = ""
+    table: tuple[str, ...] = ()
+
+
+@dataclass
+class Made:
+    """What a figure is drawn from, and where it goes.
+
+    Parameters
+    ----------
+    results
+        Of each study, by its name.
+    path
+        Of the picture.
+    quick
+        Whether replicates are few, and what is said should be careful.
+    """
+
+    results: Mapping[str, Results]
+    path: Path
+    quick: bool
+    data: list[str] = field(default_factory=list)
+
+    def uses(self, data: str) -> None:
+        """Name data that the figure shows: real, or what stands in for them."""
+        if data not in self.data:
+            self.data.append(data)
+
+    def save(self, picture: Picture) -> None:
+        """Write the picture, with the data's names below it."""
+        if self.data:
+            below = f"Data: {'; '.join(self.data)}"
+            picture.supxlabel(below, fontsize=8, color=GREY, x=0.99, ha="right")
+        picture.savefig(self.path, dpi=110, metadata={"Software": None})
+        plt.close(picture)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure or a table of a paper.
+
+    Parameters
+    ----------
+    source
+        Which, as the paper calls it, and its section: "Figure 2 (section 6.3)".
+    claim
+        What the paper says that it shows, in our words.
+    draw
+        Draws it from the results, saves the picture, and returns what came out.
+    runs
+        The studies behind it; none, if all is one release or one reading.
+    """
+
+    source: str
+    claim: str
+    draw: Callable[[Made], Outcome]
+    runs: tuple[Runs, ...] = ()
+
+    def results(self, folder: Path, *, quick: bool, workers: int | None) -> dict[str, Results]:
+        """Run the studies, or what is missing of them; other code begins anew."""
+        found = {}
+        for study, replicates, few, quickly in self.runs:
+            if quick:
+                study, replicates = study.over(**quickly), few
+            found[study.name] = studies.run(
+                study,
+                replicates=replicates,
+                out=folder / f"{study.name}-{study.digest}",
+                seed=SEED,
+                workers=workers,
+            )
+        return found
+
+
+def panels(columns: int = 1, rows: int = 1, *, width: float = 5.0, height: float = 3.6) -> Any:
+    """Return a picture, and its axes as an array of (rows, columns)."""
+    plt.switch_backend("Agg")
+    size = (width * columns, height * rows)
+    picture, axes = plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False)
+    for each in axes.flat:
+        each.spines[["top", "right"]].set_visible(False)
+        each.grid(color="0.92")
+    return picture, axes
