@@ -73,9 +73,9 @@ def _page(known: dict[str, Any], quick: bool) -> list[str]:
         "# The figures of the four papers",
         "",
         f"Written by `python scripts/figures.py{' --quick' if quick else ''}`: each figure and",
-        "each table of the papers that dpcore implements, made again. *The paper's method* is what the",
-        "paper describes, as published; *ours* is what dpcore does by default. Pictures say which",
-        "data they show.",
+        "each table of the papers that dpcore implements, made again. *The paper's method* is what",
+        "the paper describes, as published; *ours* is what dpcore does by default. Pictures say",
+        "which data they show.",
     ]
     for prefix, paper in PAPERS.items():
         rows = {name: each for name, each in known.items() if name.startswith(prefix)}
