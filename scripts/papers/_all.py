@@ -14,6 +14,7 @@ from _pages import table
 
 import dpcore
 
+from ._data import folder
 from ._figure import PAPERS, Figure, Made
 
 __all__ = ["make", "names"]
@@ -41,7 +42,7 @@ def make(chosen: Sequence[str], where: Path, *, quick: bool, workers: int) -> No
     for name in chosen:
         begun = time.perf_counter()
         figure: Figure = importlib.import_module(f"papers.{name}").FIGURE
-        kept = KEPT / ("quick" if quick else "full") / name
+        kept = KEPT / _kept_as(quick) / name
         results = figure.results(kept, quick=quick, workers=workers)
         made = Made(results, pictures / f"{name}.png", quick)
         outcome = figure.draw(made)
@@ -61,6 +62,11 @@ def make(chosen: Sequence[str], where: Path, *, quick: bool, workers: int) -> No
     page = where / "figures.md"
     page.write_text("\n".join(_page(known, quick)) + "\n", "utf-8")
     print(f"written: {page.relative_to(ROOT)}")
+
+
+def _kept_as(quick: bool) -> str:
+    """Return the folder of results: those of data sets and of what stands in for them differ."""
+    return ("quick" if quick else "full") + ("-with-data" if folder() else "")
 
 
 def _replicates(found: dpcore.studies.Results) -> int:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Scored", "bank", "diabetes", "folder", "heart"]
+__all__ = ["Scored", "bank", "diabetes", "folder", "heart", "weights"]
 
 Values = NDArray[np.float64]
 
@@ -68,6 +68,17 @@ def heart() -> Scored:
 
     table = pd.read_csv(found / "framingham.csv").dropna()
     return _scored(table, (table.pop("TenYearCHD") == 1).to_numpy(), "Framingham")
+
+
+@functools.cache
+def weights() -> tuple[Values, str]:
+    """Return the weights of 25,000 people in pounds (SOCR), and the name of the data."""
+    found = folder("SOCR-HeightWeight.csv")
+    if found is None:
+        rng = np.random.default_rng(4)
+        return rng.normal(127.1, 11.7, 25_000), "synthetic, in place of SOCR weights"
+    file = found / "SOCR-HeightWeight.csv"
+    return np.loadtxt(file, delimiter=",", skiprows=1, usecols=2, encoding="utf-8-sig"), "SOCR"
 
 
 def _stand_in(name: str, n: int, positive: float, seed: int) -> Scored:

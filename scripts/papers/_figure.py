@@ -20,9 +20,11 @@ ORANGE, BLUE, GREY, GREEN = "#d1602b", "#1f5fa8", "#777777", "#5b9a68"
 PAPERS: dict[str, str] = {
     "ecdf": "Barczewski, Mawass & Ramon: Differentially Private Empirical Cumulative Distribution"
     " Functions",
+    "regression": "Chen, Machanavajjhala, Reiter & Barrientos: Differentially Private Regression"
+    " Diagnostics",
+    "projection": "Tao & Sarwate: Differentially Private Distribution Estimation Using Functional"
+    " Approximation (polynomial projection)",
     "federated": "Cormode & Markov: Federated Calibration and Evaluation of Binary Classifiers",
-    "projection": "Polynomial projection: Privacy-preserving CDFs by projection",
-    "regression": "regression diagnostics",
 }
 SEED = 1
 
