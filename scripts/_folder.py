@@ -15,8 +15,16 @@ def names(folder: str) -> "list[str]":
 
 def title(folder: str, name: str) -> str:
     """Return the first line of what a module says of itself."""
-    text = (_SCRIPTS / folder / (name + ".py")).read_text("utf-8")
-    return text.lstrip('"').partition("\n")[0].partition(": ``")[0].rstrip('".')
+    return _text(folder, name).lstrip('"').partition("\n")[0].partition(": ``")[0].rstrip('".')
+
+
+def is_script(folder: str, name: str) -> bool:
+    """Return whether a module has arguments of its own; others have a ``main``, and no more."""
+    return name in names(folder) and "argparse" in _text(folder, name)
+
+
+def _text(folder: str, name: str) -> str:
+    return (_SCRIPTS / folder / (name + ".py")).read_text("utf-8")
 
 
 def run(folder: str, command: str, name: str) -> None:

@@ -1,10 +1,19 @@
 """Pages of the documentation that scripts write: tables in Markdown, and where they go."""
 
-from collections.abc import Iterable, Sequence
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from _environment import ROOT
 
+if TYPE_CHECKING:
+    from dpcore.studies import Results
+
+where = ROOT / "docs"  # with --quick, scripts/study.py puts another folder here
 START, END = "<!-- study: start -->", "<!-- study: end -->"
 
 
@@ -18,9 +27,53 @@ def table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> list[str]
     return [line(*head), "|---" * len(head) + "|", *(line(*row) for row in rows)]
 
 
+def pivot(
+    results: Results,
+    rows: Mapping[str, str],
+    columns: Mapping[str, str],
+    cell: Callable[..., object],
+) -> list[str]:
+    """Return a table by the parameters of a study.
+
+    Parameters
+    ----------
+    results
+        Of the study.
+    rows, columns
+        Parameters, and how their labels are written: ``{"n": "{:,}"}``. Those of rows have columns
+        of their own, under their names, and a line for each combination; of columns there is one.
+    cell
+        Gets a label of each parameter, by name, and returns what is to be read there:
+        ``lambda **at: f"{results.array('error', **at).mean():.2g}"``.
+    """
+    (across, heading), known = *columns.items(), results.parameters
+    head = [*(name.replace("_", " ") for name in rows), *map(heading.format, known[across])]
+    lines = []
+    for labels in product(*(known[name] for name in rows)):
+        at = dict(zip(rows, labels, strict=True))
+        written = [how.format(at[name]) for name, how in rows.items()]
+        lines.append([*written, *(cell(**at, **{across: each}) for each in known[across])])
+    return table(head, lines)
+
+
+def parts(*given: str | Iterable[str]) -> list[str]:
+    """Return the lines of a page: paragraphs and tables, with an empty line between them.
+
+    A text becomes a paragraph of lines that fit, unless it has lines itself.
+    """
+    lines: list[str] = []
+    for each in given:
+        if isinstance(each, str):
+            fits = "\n" in each or each.startswith("#")
+            each = each.split("\n") if fits else textwrap.wrap(each, 100, break_on_hyphens=False)
+        lines += ["", *each]
+    return lines[1:]
+
+
 def write(name: str, lines: Iterable[str]) -> Path:
     """Write a page of docs/, say where, and return it."""
-    page = ROOT / "docs" / name
+    page = where / name
+    page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text("\n".join(lines).rstrip("\n") + "\n", "utf-8")
     return said(page)
 
@@ -32,8 +85,18 @@ def fill(name: str, lines: Iterable[str]) -> Path:
     _, found, after = rest.partition(END)
     if not found:
         raise SystemExit(f"{page} has no place for tables: {START} ... {END}")
-    page.write_text("\n".join([before + START, *lines, END]) + after, "utf-8")
-    return said(page)
+    return write(name, [*(before + START).split("\n"), *lines, *(END + after).split("\n")])
+
+
+def save(picture: Any, name: str) -> Path:
+    """Write a picture of Matplotlib into docs/, say where, and return it."""
+    import matplotlib.pyplot as plt
+
+    path = where / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    picture.savefig(path, dpi=110, metadata={"Software": None})
+    plt.close(picture)
+    return said(path)
 
 
 def said(path: Path) -> Path:

@@ -1,23 +1,57 @@
-"""Run a study of the documentation: ``python scripts/study.py NAME [its arguments]``.
+"""Run a study of the documentation: ``python scripts/study.py NAME [--runs N] [--data DIR]``.
 
 Without a name: which studies there are. The first lines of ``scripts/studies/NAME.py`` say which
-pages and pictures it writes. The first start makes ``.venv`` in the clone.
+pages and pictures it writes. A run that is interrupted goes on where it was: results are kept in
+.studies. ``--quick`` runs little, and writes into .studies/quick. The first start makes ``.venv``
+in the clone.
 """
 
+import argparse
+import importlib
+import os
 import sys
 
-from _folder import run, titles
+from _environment import ROOT, ensure
+from _folder import is_script, names, run, titles
 
 
 def main() -> None:
     """List the studies, or run one."""
-    if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
+    if len(sys.argv) < 2:
         print(__doc__)
         for name, title in titles("studies"):
             print(f"  {name:16}{title}")
         return
-    name = sys.argv.pop(1)
-    run("studies", "study.py", name)
+    if is_script("studies", sys.argv[1]):
+        run("studies", "study.py", sys.argv.pop(1))
+        return
+    asked = arguments()
+    if asked.data:
+        os.environ["DPCORE_DATA"] = os.path.abspath(asked.data)  # which workers see, too
+    ensure("figures")
+    import _pages
+    import _studies
+
+    _studies.given = _studies.Given(asked.runs, asked.quick, asked.workers)
+    if asked.quick:
+        _pages.where = ROOT / ".studies" / "quick"
+    importlib.import_module(f"studies.{asked.name}").main()
+
+
+def arguments() -> argparse.Namespace:
+    """Return what is asked for."""
+    parser = argparse.ArgumentParser(description="A study of the documentation.")
+    parser.add_argument("name", choices=names("studies"), metavar="NAME", help="as listed")
+    parser.add_argument("--runs", type=int, metavar="N", help="of everything that is measured")
+    parser.add_argument("--quick", action="store_true", help="few runs, into .studies/quick")
+    parser.add_argument("--workers", type=int, default=-1, metavar="K", help="processes")
+    parser.add_argument(
+        "--data",
+        default=os.environ.get("DPCORE_DATA"),
+        metavar="DIR",
+        help="a folder with data sets that are not part of this project; default: DPCORE_DATA",
+    )
+    return parser.parse_args()
 
 
 if __name__ == "__main__":
