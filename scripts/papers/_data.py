@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import functools
+import hashlib
+import inspect
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+from _environment import ROOT
 from numpy.typing import NDArray
 
-__all__ = ["Scored", "bank", "diabetes", "folder", "heart", "weights"]
+__all__ = ["Scored", "bank", "diabetes", "features", "folder", "heart", "weights"]
 
 Values = NDArray[np.float64]
+KEPT: Final = ROOT / ".figures" / "scores"
 
 
 class Scored(NamedTuple):
@@ -23,6 +28,45 @@ class Scored(NamedTuple):
     name: str
 
 
+class _Source(NamedTuple):
+    """A file: how it is read, which column is the label, and what stands in for it."""
+
+    name: str
+    file: str
+    read: dict[str, Any]
+    label: str
+    is_positive: Callable[[Any], Any]
+    stand_in: tuple[str, int, float, int]
+
+
+_SOURCES: Final = {
+    "bank": _Source(
+        "UCI Bank Marketing",
+        "bank-full.csv",
+        {"sep": ";"},
+        "y",
+        lambda y: y == "yes",
+        ("Bank", 45_211, 0.117, 1),
+    ),
+    "diabetes": _Source(
+        "UCI Diabetes",
+        "diabetic_data.csv",
+        {"keep_default_na": False},
+        "readmitted",
+        lambda y: y != "NO",  # at any time
+        ("Diabetes", 101_766, 0.461, 2),
+    ),
+    "heart": _Source(
+        "Framingham",
+        "framingham.csv",
+        {},
+        "TenYearCHD",
+        lambda y: y == 1,
+        ("Heart disease", 3_658, 0.152, 3),
+    ),
+}
+
+
 def folder(*files: str) -> Path | None:
     """Return the folder of data sets, if it has these files."""
     given = os.environ.get("DPCORE_DATA")
@@ -31,43 +75,26 @@ def folder(*files: str) -> Path | None:
     return Path(given)
 
 
-@functools.cache
-def bank() -> Scored:
-    """Return the Bank data (UCI Bank Marketing), scored by a logistic regression fitted to them."""
-    found = folder("bank-full.csv")
-    if found is None:
-        return _stand_in("Bank", n=45_211, positive=0.117, seed=1)
-    import pandas as pd
+def bank(trained: float = 1.0) -> Scored:
+    """Return the Bank data (UCI Bank Marketing), scored by a logistic regression.
 
-    table = pd.read_csv(found / "bank-full.csv", sep=";")
-    return _scored(table, (table.pop("y") == "yes").to_numpy(), "UCI Bank Marketing")
-
-
-@functools.cache
-def diabetes() -> Scored:
-    """Return the Diabetes data (UCI, 130 US hospitals): was somebody readmitted, at any time?"""
-    found = folder("diabetic_data.csv")
-    if found is None:
-        return _stand_in("Diabetes", n=101_766, positive=0.461, seed=2)
-    import pandas as pd
-
-    table = pd.read_csv(found / "diabetic_data.csv", keep_default_na=False)
-    labels = (table.pop("readmitted") != "NO").to_numpy()
-    table = table.drop(columns=["encounter_id", "patient_nbr"])
-    codes = [name for name in table if str(name).endswith("_id")]
-    return _scored(table.astype(dict.fromkeys(codes, str)), labels, "UCI Diabetes")
+    Parameters
+    ----------
+    trained
+        The part of the records that the model is fitted to. If that is not all, these are drawn,
+        and the others are scored: what is released then does not depend on the former.
+    """
+    return _scored("bank", trained)
 
 
-@functools.cache
-def heart() -> Scored:
-    """Return the heart disease data (Framingham), the records without missing values."""
-    found = folder("framingham.csv")
-    if found is None:
-        return _stand_in("Heart disease", n=3_658, positive=0.152, seed=3)
-    import pandas as pd
+def diabetes(trained: float = 1.0) -> Scored:
+    """Return the Diabetes data (UCI, 130 US hospitals): was somebody readmitted? As ``bank``."""
+    return _scored("diabetes", trained)
 
-    table = pd.read_csv(found / "framingham.csv").dropna()
-    return _scored(table, (table.pop("TenYearCHD") == 1).to_numpy(), "Framingham")
+
+def heart(trained: float = 1.0) -> Scored:
+    """Return the heart disease data (Framingham) without missing values, as ``bank``."""
+    return _scored("heart", trained)
 
 
 @functools.cache
@@ -81,25 +108,68 @@ def weights() -> tuple[Values, str]:
     return np.loadtxt(file, delimiter=",", skiprows=1, usecols=2, encoding="utf-8-sig"), "SOCR"
 
 
-def _stand_in(name: str, n: int, positive: float, seed: int) -> Scored:
+def features(name: str) -> tuple[Any, NDArray[np.bool_]] | None:
+    """Return all features of "bank", "diabetes" or "heart" and the labels; None without a file."""
+    source = _SOURCES[name]
+    found = folder(source.file)
+    if found is None:
+        return None
+    import pandas as pd
+
+    table = pd.read_csv(found / source.file, **source.read)
+    return table, source.is_positive(table.pop(source.label)).to_numpy()
+
+
+@functools.cache
+def _scored(name: str, trained: float) -> Scored:
+    """Return the scores that were kept, or fit and keep them; without a file, a stand-in's."""
+    source = _SOURCES[name]
+    found = folder(source.file)
+    if found is None:
+        return _stand_in(*source.stand_in, trained)
+    import sklearn
+
+    key = hashlib.sha256((found / source.file).read_bytes())
+    key.update(f"{trained} {sklearn.__version__} {inspect.getsource(_fitted)}".encode())
+    path = KEPT / f"{name}-{key.hexdigest()[:16]}.npz"
+    if not path.exists():
+        labels, scores = _fitted(name, trained)
+        KEPT.mkdir(parents=True, exist_ok=True)
+        fresh = path.with_name(f"{os.getpid()}-{path.name}")
+        np.savez(fresh, labels=labels, scores=scores)
+        fresh.replace(path)
+    kept = np.load(path)
+    return Scored(kept["labels"], kept["scores"], source.name)
+
+
+def _stand_in(name: str, n: int, positive: float, seed: int, trained: float) -> Scored:
     """Return records of a logistic model on normal features, as many and with as many positives."""
     from scipy.optimize import brentq
     from scipy.special import expit
 
     rng = np.random.default_rng(seed)
-    slope = 1.5 * rng.normal(size=n)
+    slope = 1.5 * rng.normal(size=n if trained == 1 else round(n * (1 - trained)))
     level = brentq(lambda x: expit(slope + x).mean() - positive, -20, 20)
     scores = expit(slope + level)
-    return Scored(rng.random(n) < scores, scores, f"synthetic, in place of {name}")
+    return Scored(rng.random(slope.size) < scores, scores, f"synthetic, in place of {name}")
 
 
-def _scored(table: Any, labels: NDArray[np.bool_], name: str) -> Scored:
-    """Return the scores of a logistic regression that was fitted to the records."""
+def _fitted(name: str, trained: float) -> tuple[NDArray[np.bool_], Values]:
+    """Return labels and scores of complete records by a logistic regression fitted to a part."""
     from sklearn.compose import make_column_selector, make_column_transformer
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+    read = features(name)
+    assert read is not None
+    complete = read[0].notna().all(axis=1).to_numpy()
+    table, labels = read[0][complete], read[1][complete]
+    table = table.drop(columns=["encounter_id", "patient_nbr"], errors="ignore")
+    codes = [column for column in table if str(column).endswith("_id")]
+    table = table.astype(dict.fromkeys(codes, str))
+    fitted = np.random.default_rng(1).random(labels.size) < trained
+    scored = ~fitted if trained < 1 else fitted
     rare: Any = {"handle_unknown": "infrequent_if_exist", "min_frequency": 50}
     model = make_pipeline(
         make_column_transformer(
@@ -107,5 +177,5 @@ def _scored(table: Any, labels: NDArray[np.bool_], name: str) -> Scored:
             (OneHotEncoder(**rare), make_column_selector(dtype_exclude="number")),
         ),
         LogisticRegression(max_iter=2000),
-    ).fit(table, labels)
-    return Scored(labels, np.asarray(model.predict_proba(table)[:, 1], np.float64), name)
+    ).fit(table[fitted], labels[fitted])
+    return labels[scored], np.asarray(model.predict_proba(table[scored])[:, 1], np.float64)

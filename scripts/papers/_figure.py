@@ -42,12 +42,15 @@ class Runs(NamedTuple):
         As often with ``--quick``.
     quickly
         Parameters that have other values with ``--quick``, as for ``Study.over``.
+    alone
+        On one worker: what is measured is time.
     """
 
     study: Study
     replicates: int
     quick: int
     quickly: Mapping[str, Any] = {}
+    alone: bool = False
 
 
 class Outcome(NamedTuple):
@@ -131,7 +134,7 @@ class Figure:
     def results(self, folder: Path, *, quick: bool, workers: int | None) -> dict[str, Results]:
         """Run the studies, or what is missing of them; other code begins anew."""
         found = {}
-        for study, replicates, few, quickly in self.runs:
+        for study, replicates, few, quickly, alone in self.runs:
             if quick:
                 study, replicates = study.over(**quickly), few
             found[study.name] = studies.run(
@@ -139,7 +142,7 @@ class Figure:
                 replicates=replicates,
                 out=folder / f"{study.name}-{study.digest}",
                 seed=SEED,
-                workers=workers,
+                workers=1 if alone else workers,
             )
         return found
 
