@@ -24,6 +24,9 @@ _MOST_BITS: Final = 512  # of integers that are written down
 class DpcoreError(Exception):
     """Base of all errors that dpcore raises on purpose."""
 
+    def __reduce__(self) -> tuple[object, ...]:  # they come back from other processes as they are
+        return _again, (type(self), self.args, self.__dict__)
+
 
 class ParameterError(DpcoreError, ValueError):
     """An argument has a value that is not allowed.
@@ -87,6 +90,14 @@ class MissingExtraError(DpcoreError, ImportError):
     def __init__(self, purpose: str, extra: str) -> None:
         self.extra = extra
         super().__init__(f'{purpose} needs an extra: pip install "dpcore[{extra}]"')
+
+
+def _again(cls: type[DpcoreError], args: tuple[object, ...], state: dict[str, object]) -> object:
+    """Return an error as it was, without the arguments that made its message."""
+    error = cls.__new__(cls, *args)
+    error.args = args
+    error.__dict__.update(state)
+    return error
 
 
 def shown(value: object) -> str:

@@ -15,6 +15,7 @@ from ..noise.sources import Source, source
 from ..privacy.budget import Budget
 from ..privacy.guarantees import Privacy
 from ..records import object_kinds
+from ..records.partitions import refuse_collection
 from .lattice import SHARE
 
 __all__ = ["Floats", "checked_budget", "checked_features", "numbers", "raw_features", "target"]
@@ -38,6 +39,7 @@ def checked_budget(
 
 def checked_features(estimator: Any, X: Any) -> Floats:
     """Return the features of the records to fit, (n, d), infinities among them; or raise."""
+    refuse_collection(X, "X")
     if np.ma.is_masked(X):
         raise MissingValueError("X")
     given = validation.validate_data(estimator, X, dtype=None, ensure_all_finite=False)
@@ -56,6 +58,7 @@ def raw_features(estimator: Any, X: Any) -> Floats:
 
 def target(y: Any) -> NDArray[Any]:
     """Return y as an array (n,), or raise."""
+    refuse_collection(y, "y")
     if np.ma.is_masked(y):
         raise MissingValueError("y")
     found: NDArray[Any] = validation.column_or_1d(y, warn=True)

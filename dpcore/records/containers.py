@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import DpcoreError, DtypeError, ParameterError
 from . import object_kinds
+from .partitions import refuse_collection
 
 __all__ = ["Part", "declared", "parts"]
 
@@ -43,6 +44,7 @@ def parts(values: Any, argument: str) -> Iterator[Part]:
     DtypeError, ParameterError
         It is no column that dpcore knows. It depends on types and shapes alone.
     """
+    refuse_collection(values, argument)
     library = _library(values)
     if library in _COLUMN_LIBRARIES and not hasattr(values, _COLUMN_LIBRARIES[library]):
         raise DtypeError(argument, f"a {library} {type(values).__name__}", "must be one column")

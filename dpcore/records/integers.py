@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import object_kinds
+from .partitions import is_collection
 
 __all__ = ["are_integers"]
 
@@ -19,12 +20,15 @@ def are_integers(values: Any) -> bool:
     ----------
     values
         A column that ``columns.chunks`` takes. Booleans are whole numbers; floats are not, whatever
-        they are; of objects, those that stand for missing values do not count.
+        they are; of objects, those that stand for missing values do not count. Objects in a Dask
+        collection are not looked at, and said to be none.
 
     Notes
     -----
     O(1) where the container has a type, O(n) for sequences and objects.
     """
+    if is_collection(values):
+        values = values._meta
     if (arrow := getattr(values, "type", None)) is not None and hasattr(values, "null_count"):
         arrow = getattr(arrow, "storage_type", arrow)  # of extensions
         return _is_named_so(str(getattr(arrow, "value_type", arrow)))

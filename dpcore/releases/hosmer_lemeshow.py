@@ -13,6 +13,7 @@ from ..errors import DtypeError, MissingValueError, ParameterError
 from ..mechanisms import Mechanism
 from ..records import columns
 from ..records.columns import Chunk
+from ..records.partitions import refuse_collection
 from ..statistics.hosmer_lemeshow import HosmerLemeshow
 from ..statistics.risk_groups import check_groups, check_minimum
 from ..summaries.grid import MOST_CELLS, Grid
@@ -160,6 +161,7 @@ def check_grid(grid: object) -> Grid:
 def checked_probabilities(y_true: Any, y_prob: Any, nan_policy: NanPolicy) -> Chunk:
     """Return the predicted probabilities in one piece, one for each label."""
     _check.choice("nan_policy", nan_policy, NanPolicy)
+    refuse_collection(y_true, "y_true")
     probabilities = columns.whole(y_prob, "y_prob")
     try:
         shape = np.shape(y_true)

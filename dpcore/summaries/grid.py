@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -14,6 +15,7 @@ from ..errors import ParameterError, shown
 from ..kernels.counting import counts as kernels
 from ..records import columns
 from .guides import Guide, best_guide, no_guide
+from .partitions import are_partitioned, sum_of_parts
 from .totals import NanPolicy, count_in_table, totals
 
 __all__ = ["Grid"]
@@ -160,7 +162,8 @@ class Grid:
         ----------
         values
             (n,) real numbers: a NumPy array of any real dtype, a sequence, a pandas or polars
-            series, an Arrow array. Objects may be integers of any size, fractions and decimals.
+            series, an Arrow array; or a Dask array, or one column of a Dask dataframe, which is
+            counted where it lies. Objects may be integers of any size, fractions and decimals.
             Infinities are out of bounds and are clamped like any other.
         nan_policy
             {nan_policy}
@@ -183,6 +186,8 @@ class Grid:
         and other even ones. On all processors from 2^20 values on; memory N for each.
         Exact: x <= tau_i is decided by comparing with the stored threshold, for every dtype.
         """
+        if are_partitioned(values):
+            return sum_of_parts(partial(self.count, nan_policy=nan_policy), values=values)
         least_part = max(_PART, 4 * self.size)
         return totals(values, self._add, self.size, least_part, nan_policy)
 

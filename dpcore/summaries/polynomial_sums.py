@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -12,6 +13,7 @@ from .. import _check
 from .._documentation import documented
 from ..errors import DtypeError, ParameterError
 from ..kernels.polynomials import legendre, moments
+from .partitions import are_partitioned, sum_of_parts
 from .polynomials import FIXED_POINT, MOST_DEGREE, MOST_DEGREES, MOST_RECORDS, Basis
 from .totals import NanPolicy, totals
 
@@ -129,6 +131,16 @@ def polynomial_sums(
     low, high = _check.bounds(lower, upper)
     _check.choice("basis", basis, Basis)
     size = _check.integer("degree", degree, 1, MOST_DEGREES[basis]) + 2
+    if are_partitioned(values):
+        own = partial(
+            polynomial_sums,
+            lower=low,
+            upper=high,
+            degree=degree,
+            basis=basis,
+            nan_policy=nan_policy,
+        )
+        return sum_of_parts(own, values=values)
     kernel = legendre.legendre_sums if basis == "legendre" else moments.moment_sums
     sums = totals(values, lambda chunk, out: kernel(chunk, low, high, out), size, _PART, nan_policy)
     return PolynomialSums(low, high, basis, sums)

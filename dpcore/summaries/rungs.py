@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -11,6 +12,7 @@ from .. import _check
 from ..errors import ParameterError
 from ..kernels.counting import rungs as kernels
 from ..records import columns
+from .partitions import are_partitioned, sum_of_parts
 from .totals import NanPolicy, count_in_table, totals
 
 __all__ = ["Rungs"]
@@ -74,6 +76,8 @@ class Rungs:
         O(n), one pass. Both ends belong to an interval. Values that are no doubles count as the
         next doubles above.
         """
+        if are_partitioned(values):
+            return sum_of_parts(partial(self.count, nan_policy=nan_policy), values=values)
         return totals(values, self._add, self.ends.size, _PART, nan_policy)
 
     def _add(self, chunk: columns.Chunk, counts: NDArray[np.int64]) -> int:

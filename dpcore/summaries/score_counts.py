@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -13,6 +14,7 @@ from ..kernels.counting import score_counts as kernels
 from ..records import columns
 from ..records.labels import Label, positives
 from .grid import Grid
+from .partitions import are_partitioned, sum_of_parts
 from .totals import NanPolicy, add_on_threads, count_in_table
 
 __all__ = ["Label", "records", "score_counts"]
@@ -43,6 +45,9 @@ def score_counts(
     _check.choice("nan_policy", nan_policy, NanPolicy)
     if not isinstance(grid, Grid):
         raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+    if are_partitioned(y_true, y_score):
+        own = partial(score_counts, grid=grid, pos_label=pos_label, nan_policy=nan_policy)
+        return sum_of_parts(own, y_true=y_true, y_score=y_score)
     is_positive, scores = _classes(y_true, y_score, pos_label, nan_policy)
     line, thresholds = grid.line(), grid.thresholds
 

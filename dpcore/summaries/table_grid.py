@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final
 
 import numpy as np
@@ -16,6 +16,7 @@ from ..kernels.counting import pairs as kernels
 from ..kernels.trees import hilbert
 from ..records import columns
 from .grid import MOST_CELLS, Grid
+from .partitions import are_partitioned, sum_of_parts
 from .totals import NanPolicy, add_on_threads, count_in_table
 
 __all__ = ["TableGrid", "complete_pairs", "in_a_row"]
@@ -146,6 +147,8 @@ class TableGrid:
         held as such, whole: large ones are better counted in chunks.
         """
         _check.choice("nan_policy", nan_policy, NanPolicy)
+        if are_partitioned(x, y):
+            return sum_of_parts(partial(self.count, nan_policy=nan_policy), x=x, y=y)
         first, second = _pairs(x, y, ("x", "y"))
         place_x, place_y = _placing(self._x, first.size), _placing(self._y, first.size)
 

@@ -1,0 +1,145 @@
+"""Columns in partitions, on one machine or many: Dask arrays, and columns of Dask dataframes.
+
+They are told by their methods, without importing Dask: who has none has no such column.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import _check
+from ..errors import DtypeError, ParameterError
+
+__all__ = ["Partitions", "aligned", "is_collection", "refuse_collection"]
+
+_REQUIREMENT = "must be a Dask array, or one column of a Dask dataframe"
+_PURPOSE = "counting where columns lie"
+
+
+class Partitions(NamedTuple):
+    """The partitions of some columns, side by side.
+
+    Parameters
+    ----------
+    empty
+        No records of the same types: one container for each column.
+    parts
+        A Delayed for each partition: a tuple of what holds its columns.
+    """
+
+    empty: tuple[Any, ...]
+    parts: list[Any]
+
+
+def is_collection(values: Any) -> bool:
+    """Return whether a column is made by Dask, and its values are not here."""
+    if getattr(type(values), "__dask_graph__", None) is None:
+        return False
+    return _is_dask(values) or values.__dask_graph__() is not None  # what others wrap
+
+
+def refuse_collection(values: Any, argument: str) -> None:
+    """Refuse to gather a column that nobody asked to have here.
+
+    Raises
+    ------
+    DtypeError
+        It is a Dask collection.
+    """
+    if is_collection(values):
+        what = "must be in memory: this needs all records in one place (docs/large-data.md)"
+        raise DtypeError(argument, _name(values), what)
+
+
+def aligned(columns: Mapping[str, Any]) -> Partitions:
+    """Return the partitions of the columns of the same records; nothing is computed.
+
+    Parameters
+    ----------
+    columns
+        By argument; one of them at least is a Dask collection.
+
+    Raises
+    ------
+    DtypeError
+        A column is another collection, or none.
+    ParameterError
+        A column is not one-dimensional; or the columns are not of one length, as far as that is
+        known, or not cut in the same way. Dask arrays of known length are cut anew.
+    """
+    for argument, values in columns.items():
+        if not (_is_dask(values) and hasattr(values, "_meta") and hasattr(values, "ndim")):
+            found = _name(values) if is_collection(values) else f"a {type(values).__name__}"
+            raise DtypeError(argument, found, _REQUIREMENT)
+        if values.ndim != 1 and hasattr(values, "chunks"):
+            raise ParameterError(argument, values.shape, "must be one-dimensional")
+        if values.ndim != 1:
+            raise DtypeError(argument, _name(values), _REQUIREMENT)
+    (first, like), *others = columns.items()
+    cut = [like, *(_cut_like(values, like, argument, first) for argument, values in others)]
+    return Partitions(tuple(each._meta for each in cut), _side_by_side(cut))
+
+
+def _side_by_side(columns: list[Any]) -> list[Any]:
+    """Return a Delayed for each partition. What columns of a kind are made of is made once."""
+    are_arrays = [hasattr(each, "chunks") for each in columns]
+    if all(are_arrays):
+        array = _check.extra("dask.array", _PURPOSE, "dask")
+        none = np.empty(0, object)
+        found: list[Any] = array.map_blocks(_row, *columns, dtype=object, meta=none).to_delayed()
+    elif any(are_arrays):
+        dask = _check.extra("dask", _PURPOSE, "dask")
+        pieces = [each.to_delayed() for each in columns]
+        return [dask.delayed(_row, pure=False)(*row) for row in zip(*pieces, strict=True)]
+    else:
+        dataframe = _check.extra("dask.dataframe", _PURPOSE, "dask")
+        found = dataframe.map_partitions(
+            _row,
+            *columns,
+            meta=(None, object),
+            enforce_metadata=False,
+            align_dataframes=False,
+        ).to_delayed()
+    return list(found)
+
+
+def _row(*pieces: Any) -> tuple[Any, ...]:
+    return pieces
+
+
+def _cut_like(values: Any, like: Any, argument: str, first: str) -> Any:
+    """Return a column cut as the first one is.
+
+    Where Dask does not know how long partitions are, lengths are compared when they are there.
+    """
+    if hasattr(values, "chunks") and hasattr(like, "chunks"):
+        own, wanted = values.chunks[0], like.chunks[0]
+        if not any(map(math.isnan, (*own, *wanted))):
+            if sum(own) != sum(wanted):
+                what = f"must have the shape of {first}, {like.shape}"
+                raise ParameterError(argument, values.shape, what)
+            return values if own == wanted else values.rechunk(like.chunks)
+    if values.npartitions != like.npartitions:
+        what = f"must have as many partitions as {first}, {like.npartitions}: repartition one"
+        raise ParameterError(argument, values.npartitions, what)
+    if _divisions(values) and _divisions(like) and values.divisions != like.divisions:
+        what = f"must have the divisions of {first}: repartition one"
+        raise ParameterError(argument, "others", what)
+    return values
+
+
+def _divisions(values: Any) -> bool:
+    return bool(getattr(values, "known_divisions", False))
+
+
+def _is_dask(values: Any) -> bool:
+    return type(values).__module__.partition(".")[0] == "dask"
+
+
+def _name(values: Any) -> str:
+    library = "Dask" if _is_dask(values) else type(values).__module__.partition(".")[0]
+    return f"a {library} {type(values).__name__}"

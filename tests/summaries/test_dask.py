@@ -1,0 +1,208 @@
+"""Dask collections are counted partition by partition, to the bits of counts in memory."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpcore as dp
+from dpcore.summaries.rungs import Rungs
+from tests.summaries.dask_columns import GRID, X, Y, array, frame
+
+
+@pytest.fixture(params=["synchronous", "threads"])
+def scheduler(request):
+    with dask.config.set(scheduler=request.param):
+        yield
+
+
+def fail(*_):
+    raise AssertionError("a partition was computed")
+
+
+def never(values):
+    """Return an array of these values' shape and type, none of which may be asked for."""
+    return array(values).map_blocks(fail, dtype=values.dtype)
+
+
+COLUMNS = {
+    "array": array,
+    "uneven array": lambda values: array(values, (2, 0, 5_000, 1)),
+    "array of unknown chunks": lambda values: (kept := array(values))[kept == kept],
+    "series": lambda values: frame(x=values)["x"],
+    "series of unknown divisions": lambda values: frame(x=values, divisions=False)["x"],
+    "index": lambda values: frame(x=values).set_index("x", sorted=False).index,
+}
+
+
+@pytest.mark.parametrize("made", COLUMNS.values(), ids=COLUMNS)
+def test_sums_of_one_column_are_those_in_memory(made, scheduler):
+    column = made(X)
+    for grid in (GRID, dp.Grid(np.sort(X[:50]))):
+        np.testing.assert_array_equal(grid.count(column), grid.count(X))
+    np.testing.assert_array_equal(
+        Rungs(0.1, 8).count(column, "raise"), Rungs(0.1, 8).count(X, "raise")
+    )
+    own = partial(dp.polynomial_sums, lower=-2, upper=2, degree=9)
+    np.testing.assert_array_equal(own(column).sums, own(X).sums)
+    assert own(column).n == X.size
+
+
+@pytest.mark.parametrize("made", [each for each in COLUMNS if each != "index"])
+def test_sums_of_two_columns_are_those_in_memory(made, scheduler):
+    first, second = COLUMNS[made](X), COLUMNS[made](Y.astype(int) + 1) - 1
+    np.testing.assert_array_equal(dp.score_counts(second, first, GRID), dp.score_counts(Y, X, GRID))
+    grid = dp.TableGrid(GRID, dp.Grid([0.0, 1.0]))
+    np.testing.assert_array_equal(grid.count(first, second), grid.count(X, Y))
+
+
+def test_an_array_and_a_series_of_the_same_partitions():
+    labels = frame(y=Y)["y"]
+    scores = array(X, (tuple(len(part) for part in labels.partitions),))
+    expected = dp.score_counts(Y, X, GRID)
+    np.testing.assert_array_equal(dp.score_counts(labels, scores, GRID), expected)
+    np.testing.assert_array_equal(dp.score_counts(array(Y), array(X, 41), GRID), expected)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint64", "float32", "Int64", "double[pyarrow]", bool])
+def test_types_of_columns(dtype):
+    values = pd.Series((X * 10).astype(np.int8).clip(0, None)).astype(dtype)
+    column = dd.from_pandas(values, npartitions=3)
+    np.testing.assert_array_equal(GRID.count(column), GRID.count(values))
+    for each in (column, values):
+        curve = dp.cdf(each, GRID, epsilon=1.0)
+        assert curve.integers is (dtype not in ("float32", "double[pyarrow]"))
+
+
+def test_labels_that_are_text():
+    labels = np.where(Y, "yes", "no")
+    table = frame(y=labels, x=X)
+    found = dp.score_counts(table["y"], table["x"], GRID, pos_label="yes")
+    np.testing.assert_array_equal(found, dp.score_counts(Y, X, GRID))
+    with pytest.raises(dp.ParameterError, match=r"^pos_label must be given where labels are no"):
+        dp.score_counts(table["y"], table["x"], GRID)
+
+
+def test_what_is_missing_is_refused_or_left_out(scheduler):
+    values, labels = X.copy(), pd.array(Y, "boolean")
+    values[4_000] = np.nan
+    labels[3] = pd.NA
+    table = frame(x=values, y=labels, divisions=False)
+    for column in (array(values), table["x"], table["x"].astype("Float64")):
+        with pytest.raises(dp.MissingValueError) as caught:
+            GRID.count(column)
+        assert str(caught.value) == str(dp.MissingValueError("values"))
+        assert GRID.count(column, nan_policy="omit").sum() == X.size - 1
+    with pytest.raises(dp.MissingValueError, match=r"^y_true has"):
+        dp.score_counts(table["y"], table["x"], GRID)
+    found = dp.score_counts(table["y"], table["x"], GRID, nan_policy="omit")
+    np.testing.assert_array_equal(found, dp.score_counts(labels, values, GRID, nan_policy="omit"))
+
+
+def test_nothing_is_computed_for_what_types_and_shapes_refuse():
+    column = never(X)
+    for refused, words in (
+        (lambda: GRID.count(column.astype(str)), "^values must hold real numbers; got dtype str_$"),
+        (lambda: GRID.count(column, nan_policy="x"), "^nan_policy must be one of"),
+        (lambda: GRID.count(column[None]), "^values must be one-dimensional; got"),
+        (lambda: GRID.count(frame(x=X)), "^values must be a Dask array, .* DataFrame$"),
+        (lambda: GRID.count(dask.delayed(X)), "^values must be a Dask array, or one column"),
+        (lambda: dp.score_counts(Y, column, GRID), "^y_true must be a Dask array.*got a ndarray$"),
+        (lambda: dp.score_counts(array(Y), column[1:], GRID), "^y_score must have the shape of"),
+        (lambda: dp.score_counts(frame(y=Y)["y"], column, GRID), "^y_score must have as many part"),
+        (lambda: dp.TableGrid(GRID, GRID).count(column, never(X[1:])), "^y must have the shape"),
+        (lambda: dp.polynomial_sums(column, 1, 0, 5), "^upper must be"),
+    ):  # fmt: skip
+        with pytest.raises(dp.DpcoreError, match=words):
+            refused()
+    with pytest.raises(AssertionError, match="a partition was computed"):
+        GRID.count(column)
+
+
+def test_partitions_that_do_not_fit_each_other():
+    first, second = frame(x=X)["x"], frame(x=X[:-1])["x"]
+    with pytest.raises(dp.ParameterError, match=r"^y must have the divisions of x: repartition"):
+        dp.TableGrid(GRID, GRID).count(first, second)
+    both = first.clear_divisions(), second.clear_divisions()
+    with pytest.raises(
+        dp.ParameterError, match=r"^y_score must have the shape of y_true, \(\d+,\)"
+    ):
+        dp.score_counts(*both, GRID)
+    unknown = array(X)[array(X) > 0]
+    with pytest.raises(dp.ParameterError, match=r"^y must have the shape of x, \(\d+,\); got"):
+        dp.TableGrid(GRID, GRID).count(array(X), unknown)
+
+
+def test_what_two_columns_are_made_of_is_made_once():
+    made = []
+
+    def load(at):
+        made.append(at)
+        return pd.DataFrame({"y": Y[at::3], "x": X[at::3]})
+
+    table = dd.from_map(load, range(3), meta=load(0).head(0))
+    made.clear()
+    found = dp.score_counts(table["y"], table["x"], GRID)
+    np.testing.assert_array_equal(found, dp.score_counts(Y, X, GRID))
+    assert sorted(made) == [0, 1, 2]
+
+
+def test_objects_are_not_looked_at_to_tell_integers():
+    with dask.config.set({"dataframe.convert-string": False}):
+        column = dd.from_pandas(pd.Series([1, 2, 2**70] * 9, dtype=object), npartitions=3)
+        curve = dp.cdf(column, GRID, epsilon=1.0)
+        assert GRID.count(column)[-1] == 18
+    assert curve.integers is False
+
+
+def test_releases_are_those_in_memory():
+    table, same = frame(x=X, y=Y), partial(np.random.default_rng, 1)
+    for released in (
+        lambda x, y: dp.cdf(x, GRID, epsilon=1.0, rng=same()),
+        lambda x, y: dp.roc_curve(y, x, grid=GRID, epsilon=1.0, rng=same()).curves.joint,
+        lambda x, y: dp.table(x, y, dp.TableGrid(GRID, GRID), epsilon=1.0, rng=same()),
+    ):
+        assert released(table["x"], table["y"]).to_json() == released(X, Y).to_json()
+    medians = [dp.quantiles(x, [0.5], GRID, epsilon=1.0, rng=same()) for x in (array(X), X)]
+    assert medians[0].values == medians[1].values
+
+
+@pytest.mark.parametrize(
+    "released",
+    [
+        lambda x: dp.hosmer_lemeshow(x > 0.5, x, epsilon=1.0),
+        lambda x: dp.hosmer_lemeshow(x > 0.5, X, epsilon=1.0),
+        lambda x: dp.residual_plot(x, X, epsilon=1.0),
+        lambda x: dp.models.LinearRegression(1.0, x_bounds=(0, 1), y_bounds=(0, 1)).fit(x, X),
+        lambda x: dp.models.LinearRegression(1.0, x_bounds=(0, 1), y_bounds=(0, 1)).fit(
+            X[:, None], x
+        ),
+    ],
+)
+def test_what_needs_all_records_in_one_place_does_not_fetch_them(released):
+    with pytest.raises(dp.DtypeError, match=r"must be in memory: .* got a Dask Array$"):
+        released(never(X))
+
+
+def test_a_collection_that_something_else_wraps_is_not_fetched():
+    class Wrapped:
+        def __dask_graph__(self):
+            return {}
+
+        def __array__(self, *_, **__):
+            raise AssertionError("it was fetched")
+
+    with pytest.raises(dp.DtypeError, match=r"^values must be a Dask array, or one column"):
+        GRID.count(Wrapped())
+
+
+def test_more_partitions_than_one_task_adds_up():
+    column = da.from_array(X, chunks=7)
+    assert column.npartitions > 8**3
+    np.testing.assert_array_equal(GRID.count(column), GRID.count(X))
