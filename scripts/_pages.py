@@ -32,6 +32,7 @@ def pivot(
     rows: Mapping[str, str],
     columns: Mapping[str, str],
     cell: Callable[..., object],
+    **shown: Sequence[object],
 ) -> list[str]:
     """Return a table by the parameters of a study.
 
@@ -41,19 +42,34 @@ def pivot(
         Of the study.
     rows, columns
         Parameters, and how their labels are written: ``{"n": "{:,}"}``. Those of rows have columns
-        of their own, under their names, and a line for each combination; of columns there is one.
+        of their own, under their names. All combinations are shown.
     cell
         Gets a label of each parameter, by name, and returns what is to be read there:
         ``lambda **at: f"{results.array('error', **at).mean():.2g}"``.
+    **shown
+        The labels of a parameter, where not all are shown.
     """
-    (across, heading), known = *columns.items(), results.parameters
-    head = [*(name.replace("_", " ") for name in rows), *map(heading.format, known[across])]
-    lines = []
-    for labels in product(*(known[name] for name in rows)):
-        at = dict(zip(rows, labels, strict=True))
-        written = [how.format(at[name]) for name, how in rows.items()]
-        lines.append([*written, *(cell(**at, **{across: each}) for each in known[across])])
+    known: dict[str, Sequence[object]] = {**results.parameters, **shown}
+    across = _combinations(columns, known)
+    head = [
+        *(name.replace("_", " ") for name in rows),
+        *(", ".join(_written(columns, at)) for at in across),
+    ]
+    lines = [
+        [*_written(rows, down), *(cell(**down, **at) for at in across)]
+        for down in _combinations(rows, known)
+    ]
     return table(head, lines)
+
+
+def _combinations(
+    names: Iterable[str], known: Mapping[str, Sequence[object]]
+) -> list[dict[str, object]]:
+    return [dict(zip(names, each, strict=True)) for each in product(*(known[n] for n in names))]
+
+
+def _written(formats: Mapping[str, str], labels: Mapping[str, object]) -> list[str]:
+    return [how.format(labels[name]) for name, how in formats.items()]
 
 
 def parts(*given: str | Iterable[str]) -> list[str]:

@@ -1,209 +1,99 @@
-"""Three kinds of private bounds: ``python scripts/study.py bounds [--runs N]``.
+"""Three kinds of private bounds: ``python scripts/study.py bounds``.
 
 Which of ``dp.bounds``, ``dp.symmetric_bounds`` and ``dp.compact_bounds`` is better when, and what
 else finds the bounds of a residual plot; writes docs/bounds-accuracy.md and .png. Takes a minute.
-The first start makes ``.venv`` in the clone.
 """
 
-import argparse
+from __future__ import annotations
+
 import inspect
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
-from _environment import ROOT, ensure
+import numpy as np
+from _pages import parts, pivot, save, write
+from _studies import replicates, run
+from numpy.typing import NDArray
+from papers._figure import panels
+from scipy import stats
 
-parser = argparse.ArgumentParser(description="Private bounds, by the method and the column.")
-parser.add_argument("--runs", type=int, default=400, metavar="N", help="of every experiment")
-ARGUMENTS = parser.parse_args()
-ensure("figures")
-
-# What follows needs the environment.
-import matplotlib.pyplot as plt  # noqa: E402
-import numpy as np  # noqa: E402
-from numpy.typing import NDArray  # noqa: E402
-from scipy import stats  # noqa: E402
-
-import dpcore as dp  # noqa: E402
-from dpcore.mechanisms.selection import exponential_mechanism  # noqa: E402
-from dpcore.releases.bounds import ends  # noqa: E402
-from dpcore.releases.compact_bounds import compact_end, compact_rungs  # noqa: E402
-from dpcore.releases.symmetric_bounds import symmetric_end  # noqa: E402
-from dpcore.summaries.rungs import Rungs  # noqa: E402
+import dpcore as dp
+from dpcore import studies
+from dpcore.mechanisms.selection import exponential_mechanism
+from dpcore.releases.bounds import ends
+from dpcore.releases.compact_bounds import compact_end, compact_rungs
+from dpcore.releases.symmetric_bounds import symmetric_end
+from dpcore.studies import Results
+from dpcore.summaries.rungs import Rungs
 
 Floats = NDArray[np.float64]
 Rng = np.random.Generator
 
-RECORDS = 2_000
-N_EPSILONS = (25, 50, 100, 250, 1_000, 10_000)
+RECORDS, RUNS = 2_000, 400
 GAIN = inspect.signature(dp.compact_bounds).parameters["gain"].default
-PICTURE = ROOT / "docs" / "bounds-accuracy.png"
-DRAWN = ("normal, sd 20", "uniform on [1, 50]", "lognormal incomes")
 LEAST, MOST = 0.8, 8  # share inside, and width in true ranges, beyond which a run has gone wrong
-
-
-class Column(NamedTuple):
-    """A law of records."""
-
-    law: Any
-    kind: str
-
-    def width(self, share: float) -> float:
-        """Return the width of the range between two quantiles that has so much of the law."""
-        low, high = self.law.ppf([(1 - share) / 2, (1 + share) / 2])
-        return float(high - low)
-
-
-COLUMNS = {
-    "normal, sd 1": Column(stats.norm(0, 1), "centred"),
-    "normal, sd 20": Column(stats.norm(0, 20), "centred"),
-    "Laplace, scale 20": Column(stats.laplace(0, 20), "centred"),
-    "t with 3 degrees, scale 20": Column(stats.t(3, 0, 20), "centred"),
-    "uniform on [1, 50]": Column(stats.uniform(1, 49), "one-sided"),
-    "lognormal incomes": Column(stats.lognorm(0.8, 0, 30_000), "one-sided"),
-    "normal, mean 100, sd 10": Column(stats.norm(100, 10), "shifted"),
-    "normal, mean 10,000, sd 10": Column(stats.norm(10_000, 10), "shifted"),
+COLUMNS: dict[str, tuple[str, tuple[float, ...], str]] = {  # law, its parameters, kind
+    "normal, sd 1": ("norm", (0, 1), "centred"),
+    "normal, sd 20": ("norm", (0, 20), "centred"),
+    "Laplace, scale 20": ("laplace", (0, 20), "centred"),
+    "t with 3 degrees, scale 20": ("t", (3, 0, 20), "centred"),
+    "uniform on [1, 50]": ("uniform", (1, 49), "one-sided"),
+    "lognormal incomes": ("lognorm", (0.8, 0, 30_000), "one-sided"),
+    "normal, mean 100, sd 10": ("norm", (100, 10), "shifted"),
+    "normal, mean 10,000, sd 10": ("norm", (10_000, 10), "shifted"),
 }
+DRAWN = ("normal, sd 20", "uniform on [1, 50]", "lognormal incomes")
+
+
+def symmetric_90(values: Floats, **how: Any) -> dp.Bounds:
+    """Return symmetric bounds with another coverage than by default."""
+    return dp.symmetric_bounds(values, coverage=0.9, **how)
+
+
 BOUNDS: dict[str, Callable[..., dp.Bounds]] = {
     "bounds": dp.bounds,
     "symmetric": dp.symmetric_bounds,
-    "symmetric, 90 %": lambda values, **how: dp.symmetric_bounds(values, coverage=0.9, **how),
+    "symmetric, 90 %": symmetric_90,
     "compact": dp.compact_bounds,
 }
 
 
-class Found(NamedTuple):
-    """What came out of some runs: shares of the records inside, and widths."""
-
-    inside: Floats
-    width: Floats
-
-    def wrong(self, true_width: float) -> float:
-        """Return the share of runs that have gone wrong."""
-        return float(np.mean((self.inside < LEAST) | (self.width > MOST * true_width)))
+def law(column: str) -> Any:
+    """Return the law of a column."""
+    name, parameters, _ = COLUMNS[column]
+    return getattr(stats, name)(*parameters)
 
 
-Columns = dict[tuple[str, str], list[Found | None]]
+def true_width(column: str, share: float) -> float:
+    """Return the width of the range between two quantiles that has so much of the law."""
+    low, high = law(column).ppf([(1 - share) / 2, (1 + share) / 2])
+    return float(high - low)
 
 
-def main() -> None:
-    """Run, write, and say where."""
-    page = ROOT / "docs" / "bounds-accuracy.md"
-    found = {
-        (name, method): [runs_of(method, column, each) for each in N_EPSILONS]
-        for name, column in COLUMNS.items()
-        for method in BOUNDS
+@studies.study(
+    {
+        "column": list(COLUMNS),
+        "method": list(BOUNDS),
+        "n_epsilon": [25, 50, 100, 250, 1_000, 10_000],
     }
-    draw(found)
-    page.write_text("\n".join([*of_columns(found), *of_plots()]) + "\n", "utf-8")
-    for path in (page, PICTURE):
-        print(f"written: {path.relative_to(ROOT)}")
-
-
-def draw(found: Columns) -> None:
-    """Draw how many runs of some columns have gone wrong."""
-    plt.switch_backend("Agg")
-    figure, axes = plt.subplots(1, len(DRAWN), figsize=(10, 3.2), sharey=True, layout="constrained")
-    for ax, name in zip(axes, DRAWN, strict=True):
-        for method in BOUNDS:
-            runs = [(at, each) for at, each in zip(N_EPSILONS, found[name, method], strict=True)]
-            known = [(at, each) for at, each in runs if each is not None]
-            wrong = [each.wrong(COLUMNS[name].width(0.95)) for _, each in known]
-            ax.plot([at for at, _ in known], wrong, marker="o", markersize=4, label=method)
-        ax.set_xscale("log")
-        ax.set_title(name)
-        ax.set_xlabel("n epsilon")
-        ax.set_ylim(-0.02, 1.02)
-    axes[0].set_ylabel("share of runs gone wrong")
-    axes[0].legend()
-    figure.savefig(PICTURE, dpi=100)
-    plt.close(figure)
-
-
-# --- one column
-
-
-def runs_of(method: str, column: Column, n_epsilon: float) -> Found | None:
-    """Release bounds of new records each time; None where there are too few for the method."""
-    found = []
-    for rng in np.random.default_rng(1).spawn(ARGUMENTS.runs):
-        values = column.law.rvs(RECORDS, random_state=rng)
-        try:
-            release = BOUNDS[method](values, epsilon=n_epsilon / RECORDS, rng=rng)
-        except dp.ParameterError:  # which does not depend on the records
-            return None
-        inside = np.mean((values >= release.lower) & (values <= release.upper))
-        found.append((inside, release.upper - release.lower))
-    return Found(*np.array(found).T)
-
-
-def cell(found: Found | None, column: Column) -> str:
-    """Return a cell of the table."""
-    if found is None:
-        return "refused"
-    wide = np.median(found.width)
-    widths = " / ".join(short(wide / column.width(share)) for share in (0.95, 0.99))
-    return f"{np.mean(found.inside):.0%}, {widths}, **{found.wrong(column.width(0.95)):.0%}**"
-
-
-def of_columns(found: Columns) -> list[str]:
-    """Return the first part of the page."""
-    budgets = [f"n epsilon = {each:,}" for each in N_EPSILONS]
-    text = [
-        "# Private bounds, measured",
-        "",
-        "Written by `python scripts/study.py bounds`.",
-        "",
-        "## Which of them",
-        "",
-        "`dp.bounds`, `dp.symmetric_bounds`, `dp.compact_bounds` ([selection.md](selection.md));",
-        f"n = {RECORDS:,}, {ARGUMENTS.runs} runs of each with new records. In each cell:",
-        "",
-        "- the mean share of the records inside;",
-        "- the median width, in widths of the range that has 95 % of the column's law / 99 %;",
-        f"- how many runs have gone wrong: less than {LEAST:.0%} of the records are inside, or the",
-        f"  bounds are more than {MOST} times as wide as the range of 95 %.",
-        "",
-        "`dp.bounds` has its defaults, and refuses where n is too small for them. The others have",
-        "unit = 1. `dp.symmetric_bounds` has coverage = 95 %, its default, or 90 %, and",
-        f"`dp.compact_bounds` has gain = {GAIN:g}, its default.",
-        "",
-        "![Share of runs gone wrong, by n epsilon, for three columns](bounds-accuracy.png)",
-        "",
-    ]
-    for kind in dict.fromkeys(column.kind for column in COLUMNS.values()):
-        text += [f"### {kind.capitalize()} columns", ""]
-        text += header("column", "method", *budgets)
-        for name, column in COLUMNS.items():
-            for method in BOUNDS if column.kind == kind else ():
-                cells = (cell(each, column) for each in found[name, method])
-                text.append(line(name, method, *cells))
-        text.append("")
-    return text
-
-
-def short(ratio: float) -> str:
-    """Return a ratio in two figures, or all of them."""
-    return f"{ratio:.2g}" if ratio < 100 else f"{ratio:,.0f}"
-
-
-def header(*names: str) -> list[str]:
-    """Return the first two lines of a table."""
-    return [line(*names), "|---" * len(names) + "|"]
-
-
-def line(*cells: str) -> str:
-    """Return a line of a table."""
-    return f"| {' | '.join(cells)} |"
+)
+def one_column(column: str, method: str, n_epsilon: float, rng: Rng) -> dict[str, float]:
+    """Return the share of new records inside, and the width; NaN if they are too few."""
+    values = law(column).rvs(RECORDS, random_state=rng)
+    try:
+        found = BOUNDS[method](values, epsilon=n_epsilon / RECORDS, rng=rng)
+    except dp.ParameterError:  # which does not depend on the records
+        return {"inside": np.nan, "width": np.nan}
+    inside = np.mean((values >= found.lower) & (values <= found.upper))
+    return {"inside": float(inside), "width": found.upper - found.lower}
 
 
 # --- both axes of a residual plot
 
 RUNGS = Rungs(1.0, 16)
 BOTH_SIDES = np.concatenate([-RUNGS.ends[::-1], [0.0], RUNGS.ends])
-SIZES, EPSILONS = (500, 1_000, 2_000, 5_000), (0.1, 1.0)
 LEAST_BOTH, MOST_AREA = 0.7, 8.0
-TRUE_AREA = 0.95 * 49 * COLUMNS["normal, sd 1"].width(0.95)
 
 Box = tuple[float, float, float, float]
 Intervals = list[tuple[float, float]]
@@ -279,7 +169,122 @@ PLOTS: dict[str, Callable[[Floats, Floats, Fraction, Rng], Box]] = {
     "boxes, x on one side or both, 10 %": by_boxes(0.10, AROUND_ZERO + ONE_SIDE),
 }
 
-METHODS = """
+
+@studies.study({"method": list(PLOTS), "epsilon": [0.1, 1.0], "n": [500, 1_000, 2_000, 5_000]})
+def both_axes(method: str, epsilon: float, n: int, rng: Rng) -> dict[str, float]:
+    """Return the share of new records inside a box, and its area over that of 95 % of each law."""
+    x, y = rng.uniform(1, 50, n), rng.normal(0, 1, n)
+    left, right, low, high = PLOTS[method](x, y, Fraction(min(0.3 * epsilon, 470 / n)), rng)
+    inside = np.mean((x >= left) & (x <= right) & (y >= low) & (y <= high))
+    true = true_width("uniform on [1, 50]", 0.95) * true_width("normal, sd 1", 0.95)
+    return {"inside": float(inside), "area": (right - left) * (high - low) / true}
+
+
+# --- the page
+
+
+def main() -> None:
+    """Run, write and draw."""
+    columns, plots = run(one_column, RUNS), run(both_axes, RUNS)
+    save(drawn(columns), "bounds-accuracy.png")
+    budgets = {"n_epsilon": "n epsilon = {:,}"}
+    kinds = []
+    for kind in ("centred", "one-sided", "shifted"):
+        names = [name for name, (_, _, own) in COLUMNS.items() if own == kind]
+
+        def cell(**at: Any) -> str:
+            return column_cell(columns, **at)
+
+        rows = {"column": "{}", "method": "{}"}
+        kinds += [
+            f"### {kind.capitalize()} columns",
+            pivot(columns, rows, budgets, cell, column=names),
+        ]
+    text = ONE.format(n=RECORDS, runs=replicates(columns), least=LEAST, most=MOST, gain=float(GAIN))
+    both = BOTH.format(runs=replicates(plots), least=LEAST_BOTH, most=MOST_AREA)
+    of_boxes = pivot(
+        plots,
+        {"method": "{}"},
+        {"epsilon": "epsilon = {:g}", "n": "n = {:,}"},
+        lambda **at: box_cell(plots, **at),
+    )
+    write("bounds-accuracy.md", parts(text, *kinds, both, of_boxes))
+
+
+def wrong(results: Results, column: str, **at: Any) -> float:
+    """Return the share of runs that have gone wrong; NaN where all are refused."""
+    inside, width = (results.array(each, column=column, **at) for each in ("inside", "width"))
+    outside = (inside < LEAST) | (width > MOST * true_width(column, 0.95))
+    return float(np.where(np.isnan(width), np.nan, outside).mean())
+
+
+def column_cell(results: Results, column: str, **at: Any) -> str:
+    """Return what is to be read of a column."""
+    inside, width = (results.array(each, column=column, **at) for each in ("inside", "width"))
+    if np.isnan(width).any():
+        return "refused"
+    widths = (short(np.median(width) / true_width(column, share)) for share in (0.95, 0.99))
+    return f"{inside.mean():.0%}, {' / '.join(widths)}, **{wrong(results, column, **at):.0%}**"
+
+
+def box_cell(results: Results, **at: Any) -> str:
+    """Return what is to be read of a box."""
+    inside, area = results.array("inside", **at), results.array("area", **at)
+    missed = np.mean((inside < LEAST_BOTH) | (area > MOST_AREA))
+    return f"{inside.mean():.0%}, {short(np.median(area))}, **{missed:.0%}**"
+
+
+def short(ratio: float) -> str:
+    """Return a ratio in two figures, or all of them."""
+    return f"{ratio:.2g}" if ratio < 100 else f"{ratio:,.0f}"
+
+
+def drawn(results: Results) -> Any:
+    """Draw how many runs of some columns have gone wrong."""
+    picture, axes = panels(len(DRAWN), width=3.4, height=3.2)
+    budgets = results.parameters["n_epsilon"]
+    for ax, column in zip(axes[0], DRAWN, strict=True):
+        for method in BOUNDS:
+            shares = [wrong(results, column, method=method, n_epsilon=each) for each in budgets]
+            ax.plot(budgets, shares, marker="o", markersize=4, label=method)
+        ax.set(xscale="log", title=column, xlabel="n epsilon", ylim=(-0.02, 1.02))
+    axes[0, 0].set_ylabel("share of runs gone wrong")
+    axes[0, 0].legend()
+    return picture
+
+
+ONE = """\
+# Private bounds, measured
+
+Written by `python scripts/study.py bounds`.
+
+## Which of them
+
+`dp.bounds`, `dp.symmetric_bounds`, `dp.compact_bounds` ([selection.md](selection.md));
+n = {n:,}, {runs} runs of each with new records. In each cell:
+
+- the mean share of the records inside;
+- the median width, in widths of the range that has 95 % of the column's law / 99 %;
+- how many runs have gone wrong: less than {least:.0%} of the records are inside, or the
+  bounds are more than {most} times as wide as the range of 95 %.
+
+`dp.bounds` has its defaults, and refuses where n is too small for them. The others have
+unit = 1. `dp.symmetric_bounds` has coverage = 95 %, its default, or 90 %, and
+`dp.compact_bounds` has gain = {gain:g}, its default.
+
+![Share of runs gone wrong, by n epsilon, for three columns](bounds-accuracy.png)"""
+BOTH = """\
+## Both axes of a residual plot
+
+Predicted values are uniform on [1, 50] and residuals standard normal, as in the paper's
+experiments. epsilon_1 = min(0.3 epsilon, 470 / n) is spent on both axes together, and
+unit is 1. {runs} runs of each. In each cell:
+
+- the mean share of the records inside the box;
+- its median area, in areas of the box that has 95 % of the law of each axis;
+- how many runs have gone wrong: less than {least:.0%} of the records are inside,
+  or the area is more than {most:g} times that of the box.
+
 *Searches* are `dp.symmetric_bounds` on each axis, and the searches of `dp.bounds` among 0 and
 +-2^i, with coverage as stated. Here and in boxes i goes up to 16.
 
@@ -288,45 +293,4 @@ METHODS = """
 *Boxes* are chosen by the exponential mechanism for both axes at once, with all of epsilon_1. The
 score is the number of records inside, less the gain for each doubling of the area. Such scores are
 not monotonic, so all of epsilon_1 buys as much as half of it does for an axis by itself; but then
-intervals on one side of zero, [0, 2^i] and [-2^i, 0], are there at no further cost.
-"""
-
-
-def of_plots() -> list[str]:
-    """Return the second part of the page."""
-    settings = [(n, epsilon) for epsilon in EPSILONS for n in SIZES]
-    return [
-        "## Both axes of a residual plot",
-        "",
-        "Predicted values are uniform on [1, 50] and residuals standard normal, as in the paper's",
-        "experiments. epsilon_1 = min(0.3 epsilon, 470 / n) is spent on both axes together, and",
-        f"unit is 1. {ARGUMENTS.runs} runs of each. In each cell:",
-        "",
-        "- the mean share of the records inside the box;",
-        "- its median area, in areas of the box that has 95 % of the law of each axis;",
-        f"- how many runs have gone wrong: less than {LEAST_BOTH:.0%} of the records are inside,",
-        f"  or the area is more than {MOST_AREA:g} times that of the box.",
-        "",
-        *METHODS.strip().splitlines(),
-        "",
-        *header("method", *(f"n = {n:,}, epsilon = {epsilon:g}" for n, epsilon in settings)),
-        *(line(name, *(plot_cell(name, *each) for each in settings)) for name in PLOTS),
-    ]
-
-
-def plot_cell(name: str, n: int, epsilon: float) -> str:
-    """Return a cell of the table."""
-    spent = Fraction(min(0.3 * epsilon, 470 / n))
-    found = []
-    for rng in np.random.default_rng(2).spawn(ARGUMENTS.runs):
-        x, y = rng.uniform(1, 50, n), rng.normal(0, 1, n)
-        left, right, low, high = PLOTS[name](x, y, spent, rng)
-        inside = np.mean((x >= left) & (x <= right) & (y >= low) & (y <= high))
-        found.append((inside, (right - left) * (high - low)))
-    shares, areas = np.array(found).T
-    wrong = np.mean((shares < LEAST_BOTH) | (areas > MOST_AREA * TRUE_AREA))
-    return f"{shares.mean():.0%}, {short(np.median(areas) / TRUE_AREA)}, **{wrong:.0%}**"
-
-
-if __name__ == "__main__":
-    main()
+intervals on one side of zero, [0, 2^i] and [-2^i, 0], are there at no further cost."""
