@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _check
 from ..errors import DpcoreError
 from .cells import TAKEN, Cell
 from .study import Study
 
-__all__ = ["Chunk", "Done", "Shipped", "StudyError", "make"]
+__all__ = ["Chunk", "Done", "Row", "Shipped", "StudyError", "make"]
 
 Row = dict[str, float | NDArray[np.float64]]
 
@@ -24,9 +25,9 @@ class StudyError(DpcoreError, RuntimeError):
 
 
 class Chunk(NamedTuple):
-    """Some calls of one cell, ``start`` to ``stop`` - 1."""
+    """Some calls of the cell that has a key, ``start`` to ``stop`` - 1."""
 
-    cell: Cell
+    key: str
     start: int
     stop: int
 
@@ -67,31 +68,37 @@ def _received(pickled: bytes) -> Shipped:
     return Shipped(*cloudpickle.loads(pickled))
 
 
-def make(shipped: Shipped, chunk: Chunk) -> Done:
-    """Make the calls of a chunk.
+def make(shipped: Shipped, chunks: Sequence[Chunk]) -> list[Done]:
+    """Make the calls of some chunks.
 
     Raises
     ------
     StudyError
-        A call failed; the message names the cell and the call.
+        A call failed; the message names the cell and the call, and how to repeat it.
     """
-    study, rows = shipped.study, []
+    return [_made(shipped.study, shipped.seed, chunk) for chunk in chunks]
+
+
+def _made(study: Study, seed: int, chunk: Chunk) -> Done:
+    cell, rows = study.by_key[chunk.key], []
     begun = time.perf_counter()
     for call in range(chunk.start, chunk.stop):
-        rng = study.rng(chunk.cell, call, shipped.seed)
         try:
-            if study.batch is None:
-                rows.append(_row(study.function(**chunk.cell.values, rng=rng)))
-            else:
-                found = study.function(**chunk.cell.values, rng=rng, replicates=study.batch)
-                rows += _rows(found, study.batch)
-            _check_names(rows[-1], chunk.cell)
+            found = study.call(cell, call, seed)
+            rows += _rows(found, study.batch) if study.batch else [_row(found)]
+            _check_names(rows[-1], study)
         except Exception as error:
-            raise StudyError(
-                f"{study.name} failed at {chunk.cell or 'its only cell'}, call {call} of seed "
-                f"{shipped.seed}: {type(error).__name__}: {error}"
-            ) from error
+            raise StudyError(_message(study, cell, call, seed, error)) from error
     return Done(chunk, rows, time.perf_counter() - begun)
+
+
+def _message(study: Study, cell: Cell, call: int, seed: int, error: Exception) -> str:
+    where = f" at {cell}" if cell.labels else ""
+    again = ", ".join(filter(None, (str(call), str(seed), str(cell))))
+    return (
+        f"{study.name} failed{where}, in call {call}: {type(error).__name__}: {error}; "
+        f"{study.name}.replay({again}) repeats it"
+    )
 
 
 def _row(found: Mapping[str, Any]) -> Row:
@@ -120,11 +127,11 @@ def _rows(found: Mapping[str, Any], size: int) -> list[Row]:
     ]
 
 
-def _check_names(row: Row, cell: Cell) -> None:
+def _check_names(row: Row, study: Study) -> None:
     """Check that the columns of a table have different names."""
-    taken = [name for name in row if name in cell.labels or name in TAKEN]
-    if taken:
-        raise StudyError(f"{taken[0]!r} is the name of another column of the table")
+    for name in row:
+        if not isinstance(name, str) or name in study.names or name in TAKEN:
+            raise StudyError(f"{name!r} must be text, and not the name of another column")
 
 
 def _mapping(found: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -134,7 +141,5 @@ def _mapping(found: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _numbers(name: str, value: Any) -> NDArray[np.float64]:
-    array = np.asarray(value)
-    if array.dtype.kind not in "biuf":
-        raise StudyError(f"{name!r} must be a number or an array of numbers, not {value!r:.80}")
-    return array.astype(np.float64)
+    array = _check.array(repr(name), value, "biuf", "must be a number or an array of numbers")
+    return _check.doubles(array)

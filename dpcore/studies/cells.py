@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from ..errors import DtypeError, ParameterError
 
-__all__ = ["TAKEN", "Cell", "Label", "Values", "cells_of", "values_of"]
+__all__ = ["TAKEN", "Cell", "Label", "Values", "cells_of", "key_of", "label_of", "values_of"]
 
 TAKEN: Final = ("replicate", "made_by", "cell")  # columns that each table of a study has
 Label = bool | int | float | str | None
 Values = Mapping[Label, Any]  # what tables call a value, and what the function gets
+_MOST: Final = 10**7  # cells
+_REQUIREMENT: Final = (
+    "must hold numbers, strings, named functions or classes, or be a dict of label: value"
+)
 
 
 class Cell(NamedTuple):
@@ -56,50 +60,68 @@ def values_of(name: str, given: object) -> Values:
     """
     argument = f"parameters[{name!r}]"
     if isinstance(given, Mapping):
-        pairs = [(_label(argument, label), value) for label, value in given.items()]
+        pairs = [(label_of(argument, label), value) for label, value in given.items()]
     else:
-        if isinstance(given, np.ndarray):
-            given = given.tolist()
-        if isinstance(given, str) or not isinstance(given, Sequence):
+        if not isinstance(given, np.generic) and hasattr(given, "tolist"):
+            given = given.tolist()  # of arrays, series and indices
+        if isinstance(given, str | bytes) or not isinstance(given, Sequence):
             given = [given]  # a parameter with one value
-        pairs = [(_label(argument, value), value) for value in given]
-    found = dict(pairs)
+        pairs = [(label_of(argument, value), value) for value in given]
     if not pairs:
         raise ParameterError(argument, given, "must have a value")
-    if len({json.dumps(label) for label in found}) < len(pairs):
+    if len({json.dumps(label) for label, _ in pairs}) < len(pairs) or len(dict(pairs)) < len(pairs):
         raise ParameterError(argument, [label for label, _ in pairs], "must not repeat a value")
-    return MappingProxyType(found)
+    return dict(pairs)
 
 
 def cells_of(blocks: Sequence[Mapping[str, Values]]) -> Iterator[Cell]:
-    """Return all combinations within each block, the last parameter running first."""
+    """Return all combinations within each block, the last parameter running first.
+
+    Raises
+    ------
+    ParameterError
+        There are more than ten million.
+    """
+    size = sum(math.prod(map(len, block.values())) for block in blocks)
+    if size > _MOST:
+        raise ParameterError("parameters", f"{size} cells", f"must have at most {_MOST} cells")
     for block in blocks:
         for pairs in product(*(values.items() for values in block.values())):
             labels = {name: label for name, (label, _) in zip(block, pairs, strict=True)}
             values = {name: value for name, (_, value) in zip(block, pairs, strict=True)}
-            yield Cell(MappingProxyType(labels), MappingProxyType(values), _key(labels))
+            yield Cell(labels, values, key_of(labels))
 
 
-def _label(argument: str, value: object) -> Label:
-    """Return what a value is called; whole numbers are integers, so that 1e3 is 1000."""
+def label_of(argument: str, value: object) -> Label:
+    """Return what tables call a value; whole numbers are integers, so that 1e3 is 1000.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        It has no label, or one that tables cannot hold.
+    """
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):
         if value != value:
             raise ParameterError(argument, value, "must not be NaN")
-        return int(value) if value.is_integer() and abs(value) < 2**53 else value
-    if value is None or isinstance(value, bool | int | str):
+        return int(value) if value.is_integer() and abs(value) < 2**53 else float(value)
+    if value is None or isinstance(value, bool):
         return value
-    name = getattr(value, "__name__", None)
-    if isinstance(name, str):
-        return name
-    raise DtypeError(
-        argument,
-        type(value).__name__,
-        "must hold numbers, strings, functions or classes, or be a dict of label: value",
-    )
+    if isinstance(value, int):
+        if not -(2**63) <= value < 2**63:
+            raise ParameterError(argument, value, "must fit 64 bits")
+        return int(value)
+    if not isinstance(value, str):
+        value = getattr(value, "__name__", None) or value
+    if not isinstance(value, str) or value == "<lambda>":
+        raise DtypeError(argument, type(value).__name__, _REQUIREMENT)
+    if any("\ud800" <= character <= "\udfff" for character in value):
+        raise ParameterError(argument, value, "must be text that can be written as UTF-8")
+    return str(value)
 
 
-def _key(labels: Mapping[str, Label]) -> str:
+def key_of(labels: Mapping[str, Label]) -> str:
+    """Return the key of a cell."""
     text = json.dumps(labels, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -1,140 +1,206 @@
-"""The digest of a study's code: what its function is written as, and what it refers to."""
+"""The digest of code: what a function does, and what it refers to, on and on."""
 
 from __future__ import annotations
 
-import ast
-import dis
+import dataclasses
+import enum
 import functools
 import hashlib
-import inspect
 import site
 import sys
 import sysconfig
-import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Mapping
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
-from typing import Any
+from types import FunctionType, MethodType, ModuleType
+from typing import Any, Final
 
 import numpy as np
 
+from .bytecode import every_code, global_names, text_of
+
 __all__ = ["digest"]
 
-_NAMED = f"{__package__}.named."  # the studies that come with dpcore
-_CONSTANTS = bool | int | float | complex | str | bytes | None
+_NAMED: Final = f"{__package__}.named."  # the studies that come with dpcore
+_PLAIN: Final = (bool, int, float, complex, str, bytes, type(None), type(...), range, slice)
+_RANDOM: Final = np.random.Generator | np.random.BitGenerator | np.random.RandomState
+_WRITTEN_BY_PYTHON: Final = frozenset(
+    {
+        *("__abstractmethods__", "__annotate_func__", "__annotations__", "__annotations_cache__"),
+        *("__dict__", "__doc__", "__firstlineno__", "__module__", "__qualname__"),
+        *("__static_attributes__", "__weakref__", "_abc_impl"),
+    }
+)
 
 
-def digest(function: Callable[..., Any], batch: int | None) -> str:
-    """Return 16 hexadecimal digits that name the code of a function.
+def digest(*found: Any) -> tuple[str, frozenset[str]]:
+    """Return 16 hexadecimal digits that name code and values, and the packages they use.
 
-    They change with the function's source, with that of functions and classes that it refers to,
-    directly or not, and with global constants: not with comments, layout and docstrings, and not
-    with installed packages, whose versions are kept beside. What is bound at run time, such as
-    methods of objects that are passed in, is not followed.
+    They change with what functions do, and with the functions, classes, objects and constants that
+    they name, on and on: not with comments, layout and docstrings, and not with installed packages,
+    of which only the names enter. Modules imported within a function, and what is only found as it
+    runs (``getattr`` by a computed name), are not seen. Other versions of Python have other digits.
     """
-    parts = sorted({f"{name} = {text}" for name, text in _followed(function, set())})
-    whole = "\n".join([f"batch = {batch}", *parts])
-    return hashlib.sha256(whole.encode()).hexdigest()[:16]
+    walk = _Walk()
+    for each in found:
+        walk.go(each)
+    return walk.hash.hexdigest()[:16], frozenset(walk.packages)
 
 
-def _followed(found: Any, seen: set[int]) -> Iterator[tuple[str, str]]:
-    """Return the names and the texts of an object and of what it refers to."""
-    found = _unwrapped(found)
-    if id(found) in seen or _is_installed(found):
-        return
-    seen.add(id(found))
-    yield getattr(found, "__qualname__", repr(found)), _source(found)
-    for function in _functions(found):
-        for name, value in _references(function):
-            if isinstance(value, _CONSTANTS):
-                yield name, repr(value)
-            elif isinstance(value, np.ndarray):
-                yield name, hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
-            elif isinstance(value, list | tuple | set | frozenset | dict):
-                for each in [*value, *(value.values() if isinstance(value, dict) else ())]:
-                    if callable(each):
-                        yield from _followed(each, seen)
-                yield name, _plain(value)
-            elif callable(value) and not isinstance(value, ModuleType):
-                yield from _followed(value, seen)
+class _Walk:
+    """Goes through objects, and says of each what it is, in an order that is always the same."""
 
+    def __init__(self) -> None:
+        self.hash = hashlib.sha256()
+        self.packages: set[str] = set()
+        self._seen: dict[int, tuple[int, Any]] = {}  # with the objects, so that they stay
 
-def _unwrapped(found: Any) -> Any:
-    """Return what is behind partial objects, caches, methods and studies."""
-    while True:
-        if isinstance(found, functools.partial):
-            found = found.func
-        elif inspect.ismethod(found):
-            found = found.__func__
-        elif hasattr(found, "__wrapped__"):
-            found = found.__wrapped__
-        elif not isinstance(found, FunctionType | type) and callable(found):
-            inner = getattr(found, "function", None)
-            if inner is None:
-                return type(found)
-            found = inner
+    def say(self, *words: object) -> None:
+        self.hash.update(("\0".join(map(str, words)) + "\n").encode(errors="surrogatepass"))
+
+    def go(self, found: Any, names: frozenset[str] = frozenset()) -> None:
+        """Say what an object is; of a module only ``names`` are of interest."""
+        if type(found) in _PLAIN:
+            self.say(repr(found))
+        elif isinstance(found, np.generic):
+            self.say(found.dtype.str, repr(found.item()))
+        elif isinstance(found, np.ndarray) and not found.dtype.hasobject:
+            content = np.ascontiguousarray(found).tobytes()
+            self.say(found.dtype.str, found.shape, hashlib.sha256(content).hexdigest())
+        elif isinstance(found, tuple):  # equal ones may be one object, or two
+            self._items(found, names)
+        elif isinstance(found, set | frozenset):
+            self.say("set", *sorted(digest(each)[0] for each in found))
+        elif id(found) in self._seen:
+            self.say("seen", self._seen[id(found)][0])
         else:
-            return found
+            self._seen[id(found)] = (len(self._seen), found)
+            self._new(found, names)
+
+    def _new(self, found: Any, names: frozenset[str]) -> None:
+        if isinstance(found, ModuleType):
+            self._module(found, names)
+        elif isinstance(found, functools.partial):
+            self._items((found.func, found.args, found.keywords), names)
+        elif isinstance(found, MethodType):
+            self._items((found.__func__, found.__self__), names)
+        elif isinstance(found, list | np.ndarray):
+            self._items(found, names)
+        elif isinstance(found, Mapping):
+            self._items([each for item in found.items() for each in item], names)
+        elif hasattr(found, "__wrapped__") and not isinstance(found, FunctionType | type):
+            self._items((type(found), found.__wrapped__), names)  # caches, compiled functions
+        elif isinstance(found, FunctionType | type) or hasattr(found, "__qualname__"):
+            self._definition(found)
+        else:
+            self._instance(found, names)
+
+    def _items(self, found: Any, names: frozenset[str]) -> None:
+        self.say(type(found).__name__, len(found))
+        for each in found:
+            self.go(each, names)
+
+    def _module(self, module: ModuleType, names: frozenset[str]) -> None:
+        self.say("module")
+        if self._is_installed(module.__name__):
+            self.say(module.__name__)
+            return
+        for name in sorted(names & vars(module).keys()):
+            self.say(name)
+            self.go(getattr(module, name), names)
+
+    def _definition(self, found: Any) -> None:
+        """Say what a function or a class is: if it is installed, by its name."""
+        module, name = getattr(found, "__module__", None) or "builtins", found.__qualname__
+        if self._is_installed(module):
+            self.say(module, name)
+        elif isinstance(found, FunctionType):
+            self._function(found)
+        elif isinstance(found, type):
+            self.say(name)
+            self._items(found.__bases__, frozenset())
+            for key, value in sorted(vars(found).items()):
+                if key not in _WRITTEN_BY_PYTHON:
+                    self.say(key)
+                    self._attribute(value)
+        else:  # what was compiled by others
+            self.say(name)
+
+    def _function(self, function: FunctionType) -> None:
+        codes = list(every_code(function.__code__))
+        names = frozenset(name for code in codes for name in code.co_names)
+        self.say(text_of(function.__code__))
+        self.go(function.__defaults__)
+        self.go(sorted((function.__kwdefaults__ or {}).items()))
+        closure = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+        for name, cell in closure:
+            self.say(name)
+            try:
+                self.go(cell.cell_contents, names)
+            except ValueError:  # not yet bound
+                continue
+        for name in sorted(global_names(function.__code__) & function.__globals__.keys()):
+            if not name.startswith("__"):
+                self.say(name)
+                self.go(function.__globals__[name], names)
+
+    def _attribute(self, value: Any) -> None:
+        """Say what an attribute of a class is."""
+        if isinstance(value, staticmethod | classmethod):
+            self.go(value.__func__)
+        elif isinstance(value, property):
+            self._items((value.fget, value.fset, value.fdel), frozenset())
+        elif isinstance(value, functools.cached_property):
+            self.go(value.func)
+        else:
+            self.go(value)
+
+    def _instance(self, found: Any, names: frozenset[str]) -> None:
+        """Say of what class an object is, and what it holds."""
+        kind = type(found)
+        self.go(kind)
+        if isinstance(found, _RANDOM):  # whose state changes as it is used
+            return
+        if isinstance(found, enum.Enum):
+            self.say(found.name)
+        elif dataclasses.is_dataclass(found):
+            for field in dataclasses.fields(found):
+                self.go(getattr(found, field.name, None), names)
+        elif hasattr(found, "__dict__") and not self._is_installed(kind.__module__):
+            for name, value in sorted(vars(found).items()):
+                if not isinstance(getattr(kind, name, None), functools.cached_property):
+                    self.say(name)
+                    self.go(value, names)
+        else:
+            self.say(_pickled(found))
+
+    def _is_installed(self, module: str) -> bool:
+        installed = _is_installed(module)
+        if installed:
+            self.packages.add(module.partition(".")[0])
+        return installed
 
 
-def _source(found: Any) -> str:
-    """Return the code without comments, layout and docstrings; without a source, its bytes."""
+def _pickled(found: Any) -> str:
+    """Return a digest of what an object of a package holds, if it can be pickled."""
+    import joblib
+
     try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(found)))
-    except (OSError, TypeError, SyntaxError):
-        return "".join(function.__code__.co_code.hex() for function in _functions(found))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            if ast.get_docstring(node, clean=False) is not None:
-                node.body = node.body[1:] or [ast.Pass()]
-            node.decorator_list = []  # the parameters of the study are in its table
-    return ast.unparse(tree)
+        return str(joblib.hash(found))
+    except Exception:  # locks, files, and whatever else is of one process alone
+        return ""
 
 
-def _functions(found: Any) -> Iterator[FunctionType]:
-    """Return a function itself, or the methods of a class."""
-    if isinstance(found, FunctionType):
-        yield found
-    elif isinstance(found, type):
-        for value in vars(found).values():
-            inner = _unwrapped(getattr(value, "fget", None) or getattr(value, "__func__", value))
-            if isinstance(inner, FunctionType) and inner.__module__ == found.__module__:
-                yield inner
-
-
-def _references(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    """Return the globals and the closed-over values that a function names."""
-    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    for name, cell in cells:
-        try:
-            yield name, cell.cell_contents
-        except ValueError:  # not yet bound
-            continue
-    for name in sorted(set(_global_names(function.__code__))):
-        if name in function.__globals__:
-            yield name, function.__globals__[name]
-
-
-def _global_names(code: CodeType) -> Iterator[str]:
-    for instruction in dis.get_instructions(code):
-        if instruction.opname == "LOAD_GLOBAL":
-            yield str(instruction.argval)
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _global_names(constant)
-
-
-def _plain(value: Any) -> str:
-    """Return a text of a container that is the same in each process: no addresses, sets sorted."""
-    if isinstance(value, dict):
-        return f"{{{', '.join(f'{_plain(k)}: {_plain(v)}' for k, v in value.items())}}}"
-    if isinstance(value, set | frozenset):
-        return f"{{{', '.join(sorted(map(_plain, value)))}}}"
-    if isinstance(value, list | tuple):
-        return f"({', '.join(map(_plain, value))})"
-    if isinstance(value, _CONSTANTS):
-        return repr(value)
-    return str(getattr(value, "__qualname__", type(value).__qualname__))
+@functools.lru_cache
+def _is_installed(name: str) -> bool:
+    """Return whether a module is dpcore's own, Python's, or in a folder of packages."""
+    if name.partition(".")[0] == __name__.partition(".")[0]:
+        return not name.startswith(_NAMED)
+    module = sys.modules.get(name)
+    file = getattr(module, "__file__", None)
+    if file is None:  # built in; or written in a session, and then code of the study
+        return module is not None and name != "__main__"
+    path = Path(file).resolve()
+    return any(path.is_relative_to(home) for home in _homes())
 
 
 @functools.cache
@@ -144,15 +210,3 @@ def _homes() -> tuple[Path, ...]:
     found = [paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     found += [*site.getsitepackages(), site.getusersitepackages()]
     return tuple(Path(each).resolve() for each in found)
-
-
-def _is_installed(found: Any) -> bool:
-    name = getattr(found, "__module__", None) or ""
-    if name.partition(".")[0] == __name__.partition(".")[0]:
-        return not name.startswith(_NAMED)
-    module = sys.modules.get(name)
-    file = getattr(module, "__file__", None)
-    if file is None:  # built in; or written in a session, and then code of the study
-        return module is not None and name != "__main__"
-    path = Path(file).resolve()
-    return any(path.is_relative_to(home) for home in _homes())

@@ -1,79 +1,102 @@
-"""Which calls come next, and how many at a time: chunks of some seconds, smaller at the end."""
+"""Which calls come next, and how many at a time: tasks of some seconds, smaller at the end."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import threading
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from .calls import Chunk, Done
-from .cells import Cell
 
 __all__ = ["Plan"]
 
-_SECONDS: Final = 2.0  # of a chunk: what a killed worker loses, and what a task may cost
-_GROWTH: Final = 8  # of a cell's chunks, until its time is known
-_LAST: Final = 4  # chunks a worker, at least, in what is left, so that all end together
+_SECONDS: Final = 2.0  # of a task: what a killed worker loses
+_GROWTH: Final = 8  # of a cell's chunks, at most: its later calls may take longer
+_FIRSTS: Final = 8  # chunks of cells whose time is not known, in one task
+_LAST: Final = 4  # tasks a worker, at least, in what is left, so that all end together
+_LEAST: Final = 0.02  # seconds, of these: less is not worth a message
 
 
 class Plan:
-    """The calls that are missing, as chunks; it learns from those that are done how long they take.
+    """The calls that are missing, as tasks; it learns from what is done how long calls take.
 
-    Cells take turns, so that early results are of all of them.
+    Cells take turns, so that early results are of all of them. joblib may ask for tasks in another
+    thread than the one that learns.
 
     Parameters
     ----------
     missing
-        Each cell and the calls that are to be made: increasing.
+        The calls that are to be made, in ranges, by the key of their cell.
     workers
         How many there are.
     """
 
-    def __init__(self, missing: Sequence[tuple[Cell, Sequence[int]]], workers: int) -> None:
-        self._missing = [(cell, list(calls)) for cell, calls in missing if len(calls)]
-        self._left = {cell.key: len(calls) for cell, calls in self._missing}
-        self._seconds: dict[str, float] = {}  # of a call, by cell
+    def __init__(self, missing: Mapping[str, Sequence[range]], workers: int) -> None:
+        self._missing = missing
         self._workers = workers
-
-    @property
-    def calls(self) -> int:
-        """How many calls are not done."""
-        return sum(self._left.values())
+        self._left = {key: sum(map(len, ranges)) for key, ranges in missing.items()}
+        self._seconds: dict[str, float] = {}  # of a call, by cell: the last that is known
+        self._all_seconds = 0.0  # their sum
+        self._known_work = 0.0  # seconds left in cells whose time is known
+        self._unknown_calls = self.calls = sum(self._left.values())
+        self._lock = threading.Lock()
 
     def seconds_left(self) -> float | None:
         """Return how long the rest will take; None: nothing is known yet."""
-        if not self._seconds:
-            return None
-        usual = sum(self._seconds.values()) / len(self._seconds)
-        whole = sum(left * self._seconds.get(key, usual) for key, left in self._left.items())
-        return whole / self._workers
+        with self._lock:
+            return self._rest()
 
-    def chunks(self) -> Iterator[Chunk]:
-        """Return all chunks; each is made as it is asked for."""
-        waiting = [(cell, calls, 0, 1) for cell, calls in self._missing]
-        while waiting:
-            later = []
-            for cell, calls, at, size in waiting:
-                stop = self._stop(cell, calls, at, size)
-                yield Chunk(cell, calls[at], calls[stop - 1] + 1)
-                if stop < len(calls):
-                    later.append((cell, calls, stop, min(size * _GROWTH, 2**20)))
-            waiting = later
+    def tasks(self) -> Iterator[list[Chunk]]:
+        """Return all chunks, some at a time; each is made as it is asked for."""
+        task: list[Chunk] = []
+        seconds, firsts = 0.0, 0
+        for chunk, expected in self._chunks():
+            task.append(chunk)
+            firsts += expected is None
+            seconds += expected or 0.0
+            if firsts >= _FIRSTS or seconds >= self._wished():
+                yield task
+                task, seconds, firsts = [], 0.0, 0
+        if task:
+            yield task
 
     def learn(self, done: Done) -> None:
         """Take note of a chunk that is done."""
-        chunk = done.chunk
-        calls = chunk.stop - chunk.start
-        self._left[chunk.cell.key] -= calls
-        before = self._seconds.get(chunk.cell.key, float("inf"))
-        self._seconds[chunk.cell.key] = min(before, done.seconds / calls)  # less what was the first
+        key, calls = done.chunk.key, done.chunk.stop - done.chunk.start
+        with self._lock:
+            before = self._seconds.get(key)
+            if before is None:
+                self._unknown_calls -= self._left[key]
+            else:
+                self._known_work -= before * self._left[key]
+            self._left[key] -= calls
+            self._seconds[key] = now = done.seconds / calls
+            self._all_seconds += now - (before or 0.0)
+            self._known_work += now * self._left[key]
 
-    def _stop(self, cell: Cell, calls: list[int], at: int, size: int) -> int:
-        """Return where a chunk that begins at ``at`` ends: at a gap, or when it is long enough."""
-        seconds, whole = self._seconds.get(cell.key), self.seconds_left()
-        if seconds is not None and whole is not None:
-            wished = min(_SECONDS, whole / _LAST)
-            size = max(int(wished / max(seconds, 1e-9)), 1)
-        stop = at + 1
-        while stop < len(calls) and stop < at + size and calls[stop] == calls[stop - 1] + 1:
-            stop += 1
-        return stop
+    def _chunks(self) -> Iterator[tuple[Chunk, float | None]]:
+        """Return all chunks, and how long each will take: None, if its cell is not known yet."""
+        waiting = deque((key, deque(ranges), 1) for key, ranges in self._missing.items() if ranges)
+        while waiting:
+            key, ranges, most = waiting.popleft()
+            seconds = self._seconds.get(key)
+            size = 1 if seconds is None else min(most, int(self._wished() / max(seconds, 1e-9)))
+            calls = ranges.popleft()
+            now, later = calls[: max(size, 1)], calls[max(size, 1) :]
+            yield Chunk(key, now.start, now.stop), seconds and seconds * len(now)
+            if later:
+                ranges.appendleft(later)
+            if ranges:
+                waiting.append((key, ranges, _GROWTH * max(size, 1)))
+
+    def _wished(self) -> float:
+        """Return how many seconds a task should take now."""
+        rest = self.seconds_left()
+        return 0.0 if rest is None else min(_SECONDS, max(rest / _LAST, _LEAST))
+
+    def _rest(self) -> float | None:
+        if not self._seconds:
+            return None
+        usual = self._all_seconds / len(self._seconds)
+        return max(self._known_work + usual * self._unknown_calls, 0.0) / self._workers

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from math import prod
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ParameterError
-from .cells import TAKEN, Label
+from ..errors import DtypeError, ParameterError
+from .cells import Label, label_of
+from .header import Header, Maker
 from .summary import QUANTILES, summary
-from .tables import Header, Maker, by_cell
+from .tables import by_cell, quantities_of
 
 if TYPE_CHECKING:
     import pyarrow
@@ -43,10 +45,10 @@ class Results:
     """
 
     def __init__(self, table: pyarrow.Table) -> None:
-        self.table = table
-        header = Header.read(table.schema)
+        header = Header.read(table.schema) if hasattr(table, "schema") else None
         if header is None:
-            raise ParameterError("table", type(table).__name__, "must be that of a study")
+            raise DtypeError("table", type(table).__name__, "must be that of a study")
+        self.table = table
         self._header = header
 
     @property
@@ -78,9 +80,9 @@ class Results:
     @property
     def quantities(self) -> list[str]:
         """The names of what the function returned, sorted."""
-        return [n for n in self.table.column_names if n not in {*self.parameters, *TAKEN}]
+        return quantities_of(self.table, self._header)
 
-    def array(self, quantity: str, **selected: Label) -> NDArray[np.float64]:
+    def array(self, quantity: str, /, **selected: Any) -> NDArray[np.float64]:
         """Return a quantity as an array: a parameter an axis, then the replicates.
 
         Parameters
@@ -88,7 +90,8 @@ class Results:
         quantity
             Its name.
         **selected
-            Parameters that are held at one of their labels, and get no axis.
+            Parameters that are held at one of their labels, and get no axis. A function or class
+            is what tables call it.
 
         Returns
         -------
@@ -103,28 +106,28 @@ class Results:
             of the values, or have replicates or arrays of different number.
         """
         labels = self.parameters
-        _check_among("quantity", quantity, self.quantities)
-        for name, label in selected.items():
-            _check_among("selected", name, list(labels))
-            _check_among(name, label, labels[name])
+        if quantity not in self.quantities:
+            raise ParameterError("quantity", quantity, f"must be one of {self.quantities}")
+        for name, given in selected.items():
+            label = selected[name] = label_of(name, given)
+            if label not in labels.get(name, ()):
+                known = labels.get(name) or f"a parameter, one of {list(labels)}"
+                raise ParameterError(name, given, f"must be one of {known}")
         cells = {
-            key: each
+            key: [each.get(name) for name in labels]
             for key, each in self._header.cells.items()
             if all(name in each and each[name] == label for name, label in selected.items())
         }
-        axes = [list(dict.fromkeys(e.get(name) for e in cells.values())) for name in labels]
-        found = dict(by_cell(self.table, quantity))
-        shapes = {np.shape(found.get(key, ())) for key in cells}
-        if len(cells) != np.prod([len(axis) for axis in axes]) or len(shapes) > 1:
+        found = {key: values for key, values in by_cell(self.table, quantity) if key in cells}
+        axes = [list(dict.fromkeys(axis)) for axis in zip(*cells.values(), strict=True)]
+        shapes = {values.shape for values in found.values()}
+        if len(found) < len(cells) or len(cells) != prod(map(len, axes)) or len(shapes) != 1:
             raise ParameterError(
                 "quantity", quantity, "must be known of all combinations, as often of each"
             )
-        places = {
-            tuple(axis.index(e.get(name)) for name, axis in zip(labels, axes, strict=True)): key
-            for key, e in cells.items()
-        }
-        stacked = [found[places[place]] for place in sorted(places)]
-        return np.reshape(stacked, (*(len(a) for a in axes if len(a) > 1), *shapes.pop()))
+        places = {tuple(map(list.index, axes, each)): key for key, each in cells.items()}
+        stacked = np.stack([found[places[place]] for place in sorted(places)])
+        return stacked.reshape(*(len(axis) for axis in axes if len(axis) > 1), *shapes.pop())
 
     def summary(
         self, *, level: float = 0.95, quantiles: Sequence[float] = QUANTILES
@@ -136,7 +139,7 @@ class Results:
         level
             Of the intervals of means, which are Student's: right for means of many replicates.
         quantiles
-            Which, in [0, 1]; they are columns, ``q0.05`` and so on.
+            Which, in [0, 1]; they are columns, ``q0.05`` and so on; 0 and 1 are extremes.
 
         Returns
         -------
@@ -159,8 +162,3 @@ class Results:
         cells, makers = len(self._header.cells), len(self.makers)
         mixed = "" if makers == 1 else f", made by {makers} states of code or versions"
         return f"Results({self.study}: {len(self)} replicates of {cells} cells{mixed})"
-
-
-def _check_among(argument: str, value: object, options: Sequence[object]) -> None:
-    if value not in options:
-        raise ParameterError(argument, value, f"must be one of {', '.join(map(repr, options))}")

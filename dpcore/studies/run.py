@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -16,12 +16,12 @@ from .plan import Plan
 from .progress import Progress
 from .results import Results
 from .store import Store, stored
-from .study import Study
-from .tables import only
+from .study import MOST_SEED, Study
 
 __all__ = ["load", "run"]
 
-_KEPT: Final = 1.0  # seconds of chunks that wait to be written together
+_KEPT: Final = 1.0  # seconds of chunks that wait to be written together; later, up to
+_MOST_KEPT: Final = 10.0  # this many, so that a run of a day has some thousand parts
 
 
 def run(
@@ -96,24 +96,25 @@ def run(
     if not isinstance(study, Study):
         raise DtypeError("study", type(study).__name__, "must be a Study, as studies.study makes")
     replicates = _check.integer("replicates", replicates, 1, 2**53)
-    if replicates % study.size:
-        raise ParameterError("replicates", replicates, f"must be a multiple of {study.size}")
+    over = replicates % study.size
+    if over:
+        wanted = f"must be a multiple of {study.size}, such as {replicates - over + study.size}"
+        raise ParameterError("replicates", replicates, wanted)
     if seed is not None:
-        seed = _check.integer("seed", seed, 0, 2**256 - 1)
+        seed = _check.integer("seed", seed, 0, MOST_SEED)
     if workers is not None and _check.integer("workers", workers, -(2**10), 2**20) == 0:
         raise ParameterError("workers", workers, "must not be 0")
-    store = Store(None if out is None else Path(out), study, seed)
-    plan = Plan(store.missing(replicates), joblib.effective_n_jobs(workers))
+    store = Store(_path(out), study, seed, replicates)
+    plan = Plan(store.missing, joblib.effective_n_jobs(workers))
+    shipped = Shipped(study, store.seed)
     with Progress(study, plan, progress) as bar, _keeping(store) as keep:
-        tasks = (joblib.delayed(make)(Shipped(study, store.seed), c) for c in plan.chunks())
         parallel = joblib.Parallel(workers, return_as="generator_unordered", batch_size=1)
-        for done in parallel(tasks):
-            plan.learn(done)
-            bar.show(done)
-            keep(done)
-    results = Results(only(store.whole(), study.cells, replicates))
-    store.write_summary(results.summary())
-    return results
+        for task in parallel(joblib.delayed(make)(shipped, chunks) for chunks in plan.tasks()):
+            for done in task:
+                plan.learn(done)
+                bar.show(done)
+                keep(done)
+    return Results(store.whole())
 
 
 def load(out: str | os.PathLike[str]) -> Results:
@@ -137,28 +138,40 @@ def load(out: str | os.PathLike[str]) -> Results:
         The extra ``studies`` is not installed.
     """
     _check.extra("pyarrow", "dpcore.studies", "studies")
-    return Results(stored(Path(out)))
+    path = _path(out)
+    if path is None:
+        raise DtypeError("out", "None", "must be a folder")
+    return Results(stored(path))
 
 
 @contextmanager
-def _keeping(store: Store) -> Iterator[Any]:
-    """Hand out a function that keeps chunks, about a second's at a time; all, however it ends."""
+def _keeping(store: Store) -> Iterator[Callable[[Done], None]]:
+    """Hand out a function that keeps chunks, some at a time; all of them, however it ends."""
     waiting: list[Done] = []
-    since = time.monotonic()
+    begun = since = time.monotonic()
 
     def keep(done: Done) -> None:
-        nonlocal since
         waiting.append(done)
-        if time.monotonic() - since > _KEPT:
+        now = time.monotonic()
+        if now - since > min(_KEPT + (now - begun) / 500, _MOST_KEPT):
             flush()
 
     def flush() -> None:
         nonlocal since
-        store.add(waiting)
-        waiting.clear()
+        taken = waiting.copy()
+        waiting.clear()  # before they are kept: what cannot be is not tried again
+        store.add(taken)
         since = time.monotonic()
 
     try:
         yield keep
     finally:
         flush()
+
+
+def _path(out: object) -> Path | None:
+    if out is None:
+        return None
+    if not isinstance(out, str | os.PathLike) or not os.fspath(out):
+        raise DtypeError("out", type(out).__name__, "must be a folder's path")
+    return Path(os.fspath(out))

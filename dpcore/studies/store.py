@@ -1,29 +1,26 @@
-"""The folder of a study: a table of replicates, and the parts that a run has yet to put into it.
-
-Parts are written whole or not at all, and put together at the end of a run. A row that two files
-hold, as after an interruption between writing and removing, counts once: its numbers are the same.
-"""
+"""What is known of a study while it runs: in memory, and in a folder if there is one."""
 
 from __future__ import annotations
 
-import io
-import json
+import itertools
 import secrets
 import warnings
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import DpcoreWarning, ParameterError
-from ..records.atomic import write_together
 from ..records.files import FileError
-from .calls import Done
-from .cells import Cell, Label
+from .calls import Done, Row, StudyError
+from .cells import Label
+from .folder import Folder
+from .header import Header, differences, header_of, maker_of
 from .study import Study
-from .tables import Header, Maker, makers_of, part_of, tidy, with_makers
+from .summary import QUANTILES, summary
+from .tables import only, part_of, quantities_of, tidy
 
 if TYPE_CHECKING:
     import pyarrow
@@ -32,11 +29,11 @@ __all__ = ["Store", "StudyWarning", "stored"]
 
 
 class StudyWarning(DpcoreWarning):
-    """A table was continued by other code or by other versions than it was begun with."""
+    """A table has rows that were made by other code or by other versions than those at hand."""
 
 
 class Store:
-    """What is known of a study: in memory, and in a folder if there is one.
+    """The rows of a study.
 
     Parameters
     ----------
@@ -46,6 +43,8 @@ class Store:
         The study that is run.
     seed
         What was asked for; None: that of the folder, or a new one.
+    replicates
+        How many of each cell there should be.
 
     Raises
     ------
@@ -55,83 +54,137 @@ class Store:
         It holds another study, or the same one with another seed.
     """
 
-    def __init__(self, out: Path | None, study: Study, seed: int | None) -> None:
-        self.out = out
+    def __init__(self, out: Path | None, study: Study, seed: int | None, replicates: int) -> None:
         self._study = study
-        self._maker = makers_of(study)
-        self._read: list[Path] = []
-        self._tables: list[pyarrow.Table] = []
-        self._makers: list[Maker] = []
-        self._cells = {cell.key: dict(cell.labels) for cell in study.cells}
-        if out is not None:
-            self._open(out, seed)
-        headers = [_header(table) for table in self._tables]
-        if seed is None:
-            seed = headers[0].seed if headers else secrets.randbits(128)
-        self.seed = seed
-        if self._makers and self._maker not in self._makers:
-            warnings.warn(_differences(self._makers[-1], self._maker, out), StudyWarning, 3)
-
-    def missing(self, replicates: int) -> list[tuple[Cell, list[int]]]:
-        """Return the calls of each cell that are not yet made."""
-        size, have = self._study.size, defaultdict[str, set[int]](set)
-        for table in self._tables:
-            cells = table.column("cell").combine_chunks().dictionary_encode()
-            at = cells.indices.to_numpy(zero_copy_only=False)
-            numbers = table.column("replicate").to_numpy()
-            for place, key in enumerate(cells.dictionary.to_pylist()):
-                have[key] |= set((numbers[at == place] // size).tolist())
-        wished = range(replicates // size)
-        return [
-            (cell, [n for n in wished if n not in have[cell.key]]) for cell in self._study.cells
-        ]
+        self._replicates = replicates
+        self._folder = None if out is None else Folder(out)
+        self._tables = [] if self._folder is None else self._folder.read()
+        self._shapes: dict[tuple[str, str], int | None] = {}
+        self._maker = maker_of(study)
+        self.seed = self._checked(seed)
+        self.missing = self._missing()
+        if self._folder is not None and any(self.missing.values()):
+            self._begin(self._folder, seed)
+        self._learn_shapes()
+        self._warn()
 
     def add(self, done: Sequence[Done]) -> None:
-        """Take the rows of some chunks, and write them as a part."""
+        """Take the rows of some chunks, and write them as a part.
+
+        Raises
+        ------
+        FileError
+            The part cannot be written.
+        StudyError
+            What a cell returned has another shape than before.
+        """
         if not done:
             return
-        cells = {each.chunk.cell.key: dict(each.chunk.cell.labels) for each in done}
-        header = Header(self._study.name, self.seed, self._study.batch, [self._maker], cells)
-        self._tables.append(part_of(done, header, self._study.size))
-        if self.out is not None:
-            (self.out / "parts").mkdir(exist_ok=True)
-            path = self.out / "parts" / f"{secrets.token_hex(8)}.parquet"
-            _write(path, self._tables[-1])
-            self._read.append(path)
+        for each in done:
+            for row in each.rows:
+                self._check_shapes(each.chunk.key, row)
+        cells = {each.chunk.key: dict(self._study.by_key[each.chunk.key].labels) for each in done}
+        self._tables.append(part_of(done, self._header(cells), self._study.size))
+        if self._folder is not None:
+            self._folder.add(self._tables[-1])
 
     def whole(self) -> pyarrow.Table:
-        """Return all rows that are known, and put those in parts into one file."""
-        whole = _together(self._tables, self._cells, self._study.cells)
-        parts = [path for path in self._read if path.parent != self.out]
-        if self.out is not None and parts:
-            _write(self.out / "replicates.parquet", whole)
-            for path in parts:
-                path.unlink(missing_ok=True)
-        return whole
+        """Return the rows that were asked for; in the folder, put those in parts into one file."""
+        if self._folder is not None:
+            self._folder.tidy(self._together)
+        return only(self._tables, self._study.cells, self._replicates)
 
-    def write_summary(self, summary: pyarrow.Table) -> None:
-        """Write what the table of replicates comes to beside it."""
-        if self.out is not None:
-            _write(self.out / "summary.parquet", summary)
+    def _together(self, tables: list[pyarrow.Table]) -> list[pyarrow.Table]:
+        whole = tidy(tables, self._study.cells)
+        header = header_of(whole)
+        quantities = quantities_of(whole, header)
+        return [whole, summary(whole, header, quantities, 0.95, QUANTILES)]
 
-    def _open(self, out: Path, seed: int | None) -> None:
-        try:
-            out.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise FileError(str(out), f"cannot be made: {error.strerror}") from None
-        for path in _paths(out):
-            table = _read(path)
-            header = _header(table)
+    def _checked(self, seed: int | None) -> int:
+        """Return the seed, if the tables are of this study and have it."""
+        for header in map(header_of, self._tables):
             if (header.study, header.batch) != (self._study.name, self._study.batch):
+                batch = "" if header.batch is None else f", {header.batch} at a time"
                 raise ParameterError(
-                    "out", str(out), f"must not hold another study, {header.study}"
+                    "out", self._where, f"must not hold another study, {header.study}{batch}"
                 )
             if seed is not None and header.seed != seed:
-                raise ParameterError("seed", seed, f"must be {header.seed}, as in {str(out)!r}")
+                raise ParameterError("seed", seed, f"must be {header.seed}, as in {self._where}")
             seed = header.seed
-            self._read.append(path)
-            self._tables.append(table)
-            self._makers += [maker for maker in header.makers if maker not in self._makers]
+        return secrets.randbits(128) if seed is None else seed
+
+    def _begin(self, folder: Folder, seed: int | None) -> None:
+        """Write a part without rows: which study, what seed, and which cells in what order.
+
+        Others may have begun in the meantime: then the seed is theirs.
+        """
+        with folder.locked():
+            self._tables = folder.read()
+            self.seed = self._checked(self.seed if seed is not None or not self._tables else None)
+            self.missing = self._missing()
+            cells = {cell.key: dict(cell.labels) for cell in self._study.cells}
+            self._tables.append(part_of([], self._header(cells), 1))
+            folder.add(self._tables[-1])
+
+    def _missing(self) -> Mapping[str, list[range]]:
+        """Return the calls of each cell that are not yet made, in ranges."""
+        size, calls = self._study.size, self._replicates // self._study.size
+        have: dict[str, list[NDArray[np.int64]]] = {key: [] for key in self._study.by_key}
+        for table in self._tables:
+            cells = table.column("cell").combine_chunks().dictionary_encode()
+            order = np.argsort(cells.indices.to_numpy(), kind="stable")
+            at, numbers = (
+                cells.indices.to_numpy()[order],
+                table.column("replicate").to_numpy()[order],
+            )
+            bounds = np.searchsorted(at, np.arange(len(cells.dictionary) + 1))
+            for place, key in enumerate(cells.dictionary.to_pylist()):
+                if key in have:
+                    have[key].append(numbers[bounds[place] : bounds[place + 1]] // size)
+        return {key: _gaps(found, calls) for key, found in have.items()}
+
+    def _header(self, cells: dict[str, dict[str, Label]]) -> Header:
+        return Header(self._study.name, self.seed, self._study.batch, [self._maker], cells)
+
+    def _learn_shapes(self) -> None:
+        """Take note of what the rows that are there look like."""
+        import pyarrow as pa
+
+        for table in self._tables:
+            names = quantities_of(table, header_of(table))
+            keys = table.column("cell").combine_chunks().dictionary_encode().indices
+            first = pa.array(np.unique(keys.to_numpy(), return_index=True)[1])
+            for row in table.select([*names, "cell"]).take(first).to_pylist():
+                key = row.pop("cell")
+                known = {name: value for name, value in row.items() if value is not None}
+                self._check_shapes(key, {name: np.asarray(value) for name, value in known.items()})
+
+    def _check_shapes(self, key: str, row: Row) -> None:
+        for name, value in row.items():
+            shape = value.size if isinstance(value, np.ndarray) and value.ndim else None
+            kind = self._shapes.setdefault(("", name), shape)
+            before = self._shapes.setdefault((key, name), shape)
+            if shape != before or (kind is None) != (shape is None):
+                raise StudyError(
+                    f"{name!r} must be a number throughout, or an array, as long in all replicates "
+                    f"of a cell; {self._study.name} at {self._study.by_key.get(key)} "
+                    f"returned {_words(shape)} after {_words(before if shape != before else kind)}"
+                )
+
+    def _warn(self) -> None:
+        """Warn if some rows were made by others than this code and these versions."""
+        makers = [maker for table in self._tables for maker in header_of(table).makers]
+        found = next(filter(None, (differences(each, self._maker) for each in makers)), None)
+        if found is not None:
+            message = (
+                f"{self._where} has rows that other code or other versions made ({found}); the "
+                "column made_by tells the rows apart"
+            )
+            warnings.warn(message, StudyWarning, 4)
+
+    @property
+    def _where(self) -> str:
+        return "" if self._folder is None else repr(str(self._folder.path))
 
 
 def stored(out: Path) -> pyarrow.Table:
@@ -140,69 +193,21 @@ def stored(out: Path) -> pyarrow.Table:
     Raises
     ------
     FileError
-        There is no study in the folder.
+        There is no study in the folder, or a file of it cannot be read.
     """
-    tables = [_read(path) for path in _paths(out)]
+    tables = Folder(out).read()
     if not tables:
         raise FileError(str(out), "holds no study")
-    return _together(tables, {}, ())
+    return tidy(tables)
 
 
-def _together(
-    tables: Sequence[pyarrow.Table],
-    cells: Mapping[str, dict[str, Label]],
-    order: Sequence[Cell],
-) -> pyarrow.Table:
-    """Return the rows of all tables, under one header."""
-    headers, parts = [_header(table) for table in tables], []
-    makers = list({json.dumps(each): each for h in headers for each in h.makers}.values())
-    for table, header in zip(tables, headers, strict=True):
-        places = np.array([makers.index(each) for each in header.makers], np.int32)
-        parts.append(with_makers(table, places))
-    known = {key: labels for header in headers for key, labels in header.cells.items()}
-    whole = headers[0]._replace(makers=makers, cells={**cells, **known})
-    return tidy(parts, whole, order)
+def _gaps(have: Sequence[NDArray[np.int64]], calls: int) -> list[range]:
+    """Return what is missing of ``calls`` numbers, in ranges."""
+    known = np.unique(np.concatenate([*have, np.empty(0, np.int64)]))
+    edges = np.concatenate([[-1], known[known < calls], [calls]]).tolist()
+    pairs = itertools.pairwise(edges)
+    return [range(before + 1, after) for before, after in pairs if before + 1 < after]
 
 
-def _paths(out: Path) -> Iterable[Path]:
-    whole = out / "replicates.parquet"
-    return [*([whole] if whole.exists() else []), *sorted((out / "parts").glob("*.parquet"))]
-
-
-def _read(path: Path) -> pyarrow.Table:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        table = pq.read_table(pa.BufferReader(path.read_bytes()))
-    except OSError as error:
-        raise FileError(str(path), f"cannot be read: {error}") from None
-    except pa.ArrowException as error:
-        raise FileError(str(path), f"is damaged: {error}") from None
-    if Header.read(table.schema) is None:
-        raise FileError(str(path), "is not the table of a study")
-    return table
-
-
-def _write(path: Path, table: pyarrow.Table) -> None:
-    import pyarrow.parquet as pq
-
-    stream = io.BytesIO()
-    pq.write_table(table, stream)
-    write_together({path: stream.getvalue()})
-
-
-def _header(table: pyarrow.Table) -> Header:
-    header = Header.read(table.schema)
-    assert header is not None
-    return header
-
-
-def _differences(before: Maker, now: Maker, out: Path | None) -> str:
-    changed = ", ".join(
-        f"{name} {before.get(name)} -> {now[name]}" for name in now if before.get(name) != now[name]
-    )
-    return (
-        f"{str(out)!r} was begun by other code or other versions ({changed}); the column made_by "
-        "tells the rows apart"
-    )
+def _words(size: int | None) -> str:
+    return "a number" if size is None else f"an array of {size}"

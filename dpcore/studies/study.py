@@ -6,19 +6,24 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from .. import _check
 from ..errors import DtypeError, ParameterError
-from .cells import TAKEN, Cell, Values, cells_of, values_of
+from .cells import TAKEN, Cell, Label, Values, cells_of, key_of, label_of, values_of
 from .digest import digest
 
-__all__ = ["Study", "study"]
+__all__ = ["MOST_SEED", "Study", "study"]
 
+MOST_SEED: Final = 2**128 - 1  # four words: no seed and cell together are those of another
 Parameters = Mapping[str, Any]
-_WORDS = 4  # of 32 bits, in the key of a cell
+_COLUMNS = (  # of the tables that a parameter is in
+    *TAKEN,
+    *("quantity", "position", "replicates", "undefined"),
+    *("mean", "mean_low", "mean_high", "deviation"),
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -31,8 +36,8 @@ class Study:
     ----------
     function
         Takes the parameters and ``rng``, a ``numpy.random.Generator``, all by keyword. Returns
-        a mapping of names to numbers, or to arrays of one dimension; NaN is a number. It has to
-        draw from ``rng`` alone.
+        a mapping of names to numbers, or to arrays of one dimension, as long in each replicate of
+        a cell; they are kept as doubles, and NaN is one. It has to draw from ``rng`` alone.
     parameters
         The values of each parameter; all combinations are cells. One value need not be in a
         list. Values that are no numbers or strings have labels for the tables: functions and
@@ -69,8 +74,8 @@ class Study:
     batch: int | None = None
 
     def __post_init__(self) -> None:
-        if not callable(self.function):
-            raise DtypeError("function", type(self.function).__name__, "must be callable")
+        if not callable(self.function) or isinstance(self.function, type | Study):
+            raise DtypeError("function", type(self.function).__name__, "must be a function")
         if self.batch is not None:
             _check.integer("batch", self.batch, 1, 2**31 - 1)
         taken = dict.fromkeys(("rng",) if self.batch is None else ("rng", "replicates"))
@@ -93,6 +98,8 @@ class Study:
             given = [given]
         if isinstance(given, str) or not isinstance(given, Sequence):
             raise DtypeError("parameters", type(given).__name__, "must be a mapping, or a list")
+        if not given:
+            raise ParameterError("parameters", given, "must not be an empty list")
         return tuple(_block(each) for each in given)
 
     @functools.cached_property
@@ -100,17 +107,44 @@ class Study:
         """All combinations of the parameters, the last parameter running first."""
         return tuple(cells_of(self.blocks))
 
+    @functools.cached_property
+    def by_key(self) -> Mapping[str, Cell]:
+        """The cells by their keys."""
+        return {cell.key: cell for cell in self.cells}
+
+    @functools.cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of all parameters."""
+        return tuple(dict.fromkeys(name for block in self.blocks for name in block))
+
     @property
     def size(self) -> int:
         """How many replicates one call makes."""
         return self.batch or 1
 
-    @functools.cached_property
+    @property
     def digest(self) -> str:
         """Names the code: that of the function, and of what it calls outside of packages."""
-        return digest(self.function, self.batch)
+        return self.code["code"]
 
-    def over(self, **parameters: Any) -> Study:
+    @functools.cached_property
+    def code(self) -> Mapping[str, str]:
+        """The digests of the function and of all values that have labels, and the packages used."""
+        found, used = digest(self.function, self.batch)
+        digests, packages = {"code": found}, set(used)
+        labelled = {
+            f"{name}={label!r}": value
+            for block in self.blocks
+            for name, values in block.items()
+            for label, value in values.items()
+            if not (isinstance(value, Label | np.generic) and value == label)
+        }
+        for name, value in sorted(labelled.items()):
+            digests[name], used = digest(value)
+            packages |= used
+        return digests | {"packages": " ".join(sorted(packages))}
+
+    def over(self, /, **parameters: Any) -> Study:
         """Return this study with other values of some of its parameters.
 
         Raises
@@ -118,10 +152,9 @@ class Study:
         ParameterError
             It has no such parameter.
         """
-        known = {name for block in self.blocks for name in block}
         for name in parameters:
-            if name not in known:
-                raise ParameterError("parameters", name, f"must be among {sorted(known)}")
+            if name not in self.names:
+                raise ParameterError("parameters", name, f"must be among {list(self.names)}")
         changed = [
             {**block, **{name: parameters[name] for name in block if name in parameters}}
             for block in self.blocks
@@ -130,12 +163,62 @@ class Study:
 
     def rng(self, cell: Cell, call: int, seed: int) -> np.random.Generator:
         """Return the generator of one call: a child of ``seed`` by the cell's key and the call."""
-        words = [int(cell.key[8 * at : 8 * at + 8], 16) for at in range(_WORDS)]
-        return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(*words, call)))
+        child = np.random.SeedSequence(seed, spawn_key=(int(cell.key, 16), call))
+        return np.random.default_rng(child)
+
+    def call(self, cell: Cell, call: int, seed: int) -> Mapping[str, Any]:
+        """Call the function, as the runner does: one replicate, or a batch."""
+        rng = self.rng(cell, call, seed)
+        if self.batch is None:
+            return self.function(**cell.values, rng=rng)
+        return self.function(**cell.values, rng=rng, replicates=self.batch)
+
+    def replay(self, call: int, seed: int, /, **labels: Any) -> Mapping[str, Any]:
+        """Repeat one call of a run, in this process, as a debugger needs it.
+
+        Parameters
+        ----------
+        call
+            Its number: that of the replicate, or in batches the replicate // batch.
+        seed
+            That of the run: ``Results.seed``.
+        **labels
+            The parameters of its cell, as tables call them.
+
+        Returns
+        -------
+        Mapping
+            What the function returns.
+
+        Raises
+        ------
+        ParameterError
+            There is no such cell, or the numbers are out of range.
+
+        Examples
+        --------
+        >>> from dpcore import studies
+        >>> @studies.study({"n": [100, 400]})
+        ... def mean(n, rng):
+        ...     return {"error": abs(rng.normal(size=n).mean())}
+        >>> results = studies.run(mean, replicates=5, seed=1)
+        >>> bool(results.array("error", n=400)[3] == mean.replay(3, 1, n=400)["error"])
+        True
+        """
+        call = _check.integer("call", call, 0, 2**53)
+        seed = _check.integer("seed", seed, 0, MOST_SEED)
+        asked = {name: label_of(name, label) for name, label in labels.items()}
+        cell = self.by_key.get(key_of(asked))
+        if cell is None:
+            raise ParameterError("labels", asked, f"must be a cell's, such as {self.cells[0]}")
+        return self.call(cell, call, seed)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Mapping[str, Any]:
         """Call the function as it is."""
         return self.function(*args, **kwargs)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Study, (self.function, list(self.blocks), self.batch)
 
     def __repr__(self) -> str:
         batched = "" if self.batch is None else f", {self.batch} at a time"
@@ -175,7 +258,7 @@ def _block(given: object) -> Mapping[str, Values]:
     for name in given:
         if not isinstance(name, str) or not name.isidentifier():
             raise ParameterError("parameters", name, "must have names that a function can take")
-        if name in ("rng", "replicates", *TAKEN):
+        if name in ("rng", *_COLUMNS):
             raise ParameterError("parameters", name, "must not have this name, which is taken")
     return {name: values_of(name, values) for name, values in given.items()}
 

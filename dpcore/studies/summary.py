@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from .. import _check
-from .tables import Header, by_cell, labels_column
+from .header import Header
+from .tables import by_cell, labels_column
 
 if TYPE_CHECKING:
     import pyarrow
@@ -31,48 +32,57 @@ def summary(
     import pyarrow as pa
 
     level = _check.proportion("level", level)
-    points = [_check.proportion("quantiles", point) for point in quantiles]
-    rows: list[dict[str, Any]] = []
+    points = np.atleast_1d(_check.probabilities("quantiles", quantiles)).ravel()
+    labels: list[Any] = []
+    names: list[str] = []
+    positions: list[int | None] = []
+    numbers: list[NDArray[np.float64]] = []
     for quantity in quantities:
         for key, values in by_cell(table, quantity):
-            for at, column in _columns(values):
-                rows.append(
-                    {
-                        **header.cells[key],
-                        "quantity": quantity,
-                        "position": at,
-                        **_numbers(column, level, points),
-                    }
-                )
-    names = dict.fromkeys(name for row in rows for name in row)
-    columns = {name: labels_column([row.get(name) for row in rows]) for name in names}
-    if not any(row["position"] is not None for row in rows):
-        columns.pop("position", None)
-    return pa.table(columns)
-
-
-def _columns(values: NDArray[np.float64]) -> list[tuple[int | None, NDArray[np.float64]]]:
-    """Return the positions of arrays, each with all its replicates."""
-    if values.ndim == 1:
-        return [(None, values)]
-    return list(enumerate(values.T))
+            found = _numbers(values.reshape(len(values), -1), level, points)
+            size = found.shape[1]
+            labels += size * [header.cells[key]]
+            names += size * [quantity]
+            positions += [None] if values.ndim == 1 else range(size)
+            numbers.append(found)
+    columns: dict[str, Any] = {
+        name: labels_column([each.get(name) for each in labels]) for name in header.parameters
+    }
+    columns["quantity"] = pa.array(names, pa.string())
+    if any(each is not None for each in positions):
+        columns["position"] = pa.array(positions, pa.int64())
+    statistics = np.concatenate([np.empty((6 + len(points), 0)), *numbers], axis=1)
+    columns["replicates"], columns["undefined"] = statistics[:2].astype(np.int64)
+    columns |= dict(
+        zip(("mean", "mean_low", "mean_high", "deviation"), statistics[2:6], strict=True)
+    )
+    columns |= dict(zip(map(_name, points), statistics[6:], strict=True))
+    return header.on(pa.table(columns))
 
 
 def _numbers(
-    values: NDArray[np.float64], level: float, points: Sequence[float]
-) -> dict[str, float | int]:
-    known = values[~np.isnan(values)]
-    n, nan = known.size, float("nan")
-    mean = float(known.mean()) if n else nan
-    deviation = float(known.std(ddof=1)) if n > 1 else nan
-    half = float(stdtrit(n - 1, (1 + level) / 2)) * deviation / n**0.5 if n > 1 else nan
-    found = np.quantile(known, points).tolist() if n else [nan] * len(points)
-    return {
-        "replicates": values.size,
-        "undefined": values.size - n,
-        "mean": mean,
-        "mean_low": mean - half,
-        "mean_high": mean + half,
-        "deviation": deviation,
-        **{f"q{point:g}": value for point, value in zip(points, found, strict=True)},
-    }
+    values: NDArray[np.float64], level: float, points: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return a row for each statistic, from a column of replicates for each position."""
+    if values.shape[1] > 1 and np.isnan(values).any():  # each position has its own replicates
+        return np.concatenate([_numbers(each[:, None], level, points) for each in values.T], axis=1)
+    size = len(values)
+    known = values[~np.isnan(values[:, 0])] if values.shape[1] else values
+    n = len(known)
+    found = np.full((6 + len(points), values.shape[1]), np.nan)
+    found[:2] = [[size], [size - n]]
+    with np.errstate(invalid="ignore"):  # infinite values have no deviation
+        if n > 0:
+            found[2:5] = known.mean(axis=0)
+            found[6:] = np.quantile(known, points, axis=0)
+        if n > 1:
+            found[5] = known.std(axis=0, ddof=1)
+            half = stdtrit(n - 1, (1 + level) / 2) * found[5] / n**0.5
+            found[3:5] = found[2] - half, found[2] + half
+        else:
+            found[3:5] = np.nan
+    return found
+
+
+def _name(point: float) -> str:
+    return "q" + np.format_float_positional(point, trim="-")

@@ -1,171 +1,134 @@
-"""Rows as Arrow tables: what is kept of replicates, and what says how they were made."""
+"""Rows as Arrow tables: parts of a run, and the tidy table of all of them."""
 
 from __future__ import annotations
 
-import json
-import platform
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .calls import Done, StudyError
 from .cells import TAKEN, Cell, Label
-from .study import Study
+from .header import Header, header_of, united
 
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = [
-    "Header",
-    "Maker",
-    "by_cell",
-    "labels_column",
-    "makers_of",
-    "only",
-    "part_of",
-    "tidy",
-    "with_makers",
-]
+__all__ = ["by_cell", "labels_column", "only", "part_of", "quantities_of", "tidy"]
 
-Maker = dict[str, str]
-_KEY: Final = b"dpcore.study"
-
-
-class Header(NamedTuple):
-    """What a table says of itself.
-
-    Parameters
-    ----------
-    study
-        The name.
-    seed
-        The entropy from which all generators are spawned.
-    batch
-        How many replicates a call makes; None: one, and the function does not know of batches.
-    makers
-        What made the rows: the digest of the code and the versions. More than one, if a table was
-        continued by other code or by other versions.
-    cells
-        The labels of each cell, by its key.
-    """
-
-    study: str
-    seed: int
-    batch: int | None
-    makers: list[Maker]
-    cells: dict[str, dict[str, Label]]
-
-    def written(self) -> dict[bytes, bytes]:
-        """Return the metadata of an Arrow schema."""
-        return {_KEY: json.dumps(self._asdict()).encode()}
-
-    @classmethod
-    def read(cls, schema: pyarrow.Schema) -> Header | None:
-        """Return what a schema says, or None, if it is not that of a study."""
-        text = (schema.metadata or {}).get(_KEY)
-        return None if text is None else cls(**json.loads(text))
-
-
-def makers_of(study: Study) -> Maker:
-    """Return the digest of the code, and the versions that may change what it returns."""
-    packages = ("dpcore", "numpy", "scipy", "numba")
-    return {
-        "code": study.digest,
-        **{name: version(name) for name in packages},
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-    }
+_LAST: Final = ("made_by", "cell")  # columns
 
 
 def part_of(done: Iterable[Done], header: Header, size: int) -> pyarrow.Table:
     """Return a table of the rows of some chunks, made by the first of ``header.makers``."""
     import pyarrow as pa
 
-    cells: list[str] = []
+    keys: list[str] = []
     replicates: list[int] = []
     rows: list[Mapping[str, Any]] = []
     for chunk, found, _ in done:
-        cells += [chunk.cell.key] * len(found)
+        keys += [chunk.key] * len(found)
         replicates += range(chunk.start * size, chunk.stop * size)
         rows += found
     columns = {
-        "cell": pa.array(cells, pa.string()),
+        "cell": pa.array(keys, pa.string()),
         "replicate": pa.array(replicates, pa.int64()),
         "made_by": pa.array(np.zeros(len(rows), np.int32)),
     }
     for name in dict.fromkeys(name for row in rows for name in row):
         columns[name] = _column([row.get(name) for row in rows])
-    return pa.table(columns).replace_schema_metadata(header.written())
+    return header.on(pa.table(columns))
 
 
-def tidy(
-    parts: Sequence[pyarrow.Table], header: Header, cells: Iterable[Cell] = ()
-) -> pyarrow.Table:
-    """Return all rows once, in the order of cells and replicates, with the parameters as columns.
+def tidy(tables: Sequence[pyarrow.Table], first: Iterable[Cell] = ()) -> pyarrow.Table:
+    """Return all rows of parts and tidy tables once, in the order of cells and replicates.
 
-    ``parts`` have the columns of ``part_of``, or those of an earlier result, and indices into
-    ``header.makers``.
+    Parameters
+    ----------
+    tables
+        Not none. Where two have the same row, it is that of the one in front.
+    first
+        Cells that come before all others; these keep their order.
+
+    Raises
+    ------
+    StudyError
+        The tables do not go together.
     """
     import pyarrow as pa
 
-    order = {cell.key: at for at, cell in enumerate(cells)}
-    order |= {key: len(order) + at for at, key in enumerate(sorted(set(header.cells) - set(order)))}
-    names = list(dict.fromkeys(name for labels in header.cells.values() for name in labels))
+    headers = [header_of(table) for table in tables]
+    makers, places = united(headers)
+    cells = {cell.key: dict(cell.labels) for cell in first}
+    cells |= {key: labels for header in headers for key, labels in header.cells.items()}
+    header = headers[0]._replace(makers=makers, cells=cells)
+    parts = [_rows_of(*each) for each in zip(tables, headers, places, strict=True)]
     try:
-        whole = pa.concat_tables([_alike(each, names) for each in parts], promote_options="default")
+        rows = pa.concat_tables(parts, promote_options="default")
     except pa.ArrowException as error:
         raise StudyError(
-            f"a number in one replicate must not be an array in another: {error}"
+            f"numbers in one replicate must not be arrays in another: {error}"
         ) from None
-    keys = whole.column("cell").combine_chunks().dictionary_encode()
-    places = np.array([order[key] for key in keys.dictionary.to_pylist()], np.int64)
-    at = places[keys.indices.to_numpy(zero_copy_only=False)] if len(whole) else np.empty(0, int)
-    replicates = whole.column("replicate").to_numpy()
-    _, first = np.unique(np.stack([at, replicates]), axis=1, return_index=True)
-    whole = whole.take(pa.array(first))
-    found = whole.column("cell").to_pylist()
-    labels = {name: [header.cells[key].get(name) for key in found] for name in names}
-    columns = {name: labels_column(values) for name, values in labels.items()}
-    columns["replicate"] = whole.column("replicate")
-    quantities = sorted(name for name in whole.column_names if name not in TAKEN)
-    columns |= {name: whole.column(name) for name in (*quantities, "made_by", "cell")}
-    return pa.table(columns).combine_chunks().replace_schema_metadata(header.written())
+    keys = rows.column("cell").combine_chunks().dictionary_encode()
+    order = {key: at for at, key in enumerate(cells)}
+    of_key = np.array([order[key] for key in keys.dictionary.to_pylist()], np.int64)
+    at, replicates = of_key[keys.indices.to_numpy()], rows.column("replicate").to_numpy()
+    taken = np.lexsort((replicates, at))  # stable: of two alike the first one stays in front
+    at, replicates = at[taken], replicates[taken]
+    again = np.zeros(len(at), bool)
+    again[1:] = (np.diff(at) == 0) & (np.diff(replicates) == 0)
+    at, rows = at[~again], rows.take(pa.array(taken[~again]))
+    header = header._replace(cells=_among(cells, np.unique(at)))
+    clash = sorted({*header.parameters} & {*rows.column_names})
+    if clash:
+        raise StudyError(f"{clash[0]!r} is a parameter of some cells and a number in others")
+    columns = {
+        name: labels_column([labels.get(name) for labels in cells.values()]).take(pa.array(at))
+        for name in header.parameters
+    }
+    columns["replicate"] = rows.column("replicate")
+    columns |= {name: rows.column(name) for name in (*quantities_of(rows, header), *_LAST)}
+    return header.on(pa.table(columns).combine_chunks())
 
 
-def only(table: pyarrow.Table, cells: Sequence[Cell], replicates: int) -> pyarrow.Table:
-    """Return the first replicates of some cells."""
+def only(tables: Sequence[pyarrow.Table], cells: Sequence[Cell], replicates: int) -> pyarrow.Table:
+    """Return the first replicates of some cells, in their order, as one tidy table."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    header = Header.read(table.schema)
-    assert header is not None
-    keys = pa.array([cell.key for cell in cells])
-    few = pc.less(table.column("replicate"), replicates)
-    table = table.filter(pc.and_(few, pc.is_in(table.column("cell"), keys)))
-    header = header._replace(cells={cell.key: dict(cell.labels) for cell in cells})
-    return table.combine_chunks().replace_schema_metadata(header.written())
+    keys = pa.array([cell.key for cell in cells], pa.string())
+    few = [pc.less(table.column("replicate"), replicates) for table in tables]
+    among = [pc.is_in(table.column("cell"), keys) for table in tables]
+    return tidy([t.filter(pc.and_(*w)) for t, *w in zip(tables, few, among, strict=True)], cells)
 
 
-def with_makers(table: pyarrow.Table, places: NDArray[np.int32]) -> pyarrow.Table:
-    """Return a table whose makers have other places: ``places[i]`` instead of i."""
-    import pyarrow as pa
-
-    made_by = pa.array(places[table.column("made_by").to_numpy()])
-    return table.set_column(table.column_names.index("made_by"), "made_by", made_by)
+def quantities_of(table: pyarrow.Table, header: Header) -> list[str]:
+    """Return the names of what the function returned, sorted."""
+    others = {*header.parameters, *TAKEN}
+    return sorted(name for name in table.column_names if name not in others)
 
 
 def by_cell(table: pyarrow.Table, quantity: str) -> Iterator[tuple[str, NDArray[np.float64]]]:
     """Return the key of each cell, and its values, (replicates,) or (replicates, positions)."""
     column = table.column(quantity).combine_chunks()
     keys = table.column("cell").combine_chunks().dictionary_encode()
-    at = keys.indices.to_numpy(zero_copy_only=False)
-    ends = [*np.flatnonzero(np.diff(at)) + 1, len(at)] if len(at) else []
-    for start, end in zip([0, *ends], ends, strict=False):
-        values = column[start:end]
-        yield keys.dictionary[int(at[start])].as_py(), _values(values)
+    at = keys.indices.to_numpy()
+    starts = [0, *(np.flatnonzero(np.diff(at)) + 1)] if len(at) else []
+    for start, end in zip(starts, [*starts[1:], len(at)], strict=False):
+        yield keys.dictionary[int(at[start])].as_py(), _values(column[int(start) : int(end)])
+
+
+def labels_column(labels: Sequence[Label]) -> pyarrow.Array:
+    """Return a column of a parameter; labels of several types become text."""
+    import pyarrow as pa
+
+    kinds = {type(label) for label in labels if label is not None}
+    if kinds == {int, float}:
+        return pa.array([None if label is None else float(label) for label in labels])
+    if len(kinds) > 1:
+        return pa.array([None if label is None else str(label) for label in labels])
+    return pa.array(labels)
 
 
 def _values(column: pyarrow.Array) -> NDArray[np.float64]:
@@ -173,19 +136,30 @@ def _values(column: pyarrow.Array) -> NDArray[np.float64]:
     import pyarrow as pa
 
     if not pa.types.is_list(column.type):
-        return np.asarray(column.to_numpy(zero_copy_only=False))
-    lengths = set(column.value_lengths().drop_null().to_pylist())
+        return np.asarray(column.to_numpy(zero_copy_only=False), np.float64)
+    lengths = column.value_lengths().drop_null().unique().to_pylist()
     if len(lengths) > 1:
         raise StudyError(f"arrays of one cell must be equally long, not {sorted(lengths)}")
-    size = lengths.pop() if lengths else 0
-    if column.null_count:
-        missing = [float("nan")] * size
-        column = pa.array([missing if each is None else each for each in column.to_pylist()])
-    return np.asarray(column.flatten().to_numpy()).reshape(len(column), size)
+    found = np.full((len(column), lengths[0] if lengths else 0), np.nan)
+    known = column.is_valid().to_numpy(zero_copy_only=False)
+    found[known] = column.flatten().to_numpy().reshape(known.sum(), found.shape[1])
+    return found
 
 
-def _alike(part: pyarrow.Table, parameters: list[str]) -> pyarrow.Table:
-    return part.drop_columns([name for name in part.column_names if name in parameters])
+def _rows_of(table: pyarrow.Table, header: Header, places: NDArray[np.int32]) -> pyarrow.Table:
+    """Return a table without parameters, and whose makers are where ``places`` says."""
+    import pyarrow as pa
+
+    made_by = pa.array(places[table.column("made_by").to_numpy()], pa.int32())
+    table = table.set_column(table.column_names.index("made_by"), "made_by", made_by)
+    names = {*header.parameters}
+    kept = [name for name in table.column_names if name not in names]
+    return table.select(kept).replace_schema_metadata(None)
+
+
+def _among(cells: Mapping[str, dict[str, Label]], places: NDArray[np.int64]) -> dict[str, Any]:
+    keys = list(cells)
+    return {keys[at]: cells[keys[at]] for at in places.tolist()}
 
 
 def _column(values: list[Any]) -> pyarrow.Array:
@@ -193,15 +167,3 @@ def _column(values: list[Any]) -> pyarrow.Array:
 
     lists = any(isinstance(value, np.ndarray) for value in values)
     return pa.array(values, pa.list_(pa.float64()) if lists else pa.float64(), from_pandas=False)
-
-
-def labels_column(values: list[Label]) -> pyarrow.Array:
-    """Return a column of a parameter; labels of several types become text."""
-    import pyarrow as pa
-
-    kinds = {type(value) for value in values if value is not None}
-    if kinds == {int, float}:
-        return pa.array([None if value is None else float(value) for value in values])
-    if len(kinds) > 1:
-        return pa.array([None if value is None else str(value) for value in values])
-    return pa.array(values)

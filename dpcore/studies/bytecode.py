@@ -1,0 +1,78 @@
+"""What a function does, as text: its instructions, without lines, comments and docstrings."""
+
+from __future__ import annotations
+
+import dis
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from types import CodeType
+from typing import Any, Final
+
+__all__ = ["every_code", "global_names", "text_of"]
+
+_EMPTY: Final = frozenset({"NOP", "CACHE", "EXTENDED_ARG"})  # they come and go with the layout
+_JUMPS: Final = frozenset({*dis.hasjrel, *dis.hasjabs})
+_TWO = re.compile(r"(?:LOAD|STORE)_FAST(?:_BORROW)?")  # two in one, if they are on one line
+
+
+def text_of(code: CodeType) -> str:
+    """Return the instructions of a code object, and of those in it, a line each.
+
+    Instructions and not the source: they are what runs, also where the file has been edited since,
+    and where there is none. Another version of Python has other instructions.
+    """
+    return "\n".join(_lines(code))
+
+
+def every_code(code: CodeType) -> Iterator[CodeType]:
+    """Return a code object and all that are in it: of inner functions and comprehensions."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from every_code(constant)
+
+
+def global_names(code: CodeType) -> set[str]:
+    """Return the global names that a code object, or one in it, reads."""
+    return {
+        str(each.argval)
+        for inner in every_code(code)
+        for each in dis.get_instructions(inner)
+        if each.opname in ("LOAD_GLOBAL", "LOAD_NAME")
+    }
+
+
+def _lines(code: CodeType) -> Iterator[str]:
+    yield f"{code.co_varnames[: _arguments(code)]} {code.co_flags & 0xFF}"
+    bytecode = dis.Bytecode(code)
+    kept = [each for each in bytecode if each.opname not in _EMPTY]
+    offsets = [each.offset for each in kept]
+    for each in kept:
+        value: Any = each.argval
+        if each.opcode in _JUMPS:
+            yield f"{each.opname} {bisect_left(offsets, value)}"
+        elif isinstance(value, CodeType):
+            yield each.opname
+            yield from _lines(value)
+        elif len(found := _TWO.findall(each.opname)) == 2:
+            yield from (f"{one} {name!r}" for one, name in zip(found, value, strict=True))
+        else:
+            yield f"{each.opname} {_constant(value)}"
+    for entry in getattr(bytecode, "exception_entries", ()):
+        places = [bisect_left(offsets, at) for at in (entry.start, entry.end, entry.target)]
+        yield f"try {places} {entry.depth}"
+
+
+def _arguments(code: CodeType) -> int:
+    stars = bool(code.co_flags & 4) + bool(code.co_flags & 8)  # *args, **kwargs
+    return code.co_argcount + code.co_kwonlyargcount + stars
+
+
+def _constant(value: Any) -> str:
+    """Return a constant as text; sets have no order of their own."""
+    if isinstance(value, frozenset):
+        return f"{{{', '.join(sorted(map(_constant, value)))}}}"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_constant, value))})"
+    return repr(value)

@@ -1,0 +1,147 @@
+"""The folder of a study: one tidy file, and the parts that a run has yet to put into it.
+
+Parts are written whole or not at all. Whoever puts them together holds the folder's lock, takes
+all that are there, writes the tidy file, and removes them after that: whenever it is interrupted,
+no row is lost, and one that is in two files counts once. Readers take parts first and the tidy
+file last, so that what moved in between is seen too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from ..records.atomic import write_together
+from ..records.files import FileError
+from .header import Header
+
+if TYPE_CHECKING:
+    import pyarrow
+
+__all__ = ["Folder"]
+
+
+class Folder:
+    """The files of a study.
+
+    Parameters
+    ----------
+    path
+        The folder; it need not be there.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._parts: list[Path] = []  # that have been read
+
+    def read(self) -> list[pyarrow.Table]:
+        """Return the tables that are there: the tidy one first, then parts in order of time.
+
+        Raises
+        ------
+        FileError
+            A file cannot be read, or is not of a study.
+        """
+        found = [(path, _read(path)) for path in sorted((self.path / "parts").glob("*.parquet"))]
+        self._parts = [path for path, table in found if table is not None]
+        tidy = _read(self.path / "replicates.parquet")
+        return [table for table in (tidy, *(table for _, table in found)) if table is not None]
+
+    def add(self, part: pyarrow.Table) -> None:
+        """Write a part.
+
+        Raises
+        ------
+        FileError
+            It cannot be written.
+        """
+        name = f"{time.time_ns():020d}-{secrets.token_hex(4)}.parquet"
+        folder = self.path / "parts"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FileError(str(folder), f"cannot be made: {error.strerror}") from None
+        write_together({folder / name: _bytes(part)})
+
+    def tidy(self, together: Callable[[list[pyarrow.Table]], list[pyarrow.Table]]) -> None:
+        """Put what is there together, if there are parts.
+
+        ``together`` takes all tables, and returns the rows and their summary.
+        """
+        with self.locked():
+            tables = self.read()
+            if not self._parts:
+                return
+            rows, summary = together(tables)
+            write_together(
+                {
+                    self.path / "replicates.parquet": _bytes(rows),
+                    self.path / "summary.parquet": _bytes(summary),
+                }
+            )
+            for path in self._parts:
+                path.unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep others who write into the folder waiting; the lock ends with the process."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            file = open(self.path / ".lock", "ab")  # noqa: SIM115
+        except OSError as error:
+            raise FileError(str(self.path), f"cannot be written to: {error.strerror}") from None
+        with file:
+            _lock(file)
+            yield
+
+
+def _lock(file: IO[bytes]) -> None:
+    """Wait for a lock; where a file system has none, runs must not share a folder."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        import msvcrt
+
+        while True:
+            try:
+                msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)  # type: ignore[attr-defined]
+                return
+            except OSError:  # after ten seconds
+                continue
+    with contextlib.suppress(OSError):
+        fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def _read(path: Path) -> pyarrow.Table | None:
+    """Return the table of a file, or None if it is not there."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(pa.BufferReader(path.read_bytes()))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise FileError(str(path), f"cannot be read: {error.strerror or error}") from None
+    except pa.ArrowException as error:
+        raise FileError(str(path), f"is damaged: {error}") from None
+    try:
+        header = Header.read(table.schema)
+    except (TypeError, ValueError):
+        header = None
+    if header is None:
+        raise FileError(str(path), "is not the table of a study")
+    return table
+
+
+def _bytes(table: pyarrow.Table) -> bytes:
+    import pyarrow.parquet as pq
+
+    stream = io.BytesIO()
+    pq.write_table(table, stream)
+    return stream.getvalue()

@@ -1,0 +1,121 @@
+"""What the table of a study says of itself, in the metadata of its schema."""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .cells import Label
+from .study import Study
+
+if TYPE_CHECKING:
+    import pyarrow
+
+__all__ = ["Header", "Maker", "differences", "header_of", "maker_of", "united"]
+
+Maker = dict[str, str]
+_KEY: Final = b"dpcore.study"
+_PACKAGES: Final = ("dpcore", "numpy", "scipy", "numba")  # which may change what a study returns
+
+
+class Header(NamedTuple):
+    """What a table says of itself.
+
+    Parameters
+    ----------
+    study
+        The name.
+    seed
+        The entropy from which all generators are spawned.
+    batch
+        How many replicates a call makes; None: one, and the function does not know of batches.
+    makers
+        What made the rows: digests of the code, and versions. More than one, if a table was
+        continued by other code or by other versions.
+    cells
+        The labels of each cell, by its key.
+    """
+
+    study: str
+    seed: int
+    batch: int | None
+    makers: list[Maker]
+    cells: dict[str, dict[str, Label]]
+
+    @property
+    def parameters(self) -> list[str]:
+        """The names of the parameters."""
+        return list(dict.fromkeys(name for labels in self.cells.values() for name in labels))
+
+    def on(self, table: pyarrow.Table) -> pyarrow.Table:
+        """Return a table that says this of itself."""
+        return table.replace_schema_metadata({_KEY: json.dumps(self._asdict())})
+
+    @classmethod
+    def read(cls, schema: pyarrow.Schema) -> Header | None:
+        """Return what a schema says, or None, if it is not that of a study."""
+        text = (schema.metadata or {}).get(_KEY)
+        return None if text is None else cls(**json.loads(text))
+
+
+def header_of(table: pyarrow.Table) -> Header:
+    """Return what a table of a study says of itself."""
+    header = Header.read(table.schema)
+    assert header is not None
+    return header
+
+
+def maker_of(study: Study) -> Maker:
+    """Return the digests of the code, and the versions that may change what it returns."""
+    digests = dict(study.code)
+    used = {name: _version(name) for name in digests.pop("packages").split()}
+    return {
+        **digests,
+        **{name: version(name) for name in _PACKAGES},
+        **{name: found for name, found in used.items() if found and name not in _PACKAGES},
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+    }
+
+
+def united(headers: Sequence[Header]) -> tuple[list[Maker], list[NDArray[np.int32]]]:
+    """Return all makers, and for each header where those of it are among them.
+
+    Two that agree in what both say are one: values of a parameter that only one of them knew were
+    added, and change no row.
+    """
+    makers: list[Maker] = []
+    places = []
+    for header in headers:
+        found = []
+        for maker in header.makers:
+            at = next((at for at, each in enumerate(makers) if _agree(each, maker)), len(makers))
+            if at == len(makers):
+                makers.append({})
+            makers[at] = {**maker, **makers[at]}
+            found.append(at)
+        places.append(np.array(found, np.int32))
+    return [dict(sorted(maker.items())) for maker in makers], places
+
+
+def differences(before: Maker, now: Maker) -> str:
+    """Return in what two makers do not agree; nothing, if they do."""
+    both = [name for name in now if name in before and before[name] != now[name]]
+    return ", ".join(f"{name} {before[name]} -> {now[name]}" for name in both)
+
+
+def _agree(one: Maker, other: Maker) -> bool:
+    return not differences(one, other)
+
+
+def _version(package: str) -> str | None:
+    """Return the version of an imported package, as it says; None for Python's own."""
+    found = getattr(sys.modules.get(package), "__version__", None)
+    return found if isinstance(found, str) and package not in sys.stdlib_module_names else None
