@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure as Picture
+from PIL import Image
 
 from dpcore import studies
 from dpcore.studies import Results, Study
@@ -106,8 +108,11 @@ class Made:
         if self.data:
             below = f"Data: {'; '.join(self.data)}"
             picture.supxlabel(below, fontsize=8, color=GREY, x=0.99, ha="right")
-        picture.savefig(self.path, dpi=110, metadata={"Software": None})
+        whole = io.BytesIO()
+        picture.savefig(whole, dpi=110)
         plt.close(picture)
+        few_colours = Image.open(whole).convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE)
+        few_colours.save(self.path, optimize=True)
 
 
 @dataclass(frozen=True)
