@@ -1,4 +1,4 @@
-"""Columns of CSV and Parquet files, a batch at a time (the extra ``io``).
+"""Columns of CSV and Parquet files, and of folders of the latter, by the batch (extra ``io``).
 
 Errors speak of types, shapes and what the caller wrote. What pyarrow says of a cell that it cannot
 read is never passed on, nor kept as an error's context: it quotes the cell, and cells are private.
@@ -9,18 +9,21 @@ from __future__ import annotations
 import codecs
 import io
 import os
-import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, TypeVar
 
 import numpy as np
 
 from .. import _check
 from ..errors import DpcoreError, DtypeError, ParameterError
 from ..kernels.counting import rows
+from .folders import Part, in_turn, parts_of
 from .header import check_column, first_line
+from .parquet import from_parquet, opened_parquet
+from .sources import Column, FileError, Format, Position, Progress, Source, State, state_of
 
 if TYPE_CHECKING:
     import pyarrow
@@ -35,42 +38,10 @@ __all__ = [
     "record_batches",
 ]
 
-Format = Literal["csv", "parquet"]
-Source = str | os.PathLike[str] | BinaryIO
-Progress = Callable[[int, int | None, str], None]
+_Item = TypeVar("_Item")
 
 _SUFFIXES: Final[dict[str, Format]] = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
 _BLOCK = 2**20  # bytes of CSV that a thread parses: a row has to fit
-_PAGES = 2**20  # bytes of Parquet at a time, so that a huge row group is not read at once
-
-
-class FileError(DpcoreError, OSError):
-    """A file cannot be opened, read or written, or is not what its format says."""
-
-    def __init__(self, file: str, problem: str) -> None:
-        self.file = file
-        super().__init__(f"{file!r} {problem}")
-
-
-class Column(NamedTuple):
-    """A column to read.
-
-    Parameters
-    ----------
-    name
-        Its name in the file.
-    holds
-        "numbers"; or "labels", which are text, numbers or booleans.
-    argument
-        What errors call it.
-    """
-
-    name: str
-    holds: Literal["numbers", "labels"] = "numbers"
-    argument: str = "column"
-
-    def __str__(self) -> str:
-        return f"{self.argument} {self.name!r}"
 
 
 def column_batches(
@@ -81,17 +52,19 @@ def column_batches(
     delimiter: str = ",",
     on_progress: Progress | None = None,
 ) -> Iterator[pyarrow.Array]:
-    r"""Read one numeric column of a file that may be larger than memory.
+    r"""Read one numeric column of a file, or of a folder of files, that may exceed memory.
 
     Parameters
     ----------
     source
         A path, or a binary stream, which is read to its end and not closed. Parquet streams have
-        to be seekable.
+        to be seekable. The path of a folder stands for all Parquet files in it and in its folders,
+        but for hidden ones, whose names begin with a dot or an underscore; what is in the names of
+        folders (``year=2020``) is not read.
     column
         Its name. CSV files have a first line of names; a UTF-8 byte order mark is skipped.
     format
-        "csv" or "parquet"; None: by the path's suffix (.csv, .parquet, .pq).
+        "csv" or "parquet"; None: by the path's suffix (.csv, .parquet, .pq). Folders hold Parquet.
     delimiter
         What stands between the cells of a CSV file: one ASCII character.
     on_progress
@@ -103,15 +76,19 @@ def column_batches(
     pyarrow.Array
         The column's values in order, for ``Grid.count``. CSV: doubles, each the nearest to what
         is written; empty cells, and the usual spellings of NA, are null, as are the blank lines
-        of a file with one column. Parquet: the type that is stored.
+        of a file with one column. Parquet: the type that is stored. Files of a folder are read two
+        at a time, their batches in turn; it is always the same order.
 
     Raises
     ------
     DtypeError
-        The column does not hold numbers (Parquet: integers, floats or booleans).
+        The column does not hold numbers (Parquet: integers, floats or booleans), or not the same
+        type in all files of a folder.
     FileError
         The suffix is another; or the file cannot be opened or read, is empty or damaged, has rows
-        of different lengths, or changed while it was read.
+        of different lengths, or changed while it was read; or the folder holds no Parquet files,
+        files of other kinds, or links to folders. Of files in a folder, errors tell the number, in
+        the order of their paths, and not the name.
     MissingExtraError
         pyarrow is not installed.
     ParameterError
@@ -120,7 +97,8 @@ def column_batches(
     Notes
     -----
     Memory: some tens of MiB (CSV) or a few pages (Parquet), whatever the size of the file. The
-    arguments are checked at once; the file is opened when the first batch is asked for.
+    arguments are checked at once; the file is opened when the first batch is asked for, and then
+    the ends of all files of a folder are read, which say what is wrong with their columns.
 
     Examples
     --------
@@ -145,7 +123,7 @@ def record_batches(
     delimiter: str = ",",
     on_progress: Progress | None = None,
 ) -> Iterator[pyarrow.RecordBatch]:
-    r"""Read some columns of a file that may be larger than memory, row by row.
+    r"""Read some columns of a file, or of a folder of files, that may exceed memory, row by row.
 
     Parameters
     ----------
@@ -178,7 +156,10 @@ def record_batches(
     _check.extra("pyarrow", "reading files", "io")
     if isinstance(source, io.TextIOBase):
         raise DtypeError("source", type(source).__name__, "must be a path or a binary stream")
-    chosen = _format_of(source) if format is None else format
+    is_folder = isinstance(source, str | os.PathLike) and os.path.isdir(source)
+    if is_folder and format not in (None, "parquet"):
+        raise ParameterError("format", format, "must be 'parquet' for a folder")
+    chosen = "parquet" if is_folder else _format_of(source) if format is None else format
     _check.choice("format", chosen, Format)
     if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0':
         raise ParameterError("delimiter", delimiter, "must be one ASCII character, not a quote")
@@ -186,15 +167,18 @@ def record_batches(
         for other in columns[:at]:
             if column.name == other.name:
                 raise ParameterError(column.argument, column.name, f"must differ from {other}")
-    return _reported(_positions(source, columns, chosen, delimiter), chosen, on_progress)
-
-
-# A batch, how much of the file has been read with it, and of how much (None: not known).
-_Position = tuple["pyarrow.RecordBatch", int, int | None]
+    if is_folder:
+        assert isinstance(source, str | os.PathLike)
+        positions = _of_folder(os.fspath(source), columns, format is not None)
+    else:
+        file = _name(source)
+        read = _of_file(source, file, columns, chosen, delimiter)
+        positions = _in_our_words(read, file, chosen, columns)
+    return _reported(positions, chosen, on_progress)
 
 
 def _reported(
-    positions: Iterator[_Position], kind: Format, on_progress: Progress | None
+    positions: Iterator[Position], kind: Format, on_progress: Progress | None
 ) -> Iterator[pyarrow.RecordBatch]:
     for batch, done, total in positions:
         yield batch
@@ -212,26 +196,79 @@ def _format_of(source: Source) -> Format:
     return _SUFFIXES[suffix.lower()]
 
 
-def _positions(
-    source: Source, columns: Sequence[Column], kind: Format, delimiter: str
-) -> Iterator[_Position]:
-    """Read the columns; every failure is one of ours."""
+def _of_file(
+    source: Source,
+    file: str,
+    columns: Sequence[Column],
+    kind: Format,
+    delimiter: str,
+    expected: State | None = None,
+) -> Iterator[Position]:
+    """Read the columns of a file, which must not change meanwhile, nor since ``expected``."""
+    with _opened(source) as stream:
+        state = state_of(stream)
+        if expected not in (None, state):
+            raise FileError(file, "changed while it was read")
+        if kind == "csv":
+            yield from _from_csv(stream, file, columns, delimiter, state and state[0])
+        else:
+            yield from from_parquet(stream, file, columns)
+        if state_of(stream) != state:
+            raise FileError(file, "changed while it was read")
+
+
+def _of_folder(folder: str, columns: Sequence[Column], any_suffix: bool) -> Iterator[Position]:
+    """Read the columns of all files of a data set, whose ends are read before."""
+    words = partial(_in_our_words, kind="parquet", columns=columns)
+    parts = list(words(parts_of(folder, columns, any_suffix), folder))
+    ends = [end for part in parts for end in words(_end_of(part, columns), part.name)]
+    for at, column in enumerate(columns):
+        for number, end in enumerate(ends, 1):
+            first, other = ends[0].types[at], end.types[at]
+            if first != other:
+                found = f"type {first}, and {other} in file {number} of {len(ends)}"
+                raise DtypeError(str(column), found, f"must be of one type in all of {folder!r}")
+    readers = (
+        words(_of_file(part.path, part.name, columns, "parquet", "", end.state), part.name)
+        for part, end in zip(parts, ends, strict=True)
+    )
+    done, total = 0, sum(end.rows for end in ends)
+    for position in in_turn(readers):
+        done += position.batch.num_rows
+        yield Position(position.batch, done, total)
+
+
+class _End(NamedTuple):
+    """What the end of a Parquet file says: its rows, the columns' types, and of which state."""
+
+    rows: int
+    types: list[pyarrow.DataType]
+    state: State | None
+
+
+def _end_of(part: Part, columns: Sequence[Column]) -> Iterator[_End]:
+    with open(part.path, "rb") as stream:
+        parquet = opened_parquet(stream, part.name, columns)
+        types = [parquet.schema_arrow.field(column.name).type for column in columns]
+        yield _End(parquet.metadata.num_rows, types, state_of(stream))
+
+
+def _name(source: Source) -> str:
+    """Return what errors call a source."""
+    if isinstance(source, str | os.PathLike):
+        return os.fspath(source)
+    return str(getattr(source, "name", "stream"))
+
+
+def _in_our_words(
+    items: Iterator[_Item], file: str, kind: Format, columns: Sequence[Column]
+) -> Iterator[_Item]:
+    """Yield the items that are read from a file; every failure is one of ours."""
     import pyarrow as pa
 
-    if isinstance(source, str | os.PathLike):
-        file = os.fspath(source)
-    else:
-        file = str(getattr(source, "name", "stream"))
     problem: DpcoreError
     try:
-        with _opened(source) as stream:
-            state = _state(stream)
-            if kind == "csv":
-                yield from _from_csv(stream, file, columns, delimiter, state and state[0])
-            else:
-                yield from _from_parquet(stream, file, columns)
-            if _state(stream) != state:
-                raise FileError(file, "changed while it was read")
+        yield from items
         return
     except (DpcoreError, MemoryError):
         raise
@@ -261,18 +298,9 @@ def _opened(source: Source) -> AbstractContextManager[BinaryIO]:
     return open(source, "rb") if isinstance(source, str | os.PathLike) else nullcontext(source)
 
 
-def _state(stream: BinaryIO) -> tuple[int, int] | None:
-    """Return a regular file's size and when it last changed; None for pipes and the like."""
-    try:
-        found = os.fstat(stream.fileno())
-    except (AttributeError, OSError):  # in memory
-        return None
-    return (found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else None
-
-
 def _from_csv(
     stream: BinaryIO, file: str, columns: Sequence[Column], delimiter: str, total: int | None
-) -> Iterator[_Position]:
+) -> Iterator[Position]:
     """Let pyarrow parse a few whole rows at a time, in memory.
 
     Its streaming reader would call ``stream`` from threads of its own, which go on after an error
@@ -310,7 +338,7 @@ def _from_csv(
         )
         done += len(text)
         for batch in table.to_batches():
-            yield batch, done, total
+            yield Position(batch, done, total)
     if not names:
         raise FileError(file, "is empty")
 
@@ -348,40 +376,3 @@ def _whole_rows(stream: BinaryIO, delimiter: str) -> Iterator[bytes]:
         rest = text[end:]
     if rest:
         yield rest if rest.endswith((b"\r", b"\n")) else rest + b"\n"
-
-
-def _from_parquet(stream: BinaryIO, file: str, columns: Sequence[Column]) -> Iterator[_Position]:
-    import pyarrow.parquet as pq
-
-    if not stream.seekable():
-        raise FileError(file, "cannot be read from a pipe: Parquet has to seek")
-    parquet = pq.ParquetFile(
-        stream,
-        buffer_size=_PAGES,
-        pre_buffer=False,  # which would hold the column of a whole row group
-        page_checksum_verification=True,
-    )
-    schema = parquet.schema_arrow
-    for column in columns:
-        check_column(schema.names, column.name, file, shown=True, argument=column.argument)
-        _check_type(schema.field(column.name).type, column)
-    names = [column.name for column in columns]
-    done = 0
-    # The stream is Python's: no thread of Arrow may call it, or be the last to let go of it.
-    for batch in parquet.iter_batches(columns=names, use_threads=False):
-        done += batch.num_rows
-        yield batch.select(names), done, parquet.metadata.num_rows
-
-
-def _check_type(kind: pyarrow.DataType, column: Column) -> None:
-    """Check that a column of a Parquet file is of a type that it may have."""
-    from pyarrow import types
-
-    if column.holds == "labels" and types.is_dictionary(kind):
-        kind = kind.value_type
-    if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
-        return
-    if column.holds == "numbers":
-        raise DtypeError(str(column), f"type {kind}", "must hold numbers")
-    if not (types.is_string(kind) or types.is_large_string(kind) or types.is_binary(kind)):
-        raise DtypeError(str(column), f"type {kind}", "must hold text or numbers")

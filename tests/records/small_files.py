@@ -11,7 +11,7 @@ import pyarrow.csv as pc
 import pyarrow.parquet as pq
 
 import dpcore as dp
-from dpcore import files
+from dpcore.records import files, parquet
 from dpcore.records.files import column_batches
 
 GRID = dp.Grid.uniform(-2, 2, 64)
@@ -43,7 +43,7 @@ def expected(values):
 
 def small_blocks(monkeypatch, size=2**16):
     monkeypatch.setattr(files, "_BLOCK", size)
-    monkeypatch.setattr(files, "_PAGES", size)
+    monkeypatch.setattr(parquet, "_PAGES", size)
 
 
 def cells(text: bytes) -> list[str] | None:

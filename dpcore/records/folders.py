@@ -1,0 +1,114 @@
+"""Folders of Parquet files that are one data set: which files, and two of them at a time.
+
+Errors name the folder and count its files: names of files and of partitions ("age=61") may say
+what records are, and nobody has typed them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Final, NamedTuple, TypeVar
+
+from ..errors import ParameterError
+from .sources import Column, FileError
+
+__all__ = ["Part", "in_turn", "parts_of"]
+
+_Item = TypeVar("_Item")
+
+_SUFFIXES: Final = (".parquet", ".pq")
+_HIDDEN: Final = (".", "_")  # what names begin with that no tool takes for data
+_THREADS: Final = 2
+
+
+class Part(NamedTuple):
+    """A file of a data set.
+
+    Parameters
+    ----------
+    path
+        Where it is.
+    name
+        What errors call it.
+    """
+
+    path: str
+    name: str
+
+
+def parts_of(folder: str, columns: Sequence[Column], any_suffix: bool) -> Iterator[Part]:
+    """Yield the files of a data set, in the order of their paths.
+
+    Parameters
+    ----------
+    folder
+        With folders in it, to any depth. What is hidden is left out, as by pyarrow: names that
+        begin with a dot or an underscore.
+    columns
+        Those that will be read.
+    any_suffix
+        Whether all files are Parquet files, whatever they are called.
+
+    Raises
+    ------
+    FileError
+        There is no Parquet file; or another file, or a link to a folder, whose records would be
+        left out.
+    ParameterError
+        A column is a key of partitions, in the names of folders (``year=2020``).
+    OSError
+        A folder cannot be read.
+    """
+    paths: list[str] = []
+    keys: set[str] = set()
+    for at, folders, files in os.walk(folder, onerror=_raise):
+        folders[:] = [each for each in folders if not each.startswith(_HIDDEN)]
+        if any(os.path.islink(os.path.join(at, each)) for each in folders):
+            raise FileError(folder, "holds a link to a folder, which would not be followed")
+        keys.update(key for key, equals, _ in (each.partition("=") for each in folders) if equals)
+        paths += [os.path.join(at, each) for each in files if not each.startswith(_HIDDEN)]
+    if not paths:
+        raise FileError(folder, "holds no Parquet files")
+    if not any_suffix and (others := [each for each in paths if not _is_parquet(each)]):
+        known = " or ".join(_SUFFIXES)
+        raise FileError(folder, f"holds other files than Parquet ({len(others)} not in {known})")
+    for column in columns:
+        if column.name in keys:
+            what = f"must be no key of partitions: names of folders in {folder!r} are not read"
+            raise ParameterError(column.argument, column.name, what)
+    for number, path in enumerate(sorted(paths), 1):
+        yield Part(path, f"{folder} (file {number} of {len(paths)})")
+
+
+def in_turn(readers: Iterator[Iterator[_Item]]) -> Iterator[_Item]:
+    """Yield what the readers do: two of them are read at a time, on a thread each, in turn.
+
+    The order depends on how much each reader has, and not on which thread is fast. Memory: one
+    item of each of the two, and the one that was yielded.
+    """
+    with ThreadPoolExecutor(_THREADS, "dpcore-read") as pool:
+        pending: deque[tuple[Iterator[_Item], Future[_Item | None]]] = deque()
+
+        def ask(reader: Iterator[_Item] | None) -> None:
+            if reader is not None:
+                pending.append((reader, pool.submit(next, reader, None)))
+
+        for _ in range(_THREADS):
+            ask(next(readers, None))
+        while pending:
+            reader, answer = pending.popleft()
+            item = answer.result()
+            ask(next(readers, None) if item is None else reader)
+            if item is not None:
+                yield item
+
+
+def _is_parquet(path: str) -> bool:
+    return os.path.splitext(path)[1].lower() in _SUFFIXES
+
+
+def _raise(error: OSError) -> None:
+    raise error

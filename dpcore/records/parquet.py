@@ -1,0 +1,70 @@
+"""Parquet files: what their ends say of their columns, and some pages at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+from ..errors import DtypeError
+from .header import check_column
+from .sources import Column, FileError, Position
+
+if TYPE_CHECKING:
+    import pyarrow
+    import pyarrow.parquet
+
+__all__ = ["from_parquet", "opened_parquet"]
+
+_PAGES: Final = 2**20  # bytes at a time, so that a huge row group is not read at once
+
+
+def opened_parquet(
+    stream: BinaryIO, file: str, columns: Sequence[Column]
+) -> pyarrow.parquet.ParquetFile:
+    """Return the file, which has these columns, of types that they may have.
+
+    Raises
+    ------
+    DtypeError, FileError, ParameterError
+        It has not, or cannot be read from its end; or what pyarrow raises.
+    """
+    import pyarrow.parquet as pq
+
+    if not stream.seekable():
+        raise FileError(file, "cannot be read from a pipe: Parquet has to seek")
+    parquet = pq.ParquetFile(
+        stream,
+        buffer_size=_PAGES,
+        pre_buffer=False,  # which would hold the column of a whole row group
+        page_checksum_verification=True,
+    )
+    schema = parquet.schema_arrow
+    for column in columns:
+        check_column(schema.names, column.name, file, shown=True, argument=column.argument)
+        _check_type(schema.field(column.name).type, column)
+    return parquet
+
+
+def from_parquet(stream: BinaryIO, file: str, columns: Sequence[Column]) -> Iterator[Position]:
+    """Read the columns; errors as in ``opened_parquet``. ``done`` is in rows."""
+    parquet = opened_parquet(stream, file, columns)
+    names = [column.name for column in columns]
+    done = 0
+    # The stream is Python's: no thread of Arrow may call it, or be the last to let go of it.
+    for batch in parquet.iter_batches(columns=names, use_threads=False):
+        done += batch.num_rows
+        yield Position(batch.select(names), done, parquet.metadata.num_rows)
+
+
+def _check_type(kind: pyarrow.DataType, column: Column) -> None:
+    """Check that a column of a Parquet file is of a type that it may have."""
+    from pyarrow import types
+
+    if column.holds == "labels" and types.is_dictionary(kind):
+        kind = kind.value_type
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
+        return
+    if column.holds == "numbers":
+        raise DtypeError(str(column), f"type {kind}", "must hold numbers")
+    if not (types.is_string(kind) or types.is_large_string(kind) or types.is_binary(kind)):
+        raise DtypeError(str(column), f"type {kind}", "must hold text or numbers")

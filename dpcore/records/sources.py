@@ -1,0 +1,76 @@
+"""What files are read from, which columns of them, and the error that they cannot be."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+from typing import TYPE_CHECKING, BinaryIO, Literal, NamedTuple
+
+from ..errors import DpcoreError
+
+if TYPE_CHECKING:
+    import pyarrow
+
+__all__ = ["Column", "FileError", "Format", "Position", "Progress", "Source", "State", "state_of"]
+
+Format = Literal["csv", "parquet"]
+Source = str | os.PathLike[str] | BinaryIO
+Progress = Callable[[int, int | None, str], None]
+State = tuple[int, int]  # of a regular file: its size, and when it last changed
+
+
+class FileError(DpcoreError, OSError):
+    """A file cannot be opened, read or written, or is not what its format says."""
+
+    def __init__(self, file: str, problem: str) -> None:
+        self.file = file
+        super().__init__(f"{file!r} {problem}")
+
+
+class Column(NamedTuple):
+    """A column to read.
+
+    Parameters
+    ----------
+    name
+        Its name in the file.
+    holds
+        "numbers"; or "labels", which are text, numbers or booleans.
+    argument
+        What errors call it.
+    """
+
+    name: str
+    holds: Literal["numbers", "labels"] = "numbers"
+    argument: str = "column"
+
+    def __str__(self) -> str:
+        return f"{self.argument} {self.name!r}"
+
+
+class Position(NamedTuple):
+    """How far reading has come.
+
+    Parameters
+    ----------
+    batch
+        Some rows, the columns in the order asked for.
+    done
+        How much has been read with it.
+    total
+        Of how much; None: not known.
+    """
+
+    batch: pyarrow.RecordBatch
+    done: int
+    total: int | None
+
+
+def state_of(stream: BinaryIO) -> State | None:
+    """Return the state of a regular file; None for pipes and the like."""
+    try:
+        found = os.fstat(stream.fileno())
+    except (AttributeError, OSError):  # in memory
+        return None
+    return (found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else None
