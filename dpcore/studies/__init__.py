@@ -7,7 +7,7 @@ all rooms but ``command_line``.
 
 from .calls import StudyError
 from .results import Results
-from .run import load, run
+from .runner import load, run
 from .store import StudyWarning
 from .study import Study, study
 

@@ -41,7 +41,7 @@ class Results:
     >>> results = studies.run(mean, replicates=200, seed=1)
     >>> summary = results.summary().to_pandas()
     >>> [float(each) for each in summary["mean"].round(3)]
-    [0.075, 0.038]
+    [0.08, 0.04]
     """
 
     def __init__(self, table: pyarrow.Table) -> None:

@@ -61,7 +61,9 @@ def tidy(tables: Sequence[pyarrow.Table], first: Iterable[Cell] = ()) -> pyarrow
     headers = [header_of(table) for table in tables]
     makers, places = united(headers)
     cells = {cell.key: dict(cell.labels) for cell in first}
-    cells |= {key: labels for header in headers for key, labels in header.cells.items()}
+    for each in headers:
+        for key, labels in each.cells.items():
+            cells.setdefault(key, labels)
     header = headers[0]._replace(makers=makers, cells=cells)
     parts = [_rows_of(*each) for each in zip(tables, headers, places, strict=True)]
     try:
@@ -133,9 +135,7 @@ def labels_column(labels: Sequence[Label]) -> pyarrow.Array:
 
 def _values(column: pyarrow.Array) -> NDArray[np.float64]:
     """Return the values of a cell; what was not returned is NaN."""
-    import pyarrow as pa
-
-    if not pa.types.is_list(column.type):
+    if not _is_list(column.type):
         return np.asarray(column.to_numpy(zero_copy_only=False), np.float64)
     lengths = column.value_lengths().drop_null().unique().to_pylist()
     if len(lengths) > 1:
@@ -153,8 +153,9 @@ def _rows_of(table: pyarrow.Table, header: Header, places: NDArray[np.int32]) ->
     made_by = pa.array(places[table.column("made_by").to_numpy()], pa.int32())
     table = table.set_column(table.column_names.index("made_by"), "made_by", made_by)
     names = {*header.parameters}
-    kept = [name for name in table.column_names if name not in names]
-    return table.select(kept).replace_schema_metadata(None)
+    table = table.select([name for name in table.column_names if name not in names])
+    fields = [each.with_type(_arrays()) if _is_list(each.type) else each for each in table.schema]
+    return table.cast(pa.schema(fields))
 
 
 def _among(cells: Mapping[str, dict[str, Label]], places: NDArray[np.int64]) -> dict[str, Any]:
@@ -166,4 +167,17 @@ def _column(values: list[Any]) -> pyarrow.Array:
     import pyarrow as pa
 
     lists = any(isinstance(value, np.ndarray) for value in values)
-    return pa.array(values, pa.list_(pa.float64()) if lists else pa.float64(), from_pandas=False)
+    return pa.array(values, _arrays() if lists else pa.float64(), from_pandas=False)
+
+
+def _arrays() -> pyarrow.DataType:
+    """Return the type of a column of arrays, with the name for their entries that Parquet has."""
+    import pyarrow as pa
+
+    return pa.list_(pa.field("element", pa.float64()))
+
+
+def _is_list(kind: pyarrow.DataType) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_list(kind))

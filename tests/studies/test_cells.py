@@ -1,0 +1,177 @@
+"""Cells: what parameters may be, what tables call them, and where generators come from."""
+
+from __future__ import annotations
+
+import enum
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore import errors, studies
+from dpcore.mechanisms import Dyadic
+from dpcore.studies.cells import label_of, values_of
+
+
+class Kind(enum.IntEnum):
+    SMALL = 3
+
+
+@pytest.mark.parametrize(
+    ("value", "label"),
+    [
+        (1e3, 1000),
+        (np.float64(0.5), 0.5),
+        (np.int8(-3), -3),
+        (-0.0, 0),
+        (2.0**60, 2.0**60),
+        (float("inf"), float("inf")),
+        (True, True),
+        (np.True_, True),
+        (None, None),
+        (np.str_("a"), "a"),
+        (Kind.SMALL, 3),
+        (Dyadic, "Dyadic"),
+        (np.mean, "mean"),
+        (len, "len"),
+    ],
+)
+def test_labels(value, label):
+    found = label_of("n", value)
+    assert (type(found), found) == (type(label), label)
+
+
+@pytest.mark.parametrize(
+    "value", [lambda e: e, (1, 2), b"x", object(), 1j, np.ones(2), {1}, pd.NaT, [1]]
+)
+def test_what_has_no_label_is_refused(value):
+    with pytest.raises(errors.DtypeError, match="or be a dict of label: value"):
+        label_of("n", value)
+
+
+@pytest.mark.parametrize("value", [float("nan"), 2**63, -(10**5000), "\udc00"], ids=range(4))
+def test_what_tables_cannot_hold_is_refused(value):
+    with pytest.raises(errors.ParameterError, match="n must"):
+        label_of("n", value)
+
+
+@pytest.mark.parametrize("given", [[], {}, np.empty(0), range(0)])
+def test_a_parameter_has_a_value(given):
+    with pytest.raises(errors.ParameterError, match="must have a value"):
+        values_of("n", given)
+
+
+@pytest.mark.parametrize("given", [[1, 1.0], [1, True], [0, False], ["a", "a"], [0.0, -0.0]])
+def test_values_differ(given):
+    with pytest.raises(errors.ParameterError, match="must not repeat a value"):
+        values_of("n", given)
+
+
+@pytest.mark.parametrize(
+    "given", [range(3), np.arange(3), pd.Series([0, 1, 2]), pd.Index([0, 1, 2]), (0, 1, 2)]
+)
+def test_sequences_of_all_kinds_hold_values(given):
+    assert list(values_of("n", given)) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("given", ["abc", 7, 0.5, None, np.float32(0.5), np.array(7), Dyadic])
+def test_one_value_needs_no_list(given):
+    assert len(values_of("n", given)) == 1
+
+
+def f(a, rng, b=0):
+    return {"x": rng.random() + b}
+
+
+def test_the_key_of_a_cell_is_that_of_its_labels():
+    """So whatever order parameters have, or other cells: the numbers of a cell are its own."""
+    cells = studies.Study(f, {"a": [1, 2], "b": [3]}).by_key
+    assert cells.keys() == studies.Study(f, {"b": 3.0, "a": {2: "two", 1: "one"}}).by_key.keys()
+    assert cells.keys() < studies.Study(f, {"a": [0, 1, 2], "b": [3, 4]}).by_key.keys()
+
+
+def test_keys_and_generators_are_what_they_were():
+    """Tables that are kept are continued: these never change."""
+    study = studies.Study(f, {"a": [1, 0.5, "x", None]})
+    assert [cell.key[:8] for cell in study.cells] == [
+        "f9d86028",
+        "b8e45f82",
+        "79b5877c",
+        "6d00cd8e",
+    ]
+    assert study.rng(study.cells[0], 7, 3).integers(2**32, size=2).tolist() == [
+        2835981533,
+        835516277,
+    ]
+
+
+def test_generators_are_children_of_the_seed_by_cell_and_call():
+    study = studies.Study(f, {"a": [1, 2]})
+    one, two = study.cells
+    seeds = [(one, 0, 3), (one, 1, 3), (two, 0, 3), (one, 0, 4), (one, 2**32, 3)]
+    assert len({study.rng(*seed).random() for seed in seeds}) == len(seeds)
+    child = np.random.SeedSequence(3, spawn_key=(int(one.key, 16), 1))
+    assert study.rng(one, 1, 3).random() == np.random.default_rng(child).random()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"a": 1, "c": 2}, "function must take a, c, rng"),
+        ({"b": 1}, "function must take b, rng"),
+        ({"a": 1, "rng": 2}, "must not have this name"),
+        ({"a": 1, "cell": 2}, "must not have this name"),
+        ({"a": 1, "mean": 2}, "must not have this name"),
+        ({"a": 1, "quantity": 2}, "must not have this name"),
+        ({"a": 1, "b c": 2}, "names that a function can take"),
+        ([{"a": [1, 2]}, {"a": [2, 3]}], "must not have the same cell twice"),
+        ([], "must not be an empty list"),
+        ({"a": range(10**4), "b": range(10**4)}, "at most 10000000 cells"),
+    ],
+)
+def test_bad_parameters_are_refused_when_the_study_is_made(parameters, message):
+    with pytest.raises(errors.ParameterError, match=message):
+        studies.Study(f, parameters)
+
+
+@pytest.mark.parametrize(("function", "given"), [(1, {"a": 1}), (f, 1), (f, "a"), (int, {"a": 1})])
+def test_bad_types_are_refused_when_the_study_is_made(function, given):
+    with pytest.raises(errors.DtypeError):
+        studies.Study(function, given)
+
+
+def test_a_study_of_a_study_is_refused():
+    with pytest.raises(errors.DtypeError, match="function must be a function; got Study"):
+        studies.Study(studies.Study(f, {"a": 1}), {"a": 1})
+
+
+def test_over_changes_values_and_nothing_else():
+    study = studies.Study(f, [{"a": [1, 2]}, {"a": [3], "b": [4]}])
+    assert [str(cell) for cell in study.over(b=[5, 6]).cells] == [
+        *("a=1", "a=2", "a=3, b=5", "a=3, b=6")
+    ]
+    with pytest.raises(errors.ParameterError, match=r"must be among \['a', 'b'\]"):
+        study.over(c=1)
+
+
+def test_the_code_of_values_is_told_apart_from_that_of_the_function():
+    def study(**made):
+        return studies.Study(f, {"a": made, "b": [1, 2]})
+
+    one = study(x=lambda: 1, y=2)
+    assert one.code.keys() == {"code", "packages", "a='x'", "a='y'"}
+    added = study(x=lambda: 1, y=2, z=3)
+    assert one.code.items() < added.code.items()
+    other = study(x=lambda: 7, y=2)
+    assert {name for name in one.code if one.code[name] != other.code[name]} == {"a='x'"}
+    assert one.digest == other.digest
+
+
+def test_replay_repeats_a_call():
+    study = studies.Study(f, {"a": {"x": 1, "y": 2}, "b": [0, 10]})
+    results = studies.run(study, replicates=3, seed=5)
+    assert study.replay(2, 5, a="y", b=10)["x"] == results.array("x", a="y", b=10)[2]
+    with pytest.raises(errors.ParameterError, match=r"labels must be a cell's, such as a='x', b=0"):
+        study.replay(2, 5, a="z", b=10)
+    with pytest.raises(errors.ParameterError, match="call must be between"):
+        study.replay(-1, 5, a="y", b=10)
