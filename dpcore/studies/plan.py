@@ -48,16 +48,26 @@ class Plan:
             return self._rest()
 
     def tasks(self) -> Iterator[list[Chunk]]:
-        """Return all chunks, some at a time; each is made as it is asked for."""
+        """Return all chunks, some at a time; each task is made as it is asked for."""
+        waiting = deque((key, deque(ranges), 1) for key, ranges in self._missing.items() if ranges)
         task: list[Chunk] = []
-        seconds, firsts = 0.0, 0
-        for chunk, expected in self._chunks():
-            task.append(chunk)
-            firsts += expected is None
-            seconds += expected or 0.0
-            if firsts >= _FIRSTS or seconds >= self._wished():
+        room, firsts = self._wished(), 0
+        while waiting:
+            key, ranges, most = waiting.popleft()
+            seconds = self._seconds.get(key)
+            size = 1 if seconds is None else min(most, int(room / max(seconds, 1e-9)))
+            size, calls = max(size, 1), ranges.popleft()
+            now, later = calls[:size], calls[size:]
+            task.append(Chunk(key, now.start, now.stop))
+            if later:
+                ranges.appendleft(later)
+            if ranges:
+                waiting.append((key, ranges, _GROWTH * size))
+            firsts += seconds is None
+            room -= (seconds or 0.0) * len(now)
+            if firsts >= _FIRSTS or room <= 0.0:
                 yield task
-                task, seconds, firsts = [], 0.0, 0
+                task, room, firsts = [], self._wished(), 0
         if task:
             yield task
 
@@ -74,21 +84,6 @@ class Plan:
             self._seconds[key] = now = done.seconds / calls
             self._all_seconds += now - (before or 0.0)
             self._known_work += now * self._left[key]
-
-    def _chunks(self) -> Iterator[tuple[Chunk, float | None]]:
-        """Return all chunks, and how long each will take: None, if its cell is not known yet."""
-        waiting = deque((key, deque(ranges), 1) for key, ranges in self._missing.items() if ranges)
-        while waiting:
-            key, ranges, most = waiting.popleft()
-            seconds = self._seconds.get(key)
-            size = 1 if seconds is None else min(most, int(self._wished() / max(seconds, 1e-9)))
-            calls = ranges.popleft()
-            now, later = calls[: max(size, 1)], calls[max(size, 1) :]
-            yield Chunk(key, now.start, now.stop), seconds and seconds * len(now)
-            if later:
-                ranges.appendleft(later)
-            if ranges:
-                waiting.append((key, ranges, _GROWTH * max(size, 1)))
 
     def _wished(self) -> float:
         """Return how many seconds a task should take now."""
