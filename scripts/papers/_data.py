@@ -105,7 +105,9 @@ def weights() -> tuple[Values, str]:
         rng = np.random.default_rng(4)
         return rng.normal(127.1, 11.7, 25_000), "synthetic, in place of SOCR weights"
     file = found / "SOCR-HeightWeight.csv"
-    return np.loadtxt(file, delimiter=",", skiprows=1, usecols=2, encoding="utf-8-sig"), "SOCR"
+    return np.loadtxt(
+        file, delimiter=",", skiprows=1, usecols=2, encoding="utf-8-sig"
+    ), "SOCR weights"
 
 
 def features(name: str) -> tuple[Any, NDArray[np.bool_]] | None:

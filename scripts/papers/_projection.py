@@ -1,0 +1,138 @@
+"""What the figures of the polynomial-projection paper measure: how far off curves are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import dpcore as dp
+from dpcore import studies
+from dpcore.curves import distances
+
+from ._projection_methods import AGAIN, EVENLY, METHODS, Method, Task, adaptive_quantiles
+
+__all__ = [
+    "CELLS",
+    "DISTANCES",
+    "EPSILONS",
+    "LAVISH",
+    "OTHERS",
+    "PARTS",
+    "POPULATIONS",
+    "RECORDS",
+    "alone",
+    "by_rounds",
+    "by_sites",
+    "counted",
+    "far_off",
+    "with_and_without_noise",
+]
+
+Values = NDArray[np.float64]
+
+RECORDS, CELLS, PARTS = 10_000, 2**10, 10
+LAVISH = 1e4  # an epsilon with no noise to speak of
+EPSILONS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)  # the paper's text names 0.1 and 1
+DISTANCES: dict[str, Callable[[Any, Any], float]] = {
+    "Kolmogorov-Smirnov": distances.kolmogorov_smirnov,
+    "earth mover's": distances.earth_mover,
+    "energy": distances.energy,
+}
+
+
+def far_off(methods: Mapping[str, Method], task: Task) -> dict[str, list[float]]:
+    """Return the distances of each method's curve from that of the same records, in order."""
+    truth = task.truth()
+    curves = {name: method(task) for name, method in methods.items()}
+    return {name: [d(curve, truth) for d in DISTANCES.values()] for name, curve in curves.items()}
+
+
+def normal(rng: np.random.Generator, n: int) -> Values:
+    """Standard normal."""
+    return rng.normal(0, 1, n)
+
+
+def beta(rng: np.random.Generator, n: int) -> Values:
+    """Beta(2, 5)."""
+    return rng.beta(2, 5, n)
+
+
+def exponential(rng: np.random.Generator, n: int) -> Values:
+    """Exponential, of mean 1."""
+    return rng.exponential(1, n)
+
+
+def uniform(rng: np.random.Generator, n: int) -> Values:
+    """Evenly spread over half of what is possible."""
+    return rng.uniform(-1, 1, n)
+
+
+def bimodal(rng: np.random.Generator, n: int) -> Values:
+    """Two normal humps of unlike weight and width."""
+    return np.where(rng.random(n) < 0.4, rng.normal(-2, 0.4, n), rng.normal(1.6, 0.5, n))
+
+
+POPULATIONS: dict[str, Callable[[np.random.Generator, int], Values]] = {
+    "normal": normal,
+    "beta(2, 5)": beta,
+    "exponential": exponential,
+    "uniform": uniform,
+    "bimodal": bimodal,
+}
+OTHERS = [name for name in POPULATIONS if name != "normal"]
+BOUNDS = {  # public
+    "normal": (-4.0, 4.0),
+    "beta(2, 5)": (0.0, 1.0),
+    "exponential": (0.0, 8.0),
+    "uniform": (-2.0, 2.0),
+    "bimodal": (-4.0, 4.0),
+}
+
+
+def counted(population: str, epsilon: float, rng: np.random.Generator, parts: int = 1) -> Task:
+    """Return new records of a population, dealt out to parts."""
+    grid = dp.Grid.uniform(*BOUNDS[population], CELLS)
+    values = POPULATIONS[population](rng, RECORDS)
+    counts = np.stack([grid.count(part) for part in np.array_split(values, parts)])
+    return Task(counts, grid, epsilon, rng)
+
+
+@studies.study({"population": ["normal"], "epsilon": [0.1]})
+def with_and_without_noise(
+    population: str, epsilon: float, rng: np.random.Generator
+) -> dict[str, float]:
+    """Return each method's Kolmogorov-Smirnov distance, and how far that is not due to noise.
+
+    And which share of the adaptive steps is between the records' quartiles, and of the cells.
+    """
+    task, found = counted(population, epsilon, rng), {}
+    truth = task.truth()
+    for name, method in METHODS.items():
+        for noise, each in (("with", task), ("without", task._replace(epsilon=LAVISH))):
+            found[f"{name}, {noise} noise"] = distances.kolmogorov_smirnov(method(each), truth)
+    low, high = truth.quantile([0.25, 0.75])
+    steps = task.grid.thresholds[np.diff(adaptive_quantiles(task).counts, prepend=0.0) > 0.0]
+    found["steps between quartiles"] = float(np.mean((steps >= low) & (steps <= high)))
+    found["cells between quartiles"] = float(high - low) / float(np.ptp(task.grid.thresholds))
+    return found
+
+
+@studies.study({"population": ["normal"], "epsilon": EPSILONS})
+def alone(population: str, epsilon: float, rng: np.random.Generator) -> dict[str, list[float]]:
+    """Return the distances of a curator's curves from the records' own."""
+    return far_off(METHODS | EVENLY, counted(population, epsilon, rng))
+
+
+@studies.study({"population": ["normal"], "epsilon": EPSILONS})
+def by_sites(population: str, epsilon: float, rng: np.random.Generator) -> dict[str, list[float]]:
+    """Return the same of what ten sites release, each alone, or asked together."""
+    return far_off(METHODS | EVENLY, counted(population, epsilon, rng, PARTS))
+
+
+@studies.study({"population": ["normal"], "epsilon": EPSILONS})
+def by_rounds(population: str, epsilon: float, rng: np.random.Generator) -> dict[str, list[float]]:
+    """Return the same after ten rounds, each with new records."""
+    return far_off(AGAIN, counted(population, epsilon, rng, PARTS))

@@ -1,0 +1,226 @@
+"""The pictures of the polynomial-projection paper's figures, and what is read off their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from _pages import table
+from matplotlib.lines import Line2D
+from numpy.typing import NDArray
+
+from dpcore.studies import Results
+
+from ._figure import BLUE, GREEN, GREY, ORANGE, SEED, Made, Outcome, panels
+from ._projection import DISTANCES, LAVISH, counted
+from ._projection_methods import METHODS
+
+PURPLE, BLACK = "#8a5fb0", "#222222"
+STYLES: dict[str, dict[str, Any]] = {
+    "histogram queries": {"color": PURPLE, "marker": "s", "linestyle": "--"},
+    "adaptive quantiles": {"color": GREEN, "marker": "^", "linestyle": "--"},
+    "projection, published": {"color": ORANGE, "marker": "o", "linestyle": "--"},
+    "projection, ours": {"color": BLUE, "marker": "o", "linestyle": "-"},
+    "dp.cdf": {"color": BLACK, "marker": "D", "linestyle": "-"},
+    "histogram queries, even shares": {"color": PURPLE, "marker": "s", "linestyle": ":"},
+    "adaptive quantiles, even shares": {"color": GREEN, "marker": "^", "linestyle": ":"},
+}
+HQ, AQ, PP, OURS, DEFAULT, HQ_EVENLY, AQ_EVENLY = STYLES
+FEW, MANY = NAMED = (0.1, 1.0)  # the epsilons that the paper's text names
+QUANTILES = (0.05, 0.95)  # of the replicates: the ends of the bars
+EVEN_SHARES = "With even shares of the budget for all bins and steps (dotted lines; see Figure 2)"
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a study found.
+
+    Parameters
+    ----------
+    values
+        By method: (epsilons, replicates, distances).
+    epsilons
+        Of the first axis.
+    """
+
+    values: Mapping[str, NDArray[np.float64]]
+    epsilons: Sequence[Any]
+
+    @classmethod
+    def of(cls, results: Results, **selected: str) -> Found:
+        """Return what a study found of each method, in the order of ``STYLES``."""
+        known = [method for method in STYLES if method in results.quantities]
+        values = {method: results.array(method, **selected) for method in known}
+        return cls(values, results.parameters["epsilon"])
+
+    def mean(self, method: str, epsilon: float) -> float:
+        """Return the mean Kolmogorov-Smirnov distance."""
+        return float(self.values[method][self.epsilons.index(epsilon), :, 0].mean())
+
+    def said(self, *methods: str) -> str:
+        """Return mean Kolmogorov-Smirnov distances in words."""
+        return "; ".join(
+            f"at epsilon = {epsilon:g}: "
+            + ", ".join(f"{method} {self.mean(method, epsilon):.2g}" for method in methods)
+            for epsilon in NAMED
+        )
+
+
+def by_population(results: Results) -> dict[str, Found]:
+    """Return what a study found of each population."""
+    populations = results.parameters["population"]
+    return {str(each): Found.of(results, population=str(each)) for each in populations}
+
+
+def ratios(rows: Mapping[str, Found], first: str, second: str, epsilon: float) -> str:
+    """Return in words how many times as far off one method is as another."""
+    return ", ".join(
+        f"{title} {found.mean(first, epsilon) / found.mean(second, epsilon):.2g}"
+        for title, found in rows.items()
+    )
+
+
+def compared(rows: Mapping[str, Found]) -> tuple[str, ...]:
+    """Return a table of mean Kolmogorov-Smirnov distances at the paper's epsilons."""
+    columns = [(title, found, epsilon) for epsilon in NAMED for title, found in rows.items()]
+    head = ["Kolmogorov-Smirnov", *(f"{title}, epsilon = {e:g}" for title, _, e in columns)]
+    methods = next(iter(rows.values())).values
+    return tuple(
+        table(head, ([m, *(f"{found.mean(m, e):.4f}" for _, found, e in columns)] for m in methods))
+    )
+
+
+def order(found: Found, hq: str = HQ, aq: str = AQ) -> dict[str, bool]:
+    """Return which parts of the paper's claim hold where all records are in one place."""
+    worst = [found.mean(hq, e) > max(found.mean(aq, e), found.mean(PP, e)) for e in NAMED]
+    return {
+        "histogram queries are the worst": all(worst),
+        "the projection is as good at 0.1": found.mean(PP, FEW) < 1.5 * found.mean(aq, FEW),
+        "adaptive quantiles are better at 1": found.mean(aq, MANY) < found.mean(PP, MANY),
+    }
+
+
+def order_of_sites(found: Found, hq: str = HQ, aq: str = AQ) -> dict[str, bool]:
+    """Return which parts of the paper's claim about sites hold."""
+    rivals = {e: min(found.mean(hq, e), found.mean(aq, e)) for e in NAMED}
+    return {
+        "the projection is the best at 0.1": found.mean(PP, FEW) < rivals[FEW],
+        "the projection is competitive at 1": found.mean(PP, MANY) < 1.5 * rivals[MANY],
+    }
+
+
+def order_of_rounds(found: Found, hq: str = HQ, aq: str = AQ) -> dict[str, bool]:
+    """Return which parts of the paper's claim about updates hold."""
+    return {
+        f"the projection is the best at {e:g}": found.mean(PP, e)
+        < min(found.mean(hq, e), found.mean(aq, e))
+        for e in NAMED
+    }
+
+
+def verdict(*holds: bool) -> Literal["agrees", "differs", "in part"]:
+    """Return what the parts of a claim come to."""
+    return "agrees" if all(holds) else "in part" if any(holds) else "differs"
+
+
+def spelled(holds: Mapping[str, bool]) -> str:
+    """Return in words which parts of a claim hold."""
+    return "; ".join(f"{part}: {'yes' if yes else 'no'}" for part, yes in holds.items())
+
+
+def counted_up(claims: Mapping[str, Mapping[str, bool]]) -> str:
+    """Return in words for how many populations each part of a claim holds."""
+    parts = next(iter(claims.values()))
+    sums = {part: sum(each[part] for each in claims.values()) for part in parts}
+    return "; ".join(f"{part}: {found} of {len(claims)}" for part, found in sums.items())
+
+
+def against_epsilon(made: Made, rows: Mapping[str, Found], *, turned: bool = False) -> None:
+    """Draw means and quantiles against epsilon: a row of panels for each of ``rows``.
+
+    Turned, it is a column.
+    """
+    if turned:
+        picture, axes = panels(len(rows), len(DISTANCES), width=2.6, height=2.0)
+    else:
+        picture, axes = panels(len(DISTANCES), len(rows), width=3.6, height=2.7)
+    for (title, found), row in zip(rows.items(), axes.T if turned else axes, strict=True):
+        for place, (distance, ax) in enumerate(zip(DISTANCES, row, strict=True)):
+            for method in found.values:
+                _line(ax, found, place, method)
+            ax.set(xscale="log", yscale="log")
+            ax.set_title(f"{title}: {distance}", loc="left", fontsize=9)
+            ax.set_xticks(found.epsilons, [f"{epsilon:g}" for epsilon in found.epsilons])
+            ax.minorticks_off()
+            ax.tick_params(labelsize=8)
+    _label(axes, "epsilon", "distance")
+    known = axes[0, 0].get_legend_handles_labels()
+    picture.legend(*known, loc="outside upper center", ncols=4, frameon=False, fontsize=9)
+    made.save(picture)
+
+
+def over_populations(
+    made: Made, results: Results, order: Callable[..., dict[str, bool]]
+) -> Outcome:
+    """Draw the three distances for each population, and say what comes out of a claim."""
+    rows = by_population(results)
+    against_epsilon(made, rows, turned=True)
+    plain = {name: order(found) for name, found in rows.items()}
+    evenly = {name: order(found, HQ_EVENLY, AQ_EVENLY) for name, found in rows.items()}
+    return Outcome(
+        "Kolmogorov-Smirnov distance of the projection over that of adaptive quantiles at epsilon "
+        f"= 0.1: {ratios(rows, PP, AQ, FEW)}; at 1: {ratios(rows, PP, AQ, MANY)}. Over that of "
+        f"histogram queries at 0.1: {ratios(rows, PP, HQ, FEW)}; at 1: "
+        f"{ratios(rows, PP, HQ, MANY)}.",
+        f"Published over ours at 0.1: {ratios(rows, PP, OURS, FEW)}; at 1: "
+        f"{ratios(rows, PP, OURS, MANY)}. Over dp.cdf's default at 0.1: "
+        f"{ratios(rows, PP, DEFAULT, FEW)}; at 1: {ratios(rows, PP, DEFAULT, MANY)}.",
+        verdict(*(holds for each in plain.values() for holds in each.values())),
+        f"Of the claim, for how many distributions: {counted_up(plain)}. {EVEN_SHARES}, the "
+        f"projection over adaptive quantiles is at 0.1: {ratios(rows, PP, AQ_EVENLY, FEW)}; at 1: "
+        f"{ratios(rows, PP, AQ_EVENLY, MANY)}; and of the claim, {counted_up(evenly)}.",
+        compared(rows),
+    )
+
+
+def beside_the_truth(made: Made, populations: Sequence[str]) -> None:
+    """Draw one release of each population: a row for each, a column for a method."""
+    methods = (HQ, AQ, PP, OURS)
+    picture, axes = panels(len(methods), len(populations), width=2.8, height=2.1)
+    looks: dict[str, dict[str, Any]] = {
+        "the records": {"color": GREY, "linewidth": 4, "alpha": 0.5},
+        "without noise": {"color": BLACK},
+        f"one release, epsilon = {FEW:g}": {"color": BLACK, "linestyle": (0, (4, 1.5))},
+    }
+    for row, population in zip(axes, populations, strict=True):
+        task = counted(population, FEW, np.random.default_rng(SEED))
+        for ax, method in zip(row, methods, strict=True):
+            quiet, noisy = (METHODS[method](task._replace(epsilon=e)) for e in (LAVISH, FEW))
+            for curve, look in zip((task.truth(), quiet, noisy), looks.values(), strict=True):
+                colour = STYLES[method]["color"] if look["color"] == BLACK else GREY
+                shown = curve.thresholds, curve.counts / curve.n
+                ax.step(*shown, where="post", **{**look, "color": colour})
+            ax.set_title(f"{population}: {method}", loc="left", fontsize=9)
+            ax.set_ylim(-0.03, 1.03)
+    _label(axes, "value", "share of records")
+    lines = [Line2D([], [], **look) for look in looks.values()]
+    picture.legend(lines, looks, loc="outside upper center", ncols=3, frameon=False, fontsize=9)
+    made.save(picture)
+
+
+def _line(ax: Any, found: Found, place: int, method: str) -> None:
+    """Draw means, and bars from one quantile to the other, beside those of other methods."""
+    values, look = found.values[method][..., place], STYLES[method]
+    aside = 1.025 ** (list(STYLES).index(method) - len(STYLES) / 2)
+    at, mean = np.array(found.epsilons, float) * aside, values.mean(axis=-1)
+    ax.plot(at, mean, **look, linewidth=1.3, markersize=4, label=method)
+    ax.vlines(at, *np.quantile(values, QUANTILES, axis=-1), color=look["color"], linewidth=0.7)
+
+
+def _label(axes: Any, across: str, up: str) -> None:
+    for ax in axes[-1]:
+        ax.set_xlabel(across)
+    for ax in axes[:, 0]:
+        ax.set_ylabel(up)

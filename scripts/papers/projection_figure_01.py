@@ -1,0 +1,44 @@
+"""Figure 1 of the polynomial-projection paper: normal records, and the curves of three methods."""
+
+from . import _projection_pictures as pictures
+from ._figure import Figure, Made, Outcome, Runs
+from ._projection import with_and_without_noise
+from ._projection_pictures import AQ, DEFAULT, HQ, OURS, PP
+
+
+def draw(made: Made) -> Outcome:
+    """Draw one release of each method; the numbers are means of many."""
+    results = made.results["with_and_without_noise"]
+    mean = {name: float(results.array(name).mean()) for name in results.quantities}
+    steps, cells = mean["steps between quartiles"], mean["cells between quartiles"]
+    quiet, noisy = (
+        {method: mean[f"{method}, {noise} noise"] for method in (HQ, AQ, PP, OURS, DEFAULT)}
+        for noise in ("without", "with")
+    )
+    quiet_words, noisy_words = (
+        [f"{method} {number:.2g}" for method, number in each.items()] for each in (quiet, noisy)
+    )
+    pictures.beside_the_truth(made, ["normal"])
+    holds = (
+        quiet[HQ] > 2 * quiet[PP],  # bins are too wide, even without noise
+        steps > 2 * cells,  # of a curve that is steepest between the quartiles
+        noisy[PP] < min(noisy[HQ], noisy[AQ]),  # it fits, with noise, too
+    )
+    return Outcome(
+        f"Kolmogorov-Smirnov distance without noise: {', '.join(quiet_words[:3])}; released: "
+        f"{', '.join(noisy_words[:3])}. {steps:.0%} of the adaptive steps are between the "
+        f"quartiles, in {cells:.0%} of the cells.",
+        f"Without noise: {', '.join(quiet_words[3:])}; released: {', '.join(noisy_words[3:])}.",
+        pictures.verdict(*holds),
+        "The picture shows one release; the numbers are means. How far off the projection is with "
+        "noise, beside the others, depends on how these split their budgets: Figure 2.",
+    )
+
+
+FIGURE = Figure(
+    source="Figure 1 (section IV.A)",
+    claim="Histogram queries with few bins miss the curve even without noise; adaptive quantiles"
+    " ask most where it is steepest; the projection fits, with noise or without.",
+    runs=(Runs(with_and_without_noise, replicates=50, quick=3),),
+    draw=draw,
+)

@@ -1,0 +1,19 @@
+"""Figure D.2 of the polynomial-projection paper: distances from the truth, other distributions."""
+
+from . import _projection_pictures as pictures
+from ._figure import Figure, Made, Outcome, Runs
+from ._projection import OTHERS, alone
+
+
+def draw(made: Made) -> Outcome:
+    """Draw the three distances against epsilon, for each population."""
+    return pictures.over_populations(made, made.results["alone"], pictures.order)
+
+
+FIGURE = Figure(
+    source="Figure D.2 (appendix D)",
+    claim="Histogram queries are the worst; at epsilon = 0.1 the projection is about as good as"
+    " adaptive quantiles, for a beta distribution better; at epsilon = 1 these are better.",
+    runs=(Runs(alone.over(population=OTHERS), 50, 2, {"epsilon": pictures.NAMED}),),
+    draw=draw,
+)

@@ -1,0 +1,19 @@
+"""Figure D.4 of the polynomial-projection paper: new records, several distributions."""
+
+from . import _projection_pictures as pictures
+from ._figure import Figure, Made, Outcome, Runs
+from ._projection import POPULATIONS, by_rounds
+
+
+def draw(made: Made) -> Outcome:
+    """Draw the three distances against epsilon, for each population."""
+    return pictures.over_populations(made, made.results["by_rounds"], pictures.order_of_rounds)
+
+
+FIGURE = Figure(
+    source="Figure D.4 (appendix D)",
+    claim="Where new records come in ten rounds, the projection is always the best: adaptive"
+    " quantiles have to ask old records again.",
+    runs=(Runs(by_rounds.over(population=list(POPULATIONS)), 50, 1, {"epsilon": pictures.NAMED}),),
+    draw=draw,
+)
