@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
 
@@ -35,7 +36,8 @@ def main() -> int:
         before.check_machine(about)  # before minutes are spent
     rows: list[Row] = []
     for job in jobs:
-        rows += run(job, arguments.quick, arguments.memory and not arguments.quick)
+        memory = arguments.memory and not (arguments.quick or arguments.size)
+        rows += run(job, arguments.quick, memory, arguments.size)
     command = "python scripts/bench.py" + (" --quick" if arguments.quick else "")
     results = Results(about, command, perf_counter() - began, rows)
     print(f"\nFaster than dpcore:\n\n{losses.listed(results, JOBS, with_reasons=True)}")
@@ -55,11 +57,11 @@ def main() -> int:
     return 1 if wrong else 0
 
 
-def run(job: Job, quick: bool, memory: bool) -> list[Row]:
-    """Do a job at all of its sizes, and print tables as they come."""
+def run(job: Job, quick: bool, memory: bool, sizes: Sequence[int] = ()) -> list[Row]:
+    """Do a job at its sizes, or at those that were asked for, and print tables as they come."""
     start_up = warm_up(job)
     groups = []
-    for size in job.quick if quick else job.sizes:
+    for size in sizes or (job.quick if quick else job.sizes):
         rows = measure(job, size, QUICK_BUDGET if quick else BUDGET, start_up)
         groups.append(rows)
         print(f"\n{report.heading(job, size)}\n{tables.plain(rows)}", flush=True)
@@ -92,11 +94,14 @@ def parsed() -> argparse.Namespace:
     names = [job.name for job in JOBS]
     parser.add_argument("--quick", action="store_true", help="fewer and smaller sizes")
     parser.add_argument("--job", nargs="+", choices=names, default=[], help="these jobs only")
+    parser.add_argument("--size", nargs="+", type=int, default=[], help="with --job: print these")
     parser.add_argument("--update", action="store_true", help="with --job: put them in the tables")
     parser.add_argument("--no-write", dest="write", action="store_false", help="print only")
     parser.add_argument("--no-memory", dest="memory", action="store_false", help="times only")
     parser.add_argument("--render", action="store_true", help="write again what was measured last")
     arguments = parser.parse_args()
+    if arguments.size and (not arguments.job or arguments.update or min(arguments.size) < 10**5):
+        parser.error("--size is of 10^5 or more, for jobs that --job names, and not for tables")
     if arguments.update and (not arguments.job or arguments.quick):
         parser.error("--update is for jobs that --job names, in full")
     if arguments.update and not (arguments.write and arguments.memory):

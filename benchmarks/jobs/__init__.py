@@ -19,6 +19,7 @@ from . import (
     medians,
     models,
     noise,
+    partitions,
     polya,
     polynomial,
     prefix,
@@ -36,6 +37,7 @@ from . import (
 JOBS = explained(
     (
         *counts.JOBS,
+        *partitions.JOBS,
         *legendre.JOBS,
         *noise.JOBS,
         *trees.JOBS,

@@ -206,3 +206,14 @@ def test_more_partitions_than_one_task_adds_up():
     column = da.from_array(X, chunks=7)
     assert column.npartitions > 8**3
     np.testing.assert_array_equal(GRID.count(column), GRID.count(X))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Dask's, about pandas
+def test_a_folder_of_parquet_that_dask_reads(tmp_path, scheduler):
+    frame(x=X, y=Y).to_parquet(tmp_path, write_index=False)
+    table = dd.read_parquet(tmp_path)
+    np.testing.assert_array_equal(GRID.count(table["x"]), GRID.count(X))
+    found = dp.score_counts(table["y"], table["x"], GRID)
+    np.testing.assert_array_equal(found, dp.score_counts(Y, X, GRID))
+    batches = dp.files.column_batches(tmp_path, "x")
+    np.testing.assert_array_equal(sum(map(GRID.count, batches)), GRID.count(X))

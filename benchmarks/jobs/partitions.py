@@ -1,0 +1,197 @@
+"""More values than memory holds, counted on two workers. The floor: two threads without Dask."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import dpcore as dp
+
+from ..registry import Contender, Job
+from .counts import AGREEMENT, CELLS, MOVED
+
+WORKERS = 2
+BLOCK = 4 * 10**6  # values: 32 MB
+FILES = 10  # names of one file, to spare the disk
+ROW_GROUP = 10**6
+
+
+class Generated(NamedTuple):
+    grid: dp.Grid
+    blocks: int
+    block: int  # values
+
+    def values(self, seed: int) -> np.ndarray:
+        return np.random.default_rng(seed).random(self.block)
+
+
+class Folder(NamedTuple):
+    grid: dp.Grid
+    kept: Any  # removes the folder when it is let go of
+
+    @property
+    def path(self) -> str:
+        return str(self.kept.name)
+
+    def files(self) -> list[Path]:
+        return sorted(Path(self.path).glob("*.parquet"))
+
+
+def generated(size: int) -> Generated:
+    block = min(BLOCK, size // 10)
+    return Generated(dp.Grid.uniform(0, 1, CELLS), size // block, block)
+
+
+def folder(size: int) -> Folder:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    kept = tempfile.TemporaryDirectory()
+    first = Path(kept.name) / "part-0.parquet"
+    values = np.random.default_rng(1).random(size // FILES)
+    pq.write_table(pa.table({"x": values}), first, row_group_size=ROW_GROUP)
+    for at in range(1, FILES):
+        os.link(first, first.with_name(f"part-{at}.parquet"))
+    return Folder(dp.Grid.uniform(0, 1, CELLS), kept)
+
+
+def on_two_threads(count, pieces):
+    def run():
+        with ThreadPoolExecutor(WORKERS) as pool:
+            return sum(pool.map(count, pieces))
+
+    return run
+
+
+def scheduled(count):
+    import dask
+
+    def run():
+        with dask.config.set(scheduler="threads", num_workers=WORKERS):
+            return count()
+
+    return run
+
+
+def array(inputs: Generated):
+    """Return a Dask array whose blocks are drawn by whoever counts them."""
+    import dask.array as da
+
+    return da.map_blocks(
+        lambda seed: inputs.values(int(seed[0])),
+        da.arange(inputs.blocks, chunks=1),
+        chunks=((inputs.block,) * inputs.blocks,),
+        dtype=np.float64,
+    )
+
+
+def dask_array(inputs: Generated):
+    return scheduled(lambda: inputs.grid.count(array(inputs)))
+
+
+def dask_histogram(inputs: Generated):
+    import dask.array as da
+
+    def count():
+        return da.histogram(array(inputs), bins=CELLS, range=(0, 1))[0].compute()
+
+    return scheduled(count)
+
+
+def generated_without_dask(inputs: Generated):
+    def count(seed: int):
+        return inputs.grid.count(inputs.values(seed))
+
+    return on_two_threads(count, range(inputs.blocks))
+
+
+def parquet_folder(inputs: Folder):
+    return lambda: sum(
+        inputs.grid.count(batch) for batch in dp.files.column_batches(inputs.path, "x")
+    )
+
+
+def dask_column(inputs: Folder):
+    import dask.dataframe as dd
+
+    def count():
+        with warnings.catch_warnings():  # of Dask's, about pandas
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return inputs.grid.count(dd.read_parquet(inputs.path)["x"])
+
+    return scheduled(count)
+
+
+def numpy_of_files(inputs: Folder):
+    import pyarrow.parquet as pq
+
+    def count(path: Path):
+        values = pq.read_table(path, columns=["x"], use_threads=False)["x"].to_numpy()
+        return np.histogram(values, bins=CELLS, range=(0, 1))[0]
+
+    return on_two_threads(count, inputs.files())
+
+
+def files_without_dask(inputs: Folder):
+    import pyarrow.parquet as pq
+
+    def count(path: Path):
+        batches = pq.ParquetFile(path).iter_batches(columns=["x"], use_threads=False)
+        return sum(inputs.grid.count(batch.column(0)) for batch in batches)
+
+    return on_two_threads(count, inputs.files())
+
+
+def disagreements(inputs, outcomes):
+    first = next(iter(outcomes.values()))
+    found = {}
+    for name, counts in outcomes.items():
+        moved = np.abs(np.cumsum(counts) - np.cumsum(first)).sum()
+        allowed = 0 if name.startswith("dpcore") else 2 + MOVED * first.sum()
+        if moved > allowed:
+            found[name] = f"{moved:g} values in other cells"
+    return found
+
+
+def job(name, title, make, *contenders):
+    return Job(
+        name=name,
+        title=title,
+        unit="values",
+        sizes=(10**8,),
+        quick=(10**7,),
+        small=10**5,
+        memory=10**8,
+        make=make,
+        outcome=lambda inputs, answer: answer,
+        disagreements=disagreements,
+        agreement=AGREEMENT,
+        contenders=contenders,
+    )
+
+
+JOBS = (
+    job(
+        "count-generated",
+        "Draw doubles on two workers, and count them there in 2^15 uniform cells",
+        generated,
+        Contender("dpcore, a Dask array", "ours", dask_array),
+        Contender("dask.array.histogram", "peer", dask_histogram, "dask.array"),
+        Contender("two threads and no Dask", "floor", generated_without_dask),
+    ),
+    job(
+        "count-folder",
+        "Count a column of doubles in a folder of ten Parquet files, in 2^15 uniform cells",
+        folder,
+        Contender("dpcore, the folder", "ours", parquet_folder),
+        Contender("dpcore, a Dask dataframe", "ours", dask_column),
+        Contender("np.histogram on two threads", "numpy", numpy_of_files),
+        Contender("two threads, a file each", "floor", files_without_dask),
+    ),
+)
