@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import dpcore as dp
+from dpcore.releases.priroc import priroc
 from dpcore.summaries.rungs import Rungs
 from tests.summaries.dask_columns import GRID, X, Y, array, frame
 
@@ -217,3 +218,23 @@ def test_a_folder_of_parquet_that_dask_reads(tmp_path, scheduler):
     np.testing.assert_array_equal(found, dp.score_counts(Y, X, GRID))
     batches = dp.files.column_batches(tmp_path, "x")
     np.testing.assert_array_equal(sum(map(GRID.count, batches)), GRID.count(X))
+
+
+@pytest.mark.parametrize(
+    "released",
+    [
+        lambda x, y, rng: dp.bounds(x, epsilon=1.0, rng=rng),
+        lambda x, y, rng: dp.symmetric_bounds(x, epsilon=1.0, unit=0.1, rng=rng),
+        lambda x, y, rng: dp.compact_bounds(x, epsilon=1.0, unit=0.1, rng=rng),
+        lambda x, y, rng: dp.box_plot(x, GRID, epsilon=1.0, rng=rng),
+        lambda x, y, rng: (
+            dp.project(x, -2, 2, epsilon=1.0, delta=1e-6, rng=rng).moments(2).tolist()
+        ),
+        lambda x, y, rng: priroc(y, x, epsilon=1.0, rng=rng),
+    ],
+)
+def test_releases_that_are_sums(released):
+    results = [
+        released(*columns, np.random.default_rng(1)) for columns in ((array(X), array(Y)), (X, Y))
+    ]
+    assert str(results[0]) == str(results[1])
