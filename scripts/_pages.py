@@ -47,7 +47,8 @@ def pivot(
         Gets a label of each parameter, by name, and returns what is to be read there:
         ``lambda **at: f"{results.array('error', **at).mean():.2g}"``.
     **shown
-        The labels of a parameter, where not all are shown.
+        The labels of a parameter, where not all are shown; or of what the study has no parameter
+        for, such as the names of what it returns.
     """
     known: dict[str, Sequence[object]] = {**results.parameters, **shown}
     across = _combinations(columns, known)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +17,7 @@ import dpcore
 from dpcore import studies
 from dpcore.studies import Results, Study
 
-__all__ = ["KEPT", "Given", "label", "replicates", "run"]
+__all__ = ["KEPT", "Given", "label", "quietly", "replicates", "run"]
 
 KEPT = ROOT / ".studies"
 SEED = 1
@@ -60,6 +63,14 @@ def run(study: Study, replicates: int, *, quick: int = 2) -> Results:
         seed=SEED,
         workers=given.workers,
     )
+
+
+@contextlib.contextmanager
+def quietly() -> Iterator[None]:
+    """Let releases warn nobody, in a block or a function: too much noise is what is studied."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dpcore.DpcoreWarning)
+        yield
 
 
 def replicates(results: Results) -> int:

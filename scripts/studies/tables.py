@@ -1,121 +1,227 @@
-"""Which mechanism for a table: ``python scripts/study.py tables [--data DIR] [--runs N]``.
+"""Which mechanism for a table: ``python scripts/study.py tables --data DIR``.
 
 Noise on each cell, trees over the cells in a row, or DAWA, by the number of cells, n epsilon and
 what is read off; writes docs/table-accuracy.md and .png. Takes two minutes. DIR has dpbench/ with
-DPBench's loans. The first start makes ``.venv`` in the clone.
+DPBench's loans.
 """
 
-import argparse
-import itertools
-from collections import defaultdict
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from __future__ import annotations
 
-from _environment import ROOT, ensure
+from typing import Any
 
-parser = argparse.ArgumentParser(description="Mechanisms for tables, by size and budget.")
-parser.add_argument("--data", type=Path, metavar="DIR", help="a folder with dpbench/")
-parser.add_argument("--runs", type=int, default=8, metavar="N", help="of every experiment")
-ARGUMENTS = parser.parse_args()
-ensure("figures")
+import numpy as np
+from _pages import parts, save, table, write
+from _studies import quietly, replicates, run
+from numpy.typing import NDArray
+from papers._figure import panels
 
-# What follows needs the environment.
-import warnings  # noqa: E402
+import dpcore as dp
+from dpcore import studies
+from dpcore.mechanisms import Dawa, Hierarchy, Histogram, Mechanism
+from dpcore.releases.table import table_mechanism
 
-import matplotlib.pyplot as plt  # noqa: E402
-import numpy as np  # noqa: E402
-from numpy.typing import NDArray  # noqa: E402
-
-import dpcore as dp  # noqa: E402
-from dpcore.mechanisms import Dawa  # noqa: E402
-from dpcore.releases.table import table_mechanism  # noqa: E402
-
-from ._table_experiments import (  # noqa: E402
-    BLUR,
-    BOXES,
-    EPSILON,
-    HELD_OUT,
-    MEASURES,
-    PROJECTED,
-    RATIOS,
-    RHO,
-    SIDES,
-    TUNING,
-    runs,
-)
+from ._table_shapes import HELD_OUT, TUNING, chances
 
 Values = NDArray[np.float64]
-# (shape, side, ratio, mechanism, whether isotonic): root mean squares of the measures
-Errors = dict[tuple[str, int, float, str, bool], Values]
+Counts = NDArray[np.int64]
 
-TUNED, HELD = (*TUNING, "loans"), tuple(HELD_OUT)
+EPSILON, RUNS = 0.1, 8
+SIDES = (8, 16, 32, 64, 128, 256)
+RATIOS = (0.03, 0.1, 0.3, 1, 3, 10, 30, 100)  # n epsilon for each cell
+BOXES = 300
+BLUR = 0.1  # of a cell, added to what medians are off by: a ratio of two zeros says nothing
+MEASURES = ("cells", "boxes", "marginals", "medians")
+RHO = EPSILON**2 / 8  # with as much noise in a count as EPSILON has
 SHOWN = 128  # cells a side in the picture
 COLOURS = {"histogram": "#1f5fa8", "hierarchy": "#5b9a68", "quadtree": "#8a5fb0", "dawa": "#d1602b"}
 
 
-def main() -> None:
-    """Run, write, and say where."""
-    plt.switch_backend("Agg")
-    warnings.simplefilter("ignore", dp.DpcoreWarning)
-    errors = measured()
-    docs = ROOT / "docs"
-    (docs / "table-accuracy.md").write_text("\n".join(page(errors)) + "\n", "utf-8")
-    draw(errors, docs / "table-accuracy.png")
-    print("written: docs/table-accuracy.md, docs/table-accuracy.png")
+def mechanisms() -> dict[str, Mechanism]:
+    """Return who is compared."""
+    return {
+        "histogram": Histogram(EPSILON),
+        "hierarchy": Hierarchy(EPSILON),
+        "quadtree": Hierarchy(EPSILON, 4),
+        "dawa": Dawa(EPSILON),
+        "histogram, rho": Histogram(rho=RHO),
+        "dawa, rho": Dawa(rho=RHO),
+    }
 
 
-def measured() -> Errors:
-    """Run everything."""
-    found = defaultdict(list)
-    for run in runs(ARGUMENTS.runs, ARGUMENTS.data):
-        found[run[:-1]].append(run.errors)
-    return {key: np.sqrt(np.mean(np.square(each), axis=0)) for key, each in found.items()}
+@studies.study({"shape": [*TUNING, *HELD_OUT], "side": SIDES, "ratio": RATIOS})
+def off(shape: str, side: int, ratio: float, rng: np.random.Generator) -> dict[str, Values]:
+    """Return how far off all releases of the same new records are, by ``MEASURES``."""
+    grid, corners = dp.TableGrid.uniform((0, 1), (0, 1), side), boxes(side)
+    n = round(ratio * side * side / EPSILON)
+    true = rng.multinomial(n, chances(shape, side).ravel()).reshape(side, side)
+    found = {}
+    for name, mechanism in mechanisms().items():
+        with quietly():
+            raw = dp.table_from_counts(true, grid, mechanism, isotonic=False, rng=rng)
+            found[name] = errors(raw.isotonic().counts, true, corners)
+        if name in ("histogram", "dawa"):
+            found[f"{name}, raw"] = errors(raw.counts, true, corners)
+        if name == "histogram":
+            found[f"{name}, projected"] = errors(projected(raw.counts), true, corners)
+    return found
+
+
+def box_sums(counts: Values, corners: NDArray[np.int64]) -> Values:
+    """Return the sums of counts over boxes, by (4, k) corners."""
+    sums = np.zeros((counts.shape[0] + 1, counts.shape[1] + 1))
+    sums[1:, 1:] = counts.cumsum(axis=0).cumsum(axis=1)
+    left, right, low, high = corners
+    return np.asarray(sums[right, high] - sums[left, high] - sums[right, low] + sums[left, low])
+
+
+def medians(counts: Values) -> Values:
+    """Return where each column of cells has half of its records, as a share of the axis."""
+    sums = np.maximum.accumulate(counts.cumsum(axis=1), axis=1)
+    at = np.argmax(sums >= sums[:, -1:] / 2, axis=1)
+    return np.asarray((at + 0.5) / counts.shape[1])
+
+
+def errors(found: Values, true: Counts, corners: NDArray[np.int64]) -> Values:
+    """Return one number for each measure."""
+    n, exact = float(true.sum()), true.astype(np.float64)
+    gap = found - exact
+    across = [gap.sum(axis=axis).cumsum() / n for axis in (0, 1)]
+    own = exact.sum(axis=1)
+    away = medians(found) - medians(exact)
+    measured = (
+        np.abs(gap).sum() / (2 * n),
+        np.sqrt(np.mean(box_sums(gap, corners) ** 2)) / n,
+        np.sqrt(np.mean(np.concatenate(across) ** 2)),
+        np.sqrt(np.sum(own * away**2) / n + (BLUR / true.shape[1]) ** 2),
+    )
+    return np.array(measured)
+
+
+def projected(counts: Values) -> Values:
+    """Return the nearest cells, in least squares, that are 0 or more, with the same sum."""
+    falling = np.sort(counts, axis=None)[::-1]
+    excess = (np.cumsum(falling) - counts.sum()) / np.arange(1, falling.size + 1)
+    return np.asarray(np.maximum(counts - excess[np.flatnonzero(falling > excess)[-1]], 0.0))
+
+
+def boxes(side: int) -> NDArray[np.int64]:
+    """Return the corners of random boxes, (4, BOXES): left, right, low, high."""
+    rng = np.random.default_rng(side)
+    ends = [np.sort(rng.integers(0, side + 1, (2, BOXES)), axis=0) for _ in range(2)]
+    return np.concatenate(ends)
 
 
 # --- what is made of it
 
 
-def ratios(
-    errors: Errors,
-    shapes: Iterable[str],
-    side: int,
-    ratio: float,
-    above: tuple[str, bool],
-    below: tuple[str, bool],
-) -> Values:
-    """Return one release's errors over another's, a geometric mean over shapes, and of all four."""
-    logs = [
-        np.log(errors[shape, side, ratio, *above] / errors[shape, side, ratio, *below])
-        for shape in shapes
-        if (shape, side, ratio, *above) in errors
-    ]
-    means = np.mean(logs, axis=0)
-    return np.asarray(np.exp(np.append(means, means.mean())))
+class Compared:
+    """Root mean squares of the measures, over all runs."""
+
+    def __init__(self, results: studies.Results) -> None:
+        self.shapes = results.parameters["shape"]
+        squares = {name: results.array(name) ** 2 for name in results.quantities}
+        self.errors = {name: np.sqrt(each.mean(axis=-2)) for name, each in squares.items()}
+
+    def over(self, above: str, below: str, shapes: Any = TUNING + HELD_OUT) -> Values:
+        """Return one's errors over another's, a geometric mean over shapes: all, and by measure.
+
+        The shape is (1 + measures, sides, ratios).
+        """
+        at = [self.shapes.index(each) for each in shapes]
+        logs = np.log(self.errors[above][at] / self.errors[below][at]).mean(axis=0)
+        whole = np.concatenate([logs.mean(axis=-1, keepdims=True), logs], axis=-1)
+        return np.asarray(np.exp(np.moveaxis(whole, -1, 0)))
 
 
 def takes_dawa(side: int, ratio: float, rho: float | None = None) -> bool:
     """Return whether the default is DAWA."""
-    n = round(ratio * side * side / EPSILON)
-    epsilon = EPSILON if rho is None else None
+    n, epsilon = round(ratio * side * side / EPSILON), EPSILON if rho is None else None
     return isinstance(table_mechanism(side * side, epsilon, rho, "replace-one", None, n), Dawa)
 
 
-def regrets(errors: Errors, shapes: tuple[str, ...]) -> tuple[float, float]:
+def taken(rho: float | None = None) -> NDArray[np.bool_]:
+    """Return where the default is DAWA, (sides, ratios)."""
+    return np.array([[takes_dawa(side, ratio, rho) for ratio in RATIOS] for side in SIDES])
+
+
+def grid_of(*numbers: Values, bold: Any = False) -> list[str]:
+    """Return a table by cells a side and n epsilon for each cell; bold: what the default takes."""
+    marks = np.where(np.broadcast_to(bold, (len(SIDES), len(RATIOS))), "**", "")
+    rows = []
+    for i, side in enumerate(SIDES):
+        texts = [" / ".join(f"{each[i, j]:.2f}" for each in numbers) for j in range(len(RATIOS))]
+        cells = (f"{mark}{text}{mark}" for mark, text in zip(marks[i], texts, strict=True))
+        rows.append([f"{side} x {side}", *cells])
+    return table(["cells", *(f"n epsilon = {ratio:g} N" for ratio in RATIOS)], rows)
+
+
+def regret(found: Compared, shapes: tuple[str, ...]) -> tuple[float, float]:
     """Return the default's error over that of the better one of two, the mean and the largest."""
-    found = []
-    for side, ratio in itertools.product(SIDES, RATIOS):
-        gain = ratios(errors, shapes, side, ratio, ("dawa", True), ("histogram", True))[-1]
-        found.append((gain if takes_dawa(side, ratio) else 1.0) / min(gain, 1.0))
-    return float(np.exp(np.mean(np.log(found)))), max(found)
+    gain = found.over("dawa", "histogram", shapes)[0]
+    regrets = np.where(taken(), gain, 1.0) / np.minimum(gain, 1.0)
+    return float(np.exp(np.log(regrets).mean())), float(regrets.max())
 
 
-# --- the page
+def main() -> None:
+    """Run, write and draw."""
+    results = run(off, RUNS, quick=1)
+    found = Compared(results)
+    save(drawn(found), "table-accuracy.png")
+    dawa = [found.over("dawa", "histogram", shapes) for shapes in (TUNING, HELD_OUT)]
+    both = [grid_of(*each, bold=taken()) for each in zip(*dawa, strict=True)]
+    trees = zip(*(found.over(t, "histogram") for t in ("hierarchy", "quadtree")), strict=True)
+    raw = zip(*(found.over(f"{name}, raw", name) for name in ("histogram", "dawa")), strict=True)
+    by_trees, by_raw = ([grid_of(*each) for each in pairs] for pairs in (trees, raw))
+    (mean, most), (mean_held, most_held) = regret(found, TUNING), regret(found, HELD_OUT)
+    names = [name.capitalize() for name in MEASURES]
+    page = parts(
+        INTRODUCTION,
+        f"Shapes to choose the rule by: {', '.join(TUNING)}. Held out:"
+        f" {', '.join(HELD_OUT)}. epsilon = {EPSILON:g}, and n is what each n epsilon asks for;"
+        f" {replicates(results)} runs of each with new records, from which errors are told. Tables"
+        " are isotonic, unless said otherwise. Numbers are one mechanism's error over another's,"
+        " geometric means over the shapes; below 1 the first is better.",
+        "![Errors by n epsilon for each cell](table-accuracy.png)",
+        "## DAWA or noise on each cell",
+        "`Dawa` over `Histogram`, all four measures together; tuning shapes / held-out shapes."
+        " **Bold**: the default takes DAWA, which is up to n epsilon = N^1.5 / 16 for N cells in"
+        " all.",
+        both[0],
+        f"The default's error over that of the better one of the two is {mean:.3f} on average and"
+        f" {most:.2f} at most; for the held-out shapes {mean_held:.3f} and {most_held:.2f}.",
+        *(
+            each
+            for name, rows in zip(names, both[1:], strict=True)
+            for each in (f"{name} alone:", rows)
+        ),
+        "## Gaussian noise",
+        f"The same for rho = {RHO:g}, which has as much noise in a count; all shapes. Trees over"
+        " buckets cost less there, so the default takes DAWA up to N^1.5 / 4.",
+        grid_of(found.over("dawa, rho", "histogram, rho")[0], bold=taken(RHO)),
+        "## Trees",
+        "`Hierarchy` over `Histogram` / `Hierarchy(4)`, a quadtree, over `Histogram`; all shapes."
+        " Trees lose in cells what they gain in boxes and marginals, so the default is none of"
+        " them; name one where sums of many cells matter and there are many cells.",
+        *(
+            each
+            for name, rows in zip(names, by_trees[1:], strict=True)
+            for each in (f"{name}:", rows)
+        ),
+        "## Isotonic regression",
+        "The raw table's error over that of the isotonic one; all shapes, `Histogram` / `Dawa`.",
+        *(
+            each
+            for name, rows in zip(names[:2], by_raw[1:3], strict=True)
+            for each in (f"{name}:", rows)
+        ),
+        "The nearest cells of 0 or more with the sum n, in least squares, over isotonic"
+        " regression, for `Histogram`; cells / boxes. It knows no neighbours.",
+        grid_of(*found.over("histogram, projected", "histogram")[1:3]),
+    )
+    write("table-accuracy.md", page)
 
 
-def page(errors: Errors) -> list[str]:
-    """Return docs/table-accuracy.md."""
-    has_loans = ", and DPBench's loans" if ARGUMENTS.data is not None else ""
-    text = f"""
+INTRODUCTION = f"""\
 # Tables: which mechanism, measured
 
 Written by `python scripts/study.py tables --data DIR`. A table is released as one row of cells
@@ -126,151 +232,20 @@ n epsilon, and on what is read off:
 - *boxes*: the root mean squared error of the share of records in {BOXES} random boxes;
 - *marginals*: the same of the F of either column;
 - *medians*: the same of the median of y in each column of cells, weighted by its records. Squares
-  of {BLUR:g} cells are added, so that two medians without an error have the ratio 1.
-
-Shapes to choose the rule by: {", ".join(TUNING)}{has_loans}. Held out: {", ".join(HELD)}.
-epsilon = {EPSILON:g}, and n is what each n epsilon asks for; {ARGUMENTS.runs} runs of each with
-new records, from which errors are told. Tables are isotonic, unless said otherwise. Numbers are one
-mechanism's error over another's, geometric means over the shapes; below 1 the first is better.
-
-![Errors by n epsilon for each cell](table-accuracy.png)
-
-## DAWA or noise on each cell
-
-`Dawa` over `Histogram`, all four measures together; tuning shapes / held-out shapes. **Bold**: the
-default takes DAWA, which is up to n epsilon = N^1.5 / 16 for N cells in all.
-"""
-    lines = text.strip().splitlines()
-    lines += ["", *of_both(errors, 4)]
-    lines += ["", *of_rule(errors), ""]
-    for at, name in enumerate(MEASURES):
-        lines += [f"{name.capitalize()} alone:", "", *of_both(errors, at), ""]
-    lines += ["## Gaussian noise", ""]
-    lines += [
-        f"The same for rho = {RHO:g}, which has as much noise in a count; all shapes. Trees over"
-    ]
-    lines += ["buckets cost less there, so the default takes DAWA up to N^1.5 / 4.", ""]
-    lines += grid_of(
-        lambda side, ratio: marked(
-            f"{over(errors, 'dawa, rho', 'histogram, rho', side, ratio)[-1]:.2f}",
-            takes_dawa(side, ratio, RHO),
-        )
-    )
-    lines += ["", "## Trees", ""]
-    lines += ["`Hierarchy` over `Histogram` / `Hierarchy(4)`, a quadtree, over `Histogram`; all"]
-    lines += [
-        "shapes. Trees lose in cells what they gain in boxes and marginals, so the default is"
-    ]
-    lines += ["none of them; name one where sums of many cells matter and there are many cells."]
-    for at, name in enumerate(MEASURES):
-        lines += ["", f"{name.capitalize()}:", "", *of_trees(errors, at)]
-    lines += ["", "## Isotonic regression", ""]
-    lines += [
-        "The raw table's error over that of the isotonic one; all shapes, `Histogram` / `Dawa`."
-    ]
-    for at in (0, 1):
-        lines += ["", f"{MEASURES[at].capitalize()}:", "", *of_isotonic(errors, at)]
-    lines += ["", "The nearest cells of 0 or more with the sum n, in least squares, over isotonic"]
-    lines += ["regression, for `Histogram`; cells / boxes. It knows no neighbours.", ""]
-    return lines + grid_of(
-        lambda side, ratio: " / ".join(
-            f"{each:.2f}"
-            for each in ratios(
-                errors, TUNED + HELD, side, ratio, (PROJECTED, False), ("histogram", True)
-            )[:2]
-        )
-    )
+  of {BLUR:g} cells are added, so that two medians without an error have the ratio 1."""
 
 
-def of_rule(errors: Errors) -> list[str]:
-    """Return how far the default is from the better one of the two."""
-    (mean, most), (mean_held, most_held) = (regrets(errors, each) for each in (TUNED, HELD))
-    return [
-        f"The default's error over that of the better one of the two is {mean:.3f} on average and",
-        f"{most:.2f} at most; for the held-out shapes {mean_held:.3f} and {most_held:.2f}.",
-    ]
-
-
-def over(errors: Errors, above: str, below: str, side: int, ratio: float) -> Values:
-    """Return one mechanism's errors over another's, of all shapes."""
-    return ratios(errors, TUNED + HELD, side, ratio, (above, True), (below, True))
-
-
-def of_both(errors: Errors, measure: int) -> list[str]:
-    """Return DAWA over noise on each cell, for both groups of shapes."""
-
-    def cell(side: int, ratio: float) -> str:
-        found = (
-            ratios(errors, shapes, side, ratio, ("dawa", True), ("histogram", True))[measure]
-            for shapes in (TUNED, HELD)
-        )
-        return marked(" / ".join(f"{each:.2f}" for each in found), takes_dawa(side, ratio))
-
-    return grid_of(cell)
-
-
-def of_trees(errors: Errors, measure: int) -> list[str]:
-    """Return both trees over noise on each cell."""
-    return grid_of(
-        lambda side, ratio: " / ".join(
-            f"{over(errors, tree, 'histogram', side, ratio)[measure]:.2f}"
-            for tree in ("hierarchy", "quadtree")
-        )
-    )
-
-
-def of_isotonic(errors: Errors, measure: int) -> list[str]:
-    """Return raw tables over isotonic ones."""
-    return grid_of(
-        lambda side, ratio: " / ".join(
-            f"{ratios(errors, TUNED + HELD, side, ratio, (name, False), (name, True))[measure]:.2f}"
-            for name in ("histogram", "dawa")
-        )
-    )
-
-
-def grid_of(cell: Callable[[int, float], str]) -> list[str]:
-    """Return a table by cells a side, and n epsilon for each cell."""
-    rows = [[f"{side} x {side}", *(cell(side, ratio) for ratio in RATIOS)] for side in SIDES]
-    names = ["cells", *(f"n epsilon = {ratio:g} N" for ratio in RATIOS)]
-    return [f"| {' | '.join(each)} |" for each in (names, ["---"] * len(names), *rows)]
-
-
-def marked(text: str, is_taken: bool) -> str:
-    """Return a text, bold if it is of what the default takes."""
-    return f"**{text}**" if is_taken else text
-
-
-# --- the picture
-
-
-def draw(errors: Errors, path: Path) -> None:
+def drawn(found: Compared) -> Any:
     """Draw the four measures by n epsilon, for one size."""
-    figure, axes = plt.subplots(1, len(MEASURES), figsize=(14, 3.6), layout="constrained")
-    for at, (ax, measure) in enumerate(zip(axes, MEASURES, strict=True)):
+    picture, axes = panels(len(MEASURES), width=3.5)
+    for at, (ax, measure) in enumerate(zip(axes[0], MEASURES, strict=True)):
         for name, colour in COLOURS.items():
-            means = [
-                np.exp(
-                    np.mean(
-                        [
-                            np.log(errors[shape, SHOWN, ratio, name, True][at])
-                            for shape in TUNED + HELD
-                            if (shape, SHOWN, ratio, name, True) in errors
-                        ]
-                    )
-                )
-                for ratio in RATIOS
-            ]
-            ax.plot(RATIOS, means, "o-", color=colour, markersize=3, label=name)
+            logs = np.log(found.errors[name][:, SIDES.index(SHOWN), :, at])
+            ax.plot(RATIOS, np.exp(logs.mean(axis=0)), "o-", color=colour, markersize=3, label=name)
         ax.axvline(SHOWN / 16, color="0.6", linewidth=1, linestyle=":")
         ax.set(xscale="log", yscale="log", title=measure, xlabel="n epsilon for each cell")
-        ax.grid(alpha=0.3)
-    axes[0].set_ylabel(f"error, {SHOWN} x {SHOWN} cells")
-    axes[0].legend(frameon=False, fontsize=9)
-    axes[1].text(SHOWN / 16, axes[1].get_ylim()[0], " the rule", fontsize=8, va="bottom")
-    figure.savefig(path, dpi=110, metadata={"Software": None})
-    plt.close(figure)
-
-
-if __name__ == "__main__":
-    main()
+    axes[0, 0].set_ylabel(f"error, {SHOWN} x {SHOWN} cells")
+    axes[0, 0].legend(frameon=False, fontsize=9)
+    below = axes[0, 1].get_ylim()[0]
+    axes[0, 1].text(SHOWN / 16, below, " the rule", fontsize=8, va="bottom")
+    return picture
