@@ -1,224 +1,149 @@
-"""What private models lose against others: ``python scripts/study.py models [--runs N]``.
+"""What private models lose against others: ``python scripts/study.py models``.
 
 Writes docs/models-accuracy.md and docs/models.png: logistic and linear regression by all methods,
-and the share of the noise that is there for floating point alone. Takes three minutes. The first
-start makes ``.venv`` in the clone.
+and the share of the noise that is there for floating point alone. Takes three minutes.
 """
 
-import argparse
+from __future__ import annotations
 
-from _environment import ROOT, ensure
+from typing import Any
 
-parser = argparse.ArgumentParser(description="The accuracy of private models.")
-parser.add_argument("--runs", type=int, default=15, metavar="N", help="of every fit")
-ARGUMENTS = parser.parse_args()
-ensure("figures", "models")
+import numpy as np
+from _pages import parts, pivot, save, write
+from _studies import replicates, run
+from numpy.typing import NDArray
+from papers._figure import panels
+from scipy.special import expit
+from sklearn import linear_model
 
-# What follows needs the environment.
-import zlib  # noqa: E402
-from collections.abc import Callable  # noqa: E402
-from typing import Any  # noqa: E402
+from dpcore import studies
+from dpcore.models import LinearRegression, LogisticRegression
+from dpcore.models.lattice import SHARE
+from dpcore.models.losses import Logistic
+from dpcore.models.minimum import Objective
+from dpcore.models.perturbation import objective_noise
+from dpcore.models.spherical import longest
+from dpcore.privacy.budget import Budget
+from dpcore.studies import Results
 
-import matplotlib.pyplot as plt  # noqa: E402
-import numpy as np  # noqa: E402
-from numpy.typing import NDArray  # noqa: E402
-from scipy.special import expit  # noqa: E402
-from sklearn import linear_model  # noqa: E402
-
-from dpcore.models import LinearRegression, LogisticRegression  # noqa: E402
-from dpcore.models.lattice import SHARE  # noqa: E402
-from dpcore.models.losses import Logistic  # noqa: E402
-from dpcore.models.minimum import Objective  # noqa: E402
-from dpcore.models.perturbation import objective_noise  # noqa: E402
-from dpcore.models.spherical import longest  # noqa: E402
-from dpcore.privacy.budget import Budget  # noqa: E402
-
-RECORDS, EPSILONS, FEATURES = (1_000, 5_000, 20_000, 100_000), (0.1, 1.0), (2, 8)
-MOST_RECORDS = (*RECORDS, 1_000_000)
-TESTED = 20_000
-LOGISTIC: dict[str, dict[str, Any]] = {
-    "`objective`, C = 0.1": {"method": "objective", "C": 0.1},
-    "`objective`, C = 1": {"method": "objective", "C": 1.0},
-    "`objective`, C = 10": {"method": "objective", "C": 10.0},
-    "`output`, C = 0.003": {"method": "output", "C": 0.003},
-    "`output`, C = 0.03": {"method": "output", "C": 0.03},
-    "`output`, C = 0.3": {"method": "output", "C": 0.3},
-}
-LINEAR: dict[str, Callable[[int], dict[str, Any]]] = {
-    "`moments`, alpha = 1": lambda n: {"method": "moments", "alpha": 1.0},
-    "`output`, alpha = 0.01 n": lambda n: {"method": "output", "alpha": 0.01 * n},
-    "`output`, alpha = 0.1 n": lambda n: {"method": "output", "alpha": 0.1 * n},
-}
 Floats = NDArray[np.float64]
-Lost = dict[tuple[int, float, str], list[float]]  # by n, for d, epsilon and the method
+Rng = np.random.Generator
+
+RUNS, TESTED = 15, 20_000
+EPSILONS, FEATURES, RECORDS = (0.1, 1.0), (2, 8), (1_000, 5_000, 20_000, 100_000)
+SETTINGS = {"d": FEATURES, "epsilon": EPSILONS, "n": RECORDS}
+MOST = FEATURES[-1]
 
 
-def main() -> None:
-    """Measure, write, draw, and say where."""
-    logistic, linear = measured(list(LOGISTIC), logistic_lost), measured(list(LINEAR), linear_lost)
-    page = ROOT / "docs" / "models-accuracy.md"
-    lines = [*introduction(), *of_logistic(logistic), *of_linear(linear), *covering()]
-    page.write_text("\n".join(lines) + "\n", "utf-8")
-    draw(logistic, linear)
-    print(f"written: {page.relative_to(ROOT)}, docs/models.png")
-
-
-def generator(*names: object) -> np.random.Generator:
-    """Return the generator of one run, whatever else is run."""
-    return np.random.default_rng(zlib.crc32(repr(names).encode()))
-
-
-def features(n: int, d: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def features(n: int, d: int, rng: Rng) -> tuple[Floats, Floats]:
     """Return records (n, d), and what a linear model says of them: of spread 1, around 0."""
     X = rng.uniform(0, 10, (n, d))
     slopes = np.where(np.arange(d) % 2, -1.0, 1.0) / np.sqrt(d * 100 / 12)
     return X, (X - 5) @ slopes
 
 
-def logistic_lost(d: int, epsilon: float, method: str, n: int, run: int) -> float:
-    """Return how much less of the labels are right than by the true odds."""
-    rng = generator("logistic", d, n, run)
+@studies.study(SETTINGS)
+def logistic(d: int, epsilon: float, n: int, rng: Rng) -> dict[str, float]:
+    """Return how much less of the labels are right than by the true odds, by the method."""
     X, mean = features(n + TESTED, d, rng)
     y = rng.random(n + TESTED) < expit(3.0 * mean)
-    ours = LogisticRegression(epsilon, x_bounds=(0, 10), rng=rng, **LOGISTIC[method])
     right = float(np.mean((mean[n:] > 0) == y[n:]))
-    return right - float(ours.fit(X[:n], y[:n]).score(X[n:], y[n:]))
+    found = {}
+    for method, penalties in {"objective": (0.1, 1, 10), "output": (0.003, 0.03, 0.3)}.items():
+        for C in penalties:
+            how: dict[str, Any] = {"method": method, "C": C, "x_bounds": (0, 10), "rng": rng}
+            score = LogisticRegression(epsilon, **how).fit(X[:n], y[:n]).score(X[n:], y[n:])
+            found[f"`{method}`, C = {C:g}"] = right - score
+    return found
 
 
-def linear_lost(d: int, epsilon: float, method: str, n: int, run: int) -> float:
-    """Return how much smaller R^2 is than without privacy."""
-    rng = generator("linear", d, n, run)
+@studies.study(SETTINGS)
+def linear(d: int, epsilon: float, n: int, rng: Rng) -> dict[str, float]:
+    """Return how much smaller R^2 is than without privacy, by the method."""
     X, mean = features(n + TESTED, d, rng)
     y = mean + rng.normal(0, 0.5, n + TESTED)
-    ours = LinearRegression(
-        epsilon, x_bounds=(0, 10), y_bounds=(-4, 4), rng=rng, **LINEAR[method](n)
-    )
-    scores = [
-        float(each.fit(X[:n], y[:n]).score(X[n:], y[n:]))
-        for each in (linear_model.LinearRegression(), ours)
-    ]
-    return scores[0] - scores[1]
-
-
-def measured(methods: list[str], lost: Callable[[int, float, str, int, int], float]) -> Lost:
-    """Return medians."""
-    return {
-        (d, epsilon, method): [
-            float(np.median([lost(d, epsilon, method, n, run) for run in range(ARGUMENTS.runs)]))
-            for n in RECORDS
-        ]
-        for d in FEATURES
-        for epsilon in EPSILONS
-        for method in methods
+    public: dict[str, Any] = {"x_bounds": (0, 10), "y_bounds": (-4, 4), "rng": rng}
+    models: dict[str, Any] = {
+        "": linear_model.LinearRegression(),
+        "`moments`, alpha = 1": LinearRegression(epsilon, method="moments", alpha=1.0, **public),
     }
+    for share in (0.01, 0.1):
+        ours = LinearRegression(epsilon, method="output", alpha=share * n, **public)
+        models[f"`output`, alpha = {share:g} n"] = ours
+    scores = {name: each.fit(X[:n], y[:n]).score(X[n:], y[n:]) for name, each in models.items()}
+    best = scores.pop("")
+    return {name: best - score for name, score in scores.items()}
 
 
-def introduction() -> list[str]:
-    """Return what the page is about."""
-    return [
+@studies.study({"epsilon": EPSILONS, "n": [*RECORDS, 1_000_000]})
+def covering(epsilon: float, n: int, rng: Rng) -> dict[str, float]:
+    """Return the noise for floating point alone over that of ten releases: deviations."""
+    X, mean = features(n, MOST, rng)
+    y, size = rng.random(n) < expit(3.0 * mean), MOST + 1
+    model = LogisticRegression(epsilon, x_bounds=(0, 10), rng=rng)
+    fits = [model.fit(X, y).coef_[0] for _ in range(10)]
+    deviation = 5.0 * np.sqrt(size) * np.std(fits, axis=0).mean()  # for scaled records
+    penalty, scale = objective_noise(n, 1.0 / n, Budget.checked(epsilon, None, "replace-one"))
+    most = scale * longest(size) / n
+    distance = Objective(np.empty((size, 1)), Logistic(), penalty, None, most).distance
+    return {"share": np.sqrt(8.0 * size) * distance / (epsilon * float(SHARE)) / deviation}
+
+
+def main() -> None:
+    """Run, write and draw."""
+    by_odds, by_line = run(logistic, RUNS), run(linear, RUNS)
+    alone = run(covering, 1, quick=1)
+    save(drawn(by_odds, by_line), "models.png")
+
+    def lost(results: Results, form: str) -> list[str]:
+        def cell(method: str, **at: Any) -> str:
+            return format(np.median(results.array(method, **at)), form)
+
+        rows = {"d": "{}", "epsilon": "{:g}", "method": "{}"}
+        return pivot(results, rows, {"n": "n = {:,}"}, cell, method=results.quantities)
+
+    page = parts(
         "# Private models, measured",
-        "",
-        "Written by `python scripts/study.py models`. Features are uniform within their bounds,",
-        f"[0, 10]; medians over {ARGUMENTS.runs} runs, each with new records and new noise, tested",
-        f"on {TESTED:,} others. [models.md](models.md) has the methods.",
-        "",
+        "Written by `python scripts/study.py models`. Features are uniform within their bounds,"
+        f" [0, 10]; medians over {replicates(by_odds)} runs, each with new records and new noise,"
+        f" tested on {TESTED:,} others. [models.md](models.md) has the methods.",
         "![What is lost, by the number of records](models.png)",
-    ]
-
-
-def table(lost: Lost, form: str) -> list[str]:
-    """Return a table of all numbers of features, epsilons and records."""
-    sizes = " | ".join(f"n = {n:,}" for n in RECORDS)
-    rows = [
-        f"| {d} | {epsilon:g} | {method} | {' | '.join(format(x, form) for x in found)} |"
-        for (d, epsilon, method), found in lost.items()
-    ]
-    return [f"| d | epsilon | method | {sizes} |", "|---" * (len(RECORDS) + 3) + "|", *rows]
-
-
-def of_logistic(lost: Lost) -> list[str]:
-    """Return the section on logistic regression."""
-    return [
-        "",
         "## Logistic regression",
-        "",
-        "How much less of the labels are predicted right than by the true odds, of which the",
-        "logarithm has a standard deviation of 3.",
-        "",
-        *table(lost, ".1%"),
-    ]
-
-
-def of_linear(lost: Lost) -> list[str]:
-    """Return the section on linear regression."""
-    return [
-        "",
+        "How much less of the labels are predicted right than by the true odds, of which the"
+        " logarithm has a standard deviation of 3.",
+        lost(by_odds, ".1%"),
         "## Linear regression",
-        "",
-        "How much smaller R^2 is than scikit-learn's, which is 0.8. More than 0.8 is worse than",
-        "no model at all.",
-        "",
-        *table(lost, ".3f"),
-    ]
-
-
-def covering() -> list[str]:
-    """Return what floating point costs: the noise for it, against the noise of all."""
-    rows, size = [], FEATURES[-1] + 1
-    for epsilon in EPSILONS:
-        cells = []
-        for n in MOST_RECORDS:
-            rng = generator("covering", n)
-            X, mean = features(n, FEATURES[-1], rng)
-            y = rng.random(n) < expit(3.0 * mean)
-            model = LogisticRegression(epsilon, x_bounds=(0, 10), rng=rng)
-            fits = [model.fit(X, y).coef_[0] for _ in range(10)]
-            deviation = 5.0 * np.sqrt(size) * np.std(fits, axis=0).mean()  # for scaled records
-            budget = Budget.checked(epsilon, None, "replace-one")
-            penalty, scale = objective_noise(n, 1.0 / n, budget)
-            most = scale * longest(size) / n
-            distance = Objective(np.empty((size, 1)), Logistic(), penalty, None, most).distance
-            alone = np.sqrt(8.0 * size) * distance / (epsilon * float(SHARE))
-            cells.append(f"{alone / deviation:.1g}")
-        rows.append(f"| {epsilon:g} | {' | '.join(cells)} |")
-    sizes = " | ".join(f"n = {n:,}" for n in MOST_RECORDS)
-    return [
-        "",
+        "How much smaller R^2 is than scikit-learn's, which is 0.8. More than 0.8 is worse than no"
+        " model at all.",
+        lost(by_line, ".3f"),
         "## What floating point costs",
-        "",
-        "The deviation of the noise that covers rounding errors and the solver's, as a share of",
-        f"the deviation of released coefficients: `objective`, C = 1, d = {FEATURES[-1]}.",
-        "",
-        f"| epsilon | {sizes} |",
-        "|---" * (len(MOST_RECORDS) + 1) + "|",
-        *rows,
-    ]
+        "The deviation of the noise that covers rounding errors and the solver's, as a share of"
+        f" the deviation of released coefficients: `objective`, C = 1, d = {MOST}.",
+        pivot(
+            alone,
+            {"epsilon": "{:g}"},
+            {"n": "n = {:,}"},
+            lambda **at: f"{alone.array('share', **at).mean():.1g}",
+        ),
+    )
+    write("models-accuracy.md", page)
 
 
-def draw(logistic: Lost, linear: Lost) -> None:
+def drawn(by_odds: Results, by_line: Results) -> Any:
     """Draw what is lost with the most features: solid lines for the larger epsilon."""
-    plt.switch_backend("Agg")
-    figure, panels = plt.subplots(1, 2, figsize=(10, 4.8), layout="constrained")
-    for ax, lost, least, most, title in (
-        (panels[0], logistic, 3e-4, 0.5, "logistic regression: labels predicted right"),
-        (panels[1], linear, 3e-4, 3.0, "linear regression: $R^2$"),
+    picture, axes = panels(2, height=4.8)
+    for ax, results, least, most, title in (
+        (axes[0, 0], by_odds, 3e-4, 0.5, "logistic regression: labels predicted right"),
+        (axes[0, 1], by_line, 3e-4, 3.0, "linear regression: $R^2$"),
     ):
-        names = list(dict.fromkeys(method for _, _, method in lost))
-        for (d, epsilon, method), found in lost.items():
-            if d == FEATURES[-1]:
-                larger = epsilon == EPSILONS[-1]
-                ax.plot(
-                    RECORDS,
-                    np.maximum(found, least),  # next to nothing, or less: by chance
-                    color=f"C{names.index(method)}",
-                    linestyle="-" if larger else "--",
-                    label=method.replace("`", "") if larger else None,
-                )
+        for at, method in enumerate(results.quantities):
+            for epsilon, line in zip(EPSILONS, ("--", "-"), strict=True):
+                median = np.median(results.array(method, d=MOST, epsilon=epsilon), axis=-1)
+                label = method.replace("`", "") if line == "-" else None
+                shown = np.maximum(median, least)  # next to nothing, or less: by chance
+                ax.plot(RECORDS, shown, color=f"C{at}", linestyle=line, label=label)
         ax.set(xscale="log", yscale="log", ylim=(least, most), title=title)
-        ax.set(xlabel="records", ylabel=f"lost (d = {FEATURES[-1]})")
+        ax.set(xlabel="records", ylabel=f"lost (d = {MOST})")
         ax.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
-    figure.suptitle(f"solid: epsilon = {EPSILONS[-1]:g}; dashed: epsilon = {EPSILONS[0]:g}")
-    figure.savefig(ROOT / "docs" / "models.png", dpi=110, metadata={"Software": None})
-
-
-main()
+    picture.suptitle(f"solid: epsilon = {EPSILONS[-1]:g}; dashed: epsilon = {EPSILONS[0]:g}")
+    return picture
