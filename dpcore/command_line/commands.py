@@ -105,12 +105,20 @@ def residuals(options: argparse.Namespace) -> str:
     return text
 
 
+def study(options: argparse.Namespace) -> str:
+    """Run a study, or list them."""
+    from .study import run_study  # whose imports other commands need not wait for
+
+    return run_study(options)
+
+
 COMMANDS: Final[Mapping[str, Callable[[argparse.Namespace], str]]] = {
     "cdf": cdf,
     "roc": roc,
     "calibration": calibration,
     "hosmer-lemeshow": hosmer_lemeshow,
     "residuals": residuals,
+    "study": study,
     "warm": warm,
 }
 

@@ -63,7 +63,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(as_typed(error, options))
     except MemoryError:
         return _fail("out of memory")
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
+        if interrupt.args:  # what was kept
+            _say(str(interrupt))
         return 130
     except Exception as error:
         at = extract_tb(error.__traceback__)[-1]

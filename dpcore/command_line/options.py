@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from .study_options import add_study
+
 __all__ = ["PICTURES", "add_commands"]
 
 PICTURES: Final = (".png", ".pdf", ".svg")
@@ -31,6 +33,7 @@ def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
     _add_calibration(command)
     _add_hosmer_lemeshow(command)
     _add_residuals(command)
+    add_study(command)
     _add_warm(command)
 
 

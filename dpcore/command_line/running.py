@@ -157,11 +157,19 @@ def as_typed(error: dpcore.DpcoreError, options: argparse.Namespace) -> str:
     """Return the message with arguments named as on the command line."""
     message = str(error)
     if isinstance(error, FileError):
-        flags = {str(options.json): "--json", str(options.plot): "--plot"}
-        return f"{flags.get(error.file, 'FILE')} {message}"
+        return f"{_flag_of(error.file, options)} {message}"
     argument, blank, rest = message.partition(" ")
     flag = as_flag(argument)
     return f"{flag}{blank}{rest}" if flag[2:] in TAKE_VALUES else message
+
+
+def _flag_of(file: str, options: argparse.Namespace) -> str:
+    """Return which option a file was given by, itself or its folder."""
+    if "out" in options:  # of a study
+        is_study = (options.study or "").startswith(file)
+        is_out = options.out is not None and Path(file).is_relative_to(options.out)
+        return "--out" if is_out and not is_study else "FILE"
+    return {str(options.json): "--json", str(options.plot): "--plot"}.get(file, "FILE")
 
 
 def as_flag(argument: str) -> str:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import functools
+import inspect
+import threading
 import time
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from traceback import extract_tb
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
-from ..errors import DpcoreError
+from ..errors import DpcoreError, DpcoreWarning
 from .cells import TAKEN, Cell
 from .study import Study
 
@@ -76,7 +81,23 @@ def make(shipped: Shipped, chunks: Sequence[Chunk]) -> list[Done]:
     StudyError
         A call failed; the message names the cell and the call, and how to repeat it.
     """
-    return [_made(shipped.study, shipped.seed, chunk) for chunk in chunks]
+    with _quiet():
+        return [_made(shipped.study, shipped.seed, chunk) for chunk in chunks]
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Ignore what releases warn of, which is mostly much noise: studies look for that.
+
+    In the main thread alone, as workers have it: elsewhere filters are not a thread's own, and
+    might stay when it has gone.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DpcoreWarning)
+        yield
 
 
 def _made(study: Study, seed: int, chunk: Chunk) -> Done:
@@ -96,9 +117,18 @@ def _message(study: Study, cell: Cell, call: int, seed: int, error: Exception) -
     where = f" at {cell}" if cell.labels else ""
     again = ", ".join(filter(None, (str(call), str(seed), str(cell))))
     return (
-        f"{study.name} failed{where}, in call {call}: {type(error).__name__}: {error}; "
+        f"{study.name} failed{where}, in call {call}: {type(error).__name__}: {error}"
+        f"{_place(study, error)}; "
         f"{study.name}.replay({again}) repeats it"
     )
+
+
+def _place(study: Study, error: Exception) -> str:
+    """Return which line of the function's own file failed, if one did."""
+    code = getattr(inspect.unwrap(study.function), "__code__", None)
+    file = getattr(code, "co_filename", None)
+    lines = [each.lineno for each in extract_tb(error.__traceback__) if each.filename == file]
+    return f" ({file}, line {lines[-1]})" if lines else ""
 
 
 def _row(found: Mapping[str, Any]) -> Row:

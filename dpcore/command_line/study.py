@@ -1,0 +1,92 @@
+"""``dpcore study``: a Monte Carlo study is run, and what it comes to is shown."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import threading
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from pickle import PicklingError
+
+from .. import _check, studies
+from ..studies import Results, Study, files
+from .arguments import UsageError
+from .study_options import REPLICATES
+from .study_reports import study_list, study_summary
+from .study_settings import changed
+
+__all__ = ["run_study"]
+
+
+def run_study(options: argparse.Namespace) -> str:
+    """Run a study or what is missing of it, and return what it found; or list studies."""
+    if options.list:
+        return study_list(_listed(options.study))
+    if options.study is None:
+        raise UsageError("STUDY is required: a name that dpcore study --list says, or FILE.py")
+    for module in ("joblib", "cloudpickle", "pyarrow", "tqdm"):
+        _check.extra(module, "dpcore study", "studies")
+    level = _check.proportion("level", options.level)
+    study = changed(files.find(options.study), options.set)
+    results = _results(study, options)
+    return study_summary(results, level, options.out)
+
+
+def _listed(study: str | None) -> dict[str, Study]:
+    """Return all studies that come with dpcore, those of a file, or the one that is named."""
+    if study is None:
+        return {name: files.find(name) for name in files.names()}
+    return files.in_file(study) if study.endswith(".py") else {study: files.find(study)}
+
+
+def _results(study: Study, options: argparse.Namespace) -> Results:
+    replicates = options.replicates
+    if replicates is None:
+        replicates = -(-REPLICATES // study.size) * study.size
+    try:
+        _start_workers(options.workers)
+        return studies.run(
+            study,
+            replicates=replicates,
+            out=options.out,
+            seed=options.seed,
+            workers=options.workers,
+            progress=False if options.quiet else None,
+        )
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(*_kept(options.out)) from None
+    except BrokenProcessPool:
+        said = ["a worker has ended, as where memory runs out: --workers takes fewer"]
+        raise UsageError("; ".join([*said, *_kept(options.out)])) from None
+    except PicklingError as error:
+        cause = str(error.__cause__ or error).strip('"\n ').splitlines()[-1]
+        raise UsageError(
+            f"STUDY cannot be sent to workers ({cause}); --workers 1 needs none"
+        ) from None
+
+
+def _start_workers(workers: int) -> None:
+    """Start the workers while interrupts are ignored, and so in them as long as they live.
+
+    A terminal interrupts all processes of a command, and workers would end with tracebacks.
+    """
+    import joblib
+
+    in_main = threading.current_thread() is threading.main_thread()
+    if not in_main or workers == 0 or joblib.effective_n_jobs(workers) == 1:
+        return
+    parallel = joblib.Parallel(workers, return_as="generator")
+    listened = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        started = parallel(joblib.delayed(int)() for _ in range(2))  # or are about to
+    finally:
+        signal.signal(signal.SIGINT, listened)
+    list(started)
+
+
+def _kept(out: Path | None) -> list[str]:
+    """Return what is to be said of results that were kept, if there are any."""
+    if out is None or not any([*out.glob("*.parquet"), *out.glob("parts/*.parquet")]):
+        return []
+    return [f"what was done is kept in {str(out)!r}; the same command goes on"]

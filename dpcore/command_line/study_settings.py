@@ -1,0 +1,106 @@
+"""Parameters of a study, as they are typed: ``--set n=1000,10000``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
+from typing import Any, Final
+
+from ..errors import DpcoreError
+from ..studies.study import Study
+from .arguments import UsageError
+
+__all__ = ["changed", "known_values"]
+
+_TRUTHS: Final = {"true": True, "false": False}
+
+
+def changed(study: Study, settings: Sequence[str]) -> Study:
+    """Return a study with other values of its parameters.
+
+    Parameters
+    ----------
+    study
+        As it was written.
+    settings
+        Each ``NAME=VALUE,...``. A value is the label of one that the study has; or a number, if
+        those are numbers; or any text, if they are texts.
+
+    Raises
+    ------
+    UsageError
+        It has no such parameter, or the parameter no such value.
+    """
+    known, found = known_values(study), dict[str, list[Any] | dict[Any, Any]]()
+    for each in settings:
+        name, equals, text = each.partition("=")
+        if not equals or not text:
+            raise UsageError(f"--set must be PARAMETER=VALUE,...; got {each!r}")
+        if name not in known:
+            raise UsageError(f"--set must name one of {', '.join(known)}; got {name!r}")
+        if name in found:
+            raise UsageError(f"--set {name} must be given once, with commas between values")
+        words = [text] if text in map(str, known[name]) else text.split(",")
+        values = [_value(name, word.strip(), known[name]) for word in words]
+        found[name] = dict(values) if _has_objects(known[name]) else [value for _, value in values]
+    try:
+        settled = study.over(**found)
+        _ = settled.cells  # refuses values that are repeated
+    except DpcoreError as error:
+        raise UsageError(f"--set: {error}") from None
+    return settled
+
+
+def known_values(study: Study) -> dict[str, dict[Any, Any]]:
+    """Return the values of each parameter by their labels, those of all blocks together."""
+    found: dict[str, dict[Any, Any]] = {}
+    for block in study.blocks:
+        for name, values in block.items():
+            found.setdefault(name, {}).update(values)
+    return found
+
+
+def _value(name: str, word: str, known: Mapping[Any, Any]) -> tuple[Any, Any]:
+    """Return the label and the value that a word stands for."""
+    for label, value in known.items():
+        if word == str(label):
+            return label, value
+    if _has_objects(known):
+        options = ", ".join(map(str, known))
+        raise UsageError(f"--set {name} must be among {options}; got {word!r}")
+    found = [value for value in known.values() if _is_number(value)]
+    number = _number(word) if found else None
+    if number is not None:
+        number = number if any(isinstance(value, Integral) for value in found) else float(word)
+        return number, number
+    if word.lower() in _TRUTHS and any(isinstance(value, bool) for value in known.values()):
+        return _TRUTHS[word.lower()], _TRUTHS[word.lower()]
+    if any(isinstance(value, str) for value in known.values()):
+        return word, word
+    options = "numbers" if found else f"among {', '.join(map(str, known))}"
+    raise UsageError(f"--set {name} must be {options}; got {word!r}")
+
+
+def _has_objects(known: Mapping[Any, Any]) -> bool:
+    """Return whether the function gets something else than what is typed."""
+    return any(
+        not isinstance(value, bool | Real | str | None) or value != label
+        for label, value in known.items()
+    )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _number(word: str) -> int | float | None:
+    """Return an integer, if it is one, so that 1e4 can be a number of records; or a float."""
+    try:
+        return int(word)
+    except ValueError:
+        pass
+    try:
+        number = float(word)
+    except ValueError:
+        return None
+    return int(number) if number.is_integer() else number

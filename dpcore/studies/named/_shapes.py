@@ -1,0 +1,35 @@
+"""Shapes of data that several studies have: the share of each cell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["SHAPES", "Shape"]
+
+Shape = Callable[[int], NDArray[np.float64]]
+
+
+def uniform(cells: int) -> NDArray[np.float64]:
+    """All cells alike."""
+    return np.full(cells, 1 / cells)
+
+
+def normal(cells: int) -> NDArray[np.float64]:
+    """A normal distribution, of which the grid has seven deviations."""
+    at = (np.arange(cells) + 0.5) / cells
+    density = np.exp(-(((at - 0.4) * 7) ** 2) / 2)
+    return np.asarray(density / density.sum())
+
+
+def spike(cells: int) -> NDArray[np.float64]:
+    """Half of the records in one cell, and the others anywhere."""
+    shares = np.full(cells, 0.5 / cells)
+    shares[cells // 3] += 0.5
+    return shares
+
+
+SHAPES: Final[Mapping[str, Shape]] = {"uniform": uniform, "normal": normal, "spike": spike}

@@ -1,0 +1,69 @@
+"""How good private bounds of a column are, by the method.
+
+Bounds that are wide make cells wide, and what is outside counts in the end cells
+(docs/bounds-accuracy.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...releases.bounds import Bounds
+from ...releases.bounds import bounds as released_bounds
+from ...releases.compact_bounds import compact_bounds
+from ...releases.symmetric_bounds import symmetric_bounds
+from .. import study
+
+__all__ = ["bounds"]
+
+Reals = NDArray[np.float64]
+
+
+def centred(n: int, rng: np.random.Generator) -> Reals:
+    """Normal values around 0."""
+    return rng.normal(0, 20, n)
+
+
+def incomes(n: int, rng: np.random.Generator) -> Reals:
+    """Lognormal values, which are never negative."""
+    return rng.lognormal(np.log(30_000), 0.8, n)
+
+
+def shifted(n: int, rng: np.random.Generator) -> Reals:
+    """Normal values far from 0."""
+    return rng.normal(100, 10, n)
+
+
+METHODS = {"bounds": released_bounds, "symmetric": symmetric_bounds, "compact": compact_bounds}
+
+
+@study(
+    {
+        "n": [1_000, 10_000],
+        "epsilon": [0.5],
+        "data": {"centred": centred, "incomes": incomes, "shifted": shifted},
+        "method": METHODS,
+    }
+)
+def bounds(
+    n: int,
+    epsilon: float,
+    data: Callable[..., Reals],
+    method: Callable[..., Bounds],
+    rng: np.random.Generator,
+) -> Mapping[str, float]:
+    """How good private bounds of a column are, by the method.
+
+    ``inside`` is the share of the records that are within the bounds; ``width`` is that of the
+    bounds, in widths of the central 95 % of the records.
+    """
+    values = data(n, rng)
+    found = method(values, epsilon=epsilon, rng=rng)
+    low, high = np.quantile(values, [0.025, 0.975])
+    return {
+        "inside": np.mean((found.lower <= values) & (values <= found.upper)),
+        "width": (found.upper - found.lower) / (high - low),
+    }

@@ -1,0 +1,60 @@
+"""Errors of released distribution functions, by the mechanism.
+
+Shows which mechanism is better where: the hierarchy's error is a number of records, whatever n
+and the shape are; DAWA's depends on them, and wins where n epsilon is small for the grid
+(docs/plan.md, docs/dawa.md). The records are the shape's own, so that noise is all that is random.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kernels.smoothing.isotonic import isotonic
+from ...mechanisms import Dawa, Dyadic, Hierarchy, Mechanism
+from .. import study
+from ._shapes import SHAPES, Shape
+
+__all__ = ["cdf"]
+
+MECHANISMS = {"hierarchy": Hierarchy, "dyadic": Dyadic, "dawa": Dawa}
+
+
+@study(
+    {
+        "n": [1_000, 100_000],
+        "epsilon": [0.1, 1.0],
+        "cells": [1024],
+        "shape": SHAPES,
+        "mechanism": MECHANISMS,
+    },
+    batch=20,
+)
+def cdf(
+    n: int,
+    epsilon: float,
+    cells: int,
+    shape: Shape,
+    mechanism: Callable[[float], Mechanism],
+    rng: np.random.Generator,
+    replicates: int,
+) -> Mapping[str, NDArray[np.float64]]:
+    """Errors of released distribution functions, by the mechanism.
+
+    Over the thresholds, as shares of n: ``raw_error`` is the root mean square of the curve as it
+    is released, ``error`` that of the monotone curve, and ``largest_error`` its largest.
+    """
+    truth = np.rint(n * np.cumsum(shape(cells)))
+    counts = np.diff(truth, prepend=0.0).astype(np.int64)
+    released = mechanism(epsilon).release(counts, rng=rng, replicates=replicates, workers=1)
+    curves = released.astype(np.float64)
+    raw = (curves - truth) / n
+    isotonic(curves[:, :-1], 0.0, float(n))
+    errors = np.abs(curves - truth) / n
+    return {
+        "raw_error": np.sqrt(np.mean(raw**2, axis=1)),
+        "error": np.sqrt(np.mean(errors**2, axis=1)),
+        "largest_error": errors.max(axis=1),
+    }

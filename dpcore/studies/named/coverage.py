@@ -1,0 +1,50 @@
+"""How often bands of distribution functions cover, and their widths.
+
+Bands are for the records' own curve, so that noise is all that is random (docs/intervals.md). By
+default the mechanism may be DAWA, whose error is estimated: it covers on average.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ...releases.cdf import cdf_from_counts
+from ...summaries.grid import Grid
+from .. import study
+from ._shapes import SHAPES, Shape
+
+__all__ = ["coverage"]
+
+
+@study(
+    {
+        "n": [1_000, 100_000],
+        "epsilon": [0.1, 1.0],
+        "cells": [256],
+        "shape": SHAPES,
+        "level": [0.95],
+    }
+)
+def coverage(
+    n: int,
+    epsilon: float,
+    cells: int,
+    shape: Shape,
+    level: float,
+    rng: np.random.Generator,
+) -> Mapping[str, float]:
+    """How often bands of distribution functions cover, and their widths.
+
+    ``covered`` is the share of the thresholds, but for the last, at which the band has the
+    records' own curve within; ``width`` is the mean width, as a share of n.
+    """
+    counts = rng.multinomial(n, shape(cells))
+    truth = np.cumsum(counts) / n
+    grid = Grid.uniform(0, 1, cells)
+    curve = cdf_from_counts(counts, grid, epsilon=epsilon, rng=rng)
+    low, high = curve.band(level)
+    rounding = 1e-12
+    inside = (low <= truth + rounding) & (truth - rounding <= high)
+    return {"covered": inside[:-1].mean(), "width": (high - low)[:-1].mean()}

@@ -1,0 +1,121 @@
+"""The studies that come with dpcore: on small sizes, what is known of their numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dpcore as dp
+from dpcore import studies
+from dpcore.studies import files
+
+
+def ran(name, replicates, **parameters):
+    study = files.find(name).over(**parameters)
+    return studies.run(study, replicates=replicates, seed=1, workers=1, progress=False)
+
+
+def means(results, quantity):
+    return results.array(quantity).mean(axis=-1)
+
+
+@pytest.mark.parametrize("name", files.names())
+def test_every_combination_runs(name):
+    """What is not a number takes all its values, and numbers the least."""
+    study = files.find(name)
+    least = {
+        parameter: min(values)
+        for parameter, values in study.blocks[0].items()
+        if all(isinstance(label, int | float) for label in values)
+    }
+    results = ran(name, study.size, **least)
+    assert len(results) == study.size * len(study.over(**least).cells)
+    for quantity in results.quantities:
+        assert np.isfinite(results.array(quantity)).all()
+
+
+@pytest.mark.parametrize("mechanism", ["hierarchy", "dyadic"])
+def test_raw_errors_of_curves_are_the_noise_that_is_known(mechanism):
+    made = {"hierarchy": dp.mechanisms.Hierarchy, "dyadic": dp.mechanisms.Dyadic}[mechanism]
+    n, cells, epsilon = 500, 64, 0.5
+    results = ran(
+        "cdf", 400, n=n, cells=cells, epsilon=epsilon, shape=_one("cdf", "shape", "spike"),
+        mechanism={mechanism: made},
+    )  # fmt: skip
+    squares = (n * results.array("raw_error")) ** 2
+    known = made(epsilon).mean_squared_error(cells)
+    deviations = (squares.mean() - known) / (squares.std() / squares.size**0.5)
+    assert abs(deviations) < 5
+    assert (results.array("error") <= results.array("raw_error") + 1e-12).all()
+    assert (results.array("largest_error") >= results.array("error")).all()
+
+
+def _one(name, parameter, label):
+    return {label: files.find(name).blocks[0][parameter][label]}
+
+
+def test_buckets_win_where_there_are_few_records():
+    results = ran("cdf", 20, n=1000, epsilon=0.1, cells=1024, shape=_one("cdf", "shape", "uniform"))
+    hierarchy, dyadic, dawa = means(results, "error")
+    assert dawa < hierarchy < dyadic
+
+
+@pytest.mark.needs_jit
+def test_errors_of_deciles_fall_with_n():
+    results = ran("quantiles", 10, n=[500, 50_000], epsilon=1.0, cells=256)
+    few, many = means(results, "error")  # data, release
+    assert few.shape == (2, 2)
+    assert (many < few / 5).all()
+    assert (means(results, "largest_error") > means(results, "error")).all()
+    assert many.max() < 1 / 256  # a cell
+
+
+@pytest.mark.needs_jit
+def test_errors_of_roc_curves_fall_with_n_and_epsilon():
+    results = ran("roc", 10, n=[300, 30_000], epsilon=[0.2, 2.0], cells=64)
+    for quantity in ("distance", "area_error"):
+        found = means(results, quantity)
+        assert (found[1] < found[0] / 5).all()
+        assert (found[:, 1] < found[:, 0]).all()
+    assert (results.array("distance") >= results.array("area_error") - 1e-12).all()
+
+
+def test_errors_of_roc_curves_hardly_depend_on_the_share_of_positives_without_privacy():
+    results = ran("roc", 3, n=20_000, epsilon=1e4, cells=2**14, positives=[0.1, 0.5])
+    assert results.array("distance").max() < 1e-6  # cells of the exact curve, and no noise
+
+
+def test_trust_costs_accuracy_and_clients_buy_it():
+    results = ran("federated_auc", 20, clients=[3000, 300_000], epsilon=2.0, cells=64)
+    errors = means(results, "error")
+    assert (np.diff(errors, axis=1) > 0).all()  # secure aggregation, distributed noise, local
+    assert (errors[1, 1:] < errors[0, 1:] / 3).all()
+    assert np.array_equal(results.array("error"), np.abs(results.array("difference")))
+
+
+def test_clients_in_aggregate_have_the_area_that_is_asked_for():
+    from dpcore.studies.named.federated_auc import auc, shares
+
+    rng, area, clients = np.random.default_rng(1), 0.73, 10**5
+    counts = rng.multinomial(clients, shares(1024, area), size=20)
+    found = [auc(each, dp.mechanisms.NoNoise(), rng) for each in counts]
+    deviation = (area * (1 - area) / clients) ** 0.5  # about twice that of such an area
+    assert abs(np.mean(found) - area) < 5 * deviation / 20**0.5
+
+
+def test_bands_cover_about_as_often_as_they_say():
+    shapes = _one("coverage", "shape", "normal")
+    results = ran("coverage", 40, n=20_000, epsilon=1.0, cells=32, level=[0.5, 0.95], shape=shapes)
+    low, high = means(results, "covered")
+    assert 0.35 < low < 0.75
+    assert 0.9 < high < 1.0
+    widths = means(results, "width")
+    assert widths[0] < widths[1]
+
+
+def test_bounds_have_most_records_inside():
+    results = ran("bounds", 5, n=5000, epsilon=[1.0])
+    assert (means(results, "inside") > 0.9).all()
+    width = means(results, "width")  # data, method
+    assert width[2, 0] < width[2, 1]  # far from 0, bounds around 0 are wide
+    assert width.min() > 0.9
