@@ -1,0 +1,189 @@
+"""What figures of the regression-diagnostics paper share: records, released plots, what they show.
+
+Chen, Machanavajjhala, Reiter & Barrientos, *Differentially private regression diagnostics* (2016),
+section III.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+from scipy.stats import ks_2samp
+
+import dpcore as dp
+from dpcore.mechanisms import Dawa
+from dpcore.releases.table import raw_table
+
+from ._figure import BLUE, GREY, ORANGE
+
+__all__ = [
+    "CHECKED",
+    "COLOURS",
+    "LESS",
+    "SCENARIOS",
+    "WAYS",
+    "Records",
+    "Way",
+    "cloud",
+    "default",
+    "drawn",
+    "fitted",
+    "prirp",
+    "quietly",
+    "separation",
+    "signals",
+    "variation",
+    "verdict",
+]
+
+Values = NDArray[np.float64]
+Rng = np.random.Generator
+Verdict = Literal["agrees", "differs", "in part"]
+COVERAGE, MOST_SHARE, ENOUGH = 0.95, 0.3, 470  # of the paper's bounds
+BINS = 20
+SHOWN = 1500  # points of a cloud: more of them make a blot, and a large file
+
+
+class Records(NamedTuple):
+    """Predicted values of a fitted line, and what is left, each (n,)."""
+
+    predicted: Values
+    residuals: Values
+
+    @property
+    def points(self) -> Values:
+        """(n, 2) both columns."""
+        return np.column_stack(self)
+
+
+def fitted(columns: Values, y: Values) -> Records:
+    """Return what least squares predicts from columns and a constant, and what is left."""
+    design = np.column_stack([np.ones(y.size), columns])
+    predicted = design @ np.linalg.lstsq(design, y, rcond=None)[0]
+    return Records(predicted, y - predicted)
+
+
+def drawn(
+    n: int,
+    rng: Rng,
+    *,
+    constant: float = 1.0,
+    slope: float = 0.0,
+    curvature: float = 0.0,
+    start: float = 1.0,
+) -> Records:
+    """Return records y = x + curvature x^2 + N(0, constant + slope x), and the line of their OLS.
+
+    x is uniform on [start, 50]. The paper's N(0, x) is read as a variance of x.
+    """
+    x = rng.uniform(start, 50, n)
+    noise = np.sqrt(constant + slope * x) * rng.normal(size=n)
+    return fitted(x[:, None], x + curvature * x**2 + noise)
+
+
+SCENARIOS: dict[str, dict[str, float]] = {
+    "Ideal": {},
+    "Heteroscedastic": {"constant": 0.0, "slope": 1.0},
+    "Nonlinear": {"curvature": 0.01},
+}
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Do without warnings of much noise, which is what is studied."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dp.DpcoreWarning)
+        yield
+
+
+def default(records: Records, epsilon: float, rng: Rng, unit: float = 1.0) -> Values:
+    """Return the points that ``dp.residual_plot`` releases, (k, 2)."""
+    with quietly():
+        return dp.residual_plot(*records, epsilon=epsilon, unit=unit, rng=rng).points
+
+
+def prirp(records: Records, epsilon: float, rng: Rng, unit: float = 1.0, noise: int = 2) -> Values:
+    """Return the points that PriRP releases, (k, 2): section III.B, as published.
+
+    The search for bounds needs half of the paper's noise (docs/selection.md, section 6). So it is
+    told that it has half of its budget; with ``noise`` 1 it knows all of it.
+    """
+    n = records.predicted.size
+    first = min(MOST_SHARE * epsilon, ENOUGH / n)
+    right, top = (
+        dp.symmetric_bounds(
+            z, epsilon=first / 2 / noise, unit=unit, coverage=COVERAGE, rng=rng
+        ).upper
+        for z in records
+    )
+    rest = epsilon - first
+    side = max(1, round(np.sqrt(COVERAGE**2 * n * rest / 10)))
+    inside = (np.abs(records.predicted) < right) & (np.abs(records.residuals) < top)
+    grid = dp.TableGrid.uniform((-right, right), (-top, top), (side, side))
+    counts = grid.count(*(z[inside] for z in records))
+    released = raw_table(counts, int(n - inside.sum()), grid, lambda n: Dawa(rest), rng).counts
+    whole = np.maximum(np.rint(released), 0).astype(np.int64)
+    at = np.repeat(np.indices(whole.shape).reshape(2, -1).T, whole.ravel(), axis=0)
+    ends = np.array([right, top])
+    return np.asarray(ends * (2 * (at + rng.random(at.shape)) / side - 1))
+
+
+Way = Callable[..., Values]
+WAYS: dict[str, Way] = {"PriRP": prirp, "dpcore": default}
+LESS = "PriRP with half of the noise in its search"
+CHECKED: dict[str, Way] = {**WAYS, LESS: partial(prirp, noise=1)}
+COLOURS = dict(zip(WAYS, (ORANGE, BLUE), strict=True))
+
+
+def signals(points: Values) -> tuple[float, float]:
+    """Return the fan and the hook of a residual plot: 1 and 0 if all assumptions hold.
+
+    The points are cut into thirds by predicted value. The fan is the interquartile range of the
+    residuals in the last third over that in the first; the hook is how far the median of the middle
+    third lies below those of the others, over the interquartile range of all. NaN of few points.
+    """
+    if len(points) < 24:
+        return np.nan, np.nan
+    thirds = np.array_split(points[np.argsort(points[:, 0]), 1], 3)
+    low, median, high = np.transpose([np.quantile(each, [0.25, 0.5, 0.75]) for each in thirds])
+    spread = high - low
+    whole = np.subtract(*np.quantile(points[:, 1], [0.75, 0.25]))
+    if spread[0] <= 0 or whole <= 0:
+        return np.nan, np.nan
+    return float(spread[2] / spread[0]), float((median[0] + median[2] - 2 * median[1]) / 2 / whole)
+
+
+def variation(first: Values, second: Values) -> float:
+    """Return the total variation distance of two samples, in 20 bins over both."""
+    ends = np.histogram_bin_edges(np.concatenate([first, second]), BINS)
+    shares = [np.histogram(each, ends)[0] / each.size for each in (first, second)]
+    return float(np.abs(shares[0] - shares[1]).sum() / 2)
+
+
+def separation(first: Values, second: Values) -> float:
+    """Return how well a threshold tells two samples apart: their Kolmogorov distance.
+
+    It is at most their total variation distance, and needs no choice of bins.
+    """
+    return float(ks_2samp(first, second, method="asymp").statistic)
+
+
+def verdict(whole: bool, part: bool) -> Verdict:
+    """Return what to say of a claim that holds as a whole, or else in part, or else not."""
+    return "agrees" if whole else "in part" if part else "differs"
+
+
+def cloud(ax: Axes, points: Values, colour: str, limits: tuple[Any, Any]) -> None:
+    """Draw a residual plot: up to 1,500 of its points, the first ones of a fixed shuffle."""
+    shown = np.random.default_rng(1).permutation(len(points))[:SHOWN]
+    ax.axhline(0.0, color=GREY, linewidth=0.8)
+    style: dict[str, Any] = {"markersize": 1.4, "markeredgewidth": 0, "antialiased": False}
+    ax.plot(*points[shown].T, "s", color=colour, **style)
+    ax.set(xlim=limits[0], ylim=limits[1])

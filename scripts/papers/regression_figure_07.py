@@ -1,0 +1,12 @@
+"""Figure 7 of the regression-diagnostics paper: errors of the area under the ROC curve."""
+
+from ._figure import Figure, Runs
+from ._regression_roc import by_epsilon, errors
+
+FIGURE = Figure(
+    source="Figure 7 (section IV.C)",
+    claim="The areas of PriROC and PriROC-fix have significantly lower errors than SmoothS, for"
+    " both data sets and every epsilon; those of PriROC are lower than those of PriROC-fix.",
+    runs=(Runs(by_epsilon, replicates=20, quick=5),),
+    draw=errors("error of the area", "error of the area under the curve"),
+)

@@ -1,0 +1,231 @@
+"""The figures of the regression-diagnostics paper measure what they say, on tiny settings."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpcore import studies
+from dpcore.statistics import residual_plot_distance
+from dpcore.statistics.roc import ROC
+from dpcore.studies import Results
+
+pytestmark = pytest.mark.needs_jit  # thousands of releases
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+FIGURES = ("figure_01", "figure_02", "figure_03", "figure_04", "figure_05", "figure_06")
+FIGURES += ("figure_07", "figure_08", "figure_09", "table_1")
+
+
+@pytest.fixture(autouse=True)
+def scripts(monkeypatch):
+    """Import from the scripts, without a folder of data."""
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    monkeypatch.delenv("DPCORE_DATA", raising=False)
+
+
+def paper(name: str) -> ModuleType:
+    """Return a module of the paper: figure_01, or what figures share."""
+    return importlib.import_module(f"papers.{name}")
+
+
+def run(study: Any, replicates: int, **parameters: Any) -> Results:
+    """Run a study on some of its parameters; if it has several blocks of them, all are given."""
+    one = len(study.blocks) == 1 or set(parameters) < set(study.blocks[0])
+    chosen = study.over(**parameters) if one else studies.Study(study.function, parameters)
+    return studies.run(chosen, replicates=replicates, seed=1, workers=1)
+
+
+# --- residual plots
+
+
+def test_signals_of_plots_that_are_known():
+    signals = paper("_regression").signals
+    x = np.arange(9_000.0)
+    waves = np.tile(np.linspace(-1, 1, 30), 300)
+    assert signals(np.column_stack([x, waves])) == pytest.approx((1.0, 0.0), abs=1e-3)
+    fan = signals(np.column_stack([x, np.repeat([1.0, 2.0, 3.0], 3000) * waves]))
+    assert fan == pytest.approx((3.0, 0.0), abs=1e-3)
+    _, hook = signals(np.column_stack([x, waves - np.repeat([0.0, 2.0, 0.0], 3000)]))
+    assert 0.5 < hook < 2.0
+    assert np.isnan(signals(np.zeros((3, 2)))).all()
+
+
+def test_scenarios_have_the_moments_that_they_name():
+    shared = paper("_regression")
+    model = shared.SCENARIOS["Heteroscedastic"]
+    predicted, residuals = shared.drawn(40_000, np.random.default_rng(1), **model)
+    assert abs(np.sum(residuals)) < 1e-6  # as least squares leave them
+    assert abs(np.sum(residuals * predicted)) < 1e-4
+    for low, high in ((1, 5), (20, 30), (45, 50)):  # predicted is x, nearly
+        within = (predicted > low) & (predicted < high)
+        variance = np.var(residuals[within]) / np.mean(predicted[within])
+        assert variance == pytest.approx(1.0, rel=0.15)  # ten deviations
+
+
+@pytest.mark.parametrize("way", ["PriRP", "dpcore"])
+def test_without_noise_both_ways_show_the_records(way):
+    shared, rng = paper("_regression"), np.random.default_rng(1)
+    records = shared.drawn(4000, rng, **shared.SCENARIOS["Nonlinear"])
+    points = shared.CHECKED[way](records, 500.0, rng)
+    assert residual_plot_distance(records.points, points) < 0.1
+    assert len(points) == pytest.approx(4000, rel=0.1)
+
+
+def test_the_cells_of_prirp_are_those_of_its_rule():
+    shared, rng = paper("_regression"), np.random.default_rng(1)
+    records, epsilon = shared.drawn(20_000, rng), 60.0
+    points = shared.prirp(records, epsilon, rng)
+    ends = 2 ** np.ceil(np.log2(np.abs(points).max(axis=0)))
+    side = round(np.sqrt(0.95**2 * 20_000 * (epsilon - 470 / 20_000) / 10))
+    edges = [np.linspace(-end, end, side + 1) for end in ends]
+    expected = np.histogram2d(*records, edges)[0]
+    assert expected.sum() > 18_000
+    differ = np.histogram2d(*points.T, edges)[0] != expected
+    assert differ.mean() < 0.02  # DAWA joins some
+    assert differ[expected > 0].mean() < 0.1
+
+
+def test_more_noise_in_its_search_makes_prirp_run_on():
+    shared = paper("_regression")
+    records = shared.drawn(1000, np.random.default_rng(1))
+
+    def width(way: str) -> float:
+        rngs = np.random.default_rng(2).spawn(60)
+        ends = [np.abs(shared.CHECKED[way](records, 0.5, rng)).max() for rng in rngs]
+        return float(np.mean(np.log2(ends)))
+
+    assert width("PriRP") > width(shared.LESS) + 0.5
+
+
+def test_separation_is_what_the_best_threshold_achieves():
+    separation = paper("_regression").separation
+    assert separation(np.arange(5.0), np.arange(5.0)) == 0.0
+    assert separation(np.arange(5.0), np.arange(5.0) + 9) == 1.0
+    assert separation(np.array([1.0, 2, 3, 4]), np.array([3.5, 5, 6, 7])) == 0.75
+
+
+def test_variation_also_tells_samples_that_no_threshold_does():
+    shared, outer = paper("_regression"), np.array([0.0, 0.1, 0.9, 1.0])
+    assert shared.variation(outer, np.full(4, 0.5)) == 1.0
+    assert shared.separation(outer, np.full(4, 0.5)) == 0.5
+    assert shared.variation(outer, outer) == 0.0
+
+
+def test_fans_and_hooks_are_seen_where_they_are():
+    results = run(paper("regression_figure_02").signals_of_plots, 3, way="dpcore", epsilon=50.0)
+    fan, hook = results.array("fan"), results.array("hook")  # by scenario
+    assert (np.abs(fan[[0, 2]] - 1) < 0.3).all()
+    assert (fan[1] > 1.8).all()
+    assert (np.abs(hook[:2]) < 0.15).all()
+    assert (hook[2] > 0.6).all()
+
+
+def test_distances_are_small_for_ideal_plots_alone():
+    study, scenarios = paper("regression_figure_03").distances, list(paper("_regression").SCENARIOS)
+    at = {"way": "PriRP", "epsilon": 100.0, "n": 1000, "scenario": scenarios}
+    found = run(study, 3, **at).array("distance")
+    assert (found[0] < 0.3).all()
+    assert (found[1:] > 0.4).all()
+
+
+def test_the_rise_of_a_line_that_is_off_is_released():
+    figure = paper("regression_figure_04")
+    x = np.linspace(0, 30, 3000)
+    assert figure.rise(np.column_stack([x, 0.1 * x])) == pytest.approx(2.0, abs=0.01)
+    results = run(figure.rises, 3, model="PriRP", epsilon=50.0)
+    true, released = results.array("true"), results.array("released")
+    np.testing.assert_allclose(released, true, atol=0.3)
+
+
+def test_incomes_have_a_fan_and_their_logarithms_less_of_one():
+    figure = paper("regression_figure_05")
+    results = run(figure.fans, 2, way="dpcore", epsilon=50.0, n=9275)
+    plain, logarithm = results.array("fan")
+    true = [paper("_regression").signals(figure.survey(each).points)[0] for each in figure.UNITS]
+    np.testing.assert_allclose(plain, true[0], rtol=0.15)
+    np.testing.assert_allclose(logarithm, true[1], rtol=0.15)
+    assert true[0] > 1.8 > 1.2 > true[1]
+
+
+def test_the_least_violation_is_less_of_more_records_and_more_of_released_plots():
+    study = paper("regression_table_1").least_violation
+    common = {"violation": "alpha", "epsilon": 1.0, "plots": 30}
+    true = run(study, 1, way="no privacy", n=(200, 2000), **common).array("least")
+    released = run(study, 1, way="dpcore", n=2000, **common).array("least")
+    assert 0.02 < true[0] < 0.3
+    assert true[1] < 0.5 * true[0]
+    assert released > true[1]
+
+
+# --- ROC curves
+
+
+def test_without_much_noise_all_ways_find_the_area():
+    shared = paper("_regression_roc")
+    assert shared.area(shared.exact(shared.binormal(2000, 0.8))) == pytest.approx(0.8, abs=1e-4)
+    results = run(shared.released_curves, 1, data="TWITTER", epsilon=1000.0)
+    assert (results.array("error of the area") < 0.01).all()
+    apart = dict(zip(shared.CHECKED, results.array("area between"), strict=True))
+    assert apart["PriROC"] < 0.01
+    assert apart["PriROC-fix"] < 0.01
+    curve = results.array("curve", way="dpcore")[0]
+    assert (np.diff(curve) >= 0).all()
+    assert (curve[0] < 0.2, curve[-1]) == (True, 1.0)
+
+
+def test_stand_ins_have_the_sizes_of_the_data():
+    shared = paper("_regression_roc")
+    for data, n, positives in (("SMS", 558, 481), ("TWITTER", 684, 385)):
+        records = shared.DATA[data].__wrapped__()  # whatever was read before
+        assert (records.labels.size, records.labels.sum()) == (n, positives)
+        assert "synthetic" in records.name
+
+
+def test_a_class_without_records_is_a_guess():
+    shared = paper("_regression_roc")
+    grid = shared.dp.Grid.uniform(0, 1, 4)
+    curves = shared.dp.score_curves([1, 1], [0.2, 0.9], grid, shared.dp.mechanisms.NoNoise())
+    assert np.isnan(ROC.from_curves(curves).auc)
+    assert shared.area(shared._rates(curves)) == 0.5
+
+
+def test_areas_that_differ_are_told_apart():
+    figure = paper("regression_figure_09")
+    found = run(figure.areas, 4, way="dpcore", product=10**6, auc=(0.7, 0.725, 0.75)).array("area")
+    np.testing.assert_allclose(found.mean(axis=1), [0.7, 0.725, 0.75], atol=0.005)
+    assert figure.worst(dict(zip((0.7, 0.725, 0.75), found, strict=True)), 1) < 1e-3
+    mixed = {0.7: found[0], 0.725: np.append(found[0][:3], 0.8), 0.75: found[2]}
+    assert figure.worst(mixed, 1) > 0.05
+
+
+# --- pictures
+
+
+SMALL: dict[str, dict[str, Any]] = {
+    "figure_03": {"n": (500, 1000)},
+    "figure_07": {"epsilon": (0.1, 1.0)},
+    "figure_08": {"epsilon": (0.1, 1.0)},
+    "figure_09": {"product": (1000, 3000), "auc": (0.7, 0.725)},
+    "table_1": {"n": (500, 1000), "epsilon": 1.0, "plots": 4},
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_each_is_drawn_and_says_what_came_out(name, tmp_path):
+    figure, made_of = paper(f"regression_{name}").FIGURE, paper("_figure")
+    found = {
+        each.study.name: run(each.study, 1 if name == "table_1" else 2, **SMALL.get(name, {}))
+        for each in figure.runs
+    }
+    made = made_of.Made(found, tmp_path / "picture.png", quick=True)
+    outcome = figure.draw(made)
+    assert made.path.stat().st_size > 1000
+    assert outcome.verdict in ("agrees", "differs", "in part")
+    assert "nan" not in f"{outcome.paper} {outcome.ours}".split()
+    assert bool(made.data) == (name in ("figure_05", "figure_06", "figure_07", "figure_08"))
