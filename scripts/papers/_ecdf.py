@@ -1,0 +1,112 @@
+"""What figures of the ECDF paper share: data, the mechanism as published, how lines look."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final, Literal
+
+import numpy as np
+
+import dpcore as dp
+from dpcore.mechanisms import Dyadic
+
+from ._figure import BLUE, GREEN, GREY, ORANGE
+
+__all__ = [
+    "RUNS",
+    "SIZE",
+    "banded",
+    "effects_of_smoothing",
+    "falls",
+    "legend",
+    "numbers",
+    "silent",
+    "verdict",
+]
+
+RUNS: Final = 100  # "unless stated otherwise" (section 6.1)
+SIZE: Final = 2**15  # N of the synthetic data (section 6.2)
+STYLES: Final = {  # colour, marker and dashes of a line
+    "norm 1": (ORANGE, "s", "--"),
+    "norm 2": (ORANGE, "o", "-"),
+    "ours": (BLUE, "^", "-"),
+    "norm 1, unbounded": (GREY, "s", ":"),
+    "norm 2, unbounded": (GREEN, "D", ":"),
+    "raw": (GREY, "v", "-"),
+}
+
+
+@contextmanager
+def silent() -> Iterator[None]:
+    """Keep dpcore from warning of much noise: some of these figures are about it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dp.DpcoreWarning)
+        yield
+
+
+def banded(
+    axes: Any, x: Any, values: Any, style: str, label: str, middle: Callable[..., Any] = np.mean
+) -> None:
+    """Draw means of (..., replicates) as a line, and between which values 90 % of them are."""
+    colour, marker, dashes = STYLES[style]
+    low, high = np.quantile(values, (0.05, 0.95), axis=-1)
+    line = middle(values, axis=-1)
+    axes.plot(x, line, dashes, color=colour, marker=marker, markersize=4, label=label)
+    axes.fill_between(x, low, high, color=colour, alpha=0.12, linewidth=0)
+
+
+def falls(errors: Any) -> bool:
+    """Say whether errors, (epsilons, replicates), fall from each epsilon to the next.
+
+    Their logarithms do, on average, but for three standard errors; and from end to end.
+    """
+    logs = np.log(errors)
+    mean, variance = logs.mean(axis=1), logs.var(axis=1, ddof=1) / logs.shape[1]
+    allowed = 3 * np.sqrt(variance[1:] + variance[:-1])
+    return bool((np.diff(mean) < allowed).all() and mean[-1] < mean[0])
+
+
+def verdict(*claims: Any) -> Literal["agrees", "differs", "in part"]:
+    """Return what it comes to that these claims hold, or do not."""
+    return "agrees" if all(claims) else "in part" if any(claims) else "differs"
+
+
+def legend(axes: Any, line: str = "mean", **place: Any) -> None:
+    """Say which line is which, and what a band is."""
+    title = f"{line}; band: 90 % of the runs"
+    axes.legend(frameon=False, fontsize=8, title=title, title_fontsize=8, **place)
+
+
+def numbers(values: Any, digits: str = ".3g") -> str:
+    """Return numbers as a list."""
+    return ", ".join(format(float(value), digits) for value in values)
+
+
+def effects_of_smoothing(
+    size: int, rate: float, epsilon: float, rng: np.random.Generator
+) -> Mapping[str, Any]:
+    """Return squared errors on X_pois(rate), relative to that of the published curve.
+
+    After smoothing by Eq. 3; by Eq. 3 without its bounds 0 and n, the rest being the same; and that
+    of ``dp.cdf``.
+    """
+    counts = rng.poisson(rate, size)
+    truth, n = np.cumsum(counts), int(counts.sum())
+    raw = Dyadic(epsilon, sensitivity="paper").release(counts, rng=rng)
+    far = 8.0 * float(np.abs(raw).max() + n)
+    cells = dp.Grid(np.arange(1.0, size + 1))
+    with silent():
+        ours = dp.cdf_from_counts(counts, cells, epsilon=epsilon, rng=rng)
+    curves = {"ours": ours.counts[:-1]}
+    for norm in (1, 2):
+        curves[f"norm {norm}"] = dp.smooth(raw[:-1], n, norm=norm, workers=1).cumulative
+        shifted = dp.smooth(raw[:-1] + far, n + 2 * far, norm=norm, workers=1).cumulative
+        curves[f"norm {norm}, unbounded"] = shifted - far
+    before = _squares(raw[:-1], truth[:-1])
+    return {name: _squares(curve, truth[:-1]) / before for name, curve in curves.items()}
+
+
+def _squares(curve: Any, truth: Any) -> float:
+    return float(np.sum((curve - truth) ** 2.0))

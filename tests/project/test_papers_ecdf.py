@@ -1,0 +1,164 @@
+"""The figures of the ECDF paper are made, and what they measure follows the known laws."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpcore import studies
+from dpcore.mechanisms import Dyadic
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+FIGURES = [f"figure_{number:02}" for number in (1, 2, 3, 4, 5, 6, 8, 9, 10)]
+
+
+@pytest.fixture
+def paper(monkeypatch):
+    """Import a part of the paper's figures by name; without data sets."""
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    monkeypatch.delenv("DPCORE_DATA", raising=False)
+    return lambda name: importlib.import_module(f"papers.{name}")
+
+
+@pytest.fixture
+def made(paper, tmp_path):
+    """Make a figure from so few replicates that it takes no time."""
+    contract = paper("_figure")
+
+    def make(figure, replicates=2):
+        runs = [(each.study.over(**each.quickly), replicates) for each in figure.runs]
+        results = {s.name: studies.run(s, replicates=k, seed=1, workers=1) for s, k in runs}
+        found = contract.Made(results, tmp_path / "figure.png", quick=True)
+        return figure.draw(found), found
+
+    return make
+
+
+@pytest.mark.needs_jit
+@pytest.mark.parametrize("name", FIGURES)
+def test_figures_are_drawn_and_say_what_they_show(paper, made, name):
+    outcome, found = made(paper(f"ecdf_{name}").FIGURE)
+    assert 5_000 < found.path.stat().st_size < 80_000
+    assert outcome.verdict in ("agrees", "in part", "differs")
+    synthetic = name in ("figure_02", "figure_03", "figure_04")
+    assert all("synthetic" in each for each in found.data)
+    assert bool(found.data) != synthetic
+    assert "nan" not in f"{outcome.paper} {outcome.ours}"
+
+
+def test_smoothing_does_nothing_to_a_curve_that_rises_steeply(paper):
+    effects = paper("_ecdf").effects_of_smoothing
+    steep = effects(2**8, 10_000, 1.0, np.random.default_rng(1))
+    for name, ratio in steep.items():
+        assert name == "ours" or ratio == pytest.approx(1.0, rel=1e-9)
+
+
+def test_without_its_bounds_smoothing_harms_where_there_is_much_noise(paper):
+    effects, rng = paper("_ecdf").effects_of_smoothing, np.random.default_rng(1)
+    found = [effects(2**9, 1, 0.05, rng) for _ in range(20)]
+    mean = {name: np.mean([each[name] for each in found]) for name in found[0]}
+    assert mean["norm 2"] < 0.5 < 1.0 < mean["norm 2, unbounded"]
+    assert mean["ours"] < mean["norm 2"]
+
+
+def test_the_error_of_the_curve_is_that_of_the_theorem(paper):
+    size, rng = 2**8, np.random.default_rng(1)
+    errors = paper("ecdf_figure_04").inverse_errors
+    found = np.mean([errors(size, 1.0, rng)["curve"] for _ in range(150)])
+    assert found == pytest.approx(2 * 9**3 / (3 * size) ** 2, rel=0.2)  # L = 8; over n^2
+
+
+def test_published_classes_have_half_of_epsilon_each(paper):
+    roc, rng, cells = paper("_ecdf_roc"), np.random.default_rng(1), 31
+    exact = np.cumsum(roc.counted("Heart disease", cells), axis=1)
+    noise = np.array([roc.published("Heart disease", 0.5, rng, cells) for _ in range(300)]) - exact
+    tree = Dyadic(0.25, sensitivity="paper")
+    assert tree.noise_scale(cells + 1) == 4 * 6  # L + 1, with L = 5
+    assert noise.var(axis=0).mean() == pytest.approx(tree.variance(cells + 1), rel=0.2)
+    public = roc.published("Heart disease", 0.5, rng, cells, sizes=True)
+    np.testing.assert_array_equal(public[:, -1], exact[:, -1])
+
+
+def test_the_exact_roc_curve_has_the_area_of_ranks(paper):
+    roc = paper("_ecdf_roc")
+    labels, scores, _ = roc.records("Heart disease")
+    curve = roc.exact_roc("Heart disease")
+    ranks, positives = np.argsort(np.argsort(scores)), labels.sum()  # no ties
+    pairs = ranks[labels].sum() - positives * (positives - 1) / 2
+    area = np.trapezoid(curve.tpr, curve.fpr)
+    assert area == pytest.approx(pairs / positives / (~labels).sum(), abs=1e-12)
+
+
+def test_a_class_without_records_has_the_diagonal(paper):
+    roc = paper("_ecdf_roc")
+    assert roc.rates(np.array([[1, 2], [3, 0]])) is roc.DIAGONAL
+    np.testing.assert_array_equal(roc.rates(np.array([[1, 2], [3, 4]])).tpr, [0.0, 0.75, 1.0])
+
+
+def test_the_statistic_of_the_records_is_that_of_the_textbook(paper):
+    fit = paper("_ecdf_fit")
+    labels, p, _ = fit.records("Bank")
+    order, total = np.argsort(p), 0.0
+    for group in np.array_split(order, fit.GROUPS):
+        for observed, expected in ((labels, p), (~labels, 1 - p)):
+            e = expected[group].sum()
+            total += (observed[group].sum() - e) ** 2 / e
+    assert fit.textbook("Bank").statistic == pytest.approx(total, rel=0.05)  # ties aside
+
+
+def test_errors_fall_or_do_not(paper):
+    falls, rng = paper("_ecdf").falls, np.random.default_rng(1)
+    noise = rng.lognormal(sigma=0.1, size=(4, 50))
+    assert falls(noise * np.array([[8.0], [4.0], [2.0], [1.0]]))
+    assert not falls(noise * np.array([[8.0], [2.0], [4.0], [1.0]]))
+    assert not falls(noise * np.array([[1.0], [1.0], [1.0], [2.0]]))
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(0.5, "agrees"), (2.0, "differs")])
+def test_times_are_compared(paper, made, factor, verdict):
+    figure = paper("ecdf_figure_07")
+
+    def times(machine, solver, norm, size, rng):
+        return {"seconds": size * (factor if norm == 2 else 1.0)}
+
+    named = {}
+    for each in figure.FIGURE.runs:
+        own = lambda **given: times(**given)  # noqa: E731
+        own.__name__ = each.study.name
+        named[each.study.name] = each._replace(study=studies.Study(own, each.study.parameters))
+    outcome, _ = made(replace(figure.FIGURE, runs=tuple(named.values())))
+    assert outcome.verdict == verdict
+
+
+def test_a_solution_takes_time(paper):
+    seconds = paper("ecdf_figure_07").seconds
+    found = seconds("", "dpcore", 2, 64, np.random.default_rng(1))["seconds"]
+    assert 0.0 < found < 60.0
+
+
+def test_the_table_counts_files_and_names_what_is_missing(paper, made, monkeypatch, tmp_path):
+    data = paper("_data")
+    rng = np.random.default_rng(1)
+    rows = [f"{x:.3f},{int(x > 0)}" for x in rng.normal(size=200)]
+    text = "\n".join(["age,TenYearCHD", *rows, ",1"])  # the last record is not complete
+    (tmp_path / "framingham.csv").write_text(text + "\n", "utf-8")
+    monkeypatch.setenv("DPCORE_DATA", str(tmp_path))
+    monkeypatch.setattr(data, "KEPT", tmp_path / "kept")
+    data._scored.cache_clear()
+    try:
+        outcome, found = made(paper("ecdf_table_1").FIGURE)
+        assert "no files of Bank-full, Diabetes" in outcome.why
+        assert "Heart disease has 201 records" in outcome.why
+        assert found.data[0] == "Framingham"
+        assert data.heart().labels.size == 200
+        scores = data.heart(0.5).scores
+        data._scored.cache_clear()
+        np.testing.assert_array_equal(data.heart(0.5).scores, scores)  # as they were kept
+        assert 60 < scores.size < 140
+        assert len(list((tmp_path / "kept").iterdir())) == 2
+    finally:
+        data._scored.cache_clear()
