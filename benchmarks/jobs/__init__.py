@@ -30,6 +30,7 @@ from . import (
     selection,
     smoothing,
     square_wave,
+    studies,
     tables,
     trees,
 )
@@ -61,6 +62,7 @@ JOBS = explained(
         *square_wave.JOBS,
         *clients.JOBS,
         *function_sharing.JOBS,
+        *studies.JOBS,
     )
 )
 

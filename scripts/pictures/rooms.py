@@ -22,6 +22,7 @@ LEFT_OUT = ("errors", "_check", "_documentation", "_process", "_start", "_thread
 BLUE, GREY, INK = "#e7eef7", "#f1f1ee", "0.2"
 WIDE, HIGH = 1.7, 0.62
 ACROSS = {  # where rooms stand, so that few arrows pass behind others; others stand in the middle
+    "studies": 6.3,
     "models": 2.0,
     "streams": 1.0,
     "trust": 7.0,
