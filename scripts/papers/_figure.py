@@ -15,7 +15,18 @@ from PIL import Image
 from dpcore import studies
 from dpcore.studies import Results, Study
 
-__all__ = ["BLUE", "GREEN", "GREY", "ORANGE", "Figure", "Made", "Outcome", "Runs", "panels"]
+__all__ = [
+    "BLUE",
+    "GREEN",
+    "GREY",
+    "ORANGE",
+    "Figure",
+    "Made",
+    "Outcome",
+    "Runs",
+    "Verdict",
+    "panels",
+]
 
 # Of the paper's method, of ours, of the truth, and of a fourth: apart for the colour-blind, too.
 ORANGE, BLUE, GREY, GREEN = "#d1602b", "#1f5fa8", "#777777", "#5b9a68"
@@ -28,6 +39,7 @@ PAPERS: dict[str, str] = {
     " Approximation (polynomial projection)",
     "federated": "Cormode & Markov: Federated Calibration and Evaluation of Binary Classifiers",
 }
+Verdict = Literal["agrees", "differs", "in part"]
 SEED = 1
 
 
@@ -74,7 +86,7 @@ class Outcome(NamedTuple):
 
     paper: str
     ours: str
-    verdict: Literal["agrees", "differs", "in part"]
+    verdict: Verdict
     why: str = ""
     table: tuple[str, ...] = ()
 

@@ -1,0 +1,173 @@
+"""The figures of the federated paper measure what they say, and are drawn."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import mannwhitneyu
+
+from dpcore import studies
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+FIGURES = ["figure_01", "figure_02", "figure_03", "figure_04", "figure_05", "table_1", "table_2"]
+
+pytestmark = pytest.mark.needs_jit
+
+
+@pytest.fixture
+def paper(monkeypatch):
+    """Import a file of the paper by the end of its name; real data are not looked for."""
+    monkeypatch.delenv("DPCORE_DATA", raising=False)
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    return lambda name: importlib.import_module(f"papers.{name}")
+
+
+@pytest.fixture
+def records(paper):
+    return paper("_federated").sample("Sep", 20_000, np.random.default_rng(1))
+
+
+def test_what_is_true_of_records_is_what_others_say(paper, records):
+    positives, negatives = records.scores[records.labels], records.scores[~records.labels]
+    pairs = positives.size * negatives.size
+    assert records.area == pytest.approx(mannwhitneyu(positives, negatives)[0] / pairs, abs=1e-6)
+    assert records.area == pytest.approx(0.79, abs=0.02)
+    threshold = paper("_federated").THRESHOLDS[3]
+    above = records.scores > threshold
+    expected = [
+        records.labels[above].mean(),
+        above[records.labels].mean(),
+        (above == records.labels).mean(),
+    ]
+    assert records.metrics[:, 3] == pytest.approx(expected)
+    shares = paper("_federated").score_law(0.79, np.array([0.2]))[:, 0]
+    below = [(negatives <= 0.2).mean(), (positives <= 0.2).mean()]
+    assert below == pytest.approx(shares.tolist(), abs=0.02)
+
+
+def test_without_noise_prefixes_and_sums_are_the_counts(paper, records):
+    found = paper("_federated").Published.of(
+        records.counts(6), "Federated", np.random.default_rng(1)
+    )
+    expected = np.cumsum(records.counts(6), axis=1)
+    assert (found.prefixes[:, 1:] == expected).all()
+    assert (found.sums == found.prefixes).all()
+    edges = found.quantiles(4)
+    assert np.diff(found.sums.sum(axis=0)[edges]) == pytest.approx([5000] * 4, rel=0.1)
+
+
+@pytest.mark.parametrize("model", ["DistDP", "LocalDP"])
+def test_the_noise_of_leaves_and_of_prefixes_is_that_of_their_nodes(paper, model):
+    federated, rng, height = paper("_federated"), np.random.default_rng(1), 4
+    counts = np.full((2, 2**height), 50)
+    found = [federated.Published.of(counts, model, rng) for _ in range(3000)]
+    leaves = np.array([each.leaves for each in found])
+    prefixes = np.array([each.prefixes for each in found])
+    assert leaves.mean(axis=0) == pytest.approx(counts, abs=5)
+    below = np.cumsum(counts, axis=1)
+    assert prefixes[:, :, 1:].mean(axis=0) == pytest.approx(below, abs=20)
+    if model == "DistDP":
+        a = np.exp(-1 / height)
+        each = 2 * a / (1 - a) ** 2
+        assert leaves.var(axis=0) == pytest.approx(np.full(counts.shape, each), rel=0.2)
+        nodes = [int(at).bit_count() for at in range(1, 2**height)]
+        noise = prefixes.var(axis=0)[:, 1:-1]
+        assert noise == pytest.approx(np.broadcast_to(nodes, noise.shape) * each, rel=0.2)
+    else:  # q (1 - q) / (p - q)^2 for all reports, and one for each of a leaf's own
+        q, reports = 1 / (np.exp(5) + 1), counts.sum() / height
+        perturbed = reports * q * (1 - q) / (0.5 - q) ** 2 + 50 / height
+        asked = reports * (1 / 32) * (31 / 32) * (1 - 1 / height)
+        expected = height**2 * (perturbed + asked)
+        assert leaves.var(axis=0).mean() == pytest.approx(expected, rel=0.05)
+
+
+def test_buckets_of_their_own_have_all_of_epsilon(paper):
+    federated, rng = paper("_federated"), np.random.default_rng(1)
+    counts, edges = np.full((2, 8), 10), np.array([0, 3, 8])
+    found = np.array([federated.alone(counts, edges, "DistDP", rng) for _ in range(4000)])
+    assert found.mean(axis=0) == pytest.approx(np.tile([0, 30, 80], (2, 1)), abs=0.2)
+    each = 2 * np.exp(-1) / (1 - np.exp(-1)) ** 2
+    expected = np.tile([0, each, 2 * each], (2, 1))
+    assert found.var(axis=0) == pytest.approx(expected, rel=0.15)
+
+
+def test_without_noise_published_metrics_and_ours_are_one(paper, records):
+    found = paper("_federated_metrics").metric_errors(records, 8, np.random.default_rng(1))
+    for metric in ("precision", "recall", "accuracy"):
+        published = found[f"Federated, published: {metric}"]
+        assert published == pytest.approx(found[f"Federated, ours: {metric}"], abs=1e-12)
+        assert published.max() < 0.02
+        assert published.mean() < found[f"LocalDP, published: {metric}"].mean()
+        assert (
+            found[f"DistDP, ours: {metric}"].mean() < found[f"DistDP, published: {metric}"].mean()
+        )
+
+
+def test_areas_without_noise_are_within_the_worst_case(paper):
+    figure = paper("federated_figure_04")
+    found = figure.areas("Oct", 20_000, np.random.default_rng(1))
+    exact = found[f"Federated: {figure.QUANTILE}"]
+    for name in (figure.QUANTILE, figure.OURS):
+        errors = found[f"Federated: {name}"]
+        assert (errors <= found[f"Federated: {figure.WORST}"]).all()
+    assert exact * 3 * np.array(figure.BUCKETS) ** 2 == pytest.approx(np.ones(6), abs=0.9)
+    for name in (figure.PREFIXES, figure.LEAVES):
+        assert exact == pytest.approx(found[f"Federated: {name}"], abs=1e-12)
+    assert found[f"LocalDP: {figure.OURS}"][-1] < found[f"LocalDP: {figure.QUANTILE}"][-1]
+
+
+def test_calibration_errors_are_those_of_the_population(paper):
+    calibration = paper("_federated_calibration")
+    whole = calibration.Population.of(0.85)
+    assert whole.shares.sum() == pytest.approx(1)
+    assert whole.probabilities @ whole.shares == pytest.approx(0.5)
+    assert whole.distance(whole.probabilities) == whole.error(whole.probabilities, 20) == 0
+    rate = np.full(whole.scores.size, 0.5)
+    assert whole.error(rate, 20) < 1e-9 < 0.1 < whole.distance(rate)
+
+
+def test_calibration_helps_and_noise_costs(paper):
+    figure = paper("federated_figure_05")
+    found = figure.calibration_by_bins("Nov", 50_000, np.random.default_rng(1))
+    for name in figure.STYLES:
+        exact, local = (found[f"{model}: {name}"][1] for model in ("Federated", "LocalDP"))
+        assert exact < local < found["before"][1]
+        assert exact < 0.1 * found["before"][1]
+
+
+def test_exponents_are_fitted_and_judged(paper):
+    orders = paper("_federated_orders")
+    assert [orders.theorem("metrics", "DistDP", step) for step in (0, 1, 2)] == [256, 1024, 4096]
+    assert orders.theorem("calibration", "DistDP", 1) == 32
+    at, noise = [10, 100, 1000], np.random.default_rng(1).uniform(0.99, 1.01, (3, 20))
+    fit = orders.Slope.of(at, np.power(at, -0.5)[:, np.newaxis] * noise)
+    assert fit.value == pytest.approx(-0.5, abs=0.005)
+    assert 0 < fit.deviation < 0.01
+    assert [fit.beside(x) for x in (-0.5, -1, -0.25)] == ["as stated", "slower", "faster"]
+
+
+def test_errors_fall_with_clients_as_theorem_2_says(paper):
+    study = paper("federated_table_1").orders.over(data=["Sep"], step=[0, 2])
+    results = studies.run(study, replicates=2, seed=1, workers=1)
+    first, last = results.array("DistDP: metrics, published").mean(axis=1)
+    assert np.log(last / first) / np.log(64) == pytest.approx(-2 / 3, abs=0.15)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_figures_are_drawn(paper, name, tmp_path):
+    figure = paper(f"federated_{name}").FIGURE
+    found = {}
+    for run in figure.runs:
+        known = {each for block in run.study.blocks for each in block}
+        few = {"clients": [1000, 4000, 8000] if "03" in name else 4000, "step": [0, 1]}
+        study = run.study.over(**{each: few[each] for each in few if each in known})
+        often = 2 if name == "table_1" else 1
+        found[study.name] = studies.run(study, replicates=often, seed=1, workers=1)
+    made = paper("_figure").Made(found, tmp_path / "figure.png", True)
+    outcome = figure.draw(made)
+    assert made.path.exists() != name.startswith("table")
+    assert all([outcome.paper, outcome.ours, figure.claim])
+    assert all("nan" not in each for each in (*outcome[:4], *outcome.table))
