@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from .. import _check
 from ..errors import DtypeError, ParameterError
 
 __all__ = ["TAKEN", "Cell", "Label", "Values", "cells_of", "key_of", "label_of", "values_of"]
@@ -62,6 +63,8 @@ def values_of(name: str, given: object) -> Values:
     if isinstance(given, Mapping):
         pairs = [(label_of(argument, label), value) for label, value in given.items()]
     else:
+        if isinstance(given, np.ndarray):
+            given = _check.array(argument, given, "biufUO", _REQUIREMENT)
         if not isinstance(given, np.generic) and hasattr(given, "tolist"):
             given = given.tolist()  # of arrays, series and indices
         if isinstance(given, str | bytes) or not isinstance(given, Sequence):
@@ -100,7 +103,7 @@ def label_of(argument: str, value: object) -> Label:
     DtypeError, ParameterError
         It has no label, or one that tables cannot hold.
     """
-    if isinstance(value, np.generic):
+    if isinstance(value, np.generic) and value.dtype.kind in "biufU":
         value = value.item()
     if isinstance(value, float):
         if value != value:

@@ -106,7 +106,7 @@ class Results:
             of the values, or have replicates or arrays of different number.
         """
         labels = self.parameters
-        if quantity not in self.quantities:
+        if not isinstance(quantity, str) or quantity not in self.quantities:
             raise ParameterError("quantity", quantity, f"must be one of {self.quantities}")
         for name, given in selected.items():
             label = selected[name] = label_of(name, given)

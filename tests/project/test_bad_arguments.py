@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dpcore as dp
-from dpcore import mechanisms, noise, privacy, trust
+from dpcore import mechanisms, noise, privacy, studies, trust
 from dpcore import statistics as st
 from dpcore.mechanisms.medians import smooth_sensitivity
 from dpcore.statistics import classifier
@@ -43,6 +43,12 @@ TABLE = dp.table(SCORES, SCORES, CELLS, epsilon=20.0, rng=np.random.default_rng(
 KEYS, _ = trust.comparison.gen([1, 2], 3)
 CENTRAL = trust.Central(1.0)
 CLIENTS = {"client_ids": [1, 2, 3, 4, 5], "grid": GRID, "trust": CENTRAL, "clients": 9}
+STUDY = studies.Study(lambda n, rng: {"x": rng.random()}, {"n": [1, 2]})
+RESULTS = studies.run(STUDY, replicates=2, seed=1)
+
+
+def run_study(study=STUDY, replicates=1, seed=1):
+    return studies.run(study, replicates=replicates, seed=seed)
 
 
 def function_servers():
@@ -386,6 +392,27 @@ CALLS = {
         trust.models.unary.UnaryEncoding(1.0).estimates,
         {"totals": [1, 2], "reports": 3},
     ),
+}
+
+CALLS |= {
+    "Study": (
+        studies.Study,
+        {"function": lambda n, rng: {"x": n}, "parameters": {"n": [1, 2]}, "batch": None},
+    ),
+    "Study, a parameter": (
+        lambda n: studies.Study(lambda n, rng: {"x": n}, {"n": n}),
+        {"n": [1, 2]},
+    ),
+    "Study.over": (STUDY.over, {"n": [1, 2]}),
+    "Study.replay": (
+        lambda call, seed, n: STUDY.replay(call, seed, n=n),
+        {"call": 0, "seed": 1, "n": 2},
+    ),
+    "studies.run": (run_study, {"study": STUDY, "replicates": 1, "seed": 1}),
+    "studies.load": (studies.load, {"out": "no such folder"}),
+    "Results": (studies.Results, {"table": RESULTS.table}),
+    "Results.array": (lambda quantity, n: RESULTS.array(quantity, n=n), {"quantity": "x", "n": 1}),
+    "Results.summary": (RESULTS.summary, {"level": 0.9, "quantiles": [0.5]}),
 }
 
 

@@ -42,7 +42,19 @@ def test_labels(value, label):
 
 
 @pytest.mark.parametrize(
-    "value", [lambda e: e, (1, 2), b"x", object(), 1j, np.ones(2), {1}, pd.NaT, [1]]
+    "value",
+    [
+        lambda e: e,
+        (1, 2),
+        b"x",
+        object(),
+        1j,
+        np.ones(2),
+        {1},
+        pd.NaT,
+        [1],
+        np.timedelta64(1, "ns"),
+    ],
 )
 def test_what_has_no_label_is_refused(value):
     with pytest.raises(errors.DtypeError, match="or be a dict of label: value"):
