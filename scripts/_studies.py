@@ -79,11 +79,7 @@ def replicates(results: Results) -> int:
 
 
 def label(study: Study) -> str:
-    """Return a name for results that holds as long as study, dpcore and the data are the same.
-
-    Not in it is what a dict of label: value holds, if the function gets it as a parameter: better
-    let it get the label, and look the rest up.
-    """
+    """Return a name for results that holds as long as study, dpcore and the data are the same."""
     data = os.environ.get("DPCORE_DATA", "")
     whole = f"{study.digest} {_sources()} {data and os.path.abspath(data)}"
     return f"{study.name}-{hashlib.sha256(whole.encode()).hexdigest()[:16]}"

@@ -74,7 +74,7 @@ def simulated(mechanism: str, rng: Rng, replicates: int) -> dict[str, NDArray[np
     }
 
 
-@studies.study({"histogram": list(HISTOGRAMS), "n": TOTALS}, batch=8)
+@studies.study({"histogram": list(HISTOGRAMS) or ["none"], "n": TOTALS}, batch=8)
 def on_histograms(
     histogram: str, n: int, rng: Rng, replicates: int
 ) -> dict[str, NDArray[np.float64]]:

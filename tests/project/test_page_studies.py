@@ -1,0 +1,126 @@
+"""Studies behind pages measure what they say, on cases whose answer is known."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+
+
+@pytest.fixture
+def study(monkeypatch):
+    """Import a study by name."""
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    return lambda name: importlib.import_module(f"studies.{name}")
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(1)
+
+
+def test_deciles_of_whole_numbers_are_exact_without_noise_where_cells_are_theirs(study, rng):
+    quantiles = study("quantiles")
+    exact = {
+        name: quantiles.whole_numbers(name, 1e6, rng)["inverted_cdf"]
+        for name in quantiles.WHOLE_NUMBERS
+    }
+    wide = exact.pop("integers, cells four wide")
+    assert set(exact.values()) == {100.0}
+    assert wide < 50
+    fine, coarse = (
+        quantiles.smooth_data(quantiles.beta, 1000, 1e6, cells, rng) for cells in (1024, 16)
+    )
+    assert fine["linear"] < coarse["linear"] < coarse["inverted_cdf"] < 100 / 16
+
+
+def test_bounds_are_refused_or_have_the_records_within(study, rng):
+    bounds = study("bounds")
+    assert np.isnan(bounds.one_column("normal, sd 1", "bounds", 25, rng)["width"])
+    found = bounds.one_column("normal, sd 1", "symmetric", 1e6, rng)
+    assert found["width"] == 4  # the first power of two that 95 % are within, on both sides
+    assert found["inside"] > 0.95
+    assert bounds.true_width("uniform on [1, 50]", 0.5) == pytest.approx(49 / 2)
+
+
+@pytest.mark.parametrize("method", ["searches around zero, 95 %", "boxes around zero, 8 %"])
+def test_boxes_of_much_budget_have_the_records_within(study, rng, method):
+    found = study("bounds").both_axes(method, 1e5, 500, rng)
+    assert found["inside"] > 0.9
+    assert 1 < found["area"] < 8
+
+
+def test_errors_of_a_table_are_none_if_it_is_right(study, rng):
+    tables = study("tables")
+    true, corners = rng.poisson(5, (8, 8)), tables.boxes(8)
+    found = tables.errors(true.astype(float), true, corners)
+    np.testing.assert_allclose(found, [0, 0, 0, tables.BLUR / 8])
+    moved = true.astype(float)
+    moved[0, 0] += 1
+    moved[7, 7] -= 1
+    assert tables.errors(moved, true, corners)[0] == pytest.approx(1 / true.sum())
+
+
+def test_the_nearest_cells_of_zero_or_more_have_the_same_sum(study, rng):
+    projected = study("tables").projected
+    cells = rng.normal(1, 2, (6, 6))
+    found = projected(cells)
+    assert found.min() == 0
+    assert found.sum() == pytest.approx(cells.sum())
+    np.testing.assert_allclose(projected(found), found)
+
+
+def test_all_shapes_of_tables_are_probabilities(study):
+    shapes = study("_table_shapes")
+    for shape in (*shapes.TUNING, *shapes.HELD_OUT):
+        found = shapes.chances(shape, 16)
+        assert found.shape == (16, 16), shape
+        assert found.min() >= 0, shape
+        assert found.sum() == pytest.approx(1), shape
+
+
+def test_tables_are_compared_over_shapes(study):
+    tables = study("tables")
+    compared = tables.Compared.__new__(tables.Compared)
+    compared.shapes = [*tables.TUNING, *tables.HELD_OUT]
+    shape = (len(compared.shapes), len(tables.SIDES), len(tables.RATIOS), 4)
+    compared.errors = {"one": np.ones(shape), "other": np.full(shape, 2.0)}
+    compared.errors["one"][..., 3] = 2 * 16
+    found = compared.over("one", "other")
+    assert found.shape == (5, len(tables.SIDES), len(tables.RATIOS))
+    np.testing.assert_allclose(found[:, 0, 0], [2 ** (1 / 4), 0.5, 0.5, 0.5, 16])
+
+
+def test_models_lose_little_to_much_budget(study, rng):
+    models = study("models")
+    lost = models.linear(2, 1e6, 1000, rng)
+    assert abs(lost["`moments`, alpha = 1"]) < 0.01
+    assert lost["`output`, alpha = 0.01 n"] < lost["`output`, alpha = 0.1 n"]
+
+
+def test_intervals_are_no_wider_than_the_bound_which_covers(study, rng):
+    found = study("intervals").areas("binormal", 26_000, 1.0, rng)
+    assert found["covered by bound"]
+    assert not found["nothing"]
+    assert found["wider"] >= 1
+
+
+def test_bands_of_a_study_are_shares(study, rng, monkeypatch):
+    intervals = study("intervals")
+    monkeypatch.setattr(intervals, "RELEASES", 2)
+    monkeypatch.setattr(intervals, "CELLS", 32)
+    found = intervals.bands("uniform", 100_000, rng)
+    assert all(0.5 <= found[name] <= 1 for name in ("default", "closed", "simulated"))
+    assert {2 * found[f"{name}, least"] for name in ("default", "closed")} <= {0, 1, 2}
+    assert 0.3 < found["ratio"] < 1.3
+
+
+def test_errors_of_exact_curves_are_none(study, rng):
+    accuracy = study("accuracy")
+    curves = np.cumsum(rng.poisson(3, (2, 64)), axis=1).astype(float)
+    curves[:, -1] = n = 300
+    np.testing.assert_allclose(accuracy.smoothed(curves[:, :], n), curves, atol=1e-6)
