@@ -19,6 +19,7 @@ from dpcore.command_line.main import main
 from dpcore.command_line.uses import USES
 from dpcore.kernels import _cache, _compile
 from dpcore.kernels._arguments import described, plain
+from dpcore.studies import files
 from tests.project.test_same_bits import RELEASES
 
 ROOT = Path(__file__).parents[2]
@@ -69,11 +70,25 @@ def recorded(uses):
     return seen, called
 
 
+def run_named_studies():
+    """Call each cell once, with few records and cells."""
+    for study in map(files.find, files.names()):
+        for cell in study.cells:
+            few = {"n": 1000, "clients": 1000, "cells": 16}
+            parameters = {name: few.get(name, value) for name, value in cell.values.items()}
+            if study.batch:
+                parameters["replicates"] = 2
+            study(**parameters, rng=np.random.default_rng(1))
+
+
 def check_uses():
-    """A kernel that is new is called by one of the uses, with the types that releases call it."""
+    """A kernel that is new is called by one of the uses, with the types that releases call it.
+
+    And studies that come with dpcore: they call what releases call.
+    """
     uses, called = recorded(USES.values())
     assert {name(each) for each in all_kernels()} - called == ONLY_TESTED
-    releases, _ = recorded(RELEASES.values())
+    releases, _ = recorded([*RELEASES.values(), run_named_studies])
     forgotten = {kernel: types - uses[kernel] for kernel, types in releases.items()}
     assert not any(forgotten.values()), forgotten
 
