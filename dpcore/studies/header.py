@@ -6,7 +6,7 @@ import json
 import platform
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -78,7 +78,7 @@ def maker_of(study: Study) -> Maker:
     used = {name: _version(name) for name in digests.pop("packages").split()}
     return {
         **digests,
-        **{name: version(name) for name in _PACKAGES},
+        **{name: _installed(name) for name in _PACKAGES},
         **{name: found for name, found in used.items() if found and name not in _PACKAGES},
         "python": platform.python_version(),
         "machine": platform.machine(),
@@ -113,6 +113,13 @@ def differences(before: Maker, now: Maker) -> str:
 
 def _agree(one: Maker, other: Maker) -> bool:
     return not differences(one, other)
+
+
+def _installed(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:  # dpcore, in a bare checkout
+        return "not installed"
 
 
 def _version(package: str) -> str | None:

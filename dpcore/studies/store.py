@@ -173,7 +173,8 @@ class Store:
 
     def _warn(self) -> None:
         """Warn if some rows were made by others than this code and these versions."""
-        makers = [maker for table in self._tables for maker in header_of(table).makers]
+        tables = [table for table in self._tables if len(table)]
+        makers = [maker for table in tables for maker in header_of(table).makers]
         found = next(filter(None, (differences(each, self._maker) for each in makers)), None)
         if found is not None:
             message = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     import pyarrow
 
 __all__ = ["by_cell", "labels_column", "only", "part_of", "quantities_of", "tidy"]
-
-_LAST: Final = ("made_by", "cell")  # columns
 
 
 def part_of(done: Iterable[Done], header: Header, size: int) -> pyarrow.Table:
@@ -81,7 +79,11 @@ def tidy(tables: Sequence[pyarrow.Table], first: Iterable[Cell] = ()) -> pyarrow
     again = np.zeros(len(at), bool)
     again[1:] = (np.diff(at) == 0) & (np.diff(replicates) == 0)
     at, rows = at[~again], rows.take(pa.array(taken[~again]))
-    header = header._replace(cells=_among(cells, np.unique(at)))
+    made_by = rows.column("made_by").to_numpy()
+    used = np.unique(made_by).tolist() or range(len(makers))
+    header = header._replace(
+        makers=[makers[each] for each in used], cells=_among(cells, np.unique(at))
+    )
     clash = sorted({*header.parameters} & {*rows.column_names})
     if clash:
         raise StudyError(f"{clash[0]!r} is a parameter of some cells and a number in others")
@@ -90,7 +92,9 @@ def tidy(tables: Sequence[pyarrow.Table], first: Iterable[Cell] = ()) -> pyarrow
         for name in header.parameters
     }
     columns["replicate"] = rows.column("replicate")
-    columns |= {name: rows.column(name) for name in (*quantities_of(rows, header), *_LAST)}
+    columns |= {name: rows.column(name) for name in quantities_of(rows, header)}
+    columns["made_by"] = pa.array(np.searchsorted(used, made_by), pa.int32())
+    columns["cell"] = rows.column("cell")
     return header.on(pa.table(columns).combine_chunks())
 
 
