@@ -42,8 +42,7 @@ def make(chosen: Sequence[str], where: Path, *, quick: bool, workers: int) -> No
     for name in chosen:
         begun = time.perf_counter()
         figure: Figure = importlib.import_module(f"papers.{name}").FIGURE
-        kept = KEPT / _kept_as(quick) / name
-        results = figure.results(kept, quick=quick, workers=workers)
+        results = figure.results(KEPT / _kept_as(quick), quick=quick, workers=workers)
         made = Made(results, pictures / f"{name}.png", quick)
         outcome = figure.draw(made)
         seconds = time.perf_counter() - begun
@@ -65,7 +64,10 @@ def make(chosen: Sequence[str], where: Path, *, quick: bool, workers: int) -> No
 
 
 def _kept_as(quick: bool) -> str:
-    """Return the folder of results: those of data sets and of what stands in for them differ."""
+    """Return the folder of results: those of data sets and of what stands in for them differ.
+
+    Figures that have a study in common share its results.
+    """
     return ("quick" if quick else "full") + ("-with-data" if folder() else "")
 
 

@@ -49,10 +49,13 @@ class Found:
     epsilons: Sequence[Any]
 
     @classmethod
-    def of(cls, results: Results, **selected: str) -> Found:
-        """Return what a study found of each method, in the order of ``STYLES``."""
-        known = [method for method in STYLES if method in results.quantities]
-        values = {method: results.array(method, **selected) for method in known}
+    def of(cls, results: Results, *, again: bool = False, **selected: str) -> Found:
+        """Return what a study found of each method: of sites, or where rounds ask again."""
+        values = {}
+        for method in STYLES:
+            asked = f"{method}, again"
+            name = asked if again and asked in results.quantities else method
+            values[method] = results.array(name, **selected)
         return cls(values, results.parameters["epsilon"])
 
     def mean(self, method: str, epsilon: float) -> float:
@@ -68,10 +71,12 @@ class Found:
         )
 
 
-def by_population(results: Results) -> dict[str, Found]:
+def by_population(results: Results, *, again: bool = False) -> dict[str, Found]:
     """Return what a study found of each population."""
-    populations = results.parameters["population"]
-    return {str(each): Found.of(results, population=str(each)) for each in populations}
+    return {
+        str(each): Found.of(results, again=again, population=str(each))
+        for each in results.parameters["population"]
+    }
 
 
 def ratios(rows: Mapping[str, Found], first: str, second: str, epsilon: float) -> str:
@@ -143,7 +148,7 @@ def against_epsilon(made: Made, rows: Mapping[str, Found], *, turned: bool = Fal
     Turned, it is a column.
     """
     if turned:
-        picture, axes = panels(len(rows), len(DISTANCES), width=2.6, height=2.0)
+        picture, axes = panels(len(rows), len(DISTANCES), width=2.45, height=1.85)
     else:
         picture, axes = panels(len(DISTANCES), len(rows), width=3.6, height=2.7)
     for (title, found), row in zip(rows.items(), axes.T if turned else axes, strict=True):
@@ -151,7 +156,7 @@ def against_epsilon(made: Made, rows: Mapping[str, Found], *, turned: bool = Fal
             for method in found.values:
                 _line(ax, found, place, method)
             ax.set(xscale="log", yscale="log")
-            ax.set_title(f"{title}: {distance}", loc="left", fontsize=9)
+            ax.set_title(f"{title}: {distance}", loc="left", fontsize=8.5)
             ax.set_xticks(found.epsilons, [f"{epsilon:g}" for epsilon in found.epsilons])
             ax.minorticks_off()
             ax.tick_params(labelsize=8)
@@ -162,10 +167,9 @@ def against_epsilon(made: Made, rows: Mapping[str, Found], *, turned: bool = Fal
 
 
 def over_populations(
-    made: Made, results: Results, order: Callable[..., dict[str, bool]]
+    made: Made, rows: Mapping[str, Found], order: Callable[..., dict[str, bool]]
 ) -> Outcome:
     """Draw the three distances for each population, and say what comes out of a claim."""
-    rows = by_population(results)
     against_epsilon(made, rows, turned=True)
     plain = {name: order(found) for name, found in rows.items()}
     evenly = {name: order(found, HQ_EVENLY, AQ_EVENLY) for name, found in rows.items()}
@@ -188,7 +192,9 @@ def over_populations(
 def beside_the_truth(made: Made, populations: Sequence[str]) -> None:
     """Draw one release of each population: a row for each, a column for a method."""
     methods = (HQ, AQ, PP, OURS)
-    picture, axes = panels(len(methods), len(populations), width=2.8, height=2.1)
+    picture, axes = panels(
+        len(methods), len(populations), width=2.8, height=2.1 if len(populations) > 1 else 2.9
+    )
     looks: dict[str, dict[str, Any]] = {
         "the records": {"color": GREY, "linewidth": 4, "alpha": 0.5},
         "without noise": {"color": BLACK},

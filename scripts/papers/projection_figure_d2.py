@@ -7,7 +7,8 @@ from ._projection import OTHERS, alone
 
 def draw(made: Made) -> Outcome:
     """Draw the three distances against epsilon, for each population."""
-    return pictures.over_populations(made, made.results["alone"], pictures.order)
+    rows = pictures.by_population(made.results["alone"])
+    return pictures.over_populations(made, rows, pictures.order)
 
 
 FIGURE = Figure(

@@ -1,204 +1,194 @@
-"""Polynomial projection and its rivals: ``python scripts/study.py projection [--runs N]``.
+"""Polynomial projection and its rivals: ``python scripts/study.py projection``.
 
-Runs the experiments of the polynomial-projection paper again, with its parameters, and writes
-docs/polynomial-accuracy.md and the pictures docs/polynomial*.png. With a folder that has
-SOCR-HeightWeight.csv (not part of this project), Fig. 3 is of its weights; without it, of synthetic
-ones. 50 runs take some minutes. The first start makes ``.venv`` in the clone.
+Compares the degrees and the budgets of the projection, and what is done to its curves, and writes
+docs/polynomial-accuracy.md. The figures of its paper are those of ``python scripts/figures.py
+projection``. Takes a minute or two.
 """
 
-import argparse
-import os
-from pathlib import Path
+from __future__ import annotations
 
-from _environment import ROOT, ensure
+from collections.abc import Callable
+from typing import Any
 
-parser = argparse.ArgumentParser(description="The polynomial-projection paper's experiments.")
-parser.add_argument(
-    "--data",
-    type=Path,
-    default=os.environ.get("DPCORE_DATA"),
-    metavar="DIR",
-    help="a folder with SOCR-HeightWeight.csv; default: DPCORE_DATA",
-)
-parser.add_argument("--runs", type=int, default=50, metavar="N", help="of every experiment")
-ARGUMENTS = parser.parse_args()
-ensure("figures")
+import numpy as np
+from _pages import parts, pivot, table, write
+from _studies import replicates, run
+from papers._projection import BOUNDS, DISTANCES, POPULATIONS, RECORDS, counted, far_off
+from papers._projection_methods import METHODS, Method, Task
 
-# What follows needs the environment.
-import numpy as np  # noqa: E402
-from numpy.typing import NDArray  # noqa: E402
+import dpcore as dp
+from dpcore import studies
+from dpcore.curves.distances import energy, kolmogorov_smirnov
+from dpcore.mechanisms import AdaptiveQuantiles, HistogramQueries, PolynomialProjection
+from dpcore.studies import Results
 
-from dpcore.mechanisms import PolynomialProjection  # noqa: E402
-from dpcore.mechanisms.polynomial import Budgets  # noqa: E402
-
-from ._projection_experiments import (  # noqa: E402
-    CONTENDERS,
-    DISTANCES,
-    POPULATIONS,
-    RECORDS,
-    Budget,
-    Contender,
-    Method,
-    errors,
-    isotonic,
-    unprocessed,
-)
-from ._projection_pictures import draw  # noqa: E402
-
+Rng = np.random.Generator
 EPSILONS = (0.1, 1.0)
-KINDS: tuple[Budgets, ...] = ("auto", "equal")
+EVERYWHERE = {"population": list(POPULATIONS), "epsilon": EPSILONS}
 DEGREES = (4, 6, 8, 10, 16, 24, 32, 48, 64)
-Means = NDArray[np.float64]
+RUNS = 50
+
+
+def histogram_lines(task: Task) -> dp.CDF:
+    """Histogram queries, straight inside the bins."""
+    mechanism = HistogramQueries(task.epsilon, delta=task.delta, between="linear")
+    return task.combined(mechanism).isotonic()
+
+
+def adaptive_lines(task: Task) -> dp.CDF:
+    """Adaptive quantiles, straight between what is known."""
+    return task.asked(AdaptiveQuantiles(task.epsilon, delta=task.delta, between="linear"))
+
+
+def equal_noise(task: Task) -> dp.CDF:
+    """The projection with equal noise in its coefficients, K = 10."""
+    mechanism = PolynomialProjection(task.epsilon, task.delta, 10, budgets="equal")
+    return task.combined(mechanism).isotonic()
+
+
+RIVALS: dict[str, Method] = {
+    **METHODS,
+    "histogram queries, linear": histogram_lines,
+    "adaptive quantiles, linear": adaptive_lines,
+    "projection, equal noise, K = 10": equal_noise,
+}
+
+
+@studies.study(EVERYWHERE)
+def rivals(population: str, epsilon: float, rng: Rng) -> dict[str, list[float]]:
+    """Return the three distances of each method from the records' own curve."""
+    return far_off(RIVALS, counted(population, epsilon, rng))
+
+
+@studies.study({**EVERYWHERE, "budgets": ["auto", "equal"], "degree": DEGREES})
+def degrees(
+    population: str, epsilon: float, budgets: Any, degree: int, rng: Rng
+) -> dict[str, float]:
+    """Return the largest distance, by degree."""
+    task = counted(population, epsilon, rng)
+    mechanism = PolynomialProjection(epsilon, task.delta, degree, budgets=budgets)
+    curve = task.combined(mechanism).isotonic()
+    return {"distance": kolmogorov_smirnov(curve, task.truth())}
+
+
+@studies.study({**EVERYWHERE, "basis": ["legendre", "moments"]})
+def processing(population: str, epsilon: float, basis: Any, rng: Rng) -> dict[str, float]:
+    """Return two distances, with isotonic regression and without."""
+    task, found = counted(population, epsilon, rng), {}
+    raw, truth = task.combined(PolynomialProjection(epsilon, task.delta, basis=basis)), task.truth()
+    for name, curve in (("raw", raw), ("isotonic", raw.isotonic())):
+        found[f"KS, {name}"] = kolmogorov_smirnov(curve, truth)
+        found[f"energy, {name}"] = energy(curve, truth)
+    return found
 
 
 def main() -> None:
-    """Run, write, and say where."""
-    runs = ARGUMENTS.runs
-    page = ROOT / "docs" / "polynomial-accuracy.md"
-    page.write_text("\n".join(lines(runs)) + "\n", "utf-8")
-    for path in [page, *draw(ROOT / "docs", ARGUMENTS.data, runs)]:
-        print(f"written: {path.relative_to(ROOT)}")
-
-
-def lines(runs: int) -> list[str]:
-    """Return the page."""
-    return [
+    """Run, and write the page."""
+    found = run(rivals, RUNS)
+    page = parts(
         "# The accuracy of polynomial projection",
-        "",
-        f"Written by `python scripts/study.py projection`. n = {RECORDS:,}, delta = n^-1.5, means",
-        f"of {runs} runs with new records each; distances from the records' own curve, on the grid",
-        "of 1,024 cells that all share. The populations, on their public bounds:",
-        "",
-        *(f"- {name}: {p.about}, on [{p.lower}, {p.upper}]" for name, p in POPULATIONS.items()),
-        "",
-        "PP is polynomial projection with its defaults (degree 32), and PP, moments the published",
-        "mechanism (K = 6, the paper's bound). HQ are histogram queries (30 bins) and AQ adaptive",
-        "quantiles (50 steps), constant between what they know, as in the paper, or linear. AQ has",
-        "one count a step, where the paper's has two. dp.cdf is the mechanism that `dp.cdf`",
-        "takes for this grid and budget. All curves are made monotone by isotonic regression, but",
-        "HQ's (negative counts are set to 0).",
-        "",
-        "![Mean distances against epsilon, six populations](polynomial-distances.png)",
-        "",
-        "Ten sites with noise of their own, and ten rounds of new records (AQ, asked again: every",
-        "round asks all records so far with a tenth of the budget; AQ, sites asked: the same",
-        "questions to all sites, whose noisy answers add up):",
-        "",
-        "![Mean distances, sites and updates](polynomial-sites.png)",
-        *comparison(runs),
-        *by_degree(runs),
-        *by_processing(runs),
-    ]
+        f"Written by `python scripts/study.py projection`. n = {RECORDS:,}, delta = n^-1.5, means"
+        f" of {replicates(found)} runs with new records each; distances from the records' own"
+        " curve, on the grid of 1,024 cells that all share. The populations, on their public"
+        " bounds:",
+        [
+            f"- {name}, on [{low:g}, {high:g}]: {POPULATIONS[name].__doc__}"
+            for name, (low, high) in BOUNDS.items()
+        ],
+        "*Projection, published* is the paper's mechanism (moments, K = 6, its bound of the"
+        " sensitivity), and *ours* the default (degree 32). Histogram queries have 30 bins and"
+        " adaptive quantiles 50 steps, constant between what they know, as in the paper, or"
+        " linear. Adaptive quantiles have one count a step, where the paper's have two. *dp.cdf*"
+        " is the mechanism that `dp.cdf` takes for this grid and budget. All curves are made"
+        " monotone by isotonic regression, but for histogram queries as published, whose negative"
+        " counts are set to 0.",
+        "Two figures of `scripts/figures.py`, which make the paper's again with ours beside, and"
+        " say what its order depends on: distances against epsilon; and of ten sites with noise of"
+        " their own, and ten rounds of new records, in which adaptive quantiles ask all records so"
+        " far for a tenth of the budget.",
+        "![Mean distances against epsilon](figures/projection_figure_d2.png)",
+        "![Mean distances, sites and rounds](figures/projection_figure_03.png)",
+        *(part for at in enumerate(DISTANCES) for part in compared(found, *at)),
+        "A jump is out of reach for polynomials: at the spike all of them are off by half of its"
+        " height, whatever the noise, and histograms of all cells and trees are the better choice"
+        " there.",
+        *by_degree(run(degrees, RUNS)),
+        *by_processing(run(processing, RUNS)),
+    )
+    write("polynomial-accuracy.md", page)
 
 
-def table(names: list[str], rows: dict[str, list[float]], is_contest: bool = True) -> list[str]:
-    """Return a table; in a contest the least entry of each column is bold."""
-    least = [min(column) if is_contest else None for column in zip(*rows.values(), strict=True)]
-    found = ["", f"| | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
-    for name, row in rows.items():
-        cells = [
-            f"**{x:.4f}**" if x == best else f"{x:.4f}" for x, best in zip(row, least, strict=True)
-        ]
-        found.append(f"| {name} | {' | '.join(cells)} |")
-    return found
-
-
-def comparison(runs: int) -> list[str]:
-    """Return the contenders' distances, and how the published mechanism compares with ours."""
-    found = []
-    for epsilon in EPSILONS:
-        budget = Budget.of(epsilon)
+def compared(results: Results, place: int, distance: str) -> list[Any]:
+    """Return tables of the mean distances of all methods, the least of each population bold."""
+    lines: list[Any] = []
+    for epsilon in results.parameters["epsilon"]:
         means = {
-            name: {p: errors(p, each, budget, runs).mean(axis=0) for p in POPULATIONS}
-            for name, each in CONTENDERS.items()
+            name: results.array(name, epsilon=epsilon)[..., place].mean(axis=1) for name in RIVALS
         }
-        for i, distance in enumerate(DISTANCES):
-            found += ["", f"## {distance} distance, epsilon = {epsilon:g}"]
-            rows = {n: [float(mean[p][i]) for p in POPULATIONS] for n, mean in means.items()}
-            found += table(list(POPULATIONS), rows)
-        paper, ours = means["PP, moments"], means["PP"]
-        ratios = ", ".join(f"{p} {paper[p][0] / ours[p][0]:.1f}" for p in POPULATIONS)
-        found += ["", f"Published over ours, Kolmogorov-Smirnov: {ratios}."]
-    return [
-        *found,
-        "",
-        "A jump is out of reach for polynomials: at the spike all of them are off by half of its",
-        "height, whatever the noise, and histograms and trees are the better choice there.",
-    ]
-
-
-def with_degree(degree: int, kind: Budgets) -> Method:
-    """Return how to make the mechanism with so many degrees."""
-    return lambda budget: PolynomialProjection(*budget, degree, budgets=kind)
-
-
-def by_degree(runs: int) -> list[str]:
-    """Return sensitivities and errors by degree."""
-    found = [
-        "",
-        "## The degree",
-        "",
-        "The sensitivity times n: of equal noise in the differences (the default), and of moments,",
-        "exact and by the paper's bound. Of equal noise in the coefficients it is 1.4142.",
-        "",
-        "| K | differences | moments, exact | moments, paper |",
-        "|---|---|---|---|",
-    ]
-    for degree in DEGREES:
-        row = [PolynomialProjection(rho=0.5, degree=degree).scheme.change]
-        if degree <= 32:
-            for sensitivity in ("exact", "paper"):
-                mechanism = PolynomialProjection(
-                    rho=0.5, degree=degree, basis="moments", sensitivity=sensitivity
-                )
-                row.append(mechanism.scheme.change)
-        cells = [f"{x:.4f}" for x in row] + ["" for _ in range(3 - len(row))]
-        found.append(f"| {degree} | {' | '.join(cells)} |")
-    for epsilon in EPSILONS:
-        rows = {}
-        for kind in KINDS:
-            for degree in DEGREES:
-                each = Contender(with_degree(degree, kind))
-                budget = Budget.of(epsilon)
-                rows[f'"{kind}", K = {degree}'] = [
-                    float(errors(p, each, budget, runs)[:, 0].mean()) for p in POPULATIONS
-                ]
-        found += [
-            "",
-            f"Kolmogorov-Smirnov distance at epsilon = {epsilon:g}, by budgets and degree:",
-            *table(list(POPULATIONS), rows),
+        least = np.min(list(means.values()), axis=0)
+        rows = [
+            [name, *(_bold(x, x == best) for x, best in zip(row, least, strict=True))]
+            for name, row in means.items()
         ]
-    return found
+        lines += [f"## {distance} distance, epsilon = {epsilon:g}", table(["", *POPULATIONS], rows)]
+        if place == 0:
+            ratios = means["projection, published"] / means["projection, ours"]
+            pairs = zip(POPULATIONS, ratios, strict=True)
+            lines.append(f"Published over ours: {', '.join(f'{p} {x:.1f}' for p, x in pairs)}.")
+    return lines
 
 
-def by_processing(runs: int) -> list[str]:
-    """Return what isotonic regression costs or gains."""
-    found = [
-        "",
-        "## Isotonic regression",
-        "",
-        "What it costs or gains: the Kolmogorov-Smirnov and the energy distance with it over the",
-        "same without. Energy can only gain: isotonic regression is a projection.",
-    ]
-    for epsilon in EPSILONS:
-        rows = {}
-        for name in ("PP", "PP, moments"):
-            before, after = (
-                {
-                    p: errors(
-                        p, CONTENDERS[name]._replace(finish=finish), Budget.of(epsilon), runs
-                    ).mean(axis=0)
-                    for p in POPULATIONS
-                }
-                for finish in (unprocessed, isotonic)
+def by_degree(results: Results) -> list[Any]:
+    """Return sensitivities and errors by degree."""
+    sensitivities = []
+    for degree in DEGREES:
+        changes = [PolynomialProjection(rho=0.5, degree=degree).scheme.change]
+        for sensitivity in ("exact", "paper") if degree <= 32 else ():
+            moments: Any = {"basis": "moments", "sensitivity": sensitivity}
+            changes.append(PolynomialProjection(rho=0.5, degree=degree, **moments).scheme.change)
+        sensitivities.append([degree, *(f"{x:.4f}" for x in changes), *[""] * (3 - len(changes))])
+
+    def cell(epsilon: float) -> Callable[..., str]:
+        return lambda **at: f"{results.array('distance', epsilon=epsilon, **at).mean():.4f}"
+
+    rows, columns = {"budgets": '"{}"', "degree": "{}"}, {"population": "{}"}
+    return [
+        "## The degree",
+        "The sensitivity times n: of equal noise in the differences (the default), and of moments,"
+        " exact and by the paper's bound. Of equal noise in the coefficients it is 1.4142.",
+        table(["K", "differences", "moments, exact", "moments, paper"], sensitivities),
+        *(
+            part
+            for epsilon in EPSILONS
+            for part in (
+                f"Kolmogorov-Smirnov distance at epsilon = {epsilon:g}, by budgets and degree:",
+                pivot(results, rows, columns, cell(epsilon)),
             )
-            for i, distance in ((0, "KS"), (2, "energy")):
-                rows[f"{name}, {distance}"] = [
-                    float(after[p][i] / before[p][i]) for p in POPULATIONS
-                ]
-        found += ["", f"epsilon = {epsilon:g}:", *table(list(POPULATIONS), rows, False)]
-    return found
+        ),
+    ]
 
 
-if __name__ == "__main__":
-    main()
+def by_processing(results: Results) -> list[Any]:
+    """Return what isotonic regression costs or gains."""
+
+    def ratio(distance: str) -> Callable[..., str]:
+        def cell(**at: Any) -> str:
+            after, before = (results.array(f"{distance}, {x}", **at) for x in ("isotonic", "raw"))
+            return f"{after.mean() / before.mean():.3f}"
+
+        return cell
+
+    rows, columns = {"epsilon": "{:g}", "basis": "{}"}, {"population": "{}"}
+    return [
+        "## Isotonic regression",
+        "What it costs or gains: distances with it over the same without, of the projection by"
+        " default and of moments. The energy distance can only gain: isotonic regression is a"
+        " projection. Kolmogorov-Smirnov:",
+        pivot(results, rows, columns, ratio("KS")),
+        "Energy:",
+        pivot(results, rows, columns, ratio("energy")),
+    ]
+
+
+def _bold(value: float, is_least: bool) -> str:
+    return f"**{value:.4f}**" if is_least else f"{value:.4f}"

@@ -55,7 +55,7 @@ def test_even_shares_have_the_noise_of_their_share(paper, task):
 
 def test_rounds_ask_all_records_again_for_their_share(paper, task):
     methods = paper("_projection_methods")
-    again = methods.AGAIN["adaptive quantiles"](task)
+    again = methods.AGAIN["adaptive quantiles, again"](task)
     assert (again.n, again.privacy.epsilon) == (10_000, pytest.approx(0.05))
     once = methods.METHODS["adaptive quantiles"](task)
     assert (once.n, once.privacy.epsilon) == (10_000, pytest.approx(0.5))
