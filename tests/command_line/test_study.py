@@ -14,7 +14,7 @@ from dpcore.command_line import main as cli
 from dpcore.studies import files
 from dpcore.studies.named._shapes import SHAPES
 from dpcore.studies.named.cdf import cdf
-from tests.command_line.tables import names
+from tests.command_line.tables import ROOT, names
 
 STUDY = '''
 import warnings
@@ -259,3 +259,11 @@ def test_python_goes_on_with_what_the_command_began(folder, capsys, study):
     ran(capsys, study, "--out", "o", "--replicates", "30")
     results = studies.run(files.find(study), replicates=60, out="o", workers=1, progress=False)
     assert len(results.makers) == 1  # the same code: warnings are errors here
+
+
+@pytest.mark.needs_jit
+def test_what_the_page_shows(folder, capsys):
+    page = (ROOT / "docs" / "studies.md").read_text("utf-8")
+    (command,) = [line for line in page.splitlines() if line.startswith("dpcore study cdf")]
+    shown = page.partition("```console\n")[2].partition("```")[0]
+    assert ran(capsys, *command.split()[2:]).startswith(f"{shown}\n")
