@@ -67,7 +67,7 @@ def run(study: Study, replicates: int, *, quick: int = 2) -> Results:
 
 @contextlib.contextmanager
 def quietly() -> Iterator[None]:
-    """Let releases warn nobody: too much noise is what is studied."""
+    """Let releases warn nobody; in the calls of a study, they do not in any case."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dpcore.DpcoreWarning)
         yield

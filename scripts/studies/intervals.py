@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from _pages import parts, pivot, table, write
-from _studies import quietly, replicates, run
+from _studies import replicates, run
 from numpy.typing import NDArray
 from papers._data import bank
 from scipy.special import expit
@@ -55,8 +55,7 @@ def areas(scores: str, n: int, epsilon: float, rng: Rng) -> dict[str, float]:
     grid = dp.Grid.uniform(0, 1, CELLS)
     counts = dp.score_counts(*scored(scores, n, rng), grid)
     true = ROC.from_curves(dp.score_curves_from_counts(counts, grid, NoNoise())).auc
-    with quietly():
-        curves = dp.score_curves_from_counts(counts, grid, epsilon=epsilon, rng=rng)
+    curves = dp.score_curves_from_counts(counts, grid, epsilon=epsilon, rng=rng)
     low, high = ROC(curves, from_curve(curves.joint)).auc_interval(LEVEL)
     least, most = ROC(curves).auc_interval(LEVEL)
     return {
@@ -76,9 +75,8 @@ def bands(shape: str, n: int, rng: Rng) -> dict[str, float]:
     true = np.cumsum(counts) / n
     covered, ratios = np.zeros((3, CELLS)), []
     for _ in range(RELEASES):
-        with quietly():
-            default = dp.cdf_from_counts(counts, grid, epsilon=EPSILON, rng=rng)
-            closed = dp.cdf_from_counts(counts, grid, Hierarchy(EPSILON), rng=rng)
+        default = dp.cdf_from_counts(counts, grid, epsilon=EPSILON, rng=rng)
+        closed = dp.cdf_from_counts(counts, grid, Hierarchy(EPSILON), rng=rng)
         simulated = with_simulated_deviation(closed)
         for at, curve in enumerate((default, closed, simulated)):
             low, high = curve.band(LEVEL)

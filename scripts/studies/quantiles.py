@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 from _pages import fill, parts, pivot
-from _studies import quietly, replicates, run
+from _studies import replicates, run
 from numpy.typing import NDArray
 
 import dpcore as dp
@@ -50,9 +50,8 @@ WHOLE_NUMBERS = {
 def off(values: NDArray[Any], upper: float, cells: int, epsilon: float, rng: Rng) -> Off:
     """Return by how much the deciles of a release are off, by the method."""
     deciles = np.arange(1, 10) / 10
-    with quietly():
-        grid = dp.Grid.uniform(0, upper, cells)
-        curve = dp.cdf(values, grid, dp.mechanisms.Hierarchy(epsilon), rng=rng)
+    grid = dp.Grid.uniform(0, upper, cells)
+    curve = dp.cdf(values, grid, dp.mechanisms.Hierarchy(epsilon), rng=rng)
     true = np.quantile(values, deciles, method="inverted_cdf")
     return {each: curve.quantile(deciles, method=each) - true for each in METHODS}
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from _pages import parts, save, table, write
-from _studies import quietly, replicates, run
+from _studies import replicates, run
 from numpy.typing import NDArray
 from papers._figure import panels
 
@@ -56,9 +56,8 @@ def off(shape: str, side: int, ratio: float, rng: np.random.Generator) -> dict[s
     true = rng.multinomial(n, chances(shape, side).ravel()).reshape(side, side)
     found = {}
     for name, mechanism in mechanisms().items():
-        with quietly():
-            raw = dp.table_from_counts(true, grid, mechanism, isotonic=False, rng=rng)
-            found[name] = errors(raw.isotonic().counts, true, corners)
+        raw = dp.table_from_counts(true, grid, mechanism, isotonic=False, rng=rng)
+        found[name] = errors(raw.isotonic().counts, true, corners)
         if name in ("histogram", "dawa"):
             found[f"{name}, raw"] = errors(raw.counts, true, corners)
         if name == "histogram":
