@@ -4,24 +4,37 @@ from __future__ import annotations
 
 import _thread
 import os
+import threading
 from collections import deque
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Final, TypeVar
 
 from . import _check
 
-__all__ = ["checked_workers", "on_threads"]
+__all__ = ["checked_workers", "on_threads", "one_processor"]
 
 _Block = TypeVar("_Block")
 _MOST_WORKERS: Final = 1024
+_calling: Final = threading.local()  # whose ``alone`` says that None is one thread
 
 
 def checked_workers(workers: int | None) -> int:
     """Return how many threads were asked for; None: one for each processor."""
     if workers is None:
-        return os.cpu_count() or 1
+        return 1 if getattr(_calling, "alone", False) else os.cpu_count() or 1
     return _check.integer("workers", workers, 1, _MOST_WORKERS)
+
+
+@contextmanager
+def one_processor() -> Iterator[None]:
+    """Let this thread work by itself, where somebody else has dealt out the processors."""
+    before = getattr(_calling, "alone", False)
+    _calling.alone = True
+    try:
+        yield
+    finally:
+        _calling.alone = before
 
 
 def on_threads(

@@ -11,6 +11,7 @@ from functools import reduce
 from typing import Any, Final, TypeVar
 
 from .. import _check
+from .._threads import one_processor
 from ..errors import DpcoreError
 from ..records.partitions import aligned, is_collection
 
@@ -76,7 +77,8 @@ def _attempted(work: Callable[..., Any], *given: Any) -> Any:
 
 
 def _of_part(summary: Callable[..., Any], part: tuple[Any, ...]) -> Any:
-    return summary(*part)
+    with one_processor():  # Dask has given the others to other tasks
+        return summary(*part)
 
 
 def _added(*summaries: Any) -> Any:

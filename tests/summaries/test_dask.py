@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 
 import dask
@@ -12,7 +13,9 @@ import pandas as pd
 import pytest
 
 import dpcore as dp
+from dpcore._threads import checked_workers
 from dpcore.releases.priroc import priroc
+from dpcore.summaries.partitions import sum_of_parts
 from dpcore.summaries.rungs import Rungs
 from tests.summaries.dask_columns import GRID, X, Y, array, frame
 
@@ -212,6 +215,13 @@ def test_a_collection_that_something_else_wraps_is_not_fetched():
 
     with pytest.raises(dp.DtypeError, match=r"^values must be a Dask array, or one column"):
         GRID.count(Wrapped())
+
+
+def test_a_task_leaves_the_processors_to_other_tasks(scheduler):
+    column = array(X)
+    workers = sum_of_parts(lambda values: checked_workers(None), values=column)
+    assert workers == column.npartitions
+    assert checked_workers(None) == os.cpu_count()
 
 
 def test_more_partitions_than_one_task_adds_up():
