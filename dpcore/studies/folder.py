@@ -37,6 +37,7 @@ class Folder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._folder = path / "parts"
         self._parts: list[Path] = []  # that have been read
 
     def read(self) -> list[pyarrow.Table]:
@@ -47,10 +48,21 @@ class Folder:
         FileError
             A file cannot be read, or is not of a study.
         """
-        found = [(path, _read(path)) for path in sorted((self.path / "parts").glob("*.parquet"))]
+        paths = [*sorted(self.path.glob(".begun-*")), *sorted(self._folder.glob("*.parquet"))]
+        found = [(path, _read(path)) for path in paths]
         self._parts = [path for path, table in found if table is not None]
         tidy = _read(self.path / "replicates.parquet")
         return [table for table in (tidy, *(table for _, table in found)) if table is not None]
+
+    def begin(self, header: pyarrow.Table) -> None:
+        """Write a table without rows, that says what will come.
+
+        Raises
+        ------
+        FileError
+            It cannot be written.
+        """
+        write_together({self.path / f".begun-{_name()}": _bytes(header)})
 
     def add(self, part: pyarrow.Table) -> None:
         """Write a part.
@@ -60,13 +72,11 @@ class Folder:
         FileError
             It cannot be written.
         """
-        name = f"{time.time_ns():020d}-{secrets.token_hex(4)}.parquet"
-        folder = self.path / "parts"
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            self._folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise FileError(str(folder), f"cannot be made: {error.strerror}") from None
-        write_together({folder / name: _bytes(part)})
+            raise FileError(str(self._folder), f"cannot be made: {error.strerror}") from None
+        write_together({self._folder / f"{_name()}.parquet": _bytes(part)})
 
     def tidy(self, together: Callable[[list[pyarrow.Table]], list[pyarrow.Table]]) -> None:
         """Put what is there together, if there are parts.
@@ -137,6 +147,10 @@ def _read(path: Path) -> pyarrow.Table | None:
     if header is None:
         raise FileError(str(path), "is not the table of a study")
     return table
+
+
+def _name() -> str:
+    return f"{time.time_ns():020d}-{secrets.token_hex(4)}"
 
 
 def _bytes(table: pyarrow.Table) -> bytes:

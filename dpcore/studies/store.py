@@ -84,7 +84,8 @@ class Store:
             for row in each.rows:
                 self._check_shapes(each.chunk.key, row)
         cells = {each.chunk.key: dict(self._study.by_key[each.chunk.key].labels) for each in done}
-        self._tables.append(part_of(done, self._header(cells), self._study.size))
+        part = part_of(done, self._header(cells), self._study.size)
+        self._tables.append(tidy([part], self._study.cells))
         if self._folder is not None:
             self._folder.add(self._tables[-1])
 
@@ -114,7 +115,7 @@ class Store:
         return secrets.randbits(128) if seed is None else seed
 
     def _begin(self, folder: Folder, seed: int | None) -> None:
-        """Write a part without rows: which study, what seed, and which cells in what order.
+        """Write a table without rows: which study, what seed, and which cells in what order.
 
         Others may have begun in the meantime: then the seed is theirs.
         """
@@ -124,7 +125,7 @@ class Store:
             self.missing = self._missing()
             cells = {cell.key: dict(cell.labels) for cell in self._study.cells}
             self._tables.append(part_of([], self._header(cells), 1))
-            folder.add(self._tables[-1])
+            folder.begin(self._tables[-1])
 
     def _missing(self) -> Mapping[str, list[range]]:
         """Return the calls of each cell that are not yet made, in ranges."""

@@ -114,6 +114,8 @@ def odd(rng):
     found |= {"infinite": np.inf if x < 0.5 else x, "empty": [], "never": np.nan, "seldom": x}
     if x < 0.5:
         del found["seldom"]
+    else:
+        found["rare"] = [x, x]
     return found
 
 
@@ -133,6 +135,8 @@ def test_undefined_infinite_and_missing_numbers_are_counted():
         ("at", 1): n,
         ("infinite", None): 0,
         ("never", None): 30,
+        ("rare", 0): n,
+        ("rare", 1): n,
     }
     assert summary["seldom", None]["mean"] == pytest.approx(np.nanmean(x))
     assert summary["infinite", None]["mean"] == np.inf
