@@ -15,7 +15,7 @@ __all__ = ["PICTURES", "add_commands"]
 PICTURES: Final = (".png", ".pdf", ".svg")
 _MECHANISMS: Final = ("best", "hierarchy", "histogram", "dawa", "dyadic", "dyadic-paper")
 _OF_TABLES: Final = ("best", "hierarchy", "histogram", "dawa")
-_FILE: Final = "a CSV or Parquet file; - is CSV on standard input"
+_FILE: Final = "a CSV or Parquet file, or a folder of Parquet files; - is CSV on standard input"
 _SMOOTH: Final[dict[str, Any]] = {
     "type": int,
     "choices": (1, 2),

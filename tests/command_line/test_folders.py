@@ -94,3 +94,7 @@ def test_an_empty_folder(capsys, folder):
     (folder / "none").mkdir()
     found = refused(capsys, "cdf", "none", *FLAGS, "--epsilon", "1")
     assert "FILE 'none' holds no Parquet files" in found
+
+
+def test_help_says_that_folders_are_taken(capsys):
+    assert "a folder of Parquet files" in " ".join(run(capsys, "cdf", "--help").split())
