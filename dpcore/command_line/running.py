@@ -160,7 +160,8 @@ def as_typed(error: dpcore.DpcoreError, options: argparse.Namespace) -> str:
         return f"{_flag_of(error.file, options)} {message}"
     argument, blank, rest = message.partition(" ")
     flag = as_flag(argument)
-    return f"{flag}{blank}{rest}" if flag[2:] in TAKE_VALUES else message
+    is_flag = flag[2:] in TAKE_VALUES and hasattr(error, "argument")
+    return f"{flag}{blank}{rest}" if is_flag else message
 
 
 def _flag_of(file: str, options: argparse.Namespace) -> str:

@@ -267,3 +267,9 @@ def test_what_the_page_shows(folder, capsys):
     (command,) = [line for line in page.splitlines() if line.startswith("dpcore study cdf")]
     shown = page.partition("```console\n")[2].partition("```")[0]
     assert ran(capsys, *command.split()[2:]).startswith(f"{shown}\n")
+
+
+def test_a_study_may_have_the_name_of_an_option(folder, capsys):
+    (folder / "s.py").write_text(STUDY.replace("def fails(", "def size("))
+    said = refused(capsys, "s.py:size", "--set", "x=2")
+    assert said.startswith("size failed at x=2, ")
