@@ -6,7 +6,6 @@ mapped so that most are small: then buckets of one width are no quantiles.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,11 +14,11 @@ from statistics import NormalDist
 from typing import Final, NamedTuple, Self
 
 import numpy as np
+from _studies import quietly
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 import dpcore as dp
-from dpcore.errors import DpcoreWarning
 from dpcore.mechanisms import Mechanism
 from dpcore.statistics import classifier
 from dpcore.statistics.areas import area_of
@@ -238,8 +237,7 @@ def curves(
         mechanism = Local(LOCAL, clients=clients)
     grid = dp.Grid.uniform(0, 1, counts.shape[1])
     joint = np.append(counts[0], counts[1, ::-1])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DpcoreWarning)  # of few clients: they are studied
+    with quietly():
         return dp.score_curves_from_counts(joint, grid, mechanism, isotonic=isotonic, rng=rng)
 
 
