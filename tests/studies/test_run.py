@@ -167,6 +167,12 @@ def test_numbers_and_arrays_keep_their_shape(first, later, message, kept, tmp_pa
         assert len(studies.load(tmp_path)) == 1
 
 
+def test_numbers_are_arrays_in_all_cells_or_in_none():
+    study = studies.Study(lambda n, rng: {"x": [1.0] if n == 2 else 1.0}, {"n": [1, 2]})
+    with pytest.raises(studies.StudyError, match="at n=2 returned an array of 1 after a number"):
+        studies.run(study, replicates=3, seed=1)
+
+
 def test_whole_numbers_and_truths_are_doubles():
     study = studies.Study(lambda rng: {"i": np.int8(3), "b": np.True_, "t": True}, {})
     table = studies.run(study, replicates=1, seed=1).table
