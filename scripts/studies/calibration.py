@@ -1,76 +1,46 @@
 """Calibration from released curves, beside the truth: ``python scripts/study.py calibration``.
 
 A classifier whose true calibration map is known; see docs/calibration.md, whose tables this writes,
-and its picture docs/calibration.png. 20 runs take some minutes. The first start makes ``.venv`` in
-the clone.
+and its picture docs/calibration.png. Takes some minutes.
 """
 
-import argparse
-from pathlib import Path
-from typing import Any, NamedTuple
+from __future__ import annotations
 
-from _environment import ROOT, ensure
+from typing import Any
 
-parser = argparse.ArgumentParser(description="Calibration errors and calibrators, with the truth.")
-parser.add_argument("--runs", type=int, default=20, metavar="N", help="of every experiment")
-ARGUMENTS = parser.parse_args()
-ensure("figures")
+import matplotlib.pyplot as plt
+import numpy as np
+from _pages import fill, parts, pivot, save
+from _studies import quietly, replicates, run
+from numpy.typing import NDArray
+from scipy.special import expit, logit
+from scipy.stats import beta
 
-# What follows needs the environment.
-import matplotlib.pyplot as plt  # noqa: E402
-import numpy as np  # noqa: E402
-from numpy.typing import NDArray  # noqa: E402
-from scipy.special import expit, logit  # noqa: E402
-from scipy.stats import beta  # noqa: E402
+import dpcore as dp
+from dpcore import studies
+from dpcore.mechanisms import NoNoise
+from dpcore.statistics import BayesianBinning, HistogramBinning, IsotonicCalibration
+from dpcore.statistics.binning import equi_depth_bins
+from dpcore.statistics.calibration import expected_calibration_error, reliability
 
-import dpcore as dp  # noqa: E402
-from dpcore.mechanisms import NoNoise  # noqa: E402
-from dpcore.statistics.bayesian_binning import BayesianBinning  # noqa: E402
-from dpcore.statistics.binning import equi_depth_bins  # noqa: E402
-from dpcore.statistics.calibration import expected_calibration_error, reliability  # noqa: E402
-from dpcore.statistics.calibrators import HistogramBinning, IsotonicCalibration  # noqa: E402
-
+Rng = np.random.Generator
 Values = NDArray[np.float64]
-SIZES, EPSILONS, BINS = (10**4, 10**5, 10**6), (0.1, 1.0, np.inf), 10
+SIZES, BINS, RUNS = (10**4, 10**5, 10**6), 10, 20
+BUDGETS = {"epsilon = 0.1": 0.1, "epsilon = 1": 1.0, "exact": None}
 SHAPE, SLOPE, SHIFT = (1.2, 3.0), 2.0, 0.5
-START, END = "<!-- study: start -->", "<!-- study: end -->"
 # the middles of so many parts of the population, each as likely as the others
 TRUTH = np.asarray(beta(*SHAPE).ppf((np.arange(2 * 10**5) + 0.5) / (2 * 10**5)))
-COLOURS = {"histogram": "#9a9a9a", "isotonic": "#1f5fa8", "bayesian": "#2f6b3c"}
-
-
-class Calibrator(NamedTuple):
-    """A name, and how its map is fitted."""
-
-    name: str
-    fit: Any
-
-
-CALIBRATORS = (
-    Calibrator("HistogramBinning, 10 bins", HistogramBinning.fit),
-    Calibrator("HistogramBinning, 50 bins", lambda curves: HistogramBinning.fit(curves, 50)),
-    Calibrator("IsotonicCalibration", IsotonicCalibration.fit),
-    Calibrator("IsotonicCalibration, 50 bins", lambda c: IsotonicCalibration.fit(c, 50)),
-    Calibrator("BayesianBinning", BayesianBinning.fit),
-    Calibrator(
-        "BayesianBinning, sizes as published",
-        lambda curves: BayesianBinning.fit(curves, published_sizes(curves.n)),
+ERRORS = ("uniform", "equi-depth")
+CALIBRATORS: dict[str, Any] = {
+    "HistogramBinning, 10 bins": HistogramBinning.fit,
+    "HistogramBinning, 50 bins": lambda curves: HistogramBinning.fit(curves, 50),
+    "IsotonicCalibration": IsotonicCalibration.fit,
+    "IsotonicCalibration, 50 bins": lambda curves: IsotonicCalibration.fit(curves, 50),
+    "BayesianBinning": BayesianBinning.fit,
+    "BayesianBinning, sizes as published": lambda curves: BayesianBinning.fit(
+        curves, published_sizes(curves.n)
     ),
-)
-
-
-def main() -> None:
-    """Run, write, and say where."""
-    page, picture = ROOT / "docs" / "calibration.md", ROOT / "docs" / "calibration.png"
-    before, _, rest = page.read_text("utf-8").partition(START)
-    _, found, after = rest.partition(END)
-    if not found:
-        raise SystemExit(f"{page} has no place for the tables: {START} ... {END}")
-    text = "\n".join([START, *tables(ARGUMENTS.runs), END])
-    page.write_text(before + text + after, "utf-8")
-    draw(picture)
-    for path in (page, picture):
-        print(f"written: {path.relative_to(ROOT)}")
+}
 
 
 def scores_of(truth: Values) -> Values:
@@ -83,13 +53,20 @@ def true_map(scores: Values) -> Values:
     return np.asarray(expit((logit(scores) - SHIFT) / SLOPE))
 
 
-def released(n: int, epsilon: float, rng: np.random.Generator) -> dp.ScoreCurves:
-    """Draw n records, and return their curves."""
+def records(n: int, rng: Rng) -> tuple[NDArray[np.bool_], Values]:
+    """Draw n records: their labels and their scores."""
     truth = rng.beta(*SHAPE, n)
-    labels, scores = rng.random(n) < truth, scores_of(truth)
-    if epsilon == np.inf:
+    return rng.random(n) < truth, scores_of(truth)
+
+
+def released(
+    labels: NDArray[np.bool_], scores: Values, epsilon: float | None, rng: Rng
+) -> dp.ScoreCurves:
+    """Return the curves of records; exact ones without an epsilon."""
+    if epsilon is None:
         return dp.score_curves(labels, scores, mechanism=NoNoise())
-    return dp.score_curves(labels, scores, epsilon=epsilon, rng=rng)
+    with quietly():
+        return dp.score_curves(labels, scores, epsilon=epsilon, rng=rng)
 
 
 def published_sizes(n: int) -> range:
@@ -98,39 +75,51 @@ def published_sizes(n: int) -> range:
     return range(max(1, int(root / 10)), int(min(np.ceil(n / 5), np.ceil(10 * root))) + 1)
 
 
-def tables(runs: int) -> list[str]:
-    """Return both tables, and what they are of."""
-    errors: dict[tuple[str, int, float], list[float]] = {}
-    scores = scores_of(TRUTH)
-    for n in SIZES:
-        for epsilon in EPSILONS:
-            rng = np.random.default_rng(1)  # the same records for every epsilon
-            for _ in range(runs):
-                curves = released(n, epsilon, rng.spawn(1)[0])
-                bins = equi_depth_bins(curves, BINS)
-                now = {
-                    "uniform": expected_calibration_error(curves, BINS),
-                    "equi-depth": expected_calibration_error(curves, bins),
-                }
-                for name, fit in CALIBRATORS:
-                    found = fit(curves).predict(scores)
-                    now[name] = float(np.mean(np.abs(found - TRUTH)))
-                for name, value in now.items():
-                    errors.setdefault((name, n, epsilon), []).append(value)
-    true, inner = float(np.mean(np.abs(scores - TRUTH))), np.arange(1, BINS) / BINS
+@studies.study({"n": SIZES})
+def calibration(n: int, rng: Rng) -> dict[str, Values]:
+    """Return both calibration errors, and those of all calibrators, for each of BUDGETS."""
+    labels, scores = records(n, rng)
+    found: dict[str, list[float]] = {}
+    for epsilon in BUDGETS.values():
+        curves = released(labels, scores, epsilon, rng)
+        now = {
+            "uniform": expected_calibration_error(curves, BINS),
+            "equi-depth": expected_calibration_error(curves, equi_depth_bins(curves, BINS)),
+        }
+        for name, fit in CALIBRATORS.items():
+            now[name] = np.mean(np.abs(fit(curves).predict(scores_of(TRUTH)) - TRUTH))
+        for name, error in now.items():
+            found.setdefault(name, []).append(float(error))
+    return {name: np.array(errors) for name, errors in found.items()}
+
+
+def main() -> None:
+    """Run, and write the tables and the picture."""
+    results, scores = run(calibration, RUNS), scores_of(TRUTH)
+    true, inner = np.mean(np.abs(scores - TRUTH)), np.arange(1, BINS) / BINS
     uniform, equal = binned(inner), binned(np.quantile(scores, inner))
-    return [
-        f"Means of {runs} runs with new records each, and the standard deviation of one run.",
-        f"Before calibration the mean distance of score and probability is {true:.4f}, and this is",
-        "the expected calibration error of bins without width. The population's own is",
-        f"{uniform:.4f} for {BINS} bins of one width, and {equal:.4f} for {BINS} equi-depth ones.",
-        "",
+
+    def error(n: int, of: str, budget: str) -> str:
+        each = results.array(of, n=n)[:, list(BUDGETS).index(budget)]
+        return f"{each.mean():.4f} ± {each.std(ddof=1):.4f}"
+
+    def table(of: Any) -> list[str]:
+        rows, columns = {"n": "{:,}", "of": "{}"}, {"budget": "{}"}
+        return pivot(results, rows, columns, error, of=tuple(of), budget=tuple(BUDGETS))
+
+    page = parts(
+        f"Means of {replicates(results)} runs with new records each, and the standard deviation of"
+        f" one run. Before calibration the mean distance of"
+        f" score and probability is {true:.4f}, and this is the expected calibration error of bins"
+        f" without width. The population's own is {uniform:.4f} for {BINS} bins of one width, and"
+        f" {equal:.4f} for {BINS} equi-depth ones.",
         f"The expected calibration error, read off the curves, {BINS} bins:",
-        *table(("uniform", "equi-depth"), errors),
-        "",
+        table(ERRORS),
         "Calibrators: the mean distance of their map and the true one.",
-        *table(tuple(name for name, _ in CALIBRATORS), errors),
-    ]
+        table(CALIBRATORS),
+    )
+    fill("calibration.md", page)
+    draw()
 
 
 def binned(inner: Values) -> float:
@@ -140,49 +129,31 @@ def binned(inner: Values) -> float:
     return float(np.abs(gaps).sum() / TRUTH.size)
 
 
-def table(names: tuple[str, ...], errors: dict[tuple[str, int, float], list[float]]) -> list[str]:
-    """Return a table of means and standard deviations."""
-    heads = ["exact" if epsilon == np.inf else f"epsilon = {epsilon:g}" for epsilon in EPSILONS]
-    lines = ["", f"| n | | {' | '.join(heads)} |", "|---" * (len(heads) + 2) + "|"]
-    for n in SIZES:
-        for name in names:
-            found = [np.array(errors[name, n, epsilon]) for epsilon in EPSILONS]
-            cells = [f"{each.mean():.4f} ± {each.std(ddof=1):.4f}" for each in found]
-            lines.append(f"| {n:,} | {name} | {' | '.join(cells)} |")
-    return lines
-
-
-def draw(path: Path) -> None:
+def draw() -> None:
     """Draw a reliability diagram, and the calibrators' maps beside the true one."""
     plt.switch_backend("Agg")
     plt.rcParams["axes.spines.top"] = plt.rcParams["axes.spines.right"] = False
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 5.6), layout="constrained")
+    picture, (left, right) = plt.subplots(1, 2, figsize=(10, 5.6), layout="constrained")
     scores = np.linspace(0.001, 0.999, 999)
     true: dict[str, Any] = {"color": "#d1602b", "linewidth": 1.4, "label": "true map"}
-    curves = released(10**5, 1.0, np.random.default_rng(1))
-    reliability(curves).plot(left, color=COLOURS["isotonic"], label="released, epsilon = 1")
+    rng = np.random.default_rng(1)
+    drawn = records(10**5, rng)
+    reliability(released(*drawn, 1.0, rng)).plot(
+        left, color="#1f5fa8", label="released, epsilon = 1"
+    )
     left.plot(scores, true_map(scores), **true)
     left.set_title("100,000 records, epsilon = 1")
-    curves = released(10**5, 0.1, np.random.default_rng(1))
+    curves = released(*drawn, 0.1, rng)
     right.plot(scores, true_map(scores), **true)
     right.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--", label="calibrated")
-    for kind, found in (
-        ("histogram", HistogramBinning.fit(curves)),
-        ("isotonic", IsotonicCalibration.fit(curves)),
-        ("bayesian", BayesianBinning.fit(curves)),
-    ):
-        values = found.predict(scores)
-        name = type(found).__name__
-        right.plot(scores, values, color=COLOURS[kind], linewidth=1.6, label=name)
+    colours = ("#9a9a9a", "#1f5fa8", "#2f6b3c")
+    fitted: tuple[Any, ...] = (HistogramBinning, IsotonicCalibration, BayesianBinning)
+    for kind, colour in zip(fitted, colours, strict=True):
+        values = kind.fit(curves).predict(scores)
+        right.plot(scores, values, color=colour, linewidth=1.6, label=kind.__name__)
     right.set_title("100,000 records, epsilon = 0.1")
-    right.set_xlabel("score")
-    right.set_ylabel("calibrated probability")
-    right.set_xlim(-0.02, 1.02)
-    right.set_ylim(-0.02, 1.02)
+    right.set(xlabel="score", ylabel="calibrated probability")
+    right.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
     for ax in (left, right):
         ax.legend(frameon=False, fontsize=8, loc="upper left")
-    figure.savefig(path, dpi=110, metadata={"Software": None})
-
-
-if __name__ == "__main__":
-    main()
+    save(picture, "calibration.png")
