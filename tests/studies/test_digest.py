@@ -27,6 +27,13 @@ GRID = dp.Grid.uniform(0, 1, 8)
 TABLE = {"a": 1.5}
 
 def deeper(x):
+    if x > 9:
+        x = -x
+    x = 3 - x
+    try:
+        x = 5 / x
+    except ZeroDivisionError:
+        pass
     return x + 1
 
 def helper(x, power=2):
@@ -77,6 +84,8 @@ CHANGES = {
     "an object of a package": ("uniform(0, 1, 8)", "uniform(0, 1, 9)"),
     "a value in a dict": ('"a": 1.5', '"a": 2.5'),
     "what a helper calls": ("x + 1", "x + 2"),
+    "what a condition is for": ("    x = 3 - x", "        x = 3 - x"),
+    "what is tried": ("    x = 3 - x\n    try:\n", "    try:\n        x = 3 - x\n"),
     "a default of a helper": ("power=2", "power=4"),
     "an argument of a partial": ("power=3", "power=5"),
     "a method": ("rng.normal(0", "rng.normal(1"),

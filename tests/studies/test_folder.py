@@ -13,8 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpcore import errors, studies
+from dpcore.records.atomic import write_together
 from dpcore.records.files import FileError
-from dpcore.studies import plan, runner
+from dpcore.studies import folder, plan, runner
 from dpcore.studies.folder import Folder
 from tests.studies.alike import content, same
 
@@ -78,6 +79,21 @@ def test_a_run_goes_on_where_it_stopped(monkeypatch, tmp_path, once, name, times
 def test_an_interrupted_folder_ends_as_any_other(monkeypatch, tmp_path, once, name, times):
     interrupted(monkeypatch, tmp_path / "a", name, times)
     assert list((tmp_path / "a").glob(".begun-*"))
+    studies.run(STUDY, replicates=8, out=tmp_path / "a")
+    assert content(tmp_path / "a") == content(once)
+
+
+def test_parts_are_removed_when_the_table_is_written(monkeypatch, tmp_path, once):
+    def fails_at_the_table(contents):
+        if any(path.name == "replicates.parquet" for path in contents):
+            raise StopError
+        write_together(contents)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(folder, "write_together", fails_at_the_table)
+        with pytest.raises(StopError):
+            studies.run(STUDY, replicates=8, seed=3, out=tmp_path / "a")
+    assert same(studies.load(tmp_path / "a"), studies.load(once))
     studies.run(STUDY, replicates=8, out=tmp_path / "a")
     assert content(tmp_path / "a") == content(once)
 
