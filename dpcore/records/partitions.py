@@ -6,33 +6,18 @@ They are told by their methods, without importing Dask: who has none has no such
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from .. import _check
 from ..errors import DtypeError, ParameterError
 
-__all__ = ["Partitions", "aligned", "is_collection", "refuse_collection"]
+__all__ = ["aligned", "is_collection", "mapped", "refuse_collection"]
 
 _REQUIREMENT = "must be a Dask array, or one column of a Dask dataframe"
 _PURPOSE = "counting where columns lie"
-
-
-class Partitions(NamedTuple):
-    """The partitions of some columns, side by side.
-
-    Parameters
-    ----------
-    empty
-        No records of the same types: one container for each column.
-    parts
-        A Delayed for each partition: a tuple of what holds its columns.
-    """
-
-    empty: tuple[Any, ...]
-    parts: list[Any]
 
 
 def is_collection(values: Any) -> bool:
@@ -55,8 +40,8 @@ def refuse_collection(values: Any, argument: str) -> None:
         raise DtypeError(argument, _name(values), what)
 
 
-def aligned(columns: Mapping[str, Any]) -> Partitions:
-    """Return the partitions of the columns of the same records; nothing is computed.
+def aligned(columns: Mapping[str, Any]) -> list[Any]:
+    """Return columns of the same records, cut alike; nothing is computed.
 
     Parameters
     ----------
@@ -80,35 +65,45 @@ def aligned(columns: Mapping[str, Any]) -> Partitions:
         if values.ndim != 1:
             raise DtypeError(argument, _name(values), _REQUIREMENT)
     (first, like), *others = columns.items()
-    cut = [like, *(_cut_like(values, like, argument, first) for argument, values in others)]
-    return Partitions(tuple(each._meta for each in cut), _side_by_side(cut))
+    return [like, *(_cut_like(values, like, argument, first) for argument, values in others)]
 
 
-def _side_by_side(columns: list[Any]) -> list[Any]:
-    """Return a Delayed for each partition. What columns of a kind are made of is made once."""
+def mapped(work: Callable[..., Any], columns: Sequence[Any], summary: Any) -> list[Any]:
+    """Return a Delayed of ``work(*pieces, summary=summary)`` for each partition.
+
+    Where Dask can, it is a part of the task that makes the pieces, so that they do not travel. What
+    columns of one kind are both made of is made once.
+
+    Parameters
+    ----------
+    work
+        Takes what holds the columns of a partition.
+    columns
+        Cut alike, as ``aligned`` returns them.
+    summary
+        A Delayed of what all partitions share.
+    """
     are_arrays = [hasattr(each, "chunks") for each in columns]
     if all(are_arrays):
         array = _check.extra("dask.array", _PURPOSE, "dask")
         none = np.empty(0, object)
-        found: list[Any] = array.map_blocks(_row, *columns, dtype=object, meta=none).to_delayed()
+        found = array.map_blocks(work, *columns, summary=summary, dtype=object, meta=none)
     elif any(are_arrays):
         dask = _check.extra("dask", _PURPOSE, "dask")
-        pieces = [each.to_delayed() for each in columns]
-        return [dask.delayed(_row, pure=False)(*row) for row in zip(*pieces, strict=True)]
+        own = dask.delayed(work, pure=False)
+        rows = zip(*(each.to_delayed() for each in columns), strict=True)
+        return [own(*row, summary=summary) for row in rows]
     else:
         dataframe = _check.extra("dask.dataframe", _PURPOSE, "dask")
         found = dataframe.map_partitions(
-            _row,
+            work,
             *columns,
+            summary=summary,
             meta=(None, object),
             enforce_metadata=False,
             align_dataframes=False,
-        ).to_delayed()
-    return list(found)
-
-
-def _row(*pieces: Any) -> tuple[Any, ...]:
-    return pieces
+        )
+    return list(found.to_delayed())
 
 
 def _cut_like(values: Any, like: Any, argument: str, first: str) -> Any:

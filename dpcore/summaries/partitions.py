@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 from .. import _check
 from .._threads import one_processor
 from ..errors import DpcoreError
-from ..records.partitions import aligned, is_collection
+from ..records.partitions import aligned, is_collection, mapped
 
 __all__ = ["are_partitioned", "sum_of_parts"]
 
@@ -49,15 +49,15 @@ def sum_of_parts(summary: Callable[..., Summary], **columns: Any) -> Summary:
     Only summaries travel, eight at a time. Tasks return errors and do not raise them: Dask would
     log the task, and with it records.
     """
-    empty, parts = aligned(columns)
-    total = summary(*empty)
+    cut = aligned(columns)
+    total = summary(*(each._meta for each in cut))
     dask = _check.extra("dask", "counting where columns lie", "dask")
     shared = dask.delayed(summary, pure=False, traverse=False)  # sent once, and not with every task
-    attempt = dask.delayed(_attempted, pure=False)
-    found = [attempt(_of_part, shared, part) for part in parts]
+    found = mapped(_of_part, cut, shared)
+    add = dask.delayed(_added, pure=False)
     while len(found) > 1:
         starts = range(0, len(found), _AT_A_TIME)
-        found = [attempt(_added, *found[at : at + _AT_A_TIME]) for at in starts]
+        found = [add(*found[at : at + _AT_A_TIME]) for at in starts]
     for outcome in dask.compute(*found):
         if isinstance(outcome, DpcoreError):
             raise outcome
@@ -65,21 +65,21 @@ def sum_of_parts(summary: Callable[..., Summary], **columns: Any) -> Summary:
     return total
 
 
+def _of_part(*columns: Any, summary: Callable[..., Any]) -> Any:
+    with one_processor():  # Dask has given the others to other tasks
+        return _attempted(summary, *columns)
+
+
+def _added(*summaries: Any) -> Any:
+    """Return the sum, or the first error among the summaries."""
+    failed = (each for each in summaries if isinstance(each, DpcoreError))
+    # Into none of them: Dask may need them again.
+    return next(failed, None) or _attempted(reduce, operator.add, summaries)
+
+
 def _attempted(work: Callable[..., Any], *given: Any) -> Any:
-    """Return what comes of the work, or the first error among what it is given or raises itself."""
-    failed = [each for each in given if isinstance(each, DpcoreError)]
-    if failed:
-        return failed[0]
+    """Return what comes of the work, or the error that it raises."""
     try:
         return work(*given)
     except DpcoreError as error:
         return error.with_traceback(None)
-
-
-def _of_part(summary: Callable[..., Any], part: tuple[Any, ...]) -> Any:
-    with one_processor():  # Dask has given the others to other tasks
-        return summary(*part)
-
-
-def _added(*summaries: Any) -> Any:
-    return reduce(operator.add, summaries)  # into none of them: Dask may need them again
