@@ -5,25 +5,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
+from papers._regression import CHECKED, LESS, Records, prirp
 
 import dpcore as dp
 from dpcore.mechanisms import Dawa, Histogram, Mechanism
 from dpcore.releases.residual_bounds import residual_bounds
 from dpcore.releases.table import raw_table
-from dpcore.statistics import residual_plot_distance
 
-from ._regret_shapes import generator
-from ._residual_experiments import (
-    COVERAGE,
-    ENOUGH,
-    MOST_SHARE,
-    SCENARIOS,
-    Records,
-    Rng,
-    Setting,
-    Values,
-)
-
+Values = NDArray[np.float64]
+Rng = np.random.Generator
+COVERAGE, MOST_SHARE, ENOUGH = 0.95, 0.3, 470  # of bounds, in the paper
 Range = tuple[float, float]
 Bounds = Callable[[Records, Fraction, Rng], tuple[Range, Range]]  # for so much epsilon in all
 
@@ -117,7 +109,7 @@ def clipped(
     return np.asarray((low + wide * (at + rng.random(at.shape)) / side).T)
 
 
-WAYS = {
+WAYS: dict[str, Callable[[Records, float, Rng], Values]] = {
     "the default": Way(),
     "cells: the paper's rule": Way(finer=1.0),
     "cells: 3 times as many along an axis": Way(finer=3.0),
@@ -132,20 +124,6 @@ WAYS = {
     "bounds: at most 0.5 of epsilon": Way(most=0.5),
     "bounds: n epsilon = 235 is enough": Way(enough=235),
     "bounds: where the records end, free": Way(where_records_end, most=0.0),
-    "as the paper": Way(SEARCHED, finer=1.0, mechanism=Dawa, is_clipped=True),
+    LESS: CHECKED[LESS],
+    "PriRP, as published": prirp,
 }
-
-
-def distances_to_truth(way: Way, setting: Setting, runs: int) -> Values:
-    """Return distances of plots to what they were released from, (runs,).
-
-    Each is the mean over the scenarios; the same records whatever the way.
-    """
-    found = np.empty((len(SCENARIOS), runs))
-    for i, (name, model) in enumerate(SCENARIOS.items()):
-        for run, rng in enumerate(generator("choices", name, *setting).spawn(runs)):
-            records = model.draw(setting.n, rng)
-            found[i, run] = residual_plot_distance(
-                records.points, way(records, setting.epsilon, rng)
-            )
-    return np.asarray(found.mean(axis=0))
