@@ -20,6 +20,7 @@ from scipy.stats import ks_2samp
 import dpcore as dp
 from dpcore.mechanisms import Dawa
 from dpcore.releases.table import raw_table
+from dpcore.statistics import residual_plot_distance
 
 from ._figure import BLUE, GREY, ORANGE
 
@@ -39,6 +40,7 @@ __all__ = [
     "quietly",
     "separation",
     "signals",
+    "typical",
     "variation",
     "verdict",
 ]
@@ -173,6 +175,14 @@ def separation(first: Values, second: Values) -> float:
     It is at most their total variation distance, and needs no choice of bins.
     """
     return float(ks_2samp(first, second, method="asymp").statistic)
+
+
+def typical(way: Way, records: Records, epsilon: float, unit: float = 1.0) -> Values:
+    """Return the points of a release to show: of 21, the median by distance to the true plot."""
+    rngs = np.random.default_rng(2).spawn(21)
+    released = [way(records, epsilon, rng, unit) for rng in rngs]
+    far = [residual_plot_distance(records.points, each) for each in released]
+    return released[int(np.argsort(far)[10])]
 
 
 def verdict(whole: bool, part: bool) -> Verdict:
