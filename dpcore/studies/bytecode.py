@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import dis
-import re
+import functools
+import linecache
+import warnings
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import CodeType
 from typing import Any, Final
 
@@ -13,16 +16,19 @@ __all__ = ["every_code", "global_names", "text_of"]
 
 _EMPTY: Final = frozenset({"NOP", "CACHE", "EXTENDED_ARG"})  # they come and go with the layout
 _JUMPS: Final = frozenset({*dis.hasjrel, *dis.hasjabs})
-_TWO = re.compile(r"(?:LOAD|STORE)_FAST(?:_BORROW)?")  # two in one, if they are on one line
+_SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
 def text_of(code: CodeType) -> str:
     """Return the instructions of a code object, and of those in it, a line each.
 
     Instructions and not the source: they are what runs, also where the file has been edited since,
-    and where there is none. Another version of Python has other instructions.
+    and where there is none. Another version of Python has other instructions. Since some of them
+    depend on where lines end, they are those of the source without lines, if it is what runs.
     """
-    return "\n".join(_lines(code))
+    linecache.checkcache(code.co_filename)
+    source = "".join(linecache.getlines(code.co_filename))
+    return "\n".join(_lines(_without_lines(source).get(code, code)))
 
 
 def every_code(code: CodeType) -> Iterator[CodeType]:
@@ -43,6 +49,28 @@ def global_names(code: CodeType) -> set[str]:
     }
 
 
+@functools.lru_cache(maxsize=64)
+def _without_lines(source: str) -> Mapping[CodeType, CodeType]:
+    """Return what each code object of a source is when all of a function is on one line."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            return _pairs(source)
+    except (SyntaxError, ValueError, RecursionError):  # of a notebook's magic, for example
+        return {}
+
+
+def _pairs(source: str) -> Mapping[CodeType, CodeType]:
+    tree = ast.parse(source)
+    written = compile(tree, "", "exec", dont_inherit=True)
+    scopes = [node for node in ast.walk(tree) if isinstance(node, _SCOPES)]
+    for line, scope in enumerate([tree, *scopes], start=1):  # outer ones first
+        for node in ast.walk(scope):
+            if "lineno" in node._attributes:
+                vars(node).update(lineno=line, end_lineno=line, col_offset=0, end_col_offset=0)
+    flat = compile(tree, "", "exec", dont_inherit=True)
+    return dict(zip(every_code(written), every_code(flat), strict=True))
+
+
 def _lines(code: CodeType) -> Iterator[str]:
     yield f"{code.co_varnames[: _arguments(code)]} {code.co_flags & 0xFF}"
     bytecode = dis.Bytecode(code)
@@ -55,8 +83,6 @@ def _lines(code: CodeType) -> Iterator[str]:
         elif isinstance(value, CodeType):
             yield each.opname
             yield from _lines(value)
-        elif len(found := _TWO.findall(each.opname)) == 2:
-            yield from (f"{one} {name!r}" for one, name in zip(found, value, strict=True))
         else:
             yield f"{each.opname} {_constant(value)}"
     for entry in getattr(bytecode, "exception_entries", ()):

@@ -103,6 +103,7 @@ LAYOUT = {
     "a docstring of a class": ("class Noise:\n", 'class Noise:\n    """Draws."""\n\n'),
     "empty lines": ("    values = [", "\n\n    values = ["),
     "broken lines": ("values.append(helper(SCALE))", "values.append(\n    helper(\n  SCALE\n)\n)"),
+    "broken conditions": ("if v > 0]", "if (\n  v > 0\n)\n]"),
     "parentheses": ("return 2 * x", "return (2 * x)"),
     "annotations": ("def deeper(x):", "def deeper(x: float) -> float:"),
     "what is not used": ("SCALE = 2.0", "SCALE = 2.0\nOTHER = 3\ndef unused(): return 1\n"),
@@ -157,6 +158,13 @@ def test_it_is_the_same_in_another_process_as_a_script_and_after_use(tmp_path):
         for arguments in ([tmp_path / "script.py"], ["-c", script])
     ]
     assert printed == [before, before]
+
+
+def test_a_file_that_was_edited_since_is_what_was_imported(tmp_path):
+    found = module(tmp_path, STUDY)
+    edited = STUDY.replace("return x + 1", "return x + 2")
+    (tmp_path / f"{found.__name__}.py").write_text(edited)
+    assert digest(found.function)[0] != of(tmp_path, edited)
 
 
 def test_other_files_of_the_users_are_seen(tmp_path):
