@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -22,7 +20,6 @@ __all__ = [
     "falls",
     "legend",
     "numbers",
-    "silent",
     "verdict",
 ]
 
@@ -36,14 +33,6 @@ STYLES: Final = {  # colour, marker and dashes of a line
     "norm 2, unbounded": (GREEN, "D", ":"),
     "raw": (GREY, "v", "-"),
 }
-
-
-@contextmanager
-def silent() -> Iterator[None]:
-    """Keep dpcore from warning of much noise: some of these figures are about it."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", dp.DpcoreWarning)
-        yield
 
 
 def banded(
@@ -97,8 +86,7 @@ def effects_of_smoothing(
     raw = Dyadic(epsilon, sensitivity="paper").release(counts, rng=rng)
     far = 8.0 * float(np.abs(raw).max() + n)
     cells = dp.Grid(np.arange(1.0, size + 1))
-    with silent():
-        ours = dp.cdf_from_counts(counts, cells, epsilon=epsilon, rng=rng)
+    ours = dp.cdf_from_counts(counts, cells, epsilon=epsilon, rng=rng)
     curves = {"ours": ours.counts[:-1]}
     for norm in (1, 2):
         curves[f"norm {norm}"] = dp.smooth(raw[:-1], n, norm=norm, workers=1).cumulative

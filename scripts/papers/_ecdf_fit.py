@@ -17,7 +17,18 @@ from ._data import Scored, bank, diabetes
 from ._ecdf import banded, legend
 from ._figure import Made, panels
 
-__all__ = ["EPSILONS", "draw_errors", "fit_errors", "in_words", "of", "spread", "textbook"]
+__all__ = [
+    "EPSILONS",
+    "GROUPS",
+    "TRAINED",
+    "draw_errors",
+    "fit_errors",
+    "in_words",
+    "of",
+    "records",
+    "spread",
+    "textbook",
+]
 
 EPSILONS: Final = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 GROUPS, TRAINED = 10, 0.2  # the model is fitted to a fifth of the records, the others are tested

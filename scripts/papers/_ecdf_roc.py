@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+from _studies import quietly
 from numpy.typing import NDArray
 
 import dpcore as dp
@@ -16,7 +17,7 @@ from dpcore.statistics.roc import ROC
 from dpcore.studies import Results
 
 from ._data import Scored, bank, diabetes, heart
-from ._ecdf import silent, verdict
+from ._ecdf import verdict
 from ._figure import BLUE, GREY, ORANGE, Made, Outcome, panels
 
 __all__ = [
@@ -115,8 +116,7 @@ def ours(name: str, epsilon: float, rng: np.random.Generator, cells: int = CELLS
     """Return the ROC curve of one joint release, the default of ``dp.score_curves``."""
     falling, grid = counted(name, cells), dp.Grid.uniform(0, 1, cells)
     counts = np.concatenate([falling[0][::-1], falling[1]])
-    with silent():
-        roc = ROC.from_curves(dp.score_curves_from_counts(counts, grid, epsilon=epsilon, rng=rng))
+    roc = ROC.from_curves(dp.score_curves_from_counts(counts, grid, epsilon=epsilon, rng=rng))
     return DIAGONAL if np.isnan(roc.auc) else Points(roc.fpr, roc.tpr)
 
 
@@ -153,11 +153,14 @@ def draw_release(made: Made, name: str, epsilon: float) -> Mapping[str, Any]:
     made.uses(records(name).name)
     rng = np.random.default_rng(SHOWN)
     raw = published(name, epsilon, rng)
+    with quietly():
+        own = ours(name, epsilon, rng)
+        found = distances(name, epsilon, np.random.default_rng(SHOWN))
     lines = {
         "published, raw": (rates(raw), "#bbbbbb", "-", 0.6),
         "published, smoothed in norm 1": (smoothed(raw, name, 1), ORANGE, (0, (4, 2)), 1.3),
         "published, smoothed in norm 2": (smoothed(raw, name, 2), ORANGE, "-", 1.3),
-        "dp.score_curves": (ours(name, epsilon, rng), BLUE, "-", 1.3),
+        "dp.score_curves": (own, BLUE, "-", 1.3),
         "without privacy": (exact_roc(name), "0.15", ":", 1.6),
     }
     picture, axes = panels(width=4.6, height=4.1)
@@ -170,7 +173,7 @@ def draw_release(made: Made, name: str, epsilon: float) -> Mapping[str, Any]:
     for line in legend.get_lines():
         line.set_linewidth(1.6)
     made.save(picture)
-    return distances(name, epsilon, np.random.default_rng(SHOWN))
+    return found
 
 
 def outcome_of_many(results: Results, name: str, epsilon: float) -> Outcome:

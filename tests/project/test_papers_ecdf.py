@@ -13,6 +13,7 @@ from dpcore import studies
 from dpcore.mechanisms import Dyadic
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
+pytestmark = pytest.mark.filterwarnings("ignore::dpcore.DpcoreWarning")  # of much noise
 FIGURES = [f"figure_{number:02}" for number in (1, 2, 3, 4, 5, 6, 8, 9, 10)]
 
 
