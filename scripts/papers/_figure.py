@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import matplotlib.pyplot as plt
+from _studies import label
 from matplotlib.figure import Figure as Picture
 from PIL import Image
 
@@ -149,7 +150,7 @@ class Figure:
     runs: tuple[Runs, ...] = ()
 
     def results(self, folder: Path, *, quick: bool, workers: int | None) -> dict[str, Results]:
-        """Run the studies, or what is missing of them; other code begins anew."""
+        """Run the studies, or what is missing of them; other code, dpcore's too, begins anew."""
         found = {}
         for study, replicates, few, quickly, alone in self.runs:
             if quick:
@@ -157,7 +158,7 @@ class Figure:
             found[study.name] = studies.run(
                 study,
                 replicates=replicates,
-                out=folder / f"{study.name}-{study.digest}",
+                out=folder / label(study),
                 seed=SEED,
                 workers=1 if alone else workers,
             )
