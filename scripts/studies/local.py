@@ -1,136 +1,130 @@
-"""Local privacy, measured: ``python scripts/study.py local [--runs N] [--data DIR]``.
+"""Local privacy, measured: ``python scripts/study.py local [--data DIR]``.
 
 Square waves beside a tree of unary encodings, on all shapes of the study of regret, into
 docs/square-wave.md; and how often the bands of local releases cover, into docs/trust.md. Takes some
-minutes. The first start makes ``.venv`` in the clone.
+minutes.
 """
 
-import argparse
+from __future__ import annotations
+
+import functools
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
-from _environment import ROOT, ensure
+import numpy as np
+from _pages import fill, line, parts, pivot
+from _studies import replicates, run
+from numpy.typing import NDArray
+from scipy.optimize import isotonic_regression
 
-parser = argparse.ArgumentParser(description="Square waves, and bands of local releases.")
-parser.add_argument("--runs", type=int, default=5, metavar="N", help="releases of every shape")
-parser.add_argument(
-    "--data",
-    type=Path,
-    default=os.environ.get("DPCORE_DATA"),
-    metavar="DIR",
-    help="a folder with a folder dpbench of .npy histograms; default: DPCORE_DATA",
-)
-ARGUMENTS = parser.parse_args()
-ensure("figures")
+from dpcore import studies
+from dpcore.trust import Local, SquareWave
 
-# What follows needs the environment.
-import numpy as np  # noqa: E402
-from numpy.typing import NDArray  # noqa: E402
-from scipy.optimize import isotonic_regression  # noqa: E402
+from ._regret_shapes import Shape, shapes
 
-from dpcore.trust import Local, SquareWave  # noqa: E402
-
-from ._regret_shapes import Shape, shapes  # noqa: E402
-
-Values = NDArray[np.float64]
+Rng = np.random.Generator
+Reals = NDArray[np.float64]
 CELLS, COVERED, RELEASES, CLIENTS = 2**10, 2**8, 1000, 20_000
-SETTINGS = tuple((n, epsilon) for epsilon in (0.5, 1.0, 5.0) for n in (10**4, 10**6))
-FEW_AND_MANY = ("uniform", "normal, wide", "20 clumps", "3 spikes", "half at one value")
-START, END = "<!-- study: start -->", "<!-- study: end -->"
+SIZES = {"10^4": 10**4, "10^6": 10**6}
+FEW_AND_MANY = ("uniform", "normal, wide", "20 clumps", "half at one value", "3 spikes")
+SMOOTHED = {"": "chosen", ", with the paper's smoothing": "paper"}
 
 
-class Gains(NamedTuple):
-    """How many times smaller the root mean square error of square waves is than Local's."""
+@functools.cache
+def known() -> dict[str, Shape]:
+    """Return all shapes that can have so many cells, by their names."""
+    given = os.environ.get("DPCORE_DATA")
+    found = shapes(Path(given) if given else None)
+    return {shape.name: shape for shape in found if shape.weights(CELLS) is not None}
 
-    chosen: float
-    paper: float
+
+def drawn(shape: str, size: int, clients: int, rng: Rng) -> NDArray[np.int64]:
+    """Return the counts of so many cells, for new records."""
+    weights = known()[shape].weights(size)
+    assert weights is not None
+    return rng.multinomial(clients, weights / weights.sum())
+
+
+@studies.study({"shape": list(known()), "epsilon": [0.5, 1.0, 5.0], "n": list(SIZES)})
+def squares(shape: str, epsilon: float, n: str, rng: Rng) -> dict[str, float]:
+    """Return mean squared errors of cumulative counts, by Local and by square waves."""
+    clients = SIZES[n]
+    counts = drawn(shape, CELLS, clients, rng)
+    encoding = SquareWave(epsilon, clients).encoding(CELLS)
+    totals = encoding.simulated_totals(counts, rng)
+    raw = Local(epsilon, clients).release(counts, rng=rng)
+    curves = {
+        "local": np.clip(isotonic_regression(raw).x, 0, clients),
+        "chosen": clients * np.cumsum(encoding.reconstruct(totals)),
+        "paper": clients * np.cumsum(encoding.reconstruct(totals, smoothing=1.0)),
+    }
+    truth = np.cumsum(counts)
+    return {name: float(np.mean((each - truth) ** 2)) for name, each in curves.items()}
+
+
+@studies.study({"epsilon": [1.0, 3.0, 5.0, 8.0], "shape": list(FEW_AND_MANY)})
+def bands(epsilon: float, shape: str, rng: Rng) -> dict[str, float]:
+    """Return how often bands cover in many releases of the same records, and how wide they are."""
+    model, counts = Local(epsilon, CLIENTS), drawn(shape, COVERED, CLIENTS, rng)
+    released = model.release(counts, rng=rng, replicates=RELEASES)
+    stated = np.array([model.estimated_deviation(each) for each in released])[:, :-1]
+    errors = (released - np.cumsum(counts))[:, :-1]
+    covered = np.mean(np.abs(errors) <= 1.96 * stated, axis=0)
+    spread = errors.std(axis=0).mean()
+    bound = model.noise_deviation(COVERED)[:-1].mean()
+    return {
+        "covered, mean": float(covered.mean()),
+        "least": float(covered.min()),
+        "width": float(stated.mean() / spread),
+        "width of the bound": float(bound / spread),
+    }
 
 
 def main() -> None:
-    """Measure, write, and say where."""
-    rng = np.random.default_rng(1)
-    for name, table in (("trust", bands(rng)), ("square-wave", gains(rng))):
-        page = ROOT / "docs" / f"{name}.md"
-        before, _, rest = page.read_text("utf-8").partition(START)
-        _, found, after = rest.partition(END)
-        if not found:
-            raise SystemExit(f"{page} has no place for a table: {START} ... {END}")
-        page.write_text("\n".join([before + START, *table, END]) + after, "utf-8")
-        print(f"written: {page.relative_to(ROOT)}")
+    """Run, and write both tables."""
+    fill("trust.md", of_bands())
+    fill("square-wave.md", of_gains())
 
 
-def gains(rng: np.random.Generator) -> list[str]:
-    """Return the gains on all shapes, and what they come to."""
-    known = [shape for shape in shapes(ARGUMENTS.data) if shape.weights(CELLS) is not None]
-    heads = [f"{epsilon:g}, 10^{round(np.log10(n))}" for n, epsilon in SETTINGS]
-    found = {shape.name: [gain(shape, *each, rng) for each in SETTINGS] for shape in known}
-    lines = [f"{CELLS:,} cells; {ARGUMENTS.runs} releases each; columns are epsilon and n.", ""]
-    lines += [f"| | {' | '.join(heads)} |", "|---" * (len(SETTINGS) + 1) + "|"]
-    for name, row in found.items():
-        lines.append(f"| {name} | {' | '.join(f'{each.chosen:.2f}' for each in row)} |")
-    for title, what in (("", "chosen"), (", with the paper's smoothing", "paper")):
-        columns = [[getattr(row[i], what) for row in found.values()] for i in range(len(SETTINGS))]
-        for name, summary in (("geometric mean", geometric_mean), ("least", min)):
-            cells = " | ".join(f"**{summary(column):.2f}**" for column in columns)
-            lines.append(f"| **{name}{title}** | {cells} |")
-    return lines
-
-
-def gain(shape: Shape, n: int, epsilon: float, rng: np.random.Generator) -> Gains:
-    """Return what square waves gain on one shape."""
-    wave, local = SquareWave(epsilon, n), Local(epsilon, n)
-    encoding = wave.encoding(CELLS)
-    squares = np.zeros(3)
-    for _ in range(ARGUMENTS.runs):
-        counts = rng.multinomial(n, weights(shape, CELLS))
-        totals = encoding.simulated_totals(counts, rng)
-        raw = local.release(counts, rng=rng)
-        curves = [
-            np.clip(isotonic_regression(raw).x, 0, n),
-            n * np.cumsum(encoding.reconstruct(totals)),
-            n * np.cumsum(encoding.reconstruct(totals, smoothing=1.0)),
-        ]
-        squares += [np.mean((curve - np.cumsum(counts)) ** 2) for curve in curves]
-    return Gains(*np.sqrt(squares[0] / squares[1:]).tolist())
-
-
-def bands(rng: np.random.Generator) -> list[str]:
+def of_bands() -> list[str]:
     """Return how often bands cover, and how wide they are."""
-    lines = [
+    results = run(bands, 1, quick=1)
+
+    def read(of: str, **at: Any) -> str:
+        found = float(results.array(of, **at).mean())
+        return f"{found:.2f}" if "width" in of else f"{found:.1%}"
+
+    quantities = ("covered, mean", "least", "width", "width of the bound")
+    rows, columns = {"epsilon": "{:g}", "shape": "{}"}, {"of": "{}"}
+    return parts(
         f"{CLIENTS:,} clients, {COVERED} cells, {RELEASES:,} releases.",
-        "",
-        "| epsilon | shape | covered, mean | least | width | width of the bound |",
-        "|---|---|---|---|---|---|",
+        pivot(results, rows, columns, read, of=quantities),
+    )
+
+
+def of_gains() -> list[str]:
+    """Return how many times smaller the errors of square waves are, and what they come to."""
+    results = run(squares, 5, quick=1)
+    error = {name: results.array(name).mean(axis=-1) for name in ("local", *SMOOTHED.values())}
+    gains = {name: np.sqrt(error["local"] / error[name]) for name in SMOOTHED.values()}
+
+    def read(**at: Any) -> str:
+        local, chosen = (results.array(name, **at).mean() for name in ("local", "chosen"))
+        return f"{np.sqrt(local / chosen):.2f}"
+
+    columns = {"epsilon": "{:g}", "n": "{}"}
+    summaries: dict[str, Callable[[Reals], Reals]] = {
+        "geometric mean": lambda each: np.exp(np.log(each).mean(axis=0)),
+        "least": lambda each: each.min(axis=0),
+    }
+    last = [
+        line(f"**{name}{title}**", *(f"**{each:.2f}**" for each in summary(gains[what]).flat))
+        for title, what in SMOOTHED.items()
+        for name, summary in summaries.items()
     ]
-    for epsilon in (1.0, 3.0, 5.0, 8.0):
-        model = Local(epsilon, CLIENTS)
-        for shape in (each for each in shapes() if each.name in FEW_AND_MANY):
-            counts = rng.multinomial(CLIENTS, weights(shape, COVERED))
-            released = model.release(counts, rng=rng, replicates=RELEASES)
-            stated = np.array([model.estimated_deviation(each) for each in released])[:, :-1]
-            errors = (released - np.cumsum(counts))[:, :-1]
-            covered = np.mean(np.abs(errors) <= 1.96 * stated, axis=0)
-            width = stated.mean() / errors.std(axis=0).mean()
-            bound = model.noise_deviation(COVERED)[:-1].mean() / errors.std(axis=0).mean()
-            lines.append(
-                f"| {epsilon:g} | {shape.name} | {covered.mean():.1%} | {covered.min():.1%} "
-                f"| {width:.2f} | {bound:.2f} |"
-            )
-    return lines
-
-
-def weights(shape: Shape, size: int) -> Values:
-    """Return the probabilities of cells."""
-    found = shape.weights(size)
-    assert found is not None
-    return np.asarray(found / found.sum())
-
-
-def geometric_mean(values: list[float]) -> float:
-    """Return the geometric mean."""
-    return float(np.exp(np.mean(np.log(values))))
-
-
-if __name__ == "__main__":
-    main()
+    return parts(
+        f"{CELLS:,} cells; {replicates(results)} releases each; columns are epsilon and n.",
+        [*pivot(results, {"shape": "{}"}, columns, read), *last],
+    )
