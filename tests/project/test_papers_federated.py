@@ -114,6 +114,8 @@ def test_areas_without_noise_are_within_the_worst_case(paper):
         errors = found[f"Federated: {name}"]
         assert (errors <= found[f"Federated: {figure.WORST}"]).all()
     assert exact * 3 * np.array(figure.BUCKETS) ** 2 == pytest.approx(np.ones(6), abs=0.9)
+    worst = found[f"Federated: {figure.WORST}"] * 2 * np.array(figure.BUCKETS)
+    assert worst == pytest.approx(np.full(6, 0.75), abs=0.25)  # 1 where classes are mixed evenly
     for name in (figure.PREFIXES, figure.LEAVES):
         assert exact == pytest.approx(found[f"Federated: {name}"], abs=1e-12)
     assert found[f"LocalDP: {figure.OURS}"][-1] < found[f"LocalDP: {figure.QUANTILE}"][-1]
