@@ -16,12 +16,13 @@ def test_examples(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     plt.switch_backend("Agg")
     blocks = re.findall(r"```python\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     names: dict = {}
     for block in blocks:
         exec(block, names)
     plt.close("all")
     assert names["again"].is_monotone
+    assert len(names["results"]) == 400
     assert names["plot"].cells.sum() > 19_000
     assert names["table"].n == 20_000
     assert names["noisy"].shape == (200, 4096)
