@@ -4,8 +4,6 @@ Its data sets and classifiers are not here. Binormal scores with the areas of it
 mapped so that most are small: then buckets of one width are no quantiles.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,10 +1,8 @@
 """Calibration: what Figure 5 and Table 1 of the federated paper measure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +25,7 @@ class Population(NamedTuple):
 
     @classmethod
     @cache
-    def of(cls, area: float) -> Population:
+    def of(cls, area: float) -> Self:
         """Return the law from which ``Records.drawn`` draws."""
         edges, apart = np.linspace(-7, 7, 20_001), distance(area)
         middles = (edges[1:] + edges[:-1]) / 2

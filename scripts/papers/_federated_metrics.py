@@ -1,7 +1,5 @@
 """Precision, recall and accuracy: what Figures 2 and 3 of the federated paper measure and draw."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Final
 

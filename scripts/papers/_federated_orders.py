@@ -1,7 +1,5 @@
 """Table 1 of the federated paper: its orders, the sizes of its theorems, and fitted exponents."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple, Self
 

@@ -4,8 +4,6 @@ A classifier whose true calibration map is known; see docs/calibration.md, whose
 and its picture docs/calibration.png. Takes some minutes.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import matplotlib.pyplot as plt

@@ -5,8 +5,6 @@ docs/square-wave.md; and how often the bands of local releases cover, into docs/
 minutes.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 from collections.abc import Callable
