@@ -95,14 +95,16 @@ def write(name: str, lines: Iterable[str]) -> Path:
     return said(page)
 
 
-def fill(name: str, lines: Iterable[str]) -> Path:
-    """Write into the place that a page of docs/ keeps for a script, say where, and return it."""
+def fill(name: str, *blocks: Iterable[str]) -> Path:
+    """Write into the places that a page of docs/ keeps for a script, say where, and return it."""
     page = ROOT / "docs" / name
-    before, _, rest = page.read_text("utf-8").partition(START)
-    _, found, after = rest.partition(END)
-    if not found:
-        raise SystemExit(f"{page} has no place for tables: {START} ... {END}")
-    return write(name, [*(before + START).split("\n"), *lines, *(END + after).split("\n")])
+    first, *rest = page.read_text("utf-8").split(START)
+    if len(rest) != len(blocks) or not all(END in each for each in rest):
+        raise SystemExit(f"{page} must have {len(blocks)} places for tables: {START} ... {END}")
+    whole = first
+    for lines, after in zip(blocks, rest, strict=True):
+        whole += "\n".join([START, *lines, END]) + after.partition(END)[2]
+    return write(name, whole.split("\n"))
 
 
 def save(picture: Any, name: str) -> Path:

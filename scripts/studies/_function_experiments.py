@@ -24,7 +24,7 @@ from dpcore.trust import (
     comparison,
 )
 
-from ._trust_experiments import renamed, traced
+from ._server_memory import renamed, traced
 
 Values = NDArray[np.float64]
 Rng = np.random.Generator

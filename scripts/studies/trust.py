@@ -1,44 +1,42 @@
-"""Advice, areas and servers, measured: ``python scripts/study.py trust [--runs N]``.
+"""Advice, areas and servers, measured: ``python scripts/study.py trust``.
 
 Measures the constants and the predictions of docs/advice.md, the errors of areas in
 docs/score-histograms.md, and the memory of a server in docs/wire.md; writes their tables into these
-pages. Takes some minutes. The first start makes ``.venv`` in the clone.
+pages. Takes some minutes.
 """
 
-import argparse
-from pathlib import Path
+from __future__ import annotations
 
-from _environment import ROOT, ensure
+from typing import Any
 
-parser = argparse.ArgumentParser(description="Advice, areas and servers of the trust models.")
-parser.add_argument("--runs", type=int, default=80, metavar="N", help="of every experiment")
-ARGUMENTS = parser.parse_args()
-ensure("figures")
+import numpy as np
+from _pages import fill, parts, table
+from _studies import replicates, run
 
-# What follows needs the environment.
-import numpy as np  # noqa: E402
+from dpcore.studies import Results
+from dpcore.trust import advise, enough
+from dpcore.trust.advice import Purpose, TrustModel
 
-from dpcore.trust import advise, enough  # noqa: E402
-from dpcore.trust.advice import Purpose, TrustModel  # noqa: E402
-
-from ._trust_experiments import (  # noqa: E402
+from ._server_memory import memory
+from ._trust_experiments import (
+    BUCKETS,
     DENSITIES,
     FEW,
+    KINDS,
     MANY,
     PURPOSES,
-    Constants,
-    area_errors,
+    SIZES,
+    areas,
     constants,
-    memory,
     predicted,
 )
 
-SIZES = (10**4, 10**5, 10**6)
-# of each column of the constants: the model, epsilons and heights
-NOISES: dict[str, tuple[TrustModel, tuple[float, ...], tuple[int, ...]]] = {
-    "distributed noise": ("distributed-noise", (0.5, 1.0, 4.0), (6, 10, 14)),
-    "local, epsilon 1": ("local", (1.0,), (4, 7, 10)),
-    "local, epsilon 5": ("local", (5.0,), (4, 7, 10)),
+RUNS = 80
+# The columns of the constants.
+NOISES: dict[str, dict[str, Any]] = {
+    "distributed noise": {"model": "distributed-noise"},
+    "local, epsilon 1": {"model": "local", "epsilon": 1},
+    "local, epsilon 5": {"model": "local", "epsilon": 5},
 }
 PREDICTED: tuple[tuple[TrustModel, float], ...] = (
     ("distributed-noise", 1.0),
@@ -53,151 +51,127 @@ GOALS: tuple[tuple[Purpose, float], ...] = (
     ("calibration", 0.05),
     ("calibration", 0.01),
 )
-RECORDS, BUCKETS = 10**5, (10, 20, 50, 100, 200)
 CLIENTS, WAITING, EVERY, CELLS = 10**5, 10**4, 10**3, 2**10
-PLACES = {"advice": 3, "score-histograms": 1, "wire": 1}  # for tables, in each page
-START, END = "<!-- study: start -->", "<!-- study: end -->"
-
-
-class Seeds:
-    """Generators for experiments, no two of them the same."""
-
-    def __init__(self) -> None:
-        self.root = np.random.SeedSequence(1)
-
-    def __call__(self, count: int) -> list[np.random.Generator]:
-        """Return so many new ones."""
-        return [np.random.default_rng(child) for child in self.root.spawn(count)]
 
 
 def main() -> None:
-    """Run, write, and say where."""
-    seeds, runs = Seeds(), ARGUMENTS.runs
-    for name, places in PLACES.items():
-        page = path_of(name).read_text("utf-8")
-        if not page.count(START) == page.count(END) == places:
-            raise SystemExit(f"{path_of(name)} has to have {places} times {START} ... {END}")
-    blocks = {
-        "wire": [of_memory(seeds)],
-        "score-histograms": [of_areas(seeds, runs)],
-        "advice": [of_constants(seeds, runs), of_predictions(seeds, runs), of_clients()],
-    }
-    for name, texts in blocks.items():
-        write(path_of(name), texts)
-        print(f"written: {path_of(name).relative_to(ROOT)}")
+    """Run, and write the places of all pages."""
+    fill("wire.md", of_memory())
+    fill("score-histograms.md", of_areas(run(areas, RUNS)))
+    found = run(constants, RUNS), run(predicted, RUNS)
+    fill("advice.md", of_constants(found[0]), of_predictions(found[1]), of_clients())
 
 
-def path_of(name: str) -> Path:
-    """Return where a page is."""
-    return ROOT / "docs" / f"{name}.md"
-
-
-def write(path: Path, texts: list[list[str]]) -> None:
-    """Write each text between marks of its own, in the order of the page."""
-    first, *rest = path.read_text("utf-8").split(START)
-    parts = [first]
-    for lines, after in zip(texts, rest, strict=True):
-        parts += ["\n".join([START, *lines, END]), after.partition(END)[2]]
-    path.write_text("".join(parts), "utf-8")
-
-
-def of_constants(seeds: Seeds, runs: int) -> list[str]:
+def of_constants(results: Results) -> list[str]:
     """Return the three constants: the range over the settings of each column."""
-    columns: list[list[Constants]] = [
-        [
-            constants(model, epsilon, clients, height, seeds(runs))
-            for clients in SIZES
-            for epsilon in epsilons
-            for height in heights
-        ]
-        for model, epsilons, heights in NOISES.values()
+
+    def ranges(*quantities: str, area: bool = False) -> list[str]:
+        cells = []
+        for selected in NOISES.values():
+            found = [results.array(quantity, **selected) for quantity in quantities]
+            if area:
+                settings = [0.8 * np.sqrt(np.mean(np.square(x), axis=-1)).ravel() for x in found]
+            else:
+                settings = [np.mean(x, axis=-1).ravel() for x in found]
+            known = np.concatenate(settings)
+            known = known[~np.isnan(known)]  # not all buckets go with all heights
+            low, high = known.min(), known.max()
+            cells.append(f"{low:.2f} to {high:.2f}, median {np.median(known):.2f}")
+        return cells
+
+    rows = [
+        ["recall", *ranges("recall")],
+        ["area, 0.8 times the root mean square", *ranges("area", area=True)],
+        *(
+            [
+                f"rate, {sizes[0]} {word} {sizes[-1]} buckets",
+                *ranges(*(f"rate, {x}" for x in sizes)),
+            ]
+            for sizes, word in ((FEW, "to"), (MANY, "and"))
+        ),
     ]
-    rows = {
-        "recall": [[each.recall for each in column] for column in columns],
-        "area, 0.8 times the root mean square": [
-            [each.area for each in column] for column in columns
-        ],
-        f"rate, {FEW[0]} to {FEW[-1]} buckets": [
-            [rate for each in column for rate in each.few] for column in columns
-        ],
-        f"rate, {MANY[0]} and {MANY[-1]} buckets": [
-            [rate for each in column for rate in each.many] for column in columns
-        ],
-    }
-    lines = [f"{runs} releases in each setting.", "", f"| | {' | '.join(NOISES)} |"]
-    lines.append("|---" * (len(NOISES) + 1) + "|")
-    for name, found in rows.items():
-        cells = [
-            f"{np.min(each):.2f} to {np.max(each):.2f}, median {np.median(each):.2f}"
-            for each in found
-        ]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    return lines
+    return parts(f"{replicates(results)} releases in each setting.", table(["", *NOISES], rows))
 
 
-def of_predictions(seeds: Seeds, runs: int) -> list[str]:
+def of_predictions(results: Results) -> list[str]:
     """Return what is expected at the settings that are advised, beside what is measured."""
-    heads = [f"{purpose} | expected | measured | Beta" for purpose in PURPOSES]
-    lines = [f"Means of {runs} samples with a release each.", ""]
-    lines += [f"| model | epsilon | M | {' | '.join(heads)} |", "|---" * 15 + "|"]
+    rows: list[list[str]] = []
     ratios: dict[str, list[float]] = {name: [] for name in DENSITIES}
     for model, epsilon in PREDICTED:
         for clients in SIZES:
             advice = advise(clients, epsilon, model)
-            found = {
-                name: predicted(model, epsilon, clients, name, seeds(runs)) for name in DENSITIES
-            }
-            cells = []
+            row = [model, f"{epsilon:g}", f"10^{round(np.log10(clients))}"]
             for purpose in PURPOSES:
                 expected = advice.expected_errors[purpose]
-                errors = [found[name][purpose] for name in DENSITIES]
-                cells.append(f"{advice.heights[purpose]} / {advice.buckets[purpose]}")
-                cells += [decimals(error) for error in (expected, *errors)]
+                at: dict[str, Any] = {"model": model, "epsilon": epsilon, "clients": clients}
+                errors = results.array(purpose, **at).mean(axis=1)
+                row.append(f"{advice.heights[purpose]} / {advice.buckets[purpose]}")
+                row += [decimals(error) for error in (expected, *errors)]
                 for name, error in zip(DENSITIES, errors, strict=True):
                     ratios[name].append(error / expected)
-            power = f"10^{round(np.log10(clients))}"
-            lines.append(f"| {model} | {epsilon:g} | {power} | {' | '.join(cells)} |")
+            rows.append(row)
+    heads = [head for purpose in PURPOSES for head in (purpose, "expected", "measured", "Beta")]
     ranges = [
         f"{min(each):.2f} to {max(each):.2f} times for {name} scores"
         for name, each in ratios.items()
     ]
-    return [*lines, "", f"Measured by expected: {', '.join(ranges)}."]
+    return parts(
+        f"Means of {replicates(results)} samples with a release each.",
+        table(["model", "epsilon", "M", *heads], rows),
+        f"Measured by expected: {', '.join(ranges)}.",
+    )
 
 
 def of_clients() -> list[str]:
     """Return how many clients an error takes."""
-    heads = [f"{purpose} {error:g}" for purpose, error in GOALS]
-    lines = ["", f"| model | epsilon | {' | '.join(heads)} |", "|---" * (len(GOALS) + 2) + "|"]
-    rows: list[tuple[TrustModel, float | None]] = [("secure-aggregation", None), *PREDICTED]
-    for model, epsilon in rows:
+    rows = []
+    models: list[tuple[TrustModel, float | None]] = [("secure-aggregation", None), *PREDICTED]
+    for model, epsilon in models:
         found = [enough(10**5, epsilon, model, error, purpose) for purpose, error in GOALS]
         cells = [f"{each.clients:,}" if each.clients else "more than 2^40" for each in found]
-        which = "" if epsilon is None else f"{epsilon:g}"
-        lines.append(f"| {model} | {which} | {' | '.join(cells)} |")
-    return [*lines, ""]
+        rows.append([model, "" if epsilon is None else f"{epsilon:g}", *cells])
+    heads = [f"{purpose} {error:g}" for purpose, error in GOALS]
+    return ["", *table(["model", "epsilon", *heads], rows), ""]
 
 
-def of_areas(seeds: Seeds, runs: int) -> list[str]:
+def of_areas(results: Results) -> list[str]:
     """Return the errors of areas, and how often the intervals covered."""
-    heads = (
-        "scores | B | 1 / (3 B^2) | equal depth | corrected | one width | worst case |"
-        " well-behaved | noise | corrected | stated | local | corrected | stated"
+    shown = {
+        "exact": "equal depth",
+        "exact, corrected": "corrected",
+        "one width": "one width",
+        "worst-case": "worst case",
+        "well-behaved": "well-behaved",
+        "noise": "noise",
+        "noise, corrected": "corrected",
+        "noise, stated": "stated",
+        "local": "local",
+        "local, corrected": "corrected",
+        "local, stated": "stated",
+    }
+    rows = []
+    for scores in DENSITIES:
+        means = [results.array(name, scores=scores).mean(axis=0) for name in shown]
+        for place, size in enumerate(BUCKETS):
+            values = (1 / (3 * size**2), *(mean[place] for mean in means))
+            rows.append([scores, size, *map(decimals, values)])
+    covered = [
+        results.array(f"{name}, covered, {kind}").sum(axis=1).min()
+        for name in ("exact", "noise", "local")
+        for kind in KINDS
+    ]
+    runs = replicates(results)
+    return parts(
+        f"Means of {runs} repetitions.",
+        table(["scores", "B", "1 / (3 B^2)", *shown.values()], rows),
+        "The fewest repetitions in which one of the intervals at the level 0.95 covered:"
+        f" {min(covered):.0f} of {runs}.",
     )
-    lines = [f"Means of {runs} repetitions.", "", f"| {heads} |", "|---" * 14 + "|"]
-    covered = []
-    for name in DENSITIES:
-        for size, found in area_errors(RECORDS, name, BUCKETS, seeds(runs)).items():
-            values = (1 / (3 * size**2), *found.exact, *found.noisy, *found.local)
-            lines.append(f"| {name} | {size} | {' | '.join(map(decimals, values))} |")
-            covered.append(found.covered)
-    least = round(runs * float(np.min(covered)))
-    fewest = "The fewest repetitions in which one of the intervals at the level 0.95 covered"
-    return [*lines, "", f"{fewest}: {least} of {runs}."]
 
 
-def of_memory(seeds: Seeds) -> list[str]:
+def of_memory() -> list[str]:
     """Return the memory of a server."""
-    found = memory(CLIENTS, WAITING, EVERY, CELLS, *seeds(1))
+    found = memory(CLIENTS, WAITING, EVERY, CELLS, np.random.default_rng(1))
     seed, share, most, settled = (
         each / 1e6 for each in (found.seed, found.share, found.most, found.settled)
     )
@@ -219,7 +193,3 @@ def decimals(value: float) -> str:
     """Return two digits, without an exponent."""
     power = int(f"{value:.1e}".partition("e")[2])
     return f"{value:.{max(0, 1 - power)}f}"
-
-
-if __name__ == "__main__":
-    main()
