@@ -1,7 +1,5 @@
 """What the figures of the polynomial-projection paper measure: how far off curves are."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The methods that the polynomial-projection paper compares, as published, and ours beside them."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Callable

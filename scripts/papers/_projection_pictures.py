@@ -1,10 +1,8 @@
 """The pictures of the polynomial-projection paper's figures, and what is read off their numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from _pages import table
@@ -49,7 +47,7 @@ class Found:
     epsilons: Sequence[Any]
 
     @classmethod
-    def of(cls, results: Results, *, again: bool = False, **selected: str) -> Found:
+    def of(cls, results: Results, *, again: bool = False, **selected: str) -> Self:
         """Return what a study found of each method: of sites, or where rounds ask again."""
         values = {}
         for method in STYLES:

@@ -4,8 +4,6 @@ Errors of released score curves where clients have unequally many records, by th
 bound and the trust model; see docs/clients.md, whose tables this writes. Takes some minutes.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

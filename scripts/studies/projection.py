@@ -5,8 +5,6 @@ docs/polynomial-accuracy.md. The figures of its paper are those of ``python scri
 projection``. Takes a minute or two.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -5,8 +5,6 @@ docs/score-histograms.md, and the memory of a server in docs/wire.md; writes the
 pages. Takes some minutes.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
