@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 
@@ -124,3 +125,13 @@ def test_errors_of_exact_curves_are_none(study, rng):
     curves = np.cumsum(rng.poisson(3, (2, 64)), axis=1).astype(float)
     curves[:, -1] = n = 300
     np.testing.assert_allclose(accuracy.smoothed(curves[:, :], n), curves, atol=1e-6)
+
+
+def test_fitted_models_are_likeliest_and_a_wrong_slope_is_rejected(study, rng):
+    fitted = study("fitted_models")
+    records = fitted.drawn(15, 2000, True, rng)
+    np.testing.assert_allclose(fitted.other(1.0, records, rng), expit(records.logits))
+    assert np.mean(records.logits) == pytest.approx(fitted.BASE)
+    residuals = records.labels - fitted.released(0.0, records, rng)
+    np.testing.assert_allclose(records.x.T @ residuals, 0, atol=1e-6)
+    assert fitted.rejected(list(fitted.CASES)[-1], rng)["exact"]
