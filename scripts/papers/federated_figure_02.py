@@ -51,9 +51,10 @@ def draw(made: Made) -> Outcome:
         verdict(*holds),
         "Means over thresholds; the least for precision, recall and accuracy, and its h. DistDP "
         "and LocalDP are as the paper says if the medians of these three are: h within 1.5, errors "
-        "within a factor of 2.5. Noise is as published if the counts of a "
-        "tree's leaves, which have epsilon / h each, or an h-th of the clients, are added up, as "
-        "in the proof of Theorem 2. Prefix queries of the same tree, which section 2.3 describes, "
+        "within a factor of 2.5. The paper can be read in two ways. What "
+        "is called published adds up the counts of a tree's leaves, which have epsilon / h each, "
+        "or an h-th of the clients, as the proof of Theorem 2 adds up buckets; it was taken as it "
+        "comes nearer to the paper's numbers. Prefix queries of the same tree (section 2.3) "
         f"have less: DistDP {distributed[PREFIXES]}; LocalDP {local[PREFIXES]}. "
         "Without noise recall is the worst of the three here, not precision "
         f"({others[0][-5]:.1g} and {precision[-5]:.1g} at h = 10; {real[1]:.1g} and {real[0]:.1g} "
