@@ -78,7 +78,7 @@ def draw(made: Made) -> Outcome:
     for ax in axes.flat:
         ax.title.set_fontsize(9)
     axes[0, 0].legend(frameon=False, fontsize=7)
-    axes[0, -1].legend(frameon=False, fontsize=6)
+    axes[0, -1].legend(frameon=False, fontsize=6, handlelength=4)
     made.save(picture)
     return _outcome(told, by_threshold)
 

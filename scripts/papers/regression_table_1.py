@@ -115,7 +115,10 @@ def draw(made: Made) -> Outcome:
             style = marker if way == PLAIN else marker + ("-" if epsilon == 1 else "--")
             ax.plot(sizes, y, style, color=colour, markersize=5, label=label)
         ax.set(xscale="log", yscale="log", xlabel="n", ylabel=f"least {violation} that is told")
-    axes[0, 1].legend(frameon=False, fontsize=8)
+        ax.set_xticks(sizes, [f"{n:,}" for n in sizes])
+        ax.minorticks_off()
+    labels = axes[0, 0].get_legend_handles_labels()
+    picture.legend(*labels, loc="outside right upper", frameon=False, fontsize=8, handlelength=3)
     made.save(picture)
     head = ["n"] + [
         f"{violation}: {way}" + ("" if way == PLAIN else f", epsilon = {epsilon:g}")
