@@ -1,7 +1,5 @@
 """Pages of the documentation that scripts write: tables in Markdown, and where they go."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
@@ -28,7 +26,7 @@ def table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> list[str]
 
 
 def pivot(
-    results: Results,
+    results: "Results",
     rows: Mapping[str, str],
     columns: Mapping[str, str],
     cell: Callable[..., object],

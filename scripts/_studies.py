@@ -1,7 +1,5 @@
 """What the studies of scripts/studies share: how often they run, and where results are kept."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import hashlib

@@ -1,7 +1,5 @@
 """The shapes of tables in scripts/study.py tables: weights over cells of [0, 1]^2, x first."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 

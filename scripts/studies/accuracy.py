@@ -5,8 +5,6 @@ a folder of DPBench histograms (Hay et al. 2016; not part of this project), it a
 docs/dawa-accuracy.md. Takes about a minute.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -24,17 +22,23 @@ from dpcore.releases.plan_shapes import REFERENCE_SHAPES
 from dpcore.studies import Results
 
 from ._regret_contenders import Counts, Curves, monotone
-from ._regret_shapes import of_files
+from ._regret_shapes import Shape, of_files
 
 Rng = np.random.Generator
 SIZE, RATE, REPLICATES = 2**15, 3, 1000
 BUDGETS: list[dict[str, Any]] = [{"epsilon": 1.0}, {"rho": 0.5}]
 DELTAS = (1e-12, 1e-9, 1e-6, 1e-3)
 TOTALS, EPSILON, RELEASES = (10**4, 10**6, 10**8), 0.1, 40
-HISTOGRAMS = {  # by their finest cells
-    each.name: next(w / w.sum() for size in (2**16, 2**12) if (w := each.weights(size)) is not None)
-    for each in of_files(folder())
-}
+
+
+def chances(shape: Shape) -> NDArray[np.float64]:
+    """Return the probabilities of the finest cells that a histogram has."""
+    fitting = (shape.weights(size) for size in (2**16, 2**12))
+    found = next(each for each in fitting if each is not None)
+    return np.asarray(found / found.sum())
+
+
+HISTOGRAMS = {each.name: chances(each) for each in of_files(folder())}
 
 PAPER = "dyadic tree, the paper's scale"
 

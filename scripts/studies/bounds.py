@@ -4,8 +4,6 @@ Which of ``dp.bounds``, ``dp.symmetric_bounds`` and ``dp.compact_bounds`` is bet
 else finds the bounds of a residual plot; writes docs/bounds-accuracy.md and .png. Takes a minute.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from fractions import Fraction

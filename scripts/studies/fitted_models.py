@@ -5,8 +5,6 @@ one way or another, and writes docs/hosmer-lemeshow-fits.md. All records are sim
 quarter of an hour.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

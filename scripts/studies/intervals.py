@@ -4,8 +4,6 @@ Writes docs/intervals.md: intervals of areas under ROC curves, and bands of dist
 by closed forms and by simulation. Takes three minutes. DIR has bank-full.csv (UCI Bank Marketing).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

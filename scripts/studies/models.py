@@ -4,8 +4,6 @@ Writes docs/models-accuracy.md and docs/models.png: logistic and linear regressi
 and the share of the noise that is there for floating point alone. Takes three minutes.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ Errors of the deciles of released curves, by the method and the grid; see docs/q
 tables this writes. Takes some seconds.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import numpy as np

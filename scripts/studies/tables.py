@@ -5,8 +5,6 @@ what is read off; writes docs/table-accuracy.md and .png. Takes two minutes. DIR
 DPBench's loans.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
