@@ -1,0 +1,52 @@
+"""The study of Hosmer-Lemeshow tests measures what its page says."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+pytestmark = pytest.mark.filterwarnings("ignore::dpcore.DpcoreWarning")  # of much noise
+
+
+@pytest.fixture
+def study(monkeypatch):
+    """Import the study; without data sets."""
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    monkeypatch.delenv("DPCORE_DATA", raising=False)
+    return importlib.import_module("studies.hosmer_lemeshow")
+
+
+@pytest.mark.needs_jit
+def test_a_wrong_model_is_rejected_and_a_right_one_is_not(study, monkeypatch):
+    rng = np.random.default_rng(1)
+    monkeypatch.setattr(study, "REPLICATES", 1)
+
+    def share(model):
+        found = [study.rejections(model, np.inf, rng)["chi-squared"] for _ in range(12)]
+        return np.mean(found)
+
+    assert share(study.RIGHT) < 0.4
+    assert share(study.OWN) < 0.4
+    assert share(study.WRONG) > 0.6
+
+
+def test_labels_go_with_the_probabilities(study):
+    rng = np.random.default_rng(1)
+    labels, p = study.drawn(study.RIGHT, rng)
+    assert abs(np.sum(labels - p)) < 6 * np.sqrt(np.sum(p * (1 - p)))
+    steeper, _ = study.drawn(study.WRONG, rng)
+    low = p < 0.1
+    assert steeper[low].sum() < labels[low].sum()
+
+
+@pytest.mark.needs_jit
+def test_errors_of_the_statistic_shrink_with_the_noise(study, monkeypatch):
+    rng = np.random.default_rng(1)
+    monkeypatch.setattr(study, "REPLICATES", 9)
+    much, little = (study.errors_of_fit("Bank", epsilon, rng) for epsilon in (0.05, 1e4))
+    for way in study.WAYS:
+        assert abs(little[way]) < 0.5 * abs(much[way])
