@@ -1,7 +1,5 @@
 """The papers' data sets, where there is a folder of them, and what stands in for them elsewhere."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import inspect

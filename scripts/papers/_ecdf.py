@@ -1,7 +1,5 @@
 """What figures of the ECDF paper share: data, the mechanism as published, how lines look."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal
 

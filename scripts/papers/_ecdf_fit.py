@@ -1,7 +1,5 @@
 """Figures 6 and 10 of the ECDF paper: errors of private Hosmer-Lemeshow statistics."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple

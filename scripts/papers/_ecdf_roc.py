@@ -1,7 +1,5 @@
 """ROC curves of the ECDF paper: published ones, ours, and the figures of a single release."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple

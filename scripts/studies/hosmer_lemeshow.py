@@ -5,8 +5,6 @@ is right; writes docs/hosmer-lemeshow-accuracy.md and its picture. It needs a fo
 bank-full.csv and diabetic_data.csv (UCI; not part of this project). Takes some minutes.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
