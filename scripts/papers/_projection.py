@@ -13,6 +13,7 @@ from dpcore.curves import distances
 from ._projection_methods import AGAIN, EVENLY, METHODS, Method, Task, adaptive_quantiles
 
 __all__ = [
+    "BETA",
     "BOUNDS",
     "CELLS",
     "DISTANCES",
@@ -31,6 +32,7 @@ __all__ = [
 
 Values = NDArray[np.float64]
 
+BETA = "beta(2, 5)"
 RECORDS, CELLS, PARTS = 10_000, 2**10, 10
 LAVISH = 1e4  # an epsilon with no noise to speak of
 EPSILONS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)  # the paper's text names 0.1 and 1
@@ -80,16 +82,16 @@ def spike(rng: np.random.Generator, n: int) -> Values:
 
 POPULATIONS: dict[str, Callable[[np.random.Generator, int], Values]] = {
     "normal": normal,
-    "beta(2, 5)": beta,
+    BETA: beta,
     "exponential": exponential,
     "uniform": uniform,
     "bimodal": bimodal,
     "spike": spike,
 }
-OTHERS = ["beta(2, 5)", "exponential", "uniform", "bimodal"]  # of the figures; no spike
+OTHERS = [BETA, "exponential", "uniform", "bimodal"]  # of the figures; no spike
 BOUNDS = {  # public
     "normal": (-4.0, 4.0),
-    "beta(2, 5)": (0.0, 1.0),
+    BETA: (0.0, 1.0),
     "exponential": (0.0, 8.0),
     "uniform": (-2.0, 2.0),
     "bimodal": (-4.0, 4.0),

@@ -10,16 +10,16 @@ def draw(made: Made) -> Outcome:
     """Draw the three distances against epsilon."""
     found = Found.of(made.results["alone"])
     pictures.against_epsilon(made, {"normal": found})
+    plain = pictures.order(found)
     evenly = pictures.order(found, HQ_EVENLY, AQ_EVENLY)
     return Outcome(
         f"Kolmogorov-Smirnov distance {found.said(HQ, AQ, PP)}.",
         f"{found.said(OURS, DEFAULT)}.",
-        pictures.verdict(*pictures.order(found).values()),
-        "The paper does not say how the budget is split among bins and steps. Here the counts of"
-        " all bins are one query, and the steps compose as Gaussian mechanisms do. With even"
-        f" shares of epsilon and delta instead (dotted lines), {found.said(HQ_EVENLY, AQ_EVENLY)}."
-        f" Then, of the claim, {pictures.spelled(evenly)}. So the paper's order depends on how the"
-        " rivals' budgets are split.",
+        pictures.verdict(plain.values(), evenly.values()),
+        f"Of the claim, {pictures.spelled(plain)}. The paper does not say how the budget is split "
+        "among bins and steps. Here the counts of all bins are one query, and the steps compose "
+        "as Gaussian mechanisms do. With even shares of epsilon and delta instead (dotted lines), "
+        f"{found.said(HQ_EVENLY, AQ_EVENLY)}. Then, of the claim, {pictures.spelled(evenly)}.",
     )
 
 

@@ -42,7 +42,7 @@ def draw(made: Made) -> Outcome:
         f"Kolmogorov-Smirnov distance, sites, {sites.said(HQ, AQ, PP)}. Rounds, "
         f"{rounds.said(HQ, AQ, PP)}.",
         f"Sites, {sites.said(OURS, DEFAULT)}. Rounds, {rounds.said(OURS, DEFAULT)}.",
-        pictures.verdict(*(holds for each in plain for holds in each.values())),
+        pictures.verdict(pictures.every(plain), pictures.every(evenly)),
         f"Sites: {pictures.spelled(plain[0])}. Rounds, in which adaptive quantiles ask all records "
         f"again for a tenth of the budget: {pictures.spelled(plain[1])}. {pictures.EVEN_SHARES}, "
         f"sites, {sites.said(HQ_EVENLY, AQ_EVENLY)}; rounds, "

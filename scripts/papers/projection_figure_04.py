@@ -79,8 +79,10 @@ def draw(made: Made) -> Outcome:
     return Outcome(
         f"{said(FIVE)}; {said(PAPER)} (the records: {true_ones:.3g}).",
         f"{said(OURS)}.",
-        pictures.verdict(*holds.values()),
-        "The paper shows one release of each and judges by eye; the numbers are means of many. "
+        pictures.verdict(holds.values()),
+        "The five numbers have a fifth of epsilon each: quartiles by the exponential mechanism, "
+        "extremes by the sparse vector technique. The paper shows one release of each and judges "
+        "by eye; the numbers are means of many. "
         f"Of the claim, {pictures.spelled(holds)}.",
     )
 

@@ -8,7 +8,7 @@ from ._projection import OTHERS, alone
 def draw(made: Made) -> Outcome:
     """Draw the three distances against epsilon, for each population."""
     rows = pictures.by_population(made.results["alone"])
-    return pictures.over_populations(made, rows, pictures.order)
+    return pictures.over_populations(made, rows, pictures.order, pictures.better_for_beta)
 
 
 FIGURE = Figure(

@@ -78,14 +78,29 @@ def test_claims_are_judged_by_the_numbers(paper):
         arrays = {name: np.array(each)[:, None, None] for name, each in values.items()}
         return pictures.Found(arrays, [0.1, 1.0])
 
-    as_in_the_paper = found([0.3, 0.2], [0.1, 0.01], [0.1, 0.02])
+    as_in_the_paper = found([0.3, 0.2], [0.1, 0.015], [0.1, 0.02])
     assert all(pictures.order(as_in_the_paper).values())
     other = found([0.05, 0.05], [0.1, 0.03], [0.4, 0.02])
     assert not any(pictures.order(other).values())
     assert list(pictures.order_of_sites(other).values()) == [False, True]
     assert list(pictures.order_of_rounds(other).values()) == [False, True]
-    verdicts = [pictures.verdict(*each) for each in ((True, True), (True, False), (False,))]
-    assert verdicts == ["agrees", "in part", "differs"]
+    some = (True, True), (True, False), (False,)
+    assert [pictures.verdict(each) for each in some] == ["agrees", "in part", "differs"]
+    assert pictures.verdict([False], [True]) == "in part"  # on one reading of the paper
+    far = found([0.3, 0.2], [0.1, 0.01], [0.1, 0.03])  # three times is not slightly
+    assert list(pictures.order(far).values()) == [True, True, False]
+    assert not any(pictures.better_for_beta(far).values())
+
+
+def test_curves_are_judged_by_themselves(paper):
+    pictures = paper("_projection_pictures")
+    names = pictures.HQ, pictures.AQ, pictures.PP
+    mean = dict(zip([f"{name}, without noise" for name in names], (0.1, 0.02, 0.03), strict=True))
+    fits = pictures.order_of_curves(mean | {f"{pictures.PP}, with noise": 0.05})
+    assert all(fits.values())
+    mean[f"{pictures.AQ}, without noise"] = 0.04
+    noisy = pictures.order_of_curves(mean | {f"{pictures.PP}, with noise": 0.2})
+    assert list(noisy.values()) == [True, False, True, False]
 
 
 def test_without_the_data_synthetic_weights_stand_in(paper, monkeypatch):
