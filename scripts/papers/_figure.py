@@ -27,6 +27,7 @@ __all__ = [
     "Runs",
     "Verdict",
     "panels",
+    "verdict",
 ]
 
 # Of the paper's method, of ours, of the truth, and of a fourth: apart for the colour-blind, too.
@@ -163,6 +164,11 @@ class Figure:
                 workers=1 if alone else workers,
             )
         return found
+
+
+def verdict(*statements: Any) -> Verdict:
+    """Return what it comes to that these statements of the paper hold, or do not."""
+    return "agrees" if all(statements) else "in part" if any(statements) else "differs"
 
 
 def panels(columns: int = 1, rows: int = 1, *, width: float = 5.0, height: float = 3.6) -> Any:

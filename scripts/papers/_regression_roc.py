@@ -25,8 +25,8 @@ from dpcore.statistics import ROC
 from dpcore.statistics.between_curves import Rates, symmetric_difference
 
 from ._data import Scored, folder
-from ._figure import BLUE, GREEN, GREY, ORANGE, Made, Outcome, panels
-from ._regression import quietly, verdict
+from ._figure import BLUE, GREEN, GREY, ORANGE, Made, Outcome, panels, verdict
+from ._regression import quietly
 
 __all__ = [
     "CHECKED",

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ._figure import GREEN, Figure, Made, Outcome, panels
-from ._regression import SCENARIOS, cloud, drawn, signals, verdict
+from ._figure import GREEN, Figure, Made, Outcome, panels, verdict
+from ._regression import SCENARIOS, cloud, drawn, signals
 
 RECORDS = 5000
 FANS, HOOKS = 1.5, 0.3  # from which on a fan and a hook are called visible
@@ -22,11 +22,12 @@ def draw(made: Made) -> Outcome:
     axes[0, 0].set_ylabel("residual (units of y)")
     made.save(picture)
     seen = [(fans[each] > FANS, hooks[each] > HOOKS) for each in SCENARIOS]
+    expected = [(False, False), (True, False), (False, True)]
     found = "; ".join(f"{each}: fan {fans[each]:.2f}, hook {hooks[each]:.2f}" for each in SCENARIOS)
     return Outcome(
         found,
         "nothing is released here",
-        verdict(seen == [(False, False), (True, False), (False, True)], False),
+        verdict(seen == expected),
         "The fan is the interquartile range of the residuals in the last third of the predicted"
         " values over that in the first; the hook is how far the median of the middle third lies"
         f" below those of the others, over the interquartile range of all. Visible: above {FANS:g},"

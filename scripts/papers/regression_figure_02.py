@@ -7,7 +7,7 @@ import numpy as np
 
 from dpcore import studies
 
-from ._figure import Figure, Made, Outcome, Runs, panels
+from ._figure import Figure, Made, Outcome, Runs, panels, verdict
 from ._regression import (
     CHECKED,
     COLOURS,
@@ -18,7 +18,6 @@ from ._regression import (
     drawn,
     signals,
     typical,
-    verdict,
 )
 
 RECORDS, EPSILONS = 5000, (1.0, 0.1)
@@ -75,12 +74,12 @@ def draw(made: Made) -> Outcome:
     return Outcome(
         paper,
         ours,
-        verdict(preserved and diluted and told, preserved),
+        verdict(preserved, diluted and told),
         "Seen: the fan of Heteroscedastic, or the hook of Nonlinear, is larger than that of 95 % of"
         f" released Ideal plots; all of {RECORDS:,} new records. Preserved or diagnosable: seen in"
         f" {OFTEN:.0%} of the releases. The median of PriRP's fans falls from {fans[0]:.2f} to"
-        f" {fans[1]:.2f}. With epsilon = 0.1 its search for bounds often runs on, and most of the"
-        f" plot is empty; with half of that noise, which is enough, {_said(LESS, 0.1, seen)}."
+        f" {fans[1]:.2f}. Where its search for bounds runs on, most of the plot is empty; with half"
+        f" of the noise of its queries, which is enough, {_said(LESS, 0.1, seen)}."
         " Shown: of 21 releases, the one whose distance to the true plot is the median.",
     )
 

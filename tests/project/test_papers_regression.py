@@ -91,16 +91,20 @@ def test_the_cells_of_prirp_are_those_of_its_rule():
     assert differ[expected > 0].mean() < 0.1
 
 
-def test_more_noise_in_its_search_makes_prirp_run_on():
-    shared = paper("_regression")
-    records = shared.drawn(1000, np.random.default_rng(1))
-
-    def width(way: str) -> float:
-        rngs = np.random.default_rng(2).spawn(60)
-        ends = [np.abs(shared.CHECKED[way](records, 0.5, rng)).max() for rng in rngs]
-        return float(np.mean(np.log2(ends)))
-
-    assert width("PriRP") > width(shared.LESS) + 0.5
+@pytest.mark.parametrize(("way", "queries"), [("bound", 4), ("bound_of_less", 2)])
+def test_the_search_of_prirp_has_the_published_noise(way, queries):
+    search, rng = getattr(paper("_regression"), way), np.random.default_rng(1)
+    assert search(np.repeat([3.0, 100.0], [980, 20]), 10.0, rng, 1.0) == 4.0
+    assert search(np.full(1000, 4.0), 10.0, rng, 1.0) == 4.0  # both ends belong to it
+    epsilon, more = 0.08, 50  # records more than are asked for
+    a, b = queries / epsilon, 2 / epsilon  # of a query, and of the threshold
+    if a == b:
+        runs_on = np.exp(-more / a) * (1 / 2 + more / a / 4)
+    else:
+        runs_on = (a**2 * np.exp(-more / a) - b**2 * np.exp(-more / b)) / (2 * (a**2 - b**2))
+    zeros = np.zeros(1000)
+    first = [search(zeros, epsilon, rng, 1.0) == 1.0 for _ in range(6000)]
+    assert 1 - np.mean(first) == pytest.approx(runs_on, abs=0.02)  # four deviations
 
 
 def test_separation_is_what_the_best_threshold_achieves():
