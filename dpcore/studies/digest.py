@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import dataclasses
 import enum
 import functools
@@ -9,9 +10,9 @@ import hashlib
 import site
 import sys
 import sysconfig
-from collections.abc import Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from types import FunctionType, MethodType, ModuleType
+from types import FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import Any, Final
 
 import numpy as np
@@ -27,7 +28,7 @@ _WRITTEN_BY_PYTHON: Final = frozenset(
     {
         *("__abstractmethods__", "__annotate_func__", "__annotations__", "__annotations_cache__"),
         *("__dict__", "__doc__", "__firstlineno__", "__module__", "__qualname__"),
-        *("__static_attributes__", "__weakref__", "_abc_impl"),
+        *("__slotnames__", "__static_attributes__", "__weakref__", "_abc_impl"),
     }
 )
 
@@ -63,13 +64,11 @@ class _Walk:
             self.say(repr(found))
         elif isinstance(found, np.generic):
             self.say(found.dtype.str, repr(found.item()))
-        elif isinstance(found, np.ndarray) and not found.dtype.hasobject:
+        elif type(found) is np.ndarray and not found.dtype.hasobject:
             content = np.ascontiguousarray(found).tobytes()
             self.say(found.dtype.str, found.shape, hashlib.sha256(content).hexdigest())
-        elif isinstance(found, tuple):  # equal ones may be one object, or two
+        elif type(found) is tuple:  # equal ones may be one object, or two
             self._items(found, names)
-        elif isinstance(found, set | frozenset):
-            self.say("set", *sorted(digest(each)[0] for each in found))
         elif id(found) in self._seen:
             self.say("seen", self._seen[id(found)][0])
         else:
@@ -83,9 +82,12 @@ class _Walk:
             self._items((found.func, found.args, found.keywords), names)
         elif isinstance(found, MethodType):
             self._items((found.__func__, found.__self__), names)
-        elif isinstance(found, list | np.ndarray):
+        elif type(found) in (list, np.ndarray):
             self._items(found, names)
-        elif isinstance(found, Mapping):
+        elif isinstance(found, set | frozenset):
+            self.go(type(found))
+            self.say("set", *sorted(map(self._apart, found)))
+        elif type(found) in (dict, MappingProxyType):
             self._items([each for item in found.items() for each in item], names)
         elif hasattr(found, "__wrapped__") and not isinstance(found, FunctionType | type):
             self._items((type(found), found.__wrapped__), names)  # caches, compiled functions
@@ -98,6 +100,14 @@ class _Walk:
         self.say(type(found).__name__, len(found))
         for each in found:
             self.go(each, names)
+
+    def _apart(self, found: Any) -> str:
+        """Return what would be said of an object next: those of a set have no order."""
+        walk = _Walk()
+        walk._seen = dict(self._seen)
+        walk.go(found)
+        self.packages |= walk.packages
+        return walk.hash.hexdigest()
 
     def _module(self, module: ModuleType, names: frozenset[str]) -> None:
         self.say("module")
@@ -117,7 +127,7 @@ class _Walk:
             self._function(found)
         elif isinstance(found, type):
             self.say(name)
-            self._items(found.__bases__, frozenset())
+            self._items((type(found), *found.__bases__), frozenset())
             for key, value in sorted(vars(found).items()):
                 if key not in _WRITTEN_BY_PYTHON:
                     self.say(key)
@@ -165,13 +175,8 @@ class _Walk:
         elif dataclasses.is_dataclass(found):
             for field in dataclasses.fields(found):
                 self.go(getattr(found, field.name, None), names)
-        elif hasattr(found, "__dict__") and not self._is_installed(kind.__module__):
-            for name, value in sorted(vars(found).items()):
-                if not isinstance(getattr(kind, name, None), functools.cached_property):
-                    self.say(name)
-                    self.go(value, names)
         else:
-            self.say(_pickled(found))
+            self._items(_held(found), names)
 
     def _is_installed(self, module: str) -> bool:
         installed = _is_installed(module)
@@ -180,14 +185,33 @@ class _Walk:
         return installed
 
 
-def _pickled(found: Any) -> str:
-    """Return a digest of what an object of a package holds, if it can be pickled."""
-    import joblib
-
+def _held(found: Any) -> list[Any]:
+    """Return what an object holds, as for pickling, but for functions by what they do."""
+    registered = copyreg.dispatch_table.get(type(found))
     try:
-        return str(joblib.hash(found))
+        reduced = registered(found) if registered else found.__reduce_ex__(4)
     except Exception:  # locks, files, and whatever else is of one process alone
-        return ""
+        return []
+    if isinstance(reduced, str):  # a global name
+        return [reduced]
+    held = [list(each) if isinstance(each, Iterator) else each for each in reduced]
+    return [_kept(type(found), each) for each in held]
+
+
+def _kept(kind: type, state: Any) -> Any:
+    """Return the attributes of an object, sorted, without those that are only computed once."""
+    if type(state) is tuple:  # of objects with slots
+        return tuple(_kept(kind, each) for each in state)
+    if type(state) is not dict:
+        return state
+    return sorted(
+        (
+            (name, value)
+            for name, value in state.items()
+            if not isinstance(getattr(kind, str(name), None), functools.cached_property)
+        ),
+        key=lambda item: str(item[0]),
+    )
 
 
 @functools.lru_cache
@@ -197,10 +221,11 @@ def _is_installed(name: str) -> bool:
         return not name.startswith(_NAMED)
     module = sys.modules.get(name)
     file = getattr(module, "__file__", None)
-    if file is None:  # built in; or written in a session, and then code of the study
+    places = [file] if file else [*getattr(module, "__path__", ())]  # folders without a file
+    if not places:  # built in; or written in a session, and then code of the study
         return module is not None and name != "__main__"
-    path = Path(file).resolve()
-    return any(path.is_relative_to(home) for home in _homes())
+    paths = [Path(place).resolve() for place in places]
+    return any(path.is_relative_to(home) for path in paths for home in _homes())
 
 
 @functools.cache

@@ -1,0 +1,106 @@
+"""Digests of objects: what they hold is seen, of whatever class they are."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+
+import pytest
+
+from dpcore.studies.digest import digest
+from tests.studies.test_digest import module, of
+
+# What refers to code, and what is written instead of what in it.
+HOLDERS = {
+    "a vectorized function": ("np.vectorize(helper)", "VALUE(n)", "x + 1", "x + 2"),
+    "a method with arguments": ("Partial()", "VALUE.twice()", "x + 1", "x + 2"),
+    "a default that is made": (
+        "defaultdict(lambda: 1)",
+        "VALUE.default_factory()",
+        "lambda: 1",
+        "lambda: 2",
+    ),
+    "a queue": ("deque([helper])", "VALUE[0](n)", "x + 1", "x + 2"),
+    "a namespace": ("SimpleNamespace(f=lambda: 1)", "VALUE.f()", "lambda: 1", "lambda: 2"),
+    "slots": ("Slots(lambda: 1)", "VALUE.f()", "lambda: 1", "lambda: 2"),
+    "a method of a list": ("List([1])", "VALUE.width()", "return 7", "return 8"),
+    "what is in such a list": ("List([1])", "VALUE[0]", "List([1])", "List([2])"),
+    "a method of a named tuple": ("Pair(1)", "VALUE.width()", "return 7", "return 8"),
+    "a method of a metaclass": ("Meta('A', (), {})", "VALUE.width()", "return 7", "return 8"),
+    "a masked array": ("np.ma.array([1, 2], mask=[0, 1])", "VALUE.sum()", "[0, 1]", "[1, 0]"),
+    "a pattern": ("re.compile('a')", "bool(VALUE.match('b'))", "'a'", "'b'"),
+    "a distribution": ("scipy.stats.norm(0, 2)", "VALUE.rvs(random_state=rng)", "0, 2", "0, 3"),
+    "a set": ("{helper}", "len(VALUE)", "x + 1", "x + 2"),
+}
+
+SOURCE = """
+import functools, re
+from collections import defaultdict, deque
+from types import SimpleNamespace
+from typing import NamedTuple
+import numpy as np
+import scipy.stats
+
+def helper(x):
+    return x + 1
+
+class Width:
+    def width(self):
+        return 7
+
+class Slots:
+    __slots__ = ("f",)
+    def __init__(self, f):
+        self.f = f
+
+class List(Width, list): pass
+class Meta(Width, type): pass
+
+class Pair(NamedTuple):
+    first: int
+    def width(self):
+        return 7
+
+class Partial:
+    twice = functools.partialmethod(lambda self, x: x + 1, 2)
+
+VALUE = {value}
+
+def function(n, rng):
+    return {{"x": {use}}}
+"""
+
+
+@pytest.mark.parametrize("holder", HOLDERS)
+def test_what_objects_hold_is_seen(tmp_path, holder):
+    value, use, before, after = HOLDERS[holder]
+    source = SOURCE.format(value=value, use=use)
+    found = module(tmp_path, source, "user_holder")
+    first = digest(found.function)
+    found.function(0, None) if holder != "a distribution" else found.VALUE.rvs()
+    assert digest(found.function) == first == digest(module(tmp_path, source, "user_h").function)
+    changed = module(tmp_path, source.replace(before, after), "user_holder")
+    assert digest(changed.function)[0] != first[0]
+
+
+def test_a_set_that_its_elements_refer_to_has_an_end(tmp_path):
+    source = textwrap.dedent("""
+        def helper(): return len(ALL)
+        ALL = {helper}
+        def function(n, rng): return {"x": helper()}
+    """)
+    assert of(tmp_path, source) == of(tmp_path, source)
+    assert of(tmp_path, source) != of(tmp_path, source.replace("len(ALL)", "len(ALL) + 1"))
+
+
+def test_folders_of_the_users_need_no_init_file(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "user_folder").mkdir()
+    study = "import user_folder.helpers\ndef function(n, rng): return user_folder.helpers.f(n)\n"
+    found = []
+    for at in range(2):
+        (tmp_path / "user_folder" / "helpers.py").write_text(f"def f(x):\n    return x + 1{at}\n")
+        found.append(of(tmp_path, study))
+        for name in ("user_folder", "user_folder.helpers"):
+            del sys.modules[name]
+    assert found[0] != found[1]
