@@ -48,20 +48,21 @@ class Folder:
         FileError
             A file cannot be read, or is not of a study.
         """
-        paths = [*sorted(self.path.glob(".begun-*")), *sorted(self._folder.glob("*.parquet"))]
-        found = [(path, _read(path)) for path in paths]
+        found = [(path, _read(path)) for path in self._paths()]
         self._parts = [path for path, table in found if table is not None]
         tidy = _read(self.path / "replicates.parquet")
         return [table for table in (tidy, *(table for _, table in found)) if table is not None]
 
     def begin(self, header: pyarrow.Table) -> None:
-        """Write a table without rows, that says what will come.
+        """Write a table without rows, that says what will come, if there is room for that.
 
         Raises
         ------
         FileError
-            It cannot be written.
+            It cannot be written, or what will come would take the place of another's file.
         """
+        _read(self.path / "summary.parquet")
+        self._make()
         write_together({self.path / f".begun-{_name()}": _bytes(header)})
 
     def add(self, part: pyarrow.Table) -> None:
@@ -72,29 +73,27 @@ class Folder:
         FileError
             It cannot be written.
         """
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise FileError(str(self._folder), f"cannot be made: {error.strerror}") from None
-        write_together({self._folder / f"{_name()}.parquet": _bytes(part)})
+        self._make()
+        with self.locked():
+            write_together({self._folder / f"{_name()}.parquet": _bytes(part)})
 
     def tidy(self, together: Callable[[list[pyarrow.Table]], list[pyarrow.Table]]) -> None:
         """Put what is there together, if there are parts.
 
         ``together`` takes all tables, and returns the rows and their summary.
         """
+        if not self._paths():  # so a folder that cannot be written to is only read
+            return
         with self.locked():
-            tables = self.read()
-            if not self._parts:
-                return
-            rows, summary = together(tables)
+            rows, summary = together(self.read())
             write_together(
                 {
                     self.path / "replicates.parquet": _bytes(rows),
                     self.path / "summary.parquet": _bytes(summary),
                 }
             )
-            for path in self._parts:
+            left = self._folder.glob(".*.tmp")  # by those who were killed while they wrote
+            for path in [*self._parts, *left]:
                 path.unlink(missing_ok=True)
 
     @contextlib.contextmanager
@@ -108,6 +107,15 @@ class Folder:
         with file:
             _lock(file)
             yield
+
+    def _paths(self) -> list[Path]:
+        return [*sorted(self.path.glob(".begun-*")), *sorted(self._folder.glob("*.parquet"))]
+
+    def _make(self) -> None:
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FileError(str(self._folder), f"cannot be made: {error.strerror}") from None
 
 
 def _lock(file: IO[bytes]) -> None:

@@ -1,0 +1,70 @@
+"""Folders that hold other files, that are only read, or in which a run was killed as it wrote."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from dpcore import studies
+from dpcore.records.files import FileError
+from dpcore.studies.folder import Folder
+from tests.studies.alike import content, same
+
+
+def draw(n, rng):
+    return {"x": rng.random()}
+
+
+STUDY = studies.Study(draw, {"n": [1, 2]})
+UNCALLED = studies.Study(lambda rng: pytest.fail("was called"), {})
+
+
+@pytest.mark.parametrize("name", ["replicates.parquet", "summary.parquet", "parts/a.parquet"])
+def test_tables_of_others_stay(tmp_path, name):
+    (tmp_path / "parts").mkdir()
+    pd.DataFrame({"a": [1]}).to_parquet(tmp_path / name)
+    before = content(tmp_path)
+    with pytest.raises(FileError, match=f"{name}' is not the table of a study"):
+        studies.run(UNCALLED, replicates=1, out=tmp_path)
+    (tmp_path / ".lock").unlink(missing_ok=True)
+    assert content(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", ["replicates.parquet", "summary.parquet"])
+def test_folders_in_the_place_of_a_table_are_told_at_once(tmp_path, name):
+    (tmp_path / name).mkdir()
+    with pytest.raises(FileError, match=f"{name}' cannot be read: Is a directory"):
+        studies.run(UNCALLED, replicates=1, out=tmp_path)
+
+
+def test_a_file_in_the_place_of_the_parts_is_told_at_once(tmp_path):
+    (tmp_path / "parts").write_text("x")
+    with pytest.raises(FileError, match="parts' cannot be made"):
+        studies.run(UNCALLED, replicates=1, out=tmp_path)
+
+
+def test_other_files_of_others_are_let_be(tmp_path):
+    (tmp_path / "notes.txt").write_text("x")
+    studies.run(STUDY, replicates=2, seed=3, out=tmp_path)
+    assert (tmp_path / "notes.txt").read_text() == "x"
+
+
+def test_a_folder_that_is_whole_needs_no_leave_to_write(tmp_path, monkeypatch):
+    results = studies.run(STUDY, replicates=2, seed=3, out=tmp_path)
+
+    def locked(self):
+        raise FileError(str(self.path), "cannot be written to")
+
+    monkeypatch.setattr(Folder, "locked", locked)
+    assert same(studies.run(STUDY, replicates=2, out=tmp_path), results)
+    with pytest.raises(FileError):
+        studies.run(STUDY, replicates=3, out=tmp_path)
+
+
+def test_what_was_half_written_is_removed(tmp_path):
+    """As of a run that was killed while it wrote a part."""
+    (tmp_path / "a" / "parts").mkdir(parents=True)
+    (tmp_path / "a" / "parts" / ".dpcore-0123456789abcdef.tmp").write_bytes(b"PAR1")
+    for name in "ab":
+        studies.run(STUDY, replicates=2, seed=3, out=tmp_path / name)
+    assert content(tmp_path / "a") == content(tmp_path / "b")
