@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import pickle
 import threading
 import time
 import warnings
@@ -38,11 +39,15 @@ class Chunk(NamedTuple):
 
 
 class Done(NamedTuple):
-    """What the calls of a chunk returned, a row for each replicate, and the seconds they took."""
+    """What the calls of a chunk returned, a row for each replicate, and the seconds they took.
+
+    ``strayed``: it, or another chunk of its task, drew from NumPy's global generator.
+    """
 
     chunk: Chunk
     rows: list[Row]
     seconds: float
+    strayed: bool = False
 
 
 class Shipped:
@@ -81,8 +86,16 @@ def make(shipped: Shipped, chunks: Sequence[Chunk]) -> list[Done]:
     StudyError
         A call failed; the message names the cell and the call, and how to repeat it.
     """
+    before = _global_state()
     with _quiet():
-        return [_made(shipped.study, shipped.seed, chunk) for chunk in chunks]
+        done = [_made(shipped.study, shipped.seed, chunk) for chunk in chunks]
+    strayed = _global_state() != before
+    return [each._replace(strayed=strayed) for each in done]
+
+
+def _global_state() -> bytes:
+    """Return the state of NumPy's global generator, to be compared."""
+    return pickle.dumps(np.random.get_state(legacy=False))  # noqa: NPY002
 
 
 @contextmanager

@@ -69,13 +69,11 @@ class Results:
     @property
     def parameters(self) -> dict[str, list[Label]]:
         """The labels of each parameter, in order."""
-        found: dict[str, list[Label]] = {}
+        found: dict[str, dict[Label, None]] = {}
         for labels in self._header.cells.values():
             for name, label in labels.items():
-                known = found.setdefault(name, [])
-                if label not in known:
-                    known.append(label)
-        return found
+                found.setdefault(name, {})[label] = None
+        return {name: list(known) for name, known in found.items()}
 
     @property
     def quantities(self) -> list[str]:
@@ -119,13 +117,14 @@ class Results:
             if all(name in each and each[name] == label for name, label in selected.items())
         }
         found = {key: values for key, values in by_cell(self.table, quantity) if key in cells}
-        axes = [list(dict.fromkeys(axis)) for axis in zip(*cells.values(), strict=True)]
+        columns = zip(*cells.values(), strict=True)
+        axes = [{each: at for at, each in enumerate(dict.fromkeys(axis))} for axis in columns]
         shapes = {values.shape for values in found.values()}
         if len(found) < len(cells) or len(cells) != prod(map(len, axes)) or len(shapes) != 1:
             raise ParameterError(
                 "quantity", quantity, "must be known of all combinations, as often of each"
             )
-        places = {tuple(map(list.index, axes, each)): key for key, each in cells.items()}
+        places = {tuple(map(dict.__getitem__, axes, each)): key for key, each in cells.items()}
         stacked = np.stack([found[places[place]] for place in sorted(places)])
         return stacked.reshape(*(len(axis) for axis in axes if len(axis) > 1), *shapes.pop())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +16,7 @@ from .calls import Done, Shipped, make
 from .plan import Plan
 from .progress import Progress
 from .results import Results
-from .store import Store, stored
+from .store import Store, StudyWarning, stored
 from .study import MOST_SEED, Study
 
 __all__ = ["load", "run"]
@@ -75,7 +76,8 @@ def run(
     Warns
     -----
     StudyWarning
-        The folder was begun by other code or by other versions.
+        The folder was begun by other code or by other versions; or the function draws from NumPy's
+        global generator, as by ``np.random.normal``, and no run repeats what it did.
 
     Notes
     -----
@@ -108,6 +110,7 @@ def run(
     store = Store(_path(out), study, seed, replicates)
     plan = Plan(store.missing, joblib.effective_n_jobs(workers))
     shipped = Shipped(study, store.seed)
+    strayed = False
     with Progress(study, plan, progress) as bar, _keeping(store) as keep:
         parallel = joblib.Parallel(workers, return_as="generator_unordered", batch_size=1)
         for task in parallel(joblib.delayed(make)(shipped, chunks) for chunks in plan.tasks()):
@@ -115,6 +118,10 @@ def run(
                 plan.learn(done)
                 bar.show(done)
                 keep(done)
+                strayed |= done.strayed
+    if strayed:
+        message = f"{study.name} draws from np.random, and not from rng alone: no run repeats it"
+        warnings.warn(message, StudyWarning, 2)
     return Results(store.whole())
 
 

@@ -29,7 +29,7 @@ __all__ = ["Store", "StudyWarning", "stored"]
 
 
 class StudyWarning(DpcoreWarning):
-    """A table has rows that were made by other code or by other versions than those at hand."""
+    """A run may give other numbers: by other code or versions, or generators of its own."""
 
 
 class Store:

@@ -37,7 +37,8 @@ class Study:
     function
         Takes the parameters and ``rng``, a ``numpy.random.Generator``, all by keyword. Returns
         a mapping of names to numbers, or to arrays of one dimension, as long in each replicate of
-        a cell; they are kept as doubles, and NaN is one. It has to draw from ``rng`` alone.
+        a cell; they are kept as doubles, and NaN is one. It has to draw from ``rng`` alone, and to
+        leave its arguments as they are.
     parameters
         The values of each parameter; all combinations are cells. One value need not be in a
         list. Values that are no numbers or strings have labels for the tables: functions and

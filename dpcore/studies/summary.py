@@ -74,7 +74,7 @@ def _numbers(
     with np.errstate(invalid="ignore"):  # infinite values have no deviation
         if n > 0:
             found[2:5] = known.mean(axis=0)
-            found[6:] = np.quantile(known, points, axis=0)
+            found[6:] = _quantiles(known, points)
         if n > 1:
             found[5] = known.std(axis=0, ddof=1)
             half = stdtrit(n - 1, (1 + level) / 2) * found[5] / n**0.5
@@ -82,6 +82,16 @@ def _numbers(
         else:
             found[3:5] = np.nan
     return found
+
+
+def _quantiles(known: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return quantiles as NumPy does, and also between two that are infinite alike."""
+    found = np.quantile(known, points, axis=0)
+    if np.isnan(found).any():
+        lower = np.quantile(known, points, axis=0, method="lower")
+        same = lower == np.quantile(known, points, axis=0, method="higher")
+        found[same] = lower[same]
+    return np.asarray(found)
 
 
 def _name(point: float) -> str:

@@ -25,10 +25,10 @@ def part_of(done: Iterable[Done], header: Header, size: int) -> pyarrow.Table:
     keys: list[str] = []
     replicates: list[int] = []
     rows: list[Mapping[str, Any]] = []
-    for chunk, found, _ in done:
-        keys += [chunk.key] * len(found)
-        replicates += range(chunk.start * size, chunk.stop * size)
-        rows += found
+    for each in done:
+        keys += [each.chunk.key] * len(each.rows)
+        replicates += range(each.chunk.start * size, each.chunk.stop * size)
+        rows += each.rows
     columns = {
         "cell": pa.array(keys, pa.string()),
         "replicate": pa.array(replicates, pa.int64()),

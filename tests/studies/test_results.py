@@ -145,6 +145,20 @@ def test_undefined_infinite_and_missing_numbers_are_counted():
     assert summary["at", 1]["mean"] == 1.0
 
 
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([1.0, np.inf, np.inf], [1, np.inf, np.inf]),
+        ([-np.inf, -np.inf, 1.0], [-np.inf, -np.inf, 1]),
+        ([-np.inf, 0.0, np.inf], [-np.inf, 0, np.inf]),
+    ],
+)
+def test_quantiles_of_infinite_numbers_are_infinite(values, expected):
+    study = studies.Study(lambda rng, replicates: {"x": values}, {}, batch=3)
+    (row,) = studies.run(study, replicates=3, seed=1).summary(quantiles=[0, 0.5, 1]).to_pylist()
+    assert [row["q0"], row["q0.5"], row["q1"]] == expected
+
+
 def test_one_replicate_has_no_interval():
     (row,) = studies.run(studies.Study(by_kind, {}), replicates=1, seed=1).summary().to_pylist()
     assert row["mean"] == row["q0.5"]

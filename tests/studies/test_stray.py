@@ -1,0 +1,50 @@
+"""Functions that draw from elsewhere than their generator are told."""
+
+from __future__ import annotations
+
+import warnings
+
+import joblib
+import numpy as np
+import pytest
+import scipy.stats
+
+from dpcore import studies
+
+STRAYS = {
+    "np.random": lambda rng: {"x": np.random.normal()},  # noqa: NPY002
+    "SciPy": lambda rng: {"x": scipy.stats.norm.rvs()},
+    "a seed": lambda rng: {"x": np.random.seed(1) or 1.0},  # noqa: NPY002
+}
+
+
+@pytest.mark.parametrize("stray", STRAYS)
+def test_draws_from_the_global_generator_are_told(stray):
+    state = np.random.get_state()  # noqa: NPY002
+    study = studies.Study(STRAYS[stray], {})
+    with pytest.warns(studies.StudyWarning, match="<lambda> draws from np.random") as caught:
+        studies.run(study, replicates=20, seed=1)
+    assert [each.filename for each in caught] == [__file__]
+    np.random.set_state(state)  # noqa: NPY002
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_workers_tell_it_too(backend):
+    def late(n, rng):
+        return {"x": np.random.random() if n == 3 else rng.random()}  # noqa: NPY002
+
+    with (
+        joblib.parallel_config(backend=backend, n_jobs=2),
+        pytest.warns(studies.StudyWarning, match="late draws from np.random, and not from rng"),
+    ):
+        studies.run(studies.Study(late, {"n": range(10)}), replicates=3, seed=1)
+
+
+def test_nothing_is_told_of_other_generators():
+    def drawn(rng):
+        other = np.random.RandomState(rng.integers(2**32))
+        return {"x": scipy.stats.norm.rvs(random_state=rng), "y": other.normal()}
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        studies.run(studies.Study(drawn, {}), replicates=5, seed=1)
