@@ -33,17 +33,17 @@ _WRITTEN_BY_PYTHON: Final = frozenset(
 )
 
 
-def digest(*found: Any) -> tuple[str, frozenset[str]]:
-    """Return 16 hexadecimal digits that name code and values, and the packages they use.
+def digest(found: Any) -> tuple[str, frozenset[str]]:
+    """Return 16 hexadecimal digits that name code or a value, and the packages it uses.
 
-    They change with what functions do, and with the functions, classes, objects and constants that
-    they name, on and on: not with comments, layout and docstrings, and not with installed packages,
-    of which only the names enter. Modules imported within a function, and what is only found as it
-    runs (``getattr`` by a computed name), are not seen. Other versions of Python have other digits.
+    They change with what a function does, and with the functions, classes, objects and constants
+    that it names, on and on: not with comments, layout and docstrings, and not with installed
+    packages, of which only the names enter. Modules imported within a function, and what is only
+    found as it runs (``getattr`` by a computed name), are not seen. Other versions of Python have
+    other digits.
     """
     walk = _Walk()
-    for each in found:
-        walk.go(each)
+    walk.go(found)
     return walk.hash.hexdigest()[:16], frozenset(walk.packages)
 
 

@@ -131,7 +131,7 @@ class Study:
     @functools.cached_property
     def code(self) -> Mapping[str, str]:
         """The digests of the function and of all values that have labels, and the packages used."""
-        found, used = digest(self.function, self.batch)
+        found, used = digest(self.function)
         digests, packages = {"code": found}, set(used)
         labelled = {
             f"{name}={label!r}": value

@@ -11,6 +11,7 @@ import textwrap
 import numpy as np
 import pytest
 
+from dpcore import studies
 from dpcore.studies.digest import digest
 
 NUMBERS = itertools.count()
@@ -240,6 +241,15 @@ def test_generators_and_what_cannot_be_pickled_are_their_types(tmp_path):
 def test_packages_are_named_and_not_read(tmp_path):
     source = "import numpy as np\ndef function(n, rng):\n    return {'x': np.sqrt(n)}\n"
     assert digest(module(tmp_path, source).function)[1] == {"numpy"}
+
+
+def test_packages_of_parameters_are_named_too(tmp_path):
+    """So versions of theirs are kept beside those of the function's."""
+    source = "import numpy as np, pandas as pd\ndef one(x): return np.sqrt(x)\n"
+    source += "def two(x): return pd.isna(x)\ndef function(f, rng): return {'x': f(1)}\n"
+    found = module(tmp_path, source)
+    study = studies.Study(found.function, {"f": [found.one, found.two]})
+    assert study.code["packages"] == "numpy pandas"
 
 
 def test_compiled_functions_are_what_they_were_written_as(tmp_path):

@@ -68,3 +68,19 @@ def test_what_was_half_written_is_removed(tmp_path):
     for name in "ab":
         studies.run(STUDY, replicates=2, seed=3, out=tmp_path / name)
     assert content(tmp_path / "a") == content(tmp_path / "b")
+
+
+def test_what_others_made_while_a_run_began_is_not_made_again(tmp_path, monkeypatch):
+    """It looks again when it has the lock."""
+    method = Folder.locked
+
+    def late(self):
+        monkeypatch.setattr(Folder, "locked", method)
+        studies.run(STUDY, replicates=4, seed=3, out=tmp_path)
+        return method(self)
+
+    monkeypatch.setattr(Folder, "locked", late)
+    study = studies.Study(lambda n, rng: pytest.fail("was called"), {"n": [1, 2]})
+    study.function.__name__ = "draw"
+    with pytest.warns(studies.StudyWarning):
+        assert len(studies.run(study, replicates=4, out=tmp_path)) == 8

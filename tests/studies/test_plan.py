@@ -8,7 +8,7 @@ import itertools
 import numpy as np
 import pytest
 
-from dpcore.studies.calls import Done
+from dpcore.studies.calls import Chunk, Done
 from dpcore.studies.plan import Plan
 from dpcore.studies.store import _gaps
 
@@ -100,6 +100,14 @@ def test_time_left_is_of_all_cells_and_workers():
     assert plan.seconds_left() == pytest.approx((9 * 4 + 30 * 4) / 2)
     plan.learn(Done(second, [], 2.0))
     assert plan.seconds_left() == pytest.approx((9 * 4 + 29 * 2) / 2)
+
+
+def test_cells_that_are_not_known_are_taken_for_usual_ones_as_they_are_now():
+    plan = Plan({"a": [range(10)], "b": [range(30)]}, 1)
+    (first,) = next(plan.tasks())
+    plan.learn(Done(first, [], 4.0))
+    plan.learn(Done(Chunk("a", 1, 3), [], 1.0))  # half a second for each
+    assert plan.seconds_left() == pytest.approx(7 * 0.5 + 30 * 0.5)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Functions that draw from elsewhere than their generator are told."""
+"""What a study is told of: draws from elsewhere than its generator, and warnings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from dpcore import studies
+from dpcore import errors, studies
 
 STRAYS = {
     "np.random": lambda rng: {"x": np.random.normal()},  # noqa: NPY002
@@ -48,3 +48,14 @@ def test_nothing_is_told_of_other_generators():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         studies.run(studies.Study(drawn, {}), replicates=5, seed=1)
+
+
+def test_warnings_of_the_function_are_shown_and_those_of_releases_are_not():
+    def warning(rng):
+        warnings.warn("much noise", errors.DpcoreWarning, 1)
+        warnings.warn("something else", UserWarning, 1)
+        return {"x": 1.0}
+
+    with pytest.warns(UserWarning, match="something else") as caught:
+        studies.run(studies.Study(warning, {}), replicates=1, seed=1)
+    assert {each.category for each in caught} == {UserWarning}
