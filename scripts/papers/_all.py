@@ -1,7 +1,5 @@
 """All figures: found, made one by one, and put on a page."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import time

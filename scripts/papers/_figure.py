@@ -1,7 +1,5 @@
 """What a file of this folder says: whose figure it is, what it runs, and what came out."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

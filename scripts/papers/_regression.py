@@ -4,8 +4,6 @@ Chen, Machanavajjhala, Reiter & Barrientos, *Differentially private regression d
 section III.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

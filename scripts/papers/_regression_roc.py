@@ -4,8 +4,6 @@ Chen, Machanavajjhala, Reiter & Barrientos, *Differentially private regression d
 section IV.
 """
 
-from __future__ import annotations
-
 import functools
 import warnings
 from collections.abc import Callable, Mapping, Sequence

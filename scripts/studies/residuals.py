@@ -5,8 +5,6 @@ time; writes docs/residuals-accuracy.md. What the regression-diagnostics paper s
 by scripts/figures.py. Takes a minute.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np
