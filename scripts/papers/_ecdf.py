@@ -1,7 +1,7 @@
 """What figures of the ECDF paper share: data, the mechanism as published, how lines look."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 
@@ -18,7 +18,6 @@ __all__ = [
     "falls",
     "legend",
     "numbers",
-    "verdict",
 ]
 
 RUNS: Final = 100  # "unless stated otherwise" (section 6.1)
@@ -53,11 +52,6 @@ def falls(errors: Any) -> bool:
     mean, variance = logs.mean(axis=1), logs.var(axis=1, ddof=1) / logs.shape[1]
     allowed = 3 * np.sqrt(variance[1:] + variance[:-1])
     return bool((np.diff(mean) < allowed).all() and mean[-1] < mean[0])
-
-
-def verdict(*claims: Any) -> Literal["agrees", "differs", "in part"]:
-    """Return what it comes to that these claims hold, or do not."""
-    return "agrees" if all(claims) else "in part" if any(claims) else "differs"
 
 
 def legend(axes: Any, line: str = "mean", **place: Any) -> None:

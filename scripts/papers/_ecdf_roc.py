@@ -15,8 +15,7 @@ from dpcore.statistics.roc import ROC
 from dpcore.studies import Results
 
 from ._data import Scored, bank, diabetes, heart
-from ._ecdf import verdict
-from ._figure import BLUE, GREY, ORANGE, Made, Outcome, panels
+from ._figure import BLUE, GREY, ORANGE, Made, Outcome, panels, verdict
 
 __all__ = [
     "CELLS",

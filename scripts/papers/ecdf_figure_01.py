@@ -4,9 +4,9 @@ import numpy as np
 
 from dpcore import studies
 
-from ._ecdf import RUNS, verdict
+from ._ecdf import RUNS
 from ._ecdf_roc import CELLS, distances, draw_release
-from ._figure import Figure, Made, Outcome, Runs
+from ._figure import Figure, Made, Outcome, Runs, verdict
 
 NAME, EPSILON = "Heart disease", 0.5
 STUDY = studies.study({"name": NAME, "epsilon": EPSILON})(distances)

@@ -1,11 +1,13 @@
 """Figure 2 of the ECDF paper, section 6.3: what smoothing does to the error, by epsilon."""
 
+from typing import Any
+
 import numpy as np
 
 from dpcore import studies
 
-from ._ecdf import RUNS, SIZE, banded, effects_of_smoothing, legend, verdict
-from ._figure import Figure, Made, Outcome, Runs, panels
+from ._ecdf import RUNS, SIZE, banded, effects_of_smoothing, legend
+from ._figure import Figure, Made, Outcome, Runs, panels, verdict
 
 EPSILONS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
 FROM = 0.2  # where the paper's curve of norm 2 crosses 1
@@ -33,9 +35,10 @@ def draw(made: Made) -> Outcome:
     axes[0, 0].set_ylabel("squared error / that of the noisy curve")
     legend(axes[0, 0], loc="lower right")
     made.save(picture)
+    both = [results.array(norm) for norm in ("norm 2", "norm 1")]
     two, large = mean["norm 2"], np.array(EPSILONS) >= FROM
     claims = {
-        "norm 2 is better than norm 1 at the smallest epsilon": two[0] < mean["norm 1"][0],
+        "norm 2 is better than norm 1, most for small epsilon": _is_better(*both),
         f"norm 2 helps from epsilon = {FROM:g} on": bool((two[large] < 1).all()),
         "its effect vanishes": two[-1] > 0.9,
         f"it hurts below {FROM:g}": bool((two[~large] > 1).any()),
@@ -55,6 +58,17 @@ def draw(made: Made) -> Outcome:
         f" norm 2 is below 1 from epsilon = {crossing:g} on. That is what the paper describes, so"
         " its figure seems to have been made without the bounds. The values of epsilon are ours.",
     )
+
+
+def _is_better(two: Any, one: Any) -> bool:
+    """Say whether errors, (epsilons, replicates), are less by norm 2, and most where noise is much.
+
+    They are not more at any epsilon, but for three standard errors of the difference.
+    """
+    less = one - two
+    error = less.std(axis=1, ddof=1) / np.sqrt(less.shape[1])
+    most = EPSILONS[int(np.argmax(one.mean(axis=1) / two.mean(axis=1)))]
+    return bool((less.mean(axis=1) > -3 * error - 1e-9).all() and most < FROM)
 
 
 FIGURE = Figure(

@@ -9,8 +9,8 @@ import dpcore as dp
 from dpcore import studies
 from dpcore.mechanisms import Dyadic, NoNoise
 
-from ._ecdf import RUNS, SIZE, banded, legend, numbers, verdict
-from ._figure import Figure, Made, Outcome, Runs, panels
+from ._ecdf import RUNS, SIZE, banded, legend, numbers
+from ._figure import Figure, Made, Outcome, Runs, panels, verdict
 
 RATE, POINTS = 3, 1000
 EPSILONS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)

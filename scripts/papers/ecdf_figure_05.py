@@ -8,9 +8,9 @@ import numpy as np
 from dpcore import studies
 from dpcore.statistics import symmetric_difference
 
-from ._ecdf import RUNS, banded, falls, legend, verdict
+from ._ecdf import RUNS, banded, falls, legend
 from ._ecdf_roc import CELLS, exact_roc, ours, published, records, smoothed, smoothed_of_sizes
-from ._figure import Figure, Made, Outcome, Runs, panels
+from ._figure import Figure, Made, Outcome, Runs, panels, verdict
 
 NAME, FEW, SHOWN = "Bank", 2**7 - 1, 0.2
 EPSILONS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)

@@ -2,9 +2,9 @@
 
 from dpcore import studies
 
-from ._ecdf import RUNS, falls, numbers, verdict
+from ._ecdf import RUNS, falls, numbers
 from ._ecdf_fit import EPSILONS, draw_errors, fit_errors, in_words, of, spread
-from ._figure import Figure, Made, Outcome, Runs
+from ._figure import Figure, Made, Outcome, Runs, verdict
 
 NAME = "Bank"
 STUDY = studies.study({"name": (NAME, "Diabetes"), "epsilon": EPSILONS})(fit_errors)

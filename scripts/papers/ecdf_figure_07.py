@@ -12,8 +12,8 @@ from _environment import ROOT
 
 from dpcore import studies
 
-from ._ecdf import RUNS, banded, legend, verdict
-from ._figure import Figure, Made, Outcome, Runs, panels
+from ._ecdf import RUNS, banded, legend
+from ._figure import Figure, Made, Outcome, Runs, panels, verdict
 
 FEW, MANY = (2**6, 2**7, 2**8, 2**9, 2**10), (2**11, 2**12, 2**13, 2**14, 2**15)
 REPEATED = 3  # as often as what takes seconds is run
@@ -90,7 +90,7 @@ def draw(made: Made) -> Outcome:
         ours=f"{median['dpcore', 1][-1]:.2g} s and {median['dpcore', 2][-1]:.2g} s: cvxopt takes"
         f" {linear[-1] / median['dpcore', 1][-1]:,.0f} and"
         f" {quadratic[-1] / median['dpcore', 2][-1]:,.0f} times as long",
-        verdict=verdict(sooner.all(), sooner[-1]),
+        verdict=verdict(*sooner),
         why=f"Measured on {MACHINE} by the run that made this page; the paper"
         " has an Intel Core i7-4600U at 2.10 GHz, and no numbers in its text. Both solve the"
         " same problem, in differences, with 2 nonzeros a node; making the matrices of cvxopt is"

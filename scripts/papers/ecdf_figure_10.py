@@ -2,9 +2,9 @@
 
 from dpcore import studies
 
-from ._ecdf import RUNS, falls, verdict
+from ._ecdf import RUNS, falls
 from ._ecdf_fit import EPSILONS, draw_errors, fit_errors, in_words, of
-from ._figure import Figure, Made, Outcome, Runs
+from ._figure import Figure, Made, Outcome, Runs, verdict
 
 NAME = "Diabetes"
 STUDY = studies.study({"name": NAME, "epsilon": EPSILONS})(fit_errors)

@@ -3,7 +3,7 @@
 from _pages import table
 
 from ._data import bank, diabetes, features, heart
-from ._figure import Figure, Made, Outcome
+from ._figure import Figure, Made, Outcome, verdict
 
 PAPERS = {  # instances, part of positives, features
     "Heart disease": ("heart", heart, 4328, "0.152", 15),
@@ -14,7 +14,7 @@ PAPERS = {  # instances, part of positives, features
 
 def draw(made: Made) -> Outcome:
     """Count the records of each file, or of what stands in for it."""
-    rows, differ, missing = [], [], []
+    rows, differ, missing, right = [], [], [], []
     for name, (source, scored, size, positive, columns) in PAPERS.items():
         records = scored()
         made.uses(records.name)
@@ -26,13 +26,17 @@ def draw(made: Made) -> Outcome:
         if found is None:
             missing.append(name)
             continue
-        differ += [f"{name} has {labels.size:,} records"] if labels.size != size else []
-        differ += [f"of {name} {share:.4f} are positive"] if f"{share:.3f}" != positive else []
-        differ += [f"{name} has {width} features"] if width != columns else []
+        found_here = {
+            f"{name} has {labels.size:,} records": labels.size == size,
+            f"of {name} {share:.4f} are positive": f"{share:.3f}" == positive,
+            f"{name} has {width} features": width == columns,
+        }
+        differ += [each for each, is_theirs in found_here.items() if not is_theirs]
+        right += found_here.values()
     return Outcome(
         paper="here " + ", ".join(str(row[4]) for row in rows) + " records",
         ours="the same data",
-        verdict="agrees" if not differ and not missing else "in part",
+        verdict="in part" if missing else verdict(*right),
         why=(f"There are no files of {', '.join(missing)} here. " if missing else "")
         + (f"Not so: {'; '.join(differ)}. " if differ else "")
         + "Public files of Heart disease have 4,240 or 4,238 records, so that the paper's 4,328"

@@ -111,6 +111,23 @@ def test_the_statistic_of_the_records_is_that_of_the_textbook(paper):
     assert fit.textbook("Bank").statistic == pytest.approx(total, rel=0.05)  # ties aside
 
 
+def test_norms_are_compared_at_every_epsilon(paper):
+    is_better = paper("ecdf_figure_02")._is_better
+    one = np.random.default_rng(1).uniform(0.9, 1.1, (11, 20))
+    gains = np.linspace(1.5, 1.0, 11)[:, None]
+    assert is_better(one / gains, one)
+    assert not is_better(one / gains[::-1], one)  # they are the largest where noise is least
+    gains[5] = 0.9
+    assert not is_better(one / gains, one)
+
+
+def test_a_verdict_is_on_all_statements(paper):
+    verdict = paper("_figure").verdict
+    assert verdict(True, np.True_) == "agrees"
+    assert verdict(False, True) == "in part"
+    assert verdict(False, np.False_) == "differs"
+
+
 def test_errors_fall_or_do_not(paper):
     falls, rng = paper("_ecdf").falls, np.random.default_rng(1)
     noise = rng.lognormal(sigma=0.1, size=(4, 50))
@@ -154,6 +171,7 @@ def test_the_table_counts_files_and_names_what_is_missing(paper, made, monkeypat
         outcome, found = made(paper("ecdf_table_1").FIGURE)
         assert "no files of Bank-full, Diabetes" in outcome.why
         assert "Heart disease has 201 records" in outcome.why
+        assert outcome.verdict == "in part"
         assert found.data[0] == "Framingham"
         assert data.heart().labels.size == 200
         scores = data.heart(0.5).scores
