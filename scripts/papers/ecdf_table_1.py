@@ -14,7 +14,8 @@ PAPERS = {  # instances, part of positives, features
 
 def draw(made: Made) -> Outcome:
     """Count the records of each file, or of what stands in for it."""
-    rows, differ, missing, right = [], [], [], []
+    rows, differ, missing = [], [], []
+    right: list[bool] = []
     for name, (source, scored, size, positive, columns) in PAPERS.items():
         records = scored()
         made.uses(records.name)
