@@ -1,5 +1,6 @@
 """What the figures of the polynomial-projection paper measure: how far off curves are."""
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 import dpcore as dp
 from dpcore import studies
 from dpcore.curves import distances
+from dpcore.mechanisms import NoNoise
 
 from ._projection_methods import AGAIN, EVENLY, METHODS, Method, Task, adaptive_quantiles
 
@@ -27,6 +29,7 @@ __all__ = [
     "counted",
     "far_off",
     "in_parts",
+    "population_curve",
     "with_and_without_noise",
 ]
 
@@ -43,11 +46,18 @@ DISTANCES: dict[str, Callable[[Any, Any], float]] = {
 }
 
 
-def far_off(methods: Mapping[str, Method], task: Task) -> dict[str, list[float]]:
-    """Return the distances of each method's curve from that of the same records, in order."""
-    truth = task.truth()
+def far_off(methods: Mapping[str, Method], task: Task, **truths: dp.CDF) -> dict[str, list[float]]:
+    """Return the distances of each method's curve from that of the same records, in order.
+
+    And, named after them, from other truths.
+    """
+    found = {"": task.truth(), **{f", {name}": truth for name, truth in truths.items()}}
     curves = {name: method(task) for name, method in methods.items()}
-    return {name: [d(curve, truth) for d in DISTANCES.values()] for name, curve in curves.items()}
+    return {
+        f"{name}{suffix}": [d(curve, truth) for d in DISTANCES.values()]
+        for suffix, truth in found.items()
+        for name, curve in curves.items()
+    }
 
 
 def normal(rng: np.random.Generator, n: int) -> Values:
@@ -107,6 +117,13 @@ def counted(population: str, epsilon: float, rng: np.random.Generator, parts: in
     return Task(counts, grid, epsilon, rng)
 
 
+@functools.cache
+def population_curve(population: str) -> dp.CDF:
+    """Return a population's curve, from so many records that it is off by some 0.0004."""
+    values = POPULATIONS[population](np.random.default_rng(0), 5_000_000)
+    return dp.cdf(values, dp.Grid.uniform(*BOUNDS[population], CELLS), NoNoise())
+
+
 @studies.study({"population": ["normal"], "epsilon": [0.1]})
 def with_and_without_noise(
     population: str, epsilon: float, rng: np.random.Generator
@@ -129,8 +146,9 @@ def with_and_without_noise(
 
 @studies.study({"population": ["normal"], "epsilon": EPSILONS})
 def alone(population: str, epsilon: float, rng: np.random.Generator) -> dict[str, list[float]]:
-    """Return the distances of a curator's curves from the records' own."""
-    return far_off(METHODS | EVENLY, counted(population, epsilon, rng))
+    """Return the distances of a curator's curves from the records' own, and the population's."""
+    task = counted(population, epsilon, rng)
+    return far_off(METHODS | EVENLY, task, population=population_curve(population))
 
 
 @studies.study({"population": ["normal"], "epsilon": EPSILONS})

@@ -9,6 +9,7 @@ from ._projection_pictures import AQ, AQ_EVENLY, DEFAULT, HQ, HQ_EVENLY, OURS, P
 def draw(made: Made) -> Outcome:
     """Draw the three distances against epsilon."""
     found = Found.of(made.results["alone"])
+    population = Found.of(made.results["alone"], which=", population")
     pictures.against_epsilon(made, {"normal": found})
     plain = pictures.order(found)
     evenly = pictures.order(found, HQ_EVENLY, AQ_EVENLY)
@@ -19,7 +20,10 @@ def draw(made: Made) -> Outcome:
         f"Of the claim, {pictures.spelled(plain)}. The paper does not say how the budget is split "
         "among bins and steps. Here the counts of all bins are one query, and the steps compose "
         "as Gaussian mechanisms do. With even shares of epsilon and delta instead (dotted lines), "
-        f"{found.said(HQ_EVENLY, AQ_EVENLY)}. Then, of the claim, {pictures.spelled(evenly)}.",
+        f"{found.said(HQ_EVENLY, AQ_EVENLY)}. Then, of the claim, {pictures.spelled(evenly)}. "
+        "Distances are to the curve of the records; to that of the population they are "
+        f"{population.said(HQ, AQ, PP)}; of the claim, "
+        f"{pictures.spelled(pictures.order(population))}.",
     )
 
 

@@ -31,7 +31,7 @@ def draw(made: Made) -> Outcome:
     """Draw both settings, a row each."""
     made.uses(weights()[1])
     results = made.results["weights_in_parts"]
-    sites, rounds = Found.of(results), Found.of(results, again=True)
+    sites, rounds = Found.of(results), Found.of(results, which=", again")
     pictures.against_epsilon(made, {"10 sites": sites, "10 rounds": rounds})
     plain = pictures.order_of_sites(sites), pictures.order_of_rounds(rounds)
     evenly = (

@@ -7,7 +7,7 @@ from ._projection import OTHERS, in_parts
 
 def draw(made: Made) -> Outcome:
     """Draw the three distances against epsilon, for each population."""
-    rows = pictures.by_population(made.results["in_parts"], again=True)
+    rows = pictures.by_population(made.results["in_parts"], which=", again")
     return pictures.over_populations(made, rows, pictures.order_of_rounds)
 
 

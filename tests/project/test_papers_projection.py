@@ -42,6 +42,17 @@ def test_without_noise_a_histogram_misses_what_is_inside_its_fullest_bin(paper, 
     assert found["projection, ours"][0] < found["projection, published"][0] < 0.05
 
 
+def test_distances_to_the_population_have_the_sampling_error_of_the_records(paper):
+    projection = paper("_projection")
+    methods = {"truth": lambda task: task.truth()}
+    tasks = [projection.counted("uniform", 1.0, np.random.default_rng(i)) for i in range(20)]
+    truth = projection.population_curve("uniform")
+    found = [projection.far_off(methods, each, population=truth) for each in tasks]
+    assert all(each["truth"][0] == 0 for each in found)
+    off = np.mean([each["truth, population"][0] for each in found])
+    assert off == pytest.approx(0.0087, rel=0.25)  # sqrt(pi / 2) ln 2 / sqrt(n), Kolmogorov's law
+
+
 def test_even_shares_have_the_noise_of_their_share(paper, task):
     methods = paper("_projection_methods")
     for shares in (50, 500):
