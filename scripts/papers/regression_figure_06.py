@@ -49,7 +49,7 @@ def draw(made: Made) -> Outcome:
         ours,
         verdict(*near.values(), all(skewed)),
         f"Tracks: the mean area between the curves is at most {NEAR:g}. It is for"
-        f" {sum(near.values())} of 4 by PriROC. Checked: with a quarter of the noise and public"
+        f" {sum(near.values())} of 4 by PriROC. Checked: with half of the noise and public"
         f" sizes of the classes the areas are {', '.join(f'{each:.3f}' for each in generous)}. SMS"
         " has 558 records and TWITTER 684, so with epsilon = 0.1 the noise is of the size of the"
         " smaller class. Curves are one release; shaded"

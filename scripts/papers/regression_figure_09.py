@@ -69,7 +69,7 @@ def draw(made: Made) -> Outcome:
         f" all pairs of binormal curves with areas from {AREAS[0]:g} to {AREAS[-1]:g}. n is"
         f" {RECORDS:,}, half of them positive; the paper does not say its own. Smaller differences"
         f" than {STEP:g} are not looked at. Checked: {_said(GENEROUS, least[GENEROUS], products)},"
-        " which is a quarter of the noise and public sizes of the classes.",
+        " which is half of the noise and public sizes of the classes.",
     )
 
 

@@ -12,7 +12,6 @@ import pytest
 
 from dpcore import studies
 from dpcore.statistics import residual_plot_distance
-from dpcore.statistics.roc import ROC
 from dpcore.studies import Results
 
 pytestmark = pytest.mark.needs_jit  # thousands of releases
@@ -193,10 +192,14 @@ def test_stand_ins_have_the_sizes_of_the_data():
 
 def test_a_class_without_records_is_a_guess():
     shared = paper("_regression_roc")
-    grid = shared.dp.Grid.uniform(0, 1, 4)
-    curves = shared.dp.score_curves([1, 1], [0.2, 0.9], grid, shared.dp.mechanisms.NoNoise())
-    assert np.isnan(ROC.from_curves(curves).auc)
-    assert shared.area(shared._rates(curves)) == 0.5
+    assert shared.area(shared._points(np.full(4, np.nan), np.linspace(0.1, 1, 4))) == 0.5
+
+
+@pytest.mark.parametrize("way", ["PriROC", "PriROC-fix"])
+def test_no_class_is_counted_with_records_of_the_other(way):
+    # A cell with the 481 positives, behind the 77 negatives, would share a bucket with some.
+    results = run(paper("_regression_roc").released_curves, 12, data="SMS", epsilon=0.5, way=way)
+    assert np.median(results.array("error of the area")) < 0.1
 
 
 def test_areas_that_differ_are_told_apart():
