@@ -72,7 +72,8 @@ def _pairs(source: str) -> Mapping[CodeType, CodeType]:
 
 
 def _lines(code: CodeType) -> Iterator[str]:
-    yield f"{code.co_varnames[: _arguments(code)]} {code.co_flags & 0xFF}"
+    arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    yield f"{arguments} {code.co_flags & 0xFF}"
     bytecode = dis.Bytecode(code)
     kept = [each for each in bytecode if each.opname not in _EMPTY]
     offsets = [each.offset for each in kept]
@@ -88,11 +89,6 @@ def _lines(code: CodeType) -> Iterator[str]:
     for entry in getattr(bytecode, "exception_entries", ()):
         places = [bisect_left(offsets, at) for at in (entry.start, entry.end, entry.target)]
         yield f"try {places} {entry.depth}"
-
-
-def _arguments(code: CodeType) -> int:
-    stars = bool(code.co_flags & 4) + bool(code.co_flags & 8)  # *args, **kwargs
-    return code.co_argcount + code.co_kwonlyargcount + stars
 
 
 def _constant(value: Any) -> str:

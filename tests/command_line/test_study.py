@@ -11,6 +11,7 @@ import pytest
 
 from dpcore import studies
 from dpcore.command_line import main as cli
+from dpcore.command_line import study_reports
 from dpcore.studies import files
 from dpcore.studies.named._shapes import SHAPES
 from dpcore.studies.named.cdf import cdf
@@ -273,3 +274,14 @@ def test_a_study_may_have_the_name_of_an_option(folder, capsys):
     (folder / "s.py").write_text(STUDY.replace("def fails(", "def size("))
     said = refused(capsys, "s.py:size", "--set", "x=2")
     assert said.startswith("size failed at x=2, ")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        *((12345.6, "12346"), (-12345.6, "-12346"), (9999.4, "9999"), (2e9, "2e+09")),
+        *((0.000123456, "0.0001235"), (100000, "100000"), (None, ""), (float("nan"), "nan")),
+    ],
+)
+def test_numbers_have_four_digits_or_those_before_the_point(value, text):
+    assert study_reports._text(value) == text

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import sys
 import textwrap
+from types import FunctionType
 
 import pytest
 
+import dpcore
 from dpcore.studies.digest import digest
+from dpcore.studies.named.cdf import cdf
+from dpcore.studies.named.quantiles import quantiles
 from tests.studies.test_digest import module, of
 
 # What refers to code, and what is written instead of what in it.
@@ -30,6 +34,7 @@ HOLDERS = {
     "a masked array": ("np.ma.array([1, 2], mask=[0, 1])", "VALUE.sum()", "[0, 1]", "[1, 0]"),
     "a pattern": ("re.compile('a')", "bool(VALUE.match('b'))", "'a'", "'b'"),
     "a distribution": ("scipy.stats.norm(0, 2)", "VALUE.rvs(random_state=rng)", "0, 2", "0, 3"),
+    "what is computed once": ("Lazy(3)", "VALUE.lazy", "Lazy(3)", "Lazy(4)"),
     "a set": ("{helper}", "len(VALUE)", "x + 1", "x + 2"),
 }
 
@@ -60,6 +65,13 @@ class Pair(NamedTuple):
     first: int
     def width(self):
         return 7
+
+class Lazy:
+    def __init__(self, base):
+        self.base = base
+    @functools.cached_property
+    def lazy(self):
+        return 9 * self.base
 
 class Partial:
     twice = functools.partialmethod(lambda self, x: x + 1, 2)
@@ -104,3 +116,38 @@ def test_folders_of_the_users_need_no_init_file(tmp_path, monkeypatch):
         for name in ("user_folder", "user_folder.helpers"):
             del sys.modules[name]
     assert found[0] != found[1]
+
+
+def test_modules_of_the_users_are_seen_where_they_are_closed_over(tmp_path):
+    for at in range(2):
+        module(tmp_path, f"def f(x):\n    return x + 1{at}\n", f"user_closed_{at}")
+    study = textwrap.dedent("""
+        import user_closed_{} as helpers
+        def made(m):
+            def function(n, rng): return {{"x": m.f(n)}}
+            return function
+        function = made(helpers)
+        del helpers
+    """)
+    assert of(tmp_path, study.format(0)) != of(tmp_path, study.format(1))
+
+
+def test_packages_in_sets_are_named(tmp_path):
+    source = "import numpy as np\nALL = {np.mean}\ndef function(n, rng): return {'x': len(ALL)}\n"
+    assert "numpy" in digest(module(tmp_path, source).function)[1]
+
+
+def named(code, like):
+    """A function of this code that is called like another one."""
+    found = FunctionType(code.__code__, like.__globals__)
+    found.__module__, found.__qualname__ = like.__module__, like.__qualname__
+    return found
+
+
+def test_studies_that_come_with_dpcore_are_seen_and_what_they_use_of_it_is_not():
+    """They are copied and changed; of the rest there is the version."""
+    one, two = cdf.function, quantiles.function
+    assert digest(named(one, like=one))[0] != digest(named(two, like=one))[0]
+    one, two = dpcore.cdf, dpcore.quantiles
+    assert digest(named(one, like=one)) == digest(named(two, like=one))
+    assert digest(one)[1] == {"dpcore"}

@@ -1,0 +1,56 @@
+"""What a run does with what comes back: parts of a second, and of up to ten when it is long."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import joblib
+import pytest
+
+from dpcore import studies
+from dpcore.studies import plan, runner
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(runner, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    return now
+
+
+def kept(clock, seconds, times):
+    """Return how many chunks each part has, of one every ``seconds``."""
+    parts = []
+    with runner._keeping(SimpleNamespace(add=lambda done: parts.append(len(done)))) as keep:
+        for _ in range(times):
+            clock[0] += seconds
+            keep("done")
+    return parts
+
+
+def test_parts_are_of_a_second(clock):
+    assert kept(clock, 0.25, 22) == [5, 5, 5, 5, 2]
+    assert kept(clock, 3.0, 3) == [1, 1, 1, 0]
+
+
+def test_parts_of_a_long_run_are_of_ten_seconds(clock):
+    parts = kept(clock, 0.25, 4 * 9000)
+    assert parts[:3] == [5, 5, 5]
+    assert set(parts[-150:-1]) == {41}
+    assert parts[-1] <= 41
+    assert len(parts) < 2000
+
+
+@pytest.mark.parametrize("given", [None, 2])
+def test_plans_know_how_many_workers_there_are(monkeypatch, given):
+    """Of them the time left depends, and how long the last tasks are."""
+    known = []
+
+    def made(missing, workers):
+        known.append(workers)
+        return plan.Plan(missing, workers)
+
+    monkeypatch.setattr(runner, "Plan", made)
+    with joblib.parallel_config(backend="threading", n_jobs=3):
+        studies.run(studies.Study(lambda rng: {"x": 1}, {}), replicates=2, seed=1, workers=given)
+    assert known == [given or 3]
