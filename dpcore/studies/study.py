@@ -89,7 +89,10 @@ class Study:
     @property
     def name(self) -> str:
         """The function's name."""
-        return str(getattr(self.function, "__name__", type(self.function).__name__))
+        function = self.function
+        while isinstance(function, functools.partial):
+            function = function.func
+        return str(getattr(function, "__name__", type(function).__name__))
 
     @functools.cached_property
     def blocks(self) -> tuple[Mapping[str, Values], ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 
 import numpy as np
 import pandas as pd
@@ -155,6 +156,32 @@ def test_bad_types_are_refused_when_the_study_is_made(function, given):
 def test_a_study_of_a_study_is_refused():
     with pytest.raises(errors.DtypeError, match="function must be a function; got Study"):
         studies.Study(studies.Study(f, {"a": 1}), {"a": 1})
+
+
+class Callable:
+    def __call__(self, a, rng):
+        return {"x": rng.random()}
+
+    def method(self, a, rng):
+        return {"x": rng.random()}
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        (f, "f"),
+        (Callable(), "Callable"),
+        (Callable().method, "method"),
+        (functools.partial(functools.partial(f, b=1), b=2), "f"),
+        (functools.partial(Callable()), "Callable"),
+        (lambda a, rng: {"x": rng.random()}, "<lambda>"),
+    ],
+)
+def test_whatever_can_be_called_is_a_study_and_has_a_name(function, name):
+    study = studies.Study(function, {"a": [1, 2]})
+    assert study.name == name
+    results = studies.run(study, replicates=2, seed=1)
+    assert results.array("x")[1, 1] == study.replay(1, 1, a=2)["x"]
 
 
 def test_over_changes_values_and_nothing_else():
