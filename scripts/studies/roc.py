@@ -1,68 +1,97 @@
-"""Private ROC curves beside each other: ``python scripts/study.py roc --data DIR [--runs N]``.
+"""Private ROC curves beside each other: ``python scripts/study.py roc --data DIR``.
 
-Runs Figure 5 of the ECDF paper and Figure 9 of the regression-diagnostics paper again, with our
-ways beside the published ones, and writes docs/roc-accuracy.md and docs/roc-accuracy.png. It needs
-a folder with bank-full.csv (UCI Bank Marketing; not part of this project). 100 runs take half an
-hour. The first start makes ``.venv`` in the clone.
+More ways than those of Figure 5 of the ECDF paper and Figure 9 of the regression-diagnostics paper,
+and how well thresholds are chosen; writes docs/roc-accuracy.md and docs/roc-accuracy.png. It needs
+a folder with bank-full.csv (UCI Bank Marketing; not part of this project). Takes a quarter of an
+hour.
 """
 
-import argparse
-import os
-from pathlib import Path
+from __future__ import annotations
 
-from _environment import ROOT, ensure
+import functools
+from collections.abc import Callable
+from typing import Any
 
-parser = argparse.ArgumentParser(description="Errors of private ROC curves.")
-parser.add_argument(
-    "--data",
-    type=Path,
-    default=os.environ.get("DPCORE_DATA"),
-    metavar="DIR",
-    help="a folder with bank-full.csv; default: DPCORE_DATA",
-)
-parser.add_argument("--runs", type=int, default=100, metavar="N", help="of every release")
-ARGUMENTS = parser.parse_args()
-if ARGUMENTS.data is None:
-    raise SystemExit("skipped: roc-accuracy.md needs --data DIR with bank-full.csv")
-ensure("figures", "bench")
+import numpy as np
+from _pages import parts, pivot, save, write
+from _studies import given, quietly, replicates, run
+from papers._data import Scored, bank, folder
+from papers._ecdf_roc import DIAGONAL, exact_roc, published, smoothed, smoothed_of_sizes
+from papers._figure import panels
+from papers._regression_roc import area, binormal, p_value
+from scipy.stats import sem
 
-# What follows needs the environment.
-import matplotlib.pyplot as plt  # noqa: E402
-import numpy as np  # noqa: E402
+import dpcore as dp
+from dpcore import studies
+from dpcore.mechanisms.medians import RecursiveMedians
+from dpcore.releases.priroc import priroc, priroc_fix, score_curves_at_medians
+from dpcore.statistics.between_curves import Rates, symmetric_difference
+from dpcore.statistics.roc import ROC
+from dpcore.studies import Results
 
-import dpcore as dp  # noqa: E402
-
-from ._roc_experiments import (  # noqa: E402
-    CANDIDATES,
-    CELLS,
-    CONTENDERS,
-    FEW,
-    MEDIANS,
-    METHODS,
-    OURS,
-    PUBLISHED,
-    Scored,
-    Values,
-    area,
-    areas,
-    bank,
-    binormal,
-    errors,
-    exact_roc,
-    first_ranks,
-    p_values,
-    roc_of,
-    unevenness,
-)
-
+Rng = np.random.Generator
+Way = Callable[[Scored, float, Rng], Rates]
+CELLS, CANDIDATES, RUNS = 2**10, 2**15, 100
 EPSILONS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 SHOWN_EPSILON = 0.2
+METHODS = ("paper", "smooth", "exponential", "curve")
 PRODUCTS, RECORDS, STEP = (100, 300, 1000, 3000, 10000), 10**4, 0.025
 AUCS = [round(0.7 + STEP * i, 3) for i in range(12)]  # the last one is what 0.95 is told from
-DISCRIMINATE = (OURS, FEW, "PriROC-fix", "PriROC", MEDIANS)
 RUNS_OF_A_TEST, LEVEL = 20, 0.05
+
+
+def by_trees(records: Scored, epsilon: float, rng: Rng) -> Rates:
+    """Release the Bank data as published: a dyadic tree for each class, smoothed in norm 2."""
+    return smoothed(published("Bank", epsilon, rng), "Bank", 2)
+
+
+def by_trees_of_sizes(records: Scored, epsilon: float, rng: Rng) -> Rates:
+    """Do the same with public numbers of positives and negatives."""
+    return smoothed_of_sizes(published("Bank", epsilon, rng, sizes=True))
+
+
+def of(curves: dp.ScoreCurves) -> Rates:
+    """Return the ROC curve, or the diagonal if a class came out empty."""
+    roc = ROC.from_curves(curves)
+    return DIAGONAL if np.isnan(roc.auc) else roc
+
+
+def even(cells: int) -> Way:
+    """Return the default of ``dp.score_curves``, on so many cells of one width."""
+    grid = dp.Grid.uniform(0, 1, cells)
+    return lambda r, epsilon, rng: of(
+        dp.score_curves(r.labels, r.scores, grid, epsilon=epsilon, rng=rng)
+    )
+
+
+def by(release: Callable[..., dp.ScoreCurves], **arguments: Any) -> Way:
+    """Return a way with its arguments."""
+    return lambda r, epsilon, rng: of(
+        release(r.labels, r.scores, epsilon=epsilon, rng=rng, **arguments)
+    )
+
+
+PUBLISHED, OURS, MEDIANS = "published", "score_curves", "score_curves_at_medians"
+SIZES = "published, sizes public"
+FEW = "score_curves, 32 cells"
+WAYS: dict[str, Way] = {
+    PUBLISHED: by_trees,
+    SIZES: by_trees_of_sizes,
+    OURS: even(CELLS),
+    FEW: even(2**5),
+    "PriROC-fix": by(priroc_fix),
+    "PriROC": by(priroc),
+    MEDIANS: by(score_curves_at_medians),
+    'the same, method "smooth"': by(score_curves_at_medians, method="smooth"),
+    'the same, method "paper"': by(score_curves_at_medians, method="paper"),
+    'the same, method "curve"': by(score_curves_at_medians, method="curve"),
+    "the same, counted by DAWA": by(score_curves_at_medians, counter="dawa"),
+    "the same, depth 10": by(score_curves_at_medians, depth=10),
+}
+DISCRIMINATE = (OURS, FEW, "PriROC-fix", "PriROC", MEDIANS)
 COLOURS = {
     PUBLISHED: "#d1602b",
+    SIZES: "#e8a58a",
     OURS: "#1f5fa8",
     FEW: "#7fb2e5",
     "PriROC-fix": "#5b9a68",
@@ -71,169 +100,189 @@ COLOURS = {
 }
 
 
+@studies.study({"way": list(WAYS), "epsilon": EPSILONS})
+def errors_of_curves(way: str, epsilon: float, rng: Rng) -> dict[str, float]:
+    """Return the area between a released curve of the Bank data and the exact one."""
+    roc = WAYS[way](bank(), epsilon, rng)
+    return {"error": symmetric_difference(exact_roc("Bank"), roc)}
+
+
+@functools.cache
+def bank_counts() -> Any:
+    """Return the Bank scores by cell."""
+    return dp.Grid.uniform(0, 1, CANDIDATES).count(bank().scores)
+
+
+@studies.study({"method": METHODS, "epsilon": (0.1, 1.0, 10.0)})
+def thresholds(method: Any, epsilon: float, rng: Rng) -> dict[str, float]:
+    """Return how far off the first of ten levels is, in records, and how uneven five levels are."""
+    counts, below = bank_counts(), np.cumsum(bank_counts())
+    step = epsilon if method == "curve" else epsilon / 10  # what one level gets
+    first = RecursiveMedians(step, 1, method).choose(counts, rng=rng)[0]
+    five = RecursiveMedians(epsilon, 5, method).choose(counts, rng=rng)
+    shares = np.diff(below[five], prepend=0) / below[-1]
+    uneven = np.maximum(shares - 1 / 2**5, 0.0).sum()
+    return {"first": float(abs(below[first] - below[-1] / 2)), "uneven": float(uneven)}
+
+
+@studies.study({"way": DISCRIMINATE, "product": PRODUCTS, "auc": AUCS})
+def released_areas(way: str, product: int, auc: float, rng: Rng) -> dict[str, float]:
+    """Return the area under a released curve of binormal scores."""
+    return {"area": area(WAYS[way](scored(auc), product / RECORDS, rng))}
+
+
+@functools.cache
+def scored(auc: float) -> Scored:
+    """Return binormal scores."""
+    return binormal(RECORDS, auc)
+
+
 def main() -> None:
-    """Run, write, and say where."""
-    records = bank(ARGUMENTS.data)
-    means = {
-        name: [errors(records, name, epsilon, ARGUMENTS.runs) for epsilon in EPSILONS]
-        for name in CONTENDERS
-    }
-    page, picture = ROOT / "docs" / "roc-accuracy.md", ROOT / "docs" / "roc-accuracy.png"
-    lines = [*of_curves(records, means), *of_thresholds(records), *of_areas()]
-    page.write_text("\n".join(lines) + "\n", "utf-8")
-    draw(records, means, picture)
-    for path in (page, picture):
-        print(f"written: {path.relative_to(ROOT)}")
+    """Run, write, and draw."""
+    if folder("bank-full.csv") is None and not given.quick:
+        raise SystemExit("skipped: roc-accuracy.md needs --data DIR with bank-full.csv")
+    errors, chosen = run(errors_of_curves, RUNS), run(thresholds, RUNS // 2)
+    released = run(released_areas, RUNS_OF_A_TEST)
+    save(picture(errors), "roc-accuracy.png")
+    mean = errors.array("error").mean(axis=2)  # (ways, epsilons)
+    least = dict(zip(EPSILONS, mean.min(axis=0), strict=True))
+    of_way = dict(zip(WAYS, mean, strict=True))
+    over = {name: of_way[SIZES] / of_way[name] for name in (OURS, MEDIANS)}
 
+    def error(**at: Any) -> str:
+        found = errors.array("error", **at).mean()
+        return f"**{found:.4f}**" if found == least[at["epsilon"]] else f"{found:.4f}"
 
-def of_curves(records: Scored, means: dict[str, list[Values]]) -> list[str]:
-    """Return Figure 5 as a table, and whether the aim is met."""
-    mean = {name: [float(each.mean()) for each in found] for name, found in means.items()}
-    ratios = {
-        name: [p / o for p, o in zip(mean[PUBLISHED], mean[name], strict=True)]
-        for name in (OURS, MEDIANS)
+    def ratio(name: str, epsilon: float) -> str:
+        return f"{over[name][EPSILONS.index(epsilon)]:.1f}"
+
+    def choice(quantity: str, epsilon: float, method: str) -> str:
+        found = chosen.array(quantity, method=method, epsilon=epsilon)
+        return f"{np.median(found):,.0f}" if quantity == "first" else f"{found.mean():.1%}"
+
+    by_epsilon = {"epsilon": "{:g}"}
+    spread = float((sem(errors.array("error"), axis=2) / mean).max())
+    texts = {
+        "n": bank().labels.size,
+        "positive": bank().labels.mean(),
+        "auc": area(exact_roc("Bank")),
+        "runs": replicates(errors),
+        "cells": CELLS,
+        "candidates": CANDIDATES,
+        "chosen": replicates(chosen),
+        "first": AUCS[0],
+        "last": AUCS[-1],
+        "records": RECORDS,
+        "tests": replicates(released),
+        "level": LEVEL,
+        "step": STEP,
     }
-    lines = [
-        "# The accuracy of private ROC curves",
-        "",
-        "Written by `python scripts/study.py roc --data DIR`. The mechanisms are those of",
-        "[scores.md](scores.md), [medians.md](medians.md) and [dawa.md](dawa.md).",
-        "",
-        "## The area between the released curve and the exact one",
-        "",
-        f"Figure 5 of the ECDF paper: {records.labels.size:,} records of the Bank data,",
-        f"{records.labels.mean():.1%} of them positive, scored by a logistic regression",
-        f"(AUC {area(exact_roc(records)):.4f}). The mean of {ARGUMENTS.runs} releases; for",
-        "neighbours by one replaced record. The exact curve has a point for every score.",
-        "",
-        f"- {PUBLISHED}: two dyadic trees with epsilon / 2 and the published scale over {CELLS:,}",
-        "  even cells, each smoothed in norm 2;",
-        f"- {OURS}: its default over the same cells, or over 32 even ones;",
-        "- PriROC-fix: the same cells, by DAWA;",
-        f"- PriROC: 2^10 recursive medians among {CANDIDATES:,} even cells with a fifth of",
-        '  epsilon, method "paper", and DAWA with the rest;',
-        f"- {MEDIANS}: 2^5 recursive medians among those, method",
-        '  "exponential", a hierarchy ("hb") with the rest; and with one thing changed.',
-        "",
-        f"| | {' | '.join(f'{epsilon:g}' for epsilon in EPSILONS)} |",
-        "|---" * (len(EPSILONS) + 1) + "|",
-    ]
-    least = [min(column) for column in zip(*mean.values(), strict=True)]
-    for name, row in mean.items():
-        cells = [
-            f"**{x:.4f}**" if x == best else f"{x:.4f}" for x, best in zip(row, least, strict=True)
-        ]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    for name, row in ratios.items():
-        lines.append(f"| published over {name} | {' | '.join(f'{r:.1f}' for r in row)} |")
-    spread = max(
-        float(each.std(ddof=1) / np.sqrt(each.size) / each.mean())
-        for found in means.values()
-        for each in found
+    write(
+        "roc-accuracy.md",
+        parts(
+            CURVES.format(**texts),
+            pivot(errors, {"way": "{}"}, by_epsilon, error),
+            pivot(
+                errors,
+                {"name": "published, sizes public, over {}"},
+                by_epsilon,
+                ratio,
+                name=list(over),
+            ),
+            "\n".join(f"The error of {name} is {verdict(over[name])}." for name in over)
+            + f"\nThe means are known to within {spread:.0%} (one standard error), or better.",
+            "![Errors against epsilon, and one release of each](roc-accuracy.png)",
+            THRESHOLDS.format(**texts),
+            pivot(
+                chosen,
+                {"method": "{}"},
+                {"quantity": "{}", "epsilon": "{:g}"},
+                choice,
+                quantity=("first", "uneven"),
+            ),
+            AREAS.format(**texts),
+            pivot(
+                released,
+                {"way": "{}"},
+                {"product": "{:,}"},
+                lambda **at: told_apart(released, **at),
+            ),
+        ),
     )
-    return [
-        *lines,
-        "",
-        *(f"The error of {name} is {verdict(row)}." for name, row in ratios.items()),
-        f"The means are known to within {spread:.0%} (one standard error), or better.",
-        "",
-        "![Errors against epsilon, and one release of each](roc-accuracy.png)",
-    ]
 
 
-def verdict(ratios: list[float]) -> str:
+def verdict(ratios: Any) -> str:
     """Return how an error compares with half of the published one."""
     missed = [f"{e:g}" for e, ratio in zip(EPSILONS, ratios, strict=True) if ratio < 2]
-    if not missed:
-        return "less than half of the published one at every epsilon"
-    return f"less than half of the published one but for epsilon = {', '.join(missed)}"
+    where = f"but for epsilon = {', '.join(missed)}" if missed else "at every epsilon"
+    return f"less than half of the published one with public sizes {where}"
 
 
-def of_thresholds(records: Scored) -> list[str]:
-    """Return how well each method halves the records."""
-    counts = dp.Grid.uniform(0, 1, CANDIDATES).count(records.scores)
-    runs = max(ARGUMENTS.runs // 2, 2)
-    budgets = (0.1, 1.0, 10.0)
-    columns = " | ".join(f"{epsilon:g}" for epsilon in budgets)
-    lines = [
-        "",
-        "## Thresholds",
-        "",
-        f"The Bank scores again, in {CANDIDATES:,} cells, by what is spent on thresholds. Left:",
-        "how many records the first of ten medians is away from half of them, the median of",
-        f"{runs} runs. Right: which part of the records is too many in its interval, where",
-        "32 intervals (depth 5) ought to have the same number; the mean of as many runs.",
-        "",
-        f"| | {columns} | | {columns} |",
-        "|---" * (2 * len(budgets) + 2) + "|",
-    ]
-    for method in METHODS:
-        ranks = [f"{first_ranks(counts, e, method, runs):,.0f}" for e in budgets]
-        uneven = [f"{unevenness(counts, e, method, runs):.1%}" for e in budgets]
-        lines.append(f'| "{method}" | {" | ".join(ranks)} | | {" | ".join(uneven)} |')
-    return lines
+def told_apart(released: Results, **at: Any) -> str:
+    """Return the least difference for which all pairs are told apart, and the worst p of a step."""
+    samples = released.array("area", **at)
+    worst = {
+        i: max(p_value(a, b) for a, b in zip(samples, samples[i:], strict=False))
+        for i in range(1, len(AUCS))
+    }
+    told = [i for i, p in worst.items() if p < LEVEL]
+    return f"{f'{STEP * told[0]:g}' if told else 'none'} ({worst[1]:.1g})"
 
 
-def of_areas() -> list[str]:
-    """Return Figure 9 as a table."""
-    lines = [
-        "",
-        "## Telling classifiers apart",
-        "",
-        "Figure 9 of the regression-diagnostics paper: binormal scores with AUCs from",
-        f"{AUCS[0]:g} to {AUCS[-1]:g}, n = {RECORDS:,}, half of them positive, and",
-        f"{RUNS_OF_A_TEST} releases of each. Two AUCs are told apart if the areas of their",
-        f"releases differ in a two-sample t-test, p < {LEVEL:g}. By n epsilon: the least",
-        f"difference of AUCs, in steps of {STEP:g}, for which all pairs are told apart, and the",
-        f"largest p of all pairs that are {STEP:g} apart.",
-        "",
-        f"| n epsilon | {' | '.join(f'{product:,}' for product in PRODUCTS)} |",
-        "|---" * (len(PRODUCTS) + 1) + "|",
-    ]
-    data = {auc: binormal(RECORDS, auc) for auc in AUCS}
-    for name in DISCRIMINATE:
-        cells = []
-        for product in PRODUCTS:
-            samples = {
-                auc: areas(records, name, product / RECORDS, RUNS_OF_A_TEST)
-                for auc, records in data.items()
-            }
-            worst = {i: max(p_values(samples, STEP * i)) for i in range(1, len(AUCS))}
-            told = [i for i in worst if worst[i] < LEVEL]
-            cells.append(f"{f'{STEP * told[0]:g}' if told else 'none'} ({worst[1]:.1g})")
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    return lines
-
-
-def draw(records: Scored, means: dict[str, list[Values]], path: Path) -> None:
+def picture(errors: Results) -> Any:
     """Draw the errors, and one release of each."""
-    plt.switch_backend("Agg")
-    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
+    drawing, axes = panels(2, width=5.5, height=4.6)
+    left, right = axes[0]
     for name, colour in COLOURS.items():
-        found = [each.mean() for each in means[name]]
-        left.plot(EPSILONS, found, "o-", color=colour, markersize=3, label=name)
-    left.set_xscale("log")
-    left.set_yscale("log")
-    left.set_xticks(EPSILONS, [f"{epsilon:g}" for epsilon in EPSILONS])
-    left.minorticks_off()
+        mean = errors.array("error", way=name).mean(axis=1)
+        left.plot(EPSILONS, mean, "o-", color=colour, markersize=3, label=name)
+    left.set(xscale="log", yscale="log", xlabel="epsilon")
     left.set_title("Area between the released and the exact ROC curve", loc="left")
-    left.set_xlabel("epsilon")
-    exact = exact_roc(records)
-    for name in (PUBLISHED, OURS, MEDIANS):
-        curves = CONTENDERS[name](records, SHOWN_EPSILON, np.random.default_rng(5))
-        roc = roc_of(curves)
-        right.plot(roc.fpr, roc.tpr, color=COLOURS[name], linewidth=1, label=name)
-    right.plot(*exact, color="0.15", linewidth=1, linestyle=(0, (4, 2)), label="exact")
+    with quietly():
+        for name in (PUBLISHED, OURS, MEDIANS):
+            roc = WAYS[name](bank(), SHOWN_EPSILON, np.random.default_rng(5))
+            right.plot(roc.fpr, roc.tpr, color=COLOURS[name], linewidth=1, label=name)
+    right.plot(*exact_roc("Bank"), color="0.15", linewidth=1, linestyle=(0, (4, 2)), label="exact")
     right.set_title(f"One release of each, epsilon = {SHOWN_EPSILON:g}", loc="left")
-    right.set_xlabel("false positive rate")
-    right.set_ylabel("true positive rate")
-    for axes in (left, right):
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.grid(color="0.92")
-        axes.legend(framealpha=0.9, edgecolor="none", fontsize=8)
-    figure.savefig(path, dpi=130, metadata={"Software": None})
-    plt.close(figure)
+    right.set(xlabel="false positive rate", ylabel="true positive rate")
+    for ax in (left, right):
+        ax.legend(framealpha=0.9, edgecolor="none", fontsize=8)
+    return drawing
 
 
-if __name__ == "__main__":
-    main()
+CURVES = """\
+# The accuracy of private ROC curves
+
+Written by `python scripts/study.py roc --data DIR`. The mechanisms are those of
+[scores.md](scores.md), [medians.md](medians.md) and [dawa.md](dawa.md).
+
+## The area between the released curve and the exact one
+
+{n:,} records of the Bank data, {positive:.1%} of them positive, scored by a logistic regression
+(AUC {auc:.4f}). The mean of {runs} releases, by epsilon; for neighbours by one replaced record. The
+exact curve has a point for every score.
+
+- published: two dyadic trees with epsilon / 2 and the published scale over even cells, one less
+  than {cells:,}, smoothed in norm 2: Figure 5 of the ECDF paper;
+- published, sizes public: the same if the numbers of positives and negatives take no noise;
+- score_curves: its default over {cells:,} even cells, or over 32;
+- PriROC-fix: the same cells, by DAWA;
+- PriROC: 2^10 recursive medians among {candidates:,} even cells with a fifth of epsilon, method
+  "paper", and DAWA with the rest;
+- score_curves_at_medians: 2^5 recursive medians among those, method "exponential", a hierarchy
+  ("hb") with the rest; and with one thing changed."""
+THRESHOLDS = """\
+## Thresholds
+
+The Bank scores again, in {candidates:,} cells, by what is spent on thresholds. *First*: how many
+records the first of ten medians is away from half of them, the median of {chosen} runs. *Uneven*:
+which part of the records is too many in its interval, where 32 intervals (depth 5) ought to have
+the same number; the mean of as many runs."""
+AREAS = """\
+## Telling classifiers apart
+
+As in Figure 9 of the regression-diagnostics paper: binormal scores with AUCs from {first:g} to
+{last:g}, n = {records:,}, half of them positive, and {tests} releases of each. Two AUCs are told
+apart if the areas of their releases differ in a two-sample t-test, p < {level:g}. By n epsilon: the
+least difference of AUCs, in steps of {step:g}, for which all pairs are told apart, and the largest
+p of all pairs that are {step:g} apart."""
