@@ -6,8 +6,6 @@ a folder with bank-full.csv (UCI Bank Marketing; not part of this project). Take
 hour.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from typing import Any
