@@ -27,9 +27,10 @@ from ._figure import BLUE, GREY, ORANGE, Verdict
 
 Reals = NDArray[np.float64]
 AREAS: Final = {"Sep": 0.79, "Oct": 0.85, "Nov": 0.73}  # Table 2
+ROWS: Final = {"Sep": 958_000, "Oct": 1_000_000, "Nov": 600_000}
 STAND_IN: Final = "binormal scores with the areas of Sep, Oct and Nov, in place of these"
 DATA: Final = (*AREAS, "Diabetes")
-CLIENTS: Final = 10**6  # about as many as there are records in Table 2
+CLIENTS: Final = 10**6  # at most: as many as there are records in Table 2
 PART: Final = 60_000  # of the Diabetes data, drawn anew each time
 MODELS: Final = ("Federated", "DistDP", "LocalDP")
 COLOURS: Final = dict(zip(MODELS, (GREY, BLUE, ORANGE), strict=True))
@@ -79,6 +80,11 @@ class Records:
         where = np.searchsorted(THRESHOLDS, self.scores)  # a positive has a score above
         each = [np.bincount(where[self.labels == label], minlength=11) for label in (False, True)]
         return metrics(np.cumsum(each, axis=1, dtype=np.float64)[:, :-1], np.sum(each, axis=1))
+
+
+def up_to(clients: int, data: str) -> int:
+    """Return how many of so many clients there are in Table 2."""
+    return min(clients, ROWS.get(data, clients))
 
 
 def sample(data: str, clients: int, rng: np.random.Generator) -> Records:

@@ -25,6 +25,7 @@ from ._figure import BLUE, GREEN, ORANGE, Made, panels
 
 PUBLISHED, PREFIXES, OURS = "published", "by prefix queries", "ours"
 METHODS: Final = (PUBLISHED, PREFIXES, OURS)
+READINGS: Final = {PUBLISHED: "sums of leaves", PREFIXES: "prefix queries"}
 _COLOURS: Final = dict(zip(METRICS, (ORANGE, GREEN, BLUE), strict=True))
 _MARKERS: Final = dict(zip(METRICS, "osD", strict=True))
 
@@ -82,18 +83,21 @@ class Errors:
                     self._lines(ax, model, metric, data, where)
                 ax.set(yscale="log", ylabel="absolute error", title=model, **axes)
         lines = grid[0, 0].get_legend_handles_labels()
-        picture.legend(*lines, loc="outside upper center", ncols=6, frameon=False)
+        picture.legend(*lines, loc="outside upper center", ncols=3, frameon=False)
         made.save(picture)
 
     def _lines(
         self, ax: Any, model: str, metric: str, data: Sequence[str], at: Sequence[float]
     ) -> None:
-        """Draw the published method, with bars over thresholds, and ours, dashed."""
+        """Draw sums of leaves, with bars over thresholds, prefix queries, dotted, and ours."""
         some = [DATA.index(each) for each in data]
         each = self.by_data[f"{model}, {PUBLISHED}: {metric}"][some].mean(axis=0)[: len(at)]
         low, high = np.quantile(each, (0.1, 0.9), axis=1)
         style = {"color": _COLOURS[metric], "marker": _MARKERS[metric], "markersize": 4}
-        ax.plot(at, each.mean(axis=1), label=f"{metric}, as published", **style)
+        ax.plot(at, each.mean(axis=1), label=f"{metric}, {READINGS[PUBLISHED]}", **style)
         ax.vlines(at, low, high, color=_COLOURS[metric], linewidth=0.8, alpha=0.5)
+        prefixes = self.at(model, PREFIXES, *data, metric=metric)[: len(at)]
+        label = f"{metric}, {READINGS[PREFIXES]}"
+        ax.plot(at, prefixes, ":", color=_COLOURS[metric], linewidth=2, label=label)
         ours = self.at(model, OURS, *data, metric=metric)[: len(at)]
         ax.plot(at, ours, linestyle="--", label=f"{metric}, ours", mfc="white", **style)

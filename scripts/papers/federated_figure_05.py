@@ -11,7 +11,18 @@ import numpy as np
 from dpcore import studies
 from dpcore.statistics import BayesianBinning, IsotonicCalibration
 
-from ._federated import AREAS, CLIENTS, FINE, MODELS, STAND_IN, Published, curves, sample, verdict
+from ._federated import (
+    AREAS,
+    CLIENTS,
+    FINE,
+    MODELS,
+    STAND_IN,
+    Published,
+    curves,
+    sample,
+    up_to,
+    verdict,
+)
 from ._federated_calibration import Population, published_bayesian, published_binning
 from ._figure import BLUE, GREEN, GREY, ORANGE, Figure, Made, Outcome, Runs, panels
 
@@ -35,6 +46,7 @@ STYLES = {
 @studies.study({"data": tuple(AREAS), "clients": CLIENTS})
 def calibration_by_bins(data: str, clients: int, rng: np.random.Generator) -> Mapping[str, Any]:
     """Return calibration errors, for each number of bins, by model and calibrator."""
+    clients = up_to(clients, data)
     records, whole = sample(data, clients, rng), Population.of(AREAS[data])
     found = {"before": np.array([whole.error(whole.scores, bins) for bins in BINS])}
     for model in MODELS:

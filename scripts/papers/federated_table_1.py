@@ -154,9 +154,7 @@ def draw(made: Made) -> Outcome:
         "calibration is the mean distance to the true probability. "
         "The theorem's buckets are those of the proofs, not those of Figures 2 to 5: of as many "
         "records each, at the records' own quantiles, with noise of their own, all of epsilon and "
-        "no tree. Sums of the leaves of a tree, tried first, did not keep to the orders: for "
-        "metrics, and for calibration under LocalDP, they fell more slowly. "
-        + " ".join(dict.fromkeys(each for each in reasons if each)).format(*raw),
+        "no tree. " + " ".join(dict.fromkeys(each for each in reasons if each)).format(*raw),
         tuple(table(("", "", *named), rows)),
     )
 

@@ -94,6 +94,19 @@ def test_buckets_of_their_own_have_all_of_epsilon(paper):
     assert found.var(axis=0) == pytest.approx(expected, rel=0.15)
 
 
+def test_data_are_as_large_as_in_the_paper(paper):
+    federated = paper("_federated")
+    sizes = [federated.up_to(federated.CLIENTS, each) for each in federated.DATA]
+    assert sizes == [958_000, 1_000_000, 600_000, 1_000_000]  # of Diabetes a part is drawn
+    assert federated.up_to(1000, "Nov") == 1000
+
+
+def test_least_errors_are_compared_with_the_paper(paper):
+    least = paper("federated_figure_02")._Least(np.array([0.001, 0.002, 0.1]), [10, 9, 4])
+    assert least.are_at(10.5, 0.001) == (True, True)
+    assert least.are_at(11, 0.005) == (False, False) != least.are_at(8, 0.001)
+
+
 def test_without_noise_published_metrics_and_ours_are_one(paper, records):
     found = paper("_federated_metrics").metric_errors(records, 8, np.random.default_rng(1))
     for metric in ("precision", "recall", "accuracy"):
