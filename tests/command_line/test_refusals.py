@@ -117,9 +117,10 @@ def test_no_command_and_folders(folder, capsys):
     assert cli.main([]) == 2
     assert "arguments are required: COMMAND" in capsys.readouterr().err
     assert "required: FILE, --column" in refused(capsys)
-    assert "FILE '.' cannot be read: Is a directory" in refused(
+    assert "--format must be 'parquet' for a folder; got 'csv'" in refused(
         capsys, ".", *EXACT, "--format", "csv"
     )
+    assert "FILE '.' holds other files than Parquet (1 not in" in refused(capsys, ".", *EXACT)
     os.link("t.csv", "same")
     assert "--json 'same' is FILE" in refused(capsys, "t.csv", *EXACT, "--json", "same")
 
