@@ -52,6 +52,7 @@ def checked_features(estimator: Any, X: Any) -> Floats:
 def raw_features(estimator: Any, X: Any) -> Floats:
     """Return the features to predict for, (n, d), finite."""
     validation.check_is_fitted(estimator)
+    refuse_collection(X, "X")
     found: Floats = validation.validate_data(estimator, X, dtype=np.float64, reset=False)
     return found
 

@@ -7,6 +7,7 @@ read is never passed on, nor kept as an error's context: it quotes the cell, and
 from __future__ import annotations
 
 import codecs
+import errno
 import io
 import os
 from collections.abc import Iterator, Sequence
@@ -190,6 +191,8 @@ def _format_of(source: Source) -> Format:
     if not isinstance(source, str | os.PathLike):
         raise ParameterError("format", None, "must be given for a stream")
     suffix = Path(source).suffix
+    if suffix.lower() not in _SUFFIXES and not os.path.exists(source):  # a folder, misspelt
+        raise FileError(os.fspath(source), f"cannot be read: {os.strerror(errno.ENOENT)}")
     if suffix.lower() not in _SUFFIXES:
         known = ", ".join(_SUFFIXES)
         raise FileError(os.fspath(source), f"must end in {known}, or have its format given")

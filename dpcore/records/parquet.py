@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["from_parquet", "opened_parquet"]
 
 _PAGES: Final = 2**20  # bytes at a time, so that a huge row group is not read at once
+_ROWS: Final = 2**17  # of a batch: small ones cost too much each, large ones leave the caches
 
 
 def opened_parquet(
@@ -51,7 +52,7 @@ def from_parquet(stream: BinaryIO, file: str, columns: Sequence[Column]) -> Iter
     names = [column.name for column in columns]
     done = 0
     # The stream is Python's: no thread of Arrow may call it, or be the last to let go of it.
-    for batch in parquet.iter_batches(columns=names, use_threads=False):
+    for batch in parquet.iter_batches(_ROWS, columns=names, use_threads=False):
         done += batch.num_rows
         yield Position(batch.select(names), done, parquet.metadata.num_rows)
 

@@ -33,11 +33,12 @@ def refuse_collection(values: Any, argument: str) -> None:
     Raises
     ------
     DtypeError
-        It is a Dask collection.
+        It is a Dask collection, or a list of some.
     """
-    if is_collection(values):
+    found = values[0] if isinstance(values, list | tuple) and values else values
+    if is_collection(found):
         what = "must be in memory: this needs all records in one place (docs/large-data.md)"
-        raise DtypeError(argument, _name(values), what)
+        raise DtypeError(argument, _name(found), what)
 
 
 def aligned(columns: Mapping[str, Any]) -> list[Any]:

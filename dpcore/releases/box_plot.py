@@ -16,6 +16,7 @@ from ..curves.cdf import CDF
 from ..errors import DtypeError, ParameterError
 from ..privacy.budget import Budget
 from ..privacy.guarantees import Privacy
+from ..records.partitions import refuse_collection
 from ..summaries.grid import Grid
 from ..summaries.totals import NanPolicy
 from .bounds import ends
@@ -78,6 +79,7 @@ class BoxPlot:
         DtypeError, ParameterError
             The sample is not such an array.
         """
+        refuse_collection(sample, "sample")
         array = _check.array("sample", sample, "iuf")
         if array.ndim != 1 or array.size < 1:
             raise ParameterError("sample", array.shape, "must be one-dimensional and not empty")

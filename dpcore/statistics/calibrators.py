@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from .. import _check
 from ..curves.scores import ScoreCurves
+from ..records.partitions import refuse_collection
 from .binning import Bins, Cells, counted_bins, equi_depth_bins
 
 __all__ = ["HistogramBinning", "IsotonicCalibration", "steps"]
@@ -158,4 +159,5 @@ def steps(
 
 
 def _real(y_score: Any) -> NDArray[np.float64]:
+    refuse_collection(y_score, "y_score")
     return _check.doubles(_check.array("y_score", y_score, "biuf"))

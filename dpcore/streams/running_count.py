@@ -20,6 +20,7 @@ from ..noise.laws import DiscreteLaplace
 from ..privacy.budget import Budget, Law
 from ..privacy.guarantees import Privacy
 from ..records.files import FileError
+from ..records.partitions import refuse_collection
 from ..summaries.grid import MOST_CELLS
 from . import saved_count
 from .open_nodes import Held, OpenNodes, level_count
@@ -214,6 +215,7 @@ class RunningCount:
         -----
         O(K) draws and additions.
         """
+        refuse_collection(increments, "increments")
         array = _check.array("increments", increments, "iuf", "must hold integers")
         if array.ndim != 1:
             raise ParameterError("increments", array.shape, "must be one-dimensional")

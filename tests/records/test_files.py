@@ -48,7 +48,7 @@ def test_csv_in_many_batches_has_the_counts_of_the_whole(tmp_path, monkeypatch):
 
 
 def test_parquet_in_many_row_groups_has_the_counts_of_the_whole(tmp_path):
-    values = np.tile(VALUES, 4)
+    values = np.tile(VALUES, 6)
     path = write_parquet(tmp_path / "t.PQ", values, row_group_size=7_001)
     assert len(list(column_batches(path, "x"))) > 2
     assert np.array_equal(counts_of(path), expected(values))
@@ -196,10 +196,10 @@ def test_progress_ends_at_the_total(tmp_path, monkeypatch):
     counts_of(io.BytesIO(path.read_bytes()), format="csv", on_progress=lambda *c: calls.append(c))
     assert calls[-1] == (size, None, "B")
     calls.clear()
-    path = write_parquet(tmp_path / "t.parquet", np.tile(VALUES, 2))
+    path = write_parquet(tmp_path / "t.parquet", np.tile(VALUES, 3))
     counts_of(path, on_progress=lambda *call: calls.append(call))
-    assert calls[-1] == (100_000, 100_000, "rows")
-    assert 0 < calls[0][0] < 100_000
+    assert calls[-1] == (150_000, 150_000, "rows")
+    assert 0 < calls[0][0] < 150_000
 
 
 def test_errors_of_the_callback_are_its_own():

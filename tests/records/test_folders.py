@@ -144,6 +144,8 @@ def test_a_file_that_changes_after_its_end_was_read(tmp_path, monkeypatch):
 
 
 def test_folders_that_are_no_data_sets(tmp_path):
+    with pytest.raises(FileError, match=r"t' cannot be read: No such file or directory$"):
+        counts_of(tmp_path / "t")
     with pytest.raises(FileError, match=r"t' holds no Parquet files$"):
         counts_of(folder_of(tmp_path / "t"))
     folder = folder_of(tmp_path / "u", VALUES)
@@ -197,6 +199,12 @@ def test_memory_does_not_grow_with_the_number_of_files(tmp_path):
         peak = max(peak, pa.total_allocated_bytes() - before)
         GRID.count(batch)
     assert peak < 12 * values.nbytes
+
+
+def test_batches_are_worth_a_task_and_fit_a_cache(tmp_path):
+    folder = folder_of(tmp_path / "t", *[np.ones(2**18 + 5)] * 2)
+    sizes = [len(batch) for batch in column_batches(folder, "x")]
+    assert sizes == [2**17] * 4 + [5] * 2
 
 
 def test_two_readers_work_at_the_same_time_and_no_more():

@@ -129,6 +129,7 @@ def test_parquet_truncated_while_it_is_read(tmp_path, monkeypatch):
 def test_what_cannot_be_opened(tmp_path):
     with pytest.raises(FileError, match=r"none.csv' cannot be read: No such file"):
         counts_of(tmp_path / "none.csv")
+    (tmp_path / "t.txt").touch()
     with pytest.raises(FileError, match="or have its format given"):
         column_batches(tmp_path / "t.txt", "x")
 

@@ -15,9 +15,13 @@ import pytest
 import dpcore as dp
 from dpcore._threads import checked_workers
 from dpcore.releases.priroc import priroc
+from dpcore.streams import RunningCount
 from dpcore.summaries.partitions import sum_of_parts
 from dpcore.summaries.rungs import Rungs
 from tests.summaries.dask_columns import GRID, X, Y, array, frame
+
+LINEAR = dp.models.LinearRegression(1.0, x_bounds=(0, 1), y_bounds=(0, 1))
+SCORES = dp.score_curves(Y, X.clip(0, 1), dp.Grid.uniform(0, 1, 8), dp.mechanisms.NoNoise())
 
 
 @pytest.fixture(params=["synchronous", "threads"])
@@ -194,10 +198,15 @@ def test_releases_are_those_in_memory():
         lambda x: dp.hosmer_lemeshow(x > 0.5, x, epsilon=1.0),
         lambda x: dp.hosmer_lemeshow(x > 0.5, X, epsilon=1.0),
         lambda x: dp.residual_plot(x, X, epsilon=1.0),
-        lambda x: dp.models.LinearRegression(1.0, x_bounds=(0, 1), y_bounds=(0, 1)).fit(x, X),
-        lambda x: dp.models.LinearRegression(1.0, x_bounds=(0, 1), y_bounds=(0, 1)).fit(
-            X[:, None], x
-        ),
+        lambda x: LINEAR.fit(x, X),
+        lambda x: LINEAR.fit(X[:, None], x),
+        lambda x: LINEAR.fit(X[:, None] > 0, X > 0).predict(x),
+        lambda x: dp.statistics.IsotonicCalibration.fit(SCORES).predict(x),
+        lambda x: dp.statistics.HistogramBinning.fit(SCORES, 4).predict(x),
+        lambda x: RunningCount(9, epsilon=1.0).extend(x),
+        lambda x: dp.BoxPlot.from_sample(x),
+        lambda x: GRID.count([x]),
+        lambda x: dp.score_counts(Y, (x, x), GRID),
     ],
 )
 def test_what_needs_all_records_in_one_place_does_not_fetch_them(released):
