@@ -10,6 +10,7 @@ import codecs
 import errno
 import io
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -250,6 +251,8 @@ class _End(NamedTuple):
 
 
 def _end_of(part: Part, columns: Sequence[Column]) -> Iterator[_End]:
+    if not stat.S_ISREG(os.stat(part.path).st_mode):
+        raise FileError(part.name, "is no regular file")  # a pipe would wait for who writes to it
     with open(part.path, "rb") as stream:
         parquet = opened_parquet(stream, part.name, columns)
         types = [parquet.schema_arrow.field(column.name).type for column in columns]

@@ -161,6 +161,18 @@ def test_folders_that_are_no_data_sets(tmp_path):
     np.testing.assert_array_equal(counts_of(folder), 2 * expected(VALUES))
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes in folders here")
+def test_a_pipe_among_the_files_is_not_waited_for(tmp_path):
+    folder = folder_of(tmp_path / "t", VALUES)
+    os.mkfifo(folder / "part-1.parquet")
+    writer = os.open(folder / "part-1.parquet", os.O_RDWR)  # else this would wait, and not fail
+    try:
+        with pytest.raises(FileError, match=r"t \(file 2 of 2\)' is no regular file$"):
+            counts_of(folder)
+    finally:
+        os.close(writer)
+
+
 def test_a_folder_that_cannot_be_read_is_not_left_out(tmp_path, monkeypatch):
     folder = folder_of(tmp_path / "t", VALUES)
     inner = folder_of(folder / "inner", VALUES)
