@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import object_kinds
-from .partitions import is_collection
+from .partitions import empty, is_collection
 
 __all__ = ["are_integers"]
 
@@ -28,7 +28,7 @@ def are_integers(values: Any) -> bool:
     O(1) where the container has a type, O(n) for sequences and objects.
     """
     if is_collection(values):
-        values = values._meta
+        values = empty(values)
     if (arrow := getattr(values, "type", None)) is not None and hasattr(values, "null_count"):
         arrow = getattr(arrow, "storage_type", arrow)  # of extensions
         return _is_named_so(str(getattr(arrow, "value_type", arrow)))

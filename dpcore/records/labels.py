@@ -48,7 +48,8 @@ def positives(
     ------
     DtypeError, ParameterError
         The column holds something else, or labels of several kinds, or ``pos_label`` is not of its
-        kind. It depends on types, and never on which labels there are.
+        kind. It depends on types, and never on which labels there are; objects that are missing
+        are of no type.
     """
     wanted = _checked(pos_label)
     if (kind := declared(y_true)) is not None:
@@ -121,7 +122,7 @@ def _compared_objects(
     """Do so for objects, which are all of one kind; floats are of any, as NaN is where text is."""
     types = {cls for cls in set(map(type, labels)) if object_kinds.kind_of(cls) != "missing"}
     is_missing = object_kinds.missing(labels)
-    if not types:
+    if is_missing.all():  # whatever kind the others are, in other parts of the column
         return np.zeros(labels.size, bool), is_missing
     if wrong := [cls for cls in types if object_kinds.kind_of(cls) == "other"]:
         raise DtypeError("y_true", object_kinds.name_of(wrong), _REQUIREMENT)

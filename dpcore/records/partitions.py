@@ -14,7 +14,7 @@ import numpy as np
 from .. import _check
 from ..errors import DtypeError, ParameterError
 
-__all__ = ["aligned", "is_collection", "mapped", "refuse_collection"]
+__all__ = ["aligned", "empty", "is_collection", "mapped", "refuse_collection"]
 
 _REQUIREMENT = "must be a Dask array, or one column of a Dask dataframe"
 _PURPOSE = "counting where columns lie"
@@ -67,6 +67,17 @@ def aligned(columns: Mapping[str, Any]) -> list[Any]:
             raise DtypeError(argument, _name(values), _REQUIREMENT)
     (first, like), *others = columns.items()
     return [like, *(_cut_like(values, like, argument, first) for argument, values in others)]
+
+
+def empty(column: Any) -> Any:
+    """Return no records, of the column's type: in memory, and nothing is computed.
+
+    Of objects where partitions have categories that are not known, for which Dask puts text.
+    """
+    none = column._meta
+    if hasattr(none.dtype, "categories") and not getattr(column, "cat", column).known:
+        none = none.astype(object)
+    return none
 
 
 def mapped(work: Callable[..., Any], columns: Sequence[Any], summary: Any) -> list[Any]:

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 from .. import _check
 from .._threads import one_processor
 from ..errors import DpcoreError
-from ..records.partitions import aligned, is_collection, mapped
+from ..records.partitions import aligned, empty, is_collection, mapped
 
 __all__ = ["are_partitioned", "sum_of_parts"]
 
@@ -50,7 +50,7 @@ def sum_of_parts(summary: Callable[..., Summary], **columns: Any) -> Summary:
     log the task, and with it records.
     """
     cut = aligned(columns)
-    total = summary(*(each._meta for each in cut))
+    total = summary(*map(empty, cut))
     dask = _check.extra("dask", "counting where columns lie", "dask")
     shared = dask.delayed(summary, pure=False, traverse=False)  # sent once, and not with every task
     found = mapped(_of_part, cut, shared)

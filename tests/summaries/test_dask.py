@@ -108,6 +108,26 @@ def test_labels_that_are_text():
         dp.score_counts(table["y"], table["x"], GRID)
 
 
+def test_categories_that_dask_does_not_know():
+    table = frame(y=Y.astype(int), x=X.round(1)).astype("category")
+    assert not table["x"].cat.known
+    np.testing.assert_array_equal(GRID.count(table["x"]), GRID.count(X.round(1)))
+    found = dp.score_counts(table["y"], table["x"], GRID)
+    np.testing.assert_array_equal(found, dp.score_counts(Y, X.round(1), GRID))
+    assert dp.cdf(table["y"], GRID, epsilon=1.0).integers is False
+    with pytest.raises(dp.DtypeError, match=r"^values must hold real numbers; got a column of str"):
+        GRID.count(frame(x=np.where(Y, "yes", "no"))["x"].astype("category"))
+
+
+def test_text_that_is_missing_from_a_whole_partition():
+    labels = np.where(Y, "yes", "no").astype(object)
+    labels[:2_000] = np.nan
+    found = dp.score_counts(array(labels), array(X), GRID, pos_label="yes", nan_policy="omit")
+    np.testing.assert_array_equal(found, dp.score_counts(Y[2_000:], X[2_000:], GRID))
+    with pytest.raises(dp.MissingValueError, match=r"^y_true has missing values"):
+        dp.score_counts(array(labels), array(X), GRID, pos_label="yes")
+
+
 def test_what_is_missing_is_refused_or_left_out(scheduler):
     values, labels = X.copy(), pd.array(Y, "boolean")
     values[4_000] = np.nan
@@ -231,6 +251,20 @@ def test_a_task_leaves_the_processors_to_other_tasks(scheduler):
     workers = sum_of_parts(lambda values: checked_workers(None), values=column)
     assert workers == column.npartitions
     assert checked_workers(None) == os.cpu_count()
+
+
+def test_summaries_are_not_added_into_one_another():
+    ones = np.ones(3, np.int64)  # that Dask keeps
+    column = array(X)
+    total = sum_of_parts(lambda values: ones, values=column)
+    assert total.tolist() == 3 * [column.npartitions]
+    assert ones.tolist() == [1, 1, 1]
+
+
+def test_errors_keep_no_partition_alive(scheduler):
+    with pytest.raises(dp.MissingValueError) as caught:
+        GRID.count(array(np.where(Y, np.nan, X)))
+    assert "_attempted" not in [frame.name for frame in caught.traceback]
 
 
 def test_more_partitions_than_one_task_adds_up():
