@@ -26,6 +26,7 @@ __all__ = [
     "CHECKED",
     "COLOURS",
     "LESS",
+    "NOT_THEIRS",
     "SCENARIOS",
     "WAYS",
     "Records",
@@ -45,6 +46,7 @@ __all__ = [
 Values = NDArray[np.float64]
 Rng = np.random.Generator
 COVERAGE, MOST_SHARE, ENOUGH = 0.95, 0.3, 470  # of the paper's bounds
+NOT_THEIRS = "DAWA is dpcore's (dawa.md), whose first stage is not the original's."
 DOUBLINGS = 62  # after which a search ends; that of the paper may go on for ever
 BINS = 20
 SHOWN = 1500  # points of a cloud: more of them make a blot, and a large file

@@ -36,8 +36,8 @@ def draw(made: Made) -> Outcome:
 
 FIGURE = Figure(
     source="Figure 1 (section 5.1)",
-    claim="On few records the noise shows, as a tree: long stretches are off together. Smoothed"
-    " curves stay much closer to the exact one.",
+    claim="On few records the noise shows clearly. Smoothed curves stay much closer to the exact"
+    " one.",
     runs=(Runs(STUDY, replicates=RUNS, quick=10),),
     draw=draw,
 )

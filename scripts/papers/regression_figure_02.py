@@ -12,6 +12,7 @@ from ._regression import (
     CHECKED,
     COLOURS,
     LESS,
+    NOT_THEIRS,
     SCENARIOS,
     WAYS,
     cloud,
@@ -80,7 +81,8 @@ def draw(made: Made) -> Outcome:
         f" {OFTEN:.0%} of the releases. The median of PriRP's fans falls from {fans[0]:.2f} to"
         f" {fans[1]:.2f}. Where its search for bounds runs on, most of the plot is empty; with half"
         f" of the noise of its queries, which is enough, {_said(LESS, 0.1, seen)}."
-        " Shown: of 21 releases, the one whose distance to the true plot is the median.",
+        " Shown: of 21 releases, the one whose distance to the true plot is the median."
+        f" {NOT_THEIRS}",
     )
 
 

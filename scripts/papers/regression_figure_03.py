@@ -12,7 +12,7 @@ from dpcore import studies
 from dpcore.statistics import residual_plot_distance
 
 from ._figure import BLUE, GREEN, GREY, ORANGE, Figure, Made, Outcome, Runs, panels, verdict
-from ._regression import CHECKED, LESS, SCENARIOS, WAYS, drawn, separation, variation
+from ._regression import CHECKED, LESS, NOT_THEIRS, SCENARIOS, WAYS, drawn, separation, variation
 
 SIZES, EPSILONS = (500, 1000, 2000, 5000), (1.0, 0.1)
 STYLES = dict(zip(SCENARIOS, ((GREY, "-"), (ORANGE, "--"), (BLUE, ":")), strict=True))
@@ -112,7 +112,7 @@ def _outcome(told: Told, by_threshold: Told) -> Outcome:
         " new records. The best threshold alone tells them with a Kolmogorov distance of"
         f" {_said(by_threshold, 'PriRP')} (PriRP). Queries of its search for bounds need half of"
         f" their noise; with that, for epsilon = 1, total variation is {_said(told, LESS)}."
-        " The table has I-H / I-N.",
+        f" {NOT_THEIRS} The table has I-H / I-N.",
         tuple(table(["n epsilon", "n", "epsilon", *ways], rows)),
     )
 

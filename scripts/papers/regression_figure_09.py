@@ -8,7 +8,7 @@ import numpy as np
 from dpcore import studies
 
 from ._figure import BLUE, GREEN, GREY, ORANGE, Figure, Made, Outcome, Runs, panels, verdict
-from ._regression import quietly
+from ._regression import NOT_THEIRS, quietly
 from ._regression_roc import CHECKED, GENEROUS, area, binormal, p_value
 
 RECORDS, STEP, LEVEL = 10_000, 0.025, 0.05
@@ -69,7 +69,8 @@ def draw(made: Made) -> Outcome:
         f" all pairs of binormal curves with areas from {AREAS[0]:g} to {AREAS[-1]:g}. n is"
         f" {RECORDS:,}, half of them positive; the paper does not say its own. Smaller differences"
         f" than {STEP:g} are not looked at. Checked: {_said(GENEROUS, least[GENEROUS], products)},"
-        " which is half of the noise and public sizes of the classes.",
+        " which is half of the noise and public sizes of the classes."
+        f" {NOT_THEIRS}",
     )
 
 

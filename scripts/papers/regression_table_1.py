@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dpcore import studies
 
 from ._figure import BLUE, GREY, ORANGE, Figure, Made, Outcome, Runs, panels, verdict
-from ._regression import CHECKED, LESS, WAYS, Records, drawn, variation
+from ._regression import CHECKED, LESS, NOT_THEIRS, WAYS, Records, drawn, variation
 
 SIZES, EPSILONS = (500, 1000, 2000, 5000), (1.0, 0.1)
 TOLD, STEPS, EXPECTED_FROM = 0.95, 6, 200
@@ -171,7 +171,7 @@ def _outcome(
         f" {VIOLATIONS['beta'][2]:g}. N(0, s) is read as of variance s. Where the search of PriRP"
         f" for bounds runs on in more than {1 - TOLD:.0%} of the releases, nothing can be told so"
         " well. With half of the noise of its queries, which is enough, and epsilon = 1 the least"
-        f" are {checked}.",
+        f" are {checked}. {NOT_THEIRS}",
         lines,
     )
 
