@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from .. import _check
 from ..errors import DpcoreError, DpcoreWarning
 from .cells import TAKEN, Cell
+from .header import differences, versions
 from .study import Study
 
 __all__ = ["Chunk", "Done", "Row", "Shipped", "StudyError", "make"]
@@ -60,12 +61,13 @@ class Shipped:
     def __init__(self, study: Study, seed: int) -> None:
         self.study = study
         self.seed = seed
+        self.differs = ""  # in what: the versions of the worker where it is
 
     @functools.cached_property
     def _bytes(self) -> bytes:
         import cloudpickle
 
-        return bytes(cloudpickle.dumps((self.study, self.seed)))
+        return bytes(cloudpickle.dumps((self.study, self.seed, versions())))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _received, (self._bytes,)
@@ -75,7 +77,10 @@ class Shipped:
 def _received(pickled: bytes) -> Shipped:
     import cloudpickle
 
-    return Shipped(*cloudpickle.loads(pickled))
+    study, seed, expected = cloudpickle.loads(pickled)
+    shipped = Shipped(study, seed)
+    shipped.differs = differences(expected, versions())
+    return shipped
 
 
 def make(shipped: Shipped, chunks: Sequence[Chunk]) -> list[Done]:
@@ -84,8 +89,13 @@ def make(shipped: Shipped, chunks: Sequence[Chunk]) -> list[Done]:
     Raises
     ------
     StudyError
-        A call failed; the message names the cell and the call, and how to repeat it.
+        A call failed; the message names the cell and the call, and how to repeat it. Or this
+        worker has other versions than the table will say.
     """
+    if shipped.differs:
+        raise StudyError(
+            f"a worker has other versions than the process it is for: {shipped.differs}"
+        )
     before = _global_state()
     with _quiet():
         done = [_made(shipped.study, shipped.seed, chunk) for chunk in chunks]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copyreg
 import dataclasses
-import enum
 import functools
 import hashlib
 import site
@@ -155,9 +154,7 @@ class _Walk:
 
     def _attribute(self, value: Any) -> None:
         """Say what an attribute of a class is."""
-        if isinstance(value, staticmethod | classmethod):
-            self.go(value.__func__)
-        elif isinstance(value, property):
+        if isinstance(value, property):
             self._items((value.fget, value.fset, value.fdel), frozenset())
         elif isinstance(value, functools.cached_property):
             self.go(value.func)
@@ -170,9 +167,7 @@ class _Walk:
         self.go(kind)
         if isinstance(found, _RANDOM):  # whose state changes as it is used
             return
-        if isinstance(found, enum.Enum):
-            self.say(found.name)
-        elif dataclasses.is_dataclass(found):
+        if dataclasses.is_dataclass(found):
             for field in dataclasses.fields(found):
                 self.go(getattr(found, field.name, None), names)
         else:

@@ -18,7 +18,7 @@ from .study import Study
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["Header", "Maker", "differences", "header_of", "maker_of", "united"]
+__all__ = ["Header", "Maker", "differences", "header_of", "maker_of", "united", "versions"]
 
 Maker = dict[str, str]
 _KEY: Final = b"dpcore.study"
@@ -78,11 +78,16 @@ def maker_of(study: Study) -> Maker:
     used = {name: _version(name) for name in digests.pop("packages").split()}
     return {
         **digests,
-        **{name: _installed(name) for name in _PACKAGES},
+        **versions(),
         **{name: found for name, found in used.items() if found and name not in _PACKAGES},
         "python": platform.python_version(),
         "machine": platform.machine(),
     }
+
+
+def versions() -> Maker:
+    """Return the versions that this process has of what all studies may hang on."""
+    return {name: _installed(name) for name in _PACKAGES}
 
 
 def united(headers: Sequence[Header]) -> tuple[list[Maker], list[NDArray[np.int32]]]:

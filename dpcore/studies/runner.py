@@ -71,7 +71,8 @@ def run(
     ParameterError
         An argument is not as above; or the folder holds another study, or another seed.
     StudyError
-        A call failed: the message names it. What was done before is kept in the folder.
+        A call failed: the message names it. What was done before is kept in the folder. Or a
+        worker has other versions of dpcore, NumPy, SciPy or Numba than this process.
 
     Warns
     -----

@@ -59,3 +59,17 @@ def test_warnings_of_the_function_are_shown_and_those_of_releases_are_not():
     with pytest.warns(UserWarning, match="something else") as caught:
         studies.run(studies.Study(warning, {}), replicates=1, seed=1)
     assert {each.category for each in caught} == {UserWarning}
+
+
+def test_workers_with_other_versions_are_an_error(monkeypatch, tmp_path):
+    """The table says of each row which versions made it: those of the process that asks."""
+    study = studies.Study(lambda rng: {"x": rng.random()}, {})
+    with joblib.parallel_config(backend="loky", n_jobs=2):
+        studies.run(study, replicates=3, seed=1, out=tmp_path)
+        monkeypatch.setattr("dpcore.studies.header.version", lambda name: "9.9")
+        with (
+            pytest.warns(studies.StudyWarning),
+            pytest.raises(studies.StudyError, match=r"other versions .*: .*numpy 9\.9 -> \d"),
+        ):
+            studies.run(study, replicates=30, seed=1, out=tmp_path)
+    assert len(studies.load(tmp_path)) == 3
