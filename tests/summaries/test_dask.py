@@ -114,7 +114,9 @@ def test_categories_that_dask_does_not_know():
     np.testing.assert_array_equal(GRID.count(table["x"]), GRID.count(X.round(1)))
     found = dp.score_counts(table["y"], table["x"], GRID)
     np.testing.assert_array_equal(found, dp.score_counts(Y, X.round(1), GRID))
-    assert dp.cdf(table["y"], GRID, epsilon=1.0).integers is False
+    known = frame(y=pd.Categorical(Y.astype(int)))["y"]
+    curves = [dp.cdf(column, GRID, epsilon=1.0) for column in (table["y"], known)]
+    assert [curve.integers for curve in curves] == [False, True]
     with pytest.raises(dp.DtypeError, match=r"^values must hold real numbers; got a column of str"):
         GRID.count(frame(x=np.where(Y, "yes", "no"))["x"].astype("category"))
 
@@ -142,6 +144,21 @@ def test_what_is_missing_is_refused_or_left_out(scheduler):
         dp.score_counts(table["y"], table["x"], GRID)
     found = dp.score_counts(table["y"], table["x"], GRID, nan_policy="omit")
     np.testing.assert_array_equal(found, dp.score_counts(labels, values, GRID, nan_policy="omit"))
+
+
+@pytest.mark.parametrize(
+    "summed",
+    [
+        lambda x, policy: dp.TableGrid(GRID, GRID).count(x, x, nan_policy=policy),
+        lambda x, policy: Rungs(0.1, 8).count(x, policy),
+        lambda x, policy: dp.polynomial_sums(x, -2, 2, 5, "moments", nan_policy=policy).sums,
+    ],
+)
+def test_what_is_missing_goes_by_the_policy_in_all_sums(summed):
+    values = np.where(Y, np.nan, X)
+    np.testing.assert_array_equal(summed(array(values), "omit"), summed(X[~Y], "omit"))
+    with pytest.raises(dp.MissingValueError):
+        summed(array(values), "raise")
 
 
 def test_nothing_is_computed_for_what_types_and_shapes_refuse():
@@ -173,6 +190,9 @@ def test_partitions_that_do_not_fit_each_other():
         dp.ParameterError, match=r"^y_score must have the shape of y_true, \(\d+,\)"
     ):
         dp.score_counts(*both, GRID)
+    labels = frame(y=Y)["y"]
+    found = dp.score_counts(labels, frame(x=X)["x"].clear_divisions(), GRID)
+    np.testing.assert_array_equal(found, dp.score_counts(Y, X, GRID))
     unknown = array(X)[array(X) > 0]
     with pytest.raises(dp.ParameterError, match=r"^y must have the shape of x, \(\d+,\); got"):
         dp.TableGrid(GRID, GRID).count(array(X), unknown)
