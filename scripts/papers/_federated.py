@@ -230,13 +230,22 @@ def _noisy(nodes: NDArray[np.int64], levels: int, model: str, rng: np.random.Gen
 
 
 def curves(
-    counts: NDArray[np.int64], model: str, rng: np.random.Generator, *, isotonic: bool = True
+    counts: NDArray[np.int64],
+    model: str,
+    rng: np.random.Generator,
+    *,
+    isotonic: bool = True,
+    distributed: float = DISTRIBUTED,
 ) -> dp.ScoreCurves:
-    """Return what dpcore releases under a model, by default."""
+    """Return what dpcore releases under a model, by default.
+
+    Neighbours differ by one record replaced. For as much noise as the paper's, whose neighbours
+    differ by one more or less, ``distributed``, an epsilon, is twice as large.
+    """
     clients = int(counts.sum())
     mechanism: Mechanism = SecureAggregation()
     if model == "DistDP":
-        mechanism = DistributedNoise(DISTRIBUTED, clients=clients)
+        mechanism = DistributedNoise(distributed, clients=clients)
     elif model == "LocalDP":
         mechanism = Local(LOCAL, clients=clients)
     grid = dp.Grid.uniform(0, 1, counts.shape[1])

@@ -107,6 +107,21 @@ def test_least_errors_are_compared_with_the_paper(paper):
     assert least.are_at(11, 0.005) == (False, False) != least.are_at(8, 0.001)
 
 
+def test_twice_epsilon_has_the_noise_of_the_papers_neighbours(paper):
+    federated, rng, counts = paper("_federated"), np.random.default_rng(1), np.full((2, 1), 1000)
+    counts = np.repeat(counts, 2, axis=1)
+    found = np.array(
+        [
+            federated.curves(counts, "DistDP", rng, isotonic=False, distributed=e).negatives[0]
+            for e in (2.0, 1.0)
+            for _ in range(2000)
+        ]
+    ).reshape(2, -1)
+    alike, ours = found.std(axis=1)
+    assert found.mean(axis=1) == pytest.approx([1000, 1000], abs=1)
+    assert ours == pytest.approx(2 * alike, rel=0.2)
+
+
 def test_without_noise_published_metrics_and_ours_are_one(paper, records):
     found = paper("_federated_metrics").metric_errors(records, 8, np.random.default_rng(1))
     for metric in ("precision", "recall", "accuracy"):
