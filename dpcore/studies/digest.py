@@ -195,8 +195,6 @@ def _held(found: Any) -> list[Any]:
 
 def _kept(kind: type, state: Any) -> Any:
     """Return the attributes of an object, sorted, without those that are only computed once."""
-    if type(state) is tuple:  # of objects with slots
-        return tuple(_kept(kind, each) for each in state)
     if type(state) is not dict:
         return state
     return sorted(

@@ -35,6 +35,7 @@ HOLDERS = {
     "a pattern": ("re.compile('a')", "bool(VALUE.match('b'))", "'a'", "'b'"),
     "a distribution": ("scipy.stats.norm(0, 2)", "VALUE.rvs(random_state=rng)", "0, 2", "0, 3"),
     "what is computed once": ("Lazy(3)", "VALUE.lazy", "Lazy(3)", "Lazy(4)"),
+    "a method of a set": ("Set([1])", "VALUE.width()", "return 7", "return 8"),
     "a set": ("{helper}", "len(VALUE)", "x + 1", "x + 2"),
 }
 
@@ -59,6 +60,7 @@ class Slots:
         self.f = f
 
 class List(Width, list): pass
+class Set(Width, set): pass
 class Meta(Width, type): pass
 
 class Pair(NamedTuple):

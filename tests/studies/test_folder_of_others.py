@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pandas as pd
 import pytest
 
 from dpcore import studies
+from dpcore.records.atomic import write_together
 from dpcore.records.files import FileError
+from dpcore.studies import folder
 from dpcore.studies.folder import Folder
 from tests.studies.alike import content, same
 
@@ -59,6 +63,27 @@ def test_a_folder_that_is_whole_needs_no_leave_to_write(tmp_path, monkeypatch):
     assert same(studies.run(STUDY, replicates=2, out=tmp_path), results)
     with pytest.raises(FileError):
         studies.run(STUDY, replicates=3, out=tmp_path)
+
+
+def test_whatever_is_written_is_written_in_turns(tmp_path, monkeypatch):
+    """So what is half written is nobody's who is still at it."""
+    method, held, seen = Folder.locked, [], []
+
+    @contextlib.contextmanager
+    def locked(self):
+        with method(self):
+            held.append(True)
+            yield
+            held.pop()
+
+    def write(contents):
+        seen.append(bool(held))
+        write_together(contents)
+
+    monkeypatch.setattr(Folder, "locked", locked)
+    monkeypatch.setattr(folder, "write_together", write)
+    studies.run(STUDY, replicates=2, seed=3, out=tmp_path)
+    assert seen == 3 * [True]  # what will come, a part, and the whole
 
 
 def test_what_was_half_written_is_removed(tmp_path):
