@@ -82,3 +82,10 @@ def test_intervals_are_of_the_replicates_that_are_defined(known):
     interval = scipy.stats.ttest_1samp(values[:known], 0).confidence_interval(0.8)
     assert (row["mean_low"], row["mean_high"]) == pytest.approx(tuple(interval))
     assert (row["replicates"], row["undefined"]) == (known + 6, 6)
+
+
+def test_cells_without_a_parameter_are_not_those_where_it_is_none():
+    study = studies.Study(draw, [{"a": 1}, {"a": 1, "b": [None, 2]}])
+    results = studies.run(study, replicates=2, seed=1)
+    found = study.replay(0, 1, a=1, b=None)["x"], study.replay(1, 1, a=1, b=None)["x"]
+    assert results.array("x", b=None).tolist() == list(found)
