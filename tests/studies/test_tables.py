@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dpcore.studies.calls import Chunk, Done
+from dpcore.studies.folder import Folder
 from dpcore.studies.header import Header, header_of
 from dpcore.studies.tables import labels_column, part_of, tidy
 
@@ -23,6 +24,12 @@ def test_of_two_rows_alike_the_one_in_front_stays():
     assert table.column("x").to_pylist() == [1.0, 1.0, 1.0, 2.0, 2.0]
     assert table.column("made_by").to_pylist() == [0, 0, 0, 1, 1]
     assert [maker["code"] for maker in header_of(table).makers] == ["a", "b"]
+
+
+def test_parts_are_read_in_the_order_in_which_they_were_written(tmp_path):
+    for at, code in enumerate("bacd"):
+        Folder(tmp_path).add(part(code, at, at + 1, 1.0))
+    assert [header_of(each).makers[0]["code"] for each in Folder(tmp_path).read()] == [*"bacd"]
 
 
 @pytest.mark.parametrize(
