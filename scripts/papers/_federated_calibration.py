@@ -49,10 +49,13 @@ class Population(NamedTuple):
         return shares * (values - self.probabilities[known]), values
 
 
-def published_binning(paper: Published, buckets: int) -> HistogramBinning:
-    """Return the share of positives in each bucket of about as many records."""
+def published_binning(paper: Published, buckets: int, below: Reals) -> HistogramBinning:
+    """Return the share of positives in each bucket of about as many records.
+
+    ``below`` is one of the paper's two readings: its sums of leaves, or its prefixes.
+    """
     edges = paper.quantiles(buckets)
-    return HistogramBinning(edges / paper.leaves.shape[1], rates(paper.sums[:, edges]))
+    return HistogramBinning(edges / paper.leaves.shape[1], rates(below[:, edges]))
 
 
 def rates(below: Reals) -> Reals:

@@ -166,6 +166,10 @@ def test_calibration_helps_and_noise_costs(paper):
         exact, local = (found[f"{model}: {name}"][1] for model in ("Federated", "LocalDP"))
         assert exact < local < found["before"][1]
         assert exact < 0.1 * found["before"][1]
+    sums, prefixes = (found[f"Federated: {name}"] for name in (figure.BINNING, figure.PREFIXES))
+    assert prefixes == pytest.approx(sums, abs=1e-12)  # without noise they are one
+    many = [found[f"LocalDP: {name}"][-1] for name in (figure.PREFIXES, figure.BINNING)]
+    assert many[0] < many[1]
 
 
 def test_exponents_are_fitted_and_judged(paper):
