@@ -23,7 +23,7 @@ from dpcore.statistics.areas import area_of
 from dpcore.trust import DistributedNoise, Local, SecureAggregation
 
 from ._data import diabetes
-from ._figure import BLUE, GREY, ORANGE, Verdict
+from ._figure import BLUE, GREY, ORANGE
 
 Reals = NDArray[np.float64]
 AREAS: Final = {"Sep": 0.79, "Oct": 0.85, "Nov": 0.73}  # Table 2
@@ -252,11 +252,6 @@ def curves(
     joint = np.append(counts[0], counts[1, ::-1])
     with quietly():
         return dp.score_curves_from_counts(joint, grid, mechanism, isotonic=isotonic, rng=rng)
-
-
-def verdict(*checks: bool) -> Verdict:
-    """Return "agrees" if all of the paper's statements hold, and "differs" if none does."""
-    return "agrees" if all(checks) else "in part" if any(checks) else "differs"
 
 
 def slope(at: Sequence[float], errors: Reals) -> float:

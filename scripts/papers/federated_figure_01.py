@@ -4,8 +4,8 @@ import numpy as np
 
 from dpcore.statistics import ScoreHistogram
 
-from ._federated import AREAS, CLIENTS, FINE, curves, sample, score_law, verdict
-from ._figure import BLUE, GREY, ORANGE, Figure, Made, Outcome, panels
+from ._federated import AREAS, CLIENTS, FINE, curves, sample, score_law
+from ._figure import BLUE, GREY, ORANGE, Figure, Made, Outcome, panels, verdict
 
 AREA, BUCKETS = AREAS["Sep"], 16
 

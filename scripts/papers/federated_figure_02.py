@@ -10,9 +10,9 @@ import numpy as np
 
 from dpcore import studies
 
-from ._federated import CLIENTS, DATA, METRICS, MODELS, Reals, sample, up_to, verdict
+from ._federated import CLIENTS, DATA, METRICS, MODELS, Reals, sample, up_to
 from ._federated_metrics import METHODS, OURS, PUBLISHED, READINGS, Errors, metric_errors
-from ._figure import Figure, Made, Outcome, Runs
+from ._figure import Figure, Made, Outcome, Runs, verdict
 
 HEIGHTS = tuple(range(4, 15))
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from dpcore import studies
 
-from ._federated import DATA, METRICS, MODELS, PART, Reals, sample, slope, verdict
+from ._federated import DATA, METRICS, MODELS, PART, Reals, sample, slope
 from ._federated_metrics import METHODS, OURS, PUBLISHED, READINGS, Errors, metric_errors
-from ._figure import Figure, Made, Outcome, Runs
+from ._figure import Figure, Made, Outcome, Runs, verdict
 
 HEIGHT, GOOD = 10, 0.05
 SIZES = (10**3, 10**4, 10**5, 10**6)

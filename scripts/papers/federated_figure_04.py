@@ -27,10 +27,9 @@ from ._federated import (
     curves,
     sample,
     up_to,
-    verdict,
     worst_case,
 )
-from ._figure import BLUE, GREEN, GREY, ORANGE, Figure, Made, Outcome, Runs, panels
+from ._figure import BLUE, GREEN, GREY, ORANGE, Figure, Made, Outcome, Runs, panels, verdict
 
 HEIGHT, PURPLE = 10, "#8a5fb0"
 BUCKETS = (5, 10, 20, 40, 70, 100)

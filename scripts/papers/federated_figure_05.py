@@ -11,20 +11,9 @@ import numpy as np
 from dpcore import studies
 from dpcore.statistics import BayesianBinning, IsotonicCalibration
 
-from ._federated import (
-    AREAS,
-    CLIENTS,
-    FINE,
-    MODELS,
-    STAND_IN,
-    Published,
-    curves,
-    sample,
-    up_to,
-    verdict,
-)
+from ._federated import AREAS, CLIENTS, FINE, MODELS, STAND_IN, Published, curves, sample, up_to
 from ._federated_calibration import Population, published_bayesian, published_binning
-from ._figure import BLUE, GREEN, GREY, ORANGE, Figure, Made, Outcome, Runs, panels
+from ._figure import BLUE, GREEN, GREY, ORANGE, Figure, Made, Outcome, Runs, panels, verdict
 
 HEIGHT = 10
 BINS = (5, 10, 20, 50, 100)
