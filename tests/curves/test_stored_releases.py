@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import dpcore as dp
@@ -151,7 +151,9 @@ def used(released):
             p = [0.0, 0.5, 1.0]
             steps = curve.quantile(p, method="inverted_cdf")
             assert np.all(np.isin(steps, curve.thresholds))
-            assert np.all(curve.quantile(p) <= steps)
+            # A cell without a whole number counts for the nearest one, which may be above it.
+            highest = np.ceil(steps) if joint.integers else steps
+            assert np.all(curve.quantile(p) <= highest)
             curve.band(), curve.standard_error(), curve.sample(3, RNG(1))
         assert all(curve.is_monotone for curve in curves[1:])
     assert str(released.privacy)
@@ -205,6 +207,7 @@ def damaged(draw):
 
 @settings(max_examples=400)
 @given(damaged())
+@example((dp.CDF, changed(ON_A_LOG_GRID.to_json(), "integers", value=True)))
 def test_what_can_be_read_can_be_used(case):
     kind, text = case
     try:
