@@ -1,9 +1,7 @@
 """The contenders of scripts/study.py regret: from exact counts to released curves."""
 
-import contextlib
 import functools
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -11,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dpcore as dp
-from dpcore.errors import DpcoreWarning
 from dpcore.kernels.smoothing.isotonic import isotonic
 from dpcore.mechanisms import (
     AdaptiveQuantiles,
@@ -70,19 +67,10 @@ def contenders(kind: Kind, size: int) -> dict[str, Contender]:
     return {**found, **GAUSSIAN, **{name: purely(each) for name, each in without.items()}}
 
 
-@contextlib.contextmanager
-def quietly() -> Iterator[None]:
-    """Let releases warn nobody: too much noise is what is studied here."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DpcoreWarning)
-        yield
-
-
 def releases(counts: Counts, given: Budget, rng: np.random.Generator, count: int) -> list[dp.CDF]:
     """Return releases by the default, one call each, as users make them."""
     grid = dp.Grid.uniform(0, 1, counts.size)
-    with quietly():
-        return [dp.cdf_from_counts(counts, grid, rng=rng, **given) for _ in range(count)]
+    return [dp.cdf_from_counts(counts, grid, rng=rng, **given) for _ in range(count)]
 
 
 def of_default(counts: Counts, given: Budget, rng: np.random.Generator, count: int) -> Curves:

@@ -2,16 +2,16 @@
 
 import textwrap
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
+from _pages import parts
+from papers._figure import panels
 
-from . import _regret_tables as tables
+from . import _regret_outcomes as tables
 from ._regret_contenders import DEFAULT, DELTA, OPENDP, PAPER, TREE, UNIFORM
-from ._regret_experiments import LEVEL, RATIOS, RELEASES, SCARCE, SETTINGS, Outcome, Setting
-from ._regret_roc import BINS, RUNS, Ranks
+from ._regret_experiments import LARGEST, LEVEL, RATIOS, SCARCE, SETTINGS, Setting
+from ._regret_outcomes import Outcomes
 
 _LISTED = Setting("epsilon", 0.1, 2**12)  # where winners are named
 SHOWN = {
@@ -25,67 +25,60 @@ SHOWN = {
 }
 
 
-def whole(
-    outcomes: list[Outcome],
-    others: list[Outcome],
-    ranks: "Ranks | None",
-    releases: int = RELEASES,
-) -> list[str]:
-    """Return docs/regret.md."""
-    held, tuned = (
-        [each for each in outcomes if each.case.group == group] for group in ("held-out", "tuning")
-    )
-    lines = [
-        *beginning(outcomes, releases),
-        *("", "## The default", ""),
-        *tables.summary(outcomes),
-        "",
-        "Gain: mean squared error of the best tree over that of the default, a geometric mean over",
-        "the cases, and the least. K-S: the same of the mean Kolmogorov-Smirnov distance. Regret:",
-        "root mean square error over that of the best in hindsight, a geometric mean, and the",
-        "largest. Where the default is the best tree, gains differ from 1 by chance alone.",
-        "",
+def of_curves(found: Outcomes, others: Outcomes, releases: int) -> list[str]:
+    """Return docs/regret.md but for its last part."""
+    by_group = {group: own for (group,), own in found.by("group")}
+    listed = [found.cases[name] == value for name, value in _LISTED._asdict().items()]
+    of_kinds = [each for (kind,), own in others.by("kind") for each in of_kind(kind, own)]
+    return parts(
+        beginning(found, releases),
+        "## The default",
+        tables.summary(found),
+        "Gain: mean squared error of the best tree over that of the default, a geometric mean over"
+        " the cases, and the least. K-S: the same of the mean Kolmogorov-Smirnov distance. Regret:"
+        " root mean square error over that of the best in hindsight, a geometric mean, and the"
+        " largest. Where the default is the best tree, gains differ from 1 by chance alone.",
         "![Regrets by n epsilon / N, and how they are spread](regret.png)",
-        "",
-        *tables.by_setting(outcomes),
-        "",
-        *tables.worst(outcomes),
-        *("", "## All contenders", ""),
-        "Geometric means of the ratio of RMSEs to the best in hindsight, by n epsilon / N; the",
-        "largest; and in how many cases none is better. Held-out shapes:",
-        "",
-        *tables.by_mechanism(held),
-        *("", "Shapes for tuning:", ""),
-        *tables.by_mechanism(tuned),
-        *("", "## Who is the best where", ""),
-        f"{_LISTED.size:,} cells, epsilon = {_LISTED.epsilon:g}, by n epsilon / N; in brackets,",
-        "the default's regret.",
-        "",
-        *tables.winners([each for each in outcomes if each.case.setting == _LISTED]),
-        *("", "## Shape by shape", ""),
-        *tables.by_shape(outcomes),
-        *("", "## Bands", ""),
-        f"Shares of thresholds and releases at which the default's {LEVEL:.0%} band covers the",
-        "records' own F: over all thresholds but the last; over those where F is strictly between",
-        "0 and 1; and the least of the latter in a case. Left, where data are scarce,",
-        f"n epsilon / N up to {SCARCE:g}; right, where they are not.",
-        "",
-        *tables.bands(outcomes),
+        tables.by_setting(found),
+        *tables.worst(found),
+        "## All contenders",
+        "Geometric means of the ratio of RMSEs to the best in hindsight, by n epsilon / N; the"
+        " largest; and in how many cases none is better. Held-out shapes:",
+        tables.by_mechanism(by_group["held-out"]),
+        "Shapes for tuning:",
+        tables.by_mechanism(by_group["tuning"]),
+        "## Who is the best where",
+        f"{_LISTED.cells:,} cells, epsilon = {_LISTED.epsilon:g}, by n epsilon / N; in brackets,"
+        " the default's regret.",
+        tables.winners(found.where(np.logical_and.reduce(listed))),
+        "## Shape by shape",
+        tables.by_shape(found),
+        "## Bands",
+        f"Shares of thresholds and releases at which the default's {LEVEL:.0%} band covers the"
+        " records' own F: over all thresholds but the last; over those where F is strictly between"
+        " 0 and 1; and the least of the latter in a case. Left, where data are scarce, n epsilon /"
+        f" N up to {SCARCE:g}; right, where they are not.",
+        tables.bands(found),
+        *of_kinds,
+    )
+
+
+def of_kind(kind: str, own: Outcomes) -> list[str | list[str]]:
+    """Return the part on delta, or on rho."""
+    words = {"delta": f"delta = 10^{np.log10(DELTA):.0f}", "rho": "rho = epsilon^2 / 2"}[kind]
+    known = {Setting(*each) for each, _ in own.by("kind", "epsilon", "cells")}
+    return [
+        f"## With {words}",
+        f"{sizes(known)}.",
+        tables.summary(own),
+        "All contenders and shapes:",
+        tables.by_mechanism(own),
     ]
-    for kind, words in (
-        ("delta", f"With delta = 10^{np.log10(DELTA):.0f}"),
-        ("rho", "With rho = epsilon^2 / 2"),
-    ):
-        own = [each for each in others if each.case.setting.kind == kind]
-        lines += ["", f"## {words}", ""]
-        lines += [f"{sizes(each.case.setting for each in own)}.", "", *tables.summary(own)]
-        lines += ["", "All contenders and shapes:", "", *tables.by_mechanism(own)]
-    return [*lines, *of_roc(ranks)]
 
 
-def beginning(outcomes: list[Outcome], releases: int) -> list[str]:
+def beginning(found: Outcomes, releases: int) -> list[str]:
     """Return what is measured, and how."""
-    shapes = {each.case.shape: each.case.group for each in outcomes}
+    shapes = dict(zip(found.cases["shape"], found.cases["group"], strict=True))
     groups = list(shapes.values())
     return [
         "# Regret: the default beside the best in hindsight",
@@ -109,7 +102,8 @@ def beginning(outcomes: list[Outcome], releases: int) -> list[str]:
             " delta or rho. Neighbours: one record replaced."
         ),
         *point(
-            f"{sizes(SETTINGS)}. n epsilon / N is {', '.join(f'{ratio:g}' for ratio in RATIOS)}."
+            f"{sizes(LARGEST + SETTINGS)}. n epsilon / N is"
+            f" {', '.join(f'{ratio:g}' for ratio in RATIOS)}."
         ),
         *point(
             f'"{TREE}" is `Hierarchy`, whose error does not depend on the data; with delta or'
@@ -143,45 +137,21 @@ def point(text: str) -> list[str]:
 def sizes(settings: Iterable[Setting]) -> str:
     """Return the sizes of grids for each epsilon, in words."""
     found: dict[float, list[str]] = {}
-    for each in sorted(set(settings), key=lambda each: (each.epsilon, each.size)):
-        found.setdefault(each.epsilon, []).append(f"{each.size:,}")
+    for each in sorted(set(settings), key=lambda each: (each.epsilon, each.cells)):
+        found.setdefault(each.epsilon, []).append(f"{each.cells:,}")
     return "; ".join(f"epsilon = {e:g} with N = {', '.join(n)} cells" for e, n in found.items())
 
 
-def of_roc(ranks: "Ranks | None") -> list[str]:
-    """Return the part on ROC curves."""
-    lines = ["", "## ROC curves", ""]
-    if ranks is None:
-        return [*lines, "Skipped: this part needs --data DIR with bank-full.csv."]
-    return [
-        *lines,
-        "The Bank data (UCI), scored by a logistic regression: `dp.roc_curve`, given no grid and",
-        f"no mechanism, beside the best tree on even grids. By epsilon, the mean over {RUNS}",
-        "releases of the area between the released curve and the exact one, and of how far AUC and",
-        f"expected calibration error ({BINS} bins) are from the records' own.",
-        "",
-        *tables.of_ranks(ranks),
-        "",
-        "`ROC.auc_interval` of the default, at 95 %: how often it covers the area of the records'",
-        "own curve over the same cells, which is what it is for, and that of their own scores.",
-        "",
-        *tables.of_intervals(ranks),
-    ]
-
-
-def draw(outcomes: list[Outcome], path: Path) -> None:
-    """Draw regrets against n epsilon / N, and how regrets and gains are spread over the cases."""
-    plt.switch_backend("Agg")
-    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
-    held = [each for each in outcomes if each.case.group == "held-out"]
+def drawn(found: Outcomes) -> Any:
+    """Draw regrets against n epsilon / N, and how regrets are spread over the cases."""
+    figure, ((left, right),) = panels(2, width=5.5, height=4.6)
+    held = found.where(found.cases["group"] == "held-out")
     for name, colour in SHOWN.items():
-        regrets = [
-            tables.mean(each.regret(name) for each in held if each.case.ratio == ratio)
-            for ratio in RATIOS
-        ]
+        regrets = held.regret[name].dropna()
+        means = [tables.mean(regrets[held.cases["ratio"] == ratio]) for ratio in RATIOS]
         style: dict[str, Any] = {"linewidth": 2.2} if name == DEFAULT else {"linewidth": 1.1}
-        left.plot(RATIOS, regrets, "o-", color=colour, markersize=3, label=name, **style)
-        spread = np.sort([each.regret(name) for each in held])
+        left.plot(RATIOS, means, "o-", color=colour, markersize=3, label=name, **style)
+        spread = np.sort(regrets)
         share = np.arange(1, spread.size + 1) / spread.size
         right.plot(spread, share, color=colour, label=name, **style)
     left.set_xscale("log")
@@ -197,9 +167,5 @@ def draw(outcomes: list[Outcome], path: Path) -> None:
     for axis in (left.yaxis, right.xaxis):
         axis.set_ticks([1, 1.5, 2, 3, 5, 10, 20], ["1", "1.5", "2", "3", "5", "10", "20"])
         axis.set_ticks([], minor=True)
-    for axes in (left, right):
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.grid(color="0.92")
     left.legend(framealpha=0.9, edgecolor="none", fontsize=8)
-    figure.savefig(path, dpi=120, metadata={"Software": None})
-    plt.close(figure)
+    return figure

@@ -1,100 +1,109 @@
 """The ROC part of scripts/study.py regret: the default beside coarser and finer grids."""
 
 import functools
-import itertools
-from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from _pages import parts, table
+from _studies import replicates
+from numpy.typing import NDArray
+from papers._data import bank
 
 import dpcore as dp
+from dpcore import studies
 from dpcore.mechanisms import Hierarchy, NoNoise
 from dpcore.statistics.between_curves import symmetric_difference
 from dpcore.statistics.calibration import expected_calibration_error
 from dpcore.statistics.roc import ROC
 
-from ._regret_contenders import quietly
-from ._regret_experiments import parallel
-from ._regret_shapes import generator
-from ._roc_experiments import DIAGONAL, Scored, area, bank, exact_roc
-
 EPSILONS = (0.02, 0.05, 0.1, 0.2)
-GRIDS = tuple(2**k for k in range(4, 11))
-ROC_DEFAULT = "dp.roc_curve"
+GRIDS = (None, *(2**k for k in range(4, 11)))  # None: the default
 MEASURES = ("area between the curves", "error of the AUC", "error of the ECE")
-BINS, RUNS = 10, 200
 KINDS = ("over the same cells", "by the scores themselves")
+BINS, RUNS = 10, 200
 
 
-class Interval(NamedTuple):
-    """How often ``ROC.auc_interval`` covers the records' own AUC, and its mean width."""
+class Points(NamedTuple):
+    """A ROC curve."""
 
-    covered: float
-    width: float
-
-
-class Ranked(NamedTuple):
-    """Mean errors by measure, in their order, and the default's intervals by kind of AUC."""
-
-    errors: tuple[float, ...]
-    intervals: tuple[Interval, ...]
+    fpr: NDArray[np.float64]
+    tpr: NDArray[np.float64]
 
 
-Ranks = dict[tuple["int | None", float], Ranked]  # by cells, None for the default, and epsilon
+DIAGONAL = Points(np.array([0.0, 1.0]), np.array([0.0, 1.0]))
 
 
-def release(records: Scored, epsilon: float, size: "int | None", rng: np.random.Generator) -> ROC:
-    """Return a release: the default, or the best tree on so many even cells."""
-    with quietly():
-        if size is None:
-            return dp.roc_curve(*records, epsilon=epsilon, rng=rng)
-        grid = dp.Grid.uniform(0, 1, size)
-        return dp.roc_curve(*records, grid=grid, mechanism=Hierarchy(epsilon), rng=rng)
+@studies.study({"cells": GRIDS, "epsilon": EPSILONS})
+def roc_errors(cells: int | None, epsilon: float, rng: np.random.Generator) -> dict[str, float]:
+    """Return the errors of a release, and whether the default's intervals cover either AUC."""
+    labels, scores, _ = bank()
+    how: dict[str, Any] = {"epsilon": epsilon}
+    if cells is not None:
+        how = {"grid": dp.Grid.uniform(0, 1, cells), "mechanism": Hierarchy(epsilon)}
+    roc = dp.roc_curve(labels, scores, **how, rng=rng)
+    true, true_ece = exact()
+    is_empty = np.isnan(roc.auc)  # a class came out empty
+    off = (
+        symmetric_difference(true, DIAGONAL if is_empty else roc),
+        abs((0.5 if is_empty else roc.auc) - true.auc),
+        abs(expected_calibration_error(roc.curves, BINS) - true_ece),
+    )
+    found = dict(zip(MEASURES, off, strict=True))
+    if cells is None:
+        low, high = roc.auc_interval()
+        own = dp.roc_curve(labels, scores, grid=roc.curves.grid, mechanism=NoNoise()).auc
+        for kind, auc in zip(KINDS, (own, true.auc), strict=True):
+            found[kind] = low <= auc <= high
+        found["width"] = high - low
+    return found
 
 
-def calibration_error(records: Scored) -> float:
-    """Return the expected calibration error of the records themselves."""
-    bins = np.clip(np.ceil(records.scores * BINS) - 1, 0, BINS - 1).astype(np.int64)
-    gaps = np.bincount(bins, weights=records.labels - records.scores)
-    return float(np.sum(np.abs(gaps)) / records.scores.size)
+@functools.cache
+def exact() -> tuple[ROC, float]:
+    """Return the ROC curve of the records themselves, and their expected calibration error."""
+    labels, scores, _ = bank()
+    ends = np.unique(np.append(scores, [0.0, 1.0]))  # a cell for each score
+    bins = np.clip(np.ceil(scores * BINS) - 1, 0, BINS - 1).astype(np.int64)
+    gaps = np.bincount(bins, weights=labels - scores)
+    roc = dp.roc_curve(labels, scores, grid=dp.Grid(ends), mechanism=NoNoise())
+    return roc, float(np.sum(np.abs(gaps)) / scores.size)
 
 
-def rank(records: Scored, epsilon: float, size: "int | None", runs: int) -> Ranked:
-    """Return the errors of so many releases of the default, or on a grid of so many cells."""
-    exact = exact_roc(records)
-    auc, calibration = area(exact), calibration_error(records)
-    rng = generator("roc", epsilon, str(size))
-    errors, ends, within = [], [], []
-    for _ in range(runs):
-        roc = release(records, epsilon, size, rng)
-        found = expected_calibration_error(roc.curves, BINS)
-        drawn = DIAGONAL if np.isnan(roc.auc) else roc  # a class came out empty
-        off = symmetric_difference(exact, drawn), abs(area(drawn) - auc), abs(found - calibration)
-        errors.append(off)
-        if size is None:
-            ends.append(roc.auc_interval())
-            within.append(dp.roc_curve(*records, grid=roc.curves.grid, mechanism=NoNoise()).auc)
-    return Ranked(tuple(np.mean(errors, axis=0).tolist()), intervals(ends, (within, [auc] * runs)))
+def of_roc(results: studies.Results) -> list[str]:
+    """Return this part of the page."""
+    return parts(
+        "## ROC curves",
+        f"Scores of a logistic regression ({bank().name}): `dp.roc_curve`, given no grid and no"
+        " mechanism, beside the best tree on even grids. By epsilon, the mean over"
+        f" {replicates(results)} releases of the area between the released curve and the exact"
+        f" one, and of how far AUC and expected calibration error ({BINS} bins) are from the"
+        " records' own.",
+        by_grid(results),
+        "`ROC.auc_interval` of the default, at 95 %: how often it covers the area of the records'"
+        " own curve over the same cells, which is what it is for, and that of their own scores.",
+        of_intervals(results),
+    )
 
 
-def intervals(
-    ends: list[tuple[float, float]], areas: tuple[list[float], list[float]]
-) -> tuple[Interval, ...]:
-    """Return how often intervals, of which there may be none, cover either of two areas."""
-    if not ends:
-        return ()
-    low, high = np.array(ends).T
-    width = float(np.mean(high - low))
-    return tuple(Interval(float(np.mean((low <= a) & (a <= high))), width) for a in areas)
+def by_grid(results: Any) -> list[str]:
+    """Return the errors, measure by measure, and the default's over the least."""
+    rows: list[tuple[str, ...]] = []
+    for measure in MEASURES:
+        means = results.array(measure).mean(axis=-1)  # (grids, epsilons)
+        for cells, each in zip(GRIDS, means, strict=True):
+            name = "dp.roc_curve" if cells is None else f"{cells:,} cells"
+            rows.append((measure if cells is None else "", name, *(f"{x:.4f}" for x in each)))
+        ratios = means[0] / means[1:].min(axis=0)
+        rows.append(("", "**default over the best grid**", *(f"**{x:.2f}**" for x in ratios)))
+    return table(("", "grid", *(f"{epsilon:g}" for epsilon in EPSILONS)), rows)
 
 
-def ranks(folder: Path, processes: "int | None" = None, runs: int = RUNS) -> "Ranks":
-    """Return the errors on the Bank data, by cells and epsilon."""
-    each = list(itertools.product((None, *GRIDS), EPSILONS))
-    found = parallel(functools.partial(_rank, bank(folder), runs), each, processes)
-    return dict(zip(each, found, strict=True))
-
-
-def _rank(records: Scored, runs: int, case: tuple["int | None", float]) -> Ranked:
-    size, epsilon = case
-    return rank(records, epsilon, size, runs)
+def of_intervals(results: Any) -> list[str]:
+    """Return how often the default's intervals for the AUC cover it, and how wide they are."""
+    widths = results.array("width", cells=None).mean(axis=-1)
+    rows = []
+    for kind in KINDS:
+        covered = results.array(kind, cells=None).mean(axis=-1)
+        pairs = zip(covered, widths, strict=True)
+        rows.append((kind, *(f"{share:.1%} (width {width:.3f})" for share, width in pairs)))
+    return table(("interval", *(f"{epsilon:g}" for epsilon in EPSILONS)), rows)

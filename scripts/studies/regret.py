@@ -2,92 +2,55 @@
 
 Writes docs/regret.md and docs/regret.png. With ``--data DIR`` (or DPCORE_DATA) it takes the DPBench
 histograms and the Bank data that are there, too, which are not part of this project. ``--quick``
-and ``--group`` print tables of a part, and write nothing. Takes some minutes. The first start makes
-``.venv`` in the clone.
+prints tables of a few cases, all of shapes on which rules may be tuned. Takes six
+minutes.
 """
 
-import argparse
-import os
-from pathlib import Path
+from dataclasses import replace
 
-from _environment import ROOT, ensure
+import _studies
+from _pages import save, write
+from _studies import replicates, run
 
-ensure("figures", "bench")
-
-# What follows needs the environment.
-from . import _regret_page as page  # noqa: E402
-from . import _regret_tables as tables  # noqa: E402
-from ._regret_experiments import (  # noqa: E402
+from . import _regret_outcomes as tables
+from . import _regret_page as page
+from ._regret_experiments import (
+    LARGEST,
     OTHER_SETTINGS,
     QUICK_SETTINGS,
     RATIOS,
     RELEASES,
     SETTINGS,
-    Outcome,
     cases,
-    run,
+    errors,
 )
-from ._regret_roc import ranks  # noqa: E402
-from ._regret_shapes import shapes  # noqa: E402
+from ._regret_outcomes import outcomes
+from ._regret_roc import RUNS, of_roc, roc_errors
 
 
 def main() -> None:
-    """Run, print or write, and say where."""
-    given = arguments()
-    group, processes = given.group or ("tuning" if given.quick else None), given.processes
-    taken = [each for each in shapes(given.data) if group in (each.group, None)]
-    if given.quick:
-        show(run(cases(taken, QUICK_SETTINGS, RATIOS[::2], given.releases or 60), processes))
+    """Run, print or write."""
+    if _studies.given.quick:
+        few = cases(QUICK_SETTINGS, "tuning", RATIOS[::2])
+        show(outcomes(run(replace(errors, parameters=few), RELEASES, quick=60)))
         return
-    releases = given.releases or RELEASES
-    outcomes = run(cases(taken, SETTINGS, releases=releases), processes)
-    if given.group:
-        show(outcomes)
-        return
-    others = run(cases(taken, OTHER_SETTINGS, releases=releases // 2), processes)
-    if given.data is None:
-        print("DPBench histograms and ROC curves are skipped: they need --data DIR")
-        areas = None
-    else:
-        areas = ranks(given.data, processes)
-    text, picture = ROOT / "docs" / "regret.md", ROOT / "docs" / "regret.png"
-    text.write_text("\n".join(page.whole(outcomes, others, areas, releases)) + "\n", "utf-8")
-    page.draw(outcomes, picture)
-    for path in (text, picture):
-        print(f"written: {path.relative_to(ROOT)}")
+    usual = run(replace(errors, parameters=cases(SETTINGS)), RELEASES)
+    large = run(replace(errors, parameters=cases(LARGEST)), RELEASES // 4)
+    other = run(replace(errors, parameters=cases(OTHER_SETTINGS)), RELEASES // 2)
+    found = outcomes(large, usual)
+    lines = page.of_curves(found, outcomes(other), replicates(usual))
+    write("regret.md", [*lines, "", *of_roc(run(roc_errors, RUNS))])
+    save(page.drawn(found), "regret.png")
 
 
-def show(outcomes: list[Outcome]) -> None:
+def show(found: tables.Outcomes) -> None:
     """Print tables."""
     for lines in (
-        tables.summary(outcomes),
-        tables.by_setting(outcomes),
-        tables.worst(outcomes),
-        tables.by_mechanism(outcomes),
-        tables.by_shape(outcomes),
-        tables.bands(outcomes),
+        tables.summary(found),
+        tables.by_setting(found),
+        *tables.worst(found),
+        tables.by_mechanism(found),
+        tables.by_shape(found),
+        tables.bands(found),
     ):
         print(*lines, sep="\n", end="\n\n")
-
-
-def arguments() -> argparse.Namespace:
-    """Return the arguments of the command."""
-    parser = argparse.ArgumentParser(description="Errors beside those of the best in hindsight.")
-    parser.add_argument(
-        "--data",
-        type=Path,
-        default=os.environ.get("DPCORE_DATA"),
-        metavar="DIR",
-        help="a folder with dpbench/*.npy and bank-full.csv; default: DPCORE_DATA",
-    )
-    parser.add_argument(
-        "--quick", action="store_true", help="few cases, of shapes for tuning; print, do not write"
-    )
-    parser.add_argument("--group", choices=("tuning", "held-out"), help="print these, do not write")
-    parser.add_argument("--releases", type=int, metavar="N", help=f"default: {RELEASES} a case")
-    parser.add_argument("--processes", type=int, metavar="K", help="default: one a processor")
-    return parser.parse_args()
-
-
-if __name__ == "__main__":
-    main()

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+
+import dpcore as dp
+from dpcore import studies
+from dpcore.mechanisms import NoNoise
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 SIZE, EPSILON = 24, 1.0
@@ -19,12 +25,18 @@ def study(monkeypatch):
     return lambda name: importlib.import_module(f"studies._regret_{name}")
 
 
-def some(study, kind="epsilon", count=3):
+def some(study, *kinds, count=5):
     """Outcomes of a shape of either group."""
     experiments = study("experiments")
-    chosen = [each for each in study("shapes").SYNTHETIC if each.name in ("uniform", "3 spikes")]
-    settings = [experiments.Setting(kind, EPSILON, SIZE)]
-    return experiments.run(experiments.cases(chosen, settings, (0.5, 10.0), count), 1)
+    cases = {
+        "epsilon": EPSILON,
+        "cells": SIZE,
+        "shape": ["uniform", "3 spikes"],
+        "ratio": [0.5, 10],
+    }
+    blocks = [{"kind": kind, **cases} for kind in kinds or ("epsilon",)]
+    study_of = replace(experiments.errors, parameters=blocks, batch=count)
+    return study("outcomes").outcomes(studies.run(study_of, replicates=count, seed=1))
 
 
 @pytest.mark.parametrize("size", [24, 64, 1024])
@@ -62,62 +74,66 @@ def test_columns_are_counted_within_public_bounds(study):
 
 @pytest.mark.parametrize("kind", ["epsilon", "delta", "rho"])
 def test_all_contenders_have_errors_and_the_tables_show_them(study, kind):
-    outcomes = some(study, kind)
-    assert [(each.case.shape, each.case.ratio, each.case.n) for each in outcomes] == [
-        ("uniform", 0.5, 12),
-        ("uniform", 10.0, 240),
-        ("3 spikes", 0.5, 12),
-        ("3 spikes", 10.0, 240),
+    found = some(study, kind)
+    cases = found.cases
+    assert list(zip(cases["shape"], cases["group"], cases["ratio"], strict=True)) == [
+        ("uniform", "tuning", 0.5),
+        ("uniform", "tuning", 10.0),
+        ("3 spikes", "held-out", 0.5),
+        ("3 spikes", "held-out", 10.0),
     ]
     contenders = study("contenders").contenders(kind, SIZE)
-    for each in outcomes:
-        assert list(each.errors) == list(contenders)
-        assert all(0 < error.mean < 1 for error in each.errors.values())
-        assert 0 <= each.coverage.all <= 1
-    tables = study("tables")
-    for name in contenders:
-        assert any(line.startswith(f"| {name} |") for line in tables.by_mechanism(outcomes))
-    names = "summary", "by_setting", "worst", "by_shape", "bands", "winners"
-    for make in names:
-        lines = getattr(tables, make)(outcomes)
-        assert len({line.count("|") for line in lines[:3]}) == 1
+    assert set(found.regret) == set(contenders)
+    assert (found.regret > 0).all(axis=None)
+    assert cases["covered"].between(0, 1).all()
+    assert cases["best"].isin(contenders).all()
+    tables = study("outcomes")
+    lines = tables.by_mechanism(found)
+    assert [line.split(" | ")[0][2:] for line in lines[2:]] == list(found.regret)
+    for make in (tables.summary, tables.by_setting, tables.by_shape, tables.bands, tables.winners):
+        assert len({line.count("|") for line in make(found)}) == 1
+    for lines in tables.worst(found):
+        assert len(lines) == 2 + len(cases)
 
 
-def test_outcomes_are_the_same_again_and_have_noise_of_their_own(study):
-    first, second = some(study), some(study)
-    assert first == second
-    assert len({error.mean for error in first[0].errors.values()}) == len(first[0].errors)
+def test_the_contenders_are_in_one_order_whoever_takes_part(study):
+    found = some(study, "rho", "delta")
+    whole = list(study("contenders").contenders("delta", SIZE))
+    assert [name for name in found.regret if name in whole] == study("outcomes")._names(whole)
+    of_rho = dict(found.by("kind"))[("rho",)]
+    assert set(of_rho.regret) == set(study("contenders").contenders("rho", SIZE))
+
+
+def test_gains_are_against_the_best_tree_and_regrets_against_the_best(study):
+    found = some(study)
+    ratio = found.regret["best tree"] / found.regret["dp.cdf"]
+    np.testing.assert_allclose(found.cases["gain"], ratio**2)
+    only = found.where(found.cases["shape"] == "uniform")
+    line = study("outcomes").summary(only)[-1].split(" | ")
+    assert line[:3] == ["| tuning", "all", "2"]
+    assert float(line[3]) == pytest.approx(np.sqrt(np.prod(only.cases["gain"])), abs=0.006)
 
 
 def test_errors_are_those_of_f(study):
-    experiments, counts = study("experiments"), np.array([6, 0, 2, 0])
-    setting = experiments.Setting("epsilon", 1.0, 4)
-    case = experiments.Case("none", "tuning", setting, 1.0)
+    experiments = study("experiments")
+    curves, truth = np.array([[0.5, 0.5, 1, 1], [0.75, 0.75, 1, 1]]), np.array([0.75, 0.75, 1, 1])
+    np.testing.assert_allclose(experiments.squared(curves, truth), [2 * 0.25**2 / 4, 0])
 
-    def exact(counts, given, rng, count):
-        return np.tile(np.cumsum(counts), (count, 1))
 
-    contenders = {"exact": exact, "uniform": study("contenders").uniform}
-    found = experiments.evaluate(case, counts, 4, contenders).errors
-    assert np.sqrt(found["exact"].mean) == pytest.approx(0.01 / 8)
-    assert found["exact"].distance == 0
-    assert found["uniform"].mean == pytest.approx(np.mean(np.square([0.5, 0.25, 0.25, 0])), 1e-4)
-    assert found["uniform"].distance == 0.5
+def test_bands_are_counted_at_all_thresholds_and_where_f_is_inside(study):
+    released = [dp.cdf_from_counts([0, 3, 0, 5, 0], dp.Grid(range(5)), NoNoise())]
+    coverage = study("experiments").coverage
+    whole, inside = coverage(released, np.array([0, 3 / 8, 3 / 8, 1, 1]))
+    assert (whole.tolist(), inside.tolist()) == ([1.0], [1.0])
+    whole, inside = coverage(released, np.array([0, 3 / 8, 4 / 8, 1, 1]))
+    assert (whole.tolist(), inside.tolist()) == ([0.75], [0.5])
+    assert np.isnan(coverage(released, np.array([0, 0, 0, 0, 1.0]))[1])
 
 
 def test_the_best_in_hindsight_is_not_the_luckiest(study):
-    experiments = study("experiments")
-    case = experiments.Case("none", "tuning", experiments.Setting("epsilon", 1.0, 4), 1.0)
-
-    def error(first, second):
-        return experiments.Error((first, second), 0.1, 0.1)
-
-    errors = {"dp.cdf": error(4.0, 8.0), "best tree": error(1.0, 6.0), "lucky": error(9.0, 2.0)}
-    found = experiments.Outcome(case, errors, experiments.Coverage(1.0, 1.0, 1.0))
-    assert found.best == "best tree"
-    assert found.least == (6.0 + 9.0) / 2
-    assert found.regret() == pytest.approx((6.0 / 7.5) ** 0.5)
-    assert found.gain() == pytest.approx(3.5 / 6.0)
+    first = pd.DataFrame({"dp.cdf": [4.0], "best tree": [1.0], "lucky": [9.0], "away": [np.nan]})
+    second = pd.DataFrame({"dp.cdf": [8.0], "best tree": [6.0], "lucky": [2.0], "away": [np.nan]})
+    assert study("outcomes").in_hindsight(first, second).tolist() == [(6.0 + 9.0) / 2]
 
 
 def test_a_coarser_grid_has_straight_lines_between_its_thresholds(study):
@@ -136,48 +152,45 @@ def test_medians_part_the_records_in_halves(study):
     assert (curves[:, -1] == 64000).all()
 
 
-def test_roc_curves_are_measured_beside_their_records(study):
+def test_roc_curves_are_measured_beside_their_records(study, monkeypatch):
     roc = study("roc")
     labels = np.arange(400) % 4 == 0
     scores = np.where(labels, 0.4, 0.2) + np.arange(400) / 1000
-    records = roc.Scored(labels, scores)
-    assert roc.calibration_error(roc.Scored(labels, labels.astype(float))) == 0
-    for size in (None, 16):
-        found = roc.rank(records, 1e4, size, 2)
-        assert len(found.errors) == len(roc.MEASURES)
-        assert max(found.errors) < 0.1
-        assert len(found.intervals) == (len(roc.KINDS) if size is None else 0)
+    monkeypatch.setattr(roc, "bank", lambda: (labels, scores, "none"))
+    roc.exact.cache_clear()
+    positive, negative = scores[labels], scores[~labels]
+    pairs = np.sign(positive[:, np.newaxis] - negative)
+    assert roc.exact()[0].auc == pytest.approx((pairs.mean() + 1) / 2)
+    for cells in (None, 16):
+        found = roc.roc_errors(cells, 1e4, np.random.default_rng(1))
+        assert max(found[each] for each in roc.MEASURES) < 0.1
+        assert ("width" in found) == (cells is None)
+    roc.exact.cache_clear()
 
 
-def test_the_page_says_what_was_skipped_and_keeps_lines_short(study):
-    outcomes = some(study)
-    lines = study("page").whole(outcomes, some(study, "delta"), None, 3)
-    assert "Skipped: this part needs --data DIR with bank-full.csv." in lines
+def test_the_default_is_compared_with_the_best_grid(study, monkeypatch):
+    roc = study("roc")
+
+    def known(cells, epsilon, rng):
+        best = {64: 0.2, None: 0.5}.get(cells, 0.4)
+        intervals = dict.fromkeys((*roc.KINDS, "width"), 0.75) if cells is None else {}
+        return {**dict.fromkeys(roc.MEASURES, best), **intervals}
+
+    results = studies.run(replace(roc.roc_errors, function=known), replicates=2, seed=1)
+    ratios = [line for line in roc.by_grid(results) if "over the best" in line]
+    assert [line.split("**")[3] for line in ratios] == ["2.50"] * 3
+    assert "75.0% (width 0.750)" in roc.of_intervals(results)[2]
+
+
+def test_the_page_keeps_lines_short_and_counts_shapes(study, monkeypatch):
+    page, experiments = study("page"), study("experiments")
+    monkeypatch.setattr(page, "_LISTED", experiments.Setting("epsilon", EPSILON, SIZE))
+    lines = page.of_curves(some(study), some(study, "delta", "rho"), 3)
     assert max(len(line) for line in lines if not line.startswith("|")) <= 100
     assert "- 2 shapes: 1 on which rules may be tuned, and 1 held out" in "\n".join(lines)
-
-
-def test_the_default_is_compared_with_the_best_grid(study):
-    roc = study("roc")
-    intervals = (roc.Interval(0.95, 0.1),) * 2
-    ranks = {
-        (size, epsilon): roc.Ranked((0.3, 0.2, 0.1 if size == 64 else 0.4), intervals)
-        for size in (None, *roc.GRIDS)
-        for epsilon in roc.EPSILONS
-    }
-    ratios = [line for line in study("tables").of_ranks(ranks) if "over the best" in line]
-    assert [line.split("**")[3] for line in ratios] == ["1.00", "1.00", "4.00"]
-    assert "95.0% (width 0.100)" in study("tables").of_intervals(ranks)[2]
-
-
-def test_intervals_are_counted_against_either_area(study):
-    roc = study("roc")
-    found = roc.intervals([(0.5, 0.6), (0.5, 0.8)], ([0.55, 0.55], [0.7, 0.7]))
-    assert [each.covered for each in found] == [1.0, 0.5]
-    assert found[0].width == pytest.approx(0.2)
-    assert roc.intervals([], ([], [])) == ()
+    assert "## With delta = 10^-9" in lines
 
 
 def test_it_is_drawn(study, tmp_path):
-    study("page").draw(some(study), tmp_path / "regret.png")
+    study("page").drawn(some(study)).savefig(tmp_path / "regret.png")
     assert (tmp_path / "regret.png").stat().st_size > 10_000

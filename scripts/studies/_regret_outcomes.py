@@ -1,0 +1,209 @@
+"""What the runs of scripts/study.py regret come to: gains and regrets, and their tables."""
+
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+from _pages import table
+
+from dpcore.studies import Results
+
+from ._regret_contenders import DEFAULT, TREE, contenders
+from ._regret_experiments import GROUPS, SCARCE
+
+_WORST = 8  # cases that are listed
+_CASE = ["kind", "epsilon", "cells", "shape", "ratio"]
+_KINDS: Final = ("epsilon", "delta", "rho")
+
+
+class Outcomes(NamedTuple):
+    """A line for each case, in two tables of pandas.
+
+    Parameters
+    ----------
+    cases
+        The parameters and the group. ``gain``: how many times smaller the default's mean squared
+        error is than that of the best tree, ``spread``: the standard error of that, to first
+        order, ``closer``: the same for Kolmogorov-Smirnov distances. ``covered`` and ``inside``:
+        what bands cover, everywhere and where 0 < F < 1. ``best``: who has the least error.
+    regret
+        The root mean square errors over that of the best in hindsight, a column a contender.
+    """
+
+    cases: Any
+    regret: Any
+
+    def where(self, mask: Any) -> "Outcomes":
+        """Return some of the cases, with those who take part in them."""
+        return Outcomes(self.cases[mask], self.regret[mask].dropna(axis=1, how="all"))
+
+    def by(self, *names: str) -> "Iterator[tuple[Any, Outcomes]]":
+        """Yield the cases of each value of some columns."""
+        for label, part in self.cases.groupby(list(names), sort=False):
+            yield label, self.where(self.cases.index.isin(part.index))
+
+    def halves(self) -> "tuple[Outcomes, Outcomes]":
+        """Return those where data are scarce, and the others."""
+        scarce = self.cases["ratio"] <= SCARCE
+        return self.where(scarce), self.where(~scarce)
+
+
+def outcomes(*results: Results) -> Outcomes:
+    """Return what has come out."""
+    found = [_outcomes(each) for each in results]
+    cases, regrets = (pd.concat(each, ignore_index=True) for each in zip(*found, strict=True))
+    return Outcomes(cases, regrets[_names(regrets)])
+
+
+def _names(columns: Any) -> list[str]:
+    """Return the contenders that have a column, in order."""
+    known = dict.fromkeys(name for kind in _KINDS for name in contenders(kind, 2**16))
+    return [name for name in known if name in columns]
+
+
+def _outcomes(results: Results) -> tuple[Any, Any]:
+    runs = results.table.to_pandas()
+    names = _names(results.quantities)
+    means, first, second = (
+        part.groupby(_CASE, sort=False)[names].mean()
+        for part in (runs, runs[runs["replicate"] % 2 == 0], runs[runs["replicate"] % 2 == 1])
+    )
+    by_case = runs.groupby(_CASE, sort=False)
+    relative = by_case[names].std() / means / np.sqrt(by_case[names].count())
+    others = by_case[["distance, " + DEFAULT, "distance, " + TREE, "covered", "covered inside"]]
+    others = others.mean()
+    gain = means[TREE] / means[DEFAULT]
+    cases = pd.DataFrame(
+        {
+            "group": [GROUPS[shape] for *_, shape, _ in means.index],
+            "gain": gain,
+            "spread": gain * np.hypot(relative[TREE], relative[DEFAULT]),
+            "closer": others["distance, " + TREE] / others["distance, " + DEFAULT],
+            "covered": others["covered"],
+            "inside": others["covered inside"],
+            "best": means.idxmin(axis=1),
+        },
+        means.index,
+    )
+    least = in_hindsight(first, second)
+    return cases.reset_index(), np.sqrt(means.div(least, axis=0)).reset_index(drop=True)
+
+
+def in_hindsight(first: Any, second: Any) -> Any:
+    """Return the error of the best in hindsight, who is found on the other half of the releases.
+
+    Of many contenders that are about as good, the least error found is below all true ones.
+    """
+    picked = [
+        np.take_along_axis(other.to_numpy(), each[:, np.newaxis], axis=1)[:, 0]
+        for best, other in ((first, second), (second, first))
+        for each in (np.nanargmin(best.to_numpy(), axis=1),)
+    ]
+    return np.mean(picked, axis=0)
+
+
+def mean(values: Any) -> float:
+    """Return the geometric mean, NaN of nothing."""
+    logs = np.log(np.asarray(values, np.float64))
+    logs = logs[~np.isnan(logs)]
+    return float(np.exp(logs.mean())) if logs.size else float("nan")
+
+
+def summary(found: Outcomes) -> list[str]:
+    """Return the default's gains and regrets, by group and by how many data there are."""
+    rows = []
+    for (group,), own in found.by("group"):
+        scarce, others = own.halves()
+        parts = {f"at most {SCARCE:g}": scarce, f"above {SCARCE:g}": others, "all": own}
+        for name, (cases, regret) in parts.items():
+            gains = f"{mean(cases['gain']):.2f}", f"{cases['gain'].min():.2f}"
+            rows.append(
+                (group, name, len(cases), *gains, f"{mean(cases['closer']):.2f}", *_regrets(regret))
+            )
+    head = "shapes", "n epsilon / N", "cases", "gain", "least", "gain, K-S", "regret", "largest"
+    return table(head, rows)
+
+
+def _regrets(regret: Any) -> tuple[str, str]:
+    """Return the default's mean regret, and its largest."""
+    return f"{mean(regret[DEFAULT]):.2f}", f"{regret[DEFAULT].max():.2f}"
+
+
+def by_setting(found: Outcomes) -> list[str]:
+    """Return the default's gains and regrets, grid by grid."""
+    rows = []
+    for (_, epsilon, cells), own in found.by("kind", "epsilon", "cells"):
+        halves = [(f"{mean(c['gain']):.2f}", *_regrets(regret)) for c, regret in own.halves()]
+        rows.append((f"{cells:,}", f"{epsilon:g}", *halves[0], *halves[1]))
+    head = f"gain, at most {SCARCE:g}", "regret", "largest", "gain, above", "regret", "largest"
+    return table(("N", "epsilon", *head), rows)
+
+
+def by_shape(found: Outcomes) -> list[str]:
+    """Return the default's gains and regrets, shape by shape."""
+    rows = []
+    for (shape, group), own in found.by("shape", "group"):
+        gains = (f"{mean(cases['gain']):.2f}" for cases, _ in own.halves())
+        rows.append((shape, group, *gains, *_regrets(own.regret)))
+    head = "shape", "group", f"gain, at most {SCARCE:g}", "gain, above", "regret", "largest"
+    return table(head, rows)
+
+
+def worst(found: Outcomes) -> tuple[list[str], list[str]]:
+    """Return the cases with the least gains, and those with the largest regrets."""
+    least = found.cases.sort_values("gain")[:_WORST].itertuples()
+    gains = [(_place(at), at.group, f"{at.gain:.2f} ± {at.spread:.2f}") for at in least]
+    cases = found.cases.assign(regret=found.regret[DEFAULT])
+    most = cases.sort_values("regret", ascending=False)[:_WORST].itertuples()
+    regrets = [(_place(at), at.group, f"{at.regret:.2f}", at.best) for at in most]
+    return (
+        table(("least gains", "shapes", "gain"), gains),
+        table(("largest regrets", "shapes", "regret", "the best"), regrets),
+    )
+
+
+def _place(at: Any) -> str:
+    return f"{at.shape}; {at.cells:,} cells, epsilon = {at.epsilon:g}, {at.ratio:g}"
+
+
+def by_mechanism(found: Outcomes) -> list[str]:
+    """Return the regrets of all contenders by n epsilon / N, and how often each is the best."""
+    ratios = sorted(found.cases["ratio"].unique())
+    rows = []
+    for name, regret in found.regret.items():
+        at = [mean(regret[found.cases["ratio"] == ratio]) for ratio in ratios]
+        wins = (found.cases["best"] == name).mean()
+        rows.append((name, *(number(each) for each in (*at, regret.max())), f"{wins:.0%}"))
+    return table(("", *(f"{ratio:g}" for ratio in ratios), "largest", "best in"), rows)
+
+
+def number(value: float) -> str:
+    """Return a ratio with three digits, or the power of ten that it has passed."""
+    if value >= 1000:
+        return f"> 10^{int(np.log10(value))}"
+    return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:.0f}"
+
+
+def winners(found: Outcomes) -> list[str]:
+    """Return who is the best where, in one setting, and the default's regret there."""
+    cases = found.cases.assign(regret=found.regret[DEFAULT])
+    cases["text"] = [f"{at.best} ({at.regret:.2f})" for at in cases.itertuples()]
+    wide = cases.pivot(index="shape", columns="ratio", values="text")
+    wide = wide.loc[cases["shape"].unique()]
+    return table(("", *(f"{each:g}" for each in wide.columns)), wide.itertuples())
+
+
+def bands(found: Outcomes) -> list[str]:
+    """Return what the default's bands cover, shape by shape."""
+    rows = []
+    for name, own in [("all", found), *((shape, own) for (shape,), own in found.by("shape"))]:
+        shares = []
+        for cases, _ in own.halves():
+            inside = cases["inside"]
+            shares += [
+                f"{cases['covered'].mean():.1%}", f"{inside.mean():.1%}", f"{inside.min():.0%}"
+            ]  # fmt: skip
+        rows.append((name, *shares))
+    head = [f"{SCARCE:g} or less: all", "inside", "least", "above: all", "inside", "least"]
+    return table(("shape", *head), rows)
