@@ -6,7 +6,6 @@ read is never passed on, nor kept as an error's context: it quotes the cell, and
 
 from __future__ import annotations
 
-import codecs
 import errno
 import io
 import os
@@ -17,13 +16,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, TypeVar
 
-import numpy as np
-
 from .. import _check
 from ..errors import DpcoreError, DtypeError, ParameterError
-from ..kernels.counting import rows
+from .csv import MOST_ROW, from_csv
 from .folders import Part, in_turn, parts_of
-from .header import check_column, first_line
 from .parquet import from_parquet, opened_parquet
 from .sources import Column, FileError, Format, Position, Progress, Source, State, state_of
 
@@ -43,7 +39,6 @@ __all__ = [
 _Item = TypeVar("_Item")
 
 _SUFFIXES: Final[dict[str, Format]] = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
-_BLOCK = 2**20  # bytes of CSV that a thread parses: a row has to fit
 
 
 def column_batches(
@@ -214,7 +209,7 @@ def _of_file(
         if expected not in (None, state):
             raise FileError(file, "changed while it was read")
         if kind == "csv":
-            yield from _from_csv(stream, file, columns, delimiter, state and state[0])
+            yield from from_csv(stream, file, columns, delimiter, state and state[0])
         else:
             yield from from_parquet(stream, file, columns)
         if state_of(stream) != state:
@@ -296,89 +291,9 @@ def _problem(error: Exception, file: str, kind: Format, columns: Sequence[Column
     return FileError(
         file,
         "is not a well-formed CSV file in UTF-8: not all rows have as many cells as the "
-        f"first line, a quote is left open, or a row exceeds {_BLOCK >> 20} MiB",
+        f"first line, a quote is left open, or a row exceeds {MOST_ROW >> 20} MiB",
     )
 
 
 def _opened(source: Source) -> AbstractContextManager[BinaryIO]:
     return open(source, "rb") if isinstance(source, str | os.PathLike) else nullcontext(source)
-
-
-def _from_csv(
-    stream: BinaryIO, file: str, columns: Sequence[Column], delimiter: str, total: int | None
-) -> Iterator[Position]:
-    """Let pyarrow parse a few whole rows at a time, in memory.
-
-    Its streaming reader would call ``stream`` from threads of its own, which go on after an error
-    or an interrupt: they keep the process waiting for a slow pipe, or abort it as it ends.
-
-    What Arrow's threads can reach here is Arrow's own, and no Python object: neither the text nor
-    the options. So none of them ever waits for the interpreter, and it may end while they work.
-    """
-    import pyarrow as pa
-    import pyarrow.csv as pc
-
-    types = {
-        each.name: pa.float64() if each.holds == "numbers" else pa.binary() for each in columns
-    }
-    names: list[str] = []
-    done = 0
-    for text in _whole_rows(stream, delimiter):
-        is_first = not names
-        if is_first:
-            names = first_line(text.decode("utf-8", errors="replace"), delimiter)
-            for column in columns:
-                check_column(names, column.name, file, shown=False, argument=column.argument)
-        table = pc.read_csv(
-            pa.BufferReader(_arrow_copy(text)),
-            read_options=pc.ReadOptions(
-                block_size=_BLOCK, column_names=names, skip_rows_after_names=int(is_first)
-            ),
-            # With one column a blank line is an empty cell, and must not be left out in silence.
-            parse_options=pc.ParseOptions(
-                delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=len(names) > 1
-            ),
-            convert_options=pc.ConvertOptions(
-                include_columns=list(types), column_types=types, strings_can_be_null=True
-            ),
-        )
-        done += len(text)
-        for batch in table.to_batches():
-            yield Position(batch, done, total)
-    if not names:
-        raise FileError(file, "is empty")
-
-
-def _arrow_copy(text: bytes) -> pyarrow.Buffer:
-    """Return the text in memory that Arrow frees by itself.
-
-    A buffer over ``bytes`` holds a reference to them. After an error a thread of Arrow may be the
-    last to let go of it, for which it needs the interpreter; if that is ending, the process aborts.
-    """
-    import pyarrow as pa
-
-    buffer = pa.allocate_buffer(len(text))
-    np.frombuffer(buffer, np.uint8)[:] = np.frombuffer(text, np.uint8)
-    return buffer
-
-
-def _whole_rows(stream: BinaryIO, delimiter: str) -> Iterator[bytes]:
-    """Yield the text in pieces that end with a row; without byte order mark and first blank lines.
-
-    Raises
-    ------
-    ValueError
-        A row goes on and on: a quote was left open, or this is not CSV.
-    """
-    size = 4 * _BLOCK
-    rest = stream.read(size).removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n")
-    while more := stream.read(size):
-        text = rest + more
-        end = rows.complete_rows(np.frombuffer(text, np.uint8), ord(delimiter))
-        if end:
-            yield text[:end]
-        elif len(text) > size:
-            raise ValueError
-        rest = text[end:]
-    if rest:
-        yield rest if rest.endswith((b"\r", b"\n")) else rest + b"\n"

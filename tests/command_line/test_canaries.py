@@ -13,8 +13,8 @@ import pyarrow.csv as pc
 import pytest
 
 import dpcore as dp
-from dpcore import files
 from dpcore.command_line import main as cli
+from dpcore.records import csv
 from dpcore.records.files import Column, column_batches, record_batches
 
 CANARY = "nightjar"
@@ -130,7 +130,7 @@ def test_what_arrow_says_is_not_kept():
         list(column_batches(io.BytesIO(content), "x", format="csv"))
     assert caught.value.__context__ is None
     frames = traceback.extract_tb(caught.value.__traceback__)
-    assert "_from_csv" not in {frame.name for frame in frames}  # its variables hold the text
+    assert csv.__file__ not in {frame.filename for frame in frames}  # variables hold the text
 
 
 def test_memory_that_runs_out_is_no_damaged_file(monkeypatch):
@@ -144,7 +144,7 @@ def test_memory_that_runs_out_is_no_damaged_file(monkeypatch):
 
 def test_arrow_parses_memory_of_its_own(monkeypatch):
     """Its threads, which may outlive the call, then hold nothing of Python's."""
-    monkeypatch.setattr(files, "_BLOCK", 2**10)
+    monkeypatch.setattr(csv, "MOST_ROW", 2**10)
     text = b"x\n" + b"0.5\n" * 4000
     honest, sizes = pc.read_csv, []
 

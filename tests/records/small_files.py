@@ -11,7 +11,7 @@ import pyarrow.csv as pc
 import pyarrow.parquet as pq
 
 import dpcore as dp
-from dpcore.records import files, parquet
+from dpcore.records import csv, parquet
 from dpcore.records.files import column_batches
 
 GRID = dp.Grid.uniform(-2, 2, 64)
@@ -42,7 +42,7 @@ def expected(values):
 
 
 def small_blocks(monkeypatch, size=2**16):
-    monkeypatch.setattr(files, "_BLOCK", size)
+    monkeypatch.setattr(csv, "MOST_ROW", size)
     monkeypatch.setattr(parquet, "_PAGES", size)
 
 
