@@ -9,13 +9,15 @@ from _studies import quietly
 from numpy.typing import NDArray
 
 import dpcore as dp
+from dpcore import studies
 from dpcore.mechanisms import Dyadic
 from dpcore.statistics import symmetric_difference
 from dpcore.statistics.roc import ROC
 from dpcore.studies import Results
 
 from ._data import Scored, bank, diabetes, heart
-from ._figure import BLUE, GREY, ORANGE, Made, Outcome, panels, verdict
+from ._ecdf import RUNS
+from ._figure import BLUE, GREY, ORANGE, Figure, Made, Outcome, Runs, panels, verdict
 
 __all__ = [
     "CELLS",
@@ -194,4 +196,23 @@ def outcome_of_many(results: Results, name: str, epsilon: float) -> Outcome:
         " means. Were the numbers of positives and negatives public, which take their share of the"
         f" noise here, the paper's curves would have {area('area, sizes public', name):.3f}; its"
         " text divides by the noisy numbers, its pictures may not.",
+    )
+
+
+def of_many_records(number: int, name: str, epsilon: float) -> Figure:
+    """Return a figure of appendix B: one release of many records, and the mean of many releases."""
+    study = studies.study(
+        [{"name": name, "epsilon": epsilon}, {"name": "Heart disease", "epsilon": 0.5}]
+    )(distances)
+
+    def draw(made: Made) -> Outcome:
+        draw_release(made, name, epsilon)
+        return outcome_of_many(made.results["distances"], name, epsilon)
+
+    return Figure(
+        source=f"Figure {number} (appendix B)",
+        claim=f"With more records the noise matters less, and even at epsilon = {epsilon:g} the"
+        " private curve gives a good picture of the exact one.",
+        runs=(Runs(study, replicates=RUNS, quick=4),),
+        draw=draw,
     )
