@@ -48,8 +48,8 @@ def positives(
     ------
     DtypeError, ParameterError
         The column holds something else, or labels of several kinds, or ``pos_label`` is not of its
-        kind. It depends on types, and never on which labels there are; objects that are missing
-        are of no type.
+        kind. It depends on types, and never on which labels there are; objects that are floats may
+        stand for missing ones of any kind.
     """
     wanted = _checked(pos_label)
     if (kind := declared(y_true)) is not None:
@@ -122,12 +122,12 @@ def _compared_objects(
     """Do so for objects, which are all of one kind; floats are of any, as NaN is where text is."""
     types = {cls for cls in set(map(type, labels)) if object_kinds.kind_of(cls) != "missing"}
     is_missing = object_kinds.missing(labels)
-    if is_missing.all():  # whatever kind the others are, in other parts of the column
-        return np.zeros(labels.size, bool), is_missing
     if wrong := [cls for cls in types if object_kinds.kind_of(cls) == "other"]:
         raise DtypeError("y_true", object_kinds.name_of(wrong), _REQUIREMENT)
-    decisive = {cls for cls in types if not issubclass(cls, float | np.floating)} or types
-    kind, *others = sorted({object_kinds.kind_of(cls) for cls in decisive})
+    decisive = {cls for cls in types if not issubclass(cls, float | np.floating)}
+    if not decisive and isinstance(wanted, str | bytes):  # text may be in other parts of the column
+        return np.zeros(labels.size, bool), is_missing
+    kind, *others = sorted({object_kinds.kind_of(cls) for cls in decisive}) or ["number"]
     if others:
         what = "must hold labels of one kind: numbers, strings or bytes"
         raise DtypeError("y_true", "objects of several types", what)

@@ -142,6 +142,8 @@ LABELS = tuple(set(OF_TYPE) - {type(pd.NaT)})
 @example(((1, 2**53), (1, 2**64)), list, 1)
 @example((("a", 1), ("b", 2)), list, "a")
 @example((("a", 1.5), ("a", math.nan)), list, "a")
+@example(((1.5,), (math.nan,)), as_array, "a")
+@example(((Decimal(1),), (Decimal("NaN"),)), list, "a")
 def test_errors_of_labels_are_told_by_types(pair, wrap, wanted):
     def count(labels):
         scores = np.zeros(len(labels))
