@@ -124,9 +124,9 @@ def _compared_objects(
     is_missing = object_kinds.missing(labels)
     if wrong := [cls for cls in types if object_kinds.kind_of(cls) == "other"]:
         raise DtypeError("y_true", object_kinds.name_of(wrong), _REQUIREMENT)
-    decisive = {cls for cls in types if not issubclass(cls, float | np.floating)}
-    if not decisive and isinstance(wanted, str | bytes):  # text may be in other parts of the column
-        return np.zeros(labels.size, bool), is_missing
+    if isinstance(wanted, str | bytes) and all(issubclass(cls, float) for cls in types):
+        return np.zeros(labels.size, bool), is_missing  # other parts of the column may hold text
+    decisive = {cls for cls in types if not issubclass(cls, float | np.floating)} or types
     kind, *others = sorted({object_kinds.kind_of(cls) for cls in decisive}) or ["number"]
     if others:
         what = "must hold labels of one kind: numbers, strings or bytes"

@@ -143,6 +143,7 @@ LABELS = tuple(set(OF_TYPE) - {type(pd.NaT)})
 @example((("a", 1), ("b", 2)), list, "a")
 @example((("a", 1.5), ("a", math.nan)), list, "a")
 @example(((1.5,), (math.nan,)), as_array, "a")
+@example(((np.longdouble(1),), (np.longdouble(2**53),)), list, "a")
 @example(((Decimal(1),), (Decimal("NaN"),)), list, "a")
 def test_errors_of_labels_are_told_by_types(pair, wrap, wanted):
     def count(labels):
