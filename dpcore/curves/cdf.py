@@ -130,7 +130,7 @@ class CDF:
         what it stands for.
         """
         points = _check.points("t", t)
-        at = np.searchsorted(self.thresholds, points, side="right")
+        at = np.searchsorted(self.grid.positions, points, side="right")
         padded = np.concatenate([np.zeros(1, self.counts.dtype), self.counts])
         return np.asarray(padded[at] / self.n)
 
@@ -313,7 +313,7 @@ class CDF:
         style = {"label": f"private, {self.privacy}", **line}
         share = self.counts / self.n
         return plot_steps(
-            self.thresholds, share, band if known else None, ax=ax, level=level, style=style
+            self.grid.positions, share, band if known else None, ax=ax, level=level, style=style
         )
 
     def to_json(self) -> str:
@@ -335,7 +335,7 @@ class CDF:
         self, cells: NDArray[np.int64], p: NDArray[np.float64], method: Method
     ) -> NDArray[np.float64]:
         if method == "inverted_cdf":
-            return np.asarray(self.thresholds[cells])
+            return np.asarray(self.grid.positions[cells])
         integers = self.grid.is_of_integers() if self.integers is None else self.integers
         return within(cells, p, self.counts, self.n, self.grid, integers)
 

@@ -47,7 +47,7 @@ def _end(argument: str, value: object) -> float:
 
 def _shares_up_to(grid: Grid, end: float) -> NDArray[np.float64]:
     """Return what share of each cell is at most at ``end``, (N,)."""
-    thresholds = grid.thresholds
+    thresholds = grid.positions
     at = int(np.searchsorted(thresholds, end, side="right"))  # whole cells
     shares = np.zeros(grid.size)
     shares[:at] = 1.0

@@ -177,7 +177,7 @@ def _between(first: Any, second: Any) -> _Between:
 def _steps(curve: Any, argument: str) -> _Steps:
     """Return a curve, or the empirical distribution function of a sample, as steps."""
     if isinstance(curve, CDF):
-        return _Steps(curve.thresholds, np.concatenate([[0.0], curve.counts / curve.n]))
+        return _Steps(curve.grid.positions, np.concatenate([[0.0], curve.counts / curve.n]))
     parts: list[columns.Chunk] = []
     for chunk in columns.chunks(curve, argument):
         if chunk is None or np.isnan(chunk).any():

@@ -72,7 +72,7 @@ def within(
     -----
     The result never decreases with p, if the counts do not.
     """
-    before, ends, first = np.maximum(cells - 1, 0), grid.thresholds, grid.lower
+    before, ends, first = np.maximum(cells - 1, 0), grid.positions, grid.lower
     if not math.isfinite(first):
         first = np.floor(ends[0]) - 1.0 if integers else ends[0]
     is_first = cells == 0

@@ -230,7 +230,7 @@ class Table:
         places = np.unravel_index(cells, self.grid.shape)
         found = np.empty((cells.size, 2))
         for column, (grid, at) in enumerate(zip((self.grid.x, self.grid.y), places, strict=True)):
-            edges = np.append(_start(grid), grid.thresholds)
+            edges = np.append(_start(grid), grid.positions)
             lower, upper = edges[at], edges[at + 1]
             inside = between(lower, upper, 1.0 - rng.random(at.size))
             with np.errstate(under="ignore"):  # beside 0, say
@@ -344,12 +344,12 @@ def of_both_columns(integers: Any) -> Integers:
 
 def _start(grid: Grid) -> float:
     """Return where the first cell begins, or where it ends if that is not known."""
-    return grid.lower if math.isfinite(grid.lower) else float(grid.thresholds[0])
+    return grid.lower if math.isfinite(grid.lower) else float(grid.positions[0])
 
 
 def _drawn_edges(grid: Grid) -> NDArray[np.float64]:
     """Return where cells begin and end, (N + 1,): the first one as wide as the next, if need be."""
-    ends = grid.thresholds
+    ends = grid.positions
     if math.isfinite(grid.lower):
         return np.append(grid.lower, ends)
     return np.append(2 * ends[0] - ends[1] if grid.size > 1 else ends[0] - 1.0, ends)

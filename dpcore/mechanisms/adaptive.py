@@ -15,7 +15,7 @@ from .._documentation import documented
 from ..errors import ParameterError
 from ..kernels.selection import adaptive as kernels
 from ..noise.sources import Source
-from ..privacy.budget import Budget, Law
+from ..privacy.allowance import Allowance, Law
 from ..summaries.grid import MOST_CELLS
 from .budgeted import Releases, Work
 from .queries import CELLS_PER_DRAW, THROUGH, Between, in_units, noise_of, variance_of
@@ -80,8 +80,8 @@ class AdaptiveQuantiles(Releases):
         object.__setattr__(self, "steps", _check.integer("steps", self.steps, 1, _MOST_STEPS))
         _check.choice("between", self.between, Between)
 
-    def _budget(self) -> Budget:
-        return Budget.checked(self.epsilon, self.rho, "replace-one", self.delta)
+    def _budget(self) -> Allowance:
+        return Allowance.checked(self.epsilon, self.rho, "replace-one", self.delta)
 
     def questions(self, size: int) -> int:
         """Return how many thresholds of ``size`` cells are asked about: all, if steps allow."""
@@ -213,7 +213,7 @@ class _Server(Releases):
     mechanism: AdaptiveQuantiles
     sites: NDArray[np.int64]
 
-    def _budget(self) -> Budget:
+    def _budget(self) -> Allowance:
         return self.mechanism._budget()
 
     def _prepared(self, exact: NDArray[np.int64]) -> Work:

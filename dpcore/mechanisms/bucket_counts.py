@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..kernels.selection.adaptive import add_parabolas, lines_through
 from ..kernels.trees import partition
 from ..noise.sources import Source
-from ..privacy.budget import Law
+from ..privacy.allowance import Law
 from .bucket_trees import weighted_tree
 from .buckets import Scales
 from .hierarchy import Hierarchy

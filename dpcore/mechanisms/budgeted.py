@@ -13,7 +13,7 @@ from .. import _check
 from .._threads import on_threads
 from ..errors import ParameterError
 from ..noise.sources import Source, source
-from ..privacy.budget import Budget
+from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Privacy
 from ..summaries.grid import MOST_CELLS
 
@@ -47,7 +47,7 @@ class Releases(ABC):
     __slots__ = ()
 
     @abstractmethod
-    def _budget(self) -> Budget:
+    def _budget(self) -> Allowance:
         """Return what one release may spend."""
 
     @abstractmethod

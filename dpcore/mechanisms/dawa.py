@@ -15,7 +15,7 @@ from .. import _check
 from .._documentation import documented
 from ..errors import ParameterError
 from ..noise.sources import Source, source
-from ..privacy.budget import Budget
+from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Neighbours
 from ..summaries.grid import MOST_CELLS
 from .bucket_counts import Records, Stages, deviation, line
@@ -77,8 +77,8 @@ class Dawa(Releases):
         elif not 0 < _check.fraction("split", self.split) < 1:
             raise ParameterError("split", self.split, "must be above 0 and below 1")
 
-    def _budget(self) -> Budget:
-        return Budget.checked(self.epsilon, self.rho, self.neighbours, self.delta)
+    def _budget(self) -> Allowance:
+        return Allowance.checked(self.epsilon, self.rho, self.neighbours, self.delta)
 
     def pays(self, size: int, n: int) -> bool:
         """Whether so few records, or so small a budget, are better told by buckets, as a rule.
@@ -196,7 +196,7 @@ def _stages(mechanism: Dawa, size: int, signal: float) -> Stages:
     return Stages(looked_at, law, hierarchy, np.maximum.accumulate(errors), caution)
 
 
-def _counting(budget: Budget, share: Fraction) -> Hierarchy:
+def _counting(budget: Allowance, share: Fraction) -> Hierarchy:
     if budget.epsilon is not None:
         return Hierarchy(budget.epsilon * share, neighbours=budget.neighbours)
     assert budget.rho is not None

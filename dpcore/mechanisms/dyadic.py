@@ -18,7 +18,7 @@ from ..kernels.trees import dyadic as kernels
 from ..kernels.trees.resistance import largest_resistance
 from ..noise.laws import DiscreteGaussian
 from ..noise.sources import Source
-from ..privacy.budget import Budget, Law
+from ..privacy.allowance import Allowance, Law
 from ..privacy.lattice import integer_noise, least_deviation
 from ..summaries.grid import MOST_CELLS
 from .budgeted import Releases, Work
@@ -85,8 +85,8 @@ class Dyadic(Releases):
         if self.sensitivity == "paper" and self._is_gaussian:
             raise ParameterError("sensitivity", "paper", "must be 'exact' for Gaussian noise")
 
-    def _budget(self) -> Budget:
-        return Budget.checked(self.epsilon, self.rho, "replace-one", self.delta)
+    def _budget(self) -> Allowance:
+        return Allowance.checked(self.epsilon, self.rho, "replace-one", self.delta)
 
     @property
     def _is_gaussian(self) -> bool:

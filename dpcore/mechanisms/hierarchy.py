@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .. import _check
 from .._documentation import documented
 from ..errors import DtypeError, ParameterError
-from ..privacy.budget import Budget
+from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Neighbours
 from ..summaries.grid import MOST_CELLS
 from .branching import (
@@ -109,8 +109,8 @@ class Hierarchy(Releases):
         else:
             raise DtypeError("budgets", type(self.budgets).__name__, "must be a string or numbers")
 
-    def _budget(self) -> Budget:
-        return Budget.checked(self.epsilon, self.rho, self.neighbours, self.delta)
+    def _budget(self) -> Allowance:
+        return Allowance.checked(self.epsilon, self.rho, self.neighbours, self.delta)
 
     def branching_for(self, size: int) -> Branching:
         """Return how many children nodes have, from the root down, for ``size`` cells.

@@ -17,7 +17,7 @@ from ..noise.cauchy import CauchyNoise, rounded_cauchy
 from ..noise.laws import DiscreteLaplace
 from ..noise.sources import source
 from ..noise.windows import fill
-from ..privacy.budget import Budget
+from ..privacy.allowance import Allowance
 from ..summaries.grid import MOST_CELLS
 from ._classes import last_class
 from .hierarchy import Hierarchy
@@ -69,7 +69,7 @@ def selector(
 
     What does not depend on them is worked out once: it takes ten times as long as a draw.
     """
-    law, stream = Budget.checked(epsilon, None, "replace-one").law(2 * sensitivity), source(rng)
+    law, stream = Allowance.checked(epsilon, None, "replace-one").law(2 * sensitivity), source(rng)
     assert isinstance(law, DiscreteLaplace)
     rate = 1 / law.scale
     terms = np.uint64(rate.numerator), np.uint64(rate.denominator)

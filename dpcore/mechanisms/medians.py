@@ -15,7 +15,7 @@ from .._documentation import documented
 from ..errors import DtypeError, MissingValueError, ParameterError
 from ..kernels.selection import medians as kernels
 from ..noise.sources import source
-from ..privacy.budget import Budget
+from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Privacy
 from ..records import columns
 from ..summaries.grid import Grid
@@ -86,8 +86,8 @@ class RecursiveMedians:
                 f"is too small: it must be at least depth / 2^15 = {self.depth / 2**15:g}",
             )
 
-    def _budget(self) -> Budget:
-        return Budget.checked(self.epsilon, None, "replace-one")
+    def _budget(self) -> Allowance:
+        return Allowance.checked(self.epsilon, None, "replace-one")
 
     def _step(self) -> Fraction:
         """Return what an interval may tell of a record that comes or goes; of "curve", all."""
@@ -218,7 +218,7 @@ def recursive_medians(
     chooser.check(grid.size)
     source(rng)
     counts = grid.count(values, nan_policy=nan_policy)
-    chosen = Grid(grid.thresholds[chooser.choose(counts, rng=rng)])
+    chosen = Grid(grid.positions[chooser.choose(counts, rng=rng)])
     return chosen, replace(chooser.privacy, simulated=rng is not None)
 
 

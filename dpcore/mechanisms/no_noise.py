@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .. import _check
 from ..noise.sources import Source
-from ..privacy.budget import Budget
+from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Privacy
 from ..summaries.grid import MOST_CELLS
 from .budgeted import Releases, Work
@@ -38,8 +38,8 @@ class NoNoise(Releases):
         """No guarantee: epsilon is infinite."""
         return Privacy(math.inf)
 
-    def _budget(self) -> Budget:
-        return Budget(None, None, "replace-one")
+    def _budget(self) -> Allowance:
+        return Allowance(None, None, "replace-one")
 
     def noise_deviation(self, size: int) -> NDArray[np.float64]:
         """Return zeros, (N,)."""

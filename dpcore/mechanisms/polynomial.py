@@ -13,7 +13,7 @@ from .. import _check
 from ..errors import ParameterError
 from ..kernels.polynomials import legendre as kernels
 from ..noise.sources import Source
-from ..privacy.budget import Budget
+from ..privacy.allowance import Allowance
 from ..privacy.lattice import LatticeNoise, lattice_noise
 from ..summaries.grid import MOST_CELLS
 from ..summaries.polynomials import (
@@ -111,8 +111,8 @@ class PolynomialProjection(Releases):
         if self._budget().rho is None:
             raise ParameterError("delta", None, "must be given beside epsilon: noise is Gaussian")
 
-    def _budget(self) -> Budget:
-        return Budget.checked(self.epsilon, self.rho, "replace-one", self.delta)
+    def _budget(self) -> Allowance:
+        return Allowance.checked(self.epsilon, self.rho, "replace-one", self.delta)
 
     @property
     def scheme(self) -> Scheme:

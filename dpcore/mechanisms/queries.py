@@ -15,7 +15,7 @@ from .. import _check
 from .._documentation import documented
 from ..kernels.selection import adaptive as kernels
 from ..noise.sources import Source
-from ..privacy.budget import Budget, Law
+from ..privacy.allowance import Allowance, Law
 from ..privacy.lattice import lattice_noise
 from ..summaries.grid import MOST_CELLS
 from .budgeted import Releases, Work
@@ -84,8 +84,8 @@ class HistogramQueries(Releases):
         object.__setattr__(self, "bins", bins)
         _check.choice("between", self.between, Between)
 
-    def _budget(self) -> Budget:
-        return Budget.checked(self.epsilon, self.rho, "replace-one", self.delta)
+    def _budget(self) -> Allowance:
+        return Allowance.checked(self.epsilon, self.rho, "replace-one", self.delta)
 
     def ends(self, size: int) -> NDArray[np.int64]:
         """Return how many of ``size`` cells lie before the end of each bin, (bins,)."""
@@ -164,7 +164,7 @@ def _noise(mechanism: HistogramQueries, size: int) -> tuple[Law | None, int]:
     return noise_of(mechanism._budget(), 2, bins) if bins > 1 else (None, 0)
 
 
-def noise_of(budget: Budget, changes: int, questions: int) -> tuple[Law, int]:
+def noise_of(budget: Allowance, changes: int, questions: int) -> tuple[Law, int]:
     """Return the noise of each of some counts, which may be chosen adaptively, and its bits.
 
     ``changes`` of them, at most, change for a neighbour, each by one. Integers with rho need no

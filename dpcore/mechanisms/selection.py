@@ -14,7 +14,7 @@ from ..kernels.selection import selection
 from ..noise.laws import DiscreteLaplace
 from ..noise.sources import source
 from ..noise.windows import fill
-from ..privacy.budget import Budget
+from ..privacy.allowance import Allowance
 from ..summaries.grid import MOST_CELLS
 from ._classes import last_class
 
@@ -236,9 +236,9 @@ def _check_flag(argument: str, value: object) -> None:
         raise DtypeError(argument, type(value).__name__, "must be a bool")
 
 
-def _budget(epsilon: object) -> Budget:
+def _budget(epsilon: object) -> Allowance:
     """Return the budget; for whatever relation the sensitivity is stated."""
-    return Budget.checked(epsilon, None, "replace-one")
+    return Allowance.checked(epsilon, None, "replace-one")
 
 
 def _integers(argument: str, value: ArrayLike) -> NDArray[np.int64]:

@@ -15,7 +15,7 @@ from ..errors import ParameterError
 from ..noise.cauchy import CauchyNoise, rounded_cauchy
 from ..noise.laws import DiscreteLaplace
 from ..noise.sources import Source, source
-from ..privacy.budget import Budget
+from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Privacy, double_above
 from ..summaries.ranked_pairs import RankedPairs
 
@@ -83,7 +83,7 @@ class SmoothS:
             raise ParameterError("epsilon", self.epsilon, f"is too small for delta = {delta!r}")
 
     def _exact(self) -> Fraction:
-        epsilon = Budget.checked(self.epsilon, None, "replace-one").epsilon
+        epsilon = Allowance.checked(self.epsilon, None, "replace-one").epsilon
         assert epsilon is not None
         return min(epsilon, _MOST_EPSILON)
 

@@ -14,7 +14,7 @@ from .. import _check
 from ..errors import ParameterError
 from ..noise.laws import DiscreteGaussian
 from ..noise.sources import Source
-from ..privacy.budget import Budget
+from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Neighbours
 from ..privacy.lattice import integer_noise
 from ..summaries.grid import MOST_CELLS
@@ -94,8 +94,8 @@ class ToeplitzGaussian(Releases):
         if self._budget().rho is None:
             raise ParameterError("delta", None, "must be given beside epsilon")
 
-    def _budget(self) -> Budget:
-        return Budget.checked(self.epsilon, self.rho, self.neighbours, self.delta)
+    def _budget(self) -> Allowance:
+        return Allowance.checked(self.epsilon, self.rho, self.neighbours, self.delta)
 
     def noise(self, size: int) -> DiscreteGaussian:
         """Return the noise of each convolved count, in units of 2^-12 counts."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..kernels.trees import hierarchy as kernels
 from ..kernels.trees import hierarchy_errors
 from ..noise.sources import Source
-from ..privacy.budget import Budget, Law
+from ..privacy.allowance import Allowance, Law
 from ..privacy.whole_counts import spread_over_counts
 from .branching import Branching
 from .mean_errors import mean_prefix_variance
@@ -45,7 +45,9 @@ class Tree:
     bits: int = 0
 
     @classmethod
-    def of(cls, size: int, branching: Branching, shares: Sequence[float], budget: Budget) -> Tree:
+    def of(
+        cls, size: int, branching: Branching, shares: Sequence[float], budget: Allowance
+    ) -> Tree:
         """Return the tree over ``size`` cells whose levels, root first, have shares of a budget."""
         children = np.array(branching, np.int64)
         weights = [Fraction(share) for share in shares]

@@ -12,7 +12,7 @@ from sklearn.utils import validation
 from .. import _check
 from ..errors import DtypeError, MissingValueError, ParameterError
 from ..noise.sources import Source, source
-from ..privacy.budget import Budget
+from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Privacy
 from ..records import object_kinds
 from ..records.partitions import refuse_collection
@@ -28,11 +28,11 @@ _MOST_CHANGE: Final = 2**14  # of a vector with so many features, as ``lattice``
 
 def checked_budget(
     epsilon: object, rng: np.random.Generator | None, fit_intercept: object
-) -> tuple[Budget, Source, Privacy]:
+) -> tuple[Allowance, Source, Privacy]:
     """Return the budget, where noise is drawn from, and the guarantee; or raise."""
     if not isinstance(fit_intercept, bool | np.bool_):
         raise DtypeError("fit_intercept", type(fit_intercept).__name__, "must be a bool")
-    budget, stream = Budget.checked(epsilon, None, "replace-one"), source(rng)
+    budget, stream = Allowance.checked(epsilon, None, "replace-one"), source(rng)
     budget.law(_MOST_CHANGE, SHARE)  # refuses an epsilon for which there is no noise, of any size
     return budget, stream, replace(budget.privacy, simulated=stream.simulated)
 

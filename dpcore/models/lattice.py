@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..noise.sources import Source
-from ..privacy.budget import Budget
+from ..privacy.allowance import Allowance
 
 __all__ = ["SHARE", "covered"]
 
@@ -21,7 +21,7 @@ SHARE: Final = Fraction(1, 64)  # of the budget, for what floating point may tel
 
 
 def covered(
-    vector: NDArray[np.float64], distance: float, budget: Budget, stream: Source
+    vector: NDArray[np.float64], distance: float, budget: Allowance, stream: Source
 ) -> NDArray[np.float64]:
     """Round a vector to a lattice, and add discrete Laplace noise there.
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..noise.sources import Source
-from ..privacy.budget import Budget
+from ..privacy.allowance import Allowance
 
 __all__ = ["by_moments", "largest_change", "sums_of_products", "value_bits"]
 
@@ -67,7 +67,7 @@ def by_moments(
     responses: Floats,
     fit_intercept: bool,
     penalty: float,
-    budget: Budget,
+    budget: Allowance,
     stream: Source,
 ) -> Floats:
     """Return the least squares of noisy sums of products.

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..noise.sources import Source
-from ..privacy.budget import Budget
+from ..privacy.allowance import Allowance
 from .lattice import SHARE, covered
 from .losses import Logistic, Loss
 from .minimum import LEAST_PENALTY, Objective
@@ -28,13 +28,13 @@ _ABOVE: Final = 1.0 + 2.0**-40  # doubles err by far less here
 _MOST_EPSILON: Final = 2**60  # more is not spent: there is next to no noise
 
 
-def output_noise(loss: Loss, n: int, penalty: float, budget: Budget) -> float:
+def output_noise(loss: Loss, n: int, penalty: float, budget: Allowance) -> float:
     """Return the scale of noise of density exp(-|z| / scale) in the minimum."""
     return _ABOVE * loss.moved(penalty) / (n * _spent(budget))
 
 
 def by_output(
-    records: Floats, loss: Loss, penalty: float, budget: Budget, stream: Source
+    records: Floats, loss: Loss, penalty: float, budget: Allowance, stream: Source
 ) -> Floats:
     """Return the minimum with noise added (Algorithm 1).
 
@@ -65,7 +65,7 @@ def by_output(
     return covered(objective.minimum() + scale * spherical(size, stream), distance, budget, stream)
 
 
-def objective_noise(n: int, penalty: float, budget: Budget) -> tuple[float, float]:
+def objective_noise(n: int, penalty: float, budget: Allowance) -> tuple[float, float]:
     """Return the penalty that is taken, and the scale of noise in n times the gradient.
 
     The determinants of neighbours differ by a factor of at most 1 + c / (n penalty), c = 1/4. What
@@ -78,7 +78,7 @@ def objective_noise(n: int, penalty: float, budget: Budget) -> tuple[float, floa
     return taken, _ABOVE * 2.0 / left
 
 
-def by_objective(records: Floats, penalty: float, budget: Budget, stream: Source) -> Floats:
+def by_objective(records: Floats, penalty: float, budget: Allowance, stream: Source) -> Floats:
     """Return the minimum of the logistic loss and a random linear term (Algorithm 2).
 
     Parameters
@@ -105,7 +105,7 @@ def by_objective(records: Floats, penalty: float, budget: Budget, stream: Source
     return covered(objective.minimum(), distance, budget, stream)
 
 
-def _spent(budget: Budget) -> float:
+def _spent(budget: Allowance) -> float:
     """Return a double below the epsilon that is left for the ideal mechanism."""
     assert budget.epsilon is not None
     return float(min(budget.epsilon * (1 - SHARE), Fraction(_MOST_EPSILON))) / _ABOVE

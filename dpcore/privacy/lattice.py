@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from ..errors import ParameterError
 from ..noise.laws import DiscreteGaussian
-from .budget import Budget
+from .allowance import Allowance
 from .gaussian import gaussian_sigma
 from .guarantees import double_above
 
@@ -49,7 +49,7 @@ class LatticeNoise(NamedTuple):
 
 @lru_cache(maxsize=256)
 def lattice_noise(
-    budget: Budget, change: float, coordinates: int, most_bits: int, are_whole: bool = False
+    budget: Allowance, change: float, coordinates: int, most_bits: int, are_whole: bool = False
 ) -> LatticeNoise:
     """Return the noise for totals that neighbours change by at most so much.
 
@@ -86,7 +86,7 @@ def lattice_noise(
 
 
 @lru_cache(maxsize=256)
-def integer_noise(budget: Budget, changes: Fraction, coordinates: int) -> DiscreteGaussian:
+def integer_noise(budget: Allowance, changes: Fraction, coordinates: int) -> DiscreteGaussian:
     """Return the noise for integers of which neighbours change the squares by at most so much.
 
     Parameters
@@ -114,7 +114,7 @@ def integer_noise(budget: Budget, changes: Fraction, coordinates: int) -> Discre
     return budget.gaussian(by_rho)
 
 
-def least_deviation(budget: Budget) -> float:
+def least_deviation(budget: Allowance) -> float:
     """Return a lower bound, and nearly the value, of sigma for a change of 1."""
     if budget.stated is None:
         assert budget.rho is not None
@@ -129,7 +129,7 @@ def kept_sigma(epsilon: float, delta: float) -> float:
     return gaussian_sigma(epsilon, delta)
 
 
-def _noise(budget: Budget, units: float, coordinates: int) -> DiscreteGaussian:
+def _noise(budget: Allowance, units: float, coordinates: int) -> DiscreteGaussian:
     """Return the noise for integers, so many, that change by so much in Euclidean length."""
     if budget.stated is None:
         assert budget.rho is not None

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from .budget import Budget
+from .allowance import Allowance
 from .lattice import LEAST_DELTA, kept_sigma
 
 __all__ = ["Spread", "spread_over_counts"]
@@ -35,12 +35,12 @@ class Spread(NamedTuple):
         0 or more.
     """
 
-    budget: Budget
+    budget: Allowance
     bits: int
 
 
 @lru_cache(maxsize=256)
-def spread_over_counts(budget: Budget, changed: int, largest: Fraction) -> Spread:
+def spread_over_counts(budget: Allowance, changed: int, largest: Fraction) -> Spread:
     """Return the budget that counts may share between them, and how fine their units are.
 
     Parameters

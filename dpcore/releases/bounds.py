@@ -17,7 +17,7 @@ from ..mechanisms.budgeted import MOST_RECORDS
 from ..mechanisms.selection import above_threshold
 from ..noise.laws import DiscreteLaplace
 from ..noise.sources import source
-from ..privacy.budget import Budget
+from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Privacy
 from ..summaries.grid import Grid
 from ..summaries.totals import NanPolicy
@@ -119,7 +119,7 @@ def bounds(
         raise DtypeError("grid", type(grid).__name__, "must be a Grid")
     if grid.size < 2:
         raise ParameterError("grid", grid.size, "must have at least two thresholds")
-    budget = Budget.checked(epsilon, None, "replace-one")
+    budget = Allowance.checked(epsilon, None, "replace-one")
     law = budget.law(1, Fraction(1, 4))  # of the threshold's noise and of each count's
     assert isinstance(law, DiscreteLaplace)
     chosen = _likely_enough(float(law.scale), grid.size) if outside is None else outside
@@ -141,8 +141,8 @@ def bounds(
     if low == high:
         low, high = (low, high + 1) if high + 1 < grid.size else (low - 1, high)
     return Bounds(
-        float(grid.thresholds[low]),
-        float(grid.thresholds[high]),
+        float(grid.positions[low]),
+        float(grid.positions[high]),
         n,
         chosen,
         replace(budget.privacy, simulated=rng is not None),

@@ -14,7 +14,7 @@ from .. import _check
 from .._documentation import documented
 from ..curves.cdf import CDF
 from ..errors import DtypeError, ParameterError
-from ..privacy.budget import Budget
+from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Privacy
 from ..records.partitions import refuse_collection
 from ..summaries.grid import Grid
@@ -210,13 +210,13 @@ def box_plot(
     """
     if not isinstance(grid, Grid):
         raise DtypeError("grid", type(grid).__name__, "must be a Grid")
-    budget = Budget.checked(epsilon, None, "replace-one")
+    budget = Allowance.checked(epsilon, None, "replace-one")
     assert budget.epsilon is not None
     each = budget.epsilon / _PARTS
     counts = grid.count(values, nan_policy=nan_policy)
     quartiles = quantiles_from_counts(counts, _QUARTILES, grid, epsilon=3 * each, rng=rng)
     low, high = ends(counts, ceil(_SCALES * 2 / each), each, rng)
-    found = np.append(quartiles.values, grid.thresholds[[low, high]])
+    found = np.append(quartiles.values, grid.positions[[low, high]])
     least, first, median, third, most = np.sort(found).tolist()
     privacy = replace(budget.privacy, simulated=rng is not None)
     return BoxPlot(least, first, median, third, most, least, most, np.empty(0), privacy)

@@ -17,7 +17,7 @@ from ..errors import ParameterError
 from ..mechanisms.budgeted import MOST_RECORDS
 from ..mechanisms.selection import exponential_mechanism
 from ..noise.sources import source
-from ..privacy.budget import Budget
+from ..privacy.allowance import Allowance
 from ..summaries.rungs import Rungs
 from ..summaries.totals import NanPolicy
 from .bounds import Bounds
@@ -89,7 +89,7 @@ def compact_bounds(
     >>> found.lower, found.upper
     (-8.0, 8.0)
     """
-    budget = Budget.checked(epsilon, None, "replace-one")
+    budget = Allowance.checked(epsilon, None, "replace-one")
     budget.law(1)  # refuses an epsilon that is too small for any noise
     rungs, share = compact_rungs(unit, gain), _checked_gain(gain)
     source(rng)

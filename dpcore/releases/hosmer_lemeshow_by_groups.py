@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..errors import ParameterError
 from ..mechanisms.dyadic import Dyadic, Sensitivity
 from ..noise.sources import Source, source
-from ..privacy.budget import Budget, Law
+from ..privacy.allowance import Allowance, Law
 from ..privacy.guarantees import Privacy
 from ..statistics.hosmer_lemeshow import HosmerLemeshow
 from ..statistics.right_labels import RightLabels
@@ -124,7 +124,7 @@ class _Noise(NamedTuple):
     @classmethod
     def of(cls, epsilon: float | Fraction, size: int, sensitivity: Sensitivity) -> _Noise:
         """Return noise of one scale, in records, for all that is released."""
-        budget = Budget.checked(epsilon, None, "replace-one")
+        budget = Allowance.checked(epsilon, None, "replace-one")
         assert budget.epsilon is not None
         if sensitivity == "paper":
             of_curve, of_groups = Fraction((size - 1).bit_length() + 1), _PAPER_CHANGE

@@ -11,7 +11,7 @@ from typing import Any, Final
 from .. import _check
 from ..errors import ParameterError
 from ..mechanisms import Dawa, Dyadic, Hierarchy, Histogram, Mechanism, ToeplitzGaussian
-from ..privacy.budget import Budget
+from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Neighbours
 from ..summaries.grid import MOST_CELLS
 
@@ -32,7 +32,7 @@ def most_accurate(
 ) -> Mechanism:
     """Return the first option of ``dpcore.plan``, without what is told of the others. Cached."""
     size = _check.integer("size", size, 1, MOST_CELLS)
-    Budget.checked(epsilon, rho, neighbours, delta)
+    Allowance.checked(epsilon, rho, neighbours, delta)
     if n is not None:
         buckets = data_aware(size, epsilon, rho, neighbours, delta, n)
         if buckets and buckets.pays(size, n):

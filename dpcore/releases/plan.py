@@ -12,7 +12,7 @@ from .. import _check
 from ..errors import ParameterError
 from ..mechanisms import Dawa, Mechanism
 from ..mechanisms.budgeted import MOST_RECORDS
-from ..privacy.budget import Budget
+from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Neighbours
 from ..summaries.grid import MOST_CELLS
 from .most_accurate import candidates, data_aware, error_of, rank
@@ -139,7 +139,7 @@ def plan(
     'hierarchy'
     """
     size = _check.integer("size", size, 1, MOST_CELLS)
-    Budget.checked(epsilon, rho, neighbours, delta)
+    Allowance.checked(epsilon, rho, neighbours, delta)
     found = _plan(size, epsilon, rho, neighbours, delta)
     if n is None:
         return found

@@ -17,7 +17,7 @@ from ..mechanisms import Dawa, Hierarchy, Mechanism
 from ..mechanisms.median_finders import Method
 from ..mechanisms.medians import RecursiveMedians
 from ..noise.sources import source
-from ..privacy.budget import Budget
+from ..privacy.allowance import Allowance
 from ..summaries.grid import MOST_CELLS, Grid
 from ..summaries.score_counts import Label, score_counts
 from ..summaries.totals import NanPolicy
@@ -108,7 +108,7 @@ def score_curves_at_medians(
     >>> curves.privacy
     Privacy(epsilon=1.0, delta=0.0, neighbours='replace-one', simulated=False)
     """
-    whole = Budget.checked(epsilon, None, "replace-one").epsilon
+    whole = Allowance.checked(epsilon, None, "replace-one").epsilon
     assert whole is not None
     part = _check.fraction("share", share)
     if part >= 1:
@@ -147,10 +147,10 @@ def score_curves_at_medians(
     joint = replace(
         joint,
         # not a sum of rounded parts, which might be more than epsilon
-        privacy=replace(Budget(whole, None, "replace-one").privacy, simulated=rng is not None),
+        privacy=replace(Allowance(whole, None, "replace-one").privacy, simulated=rng is not None),
         mechanism={**joint.mechanism, **thresholds},
     )
-    curves = ScoreCurves(Grid(grid.thresholds[chosen]), joint)
+    curves = ScoreCurves(Grid(grid.positions[chosen]), joint)
     warn_of_scores(curves)
     return curves.isotonic() if isotonic else curves
 

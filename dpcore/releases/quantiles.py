@@ -16,7 +16,7 @@ from ..kernels.selection import selection
 from ..mechanisms.budgeted import MOST_RECORDS, cell_counts
 from ..mechanisms.selection import exponential_mechanism
 from ..noise.sources import source
-from ..privacy.budget import Budget
+from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Privacy, double_above
 from ..summaries.grid import Grid
 from ..summaries.totals import NanPolicy
@@ -145,14 +145,14 @@ def _checked(
     grid: object,
     epsilon: float | Fraction,
     rng: np.random.Generator | None,
-) -> tuple[NDArray[np.float64], Budget]:
+) -> tuple[NDArray[np.float64], Allowance]:
     """Check all that does not depend on the records, and return probabilities and budget."""
     if not isinstance(grid, Grid):
         raise DtypeError("grid", type(grid).__name__, "must be a Grid")
     asked = _check.probabilities("probabilities", probabilities)
     if asked.ndim != 1 or asked.size < 1:
         raise ParameterError("probabilities", asked.shape, "must be one-dimensional and not empty")
-    budget = Budget.checked(epsilon, None, "replace-one")
+    budget = Allowance.checked(epsilon, None, "replace-one")
     budget.law(2 * _PARTS * asked.size)  # refuses an epsilon too small for so many
     source(rng)
     return asked, budget
@@ -162,7 +162,7 @@ def _release(
     counts: NDArray[np.int64],
     asked: NDArray[np.float64],
     grid: Grid,
-    budget: Budget,
+    budget: Allowance,
     rng: np.random.Generator | None,
 ) -> Quantiles:
     n = int(counts.sum())
@@ -176,6 +176,6 @@ def _release(
         selection.rank_scores(counts, round(_PARTS * n * Fraction(p)), scores)
         chosen[i] = exponential_mechanism(scores, epsilon=each, sensitivity=_PARTS, rng=rng)
     values = np.empty(asked.size)
-    values[np.argsort(asked)] = grid.thresholds[np.sort(chosen)]
+    values[np.argsort(asked)] = grid.positions[np.sort(chosen)]
     privacy = replace(budget.privacy, simulated=rng is not None)
     return Quantiles(asked, values, n, privacy, double_above(each))

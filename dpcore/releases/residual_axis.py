@@ -83,5 +83,5 @@ def with_ends(grid: Grid) -> Grid:
         There are no doubles beyond the ends.
     """
     below = math.nextafter(grid.lower, -math.inf)
-    beyond = math.nextafter(float(grid.thresholds[-1]), math.inf)
-    return Grid(np.concatenate([[below], grid.thresholds, [beyond]]))
+    beyond = math.nextafter(float(grid.positions[-1]), math.inf)
+    return Grid(np.concatenate([[below], grid.positions, [beyond]]))

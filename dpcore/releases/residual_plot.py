@@ -17,7 +17,7 @@ from ..errors import ParameterError
 from ..mechanisms import Mechanism
 from ..mechanisms.budgeted import MOST_RECORDS
 from ..noise.sources import source
-from ..privacy.budget import Budget
+from ..privacy.allowance import Allowance
 from ..records.integers import are_integers
 from ..summaries.grid import Grid
 from ..summaries.table_grid import TableGrid, complete_pairs
@@ -116,7 +116,7 @@ def residual_plot(
     >>> plot.points.shape[1]
     2
     """
-    budget = Budget.checked(epsilon, None, "replace-one")
+    budget = Allowance.checked(epsilon, None, "replace-one")
     assert budget.epsilon is not None
     _check.choice("search", search, Search)
     units = for_both_axes("unit", unit)

@@ -15,7 +15,7 @@ from ..errors import ParameterError
 from ..mechanisms.budgeted import MOST_RECORDS
 from ..mechanisms.selection import above_threshold
 from ..noise.sources import source
-from ..privacy.budget import Budget
+from ..privacy.allowance import Allowance
 from ..summaries.rungs import Rungs
 from ..summaries.totals import NanPolicy
 from .bounds import Bounds
@@ -88,7 +88,7 @@ def symmetric_bounds(
     >>> found.lower, found.upper
     (-8.0, 8.0)
     """
-    budget = Budget.checked(epsilon, None, "replace-one")
+    budget = Allowance.checked(epsilon, None, "replace-one")
     budget.law(1, Fraction(1, 2))  # refuses an epsilon that is too small for any noise
     share = _check.proportion("coverage", coverage)
     rungs = Rungs(unit, doublings)

@@ -17,7 +17,7 @@ from ..curves.table import Integers, Table, of_both_columns
 from ..curves.table_mistakes import warn_of_table
 from ..errors import DtypeError, ParameterError
 from ..mechanisms import Histogram, Mechanism
-from ..privacy.budget import Budget
+from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Neighbours
 from ..records.integers import are_integers
 from ..summaries.table_grid import TableGrid, in_a_row
@@ -237,7 +237,7 @@ def table_mechanism(
     Of trees over the cells only the flat one: levels in between help sums of many cells, and a
     table is looked at cell by cell, too (docs/table-accuracy.md).
     """
-    Budget.checked(epsilon, rho, neighbours, delta)
+    Allowance.checked(epsilon, rho, neighbours, delta)
     flat = _flat(size, epsilon, rho, neighbours, delta)  # refuses too small ones
     buckets = None if n is None else data_aware(size, epsilon, rho, neighbours, delta, n)
     if n is None or buckets is None:

@@ -13,7 +13,7 @@ from ..errors import ParameterError
 from ..kernels.trees import dyadic
 from ..kernels.trees import streams as kernels
 from ..noise.sources import CryptographicSource, GeneratorSource, source
-from ..privacy.budget import Law
+from ..privacy.allowance import Law
 
 __all__ = ["Held", "OpenNodes", "level_count"]
 

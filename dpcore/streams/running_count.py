@@ -17,7 +17,7 @@ from .._process import Owner
 from ..errors import DpcoreError, DtypeError, FormatError, ParameterError
 from ..kernels.trees import dyadic
 from ..noise.laws import DiscreteLaplace
-from ..privacy.budget import Budget, Law
+from ..privacy.allowance import Allowance, Law
 from ..privacy.guarantees import Privacy
 from ..records.files import FileError
 from ..records.partitions import refuse_collection
@@ -126,7 +126,7 @@ class RunningCount:
     ) -> None:
         horizon = _check.integer("horizon", horizon, 1, _MOST_STEPS)
         base = _check.integer("base", base, 2, MOST_CELLS)
-        self._budget = Budget.checked(epsilon, rho, "replace-one")
+        self._budget = Allowance.checked(epsilon, rho, "replace-one")
         self._sensitivity = sensitivity
         law = self._budget.law(_changes(horizon, base, sensitivity))
         self._tree = OpenNodes.checked(horizon, base, law, rng)

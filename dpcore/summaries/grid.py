@@ -135,6 +135,11 @@ class Grid:
         return self._thresholds
 
     @property
+    def positions(self) -> NDArray[np.float64]:
+        """(N,) the thresholds as the doubles that are compared with, read-only."""
+        return self._thresholds
+
+    @property
     def size(self) -> int:
         """Number of cells, which is the number of thresholds, N."""
         return self._thresholds.size

@@ -49,7 +49,7 @@ def score_counts(
         own = partial(score_counts, grid=grid, pos_label=pos_label, nan_policy=nan_policy)
         return sum_of_parts(own, y_true=y_true, y_score=y_score)
     is_positive, scores = _classes(y_true, y_score, pos_label, nan_policy)
-    line, thresholds = grid.line(), grid.thresholds
+    line, thresholds = grid.line(), grid.positions
 
     def add(start: int, stop: int, out: NDArray[np.int64]) -> int:
         values, classes = scores[start:stop], is_positive[start:stop]

@@ -251,7 +251,7 @@ def _placing(grid: Grid, records: int) -> Callable[[columns.Chunk, NDArray[np.ui
     records
         How many there will be in all.
     """
-    line, thresholds = grid.line(), grid.thresholds
+    line, thresholds = grid.line(), grid.positions
     if line is None:
         guide = grid.guide(records)
         return lambda values, out: kernels.place_search(values, thresholds, *guide, out)

@@ -21,7 +21,7 @@ from dpcore.models.losses import Logistic
 from dpcore.models.minimum import Objective
 from dpcore.models.perturbation import objective_noise
 from dpcore.models.spherical import longest
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.allowance import Allowance
 from dpcore.studies import Results
 
 Floats = NDArray[np.float64]
@@ -81,7 +81,7 @@ def covering(epsilon: float, n: int, rng: Rng) -> dict[str, float]:
     model = LogisticRegression(epsilon, x_bounds=(0, 10), rng=rng)
     fits = [model.fit(X, y).coef_[0] for _ in range(10)]
     deviation = 5.0 * np.sqrt(size) * np.std(fits, axis=0).mean()  # for scaled records
-    penalty, scale = objective_noise(n, 1.0 / n, Budget.checked(epsilon, None, "replace-one"))
+    penalty, scale = objective_noise(n, 1.0 / n, Allowance.checked(epsilon, None, "replace-one"))
     most = scale * longest(size) / n
     distance = Objective(np.empty((size, 1)), Logistic(), penalty, None, most).distance
     return {"share": np.sqrt(8.0 * size) * distance / (epsilon * float(SHARE)) / deviation}

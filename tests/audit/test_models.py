@@ -16,13 +16,13 @@ from dpcore.models.losses import Logistic, Squares
 from dpcore.models.moments import by_moments, largest_change
 from dpcore.models.perturbation import by_objective, by_output, objective_noise, output_noise
 from dpcore.noise.sources import GeneratorSource
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.allowance import Allowance
 from tests.audit.harness import epsilon_lower_bound
 from tests.reference import models as reference
 
 
 def budget(epsilon):
-    return Budget.checked(epsilon, None, "replace-one")
+    return Allowance.checked(epsilon, None, "replace-one")
 
 
 # --- minima
@@ -290,14 +290,14 @@ def test_no_search_finds_a_larger_change(features, constant):
 def test_moments_have_noise_for_their_changes(monkeypatch):
     """The scale of the real code, in units of a product of two values."""
     scales = []
-    law = Budget.law
+    law = Allowance.law
 
     def noted(self, *arguments):
         found = law(self, *arguments)
         scales.append(found.scale)
         return found
 
-    monkeypatch.setattr(Budget, "law", noted)
+    monkeypatch.setattr(Allowance, "law", noted)
     stream = GeneratorSource(np.random.default_rng(9))
     for constant, expected in ((True, 9), (False, Fraction(16, 3))):
         by_moments(np.ones((2, 5)), np.ones(5), constant, 1.0, budget(0.5), stream)

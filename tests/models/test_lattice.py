@@ -12,9 +12,9 @@ from dpcore.errors import ParameterError
 from dpcore.models import lattice
 from dpcore.models.lattice import SHARE, covered
 from dpcore.noise.sources import GeneratorSource, source
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.allowance import Allowance
 
-BUDGET = Budget.checked(1.0, None, "replace-one")
+BUDGET = Allowance.checked(1.0, None, "replace-one")
 
 
 class Noted:
@@ -30,13 +30,13 @@ class Noted:
 @pytest.fixture
 def noted(monkeypatch):
     laws = []
-    law = Budget.law
+    law = Allowance.law
 
     def without_noise(self, *arguments):
         laws.append(Noted(law(self, *arguments)))
         return laws[-1]
 
-    monkeypatch.setattr(Budget, "law", without_noise)
+    monkeypatch.setattr(Allowance, "law", without_noise)
     return laws
 
 
@@ -86,7 +86,7 @@ def test_large_vectors_are_not_rounded_away():
 
 
 def test_a_budget_too_small_is_refused():
-    tiny = Budget.checked(Fraction(1, 10**12), None, "replace-one")
+    tiny = Allowance.checked(Fraction(1, 10**12), None, "replace-one")
     with pytest.raises(ParameterError, match="epsilon is too small: noise scale passes"):
         covered(np.zeros(2), 1.0, tiny, source(None))
 

@@ -81,7 +81,7 @@ class Counted:
 def test_all_sums_have_noise_of_their_own(monkeypatch, fit_intercept):
     """But for the number of records, which is public, and the square that is not used."""
     solved = []
-    monkeypatch.setattr("dpcore.privacy.budget.Budget.law", lambda *arguments: Counted())
+    monkeypatch.setattr("dpcore.privacy.allowance.Allowance.law", lambda *arguments: Counted())
     monkeypatch.setattr("numpy.linalg.eigvalsh", lambda matrix: np.array([1e9]))
     monkeypatch.setattr("numpy.linalg.solve", lambda *given: solved.append(given) or given[1])
     X, y = np.full((8, 3), 10.0), np.full(8, 20.0)  # all products are 1

@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression as Exact
 import dpcore as dp
 from dpcore.models import LogisticRegression
 from dpcore.models.perturbation import objective_noise
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.allowance import Allowance
 
 METHODS = ["objective", "output"]
 SLOPES = np.array([1.0, -0.5, 0.0])
@@ -63,7 +63,7 @@ def test_it_is_accurate_where_records_are_many(method, inverse):
 def test_noise_is_less_than_in_the_paper():
     """One factor for the determinant instead of its square, and half of epsilon at least."""
     for epsilon, n, penalty in [(1.0, 1000, 1e-3), (0.1, 1000, 1e-3), (0.5, 10, 0.2)]:
-        taken, scale = objective_noise(n, penalty, Budget.checked(epsilon, None, "replace-one"))
+        taken, scale = objective_noise(n, penalty, Allowance.checked(epsilon, None, "replace-one"))
         left = epsilon - 2 * math.log1p(0.25 / (n * penalty))
         paper = 2 / (left if left > 0 else epsilon / 2)
         assert scale <= 2 / (epsilon / 2) * 1.02

@@ -14,7 +14,7 @@ from dpcore.models.perturbation import objective_noise
 from dpcore.models.scaling import unit_records
 from dpcore.models.spherical import longest, spherical
 from dpcore.noise.sources import GeneratorSource
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.allowance import Allowance
 from tests.reference import models as reference
 
 
@@ -40,7 +40,7 @@ def hard_objective(rng, records=12):
         return Objective(columns, Squares(np.clip(1.5 * labels, -1, 1)), penalty)
     if rng.random() < 0.3:
         return Objective(columns * labels, Logistic(), penalty)
-    budget = Budget.checked(epsilon, None, "replace-one")
+    budget = Allowance.checked(epsilon, None, "replace-one")
     penalty, scale = objective_noise(n, penalty, budget)
     tilt = scale / n * spherical(d + 1, GeneratorSource(rng))
     most = scale / n * longest(d + 1)

@@ -14,9 +14,9 @@ from dpcore.models.perturbation import by_objective, by_output, objective_noise,
 from dpcore.models.scaling import unit_records
 from dpcore.models.spherical import longest, relative_error
 from dpcore.noise.sources import source
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.allowance import Allowance
 
-BUDGET = Budget.checked(1.0, None, "replace-one")
+BUDGET = Allowance.checked(1.0, None, "replace-one")
 RECORDS = unit_records(np.random.default_rng(1).uniform(-1, 1, (2, 40)), True)
 DIRECTION = np.array([0.6, 0.0, -0.8])
 UNIT = 2.0**-53

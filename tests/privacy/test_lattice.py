@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from dpcore import ParameterError
 from dpcore.privacy import gaussian_delta
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.allowance import Allowance
 from dpcore.privacy.lattice import integer_noise, lattice_noise
 
 
 def approximate(epsilon, delta):
-    return Budget.checked(epsilon, None, "replace-one", delta)
+    return Allowance.checked(epsilon, None, "replace-one", delta)
 
 
 @settings(max_examples=60)
@@ -46,7 +46,7 @@ def test_sums_lose_less_than_a_part_in_ten_thousand(epsilon, delta, coordinates)
 
 
 def test_rho_pays_for_rounding_alone():
-    budget = Budget.checked(None, Fraction(1, 2), "replace-one")
+    budget = Allowance.checked(None, Fraction(1, 2), "replace-one")
     law, bits = lattice_noise(budget, 3.0, 4, 10)
     assert float(law.sigma_squared) == pytest.approx((3.0 * 2**bits + 2.0) ** 2, rel=1e-9)
     assert law.sigma_squared >= Fraction((3 * 2**bits + 2) ** 2)
@@ -106,7 +106,7 @@ def test_integers_in_small_units_get_the_analytic_noise(epsilon, delta, squares,
 
 
 def test_integers_with_rho_or_in_large_units_go_by_rho():
-    budget = Budget.checked(None, Fraction(1, 2), "replace-one")
+    budget = Allowance.checked(None, Fraction(1, 2), "replace-one")
     assert integer_noise(budget, Fraction(7), 3).sigma_squared == 7
     coarse = approximate(8.0, 1e-6)
     assert integer_noise(coarse, Fraction(1), 3) == coarse.law(1)

@@ -15,12 +15,12 @@ from scipy.signal import fftconvolve
 
 from dpcore.mechanisms import Dyadic, Hierarchy, Histogram, ToeplitzGaussian
 from dpcore.privacy import gaussian_delta, gaussian_sigma, zcdp_rho
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.allowance import Allowance
 from dpcore.privacy.whole_counts import spread_over_counts
 
 
 def stating(epsilon, delta, neighbours="replace-one"):
-    return Budget.checked(epsilon, None, neighbours, delta)
+    return Allowance.checked(epsilon, None, neighbours, delta)
 
 
 def exact_delta(change, variances, epsilon):
@@ -147,8 +147,8 @@ def test_extreme_budgets_cost_nothing_but_accuracy():
 
 def test_other_budgets_stay_as_they_are():
     for budget in (
-        Budget.checked(1.0, None, "replace-one"),
-        Budget.checked(None, 0.5, "replace-one"),
+        Allowance.checked(1.0, None, "replace-one"),
+        Allowance.checked(None, 0.5, "replace-one"),
         stating(1.0, 1e-303),
         stating(1e-9, 0.9),
     ):

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from dpcore.privacy import gaussian_delta
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.allowance import Allowance
 from dpcore.privacy.whole_counts import spread_over_counts
 
 
@@ -18,7 +18,7 @@ def test_the_bound_of_the_lemma_is_within_delta(levels, neighbours):
     tight = 0
     for step in range(40):
         epsilon, delta = 2.0 ** (step / 8 - 1), 10.0 ** -(1 + step % 13)
-        budget = Budget.checked(epsilon, None, neighbours, delta)
+        budget = Allowance.checked(epsilon, None, neighbours, delta)
         changed, largest = budget.moved * levels, Fraction(1, levels)
         spent, bits = spread_over_counts(budget, changed, largest)
         if spent is budget:
@@ -37,6 +37,6 @@ def test_the_bound_of_the_lemma_is_within_delta(levels, neighbours):
 
 
 def test_many_counts_that_change_stay_with_rho():
-    budget = Budget.checked(1.0, None, "replace-one", 1e-6)
+    budget = Allowance.checked(1.0, None, "replace-one", 1e-6)
     assert spread_over_counts(budget, 50, Fraction(1, 25)).budget.rho > budget.rho
     assert spread_over_counts(budget, 51, Fraction(1, 25)) == (budget, 0)

@@ -10,7 +10,7 @@ import pytest
 import dpcore as dp
 from dpcore import _check
 from dpcore.errors import shown
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.allowance import Allowance
 
 SPANS = [np.timedelta64(1, "ns"), np.timedelta64(2), np.timedelta64("NaT")]
 
@@ -43,7 +43,7 @@ def test_long_doubles_are_the_numbers_that_they_stand_for():
         exact = Fraction(*each.as_integer_ratio())
         assert _check.fraction("x", each) == exact
         assert _check.plain("x", each) == exact
-        assert Budget.checked(each, None, "replace-one").epsilon == exact
+        assert Allowance.checked(each, None, "replace-one").epsilon == exact
     with pytest.raises(dp.ParameterError, match="x must be finite"):
         _check.fraction("x", np.longdouble("inf"))
 

@@ -15,14 +15,14 @@ from dpcore.errors import DtypeError, ParameterError
 from dpcore.mechanisms import Hierarchy, Histogram
 from dpcore.mechanisms.tree import Tree
 from dpcore.noise.polya import PolyaShares
-from dpcore.privacy.budget import Budget
+from dpcore.privacy.allowance import Allowance
 from dpcore.trust.models.remembered_noise import RememberedNoise, prefix_deviation
 from dpcore.trust.models.tree_of_shares import shares_of
 from tests import reference
 from tests.trust.given_noise import prefix_matrix
 
 KEY = bytes(range(32))
-BUDGET = Budget.checked(1.0, None, "replace-one")
+BUDGET = Allowance.checked(1.0, None, "replace-one")
 
 
 def of(mechanism, size, required=3):

@@ -13,7 +13,7 @@ from ... import _check
 from ...mechanisms.budgeted import Releases, Work
 from ...mechanisms.hierarchy import Hierarchy
 from ...mechanisms.no_noise import NoNoise
-from ...privacy.budget import Budget
+from ...privacy.allowance import Allowance
 from ...privacy.guarantees import Privacy
 from .contribution import for_client, most_records
 
@@ -78,9 +78,9 @@ class Central(Releases):
             "budgets": of_tree["budgets"],
         }
 
-    def _whole(self) -> Budget:
+    def _whole(self) -> Allowance:
         """Return what a client's records may spend together."""
-        return Budget.checked(self.epsilon, self.rho, "replace-one", self.delta)
+        return Allowance.checked(self.epsilon, self.rho, "replace-one", self.delta)
 
     def _hierarchy(self) -> Hierarchy:
         """Return the tree for which one record spends its part."""
@@ -92,7 +92,7 @@ class Central(Releases):
         assert whole.rho is not None
         return Hierarchy(rho=whole.rho / self.records**2)
 
-    def _budget(self) -> Budget:
+    def _budget(self) -> Allowance:
         return self._hierarchy()._budget()
 
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
@@ -154,7 +154,7 @@ class SecureAggregation(Releases):
             "records": self.records,
         }
 
-    def _budget(self) -> Budget:
+    def _budget(self) -> Allowance:
         return NoNoise()._budget()
 
     def _prepared(self, exact: NDArray[np.int64]) -> Work:

@@ -15,7 +15,7 @@ from ... import _check
 from ...errors import ParameterError
 from ...mechanisms.budgeted import Work
 from ...mechanisms.hierarchy import Hierarchy
-from ...privacy.budget import Budget
+from ...privacy.allowance import Allowance
 from ...privacy.guarantees import Privacy
 from .contribution import MOST_CLIENTS, for_client, most_records
 from .tree_of_shares import TreeOfShares
@@ -100,7 +100,7 @@ class DistributedNoise(TreeOfShares):
     @property
     def privacy(self) -> Privacy:
         """The guarantee for a client."""
-        whole = Budget.checked(self.epsilon, None, "replace-one")
+        whole = Allowance.checked(self.epsilon, None, "replace-one")
         return for_client(whole.privacy, self.records)
 
     @property
@@ -139,8 +139,8 @@ class DistributedNoise(TreeOfShares):
         """Return what one record spends, epsilon / records."""
         return self.epsilon if self.records == 1 else Fraction(self.epsilon) / self.records
 
-    def _budget(self) -> Budget:
-        return Budget.checked(self._of_record(), None, "replace-one")
+    def _budget(self) -> Allowance:
+        return Allowance.checked(self._of_record(), None, "replace-one")
 
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
         if int(exact.sum()) != self.reports * self.records:

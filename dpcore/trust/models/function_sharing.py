@@ -9,7 +9,7 @@ from typing import ClassVar, Final, Literal
 
 from ... import _check
 from ...mechanisms.hierarchy import Hierarchy
-from ...privacy.budget import Budget
+from ...privacy.allowance import Allowance
 from .tree_of_shares import TreeOfShares
 
 __all__ = ["FunctionSharing"]
@@ -109,5 +109,5 @@ class FunctionSharing(TreeOfShares):
     def _hierarchy(self) -> Hierarchy:
         return Hierarchy(self.epsilon, self.branching, self.budgets)
 
-    def _budget(self) -> Budget:
-        return Budget.checked(self.epsilon, None, "replace-one")
+    def _budget(self) -> Allowance:
+        return Allowance.checked(self.epsilon, None, "replace-one")

@@ -21,7 +21,7 @@ from ...mechanisms.branching import Branching, uniform_branching
 from ...mechanisms.budgeted import Releases, Work
 from ...mechanisms.hierarchy import Hierarchy
 from ...noise.sources import Source
-from ...privacy.budget import Budget
+from ...privacy.allowance import Allowance
 from ...privacy.guarantees import Privacy, double_above
 from .contribution import MOST_CLIENTS, for_client, most_records
 from .dealing import dealt, generator
@@ -209,8 +209,8 @@ class Local(Releases):
     def _given(self, size: int) -> Branching:
         return _hierarchy(self.branching).branching_for(size)
 
-    def _budget(self) -> Budget:
-        return Budget.checked(self.epsilon, None, "replace-one")
+    def _budget(self) -> Allowance:
+        return Allowance.checked(self.epsilon, None, "replace-one")
 
     def _variances(self, asked: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the variance of the perturbed estimate of a node's count, by level, root first."""

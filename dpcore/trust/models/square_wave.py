@@ -14,7 +14,7 @@ from ... import _check
 from ...errors import ParameterError
 from ...mechanisms.budgeted import Releases, Work
 from ...noise.sources import Source
-from ...privacy.budget import Budget
+from ...privacy.allowance import Allowance
 from ...summaries.grid import MOST_CELLS
 from .contribution import MOST_CLIENTS
 from .dealing import generator
@@ -115,8 +115,8 @@ class SquareWave(Releases):
             "resolution": self.resolution,
         }
 
-    def _budget(self) -> Budget:
-        return Budget.checked(self.epsilon, None, "replace-one")
+    def _budget(self) -> Allowance:
+        return Allowance.checked(self.epsilon, None, "replace-one")
 
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
         if int(exact.sum()) != self.clients:

@@ -129,7 +129,7 @@ class PointwiseCDF:
     @property
     def asked(self) -> NDArray[np.float64]:
         """(k,) the thresholds whose counts are open, ascending; from the beginning the last one."""
-        return np.asarray(self.grid.thresholds[self._open.cells])
+        return np.asarray(self.grid.positions[self._open.cells])
 
     @property
     def noise_deviation(self) -> NDArray[np.float64]:
@@ -173,7 +173,7 @@ class PointwiseCDF:
         RoundError
             The sum is not over n clients: nothing of it is kept.
         """
-        cells = np.searchsorted(self.grid.thresholds, _check.points("t", t), side="right") - 1
+        cells = np.searchsorted(self.grid.positions, _check.points("t", t), side="right") - 1
         counts: NDArray[np.int64] = np.where(cells < 0, 0, self._asked(cells).at(cells))
         return counts if counts.ndim else int(counts)
 
@@ -225,7 +225,7 @@ class PointwiseCDF:
         """
         known = self._open
         return CDF(
-            grid=Grid(self.grid.thresholds[known.cells], lower=self._lower()),
+            grid=Grid(self.grid.positions[known.cells], lower=self._lower()),
             counts=known.counts,
             n=self.n,
             privacy=self.privacy,
@@ -266,10 +266,10 @@ class PointwiseCDF:
     ) -> NDArray[np.float64]:
         """Return where in its cell F reaches each p, from the counts at both of its ends."""
         if method == "inverted_cdf":
-            return np.asarray(self.grid.thresholds[cells])
+            return np.asarray(self.grid.positions[cells])
         ends = 0, self.grid.size - 1  # of the grid: where whole numbers end
         kept = np.unique(np.concatenate([cells.ravel(), np.maximum(cells.ravel() - 1, 0), ends]))
-        part = Grid(self.grid.thresholds[kept], lower=self._lower())
+        part = Grid(self.grid.positions[kept], lower=self._lower())
         at = np.searchsorted(kept, cells)
         known = self._asked(np.concatenate([cells.ravel(), cells.ravel() - 1]))
         return within(at, p, known.at(kept), self.n, part, self._of_integers())

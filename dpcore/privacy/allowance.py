@@ -13,7 +13,7 @@ from ..errors import ParameterError
 from ..noise.laws import DiscreteGaussian, DiscreteLaplace, rounded_up
 from .guarantees import Neighbours, Privacy, double_above, zcdp_rho
 
-__all__ = ["Budget", "Law"]
+__all__ = ["Allowance", "Law"]
 
 Law = DiscreteLaplace | DiscreteGaussian
 
@@ -23,7 +23,7 @@ _LEAST_SCALE: Final = Fraction(1, 2**22)  # noise that is all but never drawn; s
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class Allowance:
     """Pure epsilon (discrete Laplace noise) or zero-concentrated rho (discrete Gaussian noise).
 
     Parameters
@@ -45,7 +45,7 @@ class Budget:
     @classmethod
     def checked(
         cls, epsilon: object, rho: object, neighbours: Neighbours, delta: object = None
-    ) -> Budget:
+    ) -> Allowance:
         """Return the budget that a mechanism's arguments say, or raise.
 
         epsilon with delta becomes the largest rho that implies it (docs/privacy.md, section 2).
