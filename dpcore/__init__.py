@@ -29,6 +29,7 @@ if _TYPE_CHECKING:
     from .curves import distances
     from .curves.cdf import CDF
     from .curves.combination import average, combine
+    from .curves.confidence import Interval
     from .curves.projection import Projection
     from .curves.residual_plot import ResidualPlot
     from .curves.scores import ScoreCurves
@@ -76,6 +77,7 @@ __all__ = [
     "DtypeError",
     "FormatError",
     "Grid",
+    "Interval",
     "MissingExtraError",
     "MissingValueError",
     "ParameterError",
@@ -144,6 +146,7 @@ _MODULES = {
 _HOMES = {
     "curves.cdf": ("CDF",),
     "curves.combination": ("average", "combine"),
+    "curves.confidence": ("Interval",),
     "curves.projection": ("Projection",),
     "curves.residual_plot": ("ResidualPlot",),
     "curves.scores": ("ScoreCurves",),

@@ -3,13 +3,36 @@
 from __future__ import annotations
 
 from statistics import NormalDist
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
 
-__all__ = ["deviations", "from_neighbours"]
+__all__ = ["Interval", "deviations", "from_neighbours"]
+
+Ends = TypeVar("Ends")
+
+
+class Interval(NamedTuple, Generic[Ends]):
+    """The ends of a confidence interval, or of several: what is asked for is between them.
+
+    Parameters
+    ----------
+    low, high
+        Each a float; or an array, if several numbers are asked for.
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> low, high = dp.Interval(0.25, 0.75)
+    >>> high - low
+    0.5
+    """
+
+    low: Ends
+    high: Ends
 
 
 def deviations(level: float) -> float:
