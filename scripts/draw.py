@@ -3,9 +3,10 @@
 Their numbers are computed, by dpcore itself. The first start makes ``.venv`` in the clone.
 """
 
+import runpy
 import sys
 
-from _folder import names, run
+from _folder import names, titles
 
 
 def main() -> None:
@@ -15,7 +16,10 @@ def main() -> None:
         print(__doc__, "Names:", ", ".join(names("pictures")))
         return
     for name in wanted or names("pictures"):
-        run("pictures", "draw.py", name)
+        if name not in names("pictures"):
+            listed = "".join("\n  {:16}{}".format(*each) for each in titles("pictures"))
+            sys.exit(f"dpcore: there is no picture {name!r}; there are{listed}")
+        runpy.run_module(f"pictures.{name}", run_name="__main__")
 
 
 if __name__ == "__main__":

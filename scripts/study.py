@@ -12,7 +12,7 @@ import os
 import sys
 
 from _environment import ROOT, ensure
-from _folder import is_script, names, run, titles
+from _folder import names, titles
 
 
 def main() -> None:
@@ -21,9 +21,6 @@ def main() -> None:
         print(__doc__)
         for name, title in titles("studies"):
             print(f"  {name:16}{title}")
-        return
-    if is_script("studies", sys.argv[1]):
-        run("studies", "study.py", sys.argv.pop(1))
         return
     asked = arguments()
     if asked.data:

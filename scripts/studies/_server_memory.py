@@ -2,6 +2,7 @@
 
 import gc
 import tracemalloc
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -10,9 +11,50 @@ import numpy as np
 from dpcore.trust import Client, DistributedNoise, Protocol, Server
 from dpcore.trust.protocol.wire import OPEN, client_key, decode, encode, signed
 
+Rng = np.random.Generator
+
+
+class Allocated(NamedTuple):
+    """Bytes that Python objects and arrays have taken."""
+
+    most: int
+    end: int
+
+
+def allocated(work: Callable[[], object]) -> Allocated:
+    """Return what a function takes while it runs, and what it returns takes at the end.
+
+    What was there before does not count. The function has to be the only one that runs.
+    """
+    gc.collect()
+    tracemalloc.start()
+    try:
+        kept = work()
+        most = tracemalloc.get_traced_memory()[1]
+        gc.collect()
+        end = tracemalloc.get_traced_memory()[0]
+        del kept
+        return Allocated(most, end)
+    finally:
+        tracemalloc.stop()
+
+
+def add_renamed(server: Server, reports: list[bytes], rng: Rng) -> list[bytes]:
+    """Add copies of reports, as of clients with ids of their own, and return these ids."""
+    ids = [rng.bytes(16) for _ in reports]
+    for report, identity in zip(reports, ids, strict=True):
+        server.add(renamed(report, identity))
+    return ids
+
+
+def renamed(report: bytes, identity: bytes) -> bytes:
+    """Return a report as a client with another id would have sent it."""
+    found = replace(decode(report), report_id=identity)
+    return encode(signed(found, client_key(OPEN, found.round_id, identity)))
+
 
 class Memory(NamedTuple):
-    """Bytes that Python has allocated for a server."""
+    """Of a server of DistributedNoise, in bytes."""
 
     nodes: int
     seed: float  # each, waiting
@@ -21,7 +63,7 @@ class Memory(NamedTuple):
     settled: int
 
 
-def memory(clients: int, waiting: int, every: int, size: int, rng: np.random.Generator) -> Memory:
+def memory(clients: int, waiting: int, every: int, size: int, rng: Rng) -> Memory:
     """Return the bytes of waiting seeds and shares, and of a server that settles now and then.
 
     So many clients as are settled together make their reports; the others have copies of these with
@@ -31,49 +73,19 @@ def memory(clients: int, waiting: int, every: int, size: int, rng: np.random.Gen
     protocol = Protocol(DistributedNoise(1.0, clients), size, rng.bytes(16))
     made = [Client(protocol, rng).report(0) for _ in range(every)]
     seeds, shares = ([reports[place] for reports in made] for place in range(2))
-    tracemalloc.start()
-    try:
-        seed = _waiting(protocol, seeds, clients, rng)
-        share = _waiting(protocol, shares, waiting, rng)
-        most, settled = _settling(protocol, shares, clients, rng)
-    finally:
-        tracemalloc.stop()
-    return Memory(protocol.words, seed, share, most, settled)
 
+    def unsettled(reports: list[bytes], clients: int) -> Server:
+        server = Server(protocol)
+        for _ in range(clients // every):
+            add_renamed(server, reports, rng)
+        return server
 
-def _waiting(
-    protocol: Protocol, reports: list[bytes], clients: int, rng: np.random.Generator
-) -> float:
-    """Return the bytes of a report that waits."""
-    before, server = traced(), Server(protocol)
-    for at in range(clients):
-        server.add(renamed(reports[at % len(reports)], rng.bytes(16)))
-    return (traced() - before) / clients
+    def settling() -> Server:
+        server = Server(protocol)
+        for _ in range(clients // every):
+            server.settle(add_renamed(server, shares, rng))
+        return server
 
-
-def _settling(
-    protocol: Protocol, reports: list[bytes], clients: int, rng: np.random.Generator
-) -> tuple[int, int]:
-    """Return the most bytes of a server of shares, and those at the end, all being settled."""
-    before, server = traced(), Server(protocol)
-    tracemalloc.reset_peak()
-    for _ in range(clients // len(reports)):
-        ids = [rng.bytes(16) for _ in reports]
-        for report, identity in zip(reports, ids, strict=True):
-            server.add(renamed(report, identity))
-        server.settle(ids)
-    most = tracemalloc.get_traced_memory()[1]
-    del ids, report, identity
-    return most - before, traced() - before
-
-
-def renamed(report: bytes, identity: bytes) -> bytes:
-    """Return a report as a client with another id would have sent it."""
-    found = replace(decode(report), report_id=identity)
-    return encode(signed(found, client_key(OPEN, found.round_id, identity)))
-
-
-def traced() -> int:
-    """Return how many bytes Python objects and arrays take."""
-    gc.collect()
-    return tracemalloc.get_traced_memory()[0]
+    seed = allocated(lambda: unsettled(seeds, clients)).end / clients
+    share = allocated(lambda: unsettled(shares, waiting)).end / waiting
+    return Memory(protocol.words, seed, share, *allocated(settling))

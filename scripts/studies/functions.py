@@ -1,47 +1,41 @@
-"""Shared functions, measured: ``python scripts/study.py functions [--runs N]``.
+"""Shared functions, measured: ``python scripts/study.py functions``.
 
 Errors of counts and quantiles that are asked point by point, beside whole curves; how long keys
 are; the memory of a server; and what a client costs. Writes docs/function-sharing-accuracy.md and
-.png. Takes some minutes. The first start makes ``.venv`` in the clone.
+.png. Takes some minutes, in which the machine should do nothing else: it measures memory and time.
 """
 
-import argparse
 import os
+from collections.abc import Callable, Iterator
+from typing import Any
 
-from _environment import ROOT, ensure
+import numpy as np
+from _pages import parts, pivot, save, table, write
+from _studies import given, replicates, run
+from numpy.typing import NDArray
+from papers._figure import panels
 
-parser = argparse.ArgumentParser(description="Errors, sizes, memory and time of shared functions.")
-parser.add_argument("--runs", type=int, default=200, metavar="N", help="of quantiles, each")
-ARGUMENTS = parser.parse_args()
-ensure("figures")
-
-# What follows needs the environment.
-import matplotlib.pyplot as plt  # noqa: E402
-import numpy as np  # noqa: E402
-
-from dpcore.trust import (  # noqa: E402
+import dpcore as dp
+from dpcore import studies
+from dpcore.studies import Results
+from dpcore.trust import (
     Central,
     Client,
     DistributedNoise,
     FunctionSharing,
+    PointwiseCDF,
     Protocol,
+    SimulatedSum,
     comparison,
 )
 
-from ._function_experiments import (  # noqa: E402
-    PROBABILITIES,
-    ROUND,
-    Errors,
-    Model,
-    of_arrays,
-    of_client,
-    of_counts,
-    of_quantiles,
-    of_server,
-    pointwise_deviations,
-)
+from ._function_costs import ROUND, of_arrays, of_client, of_server
 
-EPSILON, RECORDS, SIZES = 1.0, 2**20, (2**8, 2**12, 2**16)
+Values = NDArray[np.float64]
+Rng = np.random.Generator
+Model = Central | DistributedNoise | FunctionSharing
+Section = Iterator[str | list[str]]  # of the page: paragraphs and tables
+RUNS, EPSILON, RECORDS, SIZES = 200, 1.0, 2**20, (2**8, 2**12, 2**16)
 MODELS: dict[str, Model] = {
     "curator": Central(EPSILON),
     "distributed noise": DistributedNoise(EPSILON, RECORDS),
@@ -50,127 +44,128 @@ MODELS: dict[str, Model] = {
         for servers, honest in ((2, 1), (2, 2), (3, 1), (3, 2))
     },
 }
-DRAWN, DRAWN_SIZE = MODELS["2 servers, 1 honest"], 2**8
+KINDS = ("whole", "pointwise")
+PROBABILITIES = np.arange(1, 10) / 10
+DRAWN, DRAWN_SIZE = "2 servers, 1 honest", SIZES[0]
 BITS, SECURITY, PEOPLE, SYCRET = (8, 12, 16, 20, 24, 32), 128, 10**6, 920
 MOST_BITS = 24  # of a round
 MANY_SERVERS = 3
 CLIENTS, EVERY, CELLS = (10**4, 10**5), 10**3, 2**10
 IN_FILE, AT_ONCE, KEY_BITS, ASKED = (10**4, 10**5, 10**6), 10**4, 16, 64
 REPORTING = {(2, 2**10): 2000, (2, 2**16): 2000, (MANY_SERVERS, 2**10): 2000}
-PAGE = ROOT / "docs" / "function-sharing-accuracy.md"
-PICTURE = PAGE.with_suffix(".png")
+
+
+@studies.study({"model": MODELS, "size": SIZES})
+def quantiles(model: Model, size: int, rng: Rng) -> dict[str, Values]:
+    """Return how many records are between released quantiles and the true ones, by the kind."""
+    counts, grid = even(size), dp.Grid.uniform(0, 1, size)
+    curves: dict[str, dp.CDF | PointwiseCDF] = {}
+    curves["whole"] = dp.cdf_from_counts(counts, grid, model, rng=rng)
+    if not isinstance(model, Central):
+        curves["pointwise"] = PointwiseCDF(SimulatedSum(counts, model, rng), grid)
+    return {
+        kind: RECORDS * (curve.quantile(PROBABILITIES) - PROBABILITIES)
+        for kind, curve in curves.items()
+    }
+
+
+def deviations(model: Model, size: int) -> dict[str, Values]:
+    """Return the standard deviation of each count, (N,), by the kind; no runs are needed."""
+    found = {"whole": model.noise_deviation(size)}
+    if not isinstance(model, Central):
+        curve = PointwiseCDF(SimulatedSum(even(size), model, np.random.default_rng(1)))
+        curve(curve.grid.thresholds)
+        found["pointwise"] = curve.noise_deviation
+    return found
+
+
+def even(size: int) -> NDArray[np.int64]:
+    """Return the counts of records that are spread evenly: quantiles are probabilities."""
+    return np.full(size, RECORDS // size)
 
 
 def main() -> None:
-    """Run, write, and say where."""
-    draw()
-    parts = [heading(), errors(), lengths(), memory(), costs()]
-    PAGE.write_text("\n".join(line for part in parts for line in part) + "\n", "utf-8")
-    for path in (PAGE, PICTURE):
-        print(f"written: {path.relative_to(ROOT)}")
-
-
-def heading() -> list[str]:
-    """Return how the page begins."""
-    return [
+    """Measure, run, and write the page and the picture."""
+    measured = [*memory(), *costs()]  # first: nothing of the runner is there yet
+    page = parts(
         "# Function sharing, measured",
-        "",
-        "Written by `python scripts/study.py functions`. Clients share step functions among",
-        "servers ([function-sharing.md](function-sharing.md)), who add noise that they remember",
-        "([pointwise.md](pointwise.md)): `trust.FunctionSharing`, of [trust.md](trust.md).",
-        "Speed beside other libraries: [benchmarks.md](benchmarks.md).",
-        "",
-    ]
+        "Written by `python scripts/study.py functions`. Clients share step functions among servers"
+        " ([function-sharing.md](function-sharing.md)), who add noise that they remember"
+        " ([pointwise.md](pointwise.md)): `trust.FunctionSharing`, of [trust.md](trust.md). Speed"
+        " beside other libraries: [benchmarks.md](benchmarks.md).",
+        *errors(run(quantiles, RUNS)),
+        *lengths(),
+        *measured,
+    )
+    save(picture(), "function-sharing-accuracy.png")
+    write("function-sharing-accuracy.md", page)
 
 
-def errors() -> list[str]:
+def errors(results: Results) -> Section:
     """Return the section on errors."""
-    return [
-        "## Errors",
-        "",
-        f"Epsilon = {EPSILON:g}, and {RECORDS:,} clients, whose records are spread evenly over N",
-        "cells. *Whole*: the curve that all nodes of the servers' tree give by least squares.",
-        "*Pointwise*: `PointwiseCDF`, counts that are asked for one by one. Both have the same",
-        "noise on the same nodes, for the same budget. A curator releases whole curves only.",
-        "",
-        "Counts: root mean squares over all thresholds, in records, by the exact law.",
-        "",
-        *table(of_counts_by_size()),
-        "",
-        f"Quantiles at {', '.join(f'{p:g}' for p in PROBABILITIES)}: how many records are between",
-        f"the released and the true one; root mean squares of {ARGUMENTS.runs} runs, with the",
-        "same seeds for all. Whole curves are made monotone, as `dp.cdf` does; pointwise it is",
-        "binary search.",
-        "",
-        *table(of_quantiles_by_size()),
-        "",
-        f"![Standard deviation of a count, by threshold, of {DRAWN_SIZE} cells]({PICTURE.name})",
-        "",
-        "A count that is asked for by itself is a sum and difference of few nodes; least squares",
-        "takes all nodes into account, and costs all of them: the server sends 8 bytes a node.",
-        "",
-    ]
+
+    def by_size(of: Callable[..., Any]) -> list[str]:
+        rows, columns = {"model": "{}"}, {"size": "N = {:,}", "kind": "{}"}
+        return pivot(results, rows, columns, lambda **at: root_mean_square(of(**at)), kind=KINDS)
+
+    def of_counts(model: str, size: int, kind: str) -> Values:
+        return deviations(MODELS[model], size).get(kind, np.empty(0))
+
+    def of_quantiles(model: str, size: int, kind: str) -> Values:
+        return results.array(kind, model=model, size=size)
+
+    yield "## Errors"
+    yield (
+        f"Epsilon = {EPSILON:g}, and {RECORDS:,} clients, whose records are spread evenly over N"
+        " cells. *Whole*: the curve that all nodes of the servers' tree give by least squares."
+        " *Pointwise*: `PointwiseCDF`, counts that are asked for one by one. Both have noise of the"
+        " same law on the same nodes, for the same budget. A curator releases whole curves only."
+    )
+    yield "Counts: root mean squares over all thresholds, in records, by the exact law."
+    yield by_size(of_counts)
+    yield (
+        f"Quantiles at {', '.join(f'{p:g}' for p in PROBABILITIES)}: how many records are between"
+        f" the released and the true one; root mean squares of {replicates(results)} runs, with new"
+        " noise for each number of the table: lines of the same law differ by chance. Whole curves"
+        " are made monotone, as `dp.cdf` does; pointwise it is binary search."
+    )
+    yield by_size(of_quantiles)
+    yield (
+        f"![Standard deviation of a count, by threshold, of {DRAWN_SIZE} cells]"
+        "(function-sharing-accuracy.png)"
+    )
+    yield (
+        "A count that is asked for by itself is a sum and difference of few nodes; least squares"
+        " takes all nodes into account, and costs all of them: the server sends 8 bytes a node."
+    )
 
 
-def of_counts_by_size() -> dict[str, list[Errors]]:
-    """Return the errors of counts, for each model and size."""
-    return {
-        name: [of_counts(model, size, RECORDS) for size in SIZES] for name, model in MODELS.items()
-    }
+def root_mean_square(errors: Values) -> str:
+    """Return it, over all axes; nothing, where nothing is released."""
+    return f"{np.sqrt(np.mean(np.square(errors))):.1f}" if errors.size else ""
 
 
-def of_quantiles_by_size() -> dict[str, list[Errors]]:
-    """Return those of quantiles."""
-    return {
-        name: [
-            of_quantiles(model, size, RECORDS, np.random.default_rng(1).spawn(ARGUMENTS.runs))
-            for size in SIZES
-        ]
-        for name, model in MODELS.items()
-    }
-
-
-def table(found: dict[str, list[Errors]]) -> list[str]:
-    """Return a table of errors."""
-    heads = [f"N = {size:,}, {kind}" for size in SIZES for kind in ("whole", "pointwise")]
-    lines = header("", *heads)
-    for name, of_sizes in found.items():
-        cells = ["" if each is None else f"{each:.1f}" for pair in of_sizes for each in pair]
-        lines.append(row(name, *cells))
-    return lines
-
-
-def lengths() -> list[str]:
+def lengths() -> Section:
     """Return the section on keys."""
-    lines = [
-        "## Lengths",
-        "",
-        "Of what one client makes, in bytes. Two servers get a key each. The ECDF paper says",
-        "O(L (lambda + log n)) bits; here is that with the constant 1, the logarithm to base 2,",
-        f"lambda = {SECURITY} and n = {PEOPLE:,}. A level of dpcore's keys has 128 bits, and a",
-        "word of 64, modulo which counts are added up, whatever n is. Keys of sycret are for",
-        f"L = 32. Of {MANY_SERVERS} servers one gets a vector of shares, and each other one a seed",
-        "that stands for one.",
-        "",
-        *header(
-            "L",
-            "key",
-            "the paper's L (lambda + log2 n)",
-            "sycret",
-            "report with a key",
-            f"all {MANY_SERVERS} reports",
-        ),
-    ]
+    yield "## Lengths"
+    yield (
+        "Of what one client makes, in bytes. Two servers get a key each. The ECDF paper says"
+        " O(L (lambda + log n)) bits; here is that with the constant 1, the logarithm to base 2,"
+        f" lambda = {SECURITY} and n = {PEOPLE:,}. A level of dpcore's keys has 128 bits, and a"
+        " word of 64, modulo which counts are added up, whatever n is. Keys of sycret are for"
+        f" L = 32. Of {MANY_SERVERS} servers one gets a vector of shares, and each other one a seed"
+        " that stands for one."
+    )
+    rows = []
     for bits in BITS:
         of_paper = bits * (SECURITY + np.log2(PEOPLE)) / 8
-        sent: tuple[str, ...] = ("", "")
+        sent = ["", ""]
         if bits <= MOST_BITS:
             two, more = (sent_by(servers, 2**bits) for servers in (2, MANY_SERVERS))
-            sent = f"{two[0]:,}", f"{sum(more):,}"
-        lines.append(
-            row(str(bits), f"{comparison.key_bytes(bits):,}", f"{of_paper:.0f}", str(SYCRET), *sent)
-        )
-    return [*lines, ""]
+            sent = [f"{two[0]:,}", f"{sum(more):,}"]
+        rows.append([bits, f"{comparison.key_bytes(bits):,}", f"{of_paper:.0f}", SYCRET, *sent])
+    paper, of_all = "the paper's L (lambda + log2 n)", f"all {MANY_SERVERS} reports"
+    yield table(["L", "key", paper, "sycret", "report with a key", of_all], rows)
 
 
 def sent_by(servers: int, size: int) -> list[int]:
@@ -179,89 +174,69 @@ def sent_by(servers: int, size: int) -> list[int]:
     return [len(report) for report in Client(protocol).report(0)]
 
 
-def memory() -> list[str]:
+def memory() -> Section:
     """Return the section on memory."""
-    lines = [
-        "## Memory",
-        "",
-        f"Of a `Server` with {CELLS:,} cells that settles and adds up every {EVERY:,} clients:",
-        "what `tracemalloc` counts at the most and at the end; and what a set of as many ids",
-        f"takes, 16 bytes each and what Python adds. {EVERY:,} clients make reports; the others",
-        "have copies with ids of their own. What it takes at the most, less ids, is the work of",
-        f"{os.cpu_count()} threads at {EVERY:,} clients, whatever n is.",
-        "",
-        *header("clients", "most", "at the end", "ids alone", "most, less ids", "end, less ids"),
-    ]
     rng = np.random.default_rng(1)
-    for clients in CLIENTS:
+    last = -1 if given.quick else None  # most clients take the longest
+    rows = []
+    for clients in CLIENTS[:last]:
         most, end, ids = of_server(clients, EVERY, CELLS, rng)
-        cells = (most, end, ids, most - ids, end - ids)
-        lines.append(row(f"{clients:,}", *(f"{each / 1e6:.2f} MB" for each in cells)))
-    lines += [
-        "",
-        f"Of `comparison.evaluate_sum` at {ASKED} thresholds, L = {KEY_BITS}, over a file of keys,",
-        f"{AT_ONCE:,} at a time ({AT_ONCE * comparison.key_bytes(KEY_BITS) / 1e6:.0f} MB), on one",
-        "thread. No ids are kept.",
-        "",
-        *header("clients", "file", "most"),
-    ]
-    for clients in IN_FILE:
+        megabytes = (f"{x / 1e6:.2f} MB" for x in (most, end, ids, most - ids, end - ids))
+        rows.append([f"{clients:,}", *megabytes])
+    yield "## Memory"
+    yield (
+        f"Of a `Server` with {CELLS:,} cells that settles and adds up every {EVERY:,} clients: what"
+        " `tracemalloc` counts at the most and at the end; and what a set of as many ids takes, 16"
+        f" bytes each and what Python adds. {EVERY:,} clients make reports; the others have copies"
+        " with ids of their own. What it takes at the most, less ids, is the work of"
+        f" {os.cpu_count()} threads at {EVERY:,} clients, whatever n is."
+    )
+    yield table(
+        ["clients", "most", "at the end", "ids alone", "most, less ids", "end, less ids"], rows
+    )
+    key = comparison.key_bytes(KEY_BITS)
+    rows = []
+    for clients in IN_FILE[:last]:
         most = of_arrays(clients, AT_ONCE, KEY_BITS, ASKED, rng)
-        file = clients * comparison.key_bytes(KEY_BITS)
-        lines.append(row(f"{clients:,}", f"{file / 1e6:.0f} MB", f"{most / 1e6:.2f} MB"))
-    return [*lines, ""]
+        rows.append([f"{clients:,}", f"{clients * key / 1e6:.0f} MB", f"{most / 1e6:.2f} MB"])
+    yield (
+        f"Of `comparison.evaluate_sum` at {ASKED} thresholds, L = {KEY_BITS}, over a file of keys,"
+        f" {AT_ONCE:,} at a time ({AT_ONCE * key / 1e6:.0f} MB), on one thread. No ids are kept."
+    )
+    yield table(["clients", "file", "most"], rows)
 
 
-def costs() -> list[str]:
+def costs() -> Section:
     """Return the section on what a client costs."""
-    lines = [
-        "## What a client costs",
-        "",
-        f"On {os.cpu_count()} logical processors, in microseconds of one client: `Client.report`;",
-        "`add` of the server that takes the longest, the median over clients; `settle` of all, and",
-        f"`answer` at {ASKED} cells, by the number of clients. Bytes are those of the reports.",
-        "",
-        *header("servers", "N", "report", "add", "settle", f"answer at {ASKED} cells", "bytes"),
-    ]
-    rng = np.random.default_rng(1)
+    rng, rows = np.random.default_rng(1), []
     for (servers, size), clients in REPORTING.items():
         found = of_client(FunctionSharing(EPSILON, servers), size, clients, ASKED, rng)
         seconds = found.report, found.add, found.settle, found.answer
         times = [f"{1e6 * each:.{0 if each > 1e-5 else 1}f}" for each in seconds]
-        lines.append(row(str(servers), f"{size:,}", *times, " + ".join(map(str, found.sent))))
-    return lines
+        rows.append([servers, f"{size:,}", *times, " + ".join(map(str, found.sent))])
+    yield "## What a client costs"
+    yield (
+        f"On {os.cpu_count()} logical processors, in microseconds of one client: `Client.report`;"
+        " `add` of the server that takes the longest, the median over clients; `settle` of all, and"
+        f" `answer` at {ASKED} cells, by the number of clients. Bytes are those of the reports."
+    )
+    answer = f"answer at {ASKED} cells"
+    yield table(["servers", "N", "report", "add", "settle", answer, "bytes"], rows)
 
 
-def header(*names: str) -> list[str]:
-    """Return the first two lines of a table."""
-    return [row(*names), "|---" * len(names) + "|"]
-
-
-def row(*cells: str) -> str:
-    """Return a line of a table."""
-    return f"| {' | '.join(cells)} |"
-
-
-def draw() -> None:
+def picture() -> Any:
     """Draw the standard deviation of a count, by threshold."""
-    assert isinstance(DRAWN, FunctionSharing)
-    cells = np.arange(1, DRAWN_SIZE + 1)
+    both, curator = (deviations(MODELS[name], DRAWN_SIZE) for name in (DRAWN, "curator"))
     curves = {
-        "2 servers, 1 honest: pointwise": pointwise_deviations(DRAWN, DRAWN_SIZE, RECORDS),
-        "2 servers, 1 honest: whole curve": DRAWN.noise_deviation(DRAWN_SIZE),
-        "curator: whole curve": MODELS["curator"].noise_deviation(DRAWN_SIZE),
+        f"{DRAWN}: pointwise": both["pointwise"],
+        f"{DRAWN}: whole curve": both["whole"],
+        "curator: whole curve": curator["whole"],
     }
-    plt.switch_backend("Agg")
-    figure, ax = plt.subplots(figsize=(7, 3.2), layout="constrained")
-    for name, deviations in curves.items():
-        ax.plot(cells, deviations, linewidth=1.0, label=name)
-    ax.set_xlabel("cell")
-    ax.set_ylabel("standard deviation, in records")
+    drawing, axes = panels(width=7.0, height=3.2)
+    ax = axes[0, 0]
+    for name, each in curves.items():
+        ax.plot(np.arange(1, DRAWN_SIZE + 1), each, linewidth=1.0, label=name)
+    ax.set(xlabel="cell", ylabel="standard deviation, in records")
     ax.set_ylim(bottom=0)
     ax.legend()
-    figure.savefig(PICTURE, dpi=100)
-    plt.close(figure)
-
-
-if __name__ == "__main__":
-    main()
+    return drawing

@@ -117,9 +117,8 @@ def test_what_is_studied_warns_nobody(script, recwarn):
     assert not recwarn
 
 
-def test_each_study_has_arguments_of_its_own_or_a_main(script):
-    folder = script("_folder")
-    for name in folder.names("studies"):
+def test_each_study_has_a_main_and_no_arguments_of_its_own(script):
+    for name in script("_folder").names("studies"):
         text = (SCRIPTS / "studies" / f"{name}.py").read_text("utf-8")
-        assert folder.is_script("studies", name) == ("parse_args" in text), name
         assert "\ndef main() -> None:" in text, name
+        assert "argparse" not in text, name

@@ -1,7 +1,10 @@
-"""The experiments of ``the study functions``: errors, memory and time of shared functions."""
+"""What shared functions take: memory and time, measured on this machine.
+
+These are no studies of the runner: what is measured has to be all that this process does, and no
+others may run beside it.
+"""
 
 import tempfile
-import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
@@ -9,81 +12,16 @@ from time import perf_counter
 from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-import dpcore as dp
-from dpcore.trust import (
-    Central,
-    Client,
-    DistributedNoise,
-    FunctionSharing,
-    PointwiseCDF,
-    Protocol,
-    Server,
-    SimulatedSum,
-    comparison,
-)
+from dpcore.trust import Client, FunctionSharing, Protocol, Server, comparison
 
-from ._server_memory import renamed, traced
+from ._server_memory import add_renamed, allocated
 
-Values = NDArray[np.float64]
 Rng = np.random.Generator
 T = TypeVar("T")
-Model = Central | DistributedNoise | FunctionSharing
-PROBABILITIES: Final = np.arange(1, 10) / 10
 ROUND: Final = bytes(16)
 ANSWERS: Final = 5  # to the same question; the median counts
-
-
-# --- errors, in records
-
-
-class Errors(NamedTuple):
-    """Root mean squares; pointwise there is nothing for a curator."""
-
-    whole: float
-    pointwise: float | None
-
-
-def of_counts(model: Model, size: int, records: int) -> Errors:
-    """Return the errors of a count, over all thresholds, as stated."""
-    whole = root_mean_square(model.noise_deviation(size))
-    if isinstance(model, Central):
-        return Errors(whole, None)
-    return Errors(whole, root_mean_square(pointwise_deviations(model, size, records)))
-
-
-def pointwise_deviations(
-    model: DistributedNoise | FunctionSharing, size: int, records: int
-) -> Values:
-    """Return the standard deviation of each count that is asked for by itself, (N,)."""
-    curve = PointwiseCDF(SimulatedSum(even(size, records), model, np.random.default_rng(1)))
-    curve(curve.grid.thresholds)
-    return curve.noise_deviation
-
-
-def of_quantiles(model: Model, size: int, records: int, rngs: list[Rng]) -> Errors:
-    """Return how many records are between quantiles and the true ones, which are p of the axis."""
-    counts, grid = even(size, records), dp.Grid.uniform(0, 1, size)
-    whole, pointwise = list[Values](), list[Values]()
-    for rng in rngs:
-        curve = dp.cdf_from_counts(counts, grid, model, rng=rng)
-        whole.append(curve.quantile(PROBABILITIES) - PROBABILITIES)
-        if not isinstance(model, Central):
-            asked = PointwiseCDF(SimulatedSum(counts, model, rng), grid)
-            pointwise.append(asked.quantile(PROBABILITIES) - PROBABILITIES)
-    of_points = records * root_mean_square(pointwise) if pointwise else None
-    return Errors(records * root_mean_square(whole), of_points)
-
-
-def even(size: int, records: int) -> NDArray[np.int64]:
-    """Return the counts of records that are spread evenly."""
-    return np.full(size, records // size)
-
-
-def root_mean_square(values: ArrayLike) -> float:
-    """Return it, over all axes."""
-    return float(np.sqrt(np.mean(np.square(values))))
 
 
 # --- memory, in bytes
@@ -105,31 +43,17 @@ def of_server(clients: int, every: int, size: int, rng: Rng) -> Memory:
     """
     protocol = Protocol(FunctionSharing(1.0), size, ROUND)
     made = [Client(protocol, rng).report(int(rng.integers(size)))[0] for _ in range(every)]
-    _settling(protocol, made, every, rng)  # imports and compiled kernels
-    tracemalloc.start()
-    try:
-        before = traced()
-        ids = {rng.bytes(16) for _ in range(clients)}
-        of_ids = traced() - before
-        del ids
-        return Memory(*_settling(protocol, made, clients, rng), of_ids)
-    finally:
-        tracemalloc.stop()
 
+    def settling(clients: int) -> Server:
+        server = Server(protocol, place=0)
+        for _ in range(clients // every):
+            server.settle(add_renamed(server, made, rng))
+            server.add_up()
+        return server
 
-def _settling(protocol: Protocol, reports: list[bytes], clients: int, rng: Rng) -> tuple[int, int]:
-    """Return the most bytes of a server, and those at the end, all being settled."""
-    before, server = traced(), Server(protocol, place=0)
-    tracemalloc.reset_peak()
-    for _ in range(clients // len(reports)):
-        ids = [rng.bytes(16) for _ in reports]
-        for report, identity in zip(reports, ids, strict=True):
-            server.add(renamed(report, identity))
-        server.settle(ids)
-        server.add_up()
-    most = tracemalloc.get_traced_memory()[1]
-    del ids, report, identity
-    return most - before, traced() - before
+    settling(every)  # imports and compiled kernels
+    ids = allocated(lambda: {rng.bytes(16) for _ in range(clients)}).end
+    return Memory(*allocated(lambda: settling(clients)), ids)
 
 
 def of_arrays(clients: int, at_once: int, bits: int, thresholds: int, rng: Rng) -> int:
@@ -142,14 +66,7 @@ def of_arrays(clients: int, at_once: int, bits: int, thresholds: int, rng: Rng) 
                 keys, _ = comparison.gen(rng.integers(0, 2**bits, at_once), bits, rng)
                 file.write(keys.packed.data)
         _summed(path, at_once, bits, asked)  # imports and compiled kernels
-        tracemalloc.start()
-        try:
-            before = traced()
-            tracemalloc.reset_peak()
-            _summed(path, at_once, bits, asked)
-            return tracemalloc.get_traced_memory()[1] - before
-        finally:
-            tracemalloc.stop()
+        return allocated(lambda: _summed(path, at_once, bits, asked)).most
 
 
 def _summed(path: Path, at_once: int, bits: int, asked: NDArray[np.int64]) -> NDArray[np.uint64]:
@@ -161,7 +78,7 @@ def _summed(path: Path, at_once: int, bits: int, asked: NDArray[np.int64]) -> ND
     return total
 
 
-# --- time
+# --- time, in seconds
 
 
 class Costs(NamedTuple):
