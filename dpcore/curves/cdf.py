@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from .. import _check
 from ..errors import DtypeError, ParameterError
@@ -19,12 +19,15 @@ from . import serialization
 from .confidence import deviations, from_neighbours
 from .inversion import Method, crossings, within
 from .provenance import check_provenance
+from .shapes import float_or_array
 from .smoothing import Norm, Solver, smooth
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["CDF"]
+
+Several = NDArray[Any] | Sequence[Any]
 
 _COUNTS: Final = (np.dtype(np.int64), np.dtype(np.float64))
 _MOST_COUNT: Final = 2.0**256  # sums and squares of counts are finite, too
@@ -110,7 +113,11 @@ class CDF:
             self.counts[0] >= 0 and np.all(np.diff(self.counts) >= 0) and self.counts[-1] <= self.n
         )
 
-    def __call__(self, t: ArrayLike) -> NDArray[np.float64]:
+    @overload
+    def __call__(self, t: float) -> float: ...
+    @overload
+    def __call__(self, t: Several) -> NDArray[np.float64]: ...
+    def __call__(self, t: Any) -> Any:
         """Evaluate the curve: the share of records with a value of at most ``t``.
 
         Parameters
@@ -120,7 +127,7 @@ class CDF:
 
         Returns
         -------
-        numpy.ndarray
+        float or numpy.ndarray
             Of the shape of ``t``: the count at the last threshold <= t over n; 0 before the
             first threshold, 1 from the last one on. A raw curve may leave [0, 1] in between.
 
@@ -128,13 +135,25 @@ class CDF:
         -----
         O(log N) each. Between thresholds the curve is not known: the value is a lower bound of
         what it stands for.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> grid = dp.Grid.uniform(0, 100, 4)
+        >>> curve = dp.cdf(range(1, 101), grid, dp.mechanisms.NoNoise())
+        >>> curve(50), curve([0, 25, 99])
+        (0.5, array([0.  , 0.25, 0.75]))
         """
         points = _check.points("t", t)
         at = np.searchsorted(self.grid.positions, points, side="right")
         padded = np.concatenate([np.zeros(1, self.counts.dtype), self.counts])
-        return np.asarray(padded[at] / self.n)
+        return float_or_array(np.asarray(padded[at] / self.n))
 
-    def quantile(self, p: ArrayLike, *, method: Method = "linear") -> NDArray[np.float64]:
+    @overload
+    def quantile(self, p: float, *, method: Method = "linear") -> float: ...
+    @overload
+    def quantile(self, p: Several, *, method: Method = "linear") -> NDArray[np.float64]: ...
+    def quantile(self, p: Any, *, method: Method = "linear") -> Any:
         """Return where the curve reaches ``p``.
 
         Parameters
@@ -149,7 +168,7 @@ class CDF:
 
         Returns
         -------
-        numpy.ndarray
+        float or numpy.ndarray
             Of the shape of ``p``. On a raw curve a place where it crosses p from below: there may
             be several, and binary search finds one.
 
@@ -172,10 +191,19 @@ class CDF:
 
         The cell is found by Algorithm 1 of the ECDF paper on the grid's indices (the paper returns
         its middle). O(log N) each.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> grid = dp.Grid.uniform(0, 100, 4)
+        >>> curve = dp.cdf(range(1, 101), grid, dp.mechanisms.NoNoise())
+        >>> curve.quantile(0.5), curve.quantile([0.25, 0.99])
+        (50.0, array([25., 99.]))
         """
         _check.choice("method", method, Method)
         shares = _check.probabilities("p", p)
-        return self._inverse(crossings(self.counts, self.n, shares), shares, method)
+        found = self._inverse(crossings(self.counts, self.n, shares), shares, method)
+        return float_or_array(found)
 
     def smooth(self, norm: Norm = 2, *, solver: Solver = "graph", tolerance: float = 1e-6) -> CDF:
         """Return the monotone curve that the least noise on the mechanism's tree explains.

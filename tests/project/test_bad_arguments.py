@@ -352,6 +352,7 @@ CALLS = {
     "PointwiseCDF": (trust.PointwiseCDF, {"aggregator": SUM, "grid": GRID, "integers": None}),
     "PointwiseCDF.__call__": (trust.PointwiseCDF(SUM, GRID), {"t": 0.5}),
     "PointwiseCDF.counts_at": (trust.PointwiseCDF(SUM, GRID).counts_at, {"t": [0.5]}),
+    "PointwiseCDF.noise_at": (trust.PointwiseCDF(SUM, GRID).noise_at, {"t": [0.5]}),
     "PointwiseCDF.quantile": (
         trust.PointwiseCDF(SUM, GRID).quantile,
         {"p": 0.5, "method": "linear"},

@@ -83,6 +83,18 @@ def test_scalars_are_answered_with_scalars():
     assert curve(np.empty((2, 0))).shape == curve.quantile(np.empty((2, 0))).shape == (2, 0)
 
 
+def test_the_noise_at_a_point_is_known_before_it_is_asked_for():
+    curve = PointwiseCDF(simulated(), GRID)
+    points = GRID.thresholds[[3, 40, 41]]
+    expected = curve.noise_at(points)
+    assert type(curve.noise_at(0.5)) is float
+    assert curve.asked.size == 1
+    curve(points)
+    assert curve.noise_deviation[:3].tolist() == expected.tolist()
+    assert expected.min() > 0.0
+    assert curve.noise_at([GRID.thresholds[0] - 1, GRID.thresholds[-1]]).tolist() == [0.0, 0.0]
+
+
 def test_one_cell_is_known_before_anything_is_asked():
     watched = Watched(SimulatedSum([5], DistributedNoise(1.0, clients=5)))
     curve = PointwiseCDF(watched)

@@ -13,6 +13,7 @@ from ... import _check
 from ...curves.cdf import CDF
 from ...curves.inversion import Method, within
 from ...curves.scores import numbered
+from ...curves.shapes import float_or_array
 from ...errors import DtypeError, ParameterError
 from ...privacy.guarantees import Privacy
 from ...summaries.grid import Grid
@@ -177,6 +178,33 @@ class PointwiseCDF:
         counts: NDArray[np.int64] = np.where(cells < 0, 0, self._asked(cells).at(cells))
         return counts if counts.ndim else int(counts)
 
+    def noise_at(self, t: ArrayLike) -> float | NDArray[np.float64]:
+        """Return the standard deviation of the noise in the counts at ``t``, in the shape of ``t``.
+
+        Nothing is asked for this: it is known before.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            t is not real, or NaN.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> trust = dp.trust.DistributedNoise(epsilon=1.0, clients=1000)
+        >>> counts = dp.trust.SimulatedSum(np.full(8, 125), trust, np.random.default_rng(1))
+        >>> curve = dp.trust.PointwiseCDF(counts, dp.Grid.uniform(0, 1, 8))
+        >>> round(curve.noise_at(0.5), 1), curve.noise_at([-1, 1])
+        (5.6, array([0., 0.]))
+        """
+        cells = np.searchsorted(self.grid.positions, _check.points("t", t), side="right") - 1
+        known = cells.ravel() >= 0
+        deviations = np.zeros(cells.size)
+        deviations[known] = self._deviation(cells.ravel()[known])
+        found: float | NDArray[np.float64] = float_or_array(deviations.reshape(cells.shape))
+        return found
+
     def quantile(self, p: ArrayLike, *, method: Method = "linear") -> float | NDArray[np.float64]:
         """Return where the curve reaches ``p``, by binary search over the cells.
 
@@ -215,8 +243,8 @@ class PointwiseCDF:
             known = self._asked(middle[inside])
             below = inside & (known.at(middle) / self.n < shares)
             low, high = np.where(below, middle, low), np.where(inside & ~below, middle, high)
-        places = self._places(high, shares, method)
-        return places if places.ndim else float(places)
+        found: float | NDArray[np.float64] = float_or_array(self._places(high, shares, method))
+        return found
 
     def to_cdf(self) -> CDF:
         """Return the raw curve over the thresholds that were asked for, the last one among them.
