@@ -323,26 +323,38 @@ class CDF:
         return from_neighbours(low, high, known)
 
     def plot(self, ax: Axes | None = None, *, level: float = 0.95, **line: Any) -> Axes:
-        """Draw the curve as steps, with its confidence band; needs the extra ``plot``.
+        """Draw the curve as steps, with its confidence band and a legend; needs the extra ``plot``.
 
         Parameters
         ----------
         ax
-            Matplotlib axes, or None for new ones.
+            Matplotlib axes, or None for new ones, whose lines differ in colour and in style.
         level
             Confidence of the band, pointwise.
         **line
-            Passed on to ``Axes.step``.
+            Passed on to ``Axes.step``; ``label`` is what the legend says.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            A release does not know what its values are: say it with ``set_xlabel``.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> curve = dp.cdf([21, 34, 55], dp.Grid([20, 40, 60]), epsilon=50.0)
+        >>> ax = curve.plot()
+        >>> _ = ax.set_xlabel("age in years")
+        >>> [text.get_text() for text in ax.get_legend().get_texts()]
+        ['private, epsilon = 50', '95% band for the noise']
         """
-        from .plots import plot_steps
+        from .plots import plot_steps, shortly
 
         band = self.band(level)
         known = bool(np.any(np.isfinite(self.noise_deviation[:-1])))  # or it says nothing
-        style = {"label": f"private, {self.privacy}", **line}
-        share = self.counts / self.n
-        return plot_steps(
-            self.grid.positions, share, band if known else None, ax=ax, level=level, style=style
-        )
+        share, name = self.counts / self.n, shortly(self.privacy)
+        drawn = self.grid.positions, share, band if known else None
+        return plot_steps(*drawn, name, ax=ax, level=level, style=line)
 
     def to_json(self) -> str:
         """Return the release as JSON (docs/format.md); ``from_json`` gives it back exactly."""

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
+from . import colours
 from .confidence import deviations
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Reals", "axes", "plot_bars", "plot_box", "plot_path", "plot_rates", "plot_steps"]
+    from ..privacy import Privacy
+
+__all__ = [
+    "Reals",
+    "axes",
+    "plot_bars",
+    "plot_box",
+    "plot_path",
+    "plot_rates",
+    "plot_steps",
+    "shortly",
+]
 
 Reals = NDArray[np.float64]
 
@@ -26,6 +39,7 @@ def plot_steps(
     x: Reals,
     y: Reals,
     band: tuple[Reals, Reals] | None,
+    name: str,
     *,
     ax: Axes | None,
     level: float,
@@ -39,13 +53,15 @@ def plot_steps(
         (N,) the thresholds, and the shares of records up to each.
     band
         The lower and the upper end, each (N,), or None if there is none.
+    name
+        What the legend says, unless the style has a label.
     ax, level, style
         Axes, or None for new ones; the level of the band; for ``Axes.step``.
     """
     ax = axes(ax)
     drawn = min(x.size, _DRAWN)
     at = np.arange(1, drawn + 1) * x.size // drawn - 1  # the last one among them
-    (steps,) = ax.step(x[at], y[at], where="post", **style)
+    (steps,) = ax.step(x[at], y[at], where="post", **_labelled(ax, name, style))
     if band is not None:
         low, high = band
         ax.fill_between(
@@ -56,12 +72,12 @@ def plot_steps(
             color=steps.get_color(),
             alpha=0.2,
             linewidth=0,
-            label=f"{level:.0%} band for the noise",
+            label=_once(ax, f"{100 * level:g}% band for the noise"),
         )
     ax.set_xlabel("value")
     ax.set_ylabel("share of records at most this")
     ax.set_ylim(-0.02, 1.02)
-    return ax
+    return _with_legend(ax, "lower right")
 
 
 def plot_box(
@@ -90,6 +106,8 @@ def plot_box(
     box = {"label": style.pop("label", name), **shown, "fliers": outliers}
     ax = axes(ax)
     ax.bxp([box], positions=[position], **{"widths": 0.5, **style})
+    if not ax.get_ylabel():  # which may say what the values are
+        ax.set_ylabel("value")
     return ax
 
 
@@ -99,6 +117,7 @@ def plot_rates(
     spread: tuple[Reals, Reals],
     counts: Reals,
     edges: Reals,
+    name: str,
     *,
     ax: Axes | None,
     level: float,
@@ -114,6 +133,8 @@ def plot_rates(
         Standard deviations of the rate, each (K,): of the noise alone, of noise and sampling.
     counts, edges
         (K,) records in each bin, and (K + 1,) where it ends.
+    name
+        What the legend says, unless the style has a label.
     ax, level, style
         Axes, or None for new ones; the level of the intervals; for ``Axes.plot``.
     """
@@ -121,15 +142,15 @@ def plot_rates(
     ax = axes(ax, figsize=(5, 6))
     some = counts > 0.0  # NaN would be gaps in the line
     at, height = score[some], rate[some]
-    ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--", label="calibrated")
+    _diagonal(ax, "calibrated")
     shown = {"marker": "o", "markersize": 4, "linewidth": 1}
-    (line,) = ax.plot(at, height, **{**shown, **style})
+    (line,) = ax.plot(at, height, **{**shown, **_labelled(ax, name, style)})
     color = line.get_color()
     looks = ((4.0, 0.35, "noise alone"), (1.0, 1.0, "noise and sampling"))
     for deviation, (thickness, opacity, of) in zip(spread, looks, strict=True):
         reach = width * deviation[some]
         low, high = np.maximum(height - reach, 0.0), np.minimum(height + reach, 1.0)
-        bars = ax.vlines(at, low, high, [color], label=f"{level:.0%}, {of}")
+        bars = ax.vlines(at, low, high, [color], label=_once(ax, f"{100 * level:g}%, {of}"))
         bars.set(linewidth=thickness, alpha=opacity)
     below = ax.inset_axes((0.0, -0.28, 1.0, 0.22), sharex=ax)
     look: dict[str, Any] = {"alpha": 0.5, "edgecolor": "white", "linewidth": 0.5}
@@ -140,13 +161,14 @@ def plot_rates(
     ax.tick_params(labelbottom=False)
     below.set_ylabel("records")
     below.set_xlabel("score")
-    return ax
+    return _with_legend(ax, "upper left")
 
 
 def plot_path(
     fpr: Reals,
     tpr: Reals,
     outline: tuple[tuple[Reals, Reals], tuple[Reals, Reals]] | None,
+    name: str,
     *,
     ax: Axes | None,
     level: float,
@@ -160,13 +182,15 @@ def plot_path(
         (N + 1,) the rates.
     outline
         The band's upper and lower end, each two arrays of (N + 1,), or None if there is none.
+    name
+        What the legend says, unless the style has a label.
     ax, level, style
         Axes, or None for new ones; the level of the band; for ``Axes.plot``.
     """
     ax = axes(ax, figsize=(5, 5))
     at = _along(fpr, tpr)
-    ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--", label="guessing")
-    (drawn,) = ax.plot(fpr[at], tpr[at], **style)
+    _diagonal(ax, "guessing")
+    (drawn,) = ax.plot(fpr[at], tpr[at], **_labelled(ax, name, style))
     if outline is not None:
         ends = [(x[on], y[on]) for x, y in outline for on in [_along(x, y)]]
         (above_x, above_y), (below_x, below_y) = ends
@@ -176,14 +200,14 @@ def plot_path(
             color=drawn.get_color(),
             alpha=0.2,
             linewidth=0,
-            label=f"{level:.0%} band for the noise",
+            label=_once(ax, f"{100 * level:g}% band for the noise"),
         )
     ax.set_xlim(-0.02, 1.02)
     ax.set_ylim(-0.02, 1.02)
     ax.set_aspect("equal")
     ax.set_xlabel("false positive rate")
     ax.set_ylabel("true positive rate")
-    return ax
+    return _with_legend(ax, "lower right")
 
 
 def plot_bars(
@@ -191,6 +215,7 @@ def plot_bars(
     expected: Reals,
     deviation: Reals,
     edges: Reals,
+    name: str,
     *,
     ax: Axes | None,
     style: dict[str, Any],
@@ -199,35 +224,91 @@ def plot_bars(
 
     Parameters
     ----------
-    observed, expected, deviation
+    observed
+        (G, 2) negatives and positives: bars up to the positives, and a line at all records, since
+        groups need not be of one size.
+    expected, deviation
         (G,) positives, and the standard deviations of the noise in those observed.
     edges
         (G + 1,) of the groups.
+    name
+        What the legend says of the bars, unless the style has a label.
     ax, style
         Axes, or None for new ones; for ``Axes.bar``.
     """
     ax = axes(ax, figsize=(7, 4))
-    places = np.arange(observed.size)
-    ax.bar(places, observed, **{"width": 0.7, "color": "#9dbbdc", **style})
+    positives, sizes = observed[:, 1], observed.sum(axis=1)
+    places = np.arange(positives.size)
+    ax.hlines(
+        sizes,
+        places - 0.35,
+        places + 0.35,
+        color="0.45",
+        label=_once(ax, "all records of the group"),
+    )
+    bars = {"width": 0.7, "color": colours.SKY, **_labelled(ax, f"positives, {name}", style)}
+    ax.bar(places, positives, **bars)
     if deviation.any() and np.all(np.isfinite(deviation)):  # or there is none, or nothing known
         reach = deviations(0.95) * deviation
-        ax.vlines(places, observed - reach, observed + reach, color="0.25", label="95 %, noise")
-    shown: dict[str, Any] = {"linestyle": "", "marker": "D", "markersize": 5, "color": "#d1602b"}
-    ax.plot(places, expected, label="expected", **shown)
+        said = _once(ax, "95% interval for the noise")
+        ax.vlines(places, positives - reach, positives + reach, color=colours.BLACK, label=said)
+    shown: dict[str, Any] = {"linestyle": "", "marker": "D", "color": colours.VERMILION}
+    ax.plot(places, expected, label=_once(ax, "positives, expected"), markersize=5, **shown)
     groups = pairwise(edges)
     ax.set_xticks(places, [f"{low:.2g}\n{high:.2g}" for low, high in groups])
     ax.set_xlabel("predicted probability, from and to")
-    ax.set_ylabel("positives in the group")
-    return ax
+    ax.set_ylabel("records in the group")
+    ax.set_ylim(0.0, max(ax.get_ylim()[1], 1.5 * sizes.max()))  # the legend is above the bars
+    return _with_legend(ax, "upper left")
+
+
+def shortly(privacy: Privacy) -> str:
+    """Return what a legend says of a release: that it is private, and what it cost."""
+    if privacy.epsilon == math.inf:
+        return "not private"
+    cost, _, _ = str(privacy).partition(" (")
+    return f"{'SIMULATED' if privacy.simulated else 'private'}, {cost}"
 
 
 def axes(ax: Axes | None, figsize: tuple[float, float] | None = None) -> Axes:
-    """Return the axes, or new ones."""
+    """Return the axes, or new ones, whose lines differ in colour and in style."""
     if ax is not None:
         return ax
     pyplot = _check.extra("matplotlib.pyplot", "plotting", "plot")
     new: Axes = pyplot.subplots(figsize=figsize, layout="constrained" if figsize else None)[1]
+    new.set_prop_cycle(**colours.LINES)
     return new
+
+
+def _taken(ax: Axes) -> list[str]:
+    return ax.get_legend_handles_labels()[1]
+
+
+def _labelled(ax: Axes, name: str, style: dict[str, Any]) -> dict[str, Any]:
+    """Return the style with a label that no other line of the axes has."""
+    taken, label = _taken(ax), name
+    count = 1
+    while label in taken:
+        count += 1
+        label = f"{name} ({count})"
+    return {"label": label, **style}
+
+
+def _once(ax: Axes, label: str) -> str:
+    """Return the label, for the legend; hidden from it if it is there already."""
+    return f"_{label}" if label in _taken(ax) else label
+
+
+def _diagonal(ax: Axes, label: str) -> None:
+    if label not in _taken(ax):
+        ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--", label=label)
+
+
+def _with_legend(ax: Axes, place: Literal["lower right", "upper left"]) -> Axes:
+    """Return the axes with a legend of all that is on them by now."""
+    if _taken(ax):  # labels may have been taken away
+        ax.legend(loc=place, framealpha=0.9, edgecolor="none")
+    return ax
 
 
 def _along(x: Reals, y: Reals) -> NDArray[np.int64]:

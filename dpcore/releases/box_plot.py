@@ -132,14 +132,18 @@ class BoxPlot:
             Of the box on the axis across; several box plots may share axes.
         **style
             Passed on to ``Axes.bxp``; ``label`` is the name under the box.
-        """
-        from ..curves.plots import plot_box
 
-        name = ""
-        if self.privacy is not None:  # in two short lines, since boxes stand side by side
-            kind = "SIMULATED" if self.privacy.simulated else "private"
-            budget, _, _ = str(self.privacy).partition(" (")
-            name = f"{kind},\n{budget}"
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> ax = dp.box_plot([1.0, 2.0, 3.0], dp.Grid([1, 2, 3]), epsilon=1.0).plot(label="visits")
+        >>> [text.get_text() for text in ax.get_xticklabels()], ax.get_ylabel()
+        (['visits'], 'value')
+        """
+        from ..curves.plots import plot_box, shortly
+
+        # In two short lines, since boxes stand side by side.
+        name = "" if self.privacy is None else shortly(self.privacy).replace(", ", ",\n", 1)
         return plot_box(
             (
                 self.lower_whisker,

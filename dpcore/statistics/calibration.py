@@ -176,7 +176,7 @@ class Reliability:
         }
 
     def plot(self, ax: Axes | None = None, *, level: float = 0.95, **style: Any) -> Axes:
-        """Draw the reliability diagram, the counts below it; needs the extra ``plot``.
+        """Draw the reliability diagram with a legend, the counts below; needs the extra ``plot``.
 
         Parameters
         ----------
@@ -187,14 +187,29 @@ class Reliability:
             Confidence of the bars, one bin at a time: thick for the noise alone, thin for noise
             and sampling.
         **style
-            Passed on to ``Axes.plot``, for the line through the bins.
+            Passed on to ``Axes.plot``, for the line through the bins; ``label`` is what the legend
+            says of it.
 
         Returns
         -------
         matplotlib.axes.Axes
             Of the diagram.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> from dpcore.statistics import reliability
+        >>> labels, scores = [0, 0, 1, 1], [0.1, 0.7, 0.6, 0.8]
+        >>> curves = dp.score_curves(labels, scores, dp.Grid.uniform(0, 1, 4), epsilon=50.0)
+        >>> ax = reliability(curves, 2).plot(level=0.9)
+        >>> for text in ax.get_legend().get_texts():
+        ...     print(text.get_text())
+        calibrated
+        private, epsilon = 50
+        90%, noise alone
+        90%, noise and sampling
         """
-        from ..curves.plots import plot_rates
+        from ..curves.plots import plot_rates, shortly
 
         return plot_rates(
             self.mean_score,
@@ -202,9 +217,10 @@ class Reliability:
             (self.noise_deviation, self.standard_error),
             self.counts,
             self.bins.edges,
+            shortly(self.privacy),
             ax=ax,
             level=level,
-            style={"label": f"private, {self.privacy}", **style},
+            style=style,
         )
 
 

@@ -292,22 +292,37 @@ class HosmerLemeshow:
     def plot(self, ax: Axes | None = None, **bars: Any) -> Axes:
         """Draw observed and expected positives, group by group; needs the extra ``plot``.
 
+        Groups end at thresholds, where a private curve puts them: they need not be of one size. A
+        line above each bar is at all records of the group.
+
         Parameters
         ----------
         ax
             Matplotlib axes, or None for new ones.
         **bars
-            Passed on to ``Axes.bar``, for what was observed.
+            Passed on to ``Axes.bar``, for what was observed; ``label`` is what the legend says.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> scores = np.linspace(0.05, 0.95, 400)
+        >>> labels = np.random.default_rng(1).random(400) < scores
+        >>> exact = dp.mechanisms.NoNoise()
+        >>> ax = dp.hosmer_lemeshow(labels, scores, groups=4, mechanism=exact).plot()
+        >>> [round(bar.get_height()) for bar in ax.patches], ax.get_ylabel()
+        ([15, 42, 63, 87], 'records in the group')
         """
-        from ..curves.plots import plot_bars
+        from ..curves.plots import plot_bars, shortly
 
         return plot_bars(
-            self.observed[:, 1],
+            self.observed,
             self.expected[:, 1],
             self.deviations[:, 1],
             self.edges,
+            shortly(self.privacy),
             ax=ax,
-            style={"label": f"observed, private, {self.privacy}", **bars},
+            style=bars,
         )
 
     def __repr__(self) -> str:

@@ -220,24 +220,33 @@ class ROC:
         )
 
     def plot(self, ax: Axes | None = None, *, level: float = 0.95, **line: Any) -> Axes:
-        """Draw the curve with its confidence band, and the diagonal; needs the extra ``plot``.
+        """Draw the curve with its band, the diagonal and a legend; needs the extra ``plot``.
 
         Parameters
         ----------
         ax
-            Matplotlib axes, or None for new ones.
+            Matplotlib axes, or None for new ones, whose lines differ in colour and in style.
         level
             Confidence of each rate's interval. The band is what the boxes of both intervals cover.
         **line
-            Passed on to ``Axes.plot``.
+            Passed on to ``Axes.plot``; ``label`` is what the legend says.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> labels, scores = [0, 0, 1, 1], [0.1, 0.7, 0.6, 0.8]
+        >>> grid, exact = dp.Grid.uniform(0, 1, 100), dp.mechanisms.NoNoise()
+        >>> ax = dp.roc_curve(labels, scores, grid=grid, mechanism=exact).plot()
+        >>> [text.get_text() for text in ax.get_legend().get_texts()]
+        ['guessing', 'not private, AUC = 0.750', '95% band for the noise']
         """
-        from ..curves.plots import plot_path
+        from ..curves.plots import plot_path, shortly
 
         band, outline = self.band(level), None
         if all(np.isfinite(each[-1]) for each in self.curves.deviations):  # or nothing is known
             outline = (band.fpr_low, band.tpr_high), (band.fpr_high, band.tpr_low)
-        style = {"label": f"private, {self.privacy}", **line}
-        return plot_path(self.fpr, self.tpr, outline, ax=ax, level=level, style=style)
+        name = f"{shortly(self.privacy)}, AUC = {self.auc:.3f}"
+        return plot_path(self.fpr, self.tpr, outline, name, ax=ax, level=level, style=line)
 
 
 def _above(cumulative: NDArray[np.float64]) -> NDArray[np.float64]:

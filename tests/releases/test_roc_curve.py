@@ -115,7 +115,7 @@ def test_picture_shows_curve_band_and_diagonal(ax):
     texts = [text.get_text() for text in ax.legend().get_texts()]
     assert texts == [
         "guessing",
-        "private, epsilon = 1 (replace-one)",
+        f"private, epsilon = 1, AUC = {roc.auc:.3f}",
         "80% band for the noise",
     ]
     diagonal, curve = ax.get_lines()

@@ -1,0 +1,40 @@
+"""Colours that the colour-blind can tell, too, for this library's pictures and its scripts'.
+
+Those of Okabe and Ito (2008), "Color Universal Design". Where several lines share axes, each has a
+style of its own beside its colour.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+__all__ = [
+    "BLACK",
+    "BLUE",
+    "GREEN",
+    "GREY",
+    "LINES",
+    "ORANGE",
+    "PALE",
+    "PURPLE",
+    "SKY",
+    "TELLING",
+    "VERMILION",
+]
+
+BLUE: Final = "#0072B2"
+VERMILION: Final = "#D55E00"
+GREEN: Final = "#009E73"
+PURPLE: Final = "#CC79A7"
+ORANGE: Final = "#E69F00"
+SKY: Final = "#56B4E9"
+BLACK: Final = "#000000"
+TELLING: Final = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)  # what lines are told by
+
+GREY: Final = "0.4"  # for what lines are compared with: always dashed, dotted, or named beside
+PALE: Final = "0.92"  # the grid behind
+
+LINES: Final[dict[str, tuple[Any, ...]]] = {
+    "color": TELLING,
+    "linestyle": ("-", "--", "-.", ":", (0, (7, 2)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 3))),
+}
