@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, overload
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +15,9 @@ from ..kernels.smoothing.isotonic import isotonic
 from ..privacy.guarantees import Privacy
 from ..summaries.grid import Grid
 from . import serialization
-from .confidence import deviations, from_neighbours
-from .inversion import Method, crossings, within
+from .inversion import Method
 from .provenance import check_provenance
-from .shapes import float_or_array
+from .readings import Readings
 from .smoothing import Norm, Solver, smooth
 
 if TYPE_CHECKING:
@@ -27,15 +25,13 @@ if TYPE_CHECKING:
 
 __all__ = ["CDF"]
 
-Several = NDArray[Any] | Sequence[Any]
-
 _COUNTS: Final = (np.dtype(np.int64), np.dtype(np.float64))
 _MOST_COUNT: Final = 2.0**256  # sums and squares of counts are finite, too
 _DEVIATIONS: Final = (np.dtype(np.float64),)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class CDF:
+class CDF(Readings):
     """A released empirical distribution function, as cumulative counts over a grid.
 
     Made by ``dpcore.cdf``; the parameters are what a release consists of.
@@ -112,98 +108,6 @@ class CDF:
         return bool(
             self.counts[0] >= 0 and np.all(np.diff(self.counts) >= 0) and self.counts[-1] <= self.n
         )
-
-    @overload
-    def __call__(self, t: float) -> float: ...
-    @overload
-    def __call__(self, t: Several) -> NDArray[np.float64]: ...
-    def __call__(self, t: Any) -> Any:
-        """Evaluate the curve: the share of records with a value of at most ``t``.
-
-        Parameters
-        ----------
-        t
-            Real numbers, any shape; infinities are allowed, NaN is not.
-
-        Returns
-        -------
-        float or numpy.ndarray
-            Of the shape of ``t``: the count at the last threshold <= t over n; 0 before the
-            first threshold, 1 from the last one on. A raw curve may leave [0, 1] in between.
-
-        Notes
-        -----
-        O(log N) each. Between thresholds the curve is not known: the value is a lower bound of
-        what it stands for.
-
-        Examples
-        --------
-        >>> import dpcore as dp
-        >>> grid = dp.Grid.uniform(0, 100, 4)
-        >>> curve = dp.cdf(range(1, 101), grid, dp.mechanisms.NoNoise())
-        >>> curve(50), curve([0, 25, 99])
-        (0.5, array([0.  , 0.25, 0.75]))
-        """
-        points = _check.points("t", t)
-        at = np.searchsorted(self.grid.positions, points, side="right")
-        padded = np.concatenate([np.zeros(1, self.counts.dtype), self.counts])
-        return float_or_array(np.asarray(padded[at] / self.n))
-
-    @overload
-    def quantile(self, p: float, *, method: Method = "linear") -> float: ...
-    @overload
-    def quantile(self, p: Several, *, method: Method = "linear") -> NDArray[np.float64]: ...
-    def quantile(self, p: Any, *, method: Method = "linear") -> Any:
-        """Return where the curve reaches ``p``.
-
-        Parameters
-        ----------
-        p
-            Probabilities within [0, 1], any shape.
-        method
-            "linear": the place within the cell, as if the cell's records lay evenly in it; where
-            they are ``integers``, as if they lay evenly on its whole numbers, of which it is one.
-            "inverted_cdf": the exact generalised inverse, the least threshold tau with
-            F(tau) >= p, which is the cell's upper end.
-
-        Returns
-        -------
-        float or numpy.ndarray
-            Of the shape of ``p``. On a raw curve a place where it crosses p from below: there may
-            be several, and binary search finds one.
-
-        Raises
-        ------
-        DtypeError, ParameterError
-            p is not real, or not within [0, 1]; the method is another one.
-
-        Notes
-        -----
-        Where the curve is flat at p, both methods give the least threshold with F = p. The first
-        cell begins at ``grid.lower``, which is the answer for p = 0; if that is not known, the
-        answer within the first cell is the first threshold. Records beyond the grid count as if
-        they lay in its end cells.
-
-        Where each threshold is a value that records have, and they have no other ones, take
-        "inverted_cdf": of cells one whole number wide both methods give the same. Whether records
-        are ``integers`` is told by their dtype, so that whole numbers in a column of floats have to
-        be named: ``integers=True`` in ``dpcore.cdf``, or "inverted_cdf" here.
-
-        The cell is found by Algorithm 1 of the ECDF paper on the grid's indices (the paper returns
-        its middle). O(log N) each.
-
-        Examples
-        --------
-        >>> import dpcore as dp
-        >>> grid = dp.Grid.uniform(0, 100, 4)
-        >>> curve = dp.cdf(range(1, 101), grid, dp.mechanisms.NoNoise())
-        >>> curve.quantile(0.5), curve.quantile([0.25, 0.99])
-        (50.0, array([25., 99.]))
-        """
-        _check.choice("method", method, Method)
-        shares = _check.probabilities("p", p)
-        found = self._inverse(crossings(self.counts, self.n, shares), shares, method)
-        return float_or_array(found)
 
     def smooth(self, norm: Norm = 2, *, solver: Solver = "graph", tolerance: float = 1e-6) -> CDF:
         """Return the monotone curve that the least noise on the mechanism's tree explains.
@@ -287,41 +191,6 @@ class CDF:
         at = np.searchsorted(curve.counts / self.n, shares, side="left")
         return curve._inverse(at, shares, method)
 
-    def standard_error(self) -> NDArray[np.float64]:
-        """Return the standard deviation of the mechanism's error in F at each threshold, (N,).
-
-        In closed form or estimated (``noise_deviation``), for the curve as the mechanism released
-        it. Estimates cover on average over thresholds (docs/intervals.md). It does not count how
-        far the records stray from the population that they come from, nor the noise of an n that
-        is released, which ``band`` does. Isotonic regression can only lower the total squared
-        error, so for ``isotonic`` it is on the safe side on average; at single thresholds, and for
-        ``smooth``, it is a guide.
-        """
-        return self.noise_deviation / self.n
-
-    def band(self, level: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the ends of pointwise confidence intervals for the records' own F, each (N,).
-
-        The noise is a sum of many terms, and taken as normal. Where n is released, too, its noise
-        is taken at its worst. Within [0, 1]. Where the mechanism's error is not known, F is between
-        its values at the nearest thresholds where it is, and the interval reaches from the lower
-        end of the one before to the upper end of the one behind.
-        """
-        width = deviations(level)
-        with np.errstate(over="ignore", invalid="ignore"):
-            reach = np.where(
-                np.isfinite(self.noise_deviation), width * self.noise_deviation, np.inf
-            )
-        low, high = np.zeros_like(reach), np.ones_like(reach)
-        if math.isfinite(reach[-1]):
-            low = (self.counts - reach) / (self.n + reach[-1])
-        if self.n > reach[-1]:
-            high = (self.counts + reach) / (self.n - reach[-1])
-        low[-1] = high[-1] = 1.0
-        known = np.isfinite(reach)
-        known[-1] = True
-        return from_neighbours(low, high, known)
-
     def plot(self, ax: Axes | None = None, *, level: float = 0.95, **line: Any) -> Axes:
         """Draw the curve as steps, with its confidence band and a legend; needs the extra ``plot``.
 
@@ -370,14 +239,6 @@ class CDF:
             The text is not a release that this version can read.
         """
         return serialization.load(text, cls)
-
-    def _inverse(
-        self, cells: NDArray[np.int64], p: NDArray[np.float64], method: Method
-    ) -> NDArray[np.float64]:
-        if method == "inverted_cdf":
-            return np.asarray(self.grid.positions[cells])
-        integers = self.grid.is_of_integers() if self.integers is None else self.integers
-        return within(cells, p, self.counts, self.n, self.grid, integers)
 
     def _processed(self, counts: NDArray[np.float64], step: str) -> CDF:
         return replace(self, counts=counts, processing=(*self.processing, step))

@@ -1,16 +1,17 @@
-"""How wide an interval has to be, for noise that is taken as normal, and where nothing is known."""
+"""Confidence intervals of curves: of noise that is taken as normal, and where nothing is known."""
 
 from __future__ import annotations
 
+import math
 from statistics import NormalDist
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
 
-__all__ = ["Interval", "deviations", "from_neighbours"]
+__all__ = ["Interval", "band_of", "deviations", "from_neighbours", "reached_in"]
 
 Ends = TypeVar("Ends")
 
@@ -44,6 +45,63 @@ def deviations(level: float) -> float:
         level is not a number between 0 and 1.
     """
     return -NormalDist().inv_cdf((1.0 - _check.proportion("level", level)) / 2)
+
+
+def band_of(
+    counts: NDArray[Any],
+    n: int,
+    noise_deviation: NDArray[np.float64],
+    width: float,
+    sampling_deviation: float = 0.0,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the ends of intervals for F at each threshold, each (N,): ``CDF.band``.
+
+    Parameters
+    ----------
+    counts, n, noise_deviation
+        As of a ``CDF``. The last deviation is that of n, whose noise is taken at its worst.
+    width
+        How many standard deviations they reach.
+    sampling_deviation
+        What random records add to the deviation of each count but the last.
+    """
+    of_n = width * float(noise_deviation[-1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        reach = np.where(
+            np.isfinite(noise_deviation),
+            width * np.hypot(noise_deviation, sampling_deviation),
+            np.inf,
+        )
+    low, high = np.zeros_like(reach), np.ones_like(reach)
+    if math.isfinite(of_n):
+        low = (counts - reach) / (n + of_n)
+    if n > of_n:
+        high = (counts + reach) / (n - of_n)
+    low[-1] = high[-1] = 1.0
+    known = np.isfinite(reach)
+    known[-1] = True
+    return from_neighbours(low, high, known)
+
+
+def reached_in(low: NDArray[np.float64], high: NDArray[np.float64], p: float) -> tuple[int, int]:
+    """Return the first and the last cell in which F may reach p, if it is within a band.
+
+    Parameters
+    ----------
+    low, high
+        (N,) ends of intervals for F at each threshold; the last ones are 1.
+    p
+        Within [0, 1].
+
+    Notes
+    -----
+    F reaches p in cell k if F_(k-1) < p <= F_k. So it is in none before the first with
+    high_k >= p, but where the interval at the end of the right cell fails; and in none behind the
+    one that follows the last with low_k < p, but where the interval at its beginning does. Both
+    together fail no more often than the level says: two thresholds matter, however many there are.
+    """
+    lacking = np.flatnonzero(low < p)
+    return int(np.argmax(high >= p)), int(lacking[-1]) + 1 if lacking.size else 0
 
 
 def from_neighbours(

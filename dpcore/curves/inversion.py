@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..summaries.grid import Grid
 
-__all__ = ["Counts", "Method", "between", "crossings", "within"]
+__all__ = ["Counts", "Method", "between", "crossings", "places", "within"]
 
 Counts = NDArray[np.int64] | NDArray[np.float64]
 Method = Literal["linear", "inverted_cdf"]
@@ -72,15 +72,32 @@ def within(
     -----
     The result never decreases with p, if the counts do not.
     """
-    before, ends, first = np.maximum(cells - 1, 0), grid.positions, grid.lower
-    if not math.isfinite(first):
-        first = np.floor(ends[0]) - 1.0 if integers else ends[0]
-    is_first = cells == 0
-    lower, upper = np.where(is_first, first, ends[before]), ends[cells]
-    start = np.where(is_first, 0.0, counts[before] / n)
+    start = np.where(cells == 0, 0.0, counts[np.maximum(cells - 1, 0)] / n)
     rise = counts[cells] / n - start
     # There is no rise where p is 0, and the curve begins with it.
     share = np.divide(p - start, rise, out=np.zeros(p.shape), where=rise > 0.0)
+    return places(cells, share, grid, integers)
+
+
+def places(
+    cells: NDArray[np.int64], share: NDArray[np.float64] | float, grid: Grid, integers: bool
+) -> NDArray[np.float64]:
+    """Return the place in each cell up to which it has so large a share of its own records.
+
+    Parameters
+    ----------
+    cells
+        Their numbers, any shape.
+    share
+        Within [0, 1], of the same shape or one for all. Of whole numbers 0 is the least one.
+    grid, integers
+        As in ``within``.
+    """
+    ends, first = grid.positions, grid.lower
+    if not math.isfinite(first):
+        first = np.floor(ends[0]) - 1.0 if integers else ends[0]
+    lower, upper = np.where(cells == 0, first, ends[np.maximum(cells - 1, 0)]), ends[cells]
+    share = np.broadcast_to(share, cells.shape)
     place = between(lower, upper, share)
     if not integers:
         return place

@@ -208,7 +208,15 @@ CALLS = {
     ),
     "Privacy.epsilon_at": (dp.Privacy(rho=1.0).epsilon_at, {"delta": 0.1}),
     "CDF": (CURVE, {"t": 0.5}),
-    "CDF.quantile": (CURVE.quantile, {"p": 0.5, "method": "linear"}),
+    "CDF.quantile": (CURVE.quantile, {"p": 0.5, "method": "linear", "level": 0.9}),
+    "CDF.quantile_interval": (
+        NOISY.quantile_interval,
+        {"p": [0.5], "level": 0.9, "method": "linear"},
+    ),
+    "CDF.population_quantile_interval": (
+        NOISY.population_quantile_interval,
+        {"p": 0.5, "level": 0.9, "method": "inverted_cdf"},
+    ),
     "CDF.from_json": (dp.CDF.from_json, {"text": NOISY.to_json()}),
     "ScoreCurves.from_json": (dp.ScoreCurves.from_json, {"text": NOISY.to_json()}),
     "Projection.from_json": (dp.Projection.from_json, {"text": PROJECTION.to_json()}),
