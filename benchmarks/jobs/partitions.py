@@ -13,8 +13,8 @@ import numpy as np
 
 import dpcore as dp
 
-from ..registry import Contender, Job
-from .counts import AGREEMENT, CELLS, MOVED
+from ..registry import Contender
+from .counts import CELLS, in_other_cells, job
 
 WORKERS = 2
 BLOCK = 4 * 10**6  # values: 32 MB
@@ -150,31 +150,7 @@ def files_without_dask(inputs: Folder):
 
 
 def disagreements(inputs, outcomes):
-    first = next(iter(outcomes.values()))
-    found = {}
-    for name, counts in outcomes.items():
-        moved = np.abs(np.cumsum(counts) - np.cumsum(first)).sum()
-        allowed = 0 if name.startswith("dpcore") else 2 + MOVED * first.sum()
-        if moved > allowed:
-            found[name] = f"{moved:g} values in other cells"
-    return found
-
-
-def job(name, title, make, *contenders):
-    return Job(
-        name=name,
-        title=title,
-        unit="values",
-        sizes=(10**8,),
-        quick=(10**7,),
-        small=10**5,
-        memory=10**8,
-        make=make,
-        outcome=lambda inputs, answer: answer,
-        disagreements=disagreements,
-        agreement=AGREEMENT,
-        contenders=contenders,
-    )
+    return in_other_cells(next(iter(outcomes.values())), outcomes)
 
 
 JOBS = (
@@ -182,6 +158,9 @@ JOBS = (
         "count-generated",
         "Draw doubles on two workers, and count them there in 2^15 uniform cells",
         generated,
+        (10**8,),
+        10**7,
+        disagreements,
         Contender("dpcore, a Dask array", "ours", dask_array),
         Contender("dask.array.histogram", "peer", dask_histogram, "dask.array"),
         Contender("two threads and no Dask", "floor", generated_without_dask),
@@ -190,6 +169,9 @@ JOBS = (
         "count-folder",
         "Count a column of doubles in a folder of Parquet files, in 2^15 uniform cells",
         folder,
+        (10**8,),
+        10**7,
+        disagreements,
         Contender("dpcore, the folder", "ours", parquet_folder),
         Contender("dpcore, a Dask dataframe", "ours", dask_column),
         Contender("np.histogram on two threads", "numpy", numpy_of_files),
