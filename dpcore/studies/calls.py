@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import pickle
+import re
 import threading
 import time
 import warnings
@@ -22,7 +23,7 @@ from .cells import TAKEN, Cell
 from .header import differences, versions
 from .study import Study
 
-__all__ = ["Chunk", "Done", "Row", "Shipped", "StudyError", "make"]
+__all__ = ["Chunk", "Done", "Row", "Shipped", "StudyError", "ignored", "make"]
 
 Row = dict[str, float | NDArray[np.float64]]
 
@@ -97,7 +98,7 @@ def make(shipped: Shipped, chunks: Sequence[Chunk]) -> list[Done]:
             f"a worker has other versions than the process it is for: {shipped.differs}"
         )
     before = _global_state()
-    with _quiet():
+    with ignored(DpcoreWarning):  # mostly of much noise, which studies look for
         done = [_made(shipped.study, shipped.seed, chunk) for chunk in chunks]
     strayed = _global_state() != before
     return [each._replace(strayed=strayed) for each in done]
@@ -109,8 +110,8 @@ def _global_state() -> bytes:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """Ignore what releases warn of, which is mostly much noise: studies look for that.
+def ignored(category: type[Warning], beginning: str = "") -> Iterator[None]:
+    """Show no warnings of a category whose message begins so.
 
     In the main thread alone, as workers have it: elsewhere filters are not a thread's own, and
     might stay when it has gone.
@@ -119,7 +120,7 @@ def _quiet() -> Iterator[None]:
         yield
         return
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DpcoreWarning)
+        warnings.filterwarnings("ignore", re.escape(beginning), category)
         yield
 
 

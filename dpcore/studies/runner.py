@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from .. import _check
 from ..errors import DtypeError, ParameterError
-from .calls import Done, Shipped, make
+from .calls import Done, Shipped, ignored, make
 from .plan import Plan
 from .progress import Progress
 from .results import Results
@@ -23,6 +23,9 @@ __all__ = ["load", "run"]
 
 _KEPT: Final = 1.0  # seconds of chunks that wait to be written together; later, up to
 _MOST_KEPT: Final = 10.0  # this many, so that a run of a day has some thousand parts
+# joblib warns so when a process has come to use some hundred megabytes more than at first: it ends
+# after a task, and another one takes its place. Nothing is lost, and there is nothing to do.
+_REPLACED: Final = "A worker stopped while some jobs were given to the executor"
 
 
 def run(
@@ -114,12 +117,13 @@ def run(
     strayed = False
     with Progress(study, plan, progress) as bar, _keeping(store) as keep:
         parallel = joblib.Parallel(workers, return_as="generator_unordered", batch_size=1)
-        for task in parallel(joblib.delayed(make)(shipped, chunks) for chunks in plan.tasks()):
-            for done in task:
-                plan.learn(done)
-                bar.show(done)
-                keep(done)
-                strayed |= done.strayed
+        with ignored(UserWarning, _REPLACED):
+            for task in parallel(joblib.delayed(make)(shipped, chunks) for chunks in plan.tasks()):
+                for done in task:
+                    plan.learn(done)
+                    bar.show(done)
+                    keep(done)
+                    strayed |= done.strayed
     if strayed:
         message = f"{study.name} draws from np.random, and not from rng alone: no run repeats it"
         warnings.warn(message, StudyWarning, 2)

@@ -61,6 +61,24 @@ def test_warnings_of_the_function_are_shown_and_those_of_releases_are_not():
     assert {each.category for each in caught} == {UserWarning}
 
 
+def test_a_process_that_is_replaced_is_not_told_of_and_other_warnings_are(monkeypatch):
+    """Where a process has come to use much memory, joblib starts another, and warns."""
+    told = "A worker stopped while some jobs were given to the executor. This can be caused by"
+
+    class Replacing(joblib.Parallel):
+        def __call__(self, tasks):
+            for task in super().__call__(tasks):
+                warnings.warn(f"{told} a memory leak.", UserWarning, 1)
+                warnings.warn("something else", UserWarning, 1)
+                yield task
+
+    monkeypatch.setattr(joblib, "Parallel", Replacing)
+    study = studies.Study(lambda rng: {"x": rng.random()}, {})
+    with pytest.warns(UserWarning, match="something else") as caught:
+        studies.run(study, replicates=5, seed=1)
+    assert {str(each.message) for each in caught} == {"something else"}
+
+
 def test_workers_with_other_versions_are_an_error(monkeypatch, tmp_path):
     """The table says of each row which versions made it: those of the process that asks."""
     study = studies.Study(lambda rng: {"x": rng.random()}, {})
