@@ -67,7 +67,8 @@ def test_memory_does_not_grow_with_a_row_group(tmp_path, monkeypatch):
     values = np.random.default_rng(2).normal(size=1_500_000)
     path = write_parquet(tmp_path / "t.parquet", values, use_dictionary=False, compression="none")
     assert pq.ParquetFile(path).num_row_groups <= 2
-    assert peak_memory(lambda: column_batches(path, "x")) < 3_000_000
+    assert pq.ParquetFile(path).metadata.row_group(0).total_byte_size > 8_000_000
+    assert peak_memory(lambda: column_batches(path, "x")) < 4_000_000  # as of the oldest pyarrow
 
 
 @pytest.mark.parametrize(
