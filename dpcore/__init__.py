@@ -51,6 +51,7 @@ if _TYPE_CHECKING:
     from .releases.box_plot import BoxPlot, box_plot
     from .releases.cdf import cdf, cdf_from_counts
     from .releases.compact_bounds import compact_bounds
+    from .releases.compare import Comparison, compare
     from .releases.hosmer_lemeshow import hosmer_lemeshow
     from .releases.plan import Plan, plan
     from .releases.project import project, project_sums
@@ -71,6 +72,7 @@ __all__ = [
     "CDF",
     "Bounds",
     "BoxPlot",
+    "Comparison",
     "ConvergenceError",
     "DpcoreError",
     "DpcoreWarning",
@@ -98,6 +100,7 @@ __all__ = [
     "cdf_from_counts",
     "combine",
     "compact_bounds",
+    "compare",
     "distances",
     "files",
     "hosmer_lemeshow",
@@ -167,6 +170,7 @@ _HOMES = {
     "releases.box_plot": ("BoxPlot", "box_plot"),
     "releases.cdf": ("cdf", "cdf_from_counts"),
     "releases.compact_bounds": ("compact_bounds",),
+    "releases.compare": ("Comparison", "compare"),
     "releases.hosmer_lemeshow": ("hosmer_lemeshow",),
     "releases.plan": ("Plan", "plan"),
     "releases.project": ("project", "project_sums"),

@@ -23,6 +23,7 @@ __all__ = [
     "Releases",
     "check_released",
     "loses_records",
+    "processed",
     "root_mean_square_errors",
 ]
 
@@ -112,11 +113,11 @@ def root_mean_square_errors(
     for start in range(0, replicates, rows):
         some = min(rows, replicates - start)
         released = mechanism.release(cells, rng=rng, replicates=some).astype(np.float64)
-        squares += np.sum((read(_processed(curve, released)) - true) ** 2, axis=0)
+        squares += np.sum((read(processed(curve, released)) - true) ** 2, axis=0)
     return np.asarray(np.sqrt(squares / replicates))
 
 
-def _processed(curve: CDF, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+def processed(curve: CDF, counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return what a mechanism released, (rows, N), processed as the curve was, in place."""
     if curve.privacy.neighbours == "add-or-remove-one":  # n is a release like the others
         counts[:, -1] = np.maximum(np.rint(counts[:, -1]), 1.0)

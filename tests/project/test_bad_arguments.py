@@ -175,6 +175,11 @@ CALLS = {
     "kolmogorov_smirnov": (dp.distances.kolmogorov_smirnov, {"first": SCORES, "second": CURVE}),
     "earth_mover": (dp.distances.earth_mover, {"first": CURVE, "second": SCORES}),
     "energy": (dp.distances.energy, {"first": SCORES, "second": SCORES}),
+    "compare": (
+        dp.compare,
+        {"first": CURVE, "second": NOISY, "probabilities": [0.5], "level": 0.9, "simulations": 19}
+        | {"rng": None},
+    ),
     "combine": (dp.combine, {"curves": [CURVE, CURVE], "weights": [1, 2]}),
     "average": (dp.average, {"curves": [NOISY, NOISY], "weights": None}),
     "score_counts": (

@@ -1,0 +1,138 @@
+"""Pairs of curves as they might have been released: samples of a population, and noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._threads import on_threads
+from ..curves.cdf import CDF
+from ..curves.inversion import crossings, places
+from ..curves.simulated_releases import check_released, processed
+from ..errors import ParameterError
+from ..mechanisms import Dyadic, Hierarchy, Mechanism, NoNoise, ToeplitzGaussian, from_curve
+
+__all__ = ["Released", "largest_gaps", "populations"]
+
+_BLOCK: Final = 32  # releases that a thread makes in turn
+_ADDITIVE: Final = (Dyadic, Hierarchy, NoNoise, ToeplitzGaussian)
+_MEAN_VARIANCE: Final = 1 / 6  # of an indicator of a uniform value, over the thresholds
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """A curve, and what released it.
+
+    Parameters
+    ----------
+    curve
+        Raw or isotonic, of records.
+    mechanism
+        Made again from what the curve says of it.
+    """
+
+    curve: CDF
+    mechanism: Mechanism
+
+    @classmethod
+    def of(cls, argument: str, curve: CDF) -> Released:
+        """Return a curve, given as ``argument``, with its mechanism."""
+        if curve.privacy.neighbours == "replace-client":
+            what = "must be about records: which clients lack some is not in the curve"
+            raise ParameterError(argument, "replace-client", what)
+        try:
+            mechanism = from_curve(curve)
+        except ParameterError as error:
+            name, what = curve.mechanism["name"], "must be by a mechanism that can be made again"
+            raise ParameterError(argument, name, f"{what}, of dpcore.mechanisms") from error
+        check_released(argument, curve, mechanism)
+        return cls(curve, mechanism)
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """(N,) the share of each cell, none below 0."""
+        curve = self.curve if self.curve.is_monotone else self.curve.isotonic()
+        return np.diff(curve.counts.astype(np.float64), prepend=0.0) / curve.n
+
+    @property
+    def mean_variance(self) -> float:
+        """Of F, over the thresholds, by sampling and noise; infinite if that is not known."""
+        noise = np.mean(np.square(self.curve.noise_deviation / self.curve.n))
+        return float(_MEAN_VARIANCE / self.curve.n + noise)
+
+    def draws(
+        self, shares: NDArray[np.float64], simulations: int, rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """Return (simulations, N) counts of curves that samples of a population give.
+
+        Parameters
+        ----------
+        shares
+            (N,) of the population, by cell.
+        simulations
+            How many: each a new sample of n records, with new noise, processed as the curve was.
+        rng
+            For both.
+        """
+        cells = rng.multinomial(self.curve.n, shares, simulations)
+        released: NDArray[np.float64] = np.empty(cells.shape)
+        if isinstance(self.mechanism, _ADDITIVE):  # their noise does not know the counts
+            nothing = np.zeros(shares.size, np.int64)
+            noise = self.mechanism.release(nothing, rng=rng, replicates=simulations)
+            np.add(np.cumsum(cells, axis=1), noise, out=released)
+            return processed(self.curve, released)
+
+        def release(block: tuple[int, np.random.Generator]) -> None:
+            start, own = block
+            for at in range(start, min(start + _BLOCK, simulations)):
+                released[at] = self.mechanism.release(cells[at], rng=own, workers=1)
+
+        starts = range(0, simulations, _BLOCK)
+        on_threads(release, list(zip(starts, rng.spawn(len(starts)), strict=True)), None)
+        return processed(self.curve, released)
+
+    def quantiles(self, counts: NDArray[np.float64], p: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the quantiles of curves of these counts, (R, m), as ``CDF.quantile`` does."""
+        grid, integers = self.curve.grid, self.curve.integers
+        whole = grid.is_of_integers() if integers is None else integers
+        shares = counts / counts[:, -1:]
+        if self.curve.processing:  # monotone, so the first cell that reaches p
+            cells = np.stack([np.count_nonzero(shares < each, axis=1) for each in p], axis=1)
+        else:
+            cells = np.stack([crossings(own, own[-1], p) for own in counts])
+        start = np.take_along_axis(np.insert(shares, 0, 0.0, axis=1), cells, axis=1)
+        rise = np.take_along_axis(shares, cells, axis=1) - start
+        share = np.divide(p - start, rise, out=np.zeros(cells.shape), where=rise > 0.0)
+        return places(cells, share, grid, whole)
+
+
+def largest_gaps(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the Kolmogorov-Smirnov statistics of curves of these counts, (R, N) each, (R,)."""
+    gaps = first / first[:, -1:] - second / second[:, -1:]
+    return np.asarray(np.abs(gaps).max(axis=1))
+
+
+def populations(first: Released, second: Released) -> list[NDArray[np.float64]]:
+    """Return the shares of cells in populations that both may come from, (N,) each.
+
+    Pooled; and, where noise is not all that releases lose, with all records in the median's cell,
+    too: what pooled curves show smeared over a bucket may be a few values, of which more is lost.
+    """
+    pooled = _pooled(first, second)
+    if all(isinstance(each.mechanism, _ADDITIVE) for each in (first, second)):
+        return [pooled]
+    one_value = np.zeros(pooled.size)
+    one_value[np.searchsorted(np.cumsum(pooled), 0.5)] = 1.0
+    return [pooled, one_value]
+
+
+def _pooled(first: Released, second: Released) -> NDArray[np.float64]:
+    """Return the mean of the shares in both, weighted by how well each is known, (N,)."""
+    variances = np.array([each.mean_variance for each in (first, second)])
+    if not np.isfinite(variances).all():
+        variances = np.array([1.0 / each.curve.n for each in (first, second)])
+    shares = first.shares / variances[0] + second.shares / variances[1]
+    return np.asarray(shares / shares.sum())

@@ -1,0 +1,172 @@
+"""Two released curves beside each other: sizes, power, intervals, and what is refused."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import dpcore as dp
+from dpcore.mechanisms import Hierarchy, NoNoise, PolynomialProjection
+
+GRID = dp.Grid.uniform(0, 1, 64)
+
+
+def released(rng, n, a=2.0, b=3.0, grid=GRID, **budget):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of noise that is too much for the grid
+        return dp.cdf(rng.beta(a, b, n), grid, rng=rng, **budget)
+
+
+def p_values(rng, sizes, comparisons, simulations=39, **budget):
+    """Of so many pairs of samples of one population: the statistic's, and the median's."""
+    found = []
+    for _ in range(comparisons):
+        first, second = (released(rng, n, **budget) for n in sizes)
+        each = dp.compare(first, second, probabilities=0.5, simulations=simulations, rng=rng)
+        found.append((each.p_value, each.p_values))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("sizes", [(800, 800), (300, 2000)])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
+def test_equal_populations_are_told_apart_no_more_often_than_the_level_says(sizes, epsilon):
+    found = p_values(np.random.default_rng(5), sizes, 100, mechanism=Hierarchy(epsilon))
+    for level in (0.1, 0.25, 0.5):  # four deviations of 100 comparisons
+        most = level + 4 * np.sqrt(level * (1 - level) / 100)
+        assert (np.mean(found <= level, axis=0) <= most).all()
+    assert (found[:, 0] <= 0.5).mean() > 0.25  # and not for want of power
+
+
+@pytest.mark.parametrize(("epsilon", "n"), [(0.1, 800), (1.0, 300)])
+def test_nor_by_the_default_which_looks_for_buckets(epsilon, n):
+    rng = np.random.default_rng(5)
+    assert released(rng, n, epsilon=epsilon).mechanism["name"] == "dawa"
+    found = p_values(rng, (n, n), 60, epsilon=epsilon)
+    for level in (0.1, 0.25, 0.5):
+        most = level + 4 * np.sqrt(level * (1 - level) / 60)
+        assert (np.mean(found <= level, axis=0) <= most).all()
+
+
+def test_half_of_all_records_in_a_cell_do_not_mislead_the_default():
+    rng, rejected = np.random.default_rng(3), 0
+    counts = np.full(256, 500 / 256)
+    counts[85] += 500
+    grid = dp.Grid.uniform(0, 1, 256)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(40):
+            pair = (
+                dp.cdf_from_counts(
+                    rng.multinomial(1000, counts / counts.sum()), grid, epsilon=0.1, rng=rng
+                )
+                for _ in range(2)
+            )
+            rejected += dp.compare(*pair, simulations=19, rng=rng).p_value <= 0.05
+    assert rejected <= 6  # of 40 at 0.05; the pooled curve alone rejects about 10
+
+
+def test_a_textbook_test_on_samples_of_private_curves_rejects_what_is_equal():
+    rng = np.random.default_rng(8)
+    theirs, ours = [], []
+    for _ in range(20):
+        pair = [released(rng, 2000, epsilon=0.1) for _ in range(2)]
+        theirs.append(stats.ks_2samp(*(curve.sample(2000, rng) for curve in pair)).pvalue)
+        ours.append(dp.compare(*pair, simulations=99, rng=rng).p_value)
+    assert np.mean(np.array(theirs) < 0.05) > 0.7
+    assert np.mean(np.array(ours) < 0.05) <= 0.25
+
+
+@pytest.mark.parametrize("budget", [{"epsilon": 1.0}, {"mechanism": Hierarchy(1.0)}, {"rho": 0.1}])
+def test_a_shift_is_found(budget):
+    rng = np.random.default_rng(4)
+    first, second = released(rng, 2000, **budget), released(rng, 1500, 3.0, 3.0, **budget)
+    found = dp.compare(first, second, simulations=199, rng=rng)
+    assert found.p_value == 1 / 200
+    assert (found.p_values <= 0.02).all()
+    truth = stats.beta(2, 3).ppf([0.25, 0.5, 0.75]) - stats.beta(3, 3).ppf([0.25, 0.5, 0.75])
+    low, high = found.population_interval
+    assert (low - 0.02 < truth).all()
+    assert (truth < high + 0.02).all()
+    assert (high < 0).all()
+    np.testing.assert_allclose(found.differences, truth, atol=0.06)
+
+
+def test_without_noise_it_is_the_textbook_test():
+    rng, grid = np.random.default_rng(2), dp.Grid.uniform(0, 1, 4096)
+    samples = rng.beta(2, 3, 150), rng.beta(2.3, 3, 120)
+    first, second = (dp.cdf(each, grid, NoNoise(), rng=rng) for each in samples)
+    found = dp.compare(first, second, simulations=1999, rng=rng)
+    theirs = stats.ks_2samp(*samples)
+    assert found.statistic == pytest.approx(theirs.statistic, abs=0.02)
+    assert found.p_value == pytest.approx(theirs.pvalue, abs=0.07)
+
+
+def test_intervals_cover():
+    rng, inside = np.random.default_rng(6), []
+    truth = stats.beta(2, 3).ppf(0.5) - stats.beta(3, 3).ppf(0.5)
+    for _ in range(80):
+        first = released(rng, 500, mechanism=Hierarchy(1.0))
+        second = released(rng, 700, 3.0, 3.0, mechanism=Hierarchy(0.5))
+        found = dp.compare(first, second, probabilities=0.5, simulations=99, rng=rng)
+        low, high = found.population_interval
+        inside.append(low < truth < high)
+    assert np.mean(inside) > 0.85
+
+
+def test_curves_with_a_private_number_of_records_and_raw_ones():
+    rng = np.random.default_rng(9)
+    budget = {"epsilon": 1.0, "neighbours": "add-or-remove-one", "isotonic": False}
+    first, second = (released(rng, n, **budget) for n in (900, 1100))
+    found = dp.compare(first, second, simulations=99, rng=rng)
+    assert found.n == (first.n, second.n)
+    assert found.p_value > 0.05
+
+
+def test_the_same_generator_gives_the_same_comparison():
+    rng = np.random.default_rng(9)
+    pair = [released(rng, 300, epsilon=1.0) for _ in range(2)]
+    first, second, other = (
+        dp.compare(*pair, simulations=99, rng=np.random.default_rng(seed)) for seed in (1, 1, 2)
+    )
+    assert first == second
+    assert hash(first) == hash(second)
+    assert first != other
+    assert first != "first"
+
+
+def test_scalars_are_floats_and_it_shows_itself():
+    rng = np.random.default_rng(9)
+    pair = [released(rng, 300, mechanism=Hierarchy(1.0)) for _ in range(2)]
+    found = dp.compare(*pair, probabilities=0.5, simulations=19, rng=rng)
+    for number in (found.differences, found.p_values, *found.population_interval):
+        assert type(number) is float
+    assert len(repr(found)) < 88
+    assert repr(found).startswith("<Comparison of 300 and 300 records: KS ")
+    assert "95% interval" in str(found)
+
+
+def test_what_cannot_be_compared():
+    rng = np.random.default_rng(9)
+    first = released(rng, 300, epsilon=1.0)
+    with pytest.raises(dp.ParameterError, match="second must be over the grid of the first"):
+        dp.compare(first, released(rng, 300, epsilon=1.0, grid=dp.Grid.uniform(0, 1, 32)))
+    local = dp.cdf(rng.random(50), GRID, dp.trust.Local(1.0, clients=50), rng=rng)
+    with pytest.raises(dp.ParameterError, match="first must be by a mechanism that can be made"):
+        dp.compare(local, first)
+    with pytest.raises(dp.ParameterError, match="second must be raw, or isotonic"):
+        dp.compare(first, first.without_negative_counts())
+    with pytest.raises(dp.DtypeError, match="first must be a CDF"):
+        dp.compare([1.0, 2.0], first)
+    with pytest.raises(dp.ParameterError, match="simulations must be between"):
+        dp.compare(first, first, simulations=5)
+
+
+def test_projections_are_compared_too():
+    rng = np.random.default_rng(9)
+    mechanism = PolynomialProjection(rho=1.0, degree=5)
+    pair = (dp.project(rng.beta(2, b, 2000), 0, 1, mechanism, rng=rng) for b in (3.0, 6.0))
+    found = dp.compare(*(each.curve(GRID) for each in pair), simulations=39, rng=rng)
+    assert found.p_value == 1 / 40
