@@ -32,6 +32,7 @@ __all__ = [
     "probabilities",
     "proportion",
     "same",
+    "unweighted",
 ]
 
 _MOST_TOTAL: Final = 2.0**62
@@ -110,6 +111,13 @@ def same(first: object, second: object, *names: str) -> None:
         ours, theirs = getattr(first, name), getattr(second, name)
         if ours != theirs:
             raise ParameterError(name, theirs, f"must be {ours!r} in both")
+
+
+def unweighted(argument: str, value: object) -> None:
+    """Refuse weights of records by the name that they are given under, whatever they are."""
+    if value is not None:
+        what = "must be None: noise hides records that count once, and a weight would count more"
+        raise DtypeError(argument, type(value).__name__, what)
 
 
 def choice(argument: str, value: object, options: object) -> None:

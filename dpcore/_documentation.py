@@ -63,6 +63,10 @@ _PARAGRAPHS: Final = {
     "nan_policy": """
         What to do with missing values, which are NaN, None, nulls and what is masked: "raise",
         before anything is spent, or "omit" them (docs/limitations.md).""",
+    "weights": """
+        Must be None. Records have no weights: one of weight 5 would change the counts by 5, and
+        the noise is for a change of 1. Whole weights would be repeated records, and need the
+        guarantee for a group of them (docs/limitations.md).""",
     "epsilon": """
         For pure differential privacy, by discrete Laplace noise: a positive number (a Fraction is
         taken exactly).""",

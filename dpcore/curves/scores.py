@@ -20,7 +20,7 @@ __all__ = ["MOST_SCORE_CELLS", "ScoreCurves", "numbered"]
 MOST_SCORE_CELLS: Final = MOST_CELLS // 2
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
 class ScoreCurves:
     """The score distributions of two classes, released together.
 
@@ -99,6 +99,9 @@ class ScoreCurves:
             ),
         )
         return cls(grid, joint)
+
+    def __repr__(self) -> str:
+        return f"<ScoreCurves of {self.grid.size} cells, n = {self.n}, {self.privacy}>"
 
     @property
     def n(self) -> int:

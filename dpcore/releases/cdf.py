@@ -49,6 +49,7 @@ def cdf(
     rng: np.random.Generator | None = None,
     nan_policy: NanPolicy = "raise",
     integers: bool | None = None,
+    weights: None = None,
 ) -> CDF:
     """Release the empirical distribution function of some records with differential privacy.
 
@@ -74,6 +75,8 @@ def cdf(
         Whether the values are whole numbers, and so the quantiles and samples of the curve; None:
         if their dtype is an integer's or a boolean's. Values are never looked at for this: say True
         of whole numbers that are kept as floats.
+    weights
+        {weights}
 
     Returns
     -------
@@ -107,6 +110,7 @@ def cdf(
     >>> bool(abs(curve.quantile(0.5) - 40) < 1)
     True
     """
+    _check.unweighted("weights", weights)
     chosen = checked(grid, mechanism, epsilon, rho, neighbours, delta, isotonic, rng)
     counts = grid.count(values, nan_policy=nan_policy)
     if integers is None:

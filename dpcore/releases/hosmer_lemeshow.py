@@ -14,6 +14,7 @@ from ..mechanisms import Mechanism
 from ..records import columns
 from ..records.columns import Chunk
 from ..records.partitions import refuse_collection
+from ..records.single_columns import single_column
 from ..statistics.hosmer_lemeshow import HosmerLemeshow
 from ..statistics.risk_groups import check_groups, check_minimum
 from ..summaries.grid import MOST_CELLS, Grid
@@ -74,6 +75,7 @@ def hosmer_lemeshow(
     pos_label: Label | None = None,
     rng: np.random.Generator | None = None,
     nan_policy: NanPolicy = "raise",
+    sample_weight: None = None,
 ) -> HosmerLemeshow:
     """Release the Hosmer-Lemeshow test of predicted probabilities with differential privacy.
 
@@ -108,6 +110,8 @@ def hosmer_lemeshow(
         {rng}
     nan_policy
         {nan_policy}
+    sample_weight
+        {weights}
 
     Returns
     -------
@@ -134,6 +138,7 @@ def hosmer_lemeshow(
     >>> 0.0 < test.pvalue <= 1.0
     True
     """
+    _check.unweighted("sample_weight", sample_weight)
     grid, minimum = check_grid(grid), check_minimum(minimum_expected)
     probabilities = checked_probabilities(y_true, y_prob, nan_policy)
     counts = score_counts(y_true, probabilities, grid, pos_label=pos_label, nan_policy=nan_policy)
@@ -162,9 +167,9 @@ def checked_probabilities(y_true: Any, y_prob: Any, nan_policy: NanPolicy) -> Ch
     """Return the predicted probabilities in one piece, one for each label."""
     _check.choice("nan_policy", nan_policy, NanPolicy)
     refuse_collection(y_true, "y_true")
-    probabilities = columns.whole(y_prob, "y_prob")
+    probabilities = columns.whole(single_column(y_prob), "y_prob")
     try:
-        shape = np.shape(y_true)
+        shape = np.shape(single_column(y_true))
     except Exception:  # rows of several lengths, columns that NumPy cannot hold
         raise DtypeError("y_true", type(y_true).__name__, "must be one-dimensional") from None
     if probabilities.shape != shape:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import _check
 from .._documentation import documented
 from ..errors import ParameterError
 from ..mechanisms import Mechanism
@@ -38,6 +39,7 @@ def roc_curve(
     isotonic: bool = True,
     rng: np.random.Generator | None = None,
     nan_policy: NanPolicy = "raise",
+    sample_weight: None = None,
 ) -> ROC:
     """Release the ROC curve of a classifier with differential privacy.
 
@@ -68,6 +70,8 @@ def roc_curve(
         Whether to make the curves monotone, by least squares. Off: raw curves, which may run back
         and leave [0, 1]; those of ``mechanisms.Dyadic`` can be smoothed instead:
         ``ROC(found.curves.smooth(2))``.
+    sample_weight
+        {weights}
 
     Returns
     -------
@@ -101,6 +105,7 @@ def roc_curve(
     >>> bool(abs(roc.auc - 0.827) < 0.03)
     True
     """
+    _check.unweighted("sample_weight", sample_weight)
     curves = score_curves(
         y_true,
         y_score,

@@ -38,6 +38,7 @@ def score_curves(
     isotonic: bool = True,
     rng: np.random.Generator | None = None,
     nan_policy: NanPolicy = "raise",
+    sample_weight: None = None,
 ) -> ScoreCurves:
     """Release the score distributions of positives and negatives with differential privacy.
 
@@ -65,6 +66,8 @@ def score_curves(
         {rng}
     nan_policy
         {nan_policy}
+    sample_weight
+        {weights}
 
     Returns
     -------
@@ -97,6 +100,7 @@ def score_curves(
     >>> bool(abs(curves.positives[-1] - y_true.sum()) < 200)
     True
     """
+    _check.unweighted("sample_weight", sample_weight)
     if grid is None:
         grid = Grid.uniform(0, 1, _DEFAULT_CELLS)
     budget: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta}

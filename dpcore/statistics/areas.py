@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -78,6 +79,21 @@ class BucketedScores:
         unseen_areas = [_UNSEEN * self._bound(each, *losses) for each in ties]
         return np.hypot(of_areas, unseen_areas)
 
+    def sampling_deviation(self, ties: Ties) -> float:
+        """Return how far areas of so many records are from that of the population they come from.
+
+        DeLong, DeLong & Clarke-Pearson 1988: a mean over the positives and one over the negatives.
+        Where classes do not overlap that is nothing, so one record more of the rarer class, which
+        might lie anywhere, is counted in.
+        """
+        negatives, positives = self._records(self.curves.joint.counts)
+        own, other = float(positives.sum()), float(negatives.sum())
+        below = np.cumsum(negatives) - (1.0 - np.asarray(ties)) * negatives
+        above = own - np.cumsum(positives) + np.asarray(ties) * positives
+        variance = _variance(below / other, positives) / own
+        variance += _variance(above / own, negatives) / other
+        return math.hypot(math.sqrt(variance), 1.0 / (min(own, other) + 1.0))
+
     def may_be_noise(self, width: float) -> bool:
         """Return whether ``width`` deviations of noise may be all there is of a class."""
         totals = self.curves.negatives[-1], self.curves.positives[-1]
@@ -102,6 +118,12 @@ class BucketedScores:
         sums += of_negatives[-1] * abs(area * total_positives - tie[-1] * positives[-1])
         sums += of_positives[-1] * abs((1.0 - area) * total_negatives - rest[-1] * negatives[-1])
         return float(sums) / (total_negatives * total_positives)
+
+
+def _variance(values: Reals, weights: Reals) -> float:
+    """Return the variance of values that so many records have."""
+    weights = weights / weights.sum()
+    return float(np.sum(weights * (values - np.sum(weights * values)) ** 2))
 
 
 def area_of(negatives: Reals, positives: Reals, ties: Ties) -> Reals:

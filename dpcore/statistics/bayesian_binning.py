@@ -25,7 +25,7 @@ _BINS_PER_ROOT: Final = 10.0  # of the cubic root of n, at most; and the same pa
 _LEAST_RECORDS: Final = 5  # in a bin
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
 class BayesianBinning:
     """An average of equi-depth binnings, weighted by how well each explains the labels.
 
@@ -48,6 +48,9 @@ class BayesianBinning:
     values: NDArray[np.float64]
     sizes: NDArray[np.int64]
     weights: NDArray[np.float64]
+
+    def __repr__(self) -> str:
+        return f"<BayesianBinning of {self.sizes.size} binnings over {self.values.size} cells>"
 
     @classmethod
     def fit(cls, curves: ScoreCurves, sizes: Iterable[int] | None = None) -> Self:
@@ -95,7 +98,7 @@ class BayesianBinning:
             values += weights[k] * steps(edges, means, cells.edges[1:])
         return cls(cells.edges, np.clip(values, 0.0, 1.0), tried, weights)
 
-    def predict(self, y_score: Any) -> NDArray[np.float64]:
+    def predict(self, y_score: Any) -> Any:
         """Return the averaged probability at each score.
 
         Parameters

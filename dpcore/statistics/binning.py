@@ -16,7 +16,7 @@ from ..summaries.grid import MOST_CELLS
 __all__ = ["Bins", "Cells", "counted_bins", "equi_depth_bins", "uniform_bins"]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Bins:
     """What a released pair of curves says of each of B bins of scores.
 
@@ -44,6 +44,10 @@ class Bins:
     mean_score: NDArray[np.float64]
     negatives_deviation: NDArray[np.float64]
     positives_deviation: NDArray[np.float64]
+
+    def __repr__(self) -> str:
+        size, n = self.counts.size, round(float(self.counts.sum()))
+        return f"<Bins: {size} of scores, n = {n}>"
 
     @property
     def counts(self) -> NDArray[np.float64]:

@@ -6,12 +6,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
+from ..curves.shapes import float_or_array
 from ..errors import DtypeError, ParameterError
 from ..privacy.guarantees import Privacy
 
@@ -21,7 +22,7 @@ _POINTS: Final = 2**12
 _TAIL: Final = 9.0  # standard deviations; there is nothing beyond that doubles could show
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
 class BinormalROC:
     """The ROC curve of normal scores with one variance in both classes, and a given area.
 
@@ -59,17 +60,22 @@ class BinormalROC:
         if not isinstance(self.mechanism, Mapping):
             raise DtypeError("mechanism", type(self.mechanism).__name__, "must be a mapping")
 
-    def __call__(self, fpr: ArrayLike) -> NDArray[np.float64]:
+    def __repr__(self) -> str:
+        return f"<BinormalROC of area {self.auc:.4g}, n = {self.n}, {self.privacy}>"
+
+    def __call__(self, fpr: ArrayLike) -> Any:
         """Return the true positive rates at some false positive rates, of any shape.
+
+        A float for a number.
 
         An area of 1 or 0 is a curve that jumps at 0 or at 1; there the value after the jump counts.
         """
         rates = _check.probabilities("fpr", fpr)
         if self.auc in (0.0, 1.0):
-            return np.where(rates < 1.0 - self.auc, 0.0, 1.0)
+            return float_or_array(np.where(rates < 1.0 - self.auc, 0.0, 1.0))
         from scipy.special import ndtr, ndtri  # a tenth of a second, on first use
 
-        return np.asarray(ndtr(self._distance + ndtri(rates)))
+        return float_or_array(np.asarray(ndtr(self._distance + ndtri(rates))))
 
     @property
     def fpr(self) -> NDArray[np.float64]:

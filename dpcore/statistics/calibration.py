@@ -16,6 +16,7 @@ from .binning import Bins, counted_bins, share, uniform_bins
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from sklearn.calibration import CalibrationDisplay
 
 __all__ = ["Reliability", "expected_calibration_error", "maximum_calibration_error", "reliability"]
 
@@ -102,7 +103,7 @@ def maximum_calibration_error(curves: ScoreCurves, bins: int | Bins = 10) -> flo
     return float(np.max(_gaps(counted_bins(curves, bins, uniform_bins))))
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Reliability:
     """A reliability table: what the scores say, what the labels say, and how sure that is.
 
@@ -118,6 +119,10 @@ class Reliability:
 
     bins: Bins
     privacy: Privacy
+
+    def __repr__(self) -> str:
+        size, n = self.counts.size, round(float(self.counts.sum()))
+        return f"<Reliability of {size} bins, n = {n}, {self.privacy}>"
 
     @property
     def mean_score(self) -> NDArray[np.float64]:
@@ -174,6 +179,40 @@ class Reliability:
             "noise_deviation": self.noise_deviation,
             "standard_error": self.standard_error,
         }
+
+    def display(self, **options: Any) -> CalibrationDisplay:
+        """Return scikit-learn's display of the diagram; needs the extra ``models``.
+
+        Parameters
+        ----------
+        **options
+            Passed on to ``sklearn.calibration.CalibrationDisplay``.
+
+        Returns
+        -------
+        sklearn.calibration.CalibrationDisplay
+            Of the bins that are not empty. Not drawn yet: call its ``plot()``, which needs the
+            extra ``plot``. Its ``y_prob``, the scores of the records, is None: nobody has them.
+
+        Raises
+        ------
+        MissingExtraError
+            scikit-learn is not installed.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> from dpcore.statistics.calibration import reliability
+        >>> exact = dp.mechanisms.NoNoise()
+        >>> curves = dp.score_curves([0, 1, 1], [0.2, 0.7, 0.7], dp.Grid.uniform(0, 1, 4), exact)
+        >>> reliability(curves, 2).display().prob_true
+        array([0., 1.])
+        """
+        module = _check.extra("sklearn.calibration", "CalibrationDisplay", "models")
+        filled = self.counts > 0.0
+        rates, scores = self.positive_rate[filled], self.mean_score[filled]
+        found: CalibrationDisplay = module.CalibrationDisplay(rates, scores, None, **options)
+        return found
 
     def plot(self, ax: Axes | None = None, *, level: float = 0.95, **style: Any) -> Axes:
         """Draw the reliability diagram with a legend, the counts below; needs the extra ``plot``.

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from .. import _check
 from ..curves.scores import ScoreCurves
+from ..curves.shapes import float_or_array
 from ..records.partitions import refuse_collection
 from .binning import Bins, Cells, counted_bins, equi_depth_bins
 
 __all__ = ["HistogramBinning", "IsotonicCalibration", "steps"]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
 class HistogramBinning:
     """The share of positives of the bin that a score is in (Zadrozny & Elkan 2001).
 
@@ -32,6 +33,9 @@ class HistogramBinning:
 
     edges: NDArray[np.float64]
     values: NDArray[np.float64]
+
+    def __repr__(self) -> str:
+        return f"<HistogramBinning of {self.values.size} bins>"
 
     @classmethod
     def fit(cls, curves: ScoreCurves, bins: int | Bins = 10) -> Self:
@@ -62,7 +66,7 @@ class HistogramBinning:
         found = counted_bins(curves, bins, equi_depth_bins)
         return cls(found.edges, found.positive_rate)
 
-    def predict(self, y_score: Any) -> NDArray[np.float64]:
+    def predict(self, y_score: Any) -> Any:
         """Return the share of positives in the bin of each score.
 
         Parameters
@@ -78,7 +82,7 @@ class HistogramBinning:
         return steps(self.edges, self.values, y_score)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
 class IsotonicCalibration:
     """The non-decreasing map that is nearest to the labels (Zadrozny & Elkan 2002).
 
@@ -95,6 +99,9 @@ class IsotonicCalibration:
 
     scores: NDArray[np.float64]
     values: NDArray[np.float64]
+
+    def __repr__(self) -> str:
+        return f"<IsotonicCalibration through {self.values.size} points>"
 
     @classmethod
     def fit(cls, curves: ScoreCurves, bins: int | Bins | None = None) -> Self:
@@ -131,7 +138,7 @@ class IsotonicCalibration:
         # means of shares, but for rounding
         return cls(found.mean_score[some], np.clip(values, 0.0, 1.0))
 
-    def predict(self, y_score: Any) -> NDArray[np.float64]:
+    def predict(self, y_score: Any) -> Any:
         """Return the map's value at each score.
 
         Parameters
@@ -142,20 +149,19 @@ class IsotonicCalibration:
         Returns
         -------
         numpy.ndarray
-            Of the shape of ``y_score``; NaN for NaN.
+            Of the shape of ``y_score``, a float for a number; NaN for NaN.
         """
         scores = _real(y_score)
         found = np.interp(scores, self.scores, self.values)
-        return np.where(np.isnan(scores), np.nan, found)  # one point would do for NaN, too
+        found = np.where(np.isnan(scores), np.nan, found)  # one point would do for NaN, too
+        return float_or_array(found)
 
 
-def steps(
-    edges: NDArray[np.float64], values: NDArray[np.float64], y_score: Any
-) -> NDArray[np.float64]:
+def steps(edges: NDArray[np.float64], values: NDArray[np.float64], y_score: Any) -> Any:
     """Return the value of the bin that each score is in."""
     scores = np.clip(_real(y_score), 0.0, 1.0)  # beyond coinciding edges there may be no records
     found = values[np.searchsorted(edges[1:-1], scores)]
-    return np.where(np.isnan(scores), np.nan, found)
+    return float_or_array(np.where(np.isnan(scores), np.nan, found))
 
 
 def _real(y_score: Any) -> NDArray[np.float64]:

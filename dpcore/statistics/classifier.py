@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
+from ..curves.confidence import Interval, deviations
 from ..curves.scores import ScoreCurves
+from ..curves.shapes import float_or_array
 from ..errors import DtypeError
 from .binning import share
+from .rate_intervals import share_interval
 
-__all__ = ["Confusion", "accuracy", "confusion", "f1", "precision", "recall"]
+__all__ = [
+    "Confusion",
+    "accuracy",
+    "confusion",
+    "f1",
+    "population_precision_interval",
+    "population_recall_interval",
+    "precision",
+    "precision_interval",
+    "recall",
+    "recall_interval",
+]
 
 
 class Confusion(NamedTuple):
-    """Released counts of records by label and prediction, in the order of scikit-learn's."""
+    """Released counts of records by label and prediction, in the order of scikit-learn's.
 
-    true_negatives: NDArray[np.float64]
-    false_positives: NDArray[np.float64]
-    false_negatives: NDArray[np.float64]
-    true_positives: NDArray[np.float64]
+    Each is a float for a number t, and an array of the shape of t otherwise.
+    """
+
+    true_negatives: Any
+    false_positives: Any
+    false_negatives: Any
+    true_positives: Any
 
 
 def confusion(curves: ScoreCurves, t: ArrayLike) -> Confusion:
@@ -37,9 +54,9 @@ def confusion(curves: ScoreCurves, t: ArrayLike) -> Confusion:
     Returns
     -------
     Confusion
-        Four arrays of the shape of ``t``, at least 0, and not integers in general. Curves are known
-        at the grid's thresholds: the last one that is <= t stands for t, and -inf for one before
-        the first. From the last threshold on nothing is predicted positive.
+        Four arrays of the shape of ``t``, floats for a number, at least 0, and not integers in
+        general. Curves are known at the grid's thresholds: the last one that is <= t stands for t,
+        and -inf for one before the first. From the last threshold on nothing is predicted positive.
 
     Raises
     ------
@@ -53,21 +70,260 @@ def confusion(curves: ScoreCurves, t: ArrayLike) -> Confusion:
     Examples
     --------
     >>> import dpcore as dp
-    >>> from dpcore.statistics.classifier import confusion, precision
+    >>> from dpcore.statistics.classifier import confusion
     >>> labels, scores = [0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]
     >>> grid = dp.Grid.uniform(0, 1, 10)
     >>> curves = dp.score_curves(labels, scores, grid, dp.mechanisms.NoNoise())
-    >>> [float(count) for count in confusion(curves, 0.3)]
-    [1.0, 1.0, 0.0, 2.0]
-    >>> precision(curves, [0.3, 0.5, 1.0])
+    >>> confusion(curves, 0.3).true_positives
+    2.0
+    >>> tuple(confusion(curves, 0.3))
+    (1.0, 1.0, 0.0, 2.0)
+    """
+    return Confusion(*map(float_or_array, _counted(*_checked(curves, t))))
+
+
+def precision(curves: ScoreCurves, t: ArrayLike) -> Any:
+    """Return the share of positives among the scores above ``t``; NaN where there are none.
+
+    Parameters, errors and cost as in ``confusion``. Within [0, 1], of the shape of ``t``; a float
+    for a number.
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> from dpcore.statistics import classifier
+    >>> exact = dp.mechanisms.NoNoise()
+    >>> curves = dp.score_curves([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], mechanism=exact)
+    >>> classifier.precision(curves, 0.5)
+    1.0
+    >>> classifier.precision(curves, [0.3, 0.5, 1.0])
     array([0.66666667, 1.        ,        nan])
     """
+    found = _counted(*_checked(curves, t))
+    return _share(found.true_positives, found.true_positives + found.false_positives)
+
+
+def recall(curves: ScoreCurves, t: ArrayLike) -> Any:
+    """Return the share of the positives with scores above ``t``; NaN if there are no positives.
+
+    Parameters, errors and cost as in ``confusion``. Within [0, 1], of the shape of ``t``; a float
+    for a number.
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> from dpcore.statistics import classifier
+    >>> exact = dp.mechanisms.NoNoise()
+    >>> curves = dp.score_curves([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], mechanism=exact)
+    >>> classifier.recall(curves, [0.3, 0.5])
+    array([1. , 0.5])
+    """
+    found = _counted(*_checked(curves, t))
+    return _share(found.true_positives, found.true_positives + found.false_negatives)
+
+
+def accuracy(curves: ScoreCurves, t: ArrayLike) -> Any:
+    """Return the share of records whose label is what "score above ``t``" predicts; NaN of none.
+
+    Parameters, errors and cost as in ``confusion``. Within [0, 1], of the shape of ``t``; a float
+    for a number.
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> from dpcore.statistics import classifier
+    >>> exact = dp.mechanisms.NoNoise()
+    >>> curves = dp.score_curves([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], mechanism=exact)
+    >>> classifier.accuracy(curves, 0.3)
+    0.75
+    """
+    found = _counted(*_checked(curves, t))
+    right = found.true_positives + found.true_negatives
+    return _share(right, right + found.false_positives + found.false_negatives)
+
+
+def f1(curves: ScoreCurves, t: ArrayLike) -> Any:
+    """Return the harmonic mean of precision and recall, 2 TP / (2 TP + FP + FN).
+
+    NaN where there is neither a positive nor a score above ``t``. Parameters, errors and cost as in
+    ``confusion``. Within [0, 1], of the shape of ``t``; a float for a number.
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> from dpcore.statistics import classifier
+    >>> exact = dp.mechanisms.NoNoise()
+    >>> curves = dp.score_curves([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], mechanism=exact)
+    >>> classifier.f1(curves, 0.3)
+    0.8
+    """
+    found = _counted(*_checked(curves, t))
+    wrong = found.false_positives + found.false_negatives
+    return _share(2 * found.true_positives, 2 * found.true_positives + wrong)
+
+
+def precision_interval(curves: ScoreCurves, t: ArrayLike, level: float = 0.95) -> Interval[Any]:
+    """Return confidence intervals for the precision of the records themselves, by the noise alone.
+
+    Parameters
+    ----------
+    curves, t
+        As in ``confusion``.
+    level
+        Of each interval alone, between 0 and 1.
+
+    Returns
+    -------
+    Interval
+        Each end of the shape of ``t``, and a float for a number; within [0, 1]. Nothing is known,
+        [0, 1], where that is so of the mechanism's noise, and where noise may be all that there is
+        above the threshold.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        An argument is not as above.
+
+    Notes
+    -----
+    docs/roc.md, section 3: on the safe side for any correlation of the noise at three thresholds,
+    so rather wide. Noise is taken as normal, and as that of raw curves.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> from dpcore.statistics import classifier
+    >>> rng = np.random.default_rng(1)
+    >>> scores = rng.random(20_000)
+    >>> labels = rng.random(20_000) < scores
+    >>> curves = dp.score_curves(labels, scores, epsilon=1.0, rng=rng)
+    >>> low, high = classifier.precision_interval(curves, 0.5)
+    >>> round(low, 3), round(high, 3)
+    (0.746, 0.76)
+    """
+    return _precision_interval(curves, t, level, sampling=False)
+
+
+def recall_interval(curves: ScoreCurves, t: ArrayLike, level: float = 0.95) -> Interval[Any]:
+    """Return confidence intervals for the recall of the records themselves, by the noise alone.
+
+    Parameters, what is returned, errors and notes as in ``precision_interval``; [0, 1] where noise
+    may be all that there is of the positives.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> from dpcore.statistics import classifier
+    >>> rng = np.random.default_rng(1)
+    >>> scores = rng.random(20_000)
+    >>> labels = rng.random(20_000) < scores
+    >>> curves = dp.score_curves(labels, scores, epsilon=1.0, rng=rng)
+    >>> low, high = classifier.recall_interval(curves, 0.5)
+    >>> round(low, 3), round(high, 3)
+    (0.747, 0.755)
+    """
+    return _recall_interval(curves, t, level, sampling=False)
+
+
+def population_precision_interval(
+    curves: ScoreCurves, t: ArrayLike, level: float = 0.95
+) -> Interval[Any]:
+    """Return confidence intervals for the precision in the population: noise and sampling.
+
+    Parameters, what is returned and errors as in ``precision_interval``. The records are taken as
+    independent draws from the population.
+
+    Notes
+    -----
+    Wilson's interval, with the noise (docs/roc.md, section 3).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> from dpcore.statistics import classifier
+    >>> rng = np.random.default_rng(1)
+    >>> scores = rng.random(2000)
+    >>> labels = rng.random(2000) < scores
+    >>> curves = dp.score_curves(labels, scores, epsilon=5.0, rng=rng)
+    >>> low, high = classifier.population_precision_interval(curves, 0.5)
+    >>> round(low, 2), round(high, 2)
+    (0.73, 0.79)
+    """
+    return _precision_interval(curves, t, level, sampling=True)
+
+
+def population_recall_interval(
+    curves: ScoreCurves, t: ArrayLike, level: float = 0.95
+) -> Interval[Any]:
+    """Return confidence intervals for the recall in the population: noise and sampling.
+
+    Parameters, what is returned, errors and notes as in ``population_precision_interval``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> from dpcore.statistics import classifier
+    >>> rng = np.random.default_rng(1)
+    >>> scores = rng.random(2000)
+    >>> labels = rng.random(2000) < scores
+    >>> curves = dp.score_curves(labels, scores, epsilon=5.0, rng=rng)
+    >>> low, high = classifier.population_recall_interval(curves, 0.5)
+    >>> round(low, 2), round(high, 2)
+    (0.71, 0.77)
+    """
+    return _recall_interval(curves, t, level, sampling=True)
+
+
+def _precision_interval(
+    curves: ScoreCurves, t: ArrayLike, level: float, *, sampling: bool
+) -> Interval[Any]:
+    """TP - s (TP + FP) is a sum of joint counts, two with the factor 1 - s and two with s."""
+    width, curves, at = deviations(level), *_checked(curves, t)
+    of_positives = _noise_above(curves, 1, at)
+    of_negatives = _noise_above(curves, 0, at)
+    found = _counted(curves, at)
+    part, whole = found.true_positives, found.true_positives + found.false_positives
+    with np.errstate(invalid="ignore"):  # infinite less infinite is not known
+        slope = of_negatives - of_positives
+        ends = share_interval(part, whole, of_positives, slope, width, sampling)
+    return Interval(*map(float_or_array, ends))
+
+
+def _recall_interval(
+    curves: ScoreCurves, t: ArrayLike, level: float, *, sampling: bool
+) -> Interval[Any]:
+    """TP - s P is a sum of two joint counts, with the factors 1 and s - 1, as n is public."""
+    width, curves, at = deviations(level), *_checked(curves, t)
+    of_all = curves.deviations[1][-1]
+    found = _counted(curves, at)
+    part, whole = found.true_positives, found.true_positives + found.false_negatives
+    noise, slope = _noise_above(curves, 1, at), np.broadcast_to(-of_all, at.shape)
+    ends = share_interval(part, whole, noise, slope, width, sampling)
+    return Interval(*map(float_or_array, ends))
+
+
+def _noise_above(curves: ScoreCurves, label: int, at: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return what the deviation of a class's records above thresholds is at most: of two counts."""
+    noise = curves.deviations[label]
+    return np.asarray(np.append(0.0, noise)[at] + noise[-1])
+
+
+def _checked(curves: ScoreCurves, t: ArrayLike) -> tuple[ScoreCurves, NDArray[np.intp]]:
+    """Return monotone curves, and how many of their thresholds are at most each t."""
     if not isinstance(curves, ScoreCurves):
         raise DtypeError("curves", type(curves).__name__, "must be ScoreCurves")
     points = _check.points("t", t)
     if not curves.joint.is_monotone:
         curves = curves.isotonic()
-    at = np.searchsorted(curves.thresholds, points, side="right")
+    return curves, np.asarray(np.searchsorted(curves.grid.positions, points, side="right"))
+
+
+def _counted(curves: ScoreCurves, at: NDArray[np.intp]) -> Confusion:
+    """Return the counts as arrays."""
     negatives, positives = (np.append(0.0, each) for each in (curves.negatives, curves.positives))
     return Confusion(
         np.asarray(negatives[at]),
@@ -77,40 +333,5 @@ def confusion(curves: ScoreCurves, t: ArrayLike) -> Confusion:
     )
 
 
-def precision(curves: ScoreCurves, t: ArrayLike) -> NDArray[np.float64]:
-    """Return the share of positives among the scores above ``t``; NaN where there are none.
-
-    Parameters, errors and cost as in ``confusion``. Within [0, 1], of the shape of ``t``.
-    """
-    found = confusion(curves, t)
-    return share(found.true_positives, found.true_positives + found.false_positives)
-
-
-def recall(curves: ScoreCurves, t: ArrayLike) -> NDArray[np.float64]:
-    """Return the share of the positives with scores above ``t``; NaN if there are no positives.
-
-    Parameters, errors and cost as in ``confusion``. Within [0, 1], of the shape of ``t``.
-    """
-    found = confusion(curves, t)
-    return share(found.true_positives, found.true_positives + found.false_negatives)
-
-
-def accuracy(curves: ScoreCurves, t: ArrayLike) -> NDArray[np.float64]:
-    """Return the share of records whose label is what "score above ``t``" predicts; NaN of none.
-
-    Parameters, errors and cost as in ``confusion``. Within [0, 1], of the shape of ``t``.
-    """
-    found = confusion(curves, t)
-    right = found.true_positives + found.true_negatives
-    return share(right, right + found.false_positives + found.false_negatives)
-
-
-def f1(curves: ScoreCurves, t: ArrayLike) -> NDArray[np.float64]:
-    """Return the harmonic mean of precision and recall, 2 TP / (2 TP + FP + FN).
-
-    NaN where there is neither a positive nor a score above ``t``. Parameters, errors and cost as in
-    ``confusion``. Within [0, 1], of the shape of ``t``.
-    """
-    found = confusion(curves, t)
-    wrong = found.false_positives + found.false_negatives
-    return share(2 * found.true_positives, 2 * found.true_positives + wrong)
+def _share(parts: NDArray[np.float64], wholes: NDArray[np.float64]) -> Any:
+    return float_or_array(share(parts, wholes))

@@ -326,9 +326,10 @@ class HosmerLemeshow:
         )
 
     def __repr__(self) -> str:
-        groups, fitted = self.merged.size, "" if self.fitted else ", fitted=False"
+        groups, fitted = self.merged.size, "" if self.fitted else ", not fitted"
         return (
-            f"HosmerLemeshow(statistic={self.statistic:.6g}, groups={groups}, n={self.n}{fitted})"
+            f"<HosmerLemeshow of {groups} groups, statistic {self.statistic:.4g}, n = {self.n},"
+            f" {self.privacy}{fitted}>"
         )
 
 

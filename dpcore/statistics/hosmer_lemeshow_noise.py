@@ -29,7 +29,7 @@ class Tested(Protocol):
 Test = TypeVar("Test", bound=Tested)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
 class HosmerLemeshowUnderNoise(Generic[Test]):
     """A released Hosmer-Lemeshow test beside simulated ones, for a model that is right.
 
@@ -48,6 +48,10 @@ class HosmerLemeshowUnderNoise(Generic[Test]):
     test: Test
     null: NDArray[np.float64]
     null_degrees_of_freedom: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        size = self.null.size
+        return f"<HosmerLemeshowUnderNoise: p-value {self.pvalue:.3g} of {size} simulated releases>"
 
     @property
     def pvalue(self) -> float:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..curves.confidence import deviations, from_neighbours
+from .. import _check
+from ..curves.confidence import Interval, deviations, from_neighbours
 from ..curves.scores import ScoreCurves
 from ..curves.simulated_releases import Releases, check_released
 from ..errors import DtypeError
@@ -18,6 +20,7 @@ from .binning import share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from sklearn.metrics import RocCurveDisplay
 
 __all__ = ["ROC", "Band"]
 
@@ -31,7 +34,7 @@ class Band(NamedTuple):
     tpr_high: NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
 class ROC:
     """A receiver operating characteristic: the true positive rate against the false positive rate.
 
@@ -57,10 +60,18 @@ class ROC:
     thresholds descending, and one point more. There a score >= threshold is predicted positive, and
     the additional threshold is +inf; here it is a score > threshold, as cells are open on the left,
     and -inf. So the points are the same, and a threshold here is the next lower one there.
+    ``fpr, tpr, thresholds = roc`` unpacks it as scikit-learn's triple, with these thresholds.
     """
 
     curves: ScoreCurves
     mechanism: Releases | None = None
+
+    def __iter__(self) -> Iterator[NDArray[np.float64]]:
+        """Yield ``fpr``, ``tpr`` and ``thresholds``, the triple of scikit-learn's ``roc_curve``."""
+        return iter((self.fpr, self.tpr, self.thresholds))
+
+    def __repr__(self) -> str:
+        return f"<ROC of area {self.auc:.4g}, n = {self.n}, {self.privacy}>"
 
     def __post_init__(self) -> None:
         if self.mechanism is not None:
@@ -90,8 +101,12 @@ class ROC:
         >>> from dpcore.statistics.roc import ROC
         >>> labels, scores = [0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]
         >>> grid = dp.Grid.uniform(0, 1, 10)
-        >>> ROC.from_curves(dp.score_curves(labels, scores, grid, dp.mechanisms.NoNoise())).auc
+        >>> roc = ROC.from_curves(dp.score_curves(labels, scores, grid, dp.mechanisms.NoNoise()))
+        >>> roc.auc
         0.875
+        >>> fpr, tpr, thresholds = roc
+        >>> fpr[5:9], tpr[5:9]
+        (array([0. , 0. , 0.5, 0.5]), array([0.5, 0.5, 1. , 1. ]))
         """
         if not isinstance(curves, ScoreCurves):
             raise DtypeError("curves", type(curves).__name__, "must be ScoreCurves")
@@ -147,7 +162,7 @@ class ROC:
         """
         return float(np.trapezoid(self.tpr, self.fpr))
 
-    def auc_interval(self, level: float = 0.95) -> tuple[float, float]:
+    def auc_interval(self, level: float = 0.95) -> Interval[float]:
         """Return a confidence interval for the area of the records' own curve over the same cells.
 
         Parameters
@@ -157,7 +172,7 @@ class ROC:
 
         Returns
         -------
-        low, high
+        Interval
             Within [0, 1], and [0, 1] where the noise may be all that there is of a class. If the
             mechanism is known, its releases are simulated, 200 times, which takes as long; the
             same curve has the same interval. If it is not, the correlations of the noise are not
@@ -174,18 +189,74 @@ class ROC:
         section 3; docs/intervals.md has its coverage). Where a mechanism's error is not known
         between some thresholds, all or none of the pairs there count. The area of the records' own
         scores differs by up to half of the pairs in one cell: ``ScoreHistogram.auc_interval``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> rng = np.random.default_rng(1)
+        >>> scores = rng.random(20_000)
+        >>> roc = dp.roc_curve(rng.random(20_000) < scores, scores, epsilon=1.0, rng=rng)
+        >>> low, high = roc.auc_interval()
+        >>> round(low, 3), round(high, 3)
+        (0.835, 0.841)
         """
+        return self._area_interval(level, sampling=False)
+
+    def population_auc_interval(self, level: float = 0.95) -> Interval[float]:
+        """Return a confidence interval for the area of the population that the records come from.
+
+        As ``auc_interval``, which is for the noise alone, and with what sampling adds: the records
+        are taken as independent draws from the population. The area is that over the same cells.
+
+        Parameters
+        ----------
+        level
+            Between 0 and 1.
+
+        Returns
+        -------
+        Interval
+            Within [0, 1], and [0, 1] where the noise may be all that there is of a class.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            level is not such a number.
+
+        Notes
+        -----
+        The variance of sampling is DeLong, DeLong & Clarke-Pearson's (1988), of the released
+        curves, and a record of the rarer class on top of it (docs/roc.md, section 3). Its coverage
+        is in docs/intervals.md.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> rng = np.random.default_rng(1)
+        >>> scores = rng.random(2000)
+        >>> roc = dp.roc_curve(rng.random(2000) < scores, scores, epsilon=5.0, rng=rng)
+        >>> low, high = roc.population_auc_interval()
+        >>> round(low, 2), round(high, 2)
+        (0.81, 0.84)
+        """
+        return self._area_interval(level, sampling=True)
+
+    def _area_interval(self, level: float, *, sampling: bool) -> Interval[float]:
         width = deviations(level)
         of_negatives, of_positives = self.curves.deviations
         known = np.isfinite(of_negatives) & np.isfinite(of_positives)
         ends = np.flatnonzero(known)
         scores = BucketedScores(self.curves, ends, self.mechanism)
         if scores.may_be_noise(width):
-            return 0.0, 1.0
+            return Interval(0.0, 1.0)
         is_cell = np.diff(ends, prepend=-1) == 1
         ties = np.where(is_cell, 0.5, 0.0), np.where(is_cell, 0.5, 1.0)
-        below, above = (width * scores.deviations(*ties)).tolist()
-        return max(scores.area(ties[0]) - below, 0.0), min(scores.area(ties[1]) + above, 1.0)
+        drawn = [scores.sampling_deviation(each) if sampling else 0.0 for each in ties]
+        below, above = (width * np.hypot(scores.deviations(*ties), drawn)).tolist()
+        low, high = scores.area(ties[0]) - below, scores.area(ties[1]) + above
+        return Interval(max(low, 0.0), min(high, 1.0))
 
     def band(self, level: float = 0.95) -> Band:
         """Return pointwise confidence intervals for the records' own rates, on the safe side.
@@ -218,6 +289,39 @@ class ROC:
             *_interval(self.curves.negatives, width * of_negatives),
             *_interval(self.curves.positives, width * of_positives),
         )
+
+    def display(self, **options: Any) -> RocCurveDisplay:
+        """Return scikit-learn's display of the curve; needs the extra ``models``.
+
+        Parameters
+        ----------
+        **options
+            Passed on to ``sklearn.metrics.RocCurveDisplay``: ``name`` or ``estimator_name``,
+            whichever its version takes, and so on.
+
+        Returns
+        -------
+        sklearn.metrics.RocCurveDisplay
+            Not drawn yet: call its ``plot()``, which needs the extra ``plot``. It has no band:
+            ``plot`` here has one.
+
+        Raises
+        ------
+        MissingExtraError
+            scikit-learn is not installed.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> labels, scores = [0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]
+        >>> roc = dp.roc_curve(labels, scores, mechanism=dp.mechanisms.NoNoise())
+        >>> roc.display().roc_auc
+        0.75
+        """
+        metrics = _check.extra("sklearn.metrics", "RocCurveDisplay", "models")
+        parts = {"fpr": self.fpr, "tpr": self.tpr, "roc_auc": self.auc}
+        found: RocCurveDisplay = metrics.RocCurveDisplay(**parts, **options)
+        return found
 
     def plot(self, ax: Axes | None = None, *, level: float = 0.95, **line: Any) -> Axes:
         """Draw the curve with its band, the diagonal and a legend; needs the extra ``plot``.

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .. import _check
-from ..curves.confidence import deviations
+from ..curves.confidence import Interval, deviations
 from ..curves.scores import ScoreCurves
+from ..curves.shapes import float_or_array
 from ..curves.simulated_releases import Releases, check_released
 from ..errors import DtypeError
 from ..privacy.guarantees import Privacy
@@ -24,7 +25,7 @@ __all__ = ["IntervalKind", "ScoreHistogram"]
 IntervalKind = Literal["worst-case", "well-behaved"]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
 class ScoreHistogram:
     """Counts of negatives and positives in B buckets of scores, and what they say of the area.
 
@@ -55,6 +56,10 @@ class ScoreHistogram:
     curves: ScoreCurves
     bins: Bins
     mechanism: Releases | None = None
+
+    def __repr__(self) -> str:
+        size, n = self.bins.counts.size, self.curves.n
+        return f"<ScoreHistogram of {size} buckets, area {self.auc:.4g}, n = {n}, {self.privacy}>"
 
     def __post_init__(self) -> None:
         if self.mechanism is not None:
@@ -206,7 +211,7 @@ class ScoreHistogram:
 
     def auc_interval(
         self, kind: IntervalKind = "worst-case", *, level: float = 0.95
-    ) -> tuple[float, float]:
+    ) -> Interval[float]:
         """Return an interval for the area of the records' own scores, ties counting half.
 
         Parameters
@@ -218,7 +223,7 @@ class ScoreHistogram:
 
         Returns
         -------
-        low, high
+        Interval
             Within [0, 1], and [0, 1] if the noise may be all that there is of a class. If the
             curves are exact, the worst case is what the buckets allow, and is certain.
 
@@ -235,16 +240,16 @@ class ScoreHistogram:
         width, scores = deviations(level), self._scores
         bias, sampling = self._discretisation(kind, width)
         if scores.may_be_noise(width):
-            return 0.0, 1.0
+            return Interval(0.0, 1.0)
         if kind == "worst-case":
             below, above = width * scores.deviations(0.0, 1.0)
             low, high = self._area(0.0) - below, self._area(1.0) + above
         else:
             reach = bias + math.hypot(sampling, width * self.auc_noise_deviation)
             low, high = self.auc - reach, self.auc + reach
-        return max(float(low), 0.0), min(float(high), 1.0)
+        return Interval(max(float(low), 0.0), min(float(high), 1.0))
 
-    def nearest(self, t: ArrayLike) -> NDArray[np.float64]:
+    def nearest(self, t: ArrayLike) -> Any:
         """Return the edge of a bucket that stands for a threshold of a classifier.
 
         Parameters
@@ -254,7 +259,7 @@ class ScoreHistogram:
 
         Returns
         -------
-        numpy.ndarray
+        float or numpy.ndarray
             Of the shape of ``t``: the nearest edge, and of two the lower one.
 
         Raises
@@ -279,7 +284,7 @@ class ScoreHistogram:
         edges, inner = self.bins.edges, np.clip(_check.points("t", t), 0.0, 1.0)
         above = np.searchsorted(edges[1:-1], inner) + 1  # in 1, ..., B
         low, high = edges[above - 1], edges[above]
-        return np.asarray(np.where(inner - low <= high - inner, low, high))
+        return float_or_array(np.asarray(np.where(inner - low <= high - inner, low, high)))
 
     def _discretisation(self, kind: IntervalKind, width: float) -> tuple[float, float]:
         """Return a bound, and ``width`` deviations of a normal error, in addition to it."""

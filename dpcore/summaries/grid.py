@@ -160,7 +160,9 @@ class Grid:
         return bool(np.all(self._thresholds[1:] - self._thresholds[:-1] == 1.0))
 
     @documented
-    def count(self, values: Any, *, nan_policy: NanPolicy = "raise") -> NDArray[np.int64]:
+    def count(
+        self, values: Any, *, nan_policy: NanPolicy = "raise", weights: None = None
+    ) -> NDArray[np.int64]:
         """Count the values in each cell.
 
         Parameters
@@ -172,6 +174,8 @@ class Grid:
             Infinities are out of bounds and are clamped like any other.
         nan_policy
             {nan_policy}
+        weights
+            {weights}
 
         Returns
         -------
@@ -191,6 +195,7 @@ class Grid:
         and other even ones. On all processors from 2^20 values on; memory N for each.
         Exact: x <= tau_i is decided by comparing with the stored threshold, for every dtype.
         """
+        _check.unweighted("weights", weights)
         if are_partitioned(values):
             return sum_of_parts(partial(self.count, nan_policy=nan_policy), values=values)
         least_part = max(_PART, 4 * self.size)

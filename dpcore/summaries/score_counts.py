@@ -13,6 +13,7 @@ from ..errors import DtypeError, MissingValueError, ParameterError
 from ..kernels.counting import score_counts as kernels
 from ..records import columns
 from ..records.labels import Label, positives
+from ..records.single_columns import single_column
 from .grid import Grid
 from .partitions import are_partitioned, sum_of_parts
 from .totals import NanPolicy, add_on_threads, count_in_table
@@ -86,8 +87,8 @@ def _classes(
     y_true: Any, y_score: Any, pos_label: Label | None, nan_policy: NanPolicy
 ) -> tuple[NDArray[np.bool_], columns.Chunk]:
     """Return who is positive, and the scores, NaN among them, of records with a label."""
-    is_positive, is_missing = positives(y_true, pos_label)
-    scores = columns.whole(y_score, "y_score")
+    is_positive, is_missing = positives(single_column(y_true), pos_label)
+    scores = columns.whole(single_column(y_score), "y_score")
     if scores.shape != is_positive.shape:
         raise ParameterError(
             "y_score", scores.shape, f"must have the shape of y_true, {is_positive.shape}"

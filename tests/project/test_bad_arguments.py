@@ -239,6 +239,19 @@ CALLS = {
         | {"monotonic": False, "rng": None, "replicates": 3},
     ),
     "confusion": (classifier.confusion, {"curves": CURVES, "t": 0.5}),
+    "precision_interval": (
+        classifier.precision_interval,
+        {"curves": CURVES, "t": 0.5, "level": 0.9},
+    ),
+    "recall_interval": (classifier.recall_interval, {"curves": CURVES, "t": 0.5, "level": 0.9}),
+    "population_precision_interval": (
+        classifier.population_precision_interval,
+        {"curves": CURVES, "t": 0.5, "level": 0.9},
+    ),
+    "population_recall_interval": (
+        classifier.population_recall_interval,
+        {"curves": CURVES, "t": 0.5, "level": 0.9},
+    ),
     "f1": (classifier.f1, {"curves": CURVES, "t": 0.5}),
     "uniform_bins": (st.uniform_bins, {"curves": CURVES, "bins": 3}),
     "equi_depth_bins": (st.equi_depth_bins, {"curves": CURVES, "bins": 3}),
@@ -263,6 +276,7 @@ CALLS = {
     "ScoreHistogram.nearest": (HISTOGRAM.nearest, {"t": [0.5]}),
     "ScoreHistogram.auc_interval": (HISTOGRAM.auc_interval, {"kind": "worst-case", "level": 0.9}),
     "ROC": (st.ROC.from_curves, {"curves": CURVES, "mechanism": None}),
+    "ROC.population_auc_interval": (ROC.population_auc_interval, {"level": 0.9}),
     "ROC.auc_interval": (ROC.auc_interval, {"level": 0.9}),
     "ROC.band": (ROC.band, {"level": 0.9}),
     "BinormalROC": (

@@ -113,7 +113,7 @@ def test_empty_bins_predict_nan():
     assert found.predict([[0.1, 0.9]]).tolist() == [[0.0, 1.0]]
     for kind in (HistogramBinning, IsotonicCalibration, BayesianBinning):
         assert np.isnan(kind.fit(curves).predict(np.nan))
-        assert kind.fit(curves).predict(np.float32(0.1)).shape == ()
+        assert type(kind.fit(curves).predict(np.float32(0.1))) is float
         assert kind.fit(curves).predict([]).shape == (0,)
 
 

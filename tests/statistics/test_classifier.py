@@ -76,8 +76,21 @@ def test_shapes_are_those_of_the_thresholds():
     curves = exact([0, 1], [0.1, 0.9], dp.Grid.uniform(0, 1, 10))
     for t in (0.5, [0.5], np.full((2, 3), 0.5), np.zeros((0, 2))):
         for name in METRICS:
-            assert getattr(classifier, name)(curves, t).shape == np.shape(t)
-        assert all(each.shape == np.shape(t) for each in classifier.confusion(curves, t))
+            assert np.shape(getattr(classifier, name)(curves, t)) == np.shape(t)
+        assert all(np.shape(each) == np.shape(t) for each in classifier.confusion(curves, t))
+
+
+@pytest.mark.parametrize("number", [0.5, np.float32(0.5), np.array(0.5), 1])
+def test_a_number_in_is_a_float_out(number):
+    curves = exact([0, 1], [0.1, 0.9], dp.Grid.uniform(0, 1, 10))
+    results = [getattr(classifier, name)(curves, number) for name in METRICS]
+    histogram = dp.statistics.ScoreHistogram.uniform(curves, 2)
+    maps = [dp.statistics.HistogramBinning, dp.statistics.IsotonicCalibration]
+    results += [each.fit(curves).predict(number) for each in maps]
+    results += [*classifier.confusion(curves, number), histogram.nearest(number)]
+    results += [*classifier.precision_interval(curves, number)]
+    results += [*classifier.population_recall_interval(curves, number)]
+    assert {type(each) for each in results} == {float}
 
 
 @pytest.mark.parametrize("labels", [[0, 0], [1, 1]])

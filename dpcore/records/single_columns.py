@@ -1,0 +1,34 @@
+"""Columns that lie in a table of their own: (n, 1) arrays, data frames of one column."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["single_column"]
+
+
+def single_column(values: Any) -> Any:
+    """Return the only column of a table that has one, and anything else as it is.
+
+    As scikit-learn takes labels and scores: (n, 1) arrays, rows of one value, data frames of
+    pandas and polars with one column. It depends on types and shapes alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> single_column(np.array([[0.5], [0.25]]))
+    array([0.5 , 0.25])
+    >>> single_column([[0], [1]])
+    [0, 1]
+    """
+    if isinstance(values, list | tuple):
+        rows = all(isinstance(row, list) and len(row) == 1 for row in values)
+        return [row[0] for row in values] if rows else values
+    shape = getattr(values, "shape", ())
+    if not isinstance(shape, tuple) or len(shape) != 2 or shape[1] != 1:
+        return values
+    if hasattr(values, "iloc"):
+        return values.iloc[:, 0]
+    if hasattr(values, "to_series"):  # a polars data frame
+        return values.to_series()
+    return values[:, 0] if type(values).__module__.startswith("numpy") else values

@@ -1,0 +1,109 @@
+"""Intervals of rates and areas: of the records, for the noise, and of their population."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+import dpcore as dp
+from dpcore.mechanisms import Hierarchy, Histogram, NoNoise, PolynomialProjection
+from dpcore.statistics import ROC, classifier
+
+RNG = np.random.default_rng
+GRID = dp.Grid.uniform(-3, 4, 70)
+AT = np.array([-1.0, 0.0, 1.0, 2.0])  # thresholds of the grid
+RATE, APART = 0.4, 1.2
+RUNS, LEVEL = 200, 0.9
+FEWEST = RUNS * LEVEL - 5 * np.sqrt(RUNS * LEVEL * (1 - LEVEL))
+POPULATION = {
+    "recall": norm.sf(AT - APART),
+    "precision": RATE * norm.sf(AT - APART) / (RATE * norm.sf(AT - APART) + 0.6 * norm.sf(AT)),
+}
+
+
+def drawn(n, rng):
+    labels = rng.random(n) < RATE
+    return labels, rng.normal(np.where(labels, APART, 0.0))
+
+
+def exact(labels, scores):
+    return dp.score_curves(labels, scores, GRID, NoNoise())
+
+
+@pytest.mark.needs_jit
+@pytest.mark.parametrize("mechanism", [Hierarchy(0.5), Histogram(2.0), NoNoise()], ids=str)
+@pytest.mark.parametrize("name", ["precision", "recall"])
+def test_intervals_of_rates_cover(name, mechanism):
+    rng, inside = RNG(1), np.zeros((2, AT.size))
+    metric = getattr(classifier, name)
+    own = getattr(classifier, f"{name}_interval")
+    of_all = getattr(classifier, f"population_{name}_interval")
+    for _ in range(RUNS):
+        records = drawn(1000, rng)
+        true = metric(exact(*records), AT)
+        curves = dp.score_curves(*records, GRID, mechanism, rng=rng)
+        for row, interval, truth in ((0, own, true), (1, of_all, POPULATION[name])):
+            low, high = interval(curves, AT, LEVEL)
+            inside[row] += (low <= truth + 1e-12) & (truth - 1e-12 <= high)
+    assert (inside[0] >= (RUNS if mechanism == NoNoise() else FEWEST)).all()
+    assert (inside[1] >= FEWEST).all()
+    if mechanism == NoNoise():  # nothing but sampling: as often as the level says, not more
+        assert (inside[1] <= RUNS * LEVEL + 5 * np.sqrt(RUNS * LEVEL * (1 - LEVEL))).all()
+
+
+@pytest.mark.needs_jit
+@pytest.mark.parametrize("mechanism", [Hierarchy(3.0), NoNoise()], ids=str)
+@pytest.mark.parametrize("n", [200, 2000])
+def test_intervals_of_the_populations_area_cover(mechanism, n):
+    cells = np.concatenate([[-np.inf], GRID.thresholds[:-1], [np.inf]])
+    negatives, positives = (np.diff(norm.cdf(cells - middle)) for middle in (0.0, APART))
+    area = positives @ (np.cumsum(negatives) - negatives / 2)
+    rng, inside, widths = RNG(2), np.zeros(2), []
+    for _ in range(RUNS):
+        curves = dp.score_curves(*drawn(n, rng), GRID, mechanism, rng=rng)
+        for row, known in enumerate((mechanism, None)):
+            low, high = ROC.from_curves(curves, known).population_auc_interval(LEVEL)
+            inside[row] += low <= area <= high
+        narrow = ROC.from_curves(curves, mechanism).auc_interval(LEVEL)
+        wide = ROC.from_curves(curves, mechanism).population_auc_interval(LEVEL)
+        assert wide.low <= narrow.low <= narrow.high <= wide.high
+        widths.append(wide.high - wide.low)
+    assert (inside >= FEWEST).all()
+    assert np.median(widths) < (0.3 if n == 200 else 0.1)
+
+
+def test_classes_that_do_not_overlap_have_an_area_that_is_not_certain():
+    scores = np.repeat([-1.0, 1.0], [900, 100])
+    found = ROC.from_curves(exact(scores > 0, scores), NoNoise())
+    assert found.auc_interval() == (1.0, 1.0)
+    low, high = found.population_auc_interval()
+    assert high == 1.0
+    assert low == pytest.approx(1 - 1.96 / 101, abs=1e-3)
+
+
+def test_without_noise_intervals_are_what_they_are_of_and_wilsons():
+    curves = exact(*drawn(500, RNG(1)))
+    z = norm.ppf(0.975)
+    for name, whole in (("precision", (1, 3)), ("recall", (2, 3))):
+        share = getattr(classifier, name)(curves, AT)
+        for end in getattr(classifier, f"{name}_interval")(curves, AT):
+            assert end == pytest.approx(share, abs=1e-7)
+        n = sum(classifier.confusion(curves, AT)[each] for each in whole)
+        middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+        half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+        low, high = getattr(classifier, f"population_{name}_interval")(curves, AT)
+        assert low == pytest.approx(middle - half)
+        assert high == pytest.approx(middle + half)
+
+
+def test_nothing_is_said_where_nothing_is_known():
+    records = drawn(500, RNG(1))
+    unknown = dp.score_curves(*records, GRID, PolynomialProjection(1.0, 1e-6), rng=RNG(1))
+    tiny = dp.score_curves(*records, GRID, Hierarchy(0.001), rng=RNG(1), isotonic=False)
+    for curves, t in ((unknown, 1.0), (tiny, 1.0), (exact(*records), 9.0)):
+        for name in ("precision", "population_precision"):
+            assert getattr(classifier, f"{name}_interval")(curves, t) == (0.0, 1.0)
+    for name in ("recall", "population_recall"):
+        assert getattr(classifier, f"{name}_interval")(unknown, 1.0) == (0.0, 1.0)
+        assert getattr(classifier, f"{name}_interval")(tiny, 1.0) == (0.0, 1.0)

@@ -1,0 +1,156 @@
+"""Labels, scores and curves as scikit-learn's users have them."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.metrics import roc_curve
+
+import dpcore as dp
+
+GRID = dp.Grid.uniform(0, 1, 100)
+EXACT = dp.mechanisms.NoNoise()
+LABELS = np.array([0, 0, 1, 1, 1, 0])
+SCORES = np.array([0.15, 0.405, 0.355, 0.855, 0.955, 0.555])
+SIGNS, BOOLS, WORDS = 2 * LABELS - 1, LABELS == 1, np.array(["no", "yes"])[LABELS]
+NUMBERS = {
+    "list": LABELS.tolist(),
+    "tuple": tuple(LABELS.tolist()),
+    "list of bools": BOOLS.tolist(),
+    "list of signs": SIGNS.tolist(),
+    "bools": BOOLS,
+    "signs": SIGNS.astype(np.int8),
+    "floats": LABELS.astype(np.float32),
+    "column": LABELS[:, np.newaxis],
+    "column of bools": BOOLS[:, np.newaxis],
+    "rows": [[each] for each in LABELS.tolist()],
+    "series": pd.Series(LABELS, index=range(6, 12)),
+    "nullable": pd.Series(LABELS, dtype="Int64"),
+    "nullable bools": pd.Series(BOOLS, dtype="boolean"),
+    "nullable floats": pd.Series(LABELS, dtype="Float64"),
+    "categories": pd.Series(LABELS, dtype="category"),
+    "categories of bools": pd.Series(BOOLS, dtype="category"),
+    "categories of signs": pd.Series(SIGNS, dtype="category"),
+    "frame": pd.DataFrame({"y": LABELS}),
+    "frame of bools": pd.DataFrame({"y": BOOLS}),
+    "polars": pl.Series(BOOLS),
+    "polars frame": pl.DataFrame({"y": LABELS}),
+}
+TEXT = {
+    "list": WORDS.tolist(),
+    "array": WORDS,
+    "objects": WORDS.astype(object),
+    "column": WORDS[:, np.newaxis],
+    "rows": [[each] for each in WORDS.tolist()],
+    "series": pd.Series(WORDS),
+    "nullable": pd.Series(WORDS, dtype="string"),
+    "categories": pd.Series(WORDS, dtype="category"),
+    "frame": pd.DataFrame({"y": WORDS}),
+}
+OURS_ALONE = {  # which scikit-learn refuses, or some of its versions
+    "objects that are bools": BOOLS.astype(object),
+    "objects that are numbers": LABELS.astype(object),
+    "a column of such objects": BOOLS.astype(object)[:, np.newaxis],
+    "a series of such objects": pd.Series(BOOLS, dtype=object),
+    "a masked column": np.ma.array(LABELS[:, np.newaxis]),
+}
+
+
+def ours(labels, scores=SCORES, **options):
+    return dp.roc_curve(labels, scores, grid=GRID, mechanism=EXACT, **options)
+
+
+def check(labels, theirs, **options):
+    fpr, tpr, _ = ours(labels, **options)
+    # There is a point for each cell here.
+    assert set(zip(fpr.tolist(), tpr.tolist(), strict=True)) == set(zip(*theirs, strict=True))
+    test = dp.hosmer_lemeshow(labels, SCORES, groups=3, grid=GRID, mechanism=EXACT, **options)
+    assert test.observed.sum(axis=0).tolist() == [3, 3]
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_labels_that_are_numbers(name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a column where one dimension was expected
+        fpr, tpr, _ = roc_curve(NUMBERS[name], SCORES, drop_intermediate=False)
+    check(NUMBERS[name], (fpr.tolist(), tpr.tolist()))
+
+
+@pytest.mark.parametrize("name", TEXT)
+def test_labels_that_are_text(name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fpr, tpr, _ = roc_curve(TEXT[name], SCORES, pos_label="yes", drop_intermediate=False)
+    check(TEXT[name], (fpr.tolist(), tpr.tolist()), pos_label="yes")
+
+
+@pytest.mark.parametrize("name", OURS_ALONE)
+def test_more_than_scikit_learn_takes(name):
+    fpr, tpr, _ = ours(LABELS)
+    check(OURS_ALONE[name], (fpr.tolist(), tpr.tolist()))
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [SCORES[:, np.newaxis], [[each] for each in SCORES.tolist()], pd.DataFrame({"s": SCORES})],
+    ids=["column", "rows", "frame"],
+)
+def test_scores_may_be_a_column(scores):
+    assert ours(LABELS, scores).auc == ours(LABELS).auc
+
+
+def test_columns_have_one_shape_whatever_is_in_them():
+    for wrong in (np.column_stack([LABELS, LABELS]), LABELS[np.newaxis], [[0, 1]] * 6):
+        with pytest.raises(dp.ParameterError, match="y_true must be one-dimensional"):
+            ours(wrong)
+    for of_nobody in (np.empty((0, 1), int), [], pd.DataFrame({"y": np.empty(0)})):
+        with pytest.raises(dp.ParameterError, match="y_true must hold at least one record"):
+            ours(of_nobody, of_nobody)
+
+
+def test_a_curve_unpacks_as_the_triple():
+    roc = ours(LABELS)
+    fpr, tpr, thresholds = roc
+    assert np.array_equal(fpr, roc.fpr)
+    assert np.array_equal(tpr, roc.tpr)
+    assert np.array_equal(thresholds, roc.thresholds)
+
+
+def test_scikit_learn_displays_the_curve_and_the_diagram():
+    sklearn = pytest.importorskip("sklearn.metrics", reason="the extra models")
+    pyplot = pytest.importorskip("matplotlib.pyplot", reason="the extra plot")
+    pyplot.switch_backend("Agg")
+    roc = ours(LABELS)
+    shown = roc.display()
+    assert isinstance(shown, sklearn.RocCurveDisplay)
+    assert shown.roc_auc == roc.auc
+    shown.plot()
+    assert np.array_equal(shown.ax_.lines[0].get_ydata(), roc.tpr)
+    diagram = dp.statistics.reliability(roc.curves, 5).display()
+    assert diagram.prob_true.tolist() == [0, 1, 0, 1]  # and an empty bin
+    diagram.plot(name="private")
+    pyplot.close("all")
+
+
+@pytest.mark.parametrize("verb", ["roc_curve", "score_curves", "hosmer_lemeshow"])
+def test_weights_are_refused_by_name_before_anything_else(verb):
+    release = getattr(dp, verb)
+    for weights in (np.ones(6), [2, 1, 1, 1, 1, 7], 1.0, object()):
+        with pytest.raises(dp.DtypeError, match="sample_weight must be None: noise hides") as told:
+            release(LABELS, SCORES, epsilon=1.0, sample_weight=weights)
+        assert type(weights).__name__ in str(told.value)
+        assert "7" not in str(told.value)
+    many = np.tile(LABELS, 9), np.tile(SCORES, 9)
+    assert release(*many, mechanism=EXACT, grid=GRID, sample_weight=None).n == 54
+
+
+def test_weights_of_values_are_refused_by_name():
+    with pytest.raises(dp.DtypeError, match="weights must be None: noise hides"):
+        dp.cdf(SCORES, GRID, epsilon=1.0, weights=SCORES)
+    with pytest.raises(dp.DtypeError, match="weights must be None: noise hides"):
+        GRID.count(SCORES, weights=SCORES)
+    assert GRID.count(SCORES, weights=None).sum() == 6

@@ -1,0 +1,44 @@
+"""What statistics show of themselves: what they are, of how many records, at what cost."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dpcore as dp
+from dpcore import statistics as st
+from dpcore.releases.roc_curve import smooth_roc_curve
+
+RNG = np.random.default_rng(1)
+SCORES = RNG.random(20_000)
+LABELS = RNG.random(20_000) < SCORES
+ROC = dp.roc_curve(LABELS, SCORES, epsilon=0.5)
+TEST = dp.hosmer_lemeshow(LABELS, SCORES, epsilon=0.5)
+SHOWN = {
+    "ScoreCurves": ROC.curves,
+    "ROC": ROC,
+    "ScoreHistogram": st.ScoreHistogram.quantile(ROC.curves),
+    "Reliability": st.reliability(ROC.curves),
+    "Bins": st.uniform_bins(ROC.curves),
+    "HosmerLemeshow": TEST,
+    "HosmerLemeshowUnderNoise": TEST.under_noise(9),
+    "BinormalROC": smooth_roc_curve(LABELS, SCORES, epsilon=0.5, delta=1e-6),
+    "HistogramBinning": st.HistogramBinning.fit(ROC.curves),
+    "IsotonicCalibration": st.IsotonicCalibration.fit(ROC.curves),
+    "BayesianBinning": st.BayesianBinning.fit(ROC.curves),
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_the_repr_says_what_it_is_in_a_line(name):
+    shown = repr(SHOWN[name])
+    assert shown.startswith(f"<{name}")
+    assert shown.endswith(">")
+    assert len(shown) <= 88
+    assert "\n" not in shown
+    assert "array(" not in shown
+
+
+def test_the_repr_of_a_curve_has_its_area_and_its_cost():
+    assert repr(ROC) == f"<ROC of area {ROC.auc:.4g}, n = 20000, {ROC.privacy}>"
+    assert repr(ROC.curves) == f"<ScoreCurves of 1024 cells, n = 20000, {ROC.privacy}>"
