@@ -88,7 +88,7 @@ def _table(ranges: list[_PredictedRange]) -> list[str]:
 def _ranges(plot: ResidualPlot) -> list[_PredictedRange]:
     """Return ranges of whole columns of cells, with about as many records each."""
     grid = plot.table.grid.x
-    edges = np.append(grid.lower, grid.positions)
+    edges = np.append(grid.start, grid.positions)
     ends = edges[_ends(plot.table.marginal("x").isotonic())]
     return [
         _PredictedRange(lower, upper, plot.table.conditional("y", lower, upper))

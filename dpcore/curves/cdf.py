@@ -57,8 +57,9 @@ class CDF(Readings):
     processing
         What has been done to the counts since, oldest first.
     integers
-        Whether the records are whole numbers, which are then what is read off between thresholds.
-        None: not said; they are taken for it if the thresholds are consecutive whole numbers.
+        Whether the records are whole numbers, which are then what is read off between thresholds;
+        or whole days, on a grid of times. None: not said; they are taken for it if the thresholds
+        are consecutive whole numbers, or days.
 
     Raises
     ------
@@ -98,7 +99,7 @@ class CDF(Readings):
             raise DtypeError("integers", type(self.integers).__name__, "must be None or a bool")
 
     @property
-    def thresholds(self) -> NDArray[np.float64]:
+    def thresholds(self) -> NDArray[Any]:
         """(N,) the thresholds, read-only."""
         return self.grid.thresholds
 
@@ -222,7 +223,7 @@ class CDF(Readings):
         band = self.band(level)
         known = bool(np.any(np.isfinite(self.noise_deviation[:-1])))  # or it says nothing
         share, name = self.counts / self.n, shortly(self.privacy)
-        drawn = self.grid.positions, share, band if known else None
+        drawn = self.grid.thresholds, share, band if known else None
         return plot_steps(*drawn, name, ax=ax, level=level, style=line)
 
     def to_json(self) -> str:

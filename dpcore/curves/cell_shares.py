@@ -51,7 +51,7 @@ def _shares_up_to(grid: Grid, end: float) -> NDArray[np.float64]:
     at = int(np.searchsorted(thresholds, end, side="right"))  # whole cells
     shares = np.zeros(grid.size)
     shares[:at] = 1.0
-    before = grid.lower if at == 0 else float(thresholds[at - 1])
+    before = grid.start if at == 0 else float(thresholds[at - 1])
     if at < grid.size and -math.inf < before < end:
         first, last = Fraction(before), Fraction(float(thresholds[at]))  # may be far apart
         shares[at] = float((Fraction(end) - first) / (last - first))

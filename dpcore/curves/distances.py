@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ParameterError
+from ..errors import DtypeError, ParameterError
 from ..records import columns
+from ..records.times import REQUIREMENTS, Unit
 from .cdf import CDF
 
 __all__ = ["earth_mover", "energy", "kolmogorov_smirnov"]
@@ -27,7 +28,7 @@ def kolmogorov_smirnov(first: Any, second: Any) -> float:
     first, second
         Each a ``CDF``, raw or not, or a sample: (n,) real numbers, n >= 1, in any container that
         ``dpcore.cdf`` takes, which stand for their empirical distribution function. Infinities
-        are allowed, NaN is not.
+        are allowed, NaN is not. Beside a curve over a grid of times, times of its unit.
 
     Returns
     -------
@@ -62,7 +63,7 @@ def earth_mover(first: Any, second: Any) -> float:
     Parameters
     ----------
     first, second
-        As in ``kolmogorov_smirnov``.
+        As in ``kolmogorov_smirnov``, of numbers.
 
     Returns
     -------
@@ -86,7 +87,7 @@ def earth_mover(first: Any, second: Any) -> float:
     >>> earth_mover([1, 2, 3, 4], [2, 3, 4, 5])
     1.0
     """
-    steps = _between(first, second)
+    steps = _between(_of_numbers(first, "first"), _of_numbers(second, "second"))
     if steps.differ_at_infinity:
         return math.inf
     with np.errstate(over="ignore"):  # raw curves may be anywhere, so an area may be too large
@@ -99,7 +100,7 @@ def energy(first: Any, second: Any) -> float:
     Parameters
     ----------
     first, second
-        As in ``kolmogorov_smirnov``.
+        As in ``kolmogorov_smirnov``, of numbers.
 
     Returns
     -------
@@ -124,7 +125,7 @@ def energy(first: Any, second: Any) -> float:
     >>> energy([1, 2, 3, 4], [2, 3, 4, 5])
     0.7071067811865476
     """
-    steps = _between(first, second)
+    steps = _between(_of_numbers(first, "first"), _of_numbers(second, "second"))
     if steps.differ_at_infinity:
         return math.inf
     lengths = np.abs(steps.differences[1:-1]) * np.sqrt(steps.widths)
@@ -167,19 +168,32 @@ class _Steps(NamedTuple):
 
 def _between(first: Any, second: Any) -> _Between:
     """Return the difference of two step functions on the intervals between all their jumps."""
-    ours, theirs = _steps(first, "first"), _steps(second, "second")
+    units = [curve.grid.unit for curve in (first, second) if isinstance(curve, CDF)]
+    if len(set(units)) > 1:
+        raise DtypeError(
+            "second", f"one of unit {units[1]!r}", f"must be of unit {units[0]!r}, too"
+        )
+    unit = units[0] if units else None
+    ours, theirs = _steps(first, "first", unit), _steps(second, "second", unit)
     # With a cut at 0 every width is a double: no interval has ends of both signs.
     cuts = np.concatenate([[-np.inf, 0.0], _finite(ours.points), _finite(theirs.points)])
     cuts.sort()
     return _Between(ours.at(cuts) - theirs.at(cuts), np.diff(cuts[1:]))
 
 
-def _steps(curve: Any, argument: str) -> _Steps:
+def _of_numbers(curve: Any, argument: str) -> Any:
+    """Return a curve or a sample, if its distances are numbers."""
+    if isinstance(curve, CDF):
+        curve.grid.refuse_times(argument)
+    return curve
+
+
+def _steps(curve: Any, argument: str, unit: Unit | None) -> _Steps:
     """Return a curve, or the empirical distribution function of a sample, as steps."""
     if isinstance(curve, CDF):
         return _Steps(curve.grid.positions, np.concatenate([[0.0], curve.counts / curve.n]))
     parts: list[columns.Chunk] = []
-    for chunk in columns.chunks(curve, argument):
+    for chunk in columns.chunks(curve, argument, unit, REQUIREMENTS[unit]):
         if chunk is None or np.isnan(chunk).any():
             raise ParameterError(argument, "a missing value", "must not hold NaN or nulls")
         parts.append(chunk)

@@ -65,8 +65,9 @@ def within(
     grid
         Of the counts. Where its lower end is not known, the first cell is its upper end alone.
     integers
-        Whether records are whole numbers. They lie evenly on those of a cell; what is in a cell
-        that has none is noise, and counts for the nearest one between the grid's ends.
+        Whether records are whole numbers, or whole days on a grid of times. They lie evenly on
+        those of a cell; what is in a cell that has none is noise, and counts for the nearest one
+        between the grid's ends.
 
     Notes
     -----
@@ -93,18 +94,19 @@ def places(
     grid, integers
         As in ``within``.
     """
-    ends, first = grid.positions, grid.lower
+    ends, first, step = grid.positions, grid.start, grid.step
     if not math.isfinite(first):
-        first = np.floor(ends[0]) - 1.0 if integers else ends[0]
+        first = (np.floor(ends[0] / step) - 1.0) * step if integers else ends[0]
     lower, upper = np.where(cells == 0, first, ends[np.maximum(cells - 1, 0)]), ends[cells]
     share = np.broadcast_to(share, cells.shape)
     place = between(lower, upper, share)
     if not integers:
         return place
-    nearest = np.clip(np.rint(place), np.ceil(first), np.floor(ends[-1]))
-    least, most = np.floor(lower), np.floor(upper)
+    # Quotients are rounded, and still tell a whole number of days from a microsecond less.
+    nearest = np.clip(np.rint(place / step), np.ceil(first / step), np.floor(ends[-1] / step))
+    least, most = np.floor(lower / step), np.floor(upper / step)
     whole = np.clip(np.ceil(between(least, most, share)), least + 1.0, most)
-    return np.where(least < most, whole, nearest) + 0.0  # and not -0.0
+    return np.where(least < most, whole, nearest) * step + 0.0  # and not -0.0
 
 
 def between(

@@ -116,6 +116,7 @@ class Projection:
         """
         if not isinstance(grid, Grid):
             raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+        grid.refuse_times("grid")
         points = places(grid.positions, self.lower, self.upper)
         counts = np.empty((1, grid.size))
         kernels.series(self._scheme.curve(self._reals[None, :], self.n), points, counts)

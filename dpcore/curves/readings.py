@@ -41,7 +41,8 @@ class Readings:
         Parameters
         ----------
         t
-            Real numbers, any shape; infinities are allowed, NaN is not.
+            Real numbers, any shape; infinities are allowed, NaN is not. On a grid of times, times:
+            strings in ISO 8601, or as Python, NumPy and pandas have them.
 
         Returns
         -------
@@ -62,7 +63,7 @@ class Readings:
         >>> curve(50), curve([0, 25, 99])
         (0.5, array([0.  , 0.25, 0.75]))
         """
-        points = _check.points("t", t)
+        points = self.grid.points("t", t)
         at = np.searchsorted(self.grid.positions, points, side="right")
         padded = np.concatenate([np.zeros(1, self.counts.dtype), self.counts])
         return float_or_array(np.asarray(padded[at] / self.n))
@@ -96,7 +97,8 @@ class Readings:
         -------
         float or numpy.ndarray, or Interval
             Of the shape of ``p``. On a raw curve a place where it crosses p from below: there may
-            be several, and binary search finds one.
+            be several, and binary search finds one. On a grid of times, datetime64, in UTC, or
+            timedelta64: whole days where the records are ``integers``.
 
         Raises
         ------
@@ -161,9 +163,9 @@ class Readings:
         Notes
         -----
         From the first to the last cell in which F may reach p, if it is within ``band(level)``. So
-        they are one cell wide at least, may end where the grid does, and begin at -infinity where
-        ``grid.lower`` is not known. Records beyond the grid count as if they lay in its end cells.
-        O(N) for each p.
+        they are one cell wide at least, may end where the grid does, and begin at -infinity (of
+        times: NaT) where ``grid.lower`` is not known. Records beyond the grid count as if they lay
+        in its end cells. O(N) for each p.
 
         docs/intervals.md has how often they cover: at least as often as the level says, where the
         noise is known in closed form. Where it is estimated (DAWA, the default where n epsilon is
@@ -247,8 +249,10 @@ class Readings:
         self, cells: NDArray[np.int64], p: NDArray[np.float64], method: Method
     ) -> NDArray[np.float64]:
         if method == "inverted_cdf":
-            return np.asarray(self.grid.positions[cells])
-        return within(cells, p, self.counts, self.n, self.grid, self._of_integers)
+            return self.grid.shown(np.asarray(self.grid.positions[cells]))
+        integers = self._of_integers
+        found = within(cells, p, self.counts, self.n, self.grid, integers)
+        return self.grid.shown(found, whole=integers)
 
     def _quantile_interval(
         self, p: Any, level: float, method: Method, sampling: float
@@ -266,6 +270,8 @@ class Readings:
             low, high = self.grid.positions[first], self.grid.positions[last]
         else:
             low = places(first, 0.0, self.grid, self._of_integers)
-            low = np.where((first == 0) & np.isinf(self.grid.lower), -np.inf, low)
+            low = np.where((first == 0) & np.isinf(self.grid.start), -np.inf, low)
             high = places(last, 1.0, self.grid, self._of_integers)
-        return Interval(float_or_array(np.asarray(low)), float_or_array(np.asarray(high)))
+        whole = self._of_integers and method == "linear"
+        ends = (self.grid.shown(np.asarray(end), whole=whole) for end in (low, high))
+        return Interval(*map(float_or_array, ends))

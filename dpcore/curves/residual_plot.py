@@ -80,13 +80,13 @@ class ResidualPlot:
     def predicted_range(self) -> tuple[float, float]:
         """The bounds of the predicted values."""
         grid = self.table.grid.x
-        return grid.lower, float(grid.positions[-1])
+        return grid.start, float(grid.positions[-1])
 
     @property
     def residual_range(self) -> tuple[float, float]:
         """The bounds of the residuals."""
         grid = self.table.grid.y
-        return grid.lower, float(grid.positions[-1])
+        return grid.start, float(grid.positions[-1])
 
     def quantiles(self, p: ArrayLike) -> NDArray[np.float64]:
         """Return quantiles of the residuals for each column of cells, (N_x,) and the shape of p.

@@ -50,6 +50,7 @@ class ScoreCurves:
     def __post_init__(self) -> None:
         if not isinstance(self.grid, Grid):
             raise DtypeError("grid", type(self.grid).__name__, "must be a Grid")
+        self.grid.refuse_times("grid")
         if not isinstance(self.joint, CDF):
             raise DtypeError("joint", type(self.joint).__name__, "must be a CDF")
         cells, found = 2 * self.grid.size, self.joint.grid.size
@@ -71,6 +72,7 @@ class ScoreCurves:
         """
         if not isinstance(grid, Grid):
             raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+        grid.refuse_times("grid")
         for name, curve in (("negatives", negatives), ("positives", positives)):
             if not isinstance(curve, CDF):
                 raise DtypeError(name, type(curve).__name__, "must be a CDF")

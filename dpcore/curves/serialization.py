@@ -272,10 +272,10 @@ def _grid_size(description: Any) -> int:
     """Return how many cells a grid has that is not made yet."""
     kind = description.get("kind") if isinstance(description, dict) else None
     if kind == "uniform":
-        _check_fields("a grid", description, {"kind", "lower", "upper", "size"})
+        _check_fields("a grid", description, {"kind", "lower", "upper", "size"}, {"unit"})
         return _check.integer("size", description["size"], 1, MOST_CELLS)
     if kind == "thresholds":
-        _check_fields("a grid", description, {"kind", "thresholds"}, {"lower"})
+        _check_fields("a grid", description, {"kind", "thresholds"}, {"lower", "unit"})
         if "lower" in description:
             _check.finite("lower", description["lower"])
         return _array("thresholds", description["thresholds"]).size

@@ -344,12 +344,12 @@ def of_both_columns(integers: Any) -> Integers:
 
 def _start(grid: Grid) -> float:
     """Return where the first cell begins, or where it ends if that is not known."""
-    return grid.lower if math.isfinite(grid.lower) else float(grid.positions[0])
+    return grid.start if math.isfinite(grid.start) else float(grid.positions[0])
 
 
 def _drawn_edges(grid: Grid) -> NDArray[np.float64]:
     """Return where cells begin and end, (N + 1,): the first one as wide as the next, if need be."""
     ends = grid.positions
-    if math.isfinite(grid.lower):
-        return np.append(grid.lower, ends)
+    if math.isfinite(grid.start):
+        return np.append(grid.start, ends)
     return np.append(2 * ends[0] - ends[1] if grid.size > 1 else ends[0] - 1.0, ends)

@@ -215,6 +215,7 @@ def recursive_medians(
     chooser = RecursiveMedians(epsilon, depth, method)
     if not isinstance(grid, Grid):
         raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+    grid.refuse_times("grid")
     chooser.check(grid.size)
     source(rng)
     counts = grid.count(values, nan_policy=nan_policy)

@@ -2,7 +2,7 @@
 
 Every value reaches the kernels *rounded up* to a double. Thresholds are doubles, so x <= tau says
 the same before and after, for integers of any size, fractions and long doubles too: counts are
-exact for every real number, and none is too large.
+exact for every real number, and none is too large. Times are whole microseconds, rounded up too.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DtypeError, ParameterError
-from . import object_kinds
-from .containers import declared, parts
+from . import object_kinds, times
+from .containers import Part, declared, parts
 
 __all__ = ["Chunk", "checked_kind", "chunks", "whole"]
 
@@ -26,7 +26,12 @@ _EXACT = 2**53  # integers up to here are doubles
 _REQUIREMENT = "must hold real numbers"
 
 
-def chunks(values: Any, argument: str = "values") -> Iterator[Chunk | None]:
+def chunks(
+    values: Any,
+    argument: str = "values",
+    unit: times.Unit | None = None,
+    requirement: str = _REQUIREMENT,
+) -> Iterator[Chunk | None]:
     """Yield a column's values; None stands for missing ones that the container marks apart.
 
     NumPy arrays of any real dtype, masked ones too, sequences of numbers, pandas and polars series,
@@ -34,10 +39,18 @@ def chunks(values: Any, argument: str = "values") -> Iterator[Chunk | None]:
     None and pandas' NA are NaN. Memory beyond the input: one chunk, unless the container itself
     has to convert.
 
+    Parameters
+    ----------
+    values, argument
+        The column, and what errors call it.
+    unit, requirement
+        What the column has to hold, where it is not numbers; and what errors say of that, or of
+        times where it is.
+
     Raises
     ------
     DtypeError
-        The column is not of a real number type, or has an object of another type.
+        The column is not of a real number type, or of the unit, or has an object of another type.
     ParameterError
         The values are not one-dimensional.
 
@@ -46,9 +59,13 @@ def chunks(values: Any, argument: str = "values") -> Iterator[Chunk | None]:
     Which error is raised depends on types and shapes, and never on a value.
     """
     if (kind := declared(values)) is not None:
-        raise DtypeError(argument, f"a column of {kind.__name__}", _REQUIREMENT)
+        allowed = _REQUIREMENT if unit is None else requirement
+        raise DtypeError(argument, f"a column of {kind.__name__}", allowed)
     for part in parts(values, argument):
-        yield from _chunks(part.present, argument)
+        if unit is None:
+            yield from _chunks(part.present, argument, requirement)
+        else:
+            yield from _times(part, argument, unit, requirement)
         if part.absent is not None:
             yield None
 
@@ -85,13 +102,14 @@ def checked_kind(array: NDArray[Any], kinds: str, argument: str, requirement: st
         raise DtypeError(argument, f"dtype {name}", requirement)
 
 
-def _chunks(array: NDArray[Any], argument: str) -> Iterator[Chunk]:
+def _chunks(array: NDArray[Any], argument: str, requirement: str = _REQUIREMENT) -> Iterator[Chunk]:
     """Yield an array of numbers, or of objects that are."""
-    checked_kind(array, "biufO", argument, _REQUIREMENT)
+    allowed = requirement if array.dtype.kind in "mM" else _REQUIREMENT
+    checked_kind(array, "biufO", argument, allowed)
     if array.ndim != 1:
         raise ParameterError(argument, array.shape, "must be one-dimensional")
     if array.dtype.kind == "O":
-        yield from _doubles(array, argument)
+        yield from _doubles(array, argument, requirement)
         return
     if array.dtype in (np.float64, np.float32) and array.flags.c_contiguous:
         yield array
@@ -100,7 +118,22 @@ def _chunks(array: NDArray[Any], argument: str) -> Iterator[Chunk]:
         yield _rounded_up(array[start : start + _CHUNK])
 
 
-def _doubles(objects: NDArray[Any], argument: str) -> Iterator[NDArray[np.float64]]:
+def _times(part: Part, argument: str, unit: times.Unit, requirement: str) -> Iterator[Chunk]:
+    """Yield an array of times of a unit, or of objects that are, in microseconds."""
+    array, found = part.present, times.unit_of_part(part)
+    if found not in (unit, "missing"):
+        checked_kind(array, "biufmMO", argument, requirement)
+        named = f"dtype {array.dtype}" if found is None else times.described(found)
+        raise DtypeError(argument, named, requirement)
+    if array.ndim != 1:
+        raise ParameterError(argument, array.shape, "must be one-dimensional")
+    for start in range(0, array.size, _CHUNK):
+        yield times.array_in(array[start : start + _CHUNK])
+
+
+def _doubles(
+    objects: NDArray[Any], argument: str, requirement: str
+) -> Iterator[NDArray[np.float64]]:
     """Yield objects as the least doubles that are not below them; NaN for those that are missing.
 
     All types are looked at first: which error is raised does not depend on the order.
@@ -109,7 +142,8 @@ def _doubles(objects: NDArray[Any], argument: str) -> Iterator[NDArray[np.float6
     types = set(map(type, objects))
     allowed = ("number", "missing")
     if wrong := [cls for cls in types if object_kinds.kind_of(cls) not in allowed]:
-        raise DtypeError(argument, object_kinds.name_of(wrong), _REQUIREMENT)
+        allowed_kind = requirement if all(map(times.is_time, wrong)) else _REQUIREMENT
+        raise DtypeError(argument, object_kinds.name_of(wrong), allowed_kind)
     exactly = {cls: object_kinds.exactly(cls) for cls in types}
     for start in range(0, objects.size, _CHUNK):
         part = objects[start : start + _CHUNK]

@@ -27,13 +27,16 @@ class Part(NamedTuple):
     ----------
     present
         Those that the container does not mark as missing. Among objects there may be None and its
-        like, and among floats NaN.
+        like, among floats NaN, and among times NaT.
     absent
         Which of all of them the container marks as missing; None if it marks none.
+    in_utc
+        Whether they are times of a column with a time zone.
     """
 
     present: NDArray[Any]
     absent: NDArray[np.bool_] | None
+    in_utc: bool = False
 
 
 def parts(values: Any, argument: str) -> Iterator[Part]:
@@ -97,14 +100,23 @@ def _library(values: Any) -> str:
 def _of_pandas(values: Any, argument: str) -> Part:
     if values.dtype == object:  # which are looked at one by one
         return Part(values.to_numpy(), None)
+    zone = getattr(values.dtype, "tz", None)
     if (arrow := getattr(values.dtype, "pyarrow_dtype", None)) is not None:
         _check_arrow(arrow, argument)
+        if _ticks(arrow) is not None:
+            import pyarrow as pa
+
+            found = pa.array(values)
+            return _of_arrow(getattr(found, "combine_chunks", lambda: found)(), argument)
     # All categories: which of them there are records of is not to be told.
     elif len({object_kinds.kind_of(type(each)) for each in _objects_among(values.dtype)}) > 1:
         raise DtypeError(argument, "categories of several types", "must be of one kind")
     absent = np.asarray(values.isna(), bool)
     absent_or_none = absent if absent.any() else None
     kept = values if absent_or_none is None else values.dropna()
+    if zone is not None:
+        in_utc = kept.to_numpy(dtype=f"datetime64[{kept.dtype.unit}]")
+        return Part(in_utc, absent_or_none, in_utc=True)
     kind = getattr(kept.dtype, "numpy_dtype", None)  # nullable and Arrow-backed types
     return Part(kept.to_numpy() if kind is None else kept.to_numpy(dtype=kind), absent_or_none)
 
@@ -121,11 +133,12 @@ def _of_polars(values: Any) -> Part:
     kept = values if absent is None else values.drop_nulls()
     if str(kept.dtype) in _WIDE:
         return Part(np.fromiter(kept.to_list(), object, len(kept)), absent)
-    return Part(kept.to_numpy(), absent)
+    in_utc = getattr(kept.dtype, "time_zone", None) is not None
+    return Part(kept.to_numpy(), absent, in_utc)
 
 
 def _check_arrow(kind: Any, argument: str) -> None:
-    """Check that an Arrow type has one number, boolean or text for each record.
+    """Check that an Arrow type has one number, boolean, time or text for each record.
 
     With other types it depends on values whether, and how, Arrow fails to make objects of them.
     """
@@ -140,16 +153,19 @@ def _check_arrow(kind: Any, argument: str) -> None:
         types.is_integer,
         types.is_floating,
         types.is_decimal,
+        *(types.is_timestamp, types.is_date, types.is_duration),
         *(types.is_string, types.is_large_string, types.is_string_view),
         *(types.is_binary, types.is_large_binary, types.is_binary_view),
         types.is_fixed_size_binary,
     )
     if not any(is_one(kind) for is_one in known):
-        raise DtypeError(argument, f"a column of {kind}", "must be one column of numbers or text")
+        raise DtypeError(
+            argument, f"a column of {kind}", "must be one column of numbers, dates or text"
+        )
 
 
 def _of_arrow(chunk: Any, argument: str) -> Part:
-    """Return an Arrow array, of objects if it holds no numbers."""
+    """Return an Arrow array, of objects if it holds neither numbers nor times."""
     import pyarrow as pa
 
     _check_arrow(chunk.type, argument)
@@ -161,16 +177,33 @@ def _of_arrow(chunk: Any, argument: str) -> Part:
         chunk = pc.run_end_decode(chunk)
     absent = np.asarray(chunk.is_null(), bool) if chunk.null_count else None
     is_number = pa.types.is_integer(chunk.type) or pa.types.is_floating(chunk.type)
-    if not (is_number or pa.types.is_boolean(chunk.type)):
+    ticks = _ticks(chunk.type)
+    if not (is_number or ticks or pa.types.is_boolean(chunk.type)):
         objects = chunk.to_numpy(zero_copy_only=False)
         return Part(objects if absent is None else objects[~absent], absent)
     if absent is not None:  # drop_null does not know every other type
         chunk = chunk.drop_null()
-    if not is_number:
+    if not (is_number or ticks):
         return Part(chunk.to_numpy(zero_copy_only=False), absent)
     # A view of the buffer: to_numpy would import pandas, which takes half a second.
-    numbers = np.frombuffer(chunk.buffers()[1], chunk.type.to_pandas_dtype())
-    return Part(numbers[chunk.offset : chunk.offset + len(chunk)], absent)
+    stored = np.dtype(f"i{chunk.type.bit_width // 8}") if ticks else chunk.type.to_pandas_dtype()
+    numbers = np.frombuffer(chunk.buffers()[1], stored)
+    numbers = numbers[chunk.offset : chunk.offset + len(chunk)]
+    if ticks is None:
+        return Part(numbers, absent)
+    times = numbers.astype(np.int64, copy=False).view(ticks)
+    return Part(times, absent, in_utc=getattr(chunk.type, "tz", None) is not None)
+
+
+def _ticks(kind: Any) -> str | None:
+    """Return NumPy's dtype of an Arrow type of dates, times or durations; None of others."""
+    from pyarrow import types
+
+    if types.is_duration(kind):
+        return f"m8[{kind.unit}]"
+    if types.is_date(kind):
+        return "M8[D]" if types.is_date32(kind) else "M8[ms]"
+    return f"M8[{kind.unit}]" if types.is_timestamp(kind) else None
 
 
 def _of_masked(values: np.ma.MaskedArray[Any, Any], argument: str) -> Part:
@@ -198,6 +231,8 @@ def _of_sequence(values: Any) -> NDArray[Any]:
         return array
     if array is not None and (array.ndim != 1 or array.dtype.kind in "biu"):
         return array
+    if array is not None and array.size == 0:
+        return array.astype(object)  # of no type
     may_be_rounded = False
     if array is not None and array.dtype.kind == "f":
         may_be_rounded = array.dtype.itemsize >= 8 and bool((np.abs(array) >= _EXACT).any())

@@ -1,9 +1,10 @@
-"""Whether a column holds whole numbers: by its type alone, which is public, and never by values."""
+"""Whether a column holds whole numbers, or days: by its type alone, which is public."""
 
 from __future__ import annotations
 
+import datetime as dt
 import numbers
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from . import object_kinds
 from .partitions import empty, is_collection
 
 __all__ = ["are_integers"]
+
+_DATES: Final = ("date", "date32[day]", "date64[ms]")  # of polars and of Arrow
+_DAYS: Final = ("D", "W", "M", "Y")  # NumPy's units that are days, or some
 
 
 def are_integers(values: Any) -> bool:
@@ -21,7 +25,8 @@ def are_integers(values: Any) -> bool:
     values
         A column that ``columns.chunks`` takes. Booleans are whole numbers; floats are not, whatever
         they are; of objects, those that stand for missing values do not count. Objects in a Dask
-        collection are not looked at, and said to be none.
+        collection are not looked at, and said to be none. Dates are whole days, and so are NumPy's
+        times and durations that are kept as days.
 
     Notes
     -----
@@ -33,10 +38,14 @@ def are_integers(values: Any) -> bool:
         arrow = getattr(arrow, "storage_type", arrow)  # of extensions
         return _is_named_so(str(getattr(arrow, "value_type", arrow)))
     dtype: Any = getattr(values, "dtype", None)
+    if (arrow := getattr(dtype, "pyarrow_dtype", None)) is not None:
+        return _is_named_so(str(arrow))
     if dtype is None and hasattr(type(values), "__array__"):
         dtype = np.asarray(values).dtype
     if hasattr(dtype, "categories"):
         dtype = getattr(dtype.categories, "dtype", dtype)
+    if isinstance(dtype, np.dtype) and dtype.kind in "mM":
+        return np.datetime_data(dtype)[0] in _DAYS
     kind = getattr(dtype, "kind", None)  # of NumPy and of pandas
     if kind == "O" or dtype is None:
         return _are_objects_so(values)
@@ -45,9 +54,11 @@ def are_integers(values: Any) -> bool:
 
 def _is_named_so(dtype: str) -> bool:
     """Return whether a type of Arrow's or polars' is one of whole numbers, by its name."""
-    return dtype.lower().startswith(("int", "uint", "bool"))
+    return dtype.lower() in _DATES or dtype.lower().startswith(("int", "uint", "bool"))
 
 
 def _are_objects_so(values: Any) -> bool:
     types = {cls for cls in set(map(type, values)) if object_kinds.kind_of(cls) != "missing"}
-    return bool(types) and all(issubclass(cls, numbers.Integral | np.bool_) for cls in types)
+    are_dates = all(issubclass(cls, dt.date) and not issubclass(cls, dt.datetime) for cls in types)
+    are_numbers = all(issubclass(cls, numbers.Integral | np.bool_) for cls in types)
+    return bool(types) and (are_numbers or are_dates)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from .. import _check
 from .._documentation import documented
+from ..curves.shapes import float_or_array
 from ..errors import DtypeError, ParameterError
 from ..mechanisms.budgeted import MOST_RECORDS
 from ..mechanisms.selection import above_threshold
@@ -141,8 +142,8 @@ def bounds(
     if low == high:
         low, high = (low, high + 1) if high + 1 < grid.size else (low - 1, high)
     return Bounds(
-        float(grid.positions[low]),
-        float(grid.positions[high]),
+        float_or_array(grid.shown(grid.positions[low])),
+        float_or_array(grid.shown(grid.positions[high])),
         n,
         chosen,
         replace(budget.privacy, simulated=rng is not None),

@@ -214,6 +214,7 @@ def box_plot(
     """
     if not isinstance(grid, Grid):
         raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+    grid.refuse_times("grid")
     budget = Allowance.checked(epsilon, None, "replace-one")
     assert budget.epsilon is not None
     each = budget.epsilon / _PARTS

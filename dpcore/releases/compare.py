@@ -39,7 +39,8 @@ class Comparison:
     probabilities
         Whose quantiles were compared: a float, or (m,) of them.
     differences
-        The quantiles of the first curve less those of the second: a float, or (m,).
+        The quantiles of the first curve less those of the second: a float, or (m,); of times,
+        timedelta64.
     p_values
         Of each difference alone, two-sided, under the same hypothesis: a float, or (m,).
     population_interval
@@ -87,13 +88,14 @@ class Comparison:
     def __str__(self) -> str:
         low, high = self.population_interval
         columns = (self.probabilities, self.differences, low, high, self.p_values)
-        rows = np.stack(np.broadcast_arrays(*map(np.atleast_1d, columns)), axis=1)
+        rows = zip(*map(np.atleast_1d, columns), strict=True)
         interval = f"{self.level:.0%} interval"
         lines = [
             f"Kolmogorov-Smirnov {self.statistic:.4g}, p = {self.p_value:.2g}",
             f"{'quantile':>8}  {'difference':>10}  {interval:>24}  {'p':>6}",
             *(
-                f"{p:8g}  {difference:10.4g}  {start:10.4g} to {end:10.4g}  {value:6.2g}"
+                f"{p:8g}  {_text(difference):>10}  {_text(start):>10} to {_text(end):>10}  "
+                f"{value:6.2g}"
                 for p, difference, start, end, value in rows
             ),
         ]
@@ -185,13 +187,14 @@ def compare(
     own_populations = pair[0].shares, pair[1].shares
     others = _simulated(pair, own_populations, simulations, shares, rng)[1]
     ends = np.quantile(others, [(1.0 - level) / 2, (1.0 + level) / 2], axis=0)
-    low, high = (_shaped(end, asked) for end in ends)
+    spans = pair[0].curve.grid.shown_differences  # of numbers, they are themselves
+    low, high = (_shaped(spans(end), asked) for end in ends)
     return Comparison(
         n=(pair[0].curve.n, pair[1].curve.n),
         statistic=float(gap[0]),
         p_value=p_value,
         probabilities=_shaped(shares, asked),
-        differences=_shaped(differences[0], asked),
+        differences=_shaped(spans(differences[0]), asked),
         p_values=_shaped(p_values, asked),
         population_interval=Interval(low, high),
         level=float(level),
@@ -247,5 +250,11 @@ def _share_beyond(
     return np.asarray((1.0 + np.count_nonzero(as_large, axis=0)) / (1.0 + len(simulated)))
 
 
-def _shaped(numbers: NDArray[np.float64], asked: NDArray[np.float64]) -> Any:
+def _text(difference: Any) -> str:
+    if isinstance(difference, np.timedelta64):
+        return str(difference.item())
+    return f"{difference:.4g}"
+
+
+def _shaped(numbers: NDArray[Any], asked: NDArray[np.float64]) -> Any:
     return float_or_array(numbers.reshape(asked.shape))

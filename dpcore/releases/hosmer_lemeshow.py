@@ -158,6 +158,7 @@ def check_grid(grid: object) -> Grid:
         return arcsine_grid()
     if not isinstance(grid, Grid):
         raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+    grid.refuse_times("grid")
     if grid.positions[0] < 0.0 or grid.positions[-1] != 1.0:
         raise ParameterError("grid", grid, "must have thresholds within [0, 1], the last one 1")
     return grid

@@ -117,6 +117,7 @@ def score_curves_at_medians(
         grid = Grid.uniform(0, 1, _CANDIDATES)
     elif not isinstance(grid, Grid):
         raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+    grid.refuse_times("grid")
     if grid.size > MOST_CELLS // 2:
         raise ParameterError("grid", grid.size, f"must have at most {MOST_CELLS // 2} cells")
     if not isinstance(isotonic, bool):

@@ -177,5 +177,6 @@ def _release(
         chosen[i] = exponential_mechanism(scores, epsilon=each, sensitivity=_PARTS, rng=rng)
     values = np.empty(asked.size)
     values[np.argsort(asked)] = grid.positions[np.sort(chosen)]
+    values = grid.shown(values)
     privacy = replace(budget.privacy, simulated=rng is not None)
     return Quantiles(asked, values, n, privacy, double_above(each))

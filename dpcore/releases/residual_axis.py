@@ -82,6 +82,6 @@ def with_ends(grid: Grid) -> Grid:
     ParameterError
         There are no doubles beyond the ends.
     """
-    below = math.nextafter(grid.lower, -math.inf)
+    below = math.nextafter(grid.start, -math.inf)
     beyond = math.nextafter(float(grid.positions[-1]), math.inf)
     return Grid(np.concatenate([[below], grid.positions, [beyond]]))

@@ -191,6 +191,7 @@ def _check_public(
     """Check what can be refused before the records are counted."""
     if not isinstance(grid, Grid):
         raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+    grid.refuse_times("grid")
     if grid.size > MOST_SCORE_CELLS:
         raise ParameterError("grid", grid.size, f"must have at most {MOST_SCORE_CELLS} cells")
     if not isinstance(isotonic, bool):

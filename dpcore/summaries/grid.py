@@ -7,13 +7,14 @@ from functools import partial
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from .. import _check
 from .._documentation import documented
-from ..errors import ParameterError, shown
+from ..errors import DtypeError, ParameterError, shown
 from ..kernels.counting import counts as kernels
-from ..records import columns
+from ..records import columns, times
+from ..records.times import Unit
 from .guides import Guide, best_guide, no_guide
 from .partitions import are_partitioned, sum_of_parts
 from .totals import NanPolicy, count_in_table, totals
@@ -35,9 +36,15 @@ class Grid:
     ----------
     thresholds
         (N,) strictly increasing and finite, 1 <= N <= 2^24.
+        Numbers; or dates, times or durations, of which the grid then is (``unit``), in whole
+        microseconds and less than 285 years from 1970.
     lower
         The least value, where the first cell begins; None: not known. It does not matter for
         counts, only for what is read off a curve within the first cell.
+    unit
+        What the grid is of, where the thresholds' types do not say so. "instant": NumPy's times
+        are times with a time zone, in UTC. For numbers, which are microseconds then (since 1970):
+        "time", "instant" or "duration".
 
     Raises
     ------
@@ -47,12 +54,21 @@ class Grid:
     See Also
     --------
     Grid.uniform, Grid.log : the usual ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> grid = Grid(np.array(["2024-04-01", "2024-07-01"], "datetime64"), lower="2024-01-01")
+    >>> grid
+    <Grid of 2 thresholds from 2024-04-01 to 2024-07-01>
+    >>> grid.count(np.array(["2024-02-29", "2024-04-01T00:01", "2024-06-30"], "datetime64"))
+    array([1, 2])
     """
 
-    __slots__ = ("_guide", "_line", "_lower", "_thresholds")
+    __slots__ = ("_guide", "_line", "_lower", "_positions", "_unit")
 
-    def __init__(self, thresholds: ArrayLike, *, lower: float | None = None) -> None:
-        array = _check.array("thresholds", thresholds, "iuf")
+    def __init__(self, thresholds: Any, *, lower: Any = None, unit: Unit | None = None) -> None:
+        array, found, unit = _thresholds(thresholds, times.checked_unit(unit))
         if array.ndim != 1 or not 1 <= array.size <= MOST_CELLS:
             raise ParameterError(
                 "thresholds",
@@ -62,6 +78,8 @@ class Grid:
         array = _check.doubles(array)
         if not np.all(np.isfinite(array)):
             raise ParameterError("thresholds", array[~np.isfinite(array)][0], "must be finite")
+        if unit is not None:
+            times.check_thresholds("thresholds", array)
         rises = array[1:] > array[:-1]  # differences may be beyond doubles
         if not np.all(rises):
             at = int(np.argmin(rises))
@@ -70,25 +88,58 @@ class Grid:
                 (float(array[at]), float(array[at + 1])),
                 f"must be strictly increasing (entries {at} and {at + 1})",
             )
-        low = -math.inf if lower is None else _check.finite("lower", lower)
+        low = -math.inf if lower is None else _bound("lower", lower, found, unit)
         if not low < array[0]:
-            raise ParameterError("lower", lower, f"must be below the first threshold, {array[0]:g}")
+            first = times.text(float(array[0]), unit)
+            raise ParameterError("lower", lower, f"must be below the first threshold, {first}")
         array.flags.writeable = False
-        self._thresholds = array
+        self._positions = array
         self._lower = low
+        self._unit = unit
         self._line: tuple[float, float] | None = None
         self._guide: Guide | None = None
 
     @classmethod
-    def uniform(cls, lower: float, upper: float, size: int) -> Grid:
+    def uniform(cls, lower: Any, upper: Any, size: int, *, unit: Unit | None = None) -> Grid:
         """Return ``size`` cells of one width: tau_i = lower + (upper - lower) i / size.
+
+        Parameters
+        ----------
+        lower, upper
+            Two numbers; two dates or times, as strings in ISO 8601 or as Python, NumPy and pandas
+            have them, either both with a time zone or both without; or two durations.
+        size
+            How many cells.
+        unit
+            As in ``Grid``.
 
         Raises
         ------
         DtypeError, ParameterError
             A bound is not finite, upper <= lower, size is not within [1, 2^24], or the cells are
-            too narrow for doubles at this distance from zero.
+            too narrow for doubles at this distance from zero (of times: narrower than a
+            microsecond).
+
+        Notes
+        -----
+        Thresholds of times are rounded down to microseconds. A threshold that is a date is the
+        midnight with which that day begins, so the cells of the days of 2024 have ``lower``
+        "2024-01-01" and ``upper`` "2025-01-01". Of a column of dates without times, which are
+        midnights themselves, each day has its own cell between "2023-12-31" and "2024-12-31", just
+        as whole numbers from 1 to 10 have between 0 and 10.
+
+        Examples
+        --------
+        >>> Grid.uniform(0, 100, 4).thresholds
+        array([ 25.,  50.,  75., 100.])
+        >>> grid = Grid.uniform("2024-01-01", "2025-01-01", 366)
+        >>> grid.thresholds[58:60].astype("datetime64[D]")
+        array(['2024-02-29', '2024-03-01'], dtype='datetime64[D]')
         """
+        found = _unit_of_bounds(lower, upper)
+        if (unit := times.checked_unit(unit) or found) is not None:
+            ends = (_bound("lower", lower, found, unit), _bound("upper", upper, found, unit))
+            return cls._uniform_times(*ends, size, unit)
         low, high = _check.bounds(lower, upper)
         size = _check.integer("size", size, 1, MOST_CELLS)
         if not math.isfinite((high - low) * size):
@@ -98,6 +149,20 @@ class Grid:
         thresholds = low + (high - low) * np.arange(1, size + 1) / size
         thresholds[-1] = high
         grid = cls._checked(thresholds, size, low)
+        grid._line = (low, high)
+        return grid
+
+    @classmethod
+    def _uniform_times(cls, low: float, high: float, size: int, unit: Unit) -> Grid:
+        if not low < high:
+            lower, upper = (times.text(end, unit) for end in (low, high))
+            raise ParameterError("upper", upper, f"must be greater than lower, {lower}")
+        size = _check.integer("size", size, 1, MOST_CELLS)
+        whole, rest = divmod(int(high) - int(low), size)
+        if whole < 1:
+            raise ParameterError("size", size, "must leave each cell a microsecond at least")
+        steps = np.arange(1, size + 1)
+        grid = cls(int(low) + whole * steps + rest * steps // size, lower=low, unit=unit)
         grid._line = (low, high)
         return grid
 
@@ -130,34 +195,110 @@ class Grid:
             ) from None
 
     @property
-    def thresholds(self) -> NDArray[np.float64]:
-        """(N,) the thresholds, read-only."""
-        return self._thresholds
+    def thresholds(self) -> NDArray[Any]:
+        """(N,) the thresholds, read-only: floats; or datetime64 (in UTC) or timedelta64."""
+        found = self.shown(self._positions)
+        found.flags.writeable = False
+        return found
 
     @property
     def positions(self) -> NDArray[np.float64]:
         """(N,) the thresholds as the doubles that are compared with, read-only."""
-        return self._thresholds
+        return self._positions
 
     @property
     def size(self) -> int:
         """Number of cells, which is the number of thresholds, N."""
-        return self._thresholds.size
+        return self._positions.size
 
     @property
-    def lower(self) -> float:
-        """Where the first cell begins; -inf where that is not known."""
+    def unit(self) -> Unit | None:
+        """What the grid is of: None, numbers; "time", dates and times without a time zone.
+
+        "instant", times with a time zone, which are kept and shown in UTC; "duration", durations.
+        """
+        return self._unit
+
+    @property
+    def lower(self) -> Any:
+        """Where the first cell begins, as thresholds are; -inf, or NaT, where that is not known."""
+        return self._lower if self._unit is None else self.shown(np.array(self._lower))[()]
+
+    @property
+    def start(self) -> float:
+        """Where the first cell begins, as a double; -inf where that is not known."""
         return self._lower
+
+    @property
+    def step(self) -> float:
+        """What whole records are whole numbers of: 1, or the microseconds of a day."""
+        return 1.0 if self._unit is None else times.DAY
+
+    def shown(self, positions: NDArray[np.float64], *, whole: bool = False) -> NDArray[Any]:
+        """Return what users see of doubles on the line of the thresholds, of any shape.
+
+        Themselves; or times or durations, rounded to microseconds, or of days if they are
+        ``whole``.
+        """
+        found = times.shown(positions, self._unit)
+        if whole and self._unit is not None:
+            return found.astype("m8[D]" if self._unit == "duration" else "M8[D]")
+        return found
+
+    def shown_differences(self, differences: NDArray[np.float64]) -> NDArray[Any]:
+        """Return what users see of differences of such doubles: themselves, or timedelta64."""
+        return times.shown(differences, None if self._unit is None else "duration")
+
+    def points(self, argument: str, values: Any) -> NDArray[np.float64]:
+        """Return points that users name as doubles, of any shape, to compare with ``positions``.
+
+        Parameters
+        ----------
+        argument
+            What errors call them.
+        values
+            Of the grid's unit. NumPy's times, as ``thresholds`` has them, are in UTC on a grid of
+            times with a time zone. What is between two microseconds is rounded down.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            They are of another unit, or NaN or missing.
+        """
+        if self._unit is None:
+            return np.asarray(_check.points(argument, values))
+        kind: str | None
+        if (one := times.scalar(argument, values, exactly=False)) is not None:
+            found, kind = np.asarray(one[0]), one[1]
+            is_numpy = isinstance(values, np.datetime64 | np.ndarray)
+        else:
+            found, kind = times.positions(argument, values)
+            is_numpy = isinstance(values, np.ndarray)
+        if kind != self._unit and not (kind == "time" and self._unit == "instant" and is_numpy):
+            requirement = times.REQUIREMENTS[self._unit]
+            raise DtypeError(argument, times.described(kind), requirement)
+        return found
+
+    def refuse_times(self, argument: str) -> None:
+        """Refuse a grid of times or durations, for what is about numbers.
+
+        Raises
+        ------
+        DtypeError
+            This grid has a unit.
+        """
+        if self._unit is not None:
+            raise DtypeError(argument, f'a grid of unit "{self._unit}"', "must be of numbers")
 
     def is_of_integers(self) -> bool:
         """Return whether the thresholds are consecutive whole numbers, so that cells hold one each.
 
-        O(N) if they may be, and O(1) mostly.
+        Or consecutive days. O(N) if they may be, and O(1) mostly.
         """
-        first, last = float(self._thresholds[0]), float(self._thresholds[-1])
-        if not first.is_integer() or last - first != self.size - 1:
+        first, last = float(self._positions[0]), float(self._positions[-1])
+        if first % self.step or last - first != (self.size - 1) * self.step:
             return False
-        return bool(np.all(self._thresholds[1:] - self._thresholds[:-1] == 1.0))
+        return bool(np.all(self._positions[1:] - self._positions[:-1] == self.step))
 
     @documented
     def count(
@@ -171,7 +312,8 @@ class Grid:
             (n,) real numbers: a NumPy array of any real dtype, a sequence, a pandas or polars
             series, an Arrow array; or a Dask array, or one column of a Dask dataframe, which is
             counted where it lies. Objects may be integers of any size, fractions and decimals.
-            Infinities are out of bounds and are clamped like any other.
+            Infinities are out of bounds and are clamped like any other. On a grid of times or
+            durations: a column of these, in any of the same containers, or of Python's objects.
         nan_policy
             {nan_policy}
         weights
@@ -187,7 +329,7 @@ class Grid:
         MissingValueError
             There are missing values and nan_policy is "raise".
         DtypeError, ParameterError
-            The values are not a one-dimensional array of real numbers.
+            The values are not a one-dimensional array of what the grid is of.
 
         Notes
         -----
@@ -199,11 +341,13 @@ class Grid:
         if are_partitioned(values):
             return sum_of_parts(partial(self.count, nan_policy=nan_policy), values=values)
         least_part = max(_PART, 4 * self.size)
-        return totals(values, self._add, self.size, least_part, nan_policy)
+        requirement = times.REQUIREMENTS[self._unit]
+        chunks = columns.chunks(values, unit=self._unit, requirement=requirement)
+        return totals(chunks, self._add, self.size, least_part, nan_policy)
 
     def _add(self, chunk: columns.Chunk, counts: NDArray[np.int64]) -> int:
         """Add a chunk to the counts, and return how many of its values were NaN."""
-        line, thresholds = self.line(), self._thresholds
+        line, thresholds = self.line(), self._positions
 
         def count(table: NDArray[np.uint16], out: NDArray[np.int64]) -> int:
             if line is None:
@@ -226,6 +370,8 @@ class Grid:
         if self._line is None:
             return None
         lower, upper = self._line
+        if self._unit is not None and (upper - lower) % self.size:  # rounded to microseconds
+            return None
         cells_per_unit = self.size / (upper - lower)
         # Where |x - lower| <= upper - lower: five roundings of the position, counted from the
         # middle of a cell, and three of the threshold, relative to N, and one of the threshold,
@@ -242,41 +388,98 @@ class Grid:
         Threads that ask at the same time may make it twice.
         """
         if self._guide is None and values < self.size:
-            return no_guide(self._thresholds)
+            return no_guide(self._positions)
         if self._guide is None:
-            self._guide = best_guide(self._thresholds)
+            self._guide = best_guide(self._positions)
         return self._guide
 
     def __getstate__(self) -> object:
         """Return what is copied and pickled: the guide can be made again."""
-        kept = {name: getattr(self, name) for name in ("_line", "_lower", "_thresholds")}
+        names = ("_line", "_lower", "_positions", "_unit")
+        kept = {name: getattr(self, name) for name in names}
         return None, {**kept, "_guide": None}
 
     def describe(self) -> dict[str, Any]:
         """Return what makes the grid again, in JSON's types."""
+        unit = {} if self._unit is None else {"unit": self._unit}
         if self._line is not None:
             lower, upper = self._line
-            return {"kind": "uniform", "lower": lower, "upper": upper, "size": self.size}
+            return {"kind": "uniform", "lower": lower, "upper": upper, "size": self.size, **unit}
         known = {"lower": self._lower} if math.isfinite(self._lower) else {}
-        return {"kind": "thresholds", "thresholds": self._thresholds.tolist(), **known}
+        return {"kind": "thresholds", "thresholds": self._positions.tolist(), **known, **unit}
 
     @classmethod
     def from_description(cls, description: dict[str, Any]) -> Grid:
         """Return the grid that was described."""
+        unit = description.get("unit")
         if description["kind"] == "uniform":
-            return cls.uniform(description["lower"], description["upper"], description["size"])
-        return cls(description["thresholds"], lower=description.get("lower"))
+            bounds = description["lower"], description["upper"]
+            return cls.uniform(*bounds, description["size"], unit=unit)
+        return cls(description["thresholds"], lower=description.get("lower"), unit=unit)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Grid):
             return NotImplemented
-        return np.array_equal(self._thresholds, other._thresholds)
+        return self._unit == other._unit and np.array_equal(self._positions, other._positions)
 
     def __hash__(self) -> int:
-        return hash((self._thresholds + 0.0).tobytes())  # -0.0 becomes 0.0, which it equals
+        return hash((self._positions + 0.0).tobytes())  # -0.0 becomes 0.0, which it equals
 
     def __repr__(self) -> str:
-        first, last = self._thresholds[0], self._thresholds[-1]
         if self._line is not None:
-            return f"Grid.uniform({self._line[0]!r}, {self._line[1]!r}, {self.size})"
-        return f"<Grid of {self.size} thresholds from {first:g} to {last:g}>"
+            lower, upper = (times.literal(each, self._unit) for each in self._line)
+            return f"Grid.uniform({lower}, {upper}, {self.size})"
+        first, last = (times.text(float(self._positions[at]), self._unit) for at in (0, -1))
+        return f"<Grid of {self.size} thresholds from {first} to {last}>"
+
+
+def _thresholds(given: Any, unit: Unit | None) -> tuple[NDArray[Any], Unit | None, Unit | None]:
+    """Return thresholds as numbers, of what unit they were given, and of what the grid is."""
+    found = times.unit_of(given)
+    if found is None:
+        return _check.array("thresholds", given, "iuf"), None, unit
+    positions, _ = times.positions("thresholds", given, exactly=True)
+    return positions, found, _agreed("thresholds", found, unit)
+
+
+def _bound(argument: str, given: Any, found: Unit | None, unit: Unit | None) -> float:
+    """Return a bound of a grid as a double.
+
+    Parameters
+    ----------
+    argument, given
+        What errors call it, and what it is.
+    found
+        The unit that its like were given in; None: they are numbers, of microseconds if the grid
+        has a unit.
+    unit
+        Of the grid.
+    """
+    if found is None:
+        position = _check.finite(argument, given)
+        if unit is not None:
+            times.check_thresholds(argument, np.array([position]))
+        return position
+    one = times.scalar(argument, given)
+    if one is None:
+        named = f"{shown(given)} of type {type(given).__name__}"
+        raise DtypeError(argument, named, f"must be {times.described(unit)}, as the grid")
+    _agreed(argument, one[1], unit)
+    return one[0]
+
+
+def _agreed(argument: str, found: Unit, unit: Unit | None) -> Unit:
+    """Return the unit that is asked for; NumPy's times have no time zone, and may be in UTC."""
+    if unit in (None, found) or (found == "time" and unit == "instant"):
+        return found if unit is None else unit
+    requirement = f"must be {times.described(unit)}, as the grid"
+    raise DtypeError(argument, times.described(found), requirement)
+
+
+def _unit_of_bounds(lower: Any, upper: Any) -> Unit | None:
+    ends = [times.scalar(name, end) for name, end in (("lower", lower), ("upper", upper))]
+    first, second = (None if end is None else end[1] for end in ends)
+    if first != second:
+        named = f"{shown(upper)} of type {type(upper).__name__}"
+        raise DtypeError("upper", named, f"must be {times.described(first)}, as lower is")
+    return first

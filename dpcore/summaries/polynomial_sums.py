@@ -13,6 +13,7 @@ from .. import _check
 from .._documentation import documented
 from ..errors import DtypeError, ParameterError
 from ..kernels.polynomials import legendre, moments
+from ..records import columns
 from .partitions import are_partitioned, sum_of_parts
 from .polynomials import FIXED_POINT, MOST_DEGREE, MOST_DEGREES, MOST_RECORDS, Basis
 from .totals import NanPolicy, totals
@@ -142,5 +143,11 @@ def polynomial_sums(
         )
         return sum_of_parts(own, values=values)
     kernel = legendre.legendre_sums if basis == "legendre" else moments.moment_sums
-    sums = totals(values, lambda chunk, out: kernel(chunk, low, high, out), size, _PART, nan_policy)
+    sums = totals(
+        columns.chunks(values),
+        lambda chunk, out: kernel(chunk, low, high, out),
+        size,
+        _PART,
+        nan_policy,
+    )
     return PolynomialSums(low, high, basis, sums)

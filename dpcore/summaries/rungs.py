@@ -78,7 +78,7 @@ class Rungs:
         """
         if are_partitioned(values):
             return sum_of_parts(partial(self.count, nan_policy=nan_policy), values=values)
-        return totals(values, self._add, self.ends.size, _PART, nan_policy)
+        return totals(columns.chunks(values), self._add, self.ends.size, _PART, nan_policy)
 
     def _add(self, chunk: columns.Chunk, counts: NDArray[np.int64]) -> int:
         """Add a chunk to the counts, and return how many of its values were NaN."""

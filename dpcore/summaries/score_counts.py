@@ -46,6 +46,7 @@ def score_counts(
     _check.choice("nan_policy", nan_policy, NanPolicy)
     if not isinstance(grid, Grid):
         raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+    grid.refuse_times("grid")
     if are_partitioned(y_true, y_score):
         own = partial(score_counts, grid=grid, pos_label=pos_label, nan_policy=nan_policy)
         return sum_of_parts(own, y_true=y_true, y_score=y_score)

@@ -62,6 +62,7 @@ class TableGrid:
         for name, grid in (("x", x), ("y", y)):
             if not isinstance(grid, Grid):
                 raise DtypeError(name, type(grid).__name__, "must be a Grid")
+            grid.refuse_times(name)
         if x.size * y.size > MOST_CELLS:
             raise ParameterError(
                 "y", (x.size, y.size), f"must have at most {MOST_CELLS} cells together with x"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final, Literal
+from collections.abc import Callable, Iterable
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ _TABLE_FROM: Final = 4  # values for each cell
 
 
 def totals(
-    values: Any,
+    chunks: Iterable[columns.Chunk | None],
     add: Callable[[columns.Chunk, Totals], int],
     size: int,
     least_part: int,
@@ -32,8 +32,8 @@ def totals(
 
     Parameters
     ----------
-    values
-        (n,) real numbers in any container that ``columns.chunks`` knows.
+    chunks
+        A column's, as ``columns.chunks`` yields them.
     add
         Adds a chunk's totals to an array, without the GIL, and returns how many values were NaN.
     size
@@ -48,11 +48,11 @@ def totals(
     MissingValueError
         There are missing values and nan_policy is "raise".
     DtypeError, ParameterError
-        The values are not a one-dimensional array of real numbers.
+        As ``columns.chunks`` raises them.
     """
     _check.choice("nan_policy", nan_policy, NanPolicy)
     out = np.zeros(size, np.int64)
-    for chunk in columns.chunks(values):
+    for chunk in chunks:
         missing = chunk is None or _add_chunk(chunk, add, least_part, out) > 0
         if missing and nan_policy == "raise":
             raise MissingValueError("values")

@@ -171,6 +171,7 @@ def _checked(grid: object, most: int, trust: object, clients: int | None, isoton
     """Check what is public, and return how many clients report."""
     if not isinstance(grid, Grid):
         raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+    grid.refuse_times("grid")
     if grid.size > most:
         raise ParameterError("grid", grid.size, f"must have at most {most} cells")
     if not isinstance(trust, Trust):

@@ -102,6 +102,7 @@ class PointwiseCDF:
             grid = numbered(aggregator.size)
         if not isinstance(grid, Grid):
             raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+        grid.refuse_times("grid")
         if grid.size != aggregator.size:
             raise ParameterError("grid", grid.size, f"must have {aggregator.size} cells")
         if integers is not None and not isinstance(integers, bool):
@@ -310,7 +311,7 @@ class PointwiseCDF:
         return prefix_deviation(trust.tree(size), trust.shares(size), trust.reports, cells)
 
     def _lower(self) -> float | None:
-        return self.grid.lower if np.isfinite(self.grid.lower) else None
+        return self.grid.start if np.isfinite(self.grid.start) else None
 
     def _of_integers(self) -> bool:
         return self.grid.is_of_integers() if self.integers is None else self.integers

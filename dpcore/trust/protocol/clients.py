@@ -268,6 +268,7 @@ def cell_of(score: Any, grid: Grid, label: bool | None = None) -> int:
     """
     if not isinstance(grid, Grid):
         raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+    grid.refuse_times("grid")
     if label is None:
         return int(np.argmax(grid.count([score])))
     if not isinstance(label, bool | np.bool_):

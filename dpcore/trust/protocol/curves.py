@@ -78,6 +78,7 @@ def release(
         grid = numbered(protocol.size)
     if not isinstance(grid, Grid):
         raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+    grid.refuse_times("grid")
     if grid.size != protocol.size:
         raise ParameterError("grid", grid.size, f"must have {protocol.size} cells")
     if not isinstance(isotonic, bool):
@@ -111,6 +112,7 @@ def release_scores(
     protocol = whole.protocol
     if not isinstance(grid, Grid):
         raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+    grid.refuse_times("grid")
     if protocol.size != 2 * grid.size or protocol.empty not in (None, grid.size):
         half = protocol.size / 2 if protocol.empty is None else protocol.empty
         raise ParameterError("grid", grid.size, f"must have {half:g} cells, half of the round's")

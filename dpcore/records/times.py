@@ -1,0 +1,314 @@
+"""Dates, times and durations: which unit a column or a bound is of, and its microseconds, exactly.
+
+A unit is told by types, as everything that errors depend on. Whether a Python datetime has a time
+zone counts as part of its type, as pandas, polars and Arrow have it.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import re
+from typing import Any, Final, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check
+from ..errors import DpcoreError, DtypeError, ParameterError
+from . import object_kinds
+from .containers import Part, parts
+
+__all__ = [
+    "DAY",
+    "REQUIREMENTS",
+    "Unit",
+    "array_in",
+    "check_thresholds",
+    "checked_unit",
+    "described",
+    "is_time",
+    "literal",
+    "positions",
+    "scalar",
+    "shown",
+    "text",
+    "unit_of",
+    "unit_of_part",
+]
+
+Unit = Literal["time", "instant", "duration"]
+
+DAY: Final = 86_400_000_000.0  # microseconds
+MOST: Final = 2.0**53 - 1  # microseconds, which are doubles so far: 285 years
+
+REQUIREMENTS: Final[dict[Unit | None, str]] = {
+    None: "must hold real numbers, as the grid does (times need bounds that are: Grid.uniform"
+    '("2024-01-01", "2025-01-01", 366))',
+    "time": "must hold dates or times without a time zone, as the grid does (those with one need "
+    'bounds with one: "2024-01-01T00:00Z")',
+    "instant": "must hold times with a time zone, as the grid does (those without one need "
+    'bounds without one: "2024-01-01")',
+    "duration": "must hold durations, as the grid does",
+}
+_NAMES: Final[dict[Unit | None, str]] = {
+    None: "a number",
+    "time": "a date or a time without a time zone",
+    "instant": "a time with a time zone",
+    "duration": "a duration",
+}
+_EPOCH: Final = dt.datetime(1970, 1, 1)
+_PARTS: Final = {"W": 7 * 86400 * 10**6, "D": 86400 * 10**6, "h": 3600 * 10**6, "m": 60 * 10**6}
+_PARTS_OF_SECONDS: Final = {"s": 10**6, "ms": 10**3, "us": 1}
+_IN_ONE: Final = {"ns": 10**3, "ps": 10**6, "fs": 10**9, "as": 10**12}  # microsecond
+_MONTHS: Final = {"Y": 10**5, "M": 10**6}  # so many from 1970 on are beyond all thresholds
+_FAR: Final = 2**62
+_ISO: Final = re.compile(
+    r"\d{4}-\d\d-\d\d([T ]\d\d(:\d\d(:\d\d(\.\d{1,6})?)?)?\s?(Z|[+-]\d\d:?\d\d)?)?"
+)
+
+
+def checked_unit(value: object) -> Unit | None:
+    """Return what an argument ``unit`` says, if it is a unit or None."""
+    if value is not None:
+        _check.choice("unit", value, Unit)
+    return value  # type: ignore[return-value]  # it is one of them
+
+
+def unit_of(values: Any) -> Unit | None:
+    """Return the unit of a column or a list; None if it holds numbers, or is no column."""
+    try:
+        units = {unit_of_part(part) for part in parts(values, "values")}
+    except DpcoreError:
+        return None
+    found = units.pop() if len(units) == 1 else None
+    return found if found in get_args(Unit) else None  # type: ignore[return-value]
+
+
+def unit_of_part(part: Part) -> str | None:
+    """Return the unit of some values; None: numbers; "missing"; else what they are, for errors."""
+    array = part.present
+    if array.dtype.kind == "m":
+        return "duration" if _is_known(array.dtype) else f"dtype {array.dtype}"
+    if array.dtype.kind == "M":
+        if not _is_known(array.dtype):
+            return f"dtype {array.dtype}"
+        return "instant" if part.in_utc else "time"
+    if array.dtype.kind != "O" or array.ndim != 1:
+        return None
+    kinds = {_unit_of_object(each) for each in object_kinds.unwrapped(array)} - {"missing"}
+    if len(kinds) > 1:
+        return "objects of several kinds"
+    return kinds.pop() if kinds else "missing"
+
+
+def described(unit: str | None) -> str:
+    """Return how errors call what has this unit."""
+    return {str(each): name for each, name in _NAMES.items()}.get(str(unit), str(unit))
+
+
+def array_in(array: NDArray[Any], *, up: bool = True) -> NDArray[np.float64]:
+    """Return the microseconds, since 1970 or long, of times or durations, or of objects that are.
+
+    Parameters
+    ----------
+    array
+        Of dtype datetime64 or timedelta64, any shape; or (n,) objects of one unit, or missing.
+    up
+        Round what is no whole number of microseconds up, or down.
+
+    Returns
+    -------
+    numpy.ndarray
+        Whole numbers, exact within 285 years; farther ones stay farther. NaN for what is missing.
+    """
+    if array.dtype.kind == "O":
+        objects = object_kinds.unwrapped(array)
+        found = (_of_object(each, up) for each in objects)
+        return np.fromiter(found, np.float64, objects.size)
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    name, count = np.datetime_data(array.dtype)
+    missing = np.isnat(array)
+    if name in _MONTHS:  # of years and months, which are not all as long
+        far = _MONTHS[name]
+        near = np.clip(array.astype(f"M8[{name}]").astype(np.int64), -far, far)
+        whole = near.astype(f"M8[{name}]").astype("M8[us]").astype(np.int64)
+    elif name in _IN_ONE:
+        ticks, in_one = array.astype(np.int64), _IN_ONE[name]
+        divisor = in_one // math.gcd(in_one, count)
+        times = count // math.gcd(in_one, count)
+        whole = np.clip(ticks, -(_FAR // times), _FAR // times) * times
+        whole = -(-whole // divisor) if up else whole // divisor
+    else:
+        factor = {**_PARTS, **_PARTS_OF_SECONDS}[name] * count
+        whole = np.clip(array.astype(np.int64), -(_FAR // factor), _FAR // factor) * factor
+    return np.where(missing, np.nan, whole)
+
+
+def scalar(argument: str, value: Any, *, exactly: bool = True) -> tuple[float, Unit] | None:
+    """Return the microseconds and the unit of a date, a time or a duration; None of anything else.
+
+    Parameters
+    ----------
+    argument
+        What errors call it.
+    value
+        A datetime, date or timedelta of Python's, NumPy's, pandas' or Arrow's, or a date or time as
+        a string in ISO 8601.
+    exactly
+        Refuse what can be no threshold, or else round down, to compare thresholds with.
+
+    Raises
+    ------
+    ParameterError
+        It is missing, no whole number of microseconds, or 285 years or more from 1970.
+    """
+    found: Any = _parsed(value) if isinstance(value, str) else value
+    found = found.as_py() if hasattr(found, "as_py") else found
+    if isinstance(found, np.ndarray) and found.ndim == 0:
+        found = found[()]
+    unit = _unit_of_object(found)
+    if unit == "missing" and found is not None:
+        raise ParameterError(argument, value, "must not be missing")
+    if unit not in get_args(Unit):
+        return None
+    position = _of_object(found, False)
+    if math.isnan(position):
+        raise ParameterError(argument, value, "must not be missing")
+    if exactly and _of_object(found, True) != position:
+        raise ParameterError(argument, value, "must be a whole number of microseconds")
+    if exactly:
+        check_thresholds(argument, np.array([position]), value)
+    return position, unit  # type: ignore[return-value]  # it is one of them
+
+
+def positions(
+    argument: str, values: Any, *, exactly: bool = False
+) -> tuple[NDArray[np.float64], str | None]:
+    """Return the microseconds of a column of times, and its unit, for thresholds and points.
+
+    Parameters
+    ----------
+    argument, exactly
+        As in ``scalar``.
+    values
+        A column, or an array of any shape of NumPy's types of times.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        It is none; or as in ``scalar``.
+    """
+    if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
+        found = [Part(values, None)]
+    else:
+        found = list(parts(values, argument))
+    units = {unit_of_part(part) for part in found}
+    if len(units) != 1 or not units <= set(get_args(Unit)):
+        named = ", ".join(sorted(map(described, units)))
+        raise DtypeError(argument, named, "must be dates, times or durations of one unit")
+    down = [array_in(part.present, up=False) for part in found]
+    joined = down[0] if len(down) == 1 else np.concatenate(down)
+    if any(part.absent is not None for part in found) or np.isnan(joined).any():
+        raise ParameterError(argument, "a missing value", "must not be missing")
+    if exactly and any(
+        (array_in(part.present) != array_in(part.present, up=False)).any() for part in found
+    ):
+        raise ParameterError(argument, "others", "must be whole numbers of microseconds")
+    return joined, units.pop()
+
+
+def check_thresholds(argument: str, found: NDArray[np.float64], value: object = "others") -> None:
+    """Check that microseconds are whole ones, and near enough for doubles; ``value`` is shown."""
+    if not (np.abs(found) <= MOST).all():
+        raise ParameterError(argument, value, "must be within 285 years of 1970, or of 0")
+    if (found != np.rint(found)).any():
+        raise ParameterError(argument, value, "must be whole numbers of microseconds")
+
+
+def shown(found: NDArray[np.float64], unit: Unit | None) -> NDArray[Any]:
+    """Return what users see of positions on a grid: themselves, or NumPy's times, in UTC."""
+    if unit is None:
+        return np.asarray(found)
+    known = np.isfinite(found)
+    whole = np.rint(np.where(known, found, 0.0)).astype(np.int64)
+    kind = "m8[us]" if unit == "duration" else "M8[us]"
+    times = whole.view(kind)
+    return np.asarray(np.where(known, times, np.array("NaT", kind)))
+
+
+def text(position: float, unit: Unit | None) -> str:
+    """Return a position as it is written down: an ISO date or time, or a number."""
+    if unit is None:
+        return f"{position:g}"
+    span = dt.timedelta(microseconds=position)
+    if unit == "duration":
+        return str(span)
+    time = _EPOCH + span
+    if unit == "instant":
+        return time.isoformat() + "Z"
+    return time.date().isoformat() if time.time() == dt.time() else time.isoformat()
+
+
+def literal(position: float, unit: Unit | None) -> str:
+    """Return how a position is written in Python."""
+    if unit == "duration":
+        return repr(dt.timedelta(microseconds=position))
+    return repr(position if unit is None else text(position, unit))
+
+
+def is_time(cls: type) -> bool:
+    """Return whether objects of a type may be times or durations."""
+    return issubclass(cls, dt.date | dt.timedelta | np.datetime64 | np.timedelta64)
+
+
+def _is_known(dtype: np.dtype[Any]) -> bool:
+    """Return whether a dtype says how long its ticks are: years and months do of times alone."""
+    name, _ = np.datetime_data(dtype)
+    return name != "generic" and not (dtype.kind == "m" and name in _MONTHS)
+
+
+def _unit_of_object(value: Any) -> str | None:
+    cls = type(value)
+    kind = object_kinds.kind_of(cls)
+    if kind in ("missing", "number"):
+        return None if kind == "number" else "missing"
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        known = "time" if isinstance(value, np.datetime64) else "duration"
+        return known if _is_known(value.dtype) else f"objects of dtype {value.dtype}"
+    if isinstance(value, dt.datetime):
+        return "time" if value.utcoffset() is None else "instant"
+    if isinstance(value, dt.date):
+        return "time"
+    if isinstance(value, dt.timedelta):
+        return "duration"
+    return object_kinds.name_of([cls])
+
+
+def _of_object(value: Any, up: bool) -> float:
+    """Return the microseconds of an object of a unit; NaN if it is missing."""
+    if object_kinds.kind_of(type(value)) == "missing":
+        return math.nan
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return float(array_in(np.asarray(value), up=up))
+    if hasattr(value, "to_numpy"):  # of pandas, which has nanoseconds and other ranges
+        return float(array_in(np.asarray(value.to_numpy()), up=up))
+    if isinstance(value, dt.timedelta):
+        return float(_whole(value))
+    if isinstance(value, dt.datetime):
+        offset = value.utcoffset() or dt.timedelta()
+        return float(_whole(value.replace(tzinfo=None) - _EPOCH) - _whole(offset))
+    return float((value.toordinal() - _EPOCH.toordinal()) * int(DAY))
+
+
+def _whole(span: dt.timedelta) -> int:
+    return (span.days * 86400 + span.seconds) * 10**6 + span.microseconds
+
+
+def _parsed(value: str) -> dt.datetime | None:
+    if _ISO.fullmatch(value) is None:
+        return None
+    try:
+        return dt.datetime.fromisoformat(value)
+    except ValueError:  # the 31st of February
+        return None
