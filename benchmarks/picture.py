@@ -7,23 +7,15 @@ from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
 
+from dpcore.curves.colours import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
+
 if TYPE_CHECKING:
     from .results import Results
 
 JOBS = {"smooth-2": "norm 2", "smooth-1": "norm 1"}
-COLOURS = (
-    "#d1602b",
-    "#1c7a54",
-    "#8a6fb8",
-    "#b8860b",
-    "#4a90a4",
-    "#a0527a",
-    "#7a7a7a",
-    "#5d7052",
-    "#c05780",
-)
+PEERS = (VERMILION, GREEN, PURPLE, ORANGE, BLACK)  # solid, and then dashed
 MARKERS = "svD^<>Phd"
-OURS, FLOOR = ("#1f4e9c", "#6f9fd0"), "#999999"
+OURS = (BLUE, SKY)
 
 
 def draw(results: Results, path: Path) -> None:
@@ -40,10 +32,12 @@ def draw(results: Results, path: Path) -> None:
                 style = {"color": OURS[ours % 2], "marker": "o", "linewidth": 2.6, "zorder": 3}
                 ours += 1
             elif own[0].kind == "floor":
-                style = {"color": FLOOR, "linestyle": ":", "marker": ".", "linewidth": 1.4}
+                style = {"color": GREY, "linestyle": ":", "marker": ".", "linewidth": 1.4}
             else:
-                at = others.setdefault(contender.removesuffix(", 1e-6"), len(others)) % len(COLOURS)
-                style = {"color": COLOURS[at], "marker": MARKERS[at], "linewidth": 1.3}
+                at = others.setdefault(contender.removesuffix(", 1e-6"), len(others)) % len(MARKERS)
+                colour, line = PEERS[at % len(PEERS)], "-" if at < len(PEERS) else "--"
+                look = {"color": colour, "linestyle": line}
+                style = {**look, "marker": MARKERS[at], "linewidth": 1.3}
             at, medians = [row.size for row in own], [row.median for row in own]
             axes.plot(at, medians, label=contender, markersize=5, **style)
         axes.set_xscale("log", base=2)

@@ -12,15 +12,17 @@ from typing import Any, NamedTuple
 import matplotlib.pyplot as plt
 import numpy as np
 import statsmodels.api as sm
+from _pictures import stands_alone
 from numpy.typing import NDArray
 
 import dpcore as dp
+from dpcore.curves.colours import BLACK, BLUE, LIGHT
 from dpcore.releases.hosmer_lemeshow import arcsine_grid
 from dpcore.statistics import ROC, HosmerLemeshow, Reliability, equi_depth_bins, reliability
 
 EPSILON = 1.0
 BINS = 10
-DPCORE, TRUE = "#1f5fa8", "#222222"
+OUTCOME = "A visit to a doctor in a year"
 FEATURES = ["lncoins", "idp", "lpi", "fmde", "physlm", "disea", "hlthg", "hlthf", "hlthp"]
 SPLIT_SEED = 1  # which half is which is public
 
@@ -114,30 +116,42 @@ def _row(entries: list[str]) -> None:
 
 def draw(found: Findings, true: Findings, output: Path) -> list[Path]:
     """Draw all three, each with its true counterpart."""
-    dashed: dict[str, Any] = {"color": TRUE, "linewidth": 1.1, "linestyle": (0, (4, 2))}
+    dashed: dict[str, Any] = {"color": BLACK, "linewidth": 1.1, "linestyle": (0, (4, 2))}
     figure, ax = plt.subplots(figsize=(5.5, 5.5), layout="constrained")
-    found.roc.plot(ax, color=DPCORE)
-    ax.plot(true.roc.fpr, true.roc.tpr, label="true", **dashed)
+    found.roc.plot(ax, color=BLUE)
+    label = f"true, not private, AUC = {true.roc.auc:.3f}"
+    ax.plot(true.roc.fpr, true.roc.tpr, label=label, **dashed)
     ax.legend(loc="lower right", frameon=False)
+    ax.set_title(f"{OUTCOME}, by logistic regression: ROC curve", fontsize=10)
     written = [_saved(figure, output / "roc.png")]
 
     figure, ax = plt.subplots(figsize=(5.5, 6.5), layout="constrained")
-    found.reliability.plot(ax, color=DPCORE)
-    exact: dict[str, Any] = {"color": TRUE, "marker": "x", "linestyle": "", "zorder": 5}
-    ax.plot(true.reliability.mean_score, true.reliability.positive_rate, label="true", **exact)
+    found.reliability.plot(ax, color=BLUE)
+    exact: dict[str, Any] = {"color": BLACK, "marker": "x", "linestyle": "", "zorder": 5}
+    ax.plot(
+        true.reliability.mean_score,
+        true.reliability.positive_rate,
+        label="true, not private",
+        **exact,
+    )
     ax.legend(loc="upper left", frameon=False)
+    ax.set_title(f"{OUTCOME}: reliability of the predicted probability", fontsize=10)
     written.append(_saved(figure, output / "reliability.png"))
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.5), sharey=True, layout="constrained")
     found.test.plot(left)
-    true.test.plot(right, label="observed, true", color="0.8")
-    left.set_ylim(top=1.4 * max(found.test.observed.max(), true.test.observed[:, 1].max()))
-    for ax in (left, right):
-        ax.legend(loc="upper left", frameon=False)
+    true.test.plot(right, label="positives, true, not private", color=LIGHT)
+    right.set_ylabel("")  # the same as that of the left
+    left.set_title(
+        "Private: groups end at thresholds, where the noisy curve puts them", fontsize=10
+    )
+    right.set_title("True: groups of nearly equal size", fontsize=10)
+    figure.suptitle(f"{OUTCOME}: Hosmer-Lemeshow groups by predicted probability")
     return [*written, _saved(figure, output / "hosmer-lemeshow.png")]
 
 
 def _saved(figure: Any, path: Path) -> Path:
+    stands_alone(figure)
     figure.savefig(path, dpi=150)
     plt.close(figure)
     return path

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from _environment import ROOT
+from _pictures import stands_alone
 
 if TYPE_CHECKING:
     from dpcore.studies import Results
@@ -109,6 +110,7 @@ def save(picture: Any, name: str) -> Path:
     """Write a picture of Matplotlib into docs/, say where, and return it."""
     import matplotlib.pyplot as plt
 
+    stands_alone(picture)
     path = where / name
     path.parent.mkdir(parents=True, exist_ok=True)
     picture.savefig(path, dpi=110, metadata={"Software": None})

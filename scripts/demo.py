@@ -28,15 +28,17 @@ ensure("figures")
 import matplotlib.pyplot as plt  # noqa: E402
 import numpy as np  # noqa: E402
 from _demo_classifier import demonstrate  # noqa: E402
+from _pictures import stands_alone  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 from statsmodels.datasets import randhie  # noqa: E402
 
 import dpcore as dp  # noqa: E402
+from dpcore.curves.colours import BLACK, BLUE, LIGHT, VERMILION  # noqa: E402
 
 EPSILON = 0.5
 HALF_WIDTH = 1.96  # of a band that holds 95 %, in standard errors
 PROBABILITIES = np.array([0.1, 0.25, 0.5, 0.75, 0.9, 0.99])
-PAPER, SMOOTHED, DPCORE, TRUE = "#b9b9b9", "#d1602b", "#1f5fa8", "#222222"
+PAPER = "ECDF paper"  # Barczewski, Mawass & Ramon: Differentially Private ECDFs
 
 
 class Study(NamedTuple):
@@ -59,8 +61,14 @@ class Curves(NamedTuple):
 
 STUDIES = [
     # A count: one cell each for 0, 1, ..., 100.
-    Study("mdvis", "Visits to a doctor in a year", "visits", dp.Grid(np.arange(101)), 30),
-    Study("disea", "Index of chronic diseases", "index", dp.Grid.uniform(0, 60, 2**12), 50),
+    Study("mdvis", "Visits to a doctor in a year", "visits in a year", dp.Grid(np.arange(101)), 30),
+    Study(
+        "disea",
+        "Index of chronic diseases",
+        "points of the index",
+        dp.Grid.uniform(0, 60, 2**12),
+        50,
+    ),
 ]
 
 
@@ -134,13 +142,13 @@ def draw(study: Study, values: NDArray[Any], curves: Curves) -> Path:
     """Draw the curves, and below them their errors, and return where the picture is."""
     best, at = curves.dpcore, curves.dpcore.thresholds
     # Wide under the others, or thin where its noise would fill the picture.
-    light: dict[str, Any] = {"color": PAPER, "linewidth": 3.5 if at.size < 500 else 0.5}
+    light: dict[str, Any] = {"color": LIGHT, "linewidth": 3.5 if at.size < 500 else 0.5}
     lines: list[tuple[str, dp.CDF, dict[str, Any]]] = [
-        ("the paper's curve", curves.paper, light),
-        ("the same, smoothed", curves.smoothed, {"color": SMOOTHED, "linewidth": 1.1}),
-        ("dp.cdf", best, {"color": DPCORE, "linewidth": 1.6}),
+        (f"{PAPER}, raw", curves.paper, light),
+        (f"{PAPER}, smoothed", curves.smoothed, {"color": VERMILION, "linewidth": 1.1}),
+        ("dp.cdf", best, {"color": BLUE, "linewidth": 1.6}),
     ]
-    dashed: dict[str, Any] = {"color": TRUE, "linewidth": 1.1, "linestyle": (0, (4, 2))}
+    dashed: dict[str, Any] = {"color": BLACK, "linewidth": 1.1, "linestyle": (0, (4, 2))}
     figure, (above, below) = plt.subplots(
         2, 1, figsize=(8, 7.5), sharex=True, height_ratios=[5, 4], layout="constrained"
     )
@@ -148,9 +156,11 @@ def draw(study: Study, values: NDArray[Any], curves: Curves) -> Path:
     for name, curve, line in lines:
         above.step(at, curve(at), where="post", label=name, **line)
         below.step(at, 100 * error(curve, values), where="post", **line)
-    above.step(at, true_curve(study.grid, values), where="post", label="true", **dashed)
+    above.step(
+        at, true_curve(study.grid, values), where="post", label="true, not private", **dashed
+    )
     above.set_title(study.title, loc="left", weight="bold", pad=24)
-    about = f"{best.n:,} records, {at.size:,} thresholds, {best.privacy} for each curve"
+    about = f"{best.n:,} records, {at.size:,} thresholds, {best.privacy} for each release"
     above.annotate(about, (0, 1), (0, 9), "axes fraction", textcoords="offset points")
     above.set_ylabel("records at most this, %")
     above.set_yticks(np.arange(6) / 5, [f"{20 * i}" for i in range(6)])
@@ -158,7 +168,10 @@ def draw(study: Study, values: NDArray[Any], curves: Curves) -> Path:
     above.legend(loc="lower right", frameon=False)
 
     band = 100 * HALF_WIDTH * best.standard_error()
-    below.fill_between(at, -band, band, step="post", color=DPCORE, alpha=0.15, linewidth=0)
+    shade: dict[str, Any] = {"color": BLUE, "alpha": 0.15, "linewidth": 0}
+    of_band = "dp.cdf: where 95% of its errors are expected, by the noise"
+    below.fill_between(at, -band, band, step="post", label=of_band, **shade)
+    below.legend(loc="lower right", framealpha=0.9, edgecolor="none")
     below.axhline(0, **dashed)
     below.set_ylabel("private minus true,\npercentage points")
     below.set_xlabel(study.unit)
@@ -172,6 +185,7 @@ def draw(study: Study, values: NDArray[Any], curves: Curves) -> Path:
         axes.set_axisbelow(True)
     figure.align_ylabels()
     path = OUTPUT / f"{study.column}.png"
+    stands_alone(figure)
     figure.savefig(path, dpi=150)
     plt.close(figure)
     return path

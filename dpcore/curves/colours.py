@@ -13,9 +13,9 @@ __all__ = [
     "BLUE",
     "GREEN",
     "GREY",
+    "LIGHT",
     "LINES",
     "ORANGE",
-    "PALE",
     "PURPLE",
     "SKY",
     "TELLING",
@@ -31,8 +31,9 @@ SKY: Final = "#56B4E9"
 BLACK: Final = "#000000"
 TELLING: Final = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)  # what lines are told by
 
-GREY: Final = "0.4"  # for what lines are compared with: always dashed, dotted, or named beside
-PALE: Final = "0.92"  # the grid behind
+# Far from all of these: most greys look like the green or the purple to some.
+GREY: Final = "#484848"
+LIGHT: Final = "#c8c8c8"  # for what lies behind
 
 LINES: Final[dict[str, tuple[Any, ...]]] = {
     "color": TELLING,

@@ -8,7 +8,7 @@ import numpy as np
 import dpcore as dp
 from dpcore.mechanisms import Dyadic
 
-from ._figure import BLUE, GREEN, GREY, ORANGE
+from ._figure import BLUE, GREEN, GREY, VERMILION
 
 __all__ = [
     "RUNS",
@@ -23,8 +23,8 @@ __all__ = [
 RUNS: Final = 100  # "unless stated otherwise" (section 6.1)
 SIZE: Final = 2**15  # N of the synthetic data (section 6.2)
 STYLES: Final = {  # colour, marker and dashes of a line
-    "norm 1": (ORANGE, "s", "--"),
-    "norm 2": (ORANGE, "o", "-"),
+    "norm 1": (VERMILION, "s", "--"),
+    "norm 2": (VERMILION, "o", "-"),
     "ours": (BLUE, "^", "-"),
     "norm 1, unbounded": (GREY, "s", ":"),
     "norm 2, unbounded": (GREEN, "D", ":"),

@@ -17,7 +17,7 @@ from dpcore.studies import Results
 
 from ._data import Scored, bank, diabetes, heart
 from ._ecdf import RUNS
-from ._figure import BLUE, GREY, ORANGE, Figure, Made, Outcome, Runs, panels, verdict
+from ._figure import BLUE, GREY, LIGHT, VERMILION, Figure, Made, Outcome, Runs, panels, verdict
 
 __all__ = [
     "CELLS",
@@ -156,9 +156,9 @@ def draw_release(made: Made, name: str, epsilon: float) -> Mapping[str, Any]:
         own = ours(name, epsilon, rng)
         found = distances(name, epsilon, np.random.default_rng(SHOWN))
     lines = {
-        "published, raw": (rates(raw), "#bbbbbb", "-", 0.6),
-        "published, smoothed in norm 1": (smoothed(raw, name, 1), ORANGE, (0, (4, 2)), 1.3),
-        "published, smoothed in norm 2": (smoothed(raw, name, 2), ORANGE, "-", 1.3),
+        "published, raw": (rates(raw), LIGHT, "-", 0.6),
+        "published, smoothed in norm 1": (smoothed(raw, name, 1), VERMILION, (0, (4, 2)), 1.3),
+        "published, smoothed in norm 2": (smoothed(raw, name, 2), VERMILION, "-", 1.3),
         "dp.score_curves": (own, BLUE, "-", 1.3),
         "without privacy": (exact_roc(name), "0.15", ":", 1.6),
     }

@@ -23,7 +23,7 @@ from dpcore.statistics.areas import area_of
 from dpcore.trust import DistributedNoise, Local, SecureAggregation
 
 from ._data import diabetes
-from ._figure import BLUE, GREY, ORANGE
+from ._figure import BLUE, GREY, VERMILION
 
 Reals = NDArray[np.float64]
 AREAS: Final = {"Sep": 0.79, "Oct": 0.85, "Nov": 0.73}  # Table 2
@@ -33,7 +33,7 @@ DATA: Final = (*AREAS, "Diabetes")
 CLIENTS: Final = 10**6  # at most: as many as there are records in Table 2
 PART: Final = 60_000  # of the Diabetes data, drawn anew each time
 MODELS: Final = ("Federated", "DistDP", "LocalDP")
-COLOURS: Final = dict(zip(MODELS, (GREY, BLUE, ORANGE), strict=True))
+COLOURS: Final = dict(zip(MODELS, (GREY, BLUE, VERMILION), strict=True))
 DISTRIBUTED, LOCAL = 1.0, 5.0  # epsilon, section 7
 METRICS: Final = ("precision", "recall", "accuracy")
 THRESHOLDS: Final = np.arange(1, 11) / 11

@@ -21,12 +21,12 @@ from ._federated import (
     curves,
     our_metrics,
 )
-from ._figure import BLUE, GREEN, ORANGE, Made, panels
+from ._figure import BLUE, GREEN, VERMILION, Made, panels
 
 PUBLISHED, PREFIXES, OURS = "published", "by prefix queries", "ours"
 METHODS: Final = (PUBLISHED, PREFIXES, OURS)
 READINGS: Final = {PUBLISHED: "sums of leaves", PREFIXES: "prefix queries"}
-_COLOURS: Final = dict(zip(METRICS, (ORANGE, GREEN, BLUE), strict=True))
+_COLOURS: Final = dict(zip(METRICS, (VERMILION, GREEN, BLUE), strict=True))
 _MARKERS: Final = dict(zip(METRICS, "osD", strict=True))
 
 
@@ -83,7 +83,8 @@ class Errors:
                     self._lines(ax, model, metric, data, where)
                 ax.set(yscale="log", ylabel="absolute error", title=model, **axes)
         lines = grid[0, 0].get_legend_handles_labels()
-        picture.legend(*lines, loc="outside upper center", ncols=3, frameon=False)
+        bars = "mean; bars: 80 % of the thresholds"
+        picture.legend(*lines, loc="outside upper center", ncols=3, frameon=False, title=bars)
         made.save(picture)
 
     def _lines(

@@ -7,18 +7,23 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import matplotlib.pyplot as plt
+from _pictures import stands_alone
 from _studies import label
 from matplotlib.figure import Figure as Picture
 from PIL import Image
 
 from dpcore import studies
+from dpcore.curves.colours import BLUE, GREEN, GREY, LIGHT, PURPLE, TELLING, VERMILION
 from dpcore.studies import Results, Study
 
 __all__ = [
     "BLUE",
     "GREEN",
     "GREY",
-    "ORANGE",
+    "LIGHT",
+    "PURPLE",
+    "TELLING",
+    "VERMILION",
     "Figure",
     "Made",
     "Outcome",
@@ -28,8 +33,6 @@ __all__ = [
     "verdict",
 ]
 
-# Of the paper's method, of ours, of the truth, and of a fourth: apart for the colour-blind, too.
-ORANGE, BLUE, GREY, GREEN = "#d1602b", "#1f5fa8", "#777777", "#5b9a68"
 PAPERS: dict[str, str] = {
     "ecdf": "Barczewski, Mawass & Ramon: Differentially Private Empirical Cumulative Distribution"
     " Functions",
@@ -117,6 +120,7 @@ class Made:
 
     def save(self, picture: Picture) -> None:
         """Write the picture, with the data's names below it."""
+        stands_alone(picture)
         if self.data:
             below = f"Data: {'; '.join(self.data)}"
             picture.supxlabel(below, fontsize=8, color=GREY, x=0.99, ha="right")
@@ -177,4 +181,5 @@ def panels(columns: int = 1, rows: int = 1, *, width: float = 5.0, height: float
     for each in axes.flat:
         each.spines[["top", "right"]].set_visible(False)
         each.grid(color="0.92")
+        each.set_prop_cycle(color=TELLING)
     return picture, axes

@@ -9,17 +9,17 @@ from _pages import table
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
+from dpcore.curves.colours import BLACK
 from dpcore.studies import Results
 
-from ._figure import BLUE, GREEN, GREY, ORANGE, SEED, Made, Outcome, Verdict, panels
+from ._figure import BLUE, GREEN, GREY, PURPLE, SEED, VERMILION, Made, Outcome, Verdict, panels
 from ._projection import BETA, DISTANCES, LAVISH, counted
 from ._projection_methods import METHODS
 
-PURPLE, BLACK = "#8a5fb0", "#222222"
 STYLES: dict[str, dict[str, Any]] = {
     "histogram queries": {"color": PURPLE, "marker": "s", "linestyle": "--"},
     "adaptive quantiles": {"color": GREEN, "marker": "^", "linestyle": "--"},
-    "projection, published": {"color": ORANGE, "marker": "o", "linestyle": "--"},
+    "projection, published": {"color": VERMILION, "marker": "o", "linestyle": "--"},
     "projection, ours": {"color": BLUE, "marker": "o", "linestyle": "-"},
     "dp.cdf": {"color": BLACK, "marker": "D", "linestyle": "-"},
     "histogram queries, even shares": {"color": PURPLE, "marker": "s", "linestyle": ":"},
@@ -196,7 +196,10 @@ def against_epsilon(made: Made, rows: Mapping[str, Found], *, turned: bool = Fal
             ax.tick_params(labelsize=8)
     _label(axes, "epsilon", "distance")
     known = axes[0, 0].get_legend_handles_labels()
-    picture.legend(*known, loc="outside upper center", ncols=4, frameon=False, fontsize=9)
+    bars = "mean; bars: 90 % of the runs"
+    picture.legend(
+        *known, loc="outside upper center", ncols=4, frameon=False, fontsize=9, title=bars
+    )
     made.save(picture)
 
 

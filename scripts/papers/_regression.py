@@ -20,7 +20,7 @@ from dpcore.mechanisms import Dawa
 from dpcore.releases.table import raw_table
 from dpcore.statistics import residual_plot_distance
 
-from ._figure import BLUE, GREY, ORANGE
+from ._figure import BLUE, GREY, VERMILION
 
 __all__ = [
     "CHECKED",
@@ -156,7 +156,7 @@ Way = Callable[..., Values]
 WAYS: dict[str, Way] = {"PriRP": prirp, "dpcore": default}
 LESS = "PriRP with half of the noise of its queries"
 CHECKED: dict[str, Way] = {**WAYS, LESS: partial(prirp, search=bound_of_less)}
-COLOURS = dict(zip(WAYS, (ORANGE, BLUE), strict=True))
+COLOURS = dict(zip(WAYS, (VERMILION, BLUE), strict=True))
 
 
 def signals(points: Values) -> tuple[float, float]:

@@ -22,7 +22,7 @@ from dpcore.releases.roc_curve import smooth_roc_curve
 from dpcore.statistics.between_curves import Rates, symmetric_difference
 
 from ._data import Scored, folder
-from ._figure import BLUE, GREEN, GREY, ORANGE, Made, Outcome, panels, verdict
+from ._figure import BLUE, GREEN, GREY, VERMILION, Made, Outcome, panels, verdict
 from ._regression import NOT_THEIRS, quietly
 
 __all__ = [
@@ -172,7 +172,8 @@ WAYS: dict[str, Way] = {
     "dpcore": default,
 }
 CHECKED: dict[str, Way] = {**WAYS, GENEROUS: generous, NOISIER: noisier}
-STYLES = dict(zip(WAYS, ((ORANGE, "o-"), (GREEN, "s--"), (GREY, "^:"), (BLUE, "D-")), strict=True))
+LOOKS = ((VERMILION, "o-"), (GREEN, "s--"), (GREY, "^:"), (BLUE, "D-"))
+STYLES = dict(zip(WAYS, LOOKS, strict=True))
 
 
 def _points(*below: Values) -> Rates:
@@ -235,7 +236,8 @@ def errors(quantity: str, title: str) -> Callable[[Made], Outcome]:
                 ax.plot(epsilons, values.mean(axis=1), style, color=colour, markersize=4, label=way)
             ax.set(xscale="log", yscale="log", xlabel="epsilon", title=data)
         axes[0, 0].set_ylabel(title)
-        axes[0, 1].legend(frameon=False, fontsize=8)
+        said = {"title": "mean; band: 80 % of the runs", "title_fontsize": 8}
+        axes[0, 1].legend(frameon=False, fontsize=8, **said)
         made.save(picture)
         return _outcome(found, epsilons)
 

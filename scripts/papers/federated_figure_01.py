@@ -5,7 +5,7 @@ import numpy as np
 from dpcore.statistics import ScoreHistogram
 
 from ._federated import AREAS, CLIENTS, FINE, curves, sample, score_law
-from ._figure import BLUE, GREY, ORANGE, Figure, Made, Outcome, panels, verdict
+from ._figure import BLUE, GREY, VERMILION, Figure, Made, Outcome, panels, verdict
 
 AREA, BUCKETS = AREAS["Sep"], 16
 
@@ -23,18 +23,21 @@ def draw(made: Made) -> Outcome:
     functions, histogram = axes[0]
     off, middles = [], (scores[1:] + scores[:-1]) / 2
     for at, (name, colour, counts) in enumerate(
-        (("negatives", BLUE, bins.negatives), ("positives", ORANGE, bins.positives))
+        (("negatives", BLUE, bins.negatives), ("positives", VERMILION, bins.positives))
     ):
         functions.plot(middles, densities[at], ("-", "--")[at], color=colour, label=name)
         found = counts / counts.sum()
         heights = found / np.diff(bins.edges)
         histogram.stairs(heights, bins.edges, color=colour, label=name, linestyle=("-", "--")[at])
-        histogram.plot(middles, densities[at], ":", color=GREY, linewidth=1)
+        of_both = None if at else "score functions"
+        histogram.plot(middles, densities[at], ":", color=GREY, linewidth=1, label=of_both)
         off.append(np.abs(found - shares[at]).max())
     depth = (bins.counts / bins.counts.sum() * BUCKETS).round(3)
     for ax in (functions, histogram):
         ax.set(xlabel="score", ylabel="density", ylim=(0, 8))
         ax.legend(frameon=False)
+    functions.set_title("score functions", fontsize=10)
+    histogram.set_title(f"{BUCKETS} buckets, released under DistDP", fontsize=10)
     made.save(picture)
     even = float(np.abs(depth - 1).max())
     return Outcome(

@@ -29,9 +29,21 @@ from ._federated import (
     up_to,
     worst_case,
 )
-from ._figure import BLUE, GREEN, GREY, ORANGE, Figure, Made, Outcome, Runs, panels, verdict
+from ._figure import (
+    BLUE,
+    GREEN,
+    GREY,
+    PURPLE,
+    VERMILION,
+    Figure,
+    Made,
+    Outcome,
+    Runs,
+    panels,
+    verdict,
+)
 
-HEIGHT, PURPLE = 10, "#8a5fb0"
+HEIGHT = 10
 BUCKETS = (5, 10, 20, 40, 70, 100)
 QUANTILE, UNIFORM, WORST, PREFIXES, LEAVES, OURS, ALIKE = (
     "quantile buckets, sums of leaves",
@@ -43,7 +55,7 @@ QUANTILE, UNIFORM, WORST, PREFIXES, LEAVES, OURS, ALIKE = (
     "ours, with the paper's neighbours",
 )
 STYLES = {
-    QUANTILE: (ORANGE, "o-"),
+    QUANTILE: (VERMILION, "o-"),
     UNIFORM: (GREEN, "s-"),
     WORST: (GREY, "^-"),
     PREFIXES: (PURPLE, "v:"),
@@ -105,7 +117,8 @@ def draw(made: Made) -> Outcome:
             ax.set_xticks(BUCKETS, list(map(str, BUCKETS)))
             ax.minorticks_off()
     lines = grid[0, 0].get_legend_handles_labels()
-    picture.legend(*lines, loc="outside upper center", ncols=4, frameon=False)
+    bars = "mean; bars: 90 % of the runs"
+    picture.legend(*lines, loc="outside upper center", ncols=4, frameon=False, title=bars)
     made.save(picture)
 
     mean = {

@@ -13,7 +13,19 @@ from dpcore.statistics import BayesianBinning, IsotonicCalibration
 
 from ._federated import AREAS, CLIENTS, FINE, MODELS, STAND_IN, Published, curves, sample, up_to
 from ._federated_calibration import Population, published_bayesian, published_binning
-from ._figure import BLUE, GREEN, GREY, ORANGE, Figure, Made, Outcome, Runs, panels, verdict
+from ._figure import (
+    BLUE,
+    GREEN,
+    GREY,
+    PURPLE,
+    VERMILION,
+    Figure,
+    Made,
+    Outcome,
+    Runs,
+    panels,
+    verdict,
+)
 
 HEIGHT = 10
 BINS = (5, 10, 20, 50, 100)
@@ -26,10 +38,10 @@ BINNING, BAYESIAN, OURS, OURS_BAYESIAN = (
     "Bayesian binning, ours",
 )
 STYLES = {
-    BINNING: (ORANGE, "o-"),
+    BINNING: (VERMILION, "o-"),
     BAYESIAN: (GREEN, "s-"),
     OURS: (BLUE, "D--"),
-    OURS_BAYESIAN: (GREEN, "s--"),
+    OURS_BAYESIAN: (PURPLE, "v--"),
 }
 
 
@@ -77,7 +89,8 @@ def draw(made: Made) -> Outcome:
         ax.set_xticks(BINS, list(map(str, BINS)))
         ax.minorticks_off()
     lines = axes[0, 0].get_legend_handles_labels()
-    picture.legend(*lines, loc="outside upper center", ncols=5, frameon=False)
+    bands = "mean; bands: 90 % of the runs"
+    picture.legend(*lines, loc="outside upper center", ncols=5, frameon=False, title=bands)
     made.save(picture)
 
     at = BINS.index(20)

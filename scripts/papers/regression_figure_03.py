@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from dpcore import studies
 from dpcore.statistics import residual_plot_distance
 
-from ._figure import BLUE, GREEN, GREY, ORANGE, Figure, Made, Outcome, Runs, panels, verdict
+from ._figure import BLUE, GREEN, GREY, VERMILION, Figure, Made, Outcome, Runs, panels, verdict
 from ._regression import CHECKED, LESS, NOT_THEIRS, SCENARIOS, WAYS, drawn, separation, variation
 
 SIZES, EPSILONS = (500, 1000, 2000, 5000), (1.0, 0.1)
-STYLES = dict(zip(SCENARIOS, ((GREY, "-"), (ORANGE, "--"), (BLUE, ":")), strict=True))
+STYLES = dict(zip(SCENARIOS, ((GREY, "-"), (VERMILION, "--"), (BLUE, ":")), strict=True))
 
 
 @functools.cache
@@ -52,7 +52,7 @@ def draw(made: Made) -> Outcome:
         for measure in (variation, separation)
     )
     sizes = sorted({n for _, _, n, _ in sample})
-    picture, axes = panels(len(sizes) + 1, 2, width=2.7, height=2.4)
+    picture, axes = panels(len(sizes) + 1, 2, width=2.9, height=2.4)
     for row, way in zip(axes, WAYS, strict=True):
         for ax, n in zip(row, sizes, strict=False):
             for name, (colour, dash) in STYLES.items():
@@ -64,17 +64,18 @@ def draw(made: Made) -> Outcome:
         row[0].set_ylabel("share of plots below")
         for epsilon, line in zip(EPSILONS, ("-", "--"), strict=True):
             for name, marker, colour in (
-                ("Heteroscedastic", "o", ORANGE),
+                ("Heteroscedastic", "o", VERMILION),
                 ("Nonlinear", "s", BLUE),
             ):
                 y = [told[way, epsilon, n, name] for n in sizes]
-                label = f"I-{name[0]}, epsilon = {epsilon:g}"
+                label = f"{name}, epsilon = {epsilon:g}"
                 x = epsilon * np.array(sizes)
                 row[-1].plot(x, y, line, marker=marker, color=colour, markersize=4, label=label)
-        row[-1].axhline(0.95, color=GREEN, linewidth=0.8)
+        row[-1].axhline(0.95, color=GREEN, linewidth=0.8, label="0.95")
         row[-1].set(
-            xscale="log", ylim=(0, 1.03), xlabel="n epsilon", title=f"{way}, total variation"
+            xscale="log", ylim=(0, 1.03), xlabel="n epsilon", title=f"{way}, told from Ideal"
         )
+        row[-1].set_ylabel("total variation")
     for ax in axes.flat:
         ax.title.set_fontsize(9)
     axes[0, 0].legend(frameon=False, fontsize=7)

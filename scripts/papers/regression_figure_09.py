@@ -7,14 +7,14 @@ import numpy as np
 
 from dpcore import studies
 
-from ._figure import BLUE, GREEN, GREY, ORANGE, Figure, Made, Outcome, Runs, panels, verdict
+from ._figure import BLUE, GREEN, GREY, VERMILION, Figure, Made, Outcome, Runs, panels, verdict
 from ._regression import NOT_THEIRS, quietly
 from ._regression_roc import CHECKED, GENEROUS, area, binormal, p_value
 
 RECORDS, STEP, LEVEL = 10_000, 0.025, 0.05
 AREAS = tuple(round(0.7 + STEP * i, 3) for i in range(11))
 PRODUCTS = (100, 300, 1000, 3000, 10_000)
-SHOWN = {"PriROC": (ORANGE, "o-"), "PriROC-fix": (GREEN, "s--"), "dpcore": (BLUE, "D-")}
+SHOWN = {"PriROC": (VERMILION, "o-"), "PriROC-fix": (GREEN, "s--"), "dpcore": (BLUE, "D-")}
 
 
 @studies.study({"way": [*SHOWN, GENEROUS], "product": PRODUCTS, "auc": AREAS})
@@ -55,7 +55,8 @@ def draw(made: Made) -> Outcome:
     axes[0, 0].set(ylim=(0, 0.26))
     axes[0, 1].set(xscale="log", yscale="log", xlabel="n epsilon")
     axes[0, 1].set_ylabel(f"largest p of areas {STEP:g} apart")
-    axes[0, 1].axhline(LEVEL, color=GREY, linewidth=1)
+    axes[0, 1].axhline(LEVEL, color=GREY, linewidth=1, label=f"{LEVEL:g}")
+    axes[0, 1].legend(frameon=False, fontsize=8)
     axes[0, 0].legend(frameon=False, fontsize=8)
     made.save(picture)
     enough = [x for x, product in zip(least["PriROC"], products, strict=True) if product >= 1000]

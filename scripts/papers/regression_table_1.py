@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpcore import studies
 
-from ._figure import BLUE, GREY, ORANGE, Figure, Made, Outcome, Runs, panels, verdict
+from ._figure import BLUE, GREY, VERMILION, Figure, Made, Outcome, Runs, panels, verdict
 from ._regression import CHECKED, LESS, NOT_THEIRS, WAYS, Records, drawn, variation
 
 SIZES, EPSILONS = (500, 1000, 2000, 5000), (1.0, 0.1)
@@ -105,7 +105,7 @@ def draw(made: Made) -> Outcome:
     columns = list(dict.fromkeys((way, e) for e in EPSILONS for way in WAYS))
     columns = [c for c in ((PLAIN, 1.0), *columns) if ("alpha", *c, sizes[0]) in least]
     picture, axes = panels(2, 1, width=4.4, height=3.4)
-    styles = {PLAIN: (GREY, "^:"), "PriRP": (ORANGE, "o"), "dpcore": (BLUE, "D")}
+    styles = {PLAIN: (GREY, "^:"), "PriRP": (VERMILION, "o"), "dpcore": (BLUE, "D")}
     for ax, violation in zip(axes[0], VIOLATIONS, strict=True):
         for way, epsilon in columns:
             colour, marker = styles[way]

@@ -18,8 +18,8 @@ from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.patches import Arc  # noqa: E402
 
 import dpcore as dp  # noqa: E402
+from dpcore.curves.colours import BLACK, BLUE, LIGHT, VERMILION  # noqa: E402
 
-BLUE, RED, GREY, BLACK = "#3b78b4", "#c8502a", "0.7", "0.15"
 THRESHOLDS = 8
 PATH = [(0, 1), (0, 8), (7, 8)]  # between two of the boundaries that are farthest apart
 NOISY = np.array([5, 4, 9, 13, 11, 12, 20, 19.0])
@@ -53,10 +53,10 @@ def draw_distance(ax: Axes) -> None:
         raise SystemExit(f"the path has {len(PATH)} edges, the sensitivity is {sensitivity}")
     for node in nodes():
         on_path = node in PATH
-        _arc(ax, node, RED if on_path else BLUE, 2.6 if on_path else 1.2)
+        _arc(ax, node, VERMILION if on_path else BLUE, 2.6 if on_path else 1.2)
     _boundaries(ax, [f"{v}" for v in range(THRESHOLDS + 1)])
     for v in (1, 7):
-        ax.plot(v, 0, "o", color=RED, markersize=11, zorder=4)
+        ax.plot(v, 0, "o", color=VERMILION, markersize=11, zorder=4)
     ax.set_title(
         "Noise nodes are edges, cells are vertices. A record that moves from the cell at\n"
         f"1 to the one at 7 is a unit of flow; the shortest way has {sensitivity} edges, and no\n"
@@ -76,10 +76,10 @@ def draw_flow(ax: Axes) -> None:
     largest = max(abs(flow) for flow in flows.values())
     for node, flow in flows.items():
         used = abs(flow) > 1e-9
-        _arc(ax, node, RED if used else GREY, 0.8 + 1.8 * abs(flow) / largest, flow)
+        _arc(ax, node, VERMILION if used else LIGHT, 0.8 + 1.8 * abs(flow) / largest, flow)
     scale = 0.16
     for v, (first, last) in enumerate(zip(before, after, strict=True)):
-        ax.bar(v - 0.14, scale * first, 0.24, -1.8, color=GREY if first >= 0 else RED)
+        ax.bar(v - 0.14, scale * first, 0.24, -1.8, color=LIGHT if first >= 0 else VERMILION)
         ax.bar(v + 0.14, scale * last, 0.24, -1.8, color=BLUE)
         ax.annotate(f"{first:g}", (v - 0.14, -1.8), (0, -20), **_text(7.5, "0.35"))
         ax.annotate(f"{last:.2g}", (v + 0.14, -1.8), (0, -30), **_text(7.5, BLUE))

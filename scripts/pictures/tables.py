@@ -18,10 +18,11 @@ from matplotlib.colors import SymLogNorm  # noqa: E402
 from statsmodels.datasets import randhie  # noqa: E402
 
 import dpcore as dp  # noqa: E402
+from dpcore.curves.colours import VERMILION  # noqa: E402
 
 # A cell for each number of visits, of which the last is 20 and more.
 GRID = dp.TableGrid(dp.Grid([4, 8, 12, 16, 20, 30, 60], lower=0), dp.Grid.uniform(-1, 20, 21))
-SHARES, RED = (0.5, 0.9), "#d1602b"
+SHARES = (0.5, 0.9)
 
 
 def main() -> None:
@@ -41,8 +42,9 @@ def main() -> None:
         table.plot(ax, norm=SymLogNorm(1.0, vmin=0.0, vmax=float(exact.counts.max())))
         lines = table.conditional_quantiles("y", SHARES).T
         for share, line, style in zip(SHARES, lines, ("-", "--"), strict=True):
-            ax.stairs(line, edges, baseline=None, linestyle=style, color=RED, linewidth=1.5)
-            ax.plot([], [], style, color=RED, label=f"at most so many: {share:.0%} of the people")
+            ax.stairs(line, edges, baseline=None, linestyle=style, color=VERMILION, linewidth=1.5)
+            label = f"at most so many: {share:.0%} of the people"
+            ax.plot([], [], style, color=VERMILION, label=label)
         ax.set_title("")
         ax.set_title(f"{title}, n = {table.n:,}", loc="left", fontsize=10)
         ax.set(xlabel="index of chronic diseases", ylabel="visits to a doctor in a year")

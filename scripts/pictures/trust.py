@@ -17,12 +17,12 @@ from matplotlib.axes import Axes  # noqa: E402
 from scipy.special import ndtr  # noqa: E402
 
 import dpcore as dp  # noqa: E402
+from dpcore.curves.colours import BLACK, BLUE  # noqa: E402
 from dpcore.mechanisms import Mechanism  # noqa: E402
 from dpcore.statistics import ROC  # noqa: E402
 from dpcore.trust import Central, DistributedNoise, Local, SecureAggregation  # noqa: E402
 
 CLIENTS, CELLS = 20_000, 256
-BLUE, BLACK = "#1f5fa8", "0.15"
 MODELS: dict[str, Mechanism] = {
     "secure aggregation: exact, not private": SecureAggregation(),
     "a curator, epsilon = 1": Central(1.0),
@@ -59,18 +59,18 @@ def main() -> None:
 
 def draw_roc(ax: Axes, found: ROC, true: ROC) -> None:
     """Draw a released ROC curve and the true one."""
-    found.plot(ax, color=BLUE, label=f"released, area {found.auc:.4f}")
+    found.plot(ax, color=BLUE, label=f"released, AUC = {found.auc:.4f}")
     ax.plot(
         true.fpr,
         true.tpr,
         color=BLACK,
         linewidth=1,
         linestyle="--",
-        label=f"true, area {true.auc:.4f}",
+        label=f"true, AUC = {true.auc:.4f}",
     )
     ax.legend(fontsize=8, frameon=False, loc="lower right")
     ax.set_xlabel("false positive rate")
-    ax.set_ylabel("")
+    ax.set_ylabel("")  # once, on the left
 
 
 def draw_errors(ax: Axes, found: dp.ScoreCurves, true: dp.ScoreCurves) -> None:

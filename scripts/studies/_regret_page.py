@@ -8,6 +8,8 @@ import numpy as np
 from _pages import parts
 from papers._figure import panels
 
+from dpcore.curves.colours import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
+
 from . import _regret_outcomes as tables
 from ._regret_contenders import DEFAULT, DELTA, OPENDP, PAPER, TREE, UNIFORM
 from ._regret_experiments import LARGEST, LEVEL, RATIOS, SCARCE, SETTINGS, Setting
@@ -15,13 +17,13 @@ from ._regret_outcomes import Outcomes
 
 _LISTED = Setting("epsilon", 0.1, 2**12)  # where winners are named
 SHOWN = {
-    DEFAULT: "#1f5fa8",
-    TREE: "#7fb2e5",
-    "DAWA, split 0.1": "#5b9a68",
-    "8 bins, linear": "#8a5fb0",
-    UNIFORM: "#9a9a9a",
-    PAPER: "#d1602b",
-    OPENDP: "#b8860b",
+    DEFAULT: (BLUE, "o-"),
+    TREE: (SKY, "s--"),
+    "DAWA, split 0.1": (GREEN, "^-."),
+    "8 bins, linear": (PURPLE, "v:"),
+    UNIFORM: (GREY, "x--"),
+    PAPER: (VERMILION, "D-"),
+    OPENDP: (ORANGE, "P-."),
 }
 
 
@@ -146,14 +148,14 @@ def drawn(found: Outcomes) -> Any:
     """Draw regrets against n epsilon / N, and how regrets are spread over the cases."""
     figure, ((left, right),) = panels(2, width=5.5, height=4.6)
     held = found.where(found.cases["group"] == "held-out")
-    for name, colour in SHOWN.items():
+    for name, (colour, line) in SHOWN.items():
         regrets = held.regret[name].dropna()
         means = [tables.mean(regrets[held.cases["ratio"] == ratio]) for ratio in RATIOS]
         style: dict[str, Any] = {"linewidth": 2.2} if name == DEFAULT else {"linewidth": 1.1}
-        left.plot(RATIOS, means, "o-", color=colour, markersize=3, label=name, **style)
+        left.plot(RATIOS, means, line, color=colour, markersize=4, label=name, **style)
         spread = np.sort(regrets)
         share = np.arange(1, spread.size + 1) / spread.size
-        right.plot(spread, share, color=colour, label=name, **style)
+        right.plot(spread, share, line[1:], color=colour, label=name, **style)
     left.set_xscale("log")
     left.set_ylim(0.95, 30)
     left.set_title("Error over that of the best in hindsight, held-out shapes", loc="left")
@@ -163,6 +165,7 @@ def drawn(found: Outcomes) -> Any:
     right.set_xlim(0.98, 30)
     right.set_xscale("log")
     right.set_xlabel("error over that of the best in hindsight")
+    right.set_ylabel("share of the cases")
     left.set_yscale("log")
     for axis in (left.yaxis, right.xaxis):
         axis.set_ticks([1, 1.5, 2, 3, 5, 10, 20], ["1", "1.5", "2", "3", "5", "10", "20"])

@@ -12,7 +12,7 @@ from _pages import parts, save, table, write
 from _studies import replicates, run
 from numpy.typing import NDArray
 from papers._data import folder
-from papers._figure import BLUE, GREY, ORANGE, panels
+from papers._figure import BLUE, GREY, LIGHT, VERMILION, panels
 
 import dpcore as dp
 from dpcore import studies
@@ -219,8 +219,8 @@ def drawn(counts: Counts) -> Any:
     )
     best = Hierarchy(1.0).release(counts, rng=np.random.default_rng(6), replicates=1)
     for name, curve, color, width in [
-        ("the paper's curve", raw, GREY, 0.3),
-        ("the same, smoothed", smoothed(raw, n), ORANGE, 0.7),
+        ("the ECDF paper's curve", raw, LIGHT, 0.3),
+        ("the same, smoothed", smoothed(raw, n), VERMILION, 0.7),
         ("dp.cdf", monotone(best, n), BLUE, 0.7),
     ]:
         left.plot((curve[0] - truth), color=color, linewidth=width, label=name)
@@ -228,14 +228,14 @@ def drawn(counts: Counts) -> Any:
     left.set_xlabel(f"threshold, of {SIZE:,}")
     left.set_ylabel("counts")
     sizes = 2 ** np.arange(3, 19)
-    compared: list[tuple[str, Dyadic | Hierarchy, str]] = [
-        ("the paper's scale", Dyadic(1.0, sensitivity="paper"), GREY),
-        ("dyadic tree, exact", Dyadic(1.0), ORANGE),
-        ("hierarchy (default)", Hierarchy(1.0), BLUE),
+    compared: list[tuple[str, Dyadic | Hierarchy, str, str]] = [
+        ("the ECDF paper's scale", Dyadic(1.0, sensitivity="paper"), GREY, "s:"),
+        ("dyadic tree, exact", Dyadic(1.0), VERMILION, "D--"),
+        ("hierarchy (default)", Hierarchy(1.0), BLUE, "o-"),
     ]
-    for name, mechanism, color in compared:
+    for name, mechanism, color, line in compared:
         errors = [mechanism.mean_squared_error(int(size)) ** 0.5 for size in sizes]
-        right.plot(sizes, errors, "o-", color=color, markersize=3, label=name)
+        right.plot(sizes, errors, line, color=color, markersize=4, label=name)
     right.set_xscale("log", base=2)
     right.set_title("Predicted error, epsilon = 1", loc="left")
     right.set_xlabel("cells")

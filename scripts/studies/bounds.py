@@ -242,9 +242,9 @@ def drawn(results: Results) -> Any:
     picture, axes = panels(len(DRAWN), width=3.4, height=3.2)
     budgets = results.parameters["n_epsilon"]
     for ax, column in zip(axes[0], DRAWN, strict=True):
-        for method in BOUNDS:
+        for method, style in zip(BOUNDS, ("o-", "s--", "D-.", "^:"), strict=True):
             shares = [wrong(results, column, method=method, n_epsilon=each) for each in budgets]
-            ax.plot(budgets, shares, marker="o", markersize=4, label=method)
+            ax.plot(budgets, shares, style, markersize=4, label=method)
         ax.set(xscale="log", title=column, xlabel="n epsilon", ylim=(-0.02, 1.02))
     axes[0, 0].set_ylabel("share of runs gone wrong")
     axes[0, 0].legend()

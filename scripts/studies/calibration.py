@@ -16,6 +16,7 @@ from scipy.stats import beta
 
 import dpcore as dp
 from dpcore import studies
+from dpcore.curves.colours import BLUE, GREEN, GREY, VERMILION
 from dpcore.mechanisms import NoNoise
 from dpcore.statistics import BayesianBinning, HistogramBinning, IsotonicCalibration
 from dpcore.statistics.binning import equi_depth_bins
@@ -133,22 +134,20 @@ def draw() -> None:
     plt.rcParams["axes.spines.top"] = plt.rcParams["axes.spines.right"] = False
     picture, (left, right) = plt.subplots(1, 2, figsize=(10, 5.6), layout="constrained")
     scores = np.linspace(0.001, 0.999, 999)
-    true: dict[str, Any] = {"color": "#d1602b", "linewidth": 1.4, "label": "true map"}
+    true: dict[str, Any] = {"color": VERMILION, "linewidth": 1.4, "label": "true map"}
     rng = np.random.default_rng(1)
     drawn = records(10**5, rng)
-    reliability(released(*drawn, 1.0, rng)).plot(
-        left, color="#1f5fa8", label="released, epsilon = 1"
-    )
+    reliability(released(*drawn, 1.0, rng)).plot(left, color=BLUE, label="released, epsilon = 1")
     left.plot(scores, true_map(scores), **true)
     left.set_title("100,000 records, epsilon = 1")
     curves = released(*drawn, 0.1, rng)
     right.plot(scores, true_map(scores), **true)
     right.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--", label="calibrated")
-    colours = ("#9a9a9a", "#1f5fa8", "#2f6b3c")
+    looks = ((GREY, "--"), (BLUE, "-"), (GREEN, "-."))
     fitted: tuple[Any, ...] = (HistogramBinning, IsotonicCalibration, BayesianBinning)
-    for kind, colour in zip(fitted, colours, strict=True):
+    for kind, (colour, line) in zip(fitted, looks, strict=True):
         values = kind.fit(curves).predict(scores)
-        right.plot(scores, values, color=colour, linewidth=1.6, label=kind.__name__)
+        right.plot(scores, values, line, color=colour, linewidth=1.6, label=kind.__name__)
     right.set_title("100,000 records, epsilon = 0.1")
     right.set(xlabel="score", ylabel="calibrated probability")
     right.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))

@@ -234,8 +234,8 @@ def picture() -> Any:
     }
     drawing, axes = panels(width=7.0, height=3.2)
     ax = axes[0, 0]
-    for name, each in curves.items():
-        ax.plot(np.arange(1, DRAWN_SIZE + 1), each, linewidth=1.0, label=name)
+    for (name, each), line in zip(curves.items(), ("-", "--", "-."), strict=True):
+        ax.plot(np.arange(1, DRAWN_SIZE + 1), each, line, linewidth=1.0, label=name)
     ax.set(xlabel="cell", ylabel="standard deviation, in records")
     ax.set_ylim(bottom=0)
     ax.legend()

@@ -10,7 +10,7 @@ import numpy as np
 from _pages import parts, pivot, save, write
 from _studies import replicates, run
 from numpy.typing import NDArray
-from papers._figure import panels
+from papers._figure import TELLING, panels
 from scipy.special import expit
 from sklearn import linear_model
 
@@ -134,12 +134,12 @@ def drawn(by_odds: Results, by_line: Results) -> Any:
         (axes[0, 0], by_odds, 3e-4, 0.5, "logistic regression: labels predicted right"),
         (axes[0, 1], by_line, 3e-4, 3.0, "linear regression: $R^2$"),
     ):
-        for at, method in enumerate(results.quantities):
+        for method, colour, mark in zip(results.quantities, TELLING, "osD^vPX", strict=False):
             for epsilon, line in zip(EPSILONS, ("--", "-"), strict=True):
                 median = np.median(results.array(method, d=MOST, epsilon=epsilon), axis=-1)
                 label = method.replace("`", "") if line == "-" else None
                 shown = np.maximum(median, least)  # next to nothing, or less: by chance
-                ax.plot(RECORDS, shown, color=f"C{at}", linestyle=line, label=label)
+                ax.plot(RECORDS, shown, f"{mark}{line}", color=colour, markersize=4, label=label)
         ax.set(xscale="log", yscale="log", ylim=(least, most), title=title)
         ax.set(xlabel="records", ylabel=f"lost (d = {MOST})")
         ax.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)

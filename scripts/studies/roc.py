@@ -21,6 +21,7 @@ from scipy.stats import sem
 
 import dpcore as dp
 from dpcore import studies
+from dpcore.curves.colours import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
 from dpcore.mechanisms.medians import RecursiveMedians
 from dpcore.releases.priroc import priroc, priroc_fix, score_curves_at_medians
 from dpcore.statistics.between_curves import Rates, symmetric_difference
@@ -87,14 +88,14 @@ WAYS: dict[str, Way] = {
     "the same, depth 10": by(score_curves_at_medians, depth=10),
 }
 DISCRIMINATE = (OURS, FEW, "PriROC-fix", "PriROC", MEDIANS)
-COLOURS = {
-    PUBLISHED: "#d1602b",
-    SIZES: "#e8a58a",
-    OURS: "#1f5fa8",
-    FEW: "#7fb2e5",
-    "PriROC-fix": "#5b9a68",
-    "PriROC": "#b8860b",
-    MEDIANS: "#8a5fb0",
+STYLES = {
+    PUBLISHED: (VERMILION, "o-"),
+    SIZES: (ORANGE, "s--"),
+    OURS: (BLUE, "D-"),
+    FEW: (SKY, "^--"),
+    "PriROC-fix": (GREEN, "v-."),
+    "PriROC": (BLACK, "x:"),
+    MEDIANS: (PURPLE, "P-."),
 }
 
 
@@ -231,16 +232,20 @@ def picture(errors: Results) -> Any:
     """Draw the errors, and one release of each."""
     drawing, axes = panels(2, width=5.5, height=4.6)
     left, right = axes[0]
-    for name, colour in COLOURS.items():
+    for name, (colour, line) in STYLES.items():
         mean = errors.array("error", way=name).mean(axis=1)
-        left.plot(EPSILONS, mean, "o-", color=colour, markersize=3, label=name)
-    left.set(xscale="log", yscale="log", xlabel="epsilon")
+        left.plot(EPSILONS, mean, line, color=colour, markersize=4, label=name)
+    left.set(xscale="log", yscale="log", xlabel="epsilon", ylabel="area between the curves")
     left.set_title("Area between the released and the exact ROC curve", loc="left")
     with quietly():
         for name in (PUBLISHED, OURS, MEDIANS):
             roc = WAYS[name](bank(), SHOWN_EPSILON, np.random.default_rng(5))
-            right.plot(roc.fpr, roc.tpr, color=COLOURS[name], linewidth=1, label=name)
-    right.plot(*exact_roc("Bank"), color="0.15", linewidth=1, linestyle=(0, (4, 2)), label="exact")
+            colour, line = STYLES[name]
+            label = f"{name}, AUC = {area(roc):.3f}"
+            right.plot(roc.fpr, roc.tpr, line[1:], color=colour, linewidth=1, label=label)
+    exact = exact_roc("Bank")
+    dashed: dict[str, Any] = {"color": GREY, "linewidth": 1, "linestyle": (0, (4, 2))}
+    right.plot(*exact, label=f"exact, AUC = {area(exact):.3f}", **dashed)
     right.set_title(f"One release of each, epsilon = {SHOWN_EPSILON:g}", loc="left")
     right.set(xlabel="false positive rate", ylabel="true positive rate")
     for ax in (left, right):

@@ -11,7 +11,7 @@ import numpy as np
 from _pages import parts, save, table, write
 from _studies import replicates, run
 from numpy.typing import NDArray
-from papers._figure import panels
+from papers._figure import BLUE, GREEN, PURPLE, VERMILION, panels
 
 import dpcore as dp
 from dpcore import studies
@@ -31,7 +31,12 @@ BLUR = 0.1  # of a cell, added to what medians are off by: a ratio of two zeros 
 MEASURES = ("cells", "boxes", "marginals", "medians")
 RHO = EPSILON**2 / 8  # with as much noise in a count as EPSILON has
 SHOWN = 128  # cells a side in the picture
-COLOURS = {"histogram": "#1f5fa8", "hierarchy": "#5b9a68", "quadtree": "#8a5fb0", "dawa": "#d1602b"}
+STYLES = {
+    "histogram": (BLUE, "o-"),
+    "hierarchy": (GREEN, "s--"),
+    "quadtree": (PURPLE, "^:"),
+    "dawa": (VERMILION, "D-."),
+}
 
 
 def mechanisms() -> dict[str, Mechanism]:
@@ -236,9 +241,9 @@ def drawn(found: Compared) -> Any:
     """Draw the four measures by n epsilon, for one size."""
     picture, axes = panels(len(MEASURES), width=3.5)
     for at, (ax, measure) in enumerate(zip(axes[0], MEASURES, strict=True)):
-        for name, colour in COLOURS.items():
+        for name, (colour, line) in STYLES.items():
             logs = np.log(found.errors[name][:, SIDES.index(SHOWN), :, at])
-            ax.plot(RATIOS, np.exp(logs.mean(axis=0)), "o-", color=colour, markersize=3, label=name)
+            ax.plot(RATIOS, np.exp(logs.mean(axis=0)), line, color=colour, markersize=4, label=name)
         ax.axvline(SHOWN / 16, color="0.6", linewidth=1, linestyle=":")
         ax.set(xscale="log", yscale="log", title=measure, xlabel="n epsilon for each cell")
     axes[0, 0].set_ylabel(f"error, {SHOWN} x {SHOWN} cells")
