@@ -86,8 +86,8 @@ def draw_flow(ax: Axes) -> None:
     ax.axhline(-1.8, color=BLACK, linewidth=0.8)
     _boundaries(ax, [""] * (THRESHOLDS + 1))
     ax.set_title(
-        "Smoothing (norm 2): the flow of least energy that fills the negative increments (red\n"
-        "bars) of a noisy curve. Bars: increments before (grey, red) and after (blue).",
+        "Smoothing (norm 2): the flow of least energy that fills the negative increments (orange\n"
+        "bars) of a noisy curve. Bars: increments before (grey, orange) and after (blue).",
         loc="left",
         fontsize=10,
     )

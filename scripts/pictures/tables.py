@@ -14,6 +14,7 @@ ensure("studies")
 # What follows needs the environment.
 import matplotlib.pyplot as plt  # noqa: E402
 import numpy as np  # noqa: E402
+from _pictures import stands_alone  # noqa: E402
 from matplotlib.colors import SymLogNorm  # noqa: E402
 from statsmodels.datasets import randhie  # noqa: E402
 
@@ -48,7 +49,8 @@ def main() -> None:
         ax.set_title("")
         ax.set_title(f"{title}, n = {table.n:,}", loc="left", fontsize=10)
         ax.set(xlabel="index of chronic diseases", ylabel="visits to a doctor in a year")
-    axes[0].legend(frameon=False, fontsize=9, loc="upper right")
+    axes[0].legend(framealpha=0.9, edgecolor="none", fontsize=9, loc="upper right")
+    stands_alone(figure)
     path: Path = ROOT / "docs" / "table.png"
     figure.savefig(path, dpi=110, metadata={"Software": None})
     print(f"written: {path.relative_to(ROOT)}")

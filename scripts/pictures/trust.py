@@ -13,6 +13,7 @@ ensure("studies")
 # What follows needs the environment.
 import matplotlib.pyplot as plt  # noqa: E402
 import numpy as np  # noqa: E402
+from _pictures import stands_alone  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
 from scipy.special import ndtr  # noqa: E402
 
@@ -52,6 +53,7 @@ def main() -> None:
     reach = max(np.abs(ax.get_ylim()).max() for ax in axes[1])
     for ax in axes[1]:
         ax.set_ylim(-reach, reach)
+    stands_alone(figure)
     path: Path = ROOT / "docs" / "trust.png"
     figure.savefig(path, dpi=110, metadata={"Software": None})
     print(f"written: {path.relative_to(ROOT)}")
@@ -76,10 +78,12 @@ def draw_roc(ax: Axes, found: ROC, true: ROC) -> None:
 def draw_errors(ax: Axes, found: dp.ScoreCurves, true: dp.ScoreCurves) -> None:
     """Draw what noise makes of the positives' raw cumulative counts, and its stated deviation."""
     deviation = 2 * found.deviations[1]
-    ax.fill_between(true.thresholds, -deviation, deviation, color=BLUE, alpha=0.15, linewidth=0)
+    shade = {"color": BLUE, "alpha": 0.15, "linewidth": 0, "label": "two stated deviations"}
+    ax.fill_between(true.thresholds, -deviation, deviation, **shade)
     ax.plot(true.thresholds, found.positives - true.positives, color=BLUE, linewidth=1)
     ax.axhline(0, color=BLACK, linewidth=0.8)
-    ax.set_xlabel("score; shaded: two stated deviations")
+    ax.set_xlabel("score")
+    ax.legend(fontsize=8, frameon=False, loc="lower right")
 
 
 if __name__ == "__main__":
