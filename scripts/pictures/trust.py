@@ -5,6 +5,7 @@ of the positives are off. It takes seconds; the first start makes ``.venv`` in t
 """
 
 from pathlib import Path
+from typing import Any
 
 from _environment import ROOT, ensure
 
@@ -78,8 +79,8 @@ def draw_roc(ax: Axes, found: ROC, true: ROC) -> None:
 def draw_errors(ax: Axes, found: dp.ScoreCurves, true: dp.ScoreCurves) -> None:
     """Draw what noise makes of the positives' raw cumulative counts, and its stated deviation."""
     deviation = 2 * found.deviations[1]
-    shade = {"color": BLUE, "alpha": 0.15, "linewidth": 0, "label": "two stated deviations"}
-    ax.fill_between(true.thresholds, -deviation, deviation, **shade)
+    shade: dict[str, Any] = {"color": BLUE, "alpha": 0.15, "linewidth": 0}
+    ax.fill_between(true.thresholds, -deviation, deviation, label="two stated deviations", **shade)
     ax.plot(true.thresholds, found.positives - true.positives, color=BLUE, linewidth=1)
     ax.axhline(0, color=BLACK, linewidth=0.8)
     ax.set_xlabel("score")
