@@ -15,6 +15,7 @@ from ..kernels.smoothing.isotonic import isotonic
 from ..privacy.guarantees import Privacy
 from ..summaries.grid import Grid
 from . import serialization
+from .equality import EqualByValue
 from .inversion import Method
 from .provenance import check_provenance
 from .readings import Readings
@@ -31,7 +32,7 @@ _DEVIATIONS: Final = (np.dtype(np.float64),)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class CDF(Readings):
+class CDF(Readings, EqualByValue):
     """A released empirical distribution function, as cumulative counts over a grid.
 
     Made by ``dpcore.cdf``; the parameters are what a release consists of.
@@ -60,6 +61,9 @@ class CDF(Readings):
         Whether the records are whole numbers, which are then what is read off between thresholds;
         or whole days, on a grid of times. None: not said; they are taken for it if the thresholds
         are consecutive whole numbers, or days.
+    raw
+        (N,) the counts as they were released, before any processing, for ``combine`` and
+        ``smooth``; None of a raw curve, or if they are not known (any more).
 
     Raises
     ------
@@ -75,20 +79,16 @@ class CDF(Readings):
     noise_deviation: NDArray[np.float64]
     processing: tuple[str, ...] = ()
     integers: bool | None = None
+    raw: NDArray[np.int64] | NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.grid, Grid):
             raise DtypeError("grid", type(self.grid).__name__, "must be a Grid")
-        counts, deviation = self.counts, self.noise_deviation
-        _check_array("counts", counts, _COUNTS, self.grid.size)
+        deviation = self.noise_deviation
         _check_array("noise_deviation", deviation, _DEVIATIONS, self.grid.size)
         if type(self.n) is not int or not 0 < self.n < 2**63:
             object.__setattr__(self, "n", _check.integer("n", self.n, 1, 2**63 - 1))
-        if counts.dtype == np.float64 and not np.abs(counts).max() < _MOST_COUNT:
-            wrong = counts[~(np.abs(counts) < _MOST_COUNT)][0]
-            raise ParameterError("counts", wrong, "must be finite, and within 2^256 of 0")
-        if counts[-1] != self.n:
-            raise ParameterError("counts", counts[-1], f"must end with n, {self.n}")
+        _check_counts("counts", self.counts, self.grid.size, self.n)
         if not (deviation >= 0.0).all():
             raise ParameterError("noise_deviation", deviation.min(), "must be 0 or more")
         check_provenance(self.privacy, self.mechanism)
@@ -97,6 +97,10 @@ class CDF(Readings):
             raise DtypeError("processing", type(steps).__name__, "must be a tuple of strings")
         if self.integers is not None and not isinstance(self.integers, bool):
             raise DtypeError("integers", type(self.integers).__name__, "must be None or a bool")
+        if self.raw is not None:
+            _check_counts("raw", self.raw, self.grid.size, self.n)
+            if not steps:
+                raise ParameterError("raw", "given", "must be None: the counts are raw themselves")
 
     @property
     def thresholds(self) -> NDArray[Any]:
@@ -113,27 +117,49 @@ class CDF(Readings):
     def smooth(self, norm: Norm = 2, *, solver: Solver = "graph", tolerance: float = 1e-6) -> CDF:
         """Return the monotone curve that the least noise on the mechanism's tree explains.
 
-        See ``dpcore.smooth``; the curve has to be raw, and of a mechanism with a noise tree. Biased
-        where F is near 0 or 1 over many thresholds (docs/smoothing.md): prefer ``isotonic`` there.
+        See ``dpcore.smooth``; of the raw counts, and of a mechanism with a noise tree. Biased where
+        F is near 0 or 1 over many thresholds (docs/smoothing.md): prefer ``isotonic`` there.
 
         Raises
         ------
         ParameterError
-            The curve was processed before, or its mechanism has no tree.
+            The raw counts are not known, or the curve's mechanism has no tree.
         ConvergenceError
             The solver did not reach the tolerance.
         """
-        if self.processing:
-            raise ParameterError("curve", self.processing, "must be raw: released isotonic=False")
+        curve = self.as_released()
         base = self.mechanism.get("base")
         if not isinstance(base, int):
             raise ParameterError("mechanism", self.mechanism["name"], "must be Dyadic's noise tree")
         counts = np.full(self.grid.size, float(self.n))
         if self.grid.size > 1:  # the last count is n exactly
             counts[:-1] = smooth(
-                self.counts[:-1], self.n, norm=norm, solver=solver, base=base, tolerance=tolerance
+                curve.counts[:-1], self.n, norm=norm, solver=solver, base=base, tolerance=tolerance
             ).cumulative
-        return self._processed(counts, f"smooth(norm={norm})")
+        return curve._processed(counts, f"smooth(norm={norm})")
+
+    def as_released(self) -> CDF:
+        """Return the curve before it was processed: ``raw`` as its counts.
+
+        Raises
+        ------
+        ParameterError
+            The raw counts are not known.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> rng = np.random.default_rng(1)
+        >>> curve = dp.cdf([2, 4] * 40, dp.Grid.uniform(0, 4, 4), epsilon=0.5, rng=rng)
+        >>> curve.counts, curve.as_released().counts
+        (array([ 0., 35., 39., 80.]), array([-5., 35., 39., 80.]))
+        """
+        if not self.processing:
+            return self
+        if self.raw is None:
+            raise ParameterError("curve", self.processing, "must be raw, or keep its raw counts")
+        return replace(self, counts=self.raw, raw=None, processing=())
 
     def isotonic(self) -> CDF:
         """Return the non-decreasing curve within [0, 1] that is nearest in least squares.
@@ -141,6 +167,8 @@ class CDF(Readings):
         Isotonic regression (pool adjacent violators), clipped, which is the projection onto
         bounded monotone curves; it never increases the total squared error. O(N).
         """
+        if self.processing[-1:] == ("isotonic()",) and self.is_monotone:
+            return self
         counts = self.counts.astype(np.float64)
         counts[-1] = self.n
         isotonic(counts[np.newaxis, :-1], 0.0, float(self.n))
@@ -242,7 +270,17 @@ class CDF(Readings):
         return serialization.load(text, cls)
 
     def _processed(self, counts: NDArray[np.float64], step: str) -> CDF:
-        return replace(self, counts=counts, processing=(*self.processing, step))
+        raw = self.raw if self.processing else self.counts
+        return replace(self, counts=counts, raw=raw, processing=(*self.processing, step))
+
+
+def _check_counts(argument: str, counts: Any, size: int, n: int) -> None:
+    _check_array(argument, counts, _COUNTS, size)
+    if counts.dtype == np.float64 and not np.abs(counts).max() < _MOST_COUNT:
+        wrong = counts[~(np.abs(counts) < _MOST_COUNT)][0]
+        raise ParameterError(argument, wrong, "must be finite, and within 2^256 of 0")
+    if counts[-1] != n:
+        raise ParameterError(argument, counts[-1], f"must end with n, {n}")
 
 
 def _check_array(argument: str, array: Any, dtypes: tuple[np.dtype[Any], ...], size: int) -> None:

@@ -19,6 +19,7 @@ from .cdf import CDF
 __all__ = ["average", "combine"]
 
 _LARGEST: Final = 2**63 - 1
+_ISOTONIC: Final = ("isotonic()",)
 
 
 def combine(curves: Iterable[CDF], weights: Iterable[float] | None = None) -> CDF:
@@ -27,9 +28,9 @@ def combine(curves: Iterable[CDF], weights: Iterable[float] | None = None) -> CD
     Parameters
     ----------
     curves
-        S >= 1 raw curves over the same grid, each with noise of its own. No record is in two of
-        them, and which records are in which is public. Where they are about clients
-        ("replace-client"), no client is in two of them.
+        S >= 1 curves over the same grid, each with noise of its own, raw or with the raw counts
+        kept: those are combined. No record is in two of them, and which records are in which is
+        public. Where they are about clients ("replace-client"), no client is in two of them.
     weights
         (S,) positive, of each curve F_s in the mean; they must not depend on records. None: the
         numbers of records n_s, which makes the mean the curve of all records together.
@@ -37,7 +38,8 @@ def combine(curves: Iterable[CDF], weights: Iterable[float] | None = None) -> CD
     Returns
     -------
     CDF
-        Raw, of n = sum n_s records: F = sum w_s F_s / sum w_s. With default weights the counts
+        Made monotone by ``isotonic`` if all of the curves were, as those of ``dpcore.cdf``; else
+        raw. Of n = sum n_s records: F = sum w_s F_s / sum w_s. With default weights the counts
         add up, and int64 ones stay so. ``privacy`` is that of parallel composition, the largest of
         the guarantees. ``mechanism`` keeps what all descriptions share, and counts the parts. The
         records are ``integers`` if those of all parts are.
@@ -45,8 +47,8 @@ def combine(curves: Iterable[CDF], weights: Iterable[float] | None = None) -> CD
     Raises
     ------
     DtypeError, ParameterError
-        An argument is not as above, a curve was processed before, or the guarantees have no common
-        form (``Privacy``).
+        An argument is not as above, a curve does not keep its raw counts, or the guarantees have no
+        common form (``Privacy``).
 
     Notes
     -----
@@ -60,12 +62,13 @@ def combine(curves: Iterable[CDF], weights: Iterable[float] | None = None) -> CD
     >>> import dpcore as dp
     >>> from dpcore import combine
     >>> grid = dp.Grid.uniform(0, 1000, 64)
-    >>> sites = [dp.cdf(range(s, 1000), grid, epsilon=1.0, isotonic=False) for s in (0, 100, 400)]
-    >>> curve = combine(sites).isotonic()
+    >>> sites = [dp.cdf(range(s, 1000), grid, epsilon=1.0) for s in (0, 100, 400)]
+    >>> curve = combine(sites)
     >>> curve.n, curve.privacy.epsilon
     (2500, 1.0)
     """
-    parts = _raw_curves(curves)
+    given = _curves(curves)
+    parts = [each.as_released() for each in given]
     privacy = reduce(operator.or_, [part.privacy for part in parts])
     if weights is None:
         _check_contributions(parts, reported_alone=True)
@@ -77,7 +80,7 @@ def combine(curves: Iterable[CDF], weights: Iterable[float] | None = None) -> CD
         shares = _shares(weights, len(parts))
         factors = [share * (n / part.n) for share, part in zip(shares, parts, strict=True)]
         counts = _sum(c * part.counts for c, part in zip(factors, parts, strict=True))
-    return _combined(parts, "parts", factors, counts, n, privacy)
+    return _as(given, _combined(parts, "parts", factors, counts, n, privacy))
 
 
 def average(curves: Iterable[CDF], weights: Iterable[float] | None = None) -> CDF:
@@ -86,7 +89,7 @@ def average(curves: Iterable[CDF], weights: Iterable[float] | None = None) -> CD
     Parameters
     ----------
     curves
-        S >= 1 raw curves over the same grid, each with noise of its own, of the same records.
+        S >= 1 curves over the same grid, as in ``combine``, but of the same records.
         Where clients have any number of records, the same number has to count.
     weights
         (S,) positive, of each curve in the mean; they must not depend on records. None: the
@@ -95,9 +98,10 @@ def average(curves: Iterable[CDF], weights: Iterable[float] | None = None) -> CD
     Returns
     -------
     CDF
-        Raw, of the same n; under add-or-remove-one n is the mean of the released ones, rounded.
-        ``privacy`` is the sum of the guarantees, and has been spent before: averaging is free.
-        ``mechanism`` keeps what all descriptions share, and counts the releases.
+        Monotone or raw as in ``combine``, of the same n; under add-or-remove-one n is the mean of
+        the released ones, rounded. ``privacy`` is the sum of the guarantees, and has been spent
+        before: averaging is free. ``mechanism`` keeps what all descriptions share, and counts the
+        releases.
 
     Raises
     ------
@@ -118,7 +122,8 @@ def average(curves: Iterable[CDF], weights: Iterable[float] | None = None) -> CD
     >>> average(twice).privacy.epsilon
     1.0
     """
-    releases = _raw_curves(curves)
+    given = _curves(curves)
+    releases = [each.as_released() for each in given]
     privacy = reduce(operator.add, [release.privacy for release in releases])
     n, public = releases[0].n, privacy.neighbours == "replace-one"
     _check_contributions(releases)
@@ -130,7 +135,7 @@ def average(curves: Iterable[CDF], weights: Iterable[float] | None = None) -> CD
     counts = _sum(w * release.counts for w, release in zip(shares, releases, strict=True))
     if not public:  # the number of records is a release like the others
         n = max(1, round(float(counts[-1])))
-    return _combined(releases, "releases", shares, counts, n, privacy)
+    return _as(given, _combined(releases, "releases", shares, counts, n, privacy))
 
 
 def _check_contributions(curves: Sequence[CDF], *, reported_alone: bool = False) -> None:
@@ -154,20 +159,25 @@ def _check_contributions(curves: Sequence[CDF], *, reported_alone: bool = False)
         raise ParameterError("curves", found, what)
 
 
-def _raw_curves(curves: object) -> list[CDF]:
-    """Return the curves, all raw and over one grid, or raise."""
+def _curves(curves: object) -> list[CDF]:
+    """Return the curves, all over one grid and with raw counts, or raise."""
     listed = _check.items("curves", curves, "must be a list of curves (CDF)")
     if not listed:
         raise ParameterError("curves", listed, "must hold at least one curve")
     for curve in listed:
         if not isinstance(curve, CDF):
             raise DtypeError("curves", f"a {type(curve).__name__}", "must all be curves (CDF)")
-        if curve.processing:
-            what = "must be raw (isotonic=False): make the result monotone, not its parts"
+        if curve.processing and curve.raw is None:
+            what = "must be raw, or keep their raw counts: make the result monotone, not its parts"
             raise ParameterError("curves", curve.processing, what)
         if curve.grid != listed[0].grid:
             raise ParameterError("curves", curve.grid, f"must all be over {listed[0].grid}")
     return listed
+
+
+def _as(given: Sequence[CDF], made: CDF) -> CDF:
+    """Return the curve that is made of raw counts, monotone if all that were given are."""
+    return made.isotonic() if all(each.processing == _ISOTONIC for each in given) else made
 
 
 def _shares(weights: object, size: int) -> list[float]:

@@ -18,6 +18,7 @@ from ..summaries.grid import Grid
 from ..summaries.polynomials import MOST_DEGREE, Basis, Budgets, Scheme, places, scheme
 from . import serialization
 from .cdf import CDF
+from .equality import EqualByValue
 from .provenance import check_provenance
 
 __all__ = ["Projection"]
@@ -26,8 +27,8 @@ _MOST_ORDER: Final = 33
 _MOST_BITS: Final = 256  # of totals: those of real releases have half as many
 
 
-@dataclass(frozen=True, slots=True)
-class Projection:
+@dataclass(frozen=True, eq=False, slots=True)
+class Projection(EqualByValue):
     """A released distribution function over [lower, upper]: K + 1 noisy totals.
 
     Made by ``dpcore.project``. All that is read off it is post-processing. ``first + second`` is

@@ -12,6 +12,7 @@ from .. import _check
 from ..errors import DtypeError, FormatError, ParameterError
 from ..privacy.guarantees import Privacy
 from . import serialization
+from .equality import EqualByValue
 from .table import Table
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ Kind = Literal["scatter", "density"]
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
-class ResidualPlot:
+class ResidualPlot(EqualByValue):
     """Residuals against predicted values, released. Made by ``dpcore.residual_plot``.
 
     Parameters

@@ -50,7 +50,7 @@ _CURVE_FIELDS: Final = {
     "noise_deviation",
     "processing",
 }
-_OPTIONAL: Final = {"integers"}  # of curves and tables
+_OPTIONAL: Final = {"integers", "raw"}  # of curves and tables
 _NOT_SAID: Final = (None, (None, None))  # of either
 _PROJECTION_FIELDS: Final = {
     "lower",
@@ -105,7 +105,7 @@ def dump_projection(content: dict[str, Any]) -> str:
 
 
 def _dumped(kind: str, content: dict[str, Any]) -> str:
-    privacy, integers = content["privacy"], content["integers"]
+    privacy, integers, raw = content["privacy"], content["integers"], content["raw"]
     if privacy.epsilon == math.inf:
         raise ParameterError("privacy", privacy, "must be finite: exact curves are no releases")
     return json.dumps(
@@ -120,6 +120,7 @@ def _dumped(kind: str, content: dict[str, Any]) -> str:
             "noise_deviation": _runs(content["noise_deviation"]),
             "processing": list(content["processing"]),
             **({} if integers in _NOT_SAID else {"integers": integers}),
+            **({} if raw is None else {"raw": raw.tolist()}),
         },
         allow_nan=False,
     )
@@ -242,6 +243,7 @@ def _curve(data: dict[str, Any], kind: str) -> dict[str, Any]:
         "n": data["n"],
         "noise_deviation": _deviations(data["noise_deviation"], counts.size),
         "processing": tuple(processing),
+        **({"raw": _array("raw", data["raw"])} if "raw" in data else {}),
         **_said(data, kind),
         **_cost(data),
     }

@@ -17,6 +17,7 @@ from ..summaries.table_grid import TableGrid, in_a_row
 from . import serialization
 from .cdf import CDF
 from .cell_shares import shares_within
+from .equality import EqualByValue
 from .inversion import between
 from .scores import numbered
 
@@ -33,7 +34,7 @@ _LEAST: Final = 0.5  # records, below which there is nothing to tell
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
-class Table:
+class Table(EqualByValue):
     """Released counts of records by the cells of two columns. Made by ``dpcore.table``.
 
     All cells in a row, along Hilbert's curve, released as one curve: neighbours in the row are

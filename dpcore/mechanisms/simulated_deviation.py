@@ -85,4 +85,4 @@ def with_simulated_deviation(
     deviation = root_mean_square_errors(
         curve, own, lambda counts: counts, replicates=replicates, rng=rng
     )
-    return replace(curve, noise_deviation=deviation)
+    return replace(curve, noise_deviation=deviation, raw=None)  # whose deviation is not this

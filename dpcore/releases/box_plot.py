@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _check
 from .._documentation import documented
 from ..curves.cdf import CDF
+from ..curves.equality import EqualByValue
 from ..errors import DtypeError, ParameterError
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Privacy
@@ -34,7 +35,7 @@ _SCALES = 2  # of noise, to be left out at either end: with fewer, searches ofte
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class BoxPlot:
+class BoxPlot(EqualByValue):
     """What a box plot shows. Made by ``box_plot``, ``from_curve`` or ``from_sample``.
 
     Parameters

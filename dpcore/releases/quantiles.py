@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
 from .._documentation import documented
+from ..curves.equality import EqualByValue
 from ..errors import DtypeError, ParameterError
 from ..kernels.selection import selection
 from ..mechanisms.budgeted import MOST_RECORDS, cell_counts
@@ -27,7 +28,7 @@ _PARTS = 4  # of a record, to which p n is rounded: quartiles are exact
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Quantiles:
+class Quantiles(EqualByValue):
     """Released quantiles. Made by ``quantiles``.
 
     Parameters

@@ -47,4 +47,4 @@ class SimulatedCurves:
         if self.curves.has_empty:
             counts = np.insert(counts, self.curves.grid.size, joint.n - counts.sum())
         released = self.mechanism.release(counts, rng=rng)
-        return replace(self.curves, joint=replace(joint, counts=released, processing=()))
+        return replace(self.curves, joint=replace(joint, counts=released, raw=None, processing=()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -103,8 +104,9 @@ def test_smooth_is_monotone_and_keeps_the_end(norm):
     assert smoothed.is_monotone
     assert smoothed.counts[-1] == smoothed.n == 1000
     assert smoothed.privacy == curve.privacy
-    with pytest.raises(dp.ParameterError, match="must be raw: released isotonic=False"):
-        smoothed.smooth(norm)
+    assert smoothed.smooth(norm) == smoothed
+    with pytest.raises(dp.ParameterError, match="must be raw, or keep its raw counts"):
+        replace(smoothed, raw=None).smooth(norm)
 
 
 def test_smooth_uses_the_tree_of_the_mechanism():

@@ -19,7 +19,7 @@ def exact(labels, scores, grid=None):
 def released(counts, grid):
     """Curves with such joint counts, as they are: raw, and without a mechanism."""
     curves = exact([0], [0.5], grid)
-    joint = replace(curves.joint, counts=np.asarray(counts, float), n=int(counts[-1]))
+    joint = replace(curves.joint, counts=np.asarray(counts, float), n=int(counts[-1]), raw=None)
     return replace(curves, joint=joint)
 
 

@@ -40,6 +40,7 @@ def with_counts(counts, deviations=0.0):
     joint = replace(
         curves.joint,
         counts=counts,
+        raw=None,
         n=int(counts[-1]),
         noise_deviation=np.broadcast_to(np.asarray(deviations, float), counts.shape).copy(),
     )
