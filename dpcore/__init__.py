@@ -30,6 +30,7 @@ if _TYPE_CHECKING:
     from .curves.cdf import CDF
     from .curves.combination import average, combine
     from .curves.confidence import Interval
+    from .curves.groups import GroupedCDF
     from .curves.projection import Projection
     from .curves.residual_plot import ResidualPlot
     from .curves.scores import ScoreCurves
@@ -79,6 +80,7 @@ __all__ = [
     "DtypeError",
     "FormatError",
     "Grid",
+    "GroupedCDF",
     "Interval",
     "MissingExtraError",
     "MissingValueError",
@@ -150,6 +152,7 @@ _HOMES = {
     "curves.cdf": ("CDF",),
     "curves.combination": ("average", "combine"),
     "curves.confidence": ("Interval",),
+    "curves.groups": ("GroupedCDF",),
     "curves.projection": ("Projection",),
     "curves.residual_plot": ("ResidualPlot",),
     "curves.scores": ("ScoreCurves",),

@@ -22,11 +22,13 @@ from .provenance import storable
 __all__ = [
     "contents",
     "dump",
+    "dump_groups",
     "dump_projection",
     "dump_residual_plot",
     "dump_scores",
     "dump_table",
     "load",
+    "load_groups",
     "load_projection",
     "load_residual_plot",
     "load_scores",
@@ -34,6 +36,7 @@ __all__ = [
 ]
 
 _CDF: Final = "dpcore.cdf"
+_GROUPS: Final = "dpcore.groups"
 _PROJECTION: Final = "dpcore.projection"
 _SCORES: Final = "dpcore.scores"
 _RESIDUAL_PLOT: Final = "dpcore.residual-plot"
@@ -92,6 +95,12 @@ def dump_residual_plot(table: str, privacy: Privacy) -> str:
     """Return a table's JSON text, with what bounds and table cost, as JSON text."""
     kind = {"format": _RESIDUAL_PLOT, "version": _VERSION}
     return json.dumps({**kind, "privacy": _described(privacy), "table": json.loads(table)})
+
+
+def dump_groups(groups: tuple[Any, ...], curves: list[str]) -> str:
+    """Return labels, and the JSON text of the curve of each, as JSON text."""
+    kind = {"format": _GROUPS, "version": _VERSION, "groups": groups}
+    return json.dumps({**kind, "curves": list(map(json.loads, curves))}, allow_nan=False)
 
 
 def dump_projection(content: dict[str, Any]) -> str:
@@ -178,6 +187,24 @@ def load_residual_plot(text: str | bytes) -> tuple[str, Privacy]:
         return json.dumps(data["table"]), _guarantee(data["privacy"])
 
     return _loaded(text, _RESIDUAL_PLOT, {"privacy", "table"}, parts)
+
+
+def load_groups(text: str | bytes, make: Callable[[tuple[Any, ...], list[str]], Made]) -> Made:
+    """Return what ``make`` makes of labels, and of the JSON text of the curve of each.
+
+    Raises
+    ------
+    DtypeError, FormatError
+        As in ``load``.
+    """
+
+    def parts(data: dict[str, Any]) -> Made:
+        groups, curves = data["groups"], data["curves"]
+        if not isinstance(groups, list) or not isinstance(curves, list):
+            raise ValueError("groups and curves must be lists")
+        return make(tuple(groups), list(map(json.dumps, curves)))
+
+    return _loaded(text, _GROUPS, {"groups", "curves"}, parts)
 
 
 def load_projection(text: str | bytes, make: Callable[..., Made]) -> Made:

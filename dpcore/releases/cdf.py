@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
-from typing import Any
+from functools import partial, reduce
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from .. import _check
 from .._documentation import documented
 from ..curves.cdf import CDF
+from ..curves.groups import GroupedCDF
 from ..curves.likely_mistakes import warn_of_curve
 from ..errors import DtypeError, ParameterError
 from ..mechanisms import Mechanism
@@ -21,7 +23,9 @@ from ..mechanisms.base import release_with_deviation
 from ..noise.sources import source
 from ..privacy.guarantees import Neighbours
 from ..records.integers import are_integers
+from ..records.labels import Label
 from ..summaries.grid import Grid
+from ..summaries.group_counts import group_counts, public_groups
 from ..summaries.totals import NanPolicy
 from .most_accurate import most_accurate
 
@@ -35,12 +39,54 @@ __all__ = [
 ]
 
 
+@overload
+def cdf(
+    values: Any,
+    grid: Grid,
+    mechanism: Mechanism | None = ...,
+    *,
+    by: None = ...,
+    groups: None = ...,
+    epsilon: float | Fraction | None = ...,
+    rho: float | Fraction | None = ...,
+    neighbours: Neighbours | None = ...,
+    delta: float | None = ...,
+    isotonic: bool = ...,
+    rng: np.random.Generator | None = ...,
+    nan_policy: NanPolicy = ...,
+    integers: bool | None = ...,
+    weights: None = ...,
+) -> CDF: ...
+
+
+@overload
+def cdf(
+    values: Any,
+    grid: Grid,
+    mechanism: Mechanism | None = ...,
+    *,
+    by: Any,
+    groups: Sequence[Label] | None = ...,
+    epsilon: float | Fraction | None = ...,
+    rho: float | Fraction | None = ...,
+    neighbours: Neighbours | None = ...,
+    delta: float | None = ...,
+    isotonic: bool = ...,
+    rng: np.random.Generator | None = ...,
+    nan_policy: NanPolicy = ...,
+    integers: bool | None = ...,
+    weights: None = ...,
+) -> GroupedCDF: ...
+
+
 @documented
 def cdf(
     values: Any,
     grid: Grid,
     mechanism: Mechanism | None = None,
     *,
+    by: Any = None,
+    groups: Sequence[Label] | None = None,
     epsilon: float | Fraction | None = None,
     rho: float | Fraction | None = None,
     neighbours: Neighbours | None = None,
@@ -50,7 +96,7 @@ def cdf(
     nan_policy: NanPolicy = "raise",
     integers: bool | None = None,
     weights: None = None,
-) -> CDF:
+) -> CDF | GroupedCDF:
     """Release the empirical distribution function of some records with differential privacy.
 
     Parameters
@@ -61,10 +107,20 @@ def cdf(
         {thresholds}
     mechanism
         {mechanism}
+    by
+        (n,) labels of the records, all of one kind, for a curve of each group: ``groups``. A record
+        with a label that is none of these counts nowhere.
+    groups
+        The labels of the groups, which are public, so they must not come from the data. None: the
+        categories of ``by``, if it is a categorical column of pandas or a polars Enum; their list
+        must be public as well, as that of ``pandas.Categorical(labels, categories=[...])`` is.
     epsilon, rho, delta
         {budget}
     neighbours
         {neighbours}
+        By groups, None means "add-or-remove-one": a record is in one group, so all curves together
+        cost what one does, and sizes of groups are released with noise. "replace-one" then takes
+        the group of a record as fixed, and the size of each as public.
     isotonic
         {isotonic}
     rng
@@ -80,9 +136,9 @@ def cdf(
 
     Returns
     -------
-    CDF
+    CDF or GroupedCDF
         Monotone, unless ``isotonic`` is off. Under add-or-remove-one, ``n`` is the released
-        number of records.
+        number of records. By groups, a mapping from their labels to their curves.
 
     Warns
     -----
@@ -97,7 +153,8 @@ def cdf(
 
     Notes
     -----
-    O(n + N) for uniform grids, with N to 2 N noise draws.
+    O(n + N) for uniform grids, with N to 2 N noise draws. By groups, that for each. The proof for
+    groups is in docs/privacy.md, section 7.
 
     Examples
     --------
@@ -111,10 +168,23 @@ def cdf(
     True
     """
     _check.unweighted("weights", weights)
+    by_groups = by is not None or groups is not None
+    if by_groups and mechanism is None and neighbours is None:
+        neighbours = "add-or-remove-one"
     chosen = checked(grid, mechanism, epsilon, rho, neighbours, delta, isotonic, rng)
-    counts = grid.count(values, nan_policy=nan_policy)
+    if by_groups:
+        labels = public_groups(by, groups)
+        counts = group_counts(values, by, grid, labels, nan_policy=nan_policy)
+    else:
+        counts = grid.count(values, nan_policy=nan_policy)
     if integers is None:
         integers = are_integers(values)
+    if by_groups:
+        curves = _release_groups(counts, labels, grid, chosen, rng, integers)
+        for curve in curves:
+            warn_of_curve(curve)
+        done = (curve.isotonic() if isotonic else curve for curve in curves)
+        return GroupedCDF(labels, tuple(done))
     curve = _release("values", counts, grid, chosen, rng, integers)
     warn_of_curve(curve)
     return curve.isotonic() if isotonic else curve
@@ -236,6 +306,28 @@ def refuse_one_row_only(mechanism: object, why: str) -> None:
 def taken(mechanism: Mechanism) -> Callable[[int | None], Mechanism]:
     """Return what gives this mechanism for any number of records."""
     return lambda _: mechanism
+
+
+def _release_groups(
+    counts: NDArray[np.int64],
+    groups: Sequence[Label],
+    grid: Grid,
+    chosen: Callable[[int], Mechanism],
+    rng: np.random.Generator | None,
+    integers: bool | None,
+) -> list[CDF]:
+    """Release the curve of each group, (G, N) counts; nothing is drawn if one is refused."""
+    mechanisms = [chosen(int(own.sum())) for own in counts]
+    # All that is spent: no record is in two groups.
+    privacy = reduce(operator.or_, (mechanism.privacy for mechanism in mechanisms))
+    for own, group in zip(counts, groups, strict=True):
+        if privacy.neighbours == "replace-one" and not own.any():
+            what = "must have at least one record: with replace-one sizes of groups are public"
+            raise ParameterError("groups", group, what)
+    return [
+        _release("groups", own, grid, taken(mechanism), rng, integers)
+        for own, mechanism in zip(counts, mechanisms, strict=True)
+    ]
 
 
 def _release(

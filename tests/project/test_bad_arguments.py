@@ -95,6 +95,12 @@ CALLS = {
         {"values": SCORES, "grid": GRID, "mechanism": None, "neighbours": "replace-one"}
         | {"isotonic": True, "integers": None, **BUDGET, **HOW},
     ),
+    "cdf by groups": (
+        dp.cdf,
+        {"values": SCORES, "grid": GRID, "by": LABELS, "groups": [0, 1], "epsilon": 20.0, **HOW},
+    ),
+    "GroupedCDF": (dp.GroupedCDF, {"groups": ("a",), "curves": (CURVE,)}),
+    "GroupedCDF.from_json": (dp.GroupedCDF.from_json, {"text": "{}"}),
     "cdf_from_counts": (
         dp.cdf_from_counts,
         {"counts": COUNTS, "grid": GRID, "integers": True, **BUDGET},

@@ -1,0 +1,191 @@
+"""Released curves of several groups, by their labels: one release."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from .. import _check
+from ..errors import DtypeError, ParameterError
+from ..privacy.guarantees import Privacy
+from . import serialization
+from .cdf import CDF
+from .plots import shortly
+
+__all__ = ["GroupedCDF"]
+
+_ACROSS = 3  # pictures in a row
+_MOST_REPR = 88
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class GroupedCDF(Mapping[Any, CDF]):
+    """Released curves of disjoint groups of records: a mapping from each label to its curve.
+
+    Made by ``dpcore.cdf(..., by=labels)``.
+
+    Parameters
+    ----------
+    groups
+        (G,) the public labels, all different.
+    curves
+        (G,) their curves, in the same order.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        A parameter is not as above, or the curves' guarantees have no common form.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> rng = np.random.default_rng(1)
+    >>> values, by = rng.normal([[40], [60]], 9, (2, 2000)), np.repeat(["a", "b"], 2000)
+    >>> grid = dp.Grid.uniform(0, 100, 100)
+    >>> found = dp.cdf(values.ravel(), grid, by=by, groups=["a", "b"], epsilon=1.0, rng=rng)
+    >>> {group: round(curve.quantile(0.5), -1) for group, curve in found.items()}
+    {'a': 40.0, 'b': 60.0}
+    """
+
+    groups: tuple[Any, ...]
+    curves: tuple[CDF, ...]
+
+    def __post_init__(self) -> None:
+        for name, found in (("groups", self.groups), ("curves", self.curves)):
+            if not isinstance(found, tuple):
+                raise DtypeError(name, type(found).__name__, "must be a tuple")
+        for label in self.groups:
+            if not isinstance(label, bool | int | float | str | bytes):
+                raise DtypeError("groups", type(label).__name__, "must hold numbers or strings")
+        if not self.groups or len(set(self.groups)) != len(self.groups):
+            raise ParameterError("groups", self.groups, "must hold one or more, all different")
+        if len(self.curves) != len(self.groups):
+            what = f"must be as many as groups, {len(self.groups)}"
+            raise ParameterError("curves", len(self.curves), what)
+        for curve in self.curves:
+            if not isinstance(curve, CDF):
+                raise DtypeError("curves", type(curve).__name__, "must hold CDFs")
+        _ = self.privacy  # refuses what has no common form
+
+    @property
+    def privacy(self) -> Privacy:
+        """What all curves cost together: the largest of their guarantees, as no record is in two.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> grid = dp.Grid([1.0, 2.0])
+        >>> dp.cdf([1, 2], grid, by=["a", "b"], groups=["a", "b"], epsilon=0.5).privacy.epsilon
+        0.5
+        """
+        return reduce(operator.or_, (curve.privacy for curve in self.curves))
+
+    def __getitem__(self, group: Any) -> CDF:
+        try:
+            return self.curves[self.groups.index(group)]
+        except ValueError:
+            raise KeyError(group) from None
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.groups)
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def plot(self, *, level: float = 0.95, **line: Any) -> Any:
+        """Draw each curve in a picture of its own, with shared axes; needs the extra ``plot``.
+
+        Parameters
+        ----------
+        level
+            Confidence of the bands, pointwise.
+        **line
+            Passed on to ``Axes.step``.
+
+        Returns
+        -------
+        numpy.ndarray
+            (G,) Matplotlib axes, one for each group.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> grid, groups = dp.Grid([1.0, 2.0]), ["a", "b"]
+        >>> found = dp.cdf([1, 2], grid, by=["a", "b"], groups=groups, epsilon=50.0)
+        >>> [ax.get_title() for ax in found.plot()]
+        ['a', 'b']
+        """
+        pyplot = _check.extra("matplotlib.pyplot", "plotting", "plot")
+        across = min(len(self), _ACROSS)
+        down = math.ceil(len(self) / across)
+        size = (4.2 * across, 3.2 * down)
+        how: dict[str, Any] = {"sharex": True, "sharey": True, "squeeze": False}
+        figure, grid = pyplot.subplots(down, across, figsize=size, layout="constrained", **how)
+        axes = grid.ravel()
+        for at, (ax, (group, curve)) in enumerate(zip(axes, self.items(), strict=False)):
+            curve.plot(ax, level=level, **line)
+            ax.set_title(str(group), parse_math=False)
+            if at % across:
+                ax.set_ylabel("")
+            if at + across < len(self):
+                ax.set_xlabel("")
+        for ax in axes[len(self) :]:
+            figure.delaxes(ax)
+        return np.array(axes[: len(self)])
+
+    def to_json(self) -> str:
+        """Return the release as JSON (docs/format.md); ``from_json`` gives it back exactly.
+
+        Raises
+        ------
+        ParameterError
+            A group is bytes, or an infinite number, which JSON does not have.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> grid, groups = dp.Grid([1.0, 2.0]), ["a", "b"]
+        >>> found = dp.cdf([1, 2], grid, by=["a", "b"], groups=groups, epsilon=50.0)
+        >>> found.to_json()[:47]
+        '{"format": "dpcore.groups", "version": 1, "grou'
+        """
+        for group in self.groups:
+            if isinstance(group, bytes) or (isinstance(group, float) and math.isinf(group)):
+                raise ParameterError("groups", group, "must be strings or finite numbers in JSON")
+        return serialization.dump_groups(self.groups, [curve.to_json() for curve in self.curves])
+
+    @classmethod
+    def from_json(cls, text: str) -> GroupedCDF:
+        """Read a release back.
+
+        Raises
+        ------
+        FormatError
+            The text is not a release that this version can read.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> grid, groups = dp.Grid([1.0, 2.0]), ["a", "b"]
+        >>> found = dp.cdf([1, 2], grid, by=["a", "b"], groups=groups, epsilon=50.0)
+        >>> list(dp.GroupedCDF.from_json(found.to_json()))
+        ['a', 'b']
+        """
+        return serialization.load_groups(
+            text, lambda groups, curves: cls(groups, tuple(map(CDF.from_json, curves)))
+        )
+
+    def __repr__(self) -> str:
+        start, end = f"<GroupedCDF of {len(self)}: ", f"; {shortly(self.privacy)}>"
+        names = ", ".join(map(repr, self.groups))
+        room = _MOST_REPR - len(start) - len(end)
+        if len(names) > room:
+            names = names[: room - 3] + "..."
+        return f"{start}{names}{end}"

@@ -1,0 +1,120 @@
+"""Records of several public groups, counted on one grid: private, and additive."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check
+from ..errors import DtypeError, MissingValueError, ParameterError
+from ..records import columns
+from ..records.labels import Label, positives
+from .grid import Grid
+from .partitions import are_partitioned, sum_of_parts
+from .totals import NanPolicy
+
+__all__ = ["group_counts", "public_groups"]
+
+_SINGLE = (bool, int, float, str, bytes)
+
+
+def public_groups(by: Any, groups: Sequence[Label] | None) -> tuple[Label, ...]:
+    """Return the groups as they are public: as given, or the categories of the column's own type.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        They are no labels, none, or not different; or the column's type does not say which.
+    """
+    if groups is None:
+        categories = _categories(by)
+        if categories is None:
+            what = "must be given where by is no categorical column of pandas, and no polars Enum"
+            raise ParameterError("groups", None, what)
+        found: list[Any] = categories
+    elif isinstance(groups, str | bytes):  # which would be taken for its letters
+        raise DtypeError("groups", type(groups).__name__, "must be a list of labels")
+    else:
+        found = _check.items("groups", groups, "must be a list of labels")
+    found = [each.item() if isinstance(each, np.generic) else each for each in found]
+    for each in found:
+        if not isinstance(each, _SINGLE) or each != each:
+            what = "must hold numbers (not NaN), strings or bytes"
+            raise DtypeError("groups", type(each).__name__, what)
+    if not found or len(set(found)) < len(found):
+        raise ParameterError("groups", found, "must hold one label or more, all different")
+    return tuple(found)
+
+
+def group_counts(
+    values: Any, by: Any, grid: Grid, groups: Sequence[Label], *, nan_policy: NanPolicy = "raise"
+) -> NDArray[np.int64]:
+    """Return how many values of each group are in each cell, (G, N).
+
+    Parameters
+    ----------
+    values
+        (n,) real numbers, as ``Grid.count`` takes them.
+    by
+        (n,) labels, all of one kind. Records with another label than the groups' count nowhere.
+    grid, groups
+        The N cells; and the G labels, from ``public_groups``.
+    nan_policy
+        On missing values and labels.
+
+    Raises
+    ------
+    MissingValueError
+        There are missing values or labels, and nan_policy is "raise".
+    DtypeError, ParameterError
+        An argument is not as above.
+
+    Notes
+    -----
+    O(G n): labels are compared exactly, with one group after the other.
+    """
+    _check.choice("nan_policy", nan_policy, NanPolicy)
+    if are_partitioned(values, by):
+        own = partial(group_counts, grid=grid, groups=groups, nan_policy=nan_policy)
+        return sum_of_parts(own, values=values, by=by)
+    numbers = columns.whole(values, "values")
+    counts = np.zeros((len(groups), grid.size), np.int64)
+    keep = ~np.isnan(numbers)
+    if nan_policy == "raise" and not keep.all():
+        raise MissingValueError("values")
+    for own_counts, group in zip(counts, groups, strict=True):
+        is_in, is_missing = _compared(by, group)
+        if is_in.shape != numbers.shape:
+            what = f"must have the shape of values, {numbers.shape}"
+            raise ParameterError("by", is_in.shape, what)
+        if is_missing is not None and nan_policy == "raise":
+            raise MissingValueError("by")
+        own_counts += grid.count(numbers[is_in & keep])
+    return counts
+
+
+def _compared(by: Any, group: Label) -> tuple[NDArray[np.bool_], NDArray[np.bool_] | None]:
+    """Return which labels are the group's, and which are missing; errors name our arguments."""
+    try:
+        return positives(by, group)
+    except (ParameterError, DtypeError) as error:
+        name = {"y_true": "by", "pos_label": "groups"}.get(error.argument, error.argument)
+        requirement = str(error).removeprefix(f"{error.argument} ").rpartition("; got ")[0]
+        found = error.value if isinstance(error, ParameterError) else error.found
+        problem = type(error)(name, found, requirement)
+    raise problem
+
+
+def _categories(by: Any) -> list[Any] | None:
+    """Return the categories that a column's type has, in its order; None if it has none."""
+    dtype: Any = getattr(by, "dtype", None)
+    library = str(type(by).__module__).partition(".")[0]
+    if library == "pandas" and hasattr(dtype, "categories"):
+        return list(dtype.categories)
+    if library == "polars" and type(dtype).__name__ == "Enum":
+        return list(dtype.categories)
+    return None

@@ -1,0 +1,167 @@
+"""Curves of public groups in one call: what they hold, what they cost, what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import dpcore as dp
+from dpcore.mechanisms import Hierarchy, NoNoise
+
+GRID = dp.Grid.uniform(0, 4, 4)
+VALUES, BY = [0.5, 1.5, 1.5, 2.5, 3.5, 3.5], ["a", "b", "a", "b", "c", "b"]
+
+
+def exact(by=BY, groups=("a", "b"), values=VALUES, **how):
+    found = dp.cdf(values, GRID, NoNoise(), by=by, groups=groups, **how)
+    return {group: curve.counts.tolist() for group, curve in found.items()}
+
+
+def test_each_group_has_its_own_records_and_others_count_nowhere():
+    assert exact() == {"a": [1, 2, 2, 2], "b": [0, 1, 2, 3]}
+    assert list(exact(groups=["c", "a"])) == ["c", "a"]
+
+
+@pytest.mark.parametrize(
+    "by",
+    [
+        np.array(BY),
+        np.array(BY, object),
+        pd.Series(BY, dtype="string"),
+        pd.Series(BY, dtype="category"),
+        pl.Series(BY),
+        pl.Series(BY, dtype=pl.Categorical),
+        pa.array(BY),
+    ],
+    ids=lambda by: f"{type(by).__module__} {getattr(by, 'dtype', '')}",
+)
+def test_labels_may_be_in_any_column(by):
+    assert exact(by) == {"a": [1, 2, 2, 2], "b": [0, 1, 2, 3]}
+
+
+@pytest.mark.parametrize("groups", [[1, 2], [1.0, 2.0], [np.int8(1), True + 1]])
+def test_labels_may_be_numbers(groups):
+    assert list(exact([1, 2, 1, 2, 3, 2], groups).values()) == [[1, 2, 2, 2], [0, 1, 2, 3]]
+
+
+def test_a_type_that_lists_its_categories_names_the_groups():
+    budget = {"epsilon": 1.0, "rng": np.random.default_rng(1)}
+    order = ["z", "b", "a", "c"]
+    for by in (
+        pd.Series(pd.Categorical(BY, categories=order)),
+        pd.Categorical(BY, categories=order),
+        pl.Series(BY, dtype=pl.Enum(order)),
+    ):
+        assert list(dp.cdf(VALUES, GRID, by=by, **budget)) == order  # "z" has no record
+
+
+def test_dask_columns_are_counted_where_they_lie():
+    dd = pytest.importorskip("dask.dataframe")
+    frame = dd.from_pandas(pd.DataFrame({"value": VALUES, "by": BY}), npartitions=2)
+    assert exact(frame["by"], values=frame["value"]) == {"a": [1, 2, 2, 2], "b": [0, 1, 2, 3]}
+
+
+def test_all_groups_cost_what_one_does_and_sizes_are_noisy():
+    rng = np.random.default_rng(1)
+    values, by = rng.random(3000) * 4, np.repeat(["a", "b", "c"], 1000)
+    found = dp.cdf(values, GRID, by=by, groups=["a", "b", "c"], epsilon=0.5, rng=rng)
+    assert found.privacy == dp.Privacy(0.5, 0.0, "add-or-remove-one", True)
+    assert len({curve.n for curve in found.values()}) > 1
+    assert all(abs(curve.n - 1000) < 60 for curve in found.values())
+    noises = [curve.counts.tolist() for curve in found.values()]
+    assert noises[0] != noises[1] != noises[2]
+
+
+def test_with_replace_one_sizes_are_public():
+    found = dp.cdf(
+        *(VALUES, GRID), by=BY, groups=["a", "b"], epsilon=50.0, neighbours="replace-one"
+    )
+    assert [curve.n for curve in found.values()] == [2, 3]
+    assert found.privacy.neighbours == "replace-one"
+    with pytest.raises(dp.ParameterError, match=r"groups must have at least one record.*got 'z'"):
+        dp.cdf(VALUES, GRID, Hierarchy(1.0), by=BY, groups=["a", "z"])
+
+
+def test_missing_values_and_labels_follow_the_policy():
+    values = [0.5, float("nan"), 1.5, 2.5, 3.5, 3.5]
+    with pytest.raises(dp.MissingValueError, match="values has missing"):
+        exact(values=values)
+    with pytest.raises(dp.MissingValueError, match="values has missing"):
+        exact(values=values, groups=["c"])  # whichever group they are in
+    with pytest.raises(dp.MissingValueError, match="by has missing"):
+        exact(["a", None, "a", "b", "c", "b"])
+    found = exact(["a", "b", None, "b", "c", "b"], values=values, nan_policy="omit")
+    assert found == {"a": [1, 1, 1, 1], "b": [0, 0, 1, 2]}
+
+
+def test_errors_name_the_arguments():
+    def refused(match, kind=dp.ParameterError, **given):
+        with pytest.raises(kind, match=match):
+            dp.cdf(VALUES, GRID, epsilon=1.0, **given)
+
+    refused("groups must be given where by is no categorical", by=BY)
+    refused("groups must be given where", by=pl.Series(BY, dtype=pl.Categorical))
+    refused("by must hold numbers or strings; got a NoneType", dp.DtypeError, groups=["a"])
+    refused("by must have the shape of values", by=BY[:2], groups=["a"])
+    refused("groups must be a string", dp.DtypeError, by=BY, groups=["a", 1])
+    refused("groups must be a list of labels", dp.DtypeError, by=BY, groups="ab")
+    refused("groups must hold one label or more, all different", by=BY, groups=["a", "a"])
+    refused("groups must hold one label or more", by=BY, groups=[])
+    refused("by must hold numbers or strings", dp.DtypeError, by=[{}] * 6, groups=["a"])
+
+
+def test_nothing_is_drawn_for_one_group_if_another_one_is_refused():
+    rng = np.random.default_rng(1)
+    before = rng.bit_generator.state["state"], rng.bit_generator.seed_seq.n_children_spawned
+    with pytest.raises(dp.ParameterError, match="groups"):
+        dp.cdf(VALUES, GRID, Hierarchy(50.0), by=BY, groups=["a", "z"], rng=rng)
+    assert before == (
+        rng.bit_generator.state["state"],
+        rng.bit_generator.seed_seq.n_children_spawned,
+    )
+
+
+def test_it_is_a_mapping_that_is_stored_and_shows_itself():
+    rng = np.random.default_rng(1)
+    found = dp.cdf(VALUES, GRID, by=BY, groups=["a", "b"], epsilon=50.0, rng=rng)
+    assert len(found) == 2
+    assert "a" in found
+    assert "z" not in found
+    with pytest.raises(KeyError, match="z"):
+        found["z"]
+    again = dp.GroupedCDF.from_json(found.to_json())
+    for group, curve in found.items():
+        np.testing.assert_array_equal(again[group].counts, curve.counts)
+    assert again.privacy == found.privacy
+    assert repr(found).startswith("<GroupedCDF of 2: 'a', 'b'; SIMULATED, epsilon = 50>")
+    many = dp.GroupedCDF(tuple(f"group {at}" for at in range(50)), (found["a"],) * 50)
+    assert len(repr(many)) <= 88
+    for text in ("{}", found["a"].to_json(), found.to_json().replace('"b"]', '"a"]')):
+        with pytest.raises(dp.FormatError):
+            dp.GroupedCDF.from_json(text)
+    with pytest.raises(dp.ParameterError, match="groups must be strings or finite"):
+        dp.GroupedCDF((b"a",), (found["a"],)).to_json()
+
+
+def test_pictures_share_their_axes():
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    rng = np.random.default_rng(1)
+    found = dp.cdf(VALUES, GRID, by=BY, groups=["a", "b", "c", "$d"], epsilon=50.0, rng=rng)
+    axes = found.plot()
+    assert [ax.get_title() for ax in axes] == ["a", "b", "c", "$d"]
+    axes[0].set_xlim(1, 2)
+    assert axes[3].get_xlim() == (1, 2)
+    assert len(axes[0].figure.axes) == 4
+    axes[0].figure.canvas.draw()
+    pyplot.close(axes[0].figure)
+
+
+def test_groups_are_compared():
+    rng = np.random.default_rng(1)
+    values = rng.normal(np.repeat([1.0, 2.0], 1000), 0.5)
+    by, grid = np.repeat(["a", "b"], 1000), dp.Grid.uniform(-1, 4, 64)
+    found = dp.cdf(values, grid, by=by, groups=["a", "b"], epsilon=1.0, rng=rng)
+    assert dp.compare(found["a"], found["b"], simulations=99, rng=rng).p_value == 0.01
