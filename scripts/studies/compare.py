@@ -16,7 +16,7 @@ from dpcore.mechanisms import Hierarchy
 
 Rng = np.random.Generator
 CELLS, RUNS, SIMULATIONS, LEVEL, MEDIAN = 128, 60, 99, 0.05, 0.5
-GRID = dp.Grid.uniform(0, 1, CELLS)
+GRID, SHIFT = dp.Grid.uniform(0, 1, CELLS), 6 / CELLS  # whole cells
 
 
 def values(shape: str, n: int, shift: float, rng: Rng) -> NDArray[np.float64]:
@@ -33,7 +33,7 @@ def values(shape: str, n: int, shift: float, rng: Rng) -> NDArray[np.float64]:
         "mechanism": ["default", "hierarchy"],
         "epsilon": [0.1, 1.0, 10.0],
         "sizes": ["1,000 and 1,000", "300 and 3,000"],
-        "shift": [0.0, 0.05],
+        "shift": [0.0, SHIFT],
     }
 )
 def pairs(
@@ -67,7 +67,7 @@ def main() -> None:
         return " / ".join(share(name, **at) for name in names)
 
     rows = {"shape": "{}", "mechanism": "{}", "epsilon": "{:g}"}
-    columns = {"sizes": "{}", "shift": "shift {:g}"}
+    columns = {"sizes": "{}", "shift": "shift {:.2g}"}
     page = parts(
         f"{replicates(results)} pairs of each, {CELLS} cells, {SIMULATIONS} simulations, level"
         f" {LEVEL:g}. How often equality is rejected: by the Kolmogorov-Smirnov statistic, by the"
