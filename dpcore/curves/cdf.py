@@ -17,8 +17,8 @@ from ..summaries.grid import Grid
 from . import serialization
 from .equality import EqualByValue
 from .inversion import Method
+from .moments import Moments
 from .provenance import check_provenance
-from .readings import Readings
 from .smoothing import Norm, Solver, smooth
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _DEVIATIONS: Final = (np.dtype(np.float64),)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class CDF(Readings, EqualByValue):
+class CDF(Moments, EqualByValue):
     """A released empirical distribution function, as cumulative counts over a grid.
 
     Made by ``dpcore.cdf``; the parameters are what a release consists of.

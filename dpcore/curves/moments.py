@@ -1,0 +1,272 @@
+"""Means, deviations and histograms of the records behind a curve, and the curve as a table."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _check
+from ..errors import ParameterError
+from .confidence import Interval, deviations
+from .inversion import places
+from .readings import Readings
+from .shapes import float_or_array
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+__all__ = ["Moments"]
+
+_MOST_BINS = 2**24
+
+
+class Moments(Readings):
+    """What is read off all cells of a ``CDF`` at once, as if records lay evenly in each of them."""
+
+    __slots__ = ()
+
+    def mean(self) -> Any:
+        """Return the mean of the records, a float; on a grid of times, a time.
+
+        As if the records of each cell lay evenly in it, or on its whole numbers where they are
+        ``integers``; so it is off by half a cell at most, but for noise. What lies beyond the grid
+        counts as its end cells; where ``grid.lower`` is not known, the first one is its threshold.
+        O(N).
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> curve = dp.cdf(range(1, 101), dp.Grid.uniform(0, 100, 10), dp.mechanisms.NoNoise())
+        >>> curve.mean()
+        50.5
+        """
+        low, high = self._cells()
+        mean = np.sum(self._masses() * (low / 2 + high / 2))
+        return float_or_array(self.grid.shown(np.asarray(mean)))
+
+    def std(self) -> Any:
+        """Return the standard deviation of the records, a float; on a grid of times, a duration.
+
+        Of the distribution that ``mean`` is the mean of, and ``sample`` draws from: made monotone
+        by ``isotonic``, if it is not. As with NumPy's ``std``, the sum of squares over n. O(N).
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> curve = dp.cdf(range(1, 101), dp.Grid.uniform(0, 100, 10), dp.mechanisms.NoNoise())
+        >>> round(curve.std(), 3)
+        28.866
+        """
+        return float_or_array(self.grid.shown_differences(np.asarray(self._deviation())))
+
+    def mean_interval(self, level: float = 0.95) -> Interval[Any]:
+        """Return a confidence interval for the mean of the records themselves: noise alone.
+
+        Records may be anywhere in their cells, so it is one cell wide at least, on average. How the
+        noises of counts go together is not known to a curve. So the deviation is what it is at
+        most, if all go one way: the interval covers more often than the level says
+        (docs/intervals.md).
+
+        Parameters
+        ----------
+        level
+            Of confidence, between 0 and 1.
+
+        Returns
+        -------
+        Interval
+            ``low`` and ``high``, within the ends of the grid; low is -infinity where ``grid.lower``
+            is not known. ``mean()`` is between them.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            level is not as above.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> values, grid = np.linspace(0, 100, 1001), dp.Grid.uniform(0, 100, 50)
+        >>> low, high = dp.cdf(values, grid, dp.mechanisms.NoNoise()).mean_interval()
+        >>> round(low, 2), round(high, 2)
+        (48.95, 50.95)
+        """
+        return self._mean_interval(level, 0.0)
+
+    def population_mean_interval(self, level: float = 0.95) -> Interval[Any]:
+        """Return a confidence interval for the mean of the population: noise and sampling.
+
+        As ``mean_interval``, of records that are independent draws from a population: the variance
+        of their mean, ``std()``^2 / n, is added to that of the noise.
+
+        Parameters
+        ----------
+        level
+            Of confidence, between 0 and 1.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            level is not as above.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> values, grid = np.linspace(0, 100, 1001), dp.Grid.uniform(0, 100, 50)
+        >>> low, high = dp.cdf(values, grid, dp.mechanisms.NoNoise()).population_mean_interval()
+        >>> round(low, 2), round(high, 2)
+        (47.16, 52.74)
+        """
+        return self._mean_interval(level, self._deviation() / math.sqrt(self.n))
+
+    def histogram(self, bins: int | ArrayLike | None = None) -> tuple[NDArray[np.float64], Any]:
+        """Return how many records are in bins, and the edges of the bins, as numpy.histogram does.
+
+        Parameters
+        ----------
+        bins
+            None: the cells. A number: so many bins of one width, between ``grid.lower`` and the
+            last threshold. Or m + 1 edges, ascending: values, or times on a grid of times.
+
+        Returns
+        -------
+        tuple
+            (m,) counts, which are not rounded, and may be below 0 if the curve is raw; and (m + 1,)
+            edges. A record on an edge is in the bin below it, as in cells. A cell that is in a bin
+            in part counts in part, as if its records lay evenly in it. Records beyond the edges are
+            not counted, those beyond the grid as if they lay in its end cells.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            bins are not as above; or are a number, and it is not known where the first cell begins.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> curve = dp.cdf(range(1, 101), dp.Grid.uniform(0, 100, 10), dp.mechanisms.NoNoise())
+        >>> curve.histogram(4)
+        (array([25., 25., 25., 25.]), array([  0.,  25.,  50.,  75., 100.]))
+        """
+        grid = self.grid
+        if bins is None:
+            own = np.append(grid.start, grid.positions)
+            return np.diff(self.counts, prepend=0).astype(np.float64), grid.shown(own)
+        if isinstance(bins, numbers.Integral):
+            number = _check.integer("bins", bins, 1, _MOST_BINS)
+            if not math.isfinite(grid.start):
+                what = "must be edges: it is not known where the first cell begins (lower)"
+                raise ParameterError("bins", number, what)
+            edges = np.linspace(grid.start, float(grid.positions[-1]), number + 1)
+        else:
+            edges = _check.doubles(grid.points("bins", bins))
+            if edges.ndim != 1 or edges.size < 2 or not (np.diff(edges) > 0.0).all():
+                what = "must be two edges at least, ascending, or how many bins"
+                raise ParameterError("bins", bins, what)
+        return np.diff(self._up_to(edges)), grid.shown(edges)
+
+    def to_frame(self, level: float = 0.95) -> DataFrame:
+        """Return the curve as a pandas DataFrame, a row for each threshold.
+
+        Parameters
+        ----------
+        level
+            Of the confidence intervals, between 0 and 1.
+
+        Returns
+        -------
+        pandas.DataFrame
+            (N, 5): ``threshold``, ``count`` and ``share`` of records up to it, and ``low`` and
+            ``high``, the ends of ``band(level)``.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            level is not as above.
+        MissingExtraError
+            pandas is not installed.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> curve = dp.cdf(range(1, 101), dp.Grid.uniform(0, 100, 2), dp.mechanisms.NoNoise())
+        >>> print(curve.to_frame())
+           threshold  count  share  low  high
+        0       50.0   50.0    0.5  0.5   0.5
+        1      100.0  100.0    1.0  1.0   1.0
+        """
+        low, high = self.band(level)
+        pandas = _check.extra("pandas", "to_frame", "dask")
+        columns = {
+            "threshold": self.grid.thresholds,
+            "count": self.counts,
+            "share": self.counts / self.n,
+            "low": low,
+            "high": high,
+        }
+        frame: DataFrame = pandas.DataFrame(columns)
+        return frame
+
+    def _masses(self) -> NDArray[np.float64]:
+        """(N,) the share of records in each cell."""
+        return np.diff(self.counts, prepend=0) / self.n
+
+    def _cells(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Where records may be in each cell, from the least place to the largest, each (N,)."""
+        cells = np.arange(self.grid.size)
+        low, high = (places(cells, share, self.grid, self._of_integers) for share in (0.0, 1.0))
+        return low, high
+
+    def _deviation(self) -> float:
+        curve: Any = self
+        masses = (self if curve.is_monotone else curve.isotonic())._masses()
+        low, high = self._cells()
+        with np.errstate(over="ignore"):
+            centres = low / 2 + high / 2
+            inside = (high - low) ** 2  # of m whole numbers: (m^2 - 1) / 12 steps^2
+            if self._of_integers:
+                inside = inside + 2 * self.grid.step * (high - low)
+            around = (centres - np.sum(masses * centres)) ** 2
+            return math.sqrt(float(np.sum(masses * (around + inside / 12))))
+
+    def _mean_interval(self, level: float, sampling: float) -> Interval[Any]:
+        """Return low and high means, with the noise of each: F_k counts as the cell's step."""
+        width, share = deviations(level), self.counts / self.n
+        of_share = (self.noise_deviation + np.abs(share) * self.noise_deviation[-1]) / self.n
+        ends = []
+        for sign, place in zip((-1.0, 1.0), self._cells(), strict=True):
+            steps = np.diff(place)
+            noise = np.sum(np.where(steps > 0.0, of_share[:-1], 0.0) * steps)
+            mean = np.sum(self._masses() * place) + sign * width * math.hypot(noise, sampling)
+            ends.append(np.asarray(np.clip(mean, *self._reach())))
+        if not math.isfinite(self.grid.start):
+            ends[0] = np.asarray(-np.inf)
+        return Interval(*(float_or_array(self.grid.shown(end)) for end in ends))
+
+    def _reach(self) -> tuple[float, float]:
+        low, high = self._cells()
+        return float(low[0]), float(high[-1])
+
+    def _up_to(self, edges: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return how many records are at most at each edge, cells in part."""
+        at = np.searchsorted(self.grid.positions, edges, side="right")
+        cell = np.minimum(at, self.grid.size - 1)
+        before = np.where(at > 0, self.counts[at - 1], 0.0)
+        first = np.append(self.grid.start, self.grid.positions)
+        lower, upper = first[cell], self.grid.positions[cell]
+        if self._of_integers:
+            steps = (np.floor(each / self.grid.step) for each in (edges, lower, upper))
+            whole_edges, least, most = steps
+            has = (most > least) & np.isfinite(least)
+            edges = np.where(has, whole_edges, edges)
+            lower, upper = np.where(has, least, lower), np.where(has, most, upper)
+        inside = (at < self.grid.size) & np.isfinite(lower) & (edges > lower)
+        part = np.zeros(edges.size)
+        np.divide(edges - lower, upper - lower, out=part, where=inside)
+        return np.asarray(before + part * (self.counts[cell] - before))

@@ -1,0 +1,131 @@
+"""Means, deviations, histograms and tables of curves, beside those of samples of the curve."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import dpcore as dp
+from dpcore.mechanisms import Dyadic, Hierarchy, Histogram, NoNoise, ToeplitzGaussian
+
+RNG = np.random.default_rng
+GRID = dp.Grid.uniform(0, 1, 128)
+UNEVEN = dp.Grid([0.5, 3.2, 3.9, 4.1, 10.0], lower=-0.5)
+
+
+@pytest.mark.parametrize("grid", [dp.Grid.uniform(0, 10, 7), UNEVEN, dp.Grid([2.0, 4.0, 9.0])])
+@pytest.mark.parametrize("integers", [False, True])
+def test_moments_are_those_of_large_samples(grid, integers):
+    values = RNG(1).integers(0, 10, 300)
+    curve = dp.cdf(values, grid, NoNoise(), integers=integers)
+    sample = curve.sample(400_000, RNG(2))
+    assert curve.mean() == pytest.approx(sample.mean(), abs=5 * sample.std() / math.sqrt(400_000))
+    assert curve.std() == pytest.approx(sample.std(), rel=0.01)
+
+
+def test_with_one_whole_number_in_each_cell_they_are_exact():
+    values = RNG(1).integers(0, 10, 300)
+    curve = dp.cdf(values, dp.Grid(np.arange(10.0)), NoNoise())
+    assert curve.mean() == pytest.approx(values.mean(), rel=1e-12)
+    assert curve.std() == pytest.approx(values.std(), rel=1e-12)
+    counts, edges = curve.histogram([-0.5, 2.5, 9])
+    assert counts.tolist() == [np.sum(values <= 2), np.sum(values > 2)]
+    assert edges.tolist() == [-0.5, 2.5, 9.0]
+    assert type(curve.mean()) is type(curve.std()) is float
+
+
+def test_a_curve_without_spread_has_none():
+    assert dp.cdf([3] * 9, dp.Grid(np.arange(10.0)), NoNoise()).std() == 0.0
+
+
+def test_raw_curves_have_moments():
+    curve = dp.cdf(RNG(1).random(100), GRID, Dyadic(0.5), isotonic=False, rng=RNG(1))
+    assert not curve.is_monotone
+    assert 0.0 < curve.std() < 0.6
+    assert 0.0 < curve.mean() < 1.0
+
+
+def test_a_histogram_is_numpys_of_records_off_the_edges():
+    values = RNG(1).random(1000)
+    curve = dp.cdf(values, dp.Grid.uniform(0, 1, 100), NoNoise())
+    for bins in (10, [0.2, 0.5, 0.9]):
+        ours, edges = curve.histogram(bins)
+        expected, same = np.histogram(values, bins, range=(0, 1))
+        assert ours == pytest.approx(expected, abs=1e-9)
+        assert edges == pytest.approx(same)
+    counts, edges = curve.histogram()
+    assert counts.tolist() == curve.grid.count(values).tolist()
+    assert edges.tolist() == [0.0, *curve.thresholds]
+
+
+def test_cells_count_in_part():
+    curve = dp.cdf([0.1] * 8, dp.Grid.uniform(0, 1, 2), NoNoise())
+    assert curve.histogram([-1, 0.125, 0.25, 2])[0].tolist() == [2.0, 2.0, 4.0]
+    whole = dp.cdf([1, 2, 3, 4] * 2, dp.Grid([4.0, 8.0], lower=0), NoNoise())
+    assert whole.histogram([0, 1.5, 3.5, 8])[0].tolist() == [2.0, 4.0, 2.0]
+
+
+def test_where_the_first_cell_begins_has_to_be_known_for_so_many_bins():
+    curve = dp.cdf([1.0, 2.0], dp.Grid([1.0, 2.0]), NoNoise(), integers=False)
+    with pytest.raises(dp.ParameterError, match="bins must be edges"):
+        curve.histogram(2)
+    assert curve.histogram()[1].tolist() == [-math.inf, 1.0, 2.0]
+    assert curve.histogram([0, 1.5, 2])[0].tolist() == [1.5, 0.5]
+    assert curve.mean_interval() == (-math.inf, 1.5)
+
+
+@pytest.mark.parametrize("bins", [0, [1.0], [[0.1, 0.2]], [0.2, 0.1], [0.1, math.nan], "auto"])
+def test_bad_bins_are_refused(bins):
+    with pytest.raises(dp.DpcoreError, match="bins"):
+        dp.cdf([0.5] * 9, GRID, NoNoise()).histogram(bins)
+
+
+def test_a_table_has_the_curve_and_its_band():
+    pytest.importorskip("pandas", reason="for to_frame")
+    curve = dp.cdf(RNG(1).random(900), GRID, epsilon=1.0, rng=RNG(1))
+    frame = curve.to_frame(0.8)
+    assert list(frame.columns) == ["threshold", "count", "share", "low", "high"]
+    assert frame.shape == (128, 5)
+    low, high = curve.band(0.8)
+    np.testing.assert_array_equal(frame["low"], low)
+    np.testing.assert_array_equal(frame["high"], high)
+    np.testing.assert_array_equal(frame["share"], curve(curve.thresholds))
+
+
+def test_times_have_means():
+    days = np.datetime64("2024-01-01") + np.arange(366)
+    curve = dp.cdf(days, dp.Grid.uniform("2024-01-01", "2025-01-01", 366), NoNoise())
+    assert abs(curve.mean() - np.datetime64("2024-07-01T12")) < np.timedelta64(25, "h")
+    assert abs(curve.std() / np.timedelta64(1, "D") - 105.7) < 1.0
+    low, high = curve.population_mean_interval()
+    assert low < curve.mean() < high
+    assert curve.histogram(2)[0].tolist() == [184.0, 182.0]  # 2 July, on the edge, is in the first
+
+
+@pytest.mark.needs_jit
+@pytest.mark.filterwarnings("ignore::dpcore.DpcoreWarning")
+@pytest.mark.parametrize("isotonic", [False, True])
+@pytest.mark.parametrize("mechanism", [None, Hierarchy, Histogram, Dyadic, ToeplitzGaussian])
+def test_intervals_of_means_cover(mechanism, isotonic):
+    rng, covered, releases = RNG(5), np.zeros((3, 2)), 60
+    for i, (n, epsilon) in enumerate(((300, 0.5), (300, 3.0), (20_000, 0.1))):
+        for _ in range(releases):
+            values = np.where(rng.random(n) < 0.3, 0.307, rng.beta(2, 5, n))
+            how = {"isotonic": isotonic, "rng": rng}
+            if mechanism is None:
+                how["epsilon"] = epsilon
+            elif mechanism is ToeplitzGaussian:
+                how["mechanism"] = mechanism(rho=epsilon**2 / 2)
+            else:
+                how["mechanism"] = mechanism(epsilon)
+            curve = dp.cdf(values, GRID, **how)
+            of_all = 0.3 * 0.307 + 0.7 * 2 / 7
+            intervals = curve.mean_interval(0.9), curve.population_mean_interval(0.9)
+            for at, (found, true) in enumerate(
+                zip(intervals, (values.mean(), of_all), strict=True)
+            ):
+                assert found.low <= curve.mean() <= found.high
+                covered[i, at] += found.low <= true <= found.high
+    assert covered.min() / releases >= 0.9 - 3 * math.sqrt(0.09 / releases)
