@@ -35,6 +35,7 @@ def counts_of(
                 format=form,
                 delimiter=options.delimiter,
                 on_progress=advance,
+                unit=grid.unit,
             ):
                 counts += grid.count(batch, nan_policy=options.nan_policy)
                 if integers is None and are_integers(batch):

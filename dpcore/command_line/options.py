@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from ..records.times import scalar
 from .study_options import add_study
 
 __all__ = ["PICTURES", "add_commands"]
@@ -47,9 +48,12 @@ def _add_cdf(command: _Command) -> None:
     )
     cdf.add_argument("file", metavar="FILE", help=_FILE)
     cdf.add_argument(
-        "--column", metavar="C", required=True, help="name of the column, which holds numbers"
+        "--column",
+        metavar="C",
+        required=True,
+        help="name of the column, which holds numbers; or dates or times, if the bounds are such",
     )
-    _add_bounds(cdf)
+    _add_bounds(cdf, date_or_float)
     _add_size(cdf, "number of cells between them")
     _add_budget(cdf)
     after = cdf.add_mutually_exclusive_group()
@@ -58,8 +62,8 @@ def _add_cdf(command: _Command) -> None:
     cdf.add_argument(
         "--integers",
         action=argparse.BooleanOptionalAction,
-        help="the column holds whole numbers, and so do its quantiles (they do if a Parquet file "
-        "has integers, or if the cells are one whole number each)",
+        help="the column holds whole numbers, or days, and so do its quantiles (they do if a "
+        "Parquet file has integers or dates, or if the cells are one whole number each)",
     )
     _add_files(cdf)
 
@@ -199,16 +203,18 @@ def _add_scored(command: _Command, name: str, what: str, shown: str) -> argparse
     return parser
 
 
-def _add_bounds(parser: argparse.ArgumentParser) -> None:
+def _add_bounds(
+    parser: argparse.ArgumentParser, kind: Callable[[str], float | str] = float
+) -> None:
     add = parser.add_argument
     add(
         "--lower",
         metavar="A",
         required=True,
-        type=float,
+        type=kind,
         help="least value, known beforehand",
     )
-    add("--upper", metavar="B", required=True, type=float, help="greatest value; others are moved")
+    add("--upper", metavar="B", required=True, type=kind, help="greatest value; others are moved")
 
 
 def _add_size(parser: argparse.ArgumentParser, what: str, default: int | None = None) -> None:
@@ -235,6 +241,14 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     add("--plot", metavar="OUT", type=Path, help=f"draw the release to a {'/'.join(PICTURES)} file")
     add("--json", metavar="OUT", type=Path, help="store the release")
     add("--quiet", action="store_true", help="no progress bar")
+
+
+def date_or_float(text: str) -> float | str:
+    """Return a number, or a date or time in ISO 8601 as it is."""
+    return float(text) if scalar("bound", text) is None else text
+
+
+date_or_float.__name__ = "float"  # in argparse's messages
 
 
 def _delimiter(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -28,8 +28,15 @@ def summary(curve: CDF, column: str) -> str:
         "std. error": error_text if np.isfinite(error) else "not known: it depends on the data",
     }
     quantiles = curve.quantile(np.array(_PERCENT) / 100)
-    table = [f"{p:>7} %  {q:>16.10g}" for p, q in zip(_PERCENT, quantiles, strict=True)]
+    table = [f"{p:>7} %  {_text(q):>16}" for p, q in zip(_PERCENT, quantiles, strict=True)]
     return "\n".join([*lines(rows), "", f"{'share':>9}  {'quantile':>16}", *table])
+
+
+def _text(value: Any) -> str:
+    """Return a number, or a time to the second, or a date, as it is printed."""
+    if isinstance(value, np.datetime64):
+        return str(value if np.datetime_data(value.dtype)[0] == "D" else value.astype("M8[s]"))
+    return f"{value:.10g}"
 
 
 def picture(curve: CDF, column: str, form: str) -> bytes:

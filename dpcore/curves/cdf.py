@@ -60,7 +60,7 @@ class CDF(Moments, EqualByValue):
     integers
         Whether the records are whole numbers, which are then what is read off between thresholds;
         or whole days, on a grid of times. None: not said; they are taken for it if the thresholds
-        are consecutive whole numbers, or days.
+        are consecutive whole numbers.
     raw
         (N,) the counts as they were released, before any processing, for ``combine`` and
         ``smooth``; None of a raw curve, or if they are not known (any more).
@@ -251,8 +251,13 @@ class CDF(Moments, EqualByValue):
         band = self.band(level)
         known = bool(np.any(np.isfinite(self.noise_deviation[:-1])))  # or it says nothing
         share, name = self.counts / self.n, shortly(self.privacy)
-        drawn = self.grid.thresholds, share, band if known else None
-        return plot_steps(*drawn, name, ax=ax, level=level, style=line)
+        are_durations = self.grid.unit == "duration"  # which Matplotlib does not know
+        x = self.grid.positions / 1e6 if are_durations else self.grid.thresholds
+        drawn = x, share, band if known else None
+        ax = plot_steps(*drawn, name, ax=ax, level=level, style=line)
+        if are_durations:
+            ax.set_xlabel("seconds")
+        return ax
 
     def to_json(self) -> str:
         """Return the release as JSON (docs/format.md); ``from_json`` gives it back exactly."""

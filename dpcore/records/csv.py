@@ -34,9 +34,13 @@ def from_csv(
     import pyarrow as pa
     import pyarrow.csv as pc
 
-    types = {
-        each.name: pa.float64() if each.holds == "numbers" else pa.binary() for each in columns
+    kinds = {
+        "numbers": pa.float64(),
+        "labels": pa.binary(),
+        "time": pa.timestamp("us"),
+        "instant": pa.timestamp("us", "UTC"),
     }
+    types = {each.name: kinds[each.holds] for each in columns}
     names: list[str] = []
     done = 0
     for text in _whole_rows(stream, delimiter):

@@ -22,6 +22,7 @@ from .csv import MOST_ROW, from_csv
 from .folders import Part, in_turn, parts_of
 from .parquet import from_parquet, opened_parquet
 from .sources import Column, FileError, Format, Position, Progress, Source, State, state_of
+from .times import Unit, checked_unit
 
 if TYPE_CHECKING:
     import pyarrow
@@ -48,8 +49,9 @@ def column_batches(
     format: Format | None = None,  # noqa: A002
     delimiter: str = ",",
     on_progress: Progress | None = None,
+    unit: Unit | None = None,
 ) -> Iterator[pyarrow.Array]:
-    r"""Read one numeric column of a file, or of a folder of files, that may exceed memory.
+    r"""Read one column of a file, or of a folder of files, that may exceed memory.
 
     Parameters
     ----------
@@ -67,6 +69,10 @@ def column_batches(
     on_progress
         Called after each batch with how much is done, the total (None: not known) and the
         unit, "B" for CSV and "rows" for Parquet.
+    unit
+        What the column holds, as ``Grid.unit``; None: numbers. Times in CSV files are in ISO 8601,
+        with at most six digits of seconds, all with a time zone ("instant") or all without one;
+        there are no durations in them.
 
     Yields
     ------
@@ -79,8 +85,8 @@ def column_batches(
     Raises
     ------
     DtypeError
-        The column does not hold numbers (Parquet: integers, floats or booleans), or not the same
-        type in all files of a folder.
+        The column does not hold numbers (Parquet: integers, floats or booleans), or times of the
+        unit; or not the same type in all files of a folder.
     FileError
         The suffix is another; or the file cannot be opened or read, is empty or damaged, has rows
         of different lengths, or changed while it was read; or the folder holds no Parquet files,
@@ -106,8 +112,9 @@ def column_batches(
     >>> sum(grid.count(batch) for batch in column_batches(stream, "age", format="csv"))
     array([1, 1])
     """
+    holds = checked_unit(unit) or "numbers"
     batches = record_batches(
-        source, [Column(column)], format=format, delimiter=delimiter, on_progress=on_progress
+        source, [Column(column, holds)], format=format, delimiter=delimiter, on_progress=on_progress
     )
     return (batch.column(0) for batch in batches)
 
@@ -161,6 +168,8 @@ def record_batches(
     if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0':
         raise ParameterError("delimiter", delimiter, "must be one ASCII character, not a quote")
     for at, column in enumerate(columns):
+        if chosen == "csv" and column.holds == "duration":
+            raise ParameterError("unit", "duration", "must be another one: CSV has no durations")
         for other in columns[:at]:
             if column.name == other.name:
                 raise ParameterError(column.argument, column.name, f"must differ from {other}")
@@ -286,8 +295,8 @@ def _problem(error: Exception, file: str, kind: Format, columns: Sequence[Column
     if kind == "parquet":
         return FileError(file, "is not a Parquet file, or is damaged")
     if "conversion error" in str(error):
-        named = " or ".join(str(each) for each in columns if each.holds == "numbers")
-        return DtypeError(named, "text", "must hold numbers")
+        named = [each for each in columns if each.holds != "labels"]
+        return DtypeError(" or ".join(map(str, named)), "text", named[0].requirement)
     return FileError(
         file,
         "is not a well-formed CSV file in UTF-8: not all rows have as many cells as the "

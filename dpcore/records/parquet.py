@@ -63,9 +63,15 @@ def _check_type(kind: pyarrow.DataType, column: Column) -> None:
 
     if column.holds == "labels" and types.is_dictionary(kind):
         kind = kind.value_type
-    if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
-        return
-    if column.holds == "numbers":
-        raise DtypeError(str(column), f"type {kind}", "must hold numbers")
-    if not (types.is_string(kind) or types.is_large_string(kind) or types.is_binary(kind)):
-        raise DtypeError(str(column), f"type {kind}", "must hold text or numbers")
+    is_number = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
+    is_text = types.is_string(kind) or types.is_large_string(kind) or types.is_binary(kind)
+    is_time = types.is_timestamp(kind)
+    fits = {
+        "numbers": is_number,
+        "labels": is_number or is_text,
+        "time": types.is_date(kind) or (is_time and kind.tz is None),
+        "instant": is_time and kind.tz is not None,
+        "duration": types.is_duration(kind),
+    }
+    if not fits[column.holds]:
+        raise DtypeError(str(column), f"type {kind}", column.requirement)

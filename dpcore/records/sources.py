@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable
-from typing import TYPE_CHECKING, BinaryIO, Literal, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, Final, Literal, NamedTuple
 
 from ..errors import DpcoreError
+from .times import Unit
 
 if TYPE_CHECKING:
     import pyarrow
@@ -18,6 +19,12 @@ Format = Literal["csv", "parquet"]
 Source = str | os.PathLike[str] | BinaryIO
 Progress = Callable[[int, int | None, str], None]
 State = tuple[int, int]  # of a regular file: its size, and when it last changed
+
+_TIMES: Final[dict[str, str]] = {
+    "time": "dates or times without a time zone",
+    "instant": "times with a time zone",
+    "duration": "durations",
+}
 
 
 class FileError(DpcoreError, OSError):
@@ -36,17 +43,24 @@ class Column(NamedTuple):
     name
         Its name in the file.
     holds
-        "numbers"; or "labels", which are text, numbers or booleans.
+        "numbers"; "labels", which are text, numbers or booleans; or times of a grid's unit.
     argument
         What errors call it.
     """
 
     name: str
-    holds: Literal["numbers", "labels"] = "numbers"
+    holds: Literal["numbers", "labels"] | Unit = "numbers"
     argument: str = "column"
 
     def __str__(self) -> str:
         return f"{self.argument} {self.name!r}"
+
+    @property
+    def requirement(self) -> str:
+        """What the column has to hold, for errors."""
+        if self.holds == "labels":
+            return "must hold text or numbers"
+        return f"must hold {_TIMES.get(self.holds, 'numbers')}"
 
 
 class Position(NamedTuple):

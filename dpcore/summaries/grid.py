@@ -293,12 +293,13 @@ class Grid:
     def is_of_integers(self) -> bool:
         """Return whether the thresholds are consecutive whole numbers, so that cells hold one each.
 
-        Or consecutive days. O(N) if they may be, and O(1) mostly.
+        False of times: between two midnights there are others. O(N) if they may be, and O(1)
+        mostly.
         """
         first, last = float(self._positions[0]), float(self._positions[-1])
-        if first % self.step or last - first != (self.size - 1) * self.step:
+        if self._unit or not first.is_integer() or last - first != self.size - 1:
             return False
-        return bool(np.all(self._positions[1:] - self._positions[:-1] == self.step))
+        return bool(np.all(self._positions[1:] - self._positions[:-1] == 1.0))
 
     @documented
     def count(

@@ -133,6 +133,64 @@ def test_durations_are_read_off_as_durations() -> None:
     assert curve(dt.timedelta(hours=6)) == 0.25
 
 
+def test_axes_are_dates_or_seconds() -> None:
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    from matplotlib.dates import AutoDateLocator
+
+    dates, spans = (
+        dp.cdf_from_counts(np.ones(each.size, int), each, EXACT) for each in (YEAR, HOURS)
+    )
+    assert isinstance(dates.plot().xaxis.get_major_locator(), AutoDateLocator)
+    ax = spans.plot()
+    assert ax.get_xlabel() == "seconds"
+    assert ax.lines[0].get_xdata()[-1] == 86_400.0
+
+
+def test_intervals_of_quantiles_are_dates() -> None:
+    days = np.arange("2024-01-01", "2025-01-01", dtype="M8[D]")
+    curve = dp.cdf(days, dp.Grid.uniform("2023-12-31", "2024-12-31", 12), EXACT)
+    low, high = curve.quantile(0.5, level=0.9)
+    assert (low, high) == (np.datetime64("2024-06-01"), np.datetime64("2024-07-01"))
+    assert curve.population_quantile_interval([0.5]).low.dtype == "M8[D]"
+    unknown = dp.cdf_from_counts([1, 1], dp.Grid(np.array([1, 2], "M8[D]")), EXACT)
+    assert np.isnat(unknown.quantile_interval(0.1).low)
+
+
+def test_times_between_midnights_are_not_taken_for_days() -> None:
+    curve = dp.cdf_from_counts(np.ones(366, int), YEAR, EXACT)
+    assert curve.quantile(0.25 / 366) == np.datetime64("2024-01-01T06:00")
+    assert curve.integers is None
+
+
+def test_curves_of_times_are_compared_by_durations() -> None:
+    rng = np.random.default_rng(1)
+    starts = np.datetime64("2024-03-01"), np.datetime64("2024-04-01")
+    curves = [
+        dp.cdf(each + rng.integers(0, 90, 3000).astype("m8[D]"), YEAR, epsilon=1.0, rng=rng)
+        for each in starts
+    ]
+    found = dp.compare(*curves, probabilities=0.5, simulations=99, rng=rng)
+    assert abs(found.differences + np.timedelta64(31, "D")) < np.timedelta64(5, "D")
+    assert found.population_interval.low < found.differences < found.population_interval.high
+    assert "days" in str(found)
+    assert dp.compare(*curves, simulations=19, rng=rng).differences.dtype == "m8[us]"
+
+
+def test_distances_of_curves_of_times_are_shares_only() -> None:
+    from dpcore.curves.distances import earth_mover, kolmogorov_smirnov
+
+    days = np.arange("2024-01-01", "2025-01-01", dtype="M8[D]")
+    curve = dp.cdf(days, YEAR, EXACT)
+    assert kolmogorov_smirnov(curve, days) == pytest.approx(1 / 366)  # of the grid's lower end
+    for wrong in (lambda: earth_mover(curve, days), lambda: kolmogorov_smirnov(curve, [1.0])):
+        with pytest.raises(dp.DtypeError):
+            wrong()
+    other = dp.cdf_from_counts(np.ones(12, int), IN_UTC, EXACT)
+    with pytest.raises(dp.DtypeError, match="of unit 'time'"):
+        kolmogorov_smirnov(curve, other)
+
+
 def test_quantiles_and_bounds_are_dates() -> None:
     days = np.repeat(np.arange("2024-01-01", "2025-01-01", dtype="M8[D]"), 100)
     found = dp.quantiles(days, [0.5], YEAR, epsilon=10.0, rng=np.random.default_rng(1))
