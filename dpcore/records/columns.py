@@ -62,16 +62,20 @@ def chunks(
         allowed = _REQUIREMENT if unit is None else requirement
         raise DtypeError(argument, f"a column of {kind.__name__}", allowed)
     for part in parts(values, argument):
-        if unit is None:
-            yield from _chunks(part.present, argument, requirement)
-        else:
-            yield from _times(part, argument, unit, requirement)
+        yield from _of_part(part, argument, unit, requirement)
         if part.absent is not None:
             yield None
 
 
-def whole(values: Any, argument: str) -> Chunk:
+def whole(
+    values: Any, argument: str, unit: times.Unit | None = None, requirement: str = _REQUIREMENT
+) -> Chunk:
     """Return a column in one piece, NaN where values are missing, to go with other columns.
+
+    Parameters
+    ----------
+    values, argument, unit, requirement
+        As in ``chunks``.
 
     Raises
     ------
@@ -79,10 +83,11 @@ def whole(values: Any, argument: str) -> Chunk:
         As in ``chunks``.
     """
     if (kind := declared(values)) is not None:
-        raise DtypeError(argument, f"a column of {kind.__name__}", _REQUIREMENT)
+        allowed = _REQUIREMENT if unit is None else requirement
+        raise DtypeError(argument, f"a column of {kind.__name__}", allowed)
     found: list[Any] = []
     for part in parts(values, argument):
-        present = list(_chunks(part.present, argument))
+        present = list(_of_part(part, argument, unit, requirement))
         if part.absent is None:
             found += present
             continue
@@ -100,6 +105,15 @@ def checked_kind(array: NDArray[Any], kinds: str, argument: str, requirement: st
     if array.dtype.kind not in kinds:
         name = array.dtype.type.__name__ if array.dtype.kind in "SUV" else array.dtype
         raise DtypeError(argument, f"dtype {name}", requirement)
+
+
+def _of_part(
+    part: Part, argument: str, unit: times.Unit | None, requirement: str
+) -> Iterator[Chunk]:
+    """Yield what a container does not mark as missing."""
+    if unit is None:
+        return _chunks(part.present, argument, requirement)
+    return _times(part, argument, unit, requirement)
 
 
 def _chunks(array: NDArray[Any], argument: str, requirement: str = _REQUIREMENT) -> Iterator[Chunk]:

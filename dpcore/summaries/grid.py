@@ -346,6 +346,21 @@ class Grid:
         chunks = columns.chunks(values, unit=self._unit, requirement=requirement)
         return totals(chunks, self._add, self.size, least_part, nan_policy)
 
+    def column(self, values: Any) -> columns.Chunk:
+        """Return a column in one piece, as doubles to compare with ``positions``; NaN is missing.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            As in ``count``.
+        """
+        return columns.whole(values, "values", self._unit, times.REQUIREMENTS[self._unit])
+
+    def count_positions(self, positions: columns.Chunk) -> NDArray[np.int64]:
+        """Count what ``column`` returned, without missing values, or a part of it, as ``count``."""
+        least_part = max(_PART, 4 * self.size)
+        return totals([positions], self._add, self.size, least_part, "raise")
+
     def _add(self, chunk: columns.Chunk, counts: NDArray[np.int64]) -> int:
         """Add a chunk to the counts, and return how many of its values were NaN."""
         line, thresholds = self.line(), self._positions

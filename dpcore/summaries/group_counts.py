@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from .. import _check
 from ..errors import DtypeError, MissingValueError, ParameterError
-from ..records import columns
 from ..records.labels import Label, positives
 from .grid import Grid
 from .partitions import are_partitioned, sum_of_parts
@@ -58,7 +57,7 @@ def group_counts(
     Parameters
     ----------
     values
-        (n,) real numbers, as ``Grid.count`` takes them.
+        (n,) real numbers, or times, as ``Grid.count`` takes them.
     by
         (n,) labels, all of one kind. Records with another label than the groups' count nowhere.
     grid, groups
@@ -81,7 +80,7 @@ def group_counts(
     if are_partitioned(values, by):
         own = partial(group_counts, grid=grid, groups=groups, nan_policy=nan_policy)
         return sum_of_parts(own, values=values, by=by)
-    numbers = columns.whole(values, "values")
+    numbers = grid.column(values)
     counts = np.zeros((len(groups), grid.size), np.int64)
     keep = ~np.isnan(numbers)
     if nan_policy == "raise" and not keep.all():
@@ -93,7 +92,7 @@ def group_counts(
             raise ParameterError("by", is_in.shape, what)
         if is_missing is not None and nan_policy == "raise":
             raise MissingValueError("by")
-        own_counts += grid.count(numbers[is_in & keep])
+        own_counts += grid.count_positions(numbers[is_in & keep])
     return counts
 
 

@@ -177,6 +177,17 @@ def test_curves_of_times_are_compared_by_durations() -> None:
     assert dp.compare(*curves, simulations=19, rng=rng).differences.dtype == "m8[us]"
 
 
+def test_curves_of_groups_are_of_dates() -> None:
+    groups = np.repeat(["a", "b"], 183)
+    found = dp.cdf(DAYS, YEAR, by=groups, groups=["a", "b"], epsilon=1e6)
+    assert found["a"].quantile(1.0) == np.datetime64("2024-07-01")
+    assert found["b"].quantile(0.99) > np.datetime64("2024-12-01")
+    paris = pd.Series(DAYS).dt.tz_localize("UTC").dt.tz_convert("Europe/Paris")
+    assert dp.cdf(paris, IN_UTC, by=groups, groups=["a", "b"], epsilon=1e6)["a"].n == 183
+    with pytest.raises(dp.DtypeError):
+        dp.cdf(DAYS, IN_UTC, by=groups, groups=["a"], epsilon=1.0)
+
+
 def test_distances_of_curves_of_times_are_shares_only() -> None:
     from dpcore.curves.distances import earth_mover, kolmogorov_smirnov
 
