@@ -19,6 +19,7 @@ from .equality import EqualByValue
 from .inversion import Method
 from .moments import Moments
 from .provenance import check_provenance
+from .shown import cost, line, picture, several, short
 from .smoothing import Norm, Solver, smooth
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ _MOST_COUNT: Final = 2.0**256  # sums and squares of counts are finite, too
 _DEVIATIONS: Final = (np.dtype(np.float64),)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
 class CDF(Moments, EqualByValue):
     """A released empirical distribution function, as cumulative counts over a grid.
 
@@ -101,6 +102,27 @@ class CDF(Moments, EqualByValue):
             _check_counts("raw", self.raw, self.grid.size, self.n)
             if not steps:
                 raise ParameterError("raw", "given", "must be None: the counts are raw themselves")
+
+    def __repr__(self) -> str:
+        quartiles = self.quantile([0.25, 0.5, 0.75])
+        name = str(self.mechanism["name"])
+        return line(
+            "CDF",
+            f"n = {self.n}, {cost(self.privacy)}, quartiles {several(quartiles)}, {name}",
+            f"n = {self.n}, {cost(self.privacy)}, median {short(quartiles[1])}, {name}",
+            f"n = {self.n}, {cost(self.privacy)}, median {short(quartiles[1])}",
+        )
+
+    def _repr_html_(self) -> str:
+        known = bool(np.any(np.isfinite(self.noise_deviation[:-1])))
+        shown = self.thresholds
+        return picture(
+            repr(self)[1:-1],
+            self.grid.positions,
+            self.counts / self.n,
+            self.band() if known else None,
+            (short(shown[0]), short(shown[-1])),
+        )
 
     @property
     def thresholds(self) -> NDArray[Any]:

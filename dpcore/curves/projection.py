@@ -20,6 +20,7 @@ from . import serialization
 from .cdf import CDF
 from .equality import EqualByValue
 from .provenance import check_provenance
+from .shown import cost, line, short
 
 __all__ = ["Projection"]
 
@@ -27,7 +28,7 @@ _MOST_ORDER: Final = 33
 _MOST_BITS: Final = 256  # of totals: those of real releases have half as many
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Projection(EqualByValue):
     """A released distribution function over [lower, upper]: K + 1 noisy totals.
 
@@ -95,6 +96,13 @@ class Projection(EqualByValue):
         }
         for name, number in numbers.items():
             object.__setattr__(self, name, number)
+
+    def __repr__(self) -> str:
+        bounds = f"[{short(self.lower)}, {short(self.upper)}]"
+        return line(
+            "Projection",
+            f"degree {self.degree} over {bounds}, n = {self.n}, {cost(self.privacy)}",
+        )
 
     @property
     def degree(self) -> int:

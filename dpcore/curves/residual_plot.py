@@ -13,6 +13,7 @@ from ..errors import DtypeError, FormatError, ParameterError
 from ..privacy.guarantees import Privacy
 from . import serialization
 from .equality import EqualByValue
+from .shown import cost, line
 from .table import Table
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class ResidualPlot(EqualByValue):
 
     def __repr__(self) -> str:
         width, height = self.table.grid.shape
-        return f"<ResidualPlot of {width} x {height} cells, n = {self.n}, {self.privacy}>"
+        return line("ResidualPlot", f"{width} x {height} cells, n = {self.n}, {cost(self.privacy)}")
 
     @property
     def n(self) -> int:

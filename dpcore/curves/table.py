@@ -20,6 +20,7 @@ from .cell_shares import shares_within
 from .equality import EqualByValue
 from .inversion import between
 from .scores import numbered
+from .shown import cost, line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,7 +74,7 @@ class Table(EqualByValue):
 
     def __repr__(self) -> str:
         width, height = self.grid.shape
-        return f"<Table of {width} x {height} cells, n = {self.n}, {self.privacy}>"
+        return line("Table", f"{width} x {height} cells, n = {self.n}, {cost(self.privacy)}")
 
     @property
     def n(self) -> int:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from .. import _check
 from .._documentation import documented
 from ..curves.shapes import float_or_array
+from ..curves.shown import cost, line, short
 from ..errors import DtypeError, ParameterError
 from ..mechanisms.budgeted import MOST_RECORDS
 from ..mechanisms.selection import above_threshold
@@ -29,7 +30,7 @@ _FAILURE: Final = 0.05  # probability that one of the two searches stops too ear
 _POWERS: Final = 2.0 ** np.arange(-20, 63)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Bounds:
     """Released bounds, lower < upper. Made by ``bounds`` and ``symmetric_bounds``.
 
@@ -51,6 +52,10 @@ class Bounds:
     n: int
     outside: int
     privacy: Privacy
+
+    def __repr__(self) -> str:
+        ends = f"{short(self.lower)} to {short(self.upper)}"
+        return line("Bounds", f"{ends}, n = {self.n}, {cost(self.privacy)}")
 
 
 @documented

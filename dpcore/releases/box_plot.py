@@ -14,6 +14,7 @@ from .. import _check
 from .._documentation import documented
 from ..curves.cdf import CDF
 from ..curves.equality import EqualByValue
+from ..curves.shown import cost, line, several
 from ..errors import DtypeError, ParameterError
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Privacy
@@ -34,7 +35,7 @@ _PARTS = 5  # three quartiles and two ends share epsilon
 _SCALES = 2  # of noise, to be left out at either end: with fewer, searches often run to the last
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
 class BoxPlot(EqualByValue):
     """What a box plot shows. Made by ``box_plot``, ``from_curve`` or ``from_sample``.
 
@@ -59,6 +60,10 @@ class BoxPlot(EqualByValue):
     upper_whisker: float
     outliers: NDArray[np.float64]
     privacy: Privacy | None = None
+
+    def __repr__(self) -> str:
+        five = (self.minimum, self.first_quartile, self.median, self.third_quartile, self.maximum)
+        return line("BoxPlot", f"{several(five)}, {cost(self.privacy)}")
 
     @classmethod
     def from_sample(cls, sample: ArrayLike) -> BoxPlot:

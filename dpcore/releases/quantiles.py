@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _check
 from .._documentation import documented
 from ..curves.equality import EqualByValue
+from ..curves.shown import cost, line, short
 from ..errors import DtypeError, ParameterError
 from ..kernels.selection import selection
 from ..mechanisms.budgeted import MOST_RECORDS, cell_counts
@@ -27,7 +28,7 @@ __all__ = ["Quantiles", "quantiles", "quantiles_from_counts"]
 _PARTS = 4  # of a record, to which p n is rounded: quartiles are exact
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Quantiles(EqualByValue):
     """Released quantiles. Made by ``quantiles``.
 
@@ -50,6 +51,17 @@ class Quantiles(EqualByValue):
     n: int
     privacy: Privacy
     epsilon_each: float
+
+    def __repr__(self) -> str:
+        pairs = zip(self.probabilities, self.values, strict=True)
+        found = [f"{p:g}: {short(value)}" for p, value in pairs]
+        known = f"n = {self.n}, {cost(self.privacy)}"
+        return line(
+            "Quantiles",
+            f"{', '.join(found)}, {known}",
+            f"{', '.join(found[:2])}, ..., {known}",
+            f"{len(found)} of them, {known}",
+        )
 
 
 @documented

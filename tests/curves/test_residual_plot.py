@@ -47,7 +47,7 @@ def test_as_many_points_in_each_cell_as_it_says(plot):
 
 
 def test_what_it_says_of_itself(plot):
-    assert repr(plot) == f"<ResidualPlot of 64 x 64 cells, n = 6000, {plot.privacy}>"
+    assert repr(plot) == "<ResidualPlot: 64 x 64 cells, n = 6000, epsilon = 2, SIMULATED>"
     assert plot.predicted_range == (0.0, 64.0)
     assert plot.residual_range in {(-4.0, 4.0), (-8.0, 8.0)}
     assert plot.n == plot.table.n == 6000

@@ -114,10 +114,7 @@ def test_copies_and_repr():
     for again in (copy.copy(RAW), copy.deepcopy(RAW), pickle.loads(pickle.dumps(RAW))):
         assert np.array_equal(again.counts, RAW.counts)
         assert again.privacy == RAW.privacy
-    assert repr(RAW) == (
-        "<Table of 10 x 5 cells, n = 400,"
-        " epsilon = 1 (replace-one; SIMULATED: seeded noise, not private)>"
-    )
+    assert repr(RAW) == "<Table: 10 x 5 cells, n = 400, epsilon = 1, SIMULATED>"
 
 
 def test_pictures():

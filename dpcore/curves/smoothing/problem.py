@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..shown import line
+
 __all__ = ["Problem", "Smoothing"]
 
 Float = NDArray[np.float64]
@@ -43,7 +45,7 @@ class Problem:
     norm: int
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Smoothing:
     """A smoothed curve with its certificate.
 
@@ -78,6 +80,10 @@ class Smoothing:
     gap: Float
     iterations: NDArray[np.int64]
     unit: Float
+
+    def __repr__(self) -> str:
+        shape, gap = self.cumulative.shape, float(np.max(self.gap, initial=0.0))
+        return line("Smoothing", f"shape {shape}, norm {self.norm}, {self.solver}, gap {gap:.2g}")
 
     def is_optimal(self, tolerance: float = 1e-4) -> bool:
         """Say whether residuals and gap are within it, relative to the problem's own size."""

@@ -1,0 +1,97 @@
+"""How releases show themselves: in a line of text, and as a small picture in notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..privacy.guarantees import Privacy
+
+__all__ = ["cost", "line", "picture", "several", "short"]
+
+LINE: Final = 88
+_WIDTH, _HEIGHT = 320, 120  # of pictures, in pixels
+_MOST: Final = 200  # points of a picture
+
+
+def cost(privacy: Privacy | None) -> str:
+    """Return what a release cost, in a few words; and loudly, if it is simulated."""
+    if privacy is None:
+        return "not private"
+    parameters, _, _ = str(privacy).partition(" (")
+    return f"{parameters}, SIMULATED" if privacy.simulated else parameters
+
+
+def short(value: Any) -> str:
+    """Return a number to four digits, and a time or a duration to the second."""
+    if isinstance(value, np.datetime64):
+        text = str(value.astype("M8[s]"))
+        return text.removesuffix("T00:00:00")
+    if isinstance(value, np.timedelta64):
+        days = value / np.timedelta64(1, "D")
+        return f"{days:.4g} days"
+    return f"{value:.4g}"
+
+
+def several(values: Iterable[Any], most: int = 5) -> str:
+    """Return some values in short; of more than ``most``, the first ones."""
+    found = list(values)
+    return ", ".join(map(short, found[:most])) + (", ..." if len(found) > most else "")
+
+
+def line(kind: str, *forms: str) -> str:
+    """Return the first of these forms that fits a line, or the last one."""
+    texts = [f"<{kind}: {form}>" for form in forms]
+    return next((text for text in texts if len(text) <= LINE), texts[-1])
+
+
+def picture(
+    text: str,
+    positions: NDArray[np.float64],
+    shares: NDArray[np.float64],
+    band: tuple[NDArray[np.float64], NDArray[np.float64]] | None,
+    ends: tuple[str, str],
+) -> str:
+    """Return HTML with a curve as an SVG, in the colour of the text around it.
+
+    Parameters
+    ----------
+    text
+        Below the picture.
+    positions
+        (N,) the thresholds.
+    shares
+        (N,) the curve.
+    band
+        The ends of intervals, each (N,), or None.
+    ends
+        What the axis begins and ends with.
+    """
+    at = np.unique(np.linspace(0, positions.size - 1, _MOST).round().astype(int))
+    first, last = float(positions[0]), float(positions[-1])
+    scale = _WIDTH / (last / 2 - first / 2) / 2 if last > first else 0.0
+    x = 2 * (positions[at] / 2 - first / 2) * scale
+
+    def points(values: NDArray[np.float64]) -> list[str]:
+        y = _HEIGHT * (1.0 - np.clip(values[at], 0.0, 1.0))
+        return [f"{left:.1f},{top:.1f}" for left, top in zip(x, y, strict=True)]
+
+    shapes = [f'<polyline points="{" ".join(points(shares))}" fill="none" stroke="currentColor"/>']
+    if band is not None:
+        around = " ".join(points(band[0]) + points(band[1])[::-1])
+        shapes.insert(0, f'<polygon points="{around}" fill="currentColor" fill-opacity="0.2"/>')
+    axis = f'<path d="M0,0V{_HEIGHT}H{_WIDTH}" fill="none" stroke="currentColor" opacity="0.5"/>'
+    labels = "".join(
+        f'<text x="{left}" y="{_HEIGHT + 14}" text-anchor="{anchor}" font-size="11"'
+        f' fill="currentColor">{escape(each)}</text>'
+        for left, anchor, each in ((0, "start", ends[0]), (_WIDTH, "end", ends[1]))
+    )
+    return (
+        f'<div><svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH + 8}" height="{_HEIGHT + 22}"'
+        f' viewBox="-4 -4 {_WIDTH + 8} {_HEIGHT + 22}">{axis}{"".join(shapes)}{labels}</svg>'
+        f"<div>{escape(text)}</div></div>"
+    )

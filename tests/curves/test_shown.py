@@ -1,0 +1,75 @@
+"""Releases show themselves in a line, and curves in a small picture."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import dpcore as dp
+from dpcore.curves import shown
+from tests.curves.test_equality import FIRST
+
+VALUES = np.linspace(0, 120, 1201)
+GRID = dp.Grid.uniform(0, 120, 480)
+DAYS = np.datetime64("2024-01-01") + np.arange(366)
+YEAR = dp.Grid.uniform("2024-01-01", "2025-01-01", 366)
+EXACT = dp.mechanisms.NoNoise()
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_every_release_fits_a_line_and_says_that_it_is_simulated(name):
+    text = repr(FIRST[name])
+    assert len(text) <= 88
+    assert "\n" not in text
+    assert "SIMULATED" in text
+    assert "n = 500" in text or name == "box"
+    assert re.search("epsilon = [15]|rho = 1", text)
+
+
+def test_what_they_say():
+    curve = dp.cdf(VALUES, GRID, EXACT)
+    assert repr(curve) == "<CDF: n = 1201, epsilon = inf, quartiles 29.94, 59.96, 89.98, no-noise>"
+    many = dp.quantiles(VALUES, np.arange(1, 20) / 20, GRID, epsilon=100.0)
+    assert re.fullmatch(r"<Quantiles: 0.05: .*, 0.1: .*, \.\.\., n = 1201, .*>", repr(many))
+    box = dp.BoxPlot.from_sample([1, 2, 3, 4, 5])
+    assert repr(box) == "<BoxPlot: 1, 2, 3, 4, 5, not private>"
+    smooth = dp.smooth([1.0, 4.0, 3.0], 5)
+    assert repr(smooth).startswith("<Smoothing: shape (3,), norm 2, ")
+    assert len(repr(smooth)) <= 88
+
+
+def test_times_are_shown_as_times():
+    curve = dp.cdf(DAYS, YEAR, EXACT)
+    assert "2024-07-0" in repr(curve)
+    assert len(repr(curve)) <= 88
+    assert "2025-01-01" in curve._repr_html_()
+    assert shown.short(np.timedelta64(36, "h")) == "1.5 days"
+    assert shown.short(np.datetime64("2024-01-01T10:30")) == "2024-01-01T10:30:00"
+
+
+def test_the_longest_lines_are_cut_and_still_say_that_it_is_simulated():
+    mechanism = dp.mechanisms.HistogramQueries(1.0, delta=1e-6, bins=7, between="linear")
+    curve = dp.cdf(DAYS, YEAR, mechanism, rng=np.random.default_rng(1))
+    assert len(repr(curve)) <= 88
+    assert "SIMULATED" in repr(curve)
+
+
+@pytest.mark.parametrize("curve", [dp.cdf(VALUES, GRID, EXACT), FIRST["cdf"]])
+def test_the_picture_is_valid_and_takes_the_colour_of_the_text(curve):
+    page = ElementTree.fromstring(curve._repr_html_())
+    svg = page[0]
+    (drawn,) = (each for each in svg if each.tag.endswith("polyline"))
+    points = np.array([each.split(",") for each in drawn.get("points").split()], float)
+    assert 2 <= len(points) <= 200
+    assert (np.diff(points[:, 0]) > 0).all()
+    assert points.min() >= 0.0
+    colours = set(re.findall(r'(?:fill|stroke)="([^"]*)"', curve._repr_html_()))
+    assert colours == {"none", "currentColor"}
+    assert page[1].text == repr(curve)[1:-1]
+
+
+def test_the_picture_of_one_threshold():
+    ElementTree.fromstring(dp.cdf([1.0], dp.Grid([1.0]), EXACT)._repr_html_())
