@@ -14,7 +14,7 @@ import numpy as np
 from .. import _check
 from ..errors import DtypeError, ParameterError
 from ..privacy.guarantees import Privacy
-from . import serialization
+from . import colours, serialization
 from .cdf import CDF
 from .plots import shortly
 
@@ -130,11 +130,14 @@ class GroupedCDF(Mapping[Any, CDF]):
         figure, grid = pyplot.subplots(down, across, figsize=size, layout="constrained", **how)
         axes = grid.ravel()
         for at, (ax, (group, curve)) in enumerate(zip(axes, self.items(), strict=False)):
+            ax.set_prop_cycle(**colours.LINES)
             curve.plot(ax, level=level, **line)
             ax.set_title(str(group), parse_math=False)
             if at % across:
                 ax.set_ylabel("")
+            ax.tick_params(labelbottom=True)  # where nothing is below
             if at + across < len(self):
+                ax.tick_params(labelbottom=False)
                 ax.set_xlabel("")
         for ax in axes[len(self) :]:
             figure.delaxes(ax)

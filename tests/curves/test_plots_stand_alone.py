@@ -25,6 +25,7 @@ PRIVATE: dict[str, Any] = {"epsilon": 1.0}
 ROC = dp.roc_curve(LABELS, SCORES, grid=GRID, **PRIVATE)
 RESIDUALS = dp.residual_plot(SCORES, LABELS - SCORES, epsilon=5.0)
 CURVE = dp.cdf(SCORES, GRID, **PRIVATE)
+GROUPED = dp.cdf(SCORES, GRID, by=np.arange(1000) % 4, groups=[0, 1, 2, 3], **PRIVATE)
 
 PLOTTED: dict[str, Any] = {
     "CDF": CURVE.plot,
@@ -59,7 +60,7 @@ def test_all_public_plots_are_looked_at():
         for home in (dp, dp.statistics)
         if callable(getattr(getattr(home, name, None), "plot", None))
     }
-    assert found <= {name.partition(",")[0] for name in PLOTTED}
+    assert found - {"GroupedCDF"} == {name.partition(",")[0] for name in PLOTTED}
 
 
 @pytest.mark.parametrize("name", PLOTTED)
@@ -120,6 +121,17 @@ def test_axes_that_are_given_keep_their_own_colours():
     with plt.rc_context({"axes.prop_cycle": plt.cycler(color=["#123456"])}):
         _, ax = plt.subplots()
         assert CURVE.plot(ax).lines[0].get_color() == "#123456"
+
+
+def test_groups_share_the_names_of_axes_and_each_column_has_numbers_across():
+    axes = GROUPED.plot()
+    assert [bool(ax.get_xlabel()) for ax in axes] == [False, True, True, True]
+    assert [bool(ax.get_ylabel()) for ax in axes] == [True, False, False, True]
+    axes[0].figure.canvas.draw()
+    shown = [any(text.get_visible() for text in ax.get_xticklabels()) for ax in axes]
+    assert shown == [False, True, True, True]
+    assert {ax.lines[0].get_color() for ax in axes} == {colours.BLUE}
+    assert all(legend(ax) == ["private, epsilon = 1", "95% band for the noise"] for ax in axes)
 
 
 def test_groups_of_different_sizes_show_their_sizes():

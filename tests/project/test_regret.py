@@ -192,5 +192,7 @@ def test_the_page_keeps_lines_short_and_counts_shapes(study, monkeypatch):
 
 
 def test_it_is_drawn(study, tmp_path):
-    study("page").drawn(some(study)).savefig(tmp_path / "regret.png")
+    picture = study("page").drawn(some(study))
+    assert list(importlib.import_module("_pictures").lacks(picture)) == []
+    picture.savefig(tmp_path / "regret.png")
     assert (tmp_path / "regret.png").stat().st_size > 10_000
