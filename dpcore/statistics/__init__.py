@@ -14,6 +14,10 @@ from .calibration import (
     maximum_calibration_error,
     reliability,
 )
+from .calibration_intervals import (
+    expected_calibration_error_interval,
+    population_expected_calibration_error_interval,
+)
 from .calibrators import HistogramBinning, IsotonicCalibration
 from .hosmer_lemeshow import HosmerLemeshow
 from .hosmer_lemeshow_noise import HosmerLemeshowUnderNoise
@@ -35,7 +39,9 @@ __all__ = [
     "classifier",
     "equi_depth_bins",
     "expected_calibration_error",
+    "expected_calibration_error_interval",
     "maximum_calibration_error",
+    "population_expected_calibration_error_interval",
     "reliability",
     "residual_plot_distance",
     "symmetric_difference",

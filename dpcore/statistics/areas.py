@@ -13,13 +13,13 @@ from ..curves.scores import ScoreCurves
 from ..curves.simulated_releases import Releases, loses_records, root_mean_square_errors
 from .binning import share
 
-__all__ = ["BucketedScores", "area_of"]
+__all__ = ["UNSEEN", "BucketedScores", "area_of"]
 
 Reals = NDArray[np.float64]
 Ties = float | NDArray[np.float64]
 
 # Of what a mechanism loses in buckets, as if all of it went one way: about nine buckets do not.
-_UNSEEN: Final = 1.0 / 3.0
+UNSEEN: Final = 1.0 / 3.0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -76,7 +76,7 @@ class BucketedScores:
         unseen = np.sqrt(np.maximum(self.curves.joint.noise_deviation**2 - of_counts**2, 0.0))
         joint = replace(self.curves.joint, noise_deviation=unseen)
         losses = [each[self.ends] for each in replace(self.curves, joint=joint).deviations]
-        unseen_areas = [_UNSEEN * self._bound(each, *losses) for each in ties]
+        unseen_areas = [UNSEEN * self._bound(each, *losses) for each in ties]
         return np.hypot(of_areas, unseen_areas)
 
     def sampling_deviation(self, ties: Ties) -> float:

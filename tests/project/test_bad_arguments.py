@@ -266,6 +266,14 @@ CALLS = {
     "uniform_bins": (st.uniform_bins, {"curves": CURVES, "bins": 3}),
     "equi_depth_bins": (st.equi_depth_bins, {"curves": CURVES, "bins": 3}),
     "reliability": (st.reliability, {"curves": CURVES, "bins": 3}),
+    "expected_calibration_error_interval": (
+        st.expected_calibration_error_interval,
+        {"curves": CURVES, "bins": 4, "level": 0.9, "mechanism": None},
+    ),
+    "population_expected_calibration_error_interval": (
+        st.population_expected_calibration_error_interval,
+        {"curves": CURVES, "bins": 4, "level": 0.9, "mechanism": None},
+    ),
     "expected_calibration_error": (
         st.expected_calibration_error,
         {"curves": CURVES, "bins": 3, "norm": 1},
