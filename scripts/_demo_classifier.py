@@ -56,7 +56,10 @@ def findings(records: Checked, **options: Any) -> Findings:
     grid = dp.Grid.uniform(0, 1, 1000)
     roc = dp.roc_curve(*records, grid=grid, **options)
     table = reliability(roc.curves, equi_depth_bins(roc.curves, BINS))
-    return Findings(roc, table, dp.hosmer_lemeshow(*records, fitted=False, **options))
+    # Finer than the default: few probabilities are common here, and groups are made of cells.
+    fine = arcsine_grid(2**10)
+    test = dp.hosmer_lemeshow(*records, fitted=False, grid=fine, **options)
+    return Findings(roc, table, test)
 
 
 def demonstrate(data: Any, output: Path) -> tuple[list[dp.Privacy], list[Path]]:
@@ -143,7 +146,7 @@ def draw(found: Findings, true: Findings, output: Path) -> list[Path]:
     true.test.plot(right, label="positives, true, not private", color=LIGHT)
     right.set_ylabel("")  # the same as that of the left
     left.set_title(
-        "Private: groups end at thresholds, where the noisy curve puts them", fontsize=10
+        "Private: groups end at thresholds, next to tenths of the noisy curve", fontsize=10
     )
     right.set_title("True: groups of nearly equal size", fontsize=10)
     figure.suptitle(f"{OUTCOME}: Hosmer-Lemeshow groups by predicted probability")

@@ -13,6 +13,7 @@ from ..privacy.guarantees import Privacy
 from ..summaries.grid import MOST_CELLS, Grid
 from . import serialization
 from .cdf import CDF
+from .equality import EqualByValue
 from .smoothing import Norm, Solver
 
 __all__ = ["MOST_SCORE_CELLS", "ScoreCurves", "numbered"]
@@ -21,7 +22,7 @@ MOST_SCORE_CELLS: Final = MOST_CELLS // 2
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
-class ScoreCurves:
+class ScoreCurves(EqualByValue):
     """The score distributions of two classes, released together.
 
     Made by ``dpcore.score_curves``. The records are counted in 2 N cells, those of the negatives

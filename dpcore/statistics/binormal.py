@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
+from ..curves.equality import EqualByValue
 from ..curves.shapes import float_or_array
 from ..errors import DtypeError, ParameterError
 from ..privacy.guarantees import Privacy
@@ -23,7 +24,7 @@ _TAIL: Final = 9.0  # standard deviations; there is nothing beyond that doubles 
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
-class BinormalROC:
+class BinormalROC(EqualByValue):
     """The ROC curve of normal scores with one variance in both classes, and a given area.
 
     TPR = Phi(a + Phi^-1(FPR)), a = sqrt(2) Phi^-1(area). Made by

@@ -135,7 +135,7 @@ def _interval(
     return Interval(max(error - (below + bound) / n, 0.0), min(error + (above + bound) / n, 1.0))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class _Gaps:
     """Positives less the sum of scores, in each bin, as linear functions of cumulative counts.
 

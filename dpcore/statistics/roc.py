@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .. import _check
 from ..curves.confidence import Interval, deviations, from_neighbours
+from ..curves.equality import EqualByValue
 from ..curves.scores import ScoreCurves
 from ..curves.simulated_releases import Releases, check_released
 from ..errors import DtypeError
@@ -35,7 +36,7 @@ class Band(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
-class ROC:
+class ROC(EqualByValue):
     """A receiver operating characteristic: the true positive rate against the false positive rate.
 
     Made by ``from_curves``. Everything is post-processing of the curves, and computed when it is

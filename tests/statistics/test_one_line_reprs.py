@@ -39,6 +39,19 @@ def test_the_repr_says_what_it_is_in_a_line(name):
     assert "array(" not in shown
 
 
+def test_releases_are_equal_by_value():
+    again = dp.ScoreCurves.from_json(ROC.curves.to_json())
+    assert again == ROC.curves
+    assert hash(again) == hash(ROC.curves)
+    assert st.ROC(again, dp.mechanisms.from_curve(again.joint)) == ROC
+    assert len({ROC, st.ROC(again, ROC.mechanism), st.ROC(again)}) == 2
+    assert ROC.curves != dp.roc_curve(LABELS, SCORES, epsilon=0.5).curves
+    binormal = SHOWN["BinormalROC"]
+    assert binormal == st.BinormalROC(
+        binormal.auc, binormal.n, binormal.privacy, binormal.mechanism
+    )
+
+
 def test_the_repr_of_a_curve_has_its_area_and_its_cost():
     assert repr(ROC) == f"<ROC of area {ROC.auc:.4g}, n = 20000, {ROC.privacy}>"
     assert repr(ROC.curves) == f"<ScoreCurves of 1024 cells, n = 20000, {ROC.privacy}>"
