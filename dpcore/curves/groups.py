@@ -82,8 +82,8 @@ class GroupedCDF(Mapping[Any, CDF]):
         --------
         >>> import dpcore as dp
         >>> grid = dp.Grid([1.0, 2.0])
-        >>> dp.cdf([1, 2], grid, by=["a", "b"], groups=["a", "b"], epsilon=0.5).privacy.epsilon
-        0.5
+        >>> dp.cdf([1, 2], grid, by=["a", "b"], groups=["a", "b"], epsilon=50.0).privacy.epsilon
+        50.0
         """
         return reduce(operator.or_, (curve.privacy for curve in self.curves))
 
