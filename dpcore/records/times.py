@@ -76,9 +76,9 @@ def checked_unit(value: object) -> Unit | None:
 
 
 def unit_of(values: Any) -> Unit | None:
-    """Return the unit of a column or a list; None if it holds numbers, or is no column."""
+    """Return the unit of thresholds; None if they are numbers, or no column."""
     try:
-        units = {unit_of_part(part) for part in parts(values, "values")}
+        units = {unit_of_part(part) for part in parts(_of_strings(values), "values")}
     except DpcoreError:
         return None
     found = units.pop() if len(units) == 1 else None
@@ -192,7 +192,7 @@ def positions(
     argument, exactly
         As in ``scalar``.
     values
-        A column, or an array of any shape of NumPy's types of times.
+        A column, a list of ISO strings, or an array of any shape of NumPy's types of times.
 
     Raises
     ------
@@ -202,7 +202,7 @@ def positions(
     if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
         found = [Part(values, None)]
     else:
-        found = list(parts(values, argument))
+        found = list(parts(_of_strings(values), argument))
     units = {unit_of_part(part) for part in found}
     if len(units) != 1 or not units <= set(get_args(Unit)):
         named = ", ".join(sorted(map(described, units)))
@@ -303,6 +303,14 @@ def _of_object(value: Any, up: bool) -> float:
 
 def _whole(span: dt.timedelta) -> int:
     return (span.days * 86400 + span.seconds) * 10**6 + span.microseconds
+
+
+def _of_strings(values: Any) -> Any:
+    """Return a list of ISO strings as what they stand for, and anything else as it is."""
+    if isinstance(values, list | tuple) and all(isinstance(each, str) for each in values):
+        parsed = [_parsed(each) for each in values]
+        return values if None in parsed else parsed
+    return values
 
 
 def _parsed(value: str) -> dt.datetime | None:

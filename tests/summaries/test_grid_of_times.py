@@ -46,6 +46,24 @@ def test_bounds_are_dates_in_any_form(lower: Any, upper: Any) -> None:
     assert dp.Grid.uniform(lower, upper, 366).unit == "time"
 
 
+def test_thresholds_are_dates_in_any_form() -> None:
+    strings = ["2024-02-01", "2024-03-01T12:00"]
+    wanted = dp.Grid(np.array(strings, "M8[us]"), lower="2024-01-01")
+    times = [dt.date(2024, 2, 1), dt.datetime(2024, 3, 1, 12)]
+    for form in (
+        strings,
+        times,
+        tuple(times),
+        pd.Series(pd.to_datetime(strings, format="ISO8601")),
+    ):
+        assert dp.Grid(form, lower=dt.date(2024, 1, 1)) == wanted
+    assert (
+        dp.Grid([f"{each}Z" for each in ("2024-02-01T00:00", "2024-03-01T12:00")]).unit == "instant"
+    )
+    with pytest.raises(dp.DtypeError):
+        dp.Grid(["2024-02-01", "soon"])
+
+
 def test_times_with_a_zone_are_kept_in_utc() -> None:
     paris = pd.Timestamp("2024-01-01T01:00", tz="Europe/Paris")
     assert dp.Grid.uniform(paris, "2024-12-31T19:00-05:00", 12) == IN_UTC
@@ -175,6 +193,18 @@ def test_curves_of_times_are_compared_by_durations() -> None:
     assert found.population_interval.low < found.differences < found.population_interval.high
     assert "days" in str(found)
     assert dp.compare(*curves, simulations=19, rng=rng).differences.dtype == "m8[us]"
+
+
+def test_means_deviations_and_tables_are_of_times() -> None:
+    curve = dp.cdf(DAYS, dp.Grid.uniform("2023-12-31", "2024-12-31", 366), EXACT)
+    assert curve.mean() == np.datetime64("2024-07-01T12:00")
+    assert abs(curve.std() / np.timedelta64(1, "D") - np.arange(366).std()) < 1e-6
+    low, high = curve.mean_interval()
+    assert low <= curve.mean() <= high
+    assert curve.to_frame()["threshold"].iloc[0] == pd.Timestamp("2024-01-01")
+    counts, edges = curve.histogram(["2023-12-31", "2024-06-30", "2024-12-31"])
+    assert counts.tolist() == [182, 184]
+    assert edges.dtype == "M8[us]"
 
 
 def test_curves_of_groups_are_of_dates() -> None:
