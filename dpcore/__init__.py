@@ -60,6 +60,7 @@ if _TYPE_CHECKING:
     from .releases.residual_plot import residual_plot
     from .releases.roc_curve import roc_curve
     from .releases.score_curves import score_curves, score_curves_from_counts
+    from .releases.suggest import Suggestion, suggest
     from .releases.symmetric_bounds import symmetric_bounds
     from .releases.table import table, table_from_counts
     from .summaries.grid import Grid
@@ -93,6 +94,7 @@ __all__ = [
     "ResidualPlot",
     "ScoreCurves",
     "Smoothing",
+    "Suggestion",
     "Table",
     "TableGrid",
     "average",
@@ -124,6 +126,7 @@ __all__ = [
     "statistics",
     "streams",
     "studies",
+    "suggest",
     "symmetric_bounds",
     "table",
     "table_from_counts",
@@ -181,6 +184,7 @@ _HOMES = {
     "releases.residual_plot": ("residual_plot",),
     "releases.roc_curve": ("roc_curve",),
     "releases.score_curves": ("score_curves", "score_curves_from_counts"),
+    "releases.suggest": ("Suggestion", "suggest"),
     "releases.symmetric_bounds": ("symmetric_bounds",),
     "releases.table": ("table", "table_from_counts"),
     "summaries.grid": ("Grid",),

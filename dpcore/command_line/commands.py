@@ -35,6 +35,7 @@ from .score_reports import (
     roc_picture,
     roc_summary,
 )
+from .sizes import coarser, grid_of, with_size
 from .warm import warm
 
 __all__ = ["COMMANDS"]
@@ -42,27 +43,33 @@ __all__ = ["COMMANDS"]
 
 def cdf(options: argparse.Namespace) -> str:
     """Release the distribution of a column."""
-    grid = dpcore.Grid.uniform(options.lower, options.upper, options.size)
+    grid = grid_of(options)
     chosen = mechanism_of(options, grid.size)
     check_outputs(options)
     counts, integers = counts_of(options, grid)
+    if options.size is None:
+        grid, counts = coarser(options, grid, counts)
+        chosen = mechanism_of(options, grid.size)
     mechanism = chosen(int(counts.sum()))
     isotonic = not options.raw and options.smooth is None
     curve = dpcore.cdf_from_counts(counts, grid, mechanism, isotonic=isotonic, integers=integers)
     if options.smooth is not None:
         curve = curve.smooth(options.smooth)
-    text = summary(curve, options.column)
+    text = with_size(options, summary(curve, options.column), grid)
     written(options, curve.to_json, partial(picture, curve, options.column))
     return text
 
 
 def roc(options: argparse.Namespace) -> str:
     """Release the scores of both classes, and show the ROC curve."""
-    grid = dpcore.Grid.uniform(options.lower, options.upper, options.size)
+    grid = grid_of(options)
     mechanism, counts = _counted(options, grid)
+    if options.size is None:
+        grid, counts = coarser(options, grid, counts)
+        mechanism = mechanism_of(options, 2 * grid.size)(int(counts.sum()))
     curves = _released(options, grid, mechanism, counts)
     found = ROC.from_curves(curves)
-    text = roc_summary(found, options)
+    text = with_size(options, roc_summary(found, options), grid)
     written(options, curves.to_json, partial(roc_picture, found, options.score))
     return text
 

@@ -54,7 +54,7 @@ def _add_cdf(command: _Command) -> None:
         help="name of the column, which holds numbers; or dates or times, if the bounds are such",
     )
     _add_bounds(cdf, date_or_float)
-    _add_size(cdf, "number of cells between them")
+    _add_size(cdf, "number of cells between them (by the number of records and the budget)")
     _add_budget(cdf)
     after = cdf.add_mutually_exclusive_group()
     after.add_argument("--smooth", **_SMOOTH)
@@ -71,7 +71,7 @@ def _add_cdf(command: _Command) -> None:
 def _add_roc(command: _Command) -> None:
     roc = _add_scored(command, "roc", "the ROC curve of scored labels", "the ROC curve")
     _add_bounds(roc)
-    _add_size(roc, "number of cells between them")
+    _add_size(roc, "number of cells between them (by the number of records and the budget)")
     _add_budget(roc)
     roc.add_argument("--smooth", **_SMOOTH)
     _add_files(roc)
@@ -218,9 +218,7 @@ def _add_bounds(
 
 
 def _add_size(parser: argparse.ArgumentParser, what: str, default: int | None = None) -> None:
-    required = default is None
-    add = parser.add_argument
-    add("--size", metavar="N", required=required, default=default, type=int, help=what)
+    parser.add_argument("--size", metavar="N", default=default, type=int, help=what)
 
 
 def _add_budget(parser: argparse.ArgumentParser) -> None:

@@ -95,6 +95,11 @@ CALLS = {
         {"values": SCORES, "grid": GRID, "mechanism": None, "neighbours": "replace-one"}
         | {"isotonic": True, "integers": None, **BUDGET, **HOW},
     ),
+    "suggest": (
+        dp.suggest,
+        {"n": 1000, "lower": 0, "upper": 1, "epsilon": 1.0, "rho": None, "delta": None}
+        | {"neighbours": "replace-one", "error": 0.1, "unit": "values"},
+    ),
     "cdf by groups": (
         dp.cdf,
         {"values": SCORES, "grid": GRID, "by": LABELS, "groups": [0, 1], "epsilon": 20.0, **HOW},

@@ -1,0 +1,49 @@
+"""How many cells a command takes, where that was left to it: by public numbers."""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+from numpy.typing import NDArray
+
+import dpcore
+
+from ..releases.suggest import FINEST, suggested_size
+from .reports import lines
+
+__all__ = ["coarser", "grid_of", "with_size"]
+
+
+def grid_of(options: argparse.Namespace) -> dpcore.Grid:
+    """Return the grid that was asked for; without a size, the finest that ``coarser`` takes."""
+    size = FINEST if options.size is None else options.size
+    return dpcore.Grid.uniform(options.lower, options.upper, size)
+
+
+def coarser(
+    options: argparse.Namespace, grid: dpcore.Grid, counts: NDArray[np.int64]
+) -> tuple[dpcore.Grid, NDArray[np.int64]]:
+    """Return the grid that ``dpcore.suggest`` takes for so many records, and the counts on it.
+
+    Parameters
+    ----------
+    options
+        Of the command line.
+    grid, counts
+        From ``grid_of``, and the exact counts on it, (k N,): of one class after the other. Its
+        thresholds are among them, as both sizes are powers of two, and the number of records is
+        public.
+    """
+    n = int(counts.sum())
+    size = suggested_size(n, options.epsilon, options.rho, options.delta) if n else grid.size
+    joined = counts.reshape(-1, grid.size // size).sum(axis=1)
+    return dpcore.Grid.uniform(options.lower, options.upper, size), joined
+
+
+def with_size(options: argparse.Namespace, text: str, grid: dpcore.Grid) -> str:
+    """Return a summary; with the number of cells, if that was not asked for."""
+    if options.size is not None:
+        return text
+    said = f"{grid.size} (by the records and the budget; --size sets it)"
+    return "\n".join([*lines({"cells": said}), text])

@@ -1,0 +1,118 @@
+"""Suggestions: the errors they state beside those of releases, and what is refused."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import dpcore as dp
+
+QUARTILES = np.array([0.25, 0.5, 0.75])
+
+
+def off(found, n, releases=12):
+    """Root mean square errors of counts, and of quartiles in values, for evenly spread records."""
+    rng, counts, values = np.random.default_rng(1), [], []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of noise that is too much for the grid
+        for _ in range(releases):
+            records = rng.uniform(10.0, 90.0, n)
+            exact = found.grid.count(records)
+            curve = dp.cdf_from_counts(exact, found.grid, found.mechanism, rng=rng)
+            counts.append(np.mean((curve.counts - np.cumsum(exact)) ** 2))
+            values.append((curve.quantile(QUARTILES) - np.quantile(records, QUARTILES)) ** 2)
+    return np.sqrt(np.mean(counts)), np.sqrt(np.mean(values))
+
+
+@pytest.mark.parametrize("n", [1000, 30_000])
+@pytest.mark.parametrize(
+    "budget",
+    [
+        {"epsilon": 0.2},
+        {"epsilon": 1.0},
+        {"rho": 0.5},
+        {"epsilon": 1.0, "delta": 1e-6},
+        {"epsilon": 1.0, "neighbours": "add-or-remove-one"},
+    ],
+    ids=str,
+)
+def test_stated_errors_are_those_of_releases(n, budget):
+    found = dp.suggest(n=n, lower=10, upper=90, **budget)
+    counts, values = off(found, n)
+    assert 0.5 < counts / found.count_error < 1.4
+    assert 0.3 < values / found.value_error < 1.7
+    assert found.value_error == pytest.approx(80 * found.share_error)
+
+
+@pytest.mark.parametrize("m", [1, 3])
+def test_quantiles_are_drawn_as_near_as_said(m):
+    n, epsilon, rng = 100_000, 1.0, np.random.default_rng(2)
+    grid, records = dp.Grid.uniform(0, 1, 2**18), (np.arange(n) + 0.5) / n
+    asked, ranks = np.linspace(0.3, 0.7, m), []
+    for _ in range(150):
+        found = dp.quantiles(records, asked, grid, epsilon=epsilon, rng=rng)
+        ranks.append([np.count_nonzero(records <= value) for value in found.values] - asked * n)
+    assert np.sqrt(np.mean(np.square(ranks))) == pytest.approx(np.sqrt(8) * m, rel=0.25)
+
+
+def test_it_says_up_to_how_many_quantiles_are_better_drawn():
+    found = dp.suggest(n=100_000, epsilon=1.0, lower=0, upper=1)
+    assert found.few_quantiles == np.floor(found.count_error / np.sqrt(8))
+    assert found.few_quantiles >= 3
+    assert f"up to {found.few_quantiles} quantiles" in str(found)
+    assert dp.suggest(n=100_000, rho=0.5, lower=0, upper=1).few_quantiles == 0
+
+
+@pytest.mark.parametrize("unit", ["shares", "values"])
+@pytest.mark.parametrize("budget", [{"epsilon": 5.0}, {"rho": 0.01}])
+def test_what_is_enough_reaches_the_error_and_half_of_it_does_not(unit, budget):
+    goal = 0.01 if unit == "shares" else 0.8
+    public = {"n": 2000, "lower": 10, "upper": 90}
+    enough = dp.suggest(**public, **budget, error=goal, unit=unit).enough
+    (name,) = budget
+    then = dp.suggest(**public, **{name: enough})
+    assert then.share_error < 0.0105
+    assert off(then, 2000)[1] < 0.8 * 1.2
+    factor = 4 if name == "rho" else 2  # errors go with its root
+    assert dp.suggest(**public, **{name: enough / factor}).share_error > 0.012
+
+
+def test_an_error_that_nothing_reaches():
+    found = dp.suggest(n=10, epsilon=1.0, lower=0, upper=1, error=1e-9)
+    assert found.enough is None
+    assert "No epsilon reaches" in str(found)
+
+
+def test_more_records_are_worth_more_cells_and_bounds_are_not():
+    sizes = [dp.suggest(n=10**k, epsilon=1.0, lower=0, upper=1).grid.size for k in range(1, 8)]
+    assert sizes == sorted(sizes)
+    assert sizes[0] == 16
+    assert sizes[-1] == 2**16
+    assert dp.suggest(n=1000, epsilon=1.0, lower=-5, upper=1e6).grid.size == sizes[2]
+
+
+def test_it_takes_what_cdf_takes_and_shows_itself():
+    found = dp.suggest(n=1000, epsilon=1.0, lower=0, upper=1)
+    curve = dp.cdf(np.random.default_rng(1).random(1000), found.grid, epsilon=1.0)
+    assert curve.mechanism == found.mechanism.describe()
+    assert len(repr(found)) <= 88
+    assert found == dp.suggest(n=1000, epsilon=1.0, lower=0, upper=1)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "what"),
+    [
+        ({"n": 0}, "n must be between"),
+        ({"epsilon": None}, "epsilon"),
+        ({"epsilon": -1.0}, "epsilon must be"),
+        ({"upper": 0}, "upper"),
+        ({"error": 0}, "error must be"),
+        ({"unit": "ranks"}, "unit must be"),
+        ({"neighbours": "replace-client"}, "neighbours must be"),
+    ],
+)
+def test_what_is_refused(wrong, what):
+    with pytest.raises(dp.DpcoreError, match=what):
+        dp.suggest(**{"n": 100, "epsilon": 1.0, "lower": 0, "upper": 1, **wrong})
