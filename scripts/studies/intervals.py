@@ -1,7 +1,8 @@
 """How often intervals cover: ``python scripts/study.py intervals --data DIR``.
 
 Writes docs/intervals.md: intervals of areas under ROC curves, and bands of distribution functions,
-by closed forms and by simulation. Takes three minutes. DIR has bank-full.csv (UCI Bank Marketing).
+by closed forms and by simulation; and intervals of quantiles and means. Takes four minutes.
+DIR has bank-full.csv (UCI Bank Marketing).
 """
 
 from functools import cache
@@ -18,7 +19,14 @@ from scipy.stats import binom
 
 import dpcore as dp
 from dpcore import studies
-from dpcore.mechanisms import Hierarchy, NoNoise, from_curve, with_simulated_deviation
+from dpcore.mechanisms import (
+    Dyadic,
+    Hierarchy,
+    Histogram,
+    NoNoise,
+    from_curve,
+    with_simulated_deviation,
+)
 from dpcore.statistics import (
     ROC,
     classifier,
@@ -38,6 +46,22 @@ OF_NORMALS = {  # rate of positives, their distance, and the middle of the other
     "1 % positive": (0.01, 1.5, -4.0),
     "clumped": (0.3, 1.0, -0.5),
 }
+PROBABILITIES = np.array([0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95])
+CURVES = {  # mechanisms, and whether their curves are made monotone
+    "the default": (None, True),
+    "hierarchy": (Hierarchy, True),
+    "hierarchy, raw": (Hierarchy, False),
+    "histogram": (Histogram, True),
+    "dyadic, raw": (Dyadic, False),
+}
+SHAPES = [
+    "normal, wide",
+    "exponential",
+    "10 spikes",
+    "half at one value",
+    "Zipf, in order",
+    "rough",
+]
 WEIGHTS = {shape.name: shape.weights for shape in SYNTHETIC}
 
 
@@ -94,9 +118,56 @@ def bands(shape: str, n: int, rng: Rng) -> dict[str, float]:
     return {**means, **least, "ratio": float(np.median(ratios))}
 
 
+@studies.study({"shape": SHAPES, "curve": list(CURVES), "n": [1000, 10_000, 100_000]})
+def quantiles_and_means(shape: str, curve: str, n: int, rng: Rng) -> dict[str, float]:
+    """Return which intervals have quantiles and means of new records, and of all, within."""
+    grid, weights = dp.Grid.uniform(0, 1, CELLS), WEIGHTS[shape](CELLS)
+    assert weights is not None
+    shares = weights / weights.sum()
+    counts = rng.multinomial(n, shares)
+    make, isotonic = CURVES[curve]
+    how = {"epsilon": EPSILON} if make is None else {"mechanism": make(EPSILON)}
+    released = dp.cdf_from_counts(counts, grid, isotonic=isotonic, rng=rng, **how)
+    found = {}
+    asked = {
+        "own": (counts / n, released.quantile_interval, released.mean_interval),
+        "population": (
+            shares,
+            released.population_quantile_interval,
+            released.population_mean_interval,
+        ),
+    }
+    for whose, (of, interval, interval_of_mean) in asked.items():
+        # cells to which the quantiles belong: sums of shares are rounded
+        cells = np.searchsorted(np.cumsum(of), PROBABILITIES - 1e-12)
+        true = grid.positions[np.minimum(cells, CELLS - 1)]
+        low, high = interval(PROBABILITIES, LEVEL, method="inverted_cdf")
+        inside = (low <= true) & (true <= high)
+        found |= {f"{whose}, {p:g}": each for p, each in zip(PROBABILITIES, inside, strict=True)}
+        mean = float(np.sum(of * (grid.positions - 0.5 / CELLS)))
+        least, most = interval_of_mean(LEVEL)
+        found[f"{whose}, mean"] = least <= mean <= most
+    return found
+
+
+def of_quantiles_and_means(results: studies.Results) -> list[str]:
+    """Return the table of how often intervals of quantiles and means cover."""
+
+    def cell(**at: Any) -> str:
+        texts = []
+        for whose in ("own", "population"):
+            shares = [results.array(f"{whose}, {p:g}", **at).mean() for p in PROBABILITIES]
+            mean = results.array(f"{whose}, mean", **at).mean()
+            texts.append(f"{np.mean(shares):.0%} ({min(shares):.0%}), {mean:.0%}")
+        return "; ".join(texts)
+
+    return pivot(results, {"shape": "{}", "curve": "{}"}, {"n": "n = {:,}"}, cell)
+
+
 def main() -> None:
     """Run, and write."""
     of_areas, of_bands = run(areas, RUNS), run(bands, 1, quick=1)
+    of_others = run(quantiles_and_means, RUNS)
     count, least = replicates(of_areas), binom.ppf(0.05, RELEASES, LEVEL) / RELEASES
     total = of_areas.array("covered").mean()
     error = np.sqrt(LEVEL * (1 - LEVEL) / count)
@@ -116,7 +187,8 @@ def main() -> None:
     page = parts(
         "# How often intervals cover",
         "Written by `python scripts/study.py intervals --data DIR`. The level is 95 %, and what is"
-        " to be covered is what the records themselves have: the noise is all that is random.",
+        " to be covered is what the records themselves have, where nothing else is said: the noise"
+        " is all that is random.",
         "## The area under a ROC curve",
         f"`dp.roc_curve(...).auc_interval()` over {CELLS:,} cells, {count} releases of each, of"
         " new records each: how many of the intervals have the area of the records in these cells"
@@ -140,6 +212,16 @@ def main() -> None:
         " and the width of the simulated band as a part of the other's (medians). The shapes are"
         " those of `scripts/study.py regret`.",
         pivot(of_bands, {"shape": "{}"}, {"n": "n = {:,}"}, band),
+        "## Quantiles and means",
+        "`curve.quantile_interval(p)`, `curve.mean_interval()`; and behind the semicolon"
+        " `curve.population_quantile_interval(p)`, `curve.population_mean_interval()`, of the"
+        f" shape that the records are drawn from. Over {CELLS:,} cells, {replicates(of_others)}"
+        f" releases of each, of new records each, epsilon = {EPSILON:g}: how many of the quantiles"
+        f" for p = {', '.join(f'{p:g}' for p in PROBABILITIES)} are within; in brackets of those"
+        " that are least often; and how many of the means. Curves are made monotone, but for the"
+        " raw ones. The noise of all but the default is known in closed form; of the default that"
+        " of DAWA is estimated, which it takes here.",
+        of_quantiles_and_means(of_others),
         *of_classifiers(),
     )
     write("intervals.md", page)

@@ -120,6 +120,14 @@ def test_bands_of_a_study_are_shares(study, rng, monkeypatch):
     assert 0.3 < found["ratio"] < 1.3
 
 
+def test_intervals_of_quantiles_and_means_cover(study, rng):
+    intervals = study("intervals")
+    for curve in ("hierarchy", "hierarchy, raw", "histogram"):
+        found = intervals.quantiles_and_means("10 spikes", curve, 10_000, rng)
+        assert len(found) == 16
+        assert np.mean(list(found.values())) > 0.7
+
+
 def test_errors_of_exact_curves_are_none(study, rng):
     accuracy = study("accuracy")
     curves = np.cumsum(rng.poisson(3, (2, 64)), axis=1).astype(float)
