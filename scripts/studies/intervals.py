@@ -128,7 +128,7 @@ def quantiles_and_means(shape: str, curve: str, n: int, rng: Rng) -> dict[str, f
     make, isotonic = CURVES[curve]
     how = {"epsilon": EPSILON} if make is None else {"mechanism": make(EPSILON)}
     released = dp.cdf_from_counts(counts, grid, isotonic=isotonic, rng=rng, **how)
-    found = {}
+    found: dict[str, float] = {}
     asked = {
         "own": (counts / n, released.quantile_interval, released.mean_interval),
         "population": (
@@ -268,7 +268,7 @@ def classifiers(scores: str, n: int, epsilon: float, rng: Rng) -> dict[str, floa
     everyone, exact = population(scores), dp.score_curves_from_counts(counts, grid, NoNoise())
     curves = dp.score_curves_from_counts(counts, grid, epsilon=epsilon, rng=rng)
     roc = ROC(curves, from_curve(curves.joint))
-    found = {}
+    found: dict[str, float] = {}
     for name, at in METRICS.items():
         own, of_all = (_metric(name, each, at) for each in (exact, everyone))
         intervals = _intervals(name, roc, at)
