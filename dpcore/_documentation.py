@@ -17,8 +17,8 @@ _PARAGRAPHS: Final = {
         (n,) the records, one real number each, n >= 1 where n is public: a NumPy array of any real
         dtype, a sequence, a pandas or polars series, an Arrow array; or a Dask array, or one column
         of a Dask dataframe, which is counted where it lies. Objects may be integers of any size,
-        fractions and decimals. Out-of-bounds values, infinities among them, count in the nearest
-        cell.""",
+        fractions and decimals. On a grid of times or durations, columns of these (docs/dates.md).
+        Out-of-bounds values, infinities among them, count in the nearest cell.""",
     "thresholds": "The thresholds. They are public, so they must not come from the data.",
     "labels": """
         (n,) labels, n >= 1: numbers, booleans or strings, all of one kind. What is not

@@ -109,7 +109,7 @@ def _of_pandas(values: Any, argument: str) -> Part:
             found = pa.array(values)
             return _of_arrow(getattr(found, "combine_chunks", lambda: found)(), argument)
     # All categories: which of them there are records of is not to be told.
-    elif len({object_kinds.kind_of(type(each)) for each in _objects_among(values.dtype)}) > 1:
+    elif len({_kind_among(each) for each in _objects_among(values.dtype)}) > 1:
         raise DtypeError(argument, "categories of several types", "must be of one kind")
     absent = np.asarray(values.isna(), bool)
     absent_or_none = absent if absent.any() else None
@@ -126,6 +126,14 @@ def _objects_among(dtype: Any) -> Any:
     categories = getattr(dtype, "categories", None)
     is_of_objects = getattr(getattr(categories, "dtype", None), "kind", None) == "O"
     return categories if is_of_objects else ()
+
+
+def _kind_among(category: Any) -> str:
+    """Return the kind of a category; times have more than one."""
+    kind = object_kinds.kind_of(type(category))
+    if kind != "other":
+        return kind
+    return f"{type(category).__name__}, {getattr(category, 'tzinfo', None) is None}"
 
 
 def _of_polars(values: Any) -> Part:

@@ -163,6 +163,8 @@ def scalar(argument: str, value: Any, *, exactly: bool = True) -> tuple[float, U
     ParameterError
         It is missing, no whole number of microseconds, or 285 years or more from 1970.
     """
+    if type(value) in (int, float):  # most are
+        return None
     found: Any = _parsed(value) if isinstance(value, str) else value
     found = found.as_py() if hasattr(found, "as_py") else found
     if isinstance(found, np.ndarray) and found.ndim == 0:

@@ -129,8 +129,9 @@ def cdf(
         {nan_policy}
     integers
         Whether the values are whole numbers, and so the quantiles and samples of the curve; None:
-        if their dtype is an integer's or a boolean's. Values are never looked at for this: say True
-        of whole numbers that are kept as floats.
+        if their dtype is an integer's or a boolean's. On a grid of times, whether they are whole
+        days; None: if they are dates. Values are never looked at for this: say True of whole
+        numbers that are kept as floats.
     weights
         {weights}
 

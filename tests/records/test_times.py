@@ -231,3 +231,12 @@ def test_dates_are_whole_days_and_times_are_not(values: Any, whole: bool) -> Non
     grid = YEAR if np.asarray(values[0]).dtype.kind != "m" else DAY
     curve = dp.cdf(values, grid, dp.mechanisms.NoNoise(), nan_policy="omit")
     assert curve.integers is whole
+
+
+@pytest.mark.parametrize("present", [0, 1])
+def test_categories_of_several_kinds_of_times_are_refused_whichever_are_there(present: int) -> None:
+    kinds = [dt.datetime(2024, 1, 1), dt.timedelta(1)]
+    column = pd.Series([kinds[present]], dtype=pd.CategoricalDtype(pd.Index(kinds, dtype=object)))
+    for grid in (YEAR, DAY):
+        with pytest.raises(dp.DtypeError, match="categories of several types"):
+            grid.count(column)

@@ -1,0 +1,85 @@
+"""Numbers as libraries keep them: nullable, in categories, as objects; with what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import dpcore as dp
+
+GRID = dp.Grid([0, 1, 2, 3])
+VALUES = [0, 1, None, 3, 1]
+WANTED = [1, 2, 0, 1]
+
+HOLDERS: dict[str, Callable[[list[Any]], Any]] = {
+    **{
+        f"pandas {dtype}": lambda v, dtype=dtype: pd.Series(v, dtype=dtype)
+        for dtype in ("Int8", "Int64", "UInt16", "Float32", "Float64", "float64", "object")
+    },
+    **{
+        f"pandas with arrow {kind}": lambda v, kind=kind: pd.Series(v, dtype=pd.ArrowDtype(kind))
+        for kind in (pa.int8(), pa.uint64(), pa.float32(), pa.float64(), pa.decimal128(9, 2))
+    },
+    "pandas categories": lambda v: pd.Series(v, dtype="category"),
+    "pandas categories of integers": lambda v: pd.Series(v, dtype=pd.CategoricalDtype([3, 1, 0])),
+    "pandas categories, nullable": lambda v: pd.Series(v, dtype="Int64").astype("category"),
+    "pandas array": lambda v: pd.array(v, dtype="Int64"),
+    "pandas index": lambda v: pd.Index(v, dtype="Float64"),
+    "pandas, sparse": lambda v: pd.Series(v, dtype="float64").astype(pd.SparseDtype("float64")),
+    **{
+        f"polars {dtype}": lambda v, dtype=dtype: pl.Series(v, dtype=dtype)
+        for dtype in (pl.Int8, pl.UInt64, pl.Int128, pl.Float32, pl.Float64, pl.Decimal(9, 2))
+    },
+    "arrow dictionary": lambda v: pa.array(v).dictionary_encode(),
+    "arrow chunks": lambda v: pa.chunked_array([v[:2], v[2:]]),
+    "objects, NumPy's": lambda v: np.array(
+        [each if each is None else np.int16(each) for each in v]
+    ),
+    "objects, mixed": lambda v: [
+        each if each is None else kind(each)
+        for each, kind in zip(v, (int, Fraction, int, Decimal, float), strict=True)
+    ],
+    "masked": lambda v: np.ma.array([each or 0 for each in v], mask=[each is None for each in v]),
+    "dask, nullable": lambda v: dd.from_pandas(pd.Series(v, dtype="Int64"), npartitions=2),
+    "dask array": lambda v: da.from_array(np.array(v, np.float64), chunks=2),
+}
+
+
+@pytest.mark.parametrize("name", HOLDERS)
+def test_numbers_are_counted_however_they_are_kept(name: str) -> None:
+    values = HOLDERS[name](VALUES)
+    assert GRID.count(values, nan_policy="omit").tolist() == WANTED
+    with pytest.raises(dp.MissingValueError):
+        GRID.count(values)
+
+
+@pytest.mark.parametrize("name", HOLDERS)
+def test_numbers_are_no_times_however_they_are_kept(name: str) -> None:
+    times = dp.Grid.uniform("2024-01-01", "2025-01-01", 2)
+    with pytest.raises(dp.DtypeError, match=r"^values must hold dates or times"):
+        times.count(HOLDERS[name](VALUES), nan_policy="omit")
+
+
+@pytest.mark.parametrize("dtype", ["boolean", pd.ArrowDtype(pa.bool_()), "object", "category"])
+def test_booleans_are_numbers(dtype: Any) -> None:
+    values = pd.Series([True, None, False, True], dtype=dtype)
+    assert GRID.count(values, nan_policy="omit").tolist() == [1, 2, 0, 0]
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "UInt8", "boolean", pd.ArrowDtype(pa.int64())])
+def test_nullable_integers_are_integers(dtype: Any) -> None:
+    values = pd.Series([0, 1, None, 1], dtype=dtype)
+    assert dp.cdf(values, GRID, epsilon=100.0, nan_policy="omit").integers is True
+    assert (
+        dp.cdf(values.astype("Float64"), GRID, epsilon=100.0, nan_policy="omit").integers is False
+    )
