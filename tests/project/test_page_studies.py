@@ -143,3 +143,10 @@ def test_fitted_models_are_likeliest_and_a_wrong_slope_is_rejected(study, rng):
     residuals = records.labels - fitted.released(0.0, records, rng)
     np.testing.assert_allclose(records.x.T @ residuals, 0, atol=1e-6)
     assert fitted.rejected(list(fitted.CASES)[-1], rng)["exact"]
+
+
+def test_what_is_far_apart_is_told_apart_in_the_study_of_comparisons(study, rng):
+    pairs = study("compare").pairs
+    for mechanism in ("default", "hierarchy"):
+        apart = pairs("half at one", mechanism, 10.0, "1,000 and 1,000", 0.5, rng)
+        assert apart == dict.fromkeys(apart, True)
