@@ -46,6 +46,7 @@ if _TYPE_CHECKING:
         MissingValueError,
         ParameterError,
     )
+    from .privacy.budgets import Budget, BudgetError
     from .privacy.guarantees import Privacy
     from .records import files
     from .releases.bounds import Bounds, bounds
@@ -74,6 +75,8 @@ __all__ = [
     "CDF",
     "Bounds",
     "BoxPlot",
+    "Budget",
+    "BudgetError",
     "Comparison",
     "ConvergenceError",
     "DpcoreError",
@@ -171,6 +174,7 @@ _HOMES = {
         "MissingValueError",
         "ParameterError",
     ),
+    "privacy.budgets": ("Budget", "BudgetError"),
     "privacy.guarantees": ("Privacy",),
     "releases.bounds": ("Bounds", "bounds"),
     "releases.box_plot": ("BoxPlot", "box_plot"),

@@ -1,18 +1,24 @@
 """What a release costs: guarantees, how they add up, conversions, and budgets.
 
-Imports ``noise``, for the law that a budget buys, and no other room.
+Imports ``noise``, for the law that an allowance buys, and of ``records`` the errors of files.
 """
 
 from __future__ import annotations
 
+from .budgets import Budget, BudgetError, Charge
+from .composition import composed
 from .concentrated import zcdp_delta, zcdp_epsilon, zcdp_rho
 from .gaussian import discrete_gaussian_delta, gaussian_delta, gaussian_sigma
 from .guarantees import Neighbours, Privacy, Relation, double_above
 
 __all__ = [
+    "Budget",
+    "BudgetError",
+    "Charge",
     "Neighbours",
     "Privacy",
     "Relation",
+    "composed",
     "discrete_gaussian_delta",
     "double_above",
     "gaussian_delta",

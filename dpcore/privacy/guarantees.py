@@ -6,7 +6,7 @@ import math
 import numbers
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
@@ -36,12 +36,16 @@ Relation = Literal[Neighbours, "replace-client"]
 class Privacy:
     """A differential privacy guarantee: (epsilon, delta), or zero-concentrated with rho.
 
+    With rho and a delta above 0 it is delta-approximate rho-zCDP: but for an event of probability
+    delta (Bun & Steinke 2016, Definition 8.1). Sums of both kinds have it.
+
     Parameters
     ----------
     epsilon, delta
-        The parameters of (epsilon, delta)-differential privacy; 0 < epsilon, 0 <= delta < 1. An
-        infinite epsilon is no guarantee (``mechanisms.NoNoise``). What is no double, a Fraction or
-        a large integer, is rounded up to one, here and in rho.
+        The parameters of (epsilon, delta)-differential privacy; 0 <= epsilon, 0 <= delta < 1. With
+        both 0, nothing of the records is released. An infinite epsilon is no guarantee
+        (``mechanisms.NoNoise``). What is no double, a Fraction or a large integer, is rounded up to
+        one, here and in rho.
     neighbours
         Which pairs of inputs are neighbours. "replace-one": one record changes its value, and the
         number of records is public. "add-or-remove-one": one record more or less.
@@ -51,7 +55,7 @@ class Privacy:
         Whether the noise came from a generator that somebody else can repeat. Such a release is
         for studies: it follows the right law, and it protects nobody.
     rho
-        The parameter of zero-concentrated differential privacy, above 0: instead of epsilon.
+        The parameter of zero-concentrated differential privacy, 0 or more: instead of epsilon.
 
     Raises
     ------
@@ -60,16 +64,21 @@ class Privacy:
 
     Notes
     -----
-    Guarantees of releases from the same records add up. ``first + second`` is basic composition
+    Guarantees of releases from the same records add up, and ``sum`` and ``3 * guarantee`` say so.
+    ``first + second`` is basic composition
     (Dwork & Roth 2014, Theorem 3.16) for epsilon and delta, and the sum for rho (Bun & Steinke
-    2016, Lemma 1.7). Where one is pure (delta = 0) and the other zero-concentrated, the pure one
-    counts with rho = epsilon^2 / 2 (there, Proposition 1.4). Sums are rounded up.
+    2016, Lemmas 1.7 and 8.2). Where only one is zero-concentrated, the other one counts with
+    rho = epsilon^2 / 2 (there, Proposition 1.4) and its delta. Sums are rounded up. They hold
+    whatever the later releases owe to the outputs of earlier ones.
 
     ``first | second`` is parallel composition (McSherry 2009, Theorem 4): every record is in the
     input of one of the two releases only, and which one is public and fixed. The larger of the
     two guarantees holds, taken for epsilon, delta and rho apart. Under replace-one the sizes of
     both inputs are public, and a replaced record stays in its input (docs/privacy.md). Under
     replace-client each client is in one of them, with all its records.
+
+    ``first <= second`` says that the first guarantee implies the second one, by the conversions of
+    ``dpcore.privacy``. Of some pairs neither does.
 
     Examples
     --------
@@ -79,6 +88,8 @@ class Privacy:
     Privacy(rho=0.375, neighbours='replace-one', simulated=False)
     >>> Privacy(0.5) | Privacy(0.25, delta=1e-6)
     Privacy(epsilon=0.5, delta=1e-06, neighbours='replace-one', simulated=False)
+    >>> 3 * Privacy(0.25) <= Privacy(1.0), Privacy(rho=0.5) <= Privacy(1.0)
+    (True, False)
     """
 
     epsilon: float | None = None
@@ -92,17 +103,15 @@ class Privacy:
             requirement = f"or rho must be given, and not both (rho: {shown(self.rho)})"
             raise ParameterError("epsilon", self.epsilon, requirement)
         if self.rho is not None:
-            object.__setattr__(self, "rho", _check.positive("rho", _above("rho", self.rho)))
+            object.__setattr__(self, "rho", _not_negative("rho", _above("rho", self.rho)))
         else:
             epsilon = math.inf  # said of exact results, to compare with
             if not (isinstance(self.epsilon, numbers.Real) and self.epsilon == math.inf):
-                epsilon = _check.positive("epsilon", _above("epsilon", self.epsilon))
+                epsilon = _not_negative("epsilon", _above("epsilon", self.epsilon))
             object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "delta", _above("delta", self.delta))
         if not 0.0 <= self.delta < 1.0:
             raise ParameterError("delta", self.delta, "must be at least 0 and below 1")
-        if self.rho is not None and self.delta > 0.0:
-            raise ParameterError("delta", self.delta, "must be 0 beside rho")
         _check.choice("neighbours", self.neighbours, Relation)
         if not isinstance(self.simulated, bool):
             raise DtypeError("simulated", type(self.simulated).__name__, "must be a bool")
@@ -113,12 +122,12 @@ class Privacy:
         Parameters
         ----------
         delta
-            Within [0, 1), and above 0 for a zero-concentrated guarantee.
+            Within [0, 1), and above that of a zero-concentrated guarantee.
 
         Returns
         -------
         float
-            The guarantee's own epsilon, or ``zcdp_epsilon(rho, delta)``.
+            The guarantee's own epsilon, or ``zcdp_epsilon`` of rho and of the delta that is left.
 
         Raises
         ------
@@ -126,15 +135,52 @@ class Privacy:
             delta is not such a number, or below the delta of the guarantee.
         """
         checked = -_above("delta", -_check.plain("delta", delta))  # rounded down
-        if self.rho is not None:
-            return zcdp_epsilon(self.rho, checked)
+        if self.rho is not None and self.rho > 0.0:
+            if not self.delta < checked < 1.0:
+                raise ParameterError("delta", delta, f"must be above {self.delta} and below 1")
+            left = -double_above(Fraction(self.delta) - Fraction(checked))
+            return zcdp_epsilon(self.rho, left)
         if not self.delta <= checked < 1.0:
             raise ParameterError("delta", delta, f"must be at least {self.delta} and below 1")
-        assert self.epsilon is not None
-        return self.epsilon
+        return 0.0 if self.epsilon is None else self.epsilon
 
     def __add__(self, other: Privacy) -> Privacy:
         return self._composed(other, operator.add)
+
+    def __radd__(self, other: object) -> Privacy:
+        return self if other == 0 and type(other) is int else NotImplemented  # where sum begins
+
+    def __mul__(self, times: int) -> Privacy:
+        """Return the guarantee of so many releases, each with this one."""
+        if not isinstance(times, numbers.Integral) or isinstance(times, bool):
+            return NotImplemented
+        count = _check.integer("times", times, 0, 2**63)
+        if self.epsilon == math.inf:
+            return self if count else replace(self, epsilon=0.0)
+        if self.rho is not None:
+            rho = double_above(count * Fraction(self.rho))
+            return replace(self, rho=rho, delta=double_above(count * Fraction(self.delta)))
+        assert self.epsilon is not None
+        epsilon, delta = (double_above(count * Fraction(x)) for x in (self.epsilon, self.delta))
+        return replace(self, epsilon=epsilon, delta=delta)
+
+    __rmul__ = __mul__
+
+    def __le__(self, other: Privacy) -> bool:
+        if not isinstance(other, Privacy):
+            return NotImplemented
+        if self.neighbours != other.neighbours:
+            return False
+        if self.delta > other.delta or (self.epsilon == math.inf and other.epsilon != math.inf):
+            return False
+        if other.rho is not None:
+            return self._concentrated() <= other.rho
+        assert other.epsilon is not None
+        if self.epsilon is not None:
+            return self.epsilon <= other.epsilon
+        return self.rho == 0.0 or (
+            self.delta < other.delta and self.epsilon_at(other.delta) <= other.epsilon
+        )
 
     def __or__(self, other: Privacy) -> Privacy:
         return self._composed(other, max)
@@ -150,24 +196,17 @@ class Privacy:
         simulated = self.simulated or other.simulated
         if math.inf in (self.epsilon, other.epsilon):
             return Privacy(math.inf, 0.0, self.neighbours, simulated)
+        delta = double_above(total(Fraction(self.delta), Fraction(other.delta)))
         if self.epsilon is not None and other.epsilon is not None:
             epsilon = double_above(total(Fraction(self.epsilon), Fraction(other.epsilon)))
-            delta = double_above(total(Fraction(self.delta), Fraction(other.delta)))
             return Privacy(epsilon, delta, self.neighbours, simulated)
         rho = double_above(total(self._concentrated(), other._concentrated()))
-        return Privacy(rho=rho, neighbours=self.neighbours, simulated=simulated)
+        return Privacy(None, delta, self.neighbours, simulated, rho)
 
     def _concentrated(self) -> Fraction:
         """Return the rho of this guarantee, exactly."""
         if self.rho is not None:
             return Fraction(self.rho)
-        if self.delta > 0.0:
-            raise ParameterError(
-                "delta",
-                self.delta,
-                "must be 0 where the other guarantee has rho: "
-                "convert the other first, by epsilon_at(delta)",
-            )
         assert self.epsilon is not None
         return Fraction(self.epsilon) ** 2 / 2
 
@@ -175,7 +214,7 @@ class Privacy:
         parameters = (
             f"epsilon={self.epsilon!r}, delta={self.delta!r}"
             if self.rho is None
-            else f"rho={self.rho!r}"
+            else f"rho={self.rho!r}" + (f", delta={self.delta!r}" if self.delta else "")
         )
         return (
             f"Privacy({parameters}, neighbours={self.neighbours!r}, simulated={self.simulated!r})"
@@ -188,6 +227,12 @@ class Privacy:
         delta = f", delta = {self.delta:g}" if self.delta else ""
         note = "; SIMULATED: seeded noise, not private" if self.simulated else ""
         return f"{parameters}{delta} ({self.neighbours}{note})"
+
+
+def _not_negative(argument: str, value: float) -> float:
+    if value < 0.0:
+        raise ParameterError(argument, value, "must be 0 or more")
+    return value + 0.0  # and not -0.0
 
 
 def _above(argument: str, value: object) -> float:

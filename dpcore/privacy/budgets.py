@@ -1,0 +1,298 @@
+"""Budgets that watch: each release is charged before it is drawn, and refused beyond the cap."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+from types import TracebackType
+from typing import Final, NoReturn, Self
+
+from .. import _check
+from ..errors import DpcoreError, DtypeError, ParameterError
+from .composition import Sums
+from .guarantees import Privacy, Relation
+from .ledgers import Charge, FileLedger, Ledger, MemoryLedger
+from .spending import entered, left
+
+__all__ = ["Budget", "BudgetError", "Charge"]
+
+_TOLERANCE: Final = 1 + Fraction(1, 10**12)  # ten times 0.1, which is no double, fit into 1
+
+
+class BudgetError(DpcoreError, RuntimeError):
+    """A release would cost more than is left of a budget: nothing was drawn, nothing charged.
+
+    Parameters
+    ----------
+    what
+        The function that was called.
+    privacy
+        What it would have cost.
+    remaining
+        What is left.
+    why
+        What is wrong besides; or empty.
+    """
+
+    def __init__(self, what: str, privacy: Privacy, remaining: Privacy, why: str = "") -> None:
+        self.what = what
+        self.privacy = privacy
+        self.remaining = remaining
+        note = why and f" ({why})"
+        super().__init__(f"{what} costs {privacy}; what remains is {remaining}{note}")
+
+
+class Budget:
+    """A cap on what all releases from some records cost together, and a log of them.
+
+    Releases inside of ``with budget:`` are charged before their noise is drawn, and those that
+    would pass the cap are refused with what remains. Of functions that make several releases the
+    whole is charged, at once, so that none stops half way.
+
+    Parameters
+    ----------
+    epsilon
+        The cap: epsilons add up.
+    rho
+        Or of zero-concentrated differential privacy: rhos add up, and a pure epsilon counts as
+        epsilon^2 / 2, so that many small ones cost much less than their sum.
+        ``privacy.zcdp_rho(epsilon, delta)`` is the rho that implies (epsilon, delta) at the end.
+    delta
+        Below 1, and 0 by default: what the deltas of releases may add up to.
+    neighbours
+        The relation that all releases are to protect; see ``Privacy``.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        Not exactly one of epsilon and rho is given, or an argument is not as above.
+
+    See Also
+    --------
+    Budget.open : a budget in a file, for several processes, and for tomorrow.
+
+    Notes
+    -----
+    docs/budget.md: what is charged, how costs add up, and what no budget can see (other processes;
+    clients of a federation, who release on their own). The sums hold whatever releases owe to the
+    outputs of earlier ones; a conversion that is chosen afterwards would not (``privacy.composed``
+    is for releases that are fixed in advance). A cap is met up to one part in 10^12, for numbers
+    such as 0.1, which are no doubles.
+
+    Threads and tasks: ``with`` watches the one that enters it, and threads that have entered no
+    budget themselves, as in a pool. ``start`` watches all until ``stop``. A release is charged once
+    to each budget that watches: of budgets inside of each other, to all.
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> grid = dp.Grid.uniform(0, 100, 256)
+    >>> with dp.Budget(epsilon=1.0) as budget:
+    ...     curve = dp.cdf(range(100), grid, epsilon=0.75)
+    >>> budget
+    Budget(epsilon=1.0): spent 0.75 in 1 release, remaining 0.25
+    >>> with budget:
+    ...     dp.cdf(range(100), grid, epsilon=0.5)
+    Traceback (most recent call last):
+    ...
+    dpcore.privacy.budgets.BudgetError: cdf costs epsilon = 0.5 (replace-one); what remains is ...
+    """
+
+    __slots__ = ("_cap", "_ledger")
+
+    def __init__(
+        self,
+        epsilon: float | Fraction | None = None,
+        *,
+        rho: float | Fraction | None = None,
+        delta: float | None = None,
+        neighbours: Relation = "replace-one",
+    ) -> None:
+        self._cap = _checked(epsilon, rho, delta, neighbours)
+        self._ledger: Ledger = MemoryLedger()
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        epsilon: float | Fraction | None = None,
+        *,
+        rho: float | Fraction | None = None,
+        delta: float | None = None,
+        neighbours: Relation | None = None,
+    ) -> Budget:
+        """Return the budget in a file, which is made if there is none.
+
+        Several processes may use it at once: each charge waits for the others, and is on the disk
+        before the noise is drawn, so that a crash loses none.
+
+        Parameters
+        ----------
+        path
+            An SQLite file, on a disk of this machine: locks of network folders are not to be relied
+            on. Who copies it back to an earlier state forgets what was spent since.
+        epsilon, rho, delta, neighbours
+            The cap of a new file. Of one that is there, they may be left out, or are the same.
+
+        Raises
+        ------
+        FileError
+            There is no such file and no cap is given, or it cannot be read or written.
+        FormatError
+            The file is not that of a budget.
+        DtypeError, ParameterError
+            The cap is not as in ``Budget``, or not that of the file.
+        """
+        if not isinstance(path, str | os.PathLike) or not os.fspath(path):
+            raise DtypeError("path", type(path).__name__, "must be a file's path")
+        said = any(each is not None for each in (epsilon, rho, delta, neighbours))
+        cap = _checked(epsilon, rho, delta, neighbours or "replace-one") if said else None
+        found = cls.__new__(cls)
+        ledger = FileLedger(Path(os.fspath(path)), cap)
+        found._cap, found._ledger = ledger.cap, ledger
+        return found
+
+    @property
+    def cap(self) -> Privacy:
+        """What all releases may cost together."""
+        return self._cap
+
+    @property
+    def neighbours(self) -> Relation:
+        """The relation that all releases protect."""
+        return self._cap.neighbours
+
+    @property
+    def spent(self) -> Privacy:
+        """What the releases so far cost together, rounded up."""
+        return self._sums().guarantee(self._cap)
+
+    @property
+    def remaining(self) -> Privacy:
+        """What more releases may cost, rounded down: ``privacy <= budget.remaining`` is admitted."""
+        return self._sums().left(self._cap)
+
+    @property
+    def log(self) -> tuple[Charge, ...]:
+        """What was charged, oldest first."""
+        return tuple(self._ledger.charges())
+
+    def charge(self, privacy: Privacy, what: str = "release") -> None:
+        """Charge what dpcore cannot see: a release by another library, or by another process.
+
+        Parameters
+        ----------
+        privacy
+            What it costs; a ``Privacy``.
+        what
+            A name for the log.
+
+        Raises
+        ------
+        BudgetError
+            It is more than what remains. Do not release then.
+        DtypeError, ParameterError
+            An argument is not as above, or the relation is another one.
+        """
+        if not isinstance(privacy, Privacy):
+            raise DtypeError(
+                "privacy", type(privacy).__name__, "must be a Privacy, as of a release"
+            )
+        if not isinstance(what, str):
+            raise DtypeError("what", type(what).__name__, "must be a string")
+        with ExitStack() as stack:
+            self.asked(privacy, what, stack)()
+
+    def asked(self, privacy: Privacy, what: str, stack: ExitStack) -> Callable[[], None]:
+        """Hold the budget until the stack is left; return what charges it, or refuse."""
+        cap = self._cap
+        if privacy.neighbours != cap.neighbours:
+            wanted = f"must be that of the budget, {cap.neighbours!r} (of {what})"
+            raise ParameterError("neighbours", privacy.neighbours, wanted)
+        page = stack.enter_context(self._ledger.held())
+        before: Sums = page.spent()
+        if privacy.epsilon == math.inf or not before.plus(privacy).fit(cap, _TOLERANCE):
+            raise BudgetError(what, privacy, before.left(cap), _why(privacy, cap))
+        charge = Charge(datetime.now(UTC), what, privacy)
+        return lambda: page.add(charge)
+
+    def start(self) -> Self:
+        """Watch all threads of this process from now on, until ``stop``; return the budget."""
+        entered(self, everywhere=True)
+        return self
+
+    def stop(self) -> None:
+        """Watch no longer, if ``start`` was called."""
+        left(self, everywhere=True)
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What tells budgets apart: two that were opened in one file are one."""
+        return self._ledger.key
+
+    def __enter__(self) -> Self:
+        entered(self, everywhere=False)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        left(self, everywhere=False)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Budget is not copied or pickled: use Budget.open(path) in each process")
+
+    def __repr__(self) -> str:
+        count = len(self._ledger.charges())
+        releases = "1 release" if count == 1 else f"{count:,} releases"
+        cap = ", ".join(f"{name}={value!r}" for name, value in _shown(self._cap))
+        spent, rest = (_text(each) for each in (self.spent, self.remaining))
+        return f"Budget({cap}): spent {spent} in {releases}, remaining {rest}"
+
+    def _sums(self) -> Sums:
+        with self._ledger.held() as page:
+            found: Sums = page.spent()
+            return found
+
+
+def _checked(
+    epsilon: float | Fraction | None,
+    rho: float | Fraction | None,
+    delta: float | None,
+    neighbours: Relation,
+) -> Privacy:
+    """Return a cap: above 0, and finite."""
+    for name, value in (("epsilon", epsilon), ("rho", rho)):
+        if value is not None:
+            _check.positive(name, value)
+    return Privacy(epsilon, 0.0 if delta is None else delta, neighbours, rho=rho)
+
+
+def _why(privacy: Privacy, cap: Privacy) -> str:
+    """Return what a cap would have to be, where it admits no release of this kind at all."""
+    if privacy.epsilon == math.inf:
+        return "without noise there is no guarantee"
+    if privacy.rho is not None and cap.rho is None:
+        return "zero-concentrated costs need a cap of rho: see docs/budget.md"
+    if privacy.delta > cap.delta:
+        return "a release with a delta needs a cap with one that is no smaller"
+    return ""
+
+
+def _shown(privacy: Privacy) -> list[tuple[str, float]]:
+    first = ("rho", privacy.rho) if privacy.rho is not None else ("epsilon", privacy.epsilon)
+    assert first[1] is not None
+    return [(first[0], first[1]), *([("delta", privacy.delta)] if privacy.delta else [])]
+
+
+def _text(privacy: Privacy) -> str:
+    (_, first), *rest = _shown(privacy)
+    return f"{first:.6g}" + "".join(f" and delta {delta:.3g}" for _, delta in rest)
