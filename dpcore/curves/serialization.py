@@ -353,7 +353,8 @@ def _cost(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _guarantee(privacy: Any) -> Privacy:
-    if not isinstance(privacy, dict) or set(privacy) not in (_EPSILON_FIELDS, _RHO_FIELDS):
+    known = (_EPSILON_FIELDS, _RHO_FIELDS, _RHO_FIELDS | {"delta"})
+    if not isinstance(privacy, dict) or set(privacy) not in known:
         raise ValueError("privacy must have epsilon, delta (or rho), neighbours and simulated")
     return Privacy(**privacy)
 
@@ -369,8 +370,9 @@ def _check_fields(
 
 def _described(privacy: Privacy) -> dict[str, Any]:
     """Return the parameters of a guarantee of either kind."""
-    epsilon = {"epsilon": privacy.epsilon, "delta": privacy.delta}
-    parameters = epsilon if privacy.rho is None else {"rho": privacy.rho}
+    parameters = {"epsilon": privacy.epsilon, "delta": privacy.delta}
+    if privacy.rho is not None:
+        parameters = {"rho": privacy.rho, **({"delta": privacy.delta} if privacy.delta else {})}
     return {**parameters, "neighbours": privacy.neighbours, "simulated": privacy.simulated}
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..errors import DtypeError, ParameterError
 from ..kernels.smoothing.isotonic import isotonic
 from ..noise.sources import source
+from ..privacy.spending import unwatched
 from .cdf import CDF
 
 __all__ = [
@@ -112,7 +113,8 @@ def root_mean_square_errors(
     squares, rows = np.zeros(true.shape[1:]), max(1, _BLOCK // truth.size)
     for start in range(0, replicates, rows):
         some = min(rows, replicates - start)
-        released = mechanism.release(cells, rng=rng, replicates=some).astype(np.float64)
+        with unwatched():
+            released = mechanism.release(cells, rng=rng, replicates=some).astype(np.float64)
         squares += np.sum((read(processed(curve, released)) - true) ** 2, axis=0)
     return np.asarray(np.sqrt(squares / replicates))
 

@@ -16,6 +16,7 @@ from ..errors import ParameterError
 from ..kernels.selection import adaptive as kernels
 from ..noise.sources import Source
 from ..privacy.allowance import Allowance, Law
+from ..privacy.spending import called
 from ..summaries.grid import MOST_CELLS
 from .budgeted import Releases, Work
 from .queries import CELLS_PER_DRAW, THROUGH, Between, in_units, noise_of, variance_of
@@ -158,9 +159,10 @@ class AdaptiveQuantiles(Releases):
             what = f"must have a row for each site, at least one, with 1 to {MOST_CELLS} cells"
             raise ParameterError("counts", sites.shape, what)
         server = _Server(self, sites)
-        released = server.release(
-            sites.sum(axis=0), rng=rng, replicates=replicates, workers=workers
-        )
+        with called("AdaptiveQuantiles.release"):
+            released = server.release(
+                sites.sum(axis=0), rng=rng, replicates=replicates, workers=workers
+            )
         return np.asarray(released, np.float64)
 
     def answers(

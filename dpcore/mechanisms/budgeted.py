@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from ..errors import ParameterError
 from ..noise.sources import Source, source
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Privacy
+from ..privacy.spending import spending
 from ..summaries.grid import MOST_CELLS
 
 __all__ = ["MOST_RECORDS", "Releases", "Work", "cell_counts"]
@@ -112,6 +114,7 @@ class Releases(ABC):
         exact = self._checked(counts)
         repeat = 1 if replicates is None else _check.integer("replicates", replicates, 1, 2**40)
         stream, work = source(rng), self._prepared(exact)
+        cost = repeat * replace(self.privacy, simulated=rng is not None)
         out: NDArray[Any] = np.empty((repeat, exact.size), work.dtype)
         rows = max(1, _BLOCK_DRAWS // max(1, work.draws))
         starts = range(0, repeat, rows)
@@ -120,7 +123,8 @@ class Releases(ABC):
             start, own = block
             work.fill(out[start : start + rows], own)
 
-        on_threads(fill, list(zip(starts, stream.spawn(len(starts)), strict=True)), workers)
+        with spending(cost, f"{type(self).__name__}.release"):
+            on_threads(fill, list(zip(starts, stream.spawn(len(starts)), strict=True)), workers)
         return out if replicates is not None else out[0]
 
     def _checked(self, counts: object) -> NDArray[np.int64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Final, Literal
@@ -17,6 +17,7 @@ from ..errors import ParameterError
 from ..noise.sources import Source, source
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Neighbours
+from ..privacy.spending import spending
 from ..summaries.grid import MOST_CELLS
 from .bucket_counts import Records, Stages, deviation, line
 from .buckets import scales
@@ -171,8 +172,9 @@ class Dawa(Releases):
         """
         exact, stream = self._checked(counts), source(rng).spawn(1)[0]  # as there
         records = Records.of(exact, self.stages(exact.size, int(exact.sum())))
-        found = records.find_buckets(stream)
-        ends, tree = records.count_buckets(found.edges, stream)
+        with spending(replace(self.privacy, simulated=rng is not None), "Dawa.release"):
+            found = records.find_buckets(stream)
+            ends, tree = records.count_buckets(found.edges, stream)
         return line(found.edges, ends), deviation(found, tree, ends)
 
 

@@ -17,6 +17,7 @@ from ..kernels.selection import medians as kernels
 from ..noise.sources import source
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Privacy
+from ..privacy.spending import spending
 from ..records import columns
 from ..summaries.grid import Grid
 from ..summaries.totals import NanPolicy
@@ -219,8 +220,10 @@ def recursive_medians(
     chooser.check(grid.size)
     source(rng)
     counts = grid.count(values, nan_policy=nan_policy)
-    chosen = Grid(grid.positions[chooser.choose(counts, rng=rng)])
-    return chosen, replace(chooser.privacy, simulated=rng is not None)
+    privacy = replace(chooser.privacy, simulated=rng is not None)
+    with spending(privacy, "recursive_medians"):
+        chosen = Grid(grid.positions[chooser.choose(counts, rng=rng)])
+    return chosen, privacy
 
 
 def smooth_sensitivity(values: Any, lower: float, upper: float, *, beta: float) -> float:

@@ -15,6 +15,7 @@ from ..noise.laws import DiscreteLaplace
 from ..noise.sources import source
 from ..noise.windows import fill
 from ..privacy.allowance import Allowance
+from ..privacy.spending import spending_epsilon
 from ..summaries.grid import MOST_CELLS
 from ._classes import last_class
 
@@ -109,8 +110,10 @@ def exponential_mechanism(
     own = _integers("scores", scores)
     repeat = _repeat(replicates)
     _check_flag("monotonic", monotonic)
-    law = _budget(epsilon).law((1 if monotonic else 2) * _sensitivity(sensitivity))
+    budget = _budget(epsilon)
+    law = budget.law((1 if monotonic else 2) * _sensitivity(sensitivity))
     assert isinstance(law, DiscreteLaplace)
+    assert budget.epsilon is not None
     stream, rate = source(rng), 1 / law.scale
     firsts = np.array(
         [-(-c * rate.denominator // rate.numerator) for c in range(last_class(own.size) + 1)],
@@ -120,7 +123,8 @@ def exponential_mechanism(
     best = selection.classes(own, firsts, members)
     fixed = own, best, firsts, members, np.uint64(rate.numerator), np.uint64(rate.denominator)
     drawn = np.empty(repeat, np.int64)
-    fill(drawn, stream, lambda words, rest: selection.exponential(words, rest, *fixed))
+    with spending_epsilon(repeat * budget.epsilon, "exponential_mechanism"):
+        fill(drawn, stream, lambda words, rest: selection.exponential(words, rest, *fixed))
     return drawn if replicates is not None else int(drawn[0])
 
 
@@ -218,16 +222,18 @@ def above_threshold(
     stream = source(rng)
     found = np.empty(repeat, np.int64)
     rows = max(1, _BLOCK_DRAWS // own.size)
-    for start in range(0, repeat, rows):
-        block = found[start : start + rows]
-        least = np.empty(block.size, np.int64)
-        of_threshold.fill(least, stream)
-        noisy = np.empty((block.size, own.size), np.int64)
-        of_queries.fill(noisy.reshape(-1), stream)
-        noisy += own
-        reached = noisy >= least[:, np.newaxis]
-        reached[:, -1] = True
-        block[:] = reached.argmax(axis=1)
+    assert budget.epsilon is not None
+    with spending_epsilon(repeat * budget.epsilon, "above_threshold"):
+        for start in range(0, repeat, rows):
+            block = found[start : start + rows]
+            least = np.empty(block.size, np.int64)
+            of_threshold.fill(least, stream)
+            noisy = np.empty((block.size, own.size), np.int64)
+            of_queries.fill(noisy.reshape(-1), stream)
+            noisy += own
+            reached = noisy >= least[:, np.newaxis]
+            reached[:, -1] = True
+            block[:] = reached.argmax(axis=1)
     return found if replicates is not None else int(found[0])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from ..noise.laws import DiscreteLaplace
 from ..noise.sources import Source, source
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Privacy, double_above
+from ..privacy.spending import spending
 from ..summaries.ranked_pairs import RankedPairs
 
 __all__ = ["SmoothS", "area_units"]
@@ -181,7 +182,9 @@ class SmoothS:
         repeat = 1 if replicates is None else _check.integer("replicates", replicates, 1, 2**40)
         stream = source(rng)
         area, rarer = _units(pairs)
-        noise = self._noise(self.sensitivity(rarer), repeat, stream)
+        cost = repeat * replace(self.privacy, simulated=rng is not None)
+        with spending(cost, "SmoothS.release"):
+            noise = self._noise(self.sensitivity(rarer), repeat, stream)
         areas = np.clip((area + noise) / 2.0**_BITS, 0.0, 1.0)
         return float(areas[0]) if replicates is None else areas
 

@@ -12,6 +12,7 @@ from sklearn.utils import validation
 
 from .. import _check
 from .._documentation import documented
+from ..privacy.spending import spending
 from .fitting import Floats, checked_budget, checked_features, numbers, raw_features, target
 from .losses import Squares
 from .moments import by_moments
@@ -137,12 +138,13 @@ class LinearRegression(base.RegressorMixin, base.BaseEstimator):  # type: ignore
         responses = of_responses.scaled(numbers("y", target(y))[:, None])[0]
         validation.check_consistent_length(features, responses)
         scaled = of_features.scaled(features)
-        if self.method == "moments":
-            inner = by_moments(scaled, responses, has_constant, alpha, budget, stream)
-        else:
-            records, penalty = unit_records(scaled, has_constant), alpha / responses.size
-            inner = by_output(records, Squares(responses), penalty, budget, stream)
-            inner *= side_of_cube(inner.size)
+        with spending(privacy, "LinearRegression.fit"):
+            if self.method == "moments":
+                inner = by_moments(scaled, responses, has_constant, alpha, budget, stream)
+            else:
+                records, penalty = unit_records(scaled, has_constant), alpha / responses.size
+                inner = by_output(records, Squares(responses), penalty, budget, stream)
+                inner *= side_of_cube(inner.size)
         slopes, intercept = of_features.unscaled(inner)
         reach, middle = float(of_responses.reach[0]), float(of_responses.middle[0])
         self.coef_, self.intercept_ = reach * slopes, reach * intercept + middle

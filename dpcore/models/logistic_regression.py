@@ -16,6 +16,7 @@ from sklearn.utils import validation
 from .. import _check
 from .._documentation import documented
 from ..errors import DtypeError, MissingValueError, ParameterError
+from ..privacy.spending import spending
 from ..records.labels import Label, positives
 from .fitting import Floats, checked_budget, checked_features, raw_features, target
 from .losses import Logistic
@@ -152,10 +153,11 @@ class LogisticRegression(base.ClassifierMixin, base.BaseEstimator):  # type: ign
         penalty = 1.0 / (signs.size * inverse)
         if math.isinf(penalty):
             raise ParameterError("C", self.C, "is too small: the penalty is no double")
-        if self.method == "objective":
-            w = by_objective(records, penalty, budget, stream)
-        else:
-            w = by_output(records, Logistic(), penalty, budget, stream)
+        with spending(privacy, "LogisticRegression.fit"):
+            if self.method == "objective":
+                w = by_objective(records, penalty, budget, stream)
+            else:
+                w = by_output(records, Logistic(), penalty, budget, stream)
         slopes, intercept = bounds.unscaled(w * side_of_cube(w.size))
         self.coef_, self.intercept_ = slopes[None, :], np.array([intercept])
         self.classes_ = np.array([negative, positive])

@@ -174,7 +174,7 @@ class Budget:
 
     @property
     def remaining(self) -> Privacy:
-        """What more releases may cost, rounded down: ``privacy <= budget.remaining`` is admitted."""
+        """What one more release may cost, rounded down, in the terms of the cap."""
         return self._sums().left(self._cap)
 
     @property
@@ -273,7 +273,8 @@ def _checked(
     for name, value in (("epsilon", epsilon), ("rho", rho)):
         if value is not None:
             _check.positive(name, value)
-    return Privacy(epsilon, 0.0 if delta is None else delta, neighbours, rho=rho)
+    exact = 0.0 if delta is None else delta
+    return Privacy(epsilon, exact, neighbours, rho=rho)  # type: ignore[arg-type]  # rounded up
 
 
 def _why(privacy: Privacy, cap: Privacy) -> str:

@@ -16,7 +16,16 @@ from typing import Final, Protocol
 
 from .guarantees import Privacy, Relation, double_above
 
-__all__ = ["Watching", "entered", "left", "spending", "spending_epsilon", "unwatched"]
+__all__ = [
+    "Watching",
+    "called",
+    "entered",
+    "left",
+    "spend",
+    "spending",
+    "spending_epsilon",
+    "unwatched",
+]
 
 
 class Watching(Protocol):
@@ -38,6 +47,7 @@ class Watching(Protocol):
 
 
 _OWN: Final[ContextVar[tuple[Watching, ...]]] = ContextVar("dpcore_budgets", default=())
+_NAME: Final[ContextVar[str | None]] = ContextVar("dpcore_called", default=None)
 _IS_COVERED: Final[ContextVar[bool]] = ContextVar("dpcore_is_covered", default=False)
 _lock: Final = threading.Lock()
 _all_entered: list[Watching] = []
@@ -82,11 +92,27 @@ def spending(privacy: Privacy, what: str) -> Iterator[None]:
         yield
 
 
+def spend(privacy: Privacy, what: str) -> None:
+    """Charge a release that goes on for long: what has its noise now, and is asked later."""
+    with spending(privacy, what):
+        pass
+
+
 @contextmanager
 def spending_epsilon(epsilon: Fraction, what: str) -> Iterator[None]:
     """Charge a choice whose relation is the one that its sensitivity was stated for."""
     with _charged(lambda relation: Privacy(double_above(epsilon), neighbours=relation), what):
         yield
+
+
+@contextmanager
+def called(name: str) -> Iterator[None]:
+    """Let charges have the name of the function that was called, and not of one that it calls."""
+    before = _NAME.set(_NAME.get() or name)
+    try:
+        yield
+    finally:
+        _NAME.reset(before)
 
 
 @contextmanager
@@ -105,7 +131,10 @@ def _charged(cost: Callable[[Relation], Privacy], what: str) -> Iterator[None]:
         budgets = _watching()
         if budgets:
             with ExitStack() as stack:
-                charges = [each.asked(cost(each.neighbours), what, stack) for each in budgets]
+                charges = [
+                    each.asked(cost(each.neighbours), _NAME.get() or what, stack)
+                    for each in budgets
+                ]
                 for charge in charges:
                     charge()
     with unwatched():

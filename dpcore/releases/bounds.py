@@ -21,6 +21,7 @@ from ..noise.laws import DiscreteLaplace
 from ..noise.sources import source
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Privacy
+from ..privacy.spending import spending
 from ..summaries.grid import Grid
 from ..summaries.totals import NanPolicy
 
@@ -143,7 +144,9 @@ def bounds(
             "epsilon", epsilon, f"is too small for bounds of {n} records: {needed}"
         )
     assert budget.epsilon is not None
-    low, high = sorted(ends(counts, chosen, budget.epsilon / 2, rng))
+    privacy = replace(budget.privacy, simulated=rng is not None)
+    with spending(privacy, "bounds"):
+        low, high = sorted(ends(counts, chosen, budget.epsilon / 2, rng))
     if low == high:
         low, high = (low, high + 1) if high + 1 < grid.size else (low - 1, high)
     return Bounds(
@@ -151,7 +154,7 @@ def bounds(
         float_or_array(grid.shown(grid.positions[high])),
         n,
         chosen,
-        replace(budget.privacy, simulated=rng is not None),
+        privacy,
     )
 
 

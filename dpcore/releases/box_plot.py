@@ -18,6 +18,7 @@ from ..curves.shown import cost, line, several
 from ..errors import DtypeError, ParameterError
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Privacy
+from ..privacy.spending import spending
 from ..records.partitions import refuse_collection
 from ..summaries.grid import Grid
 from ..summaries.totals import NanPolicy
@@ -225,9 +226,10 @@ def box_plot(
     assert budget.epsilon is not None
     each = budget.epsilon / _PARTS
     counts = grid.count(values, nan_policy=nan_policy)
-    quartiles = quantiles_from_counts(counts, _QUARTILES, grid, epsilon=3 * each, rng=rng)
-    low, high = ends(counts, ceil(_SCALES * 2 / each), each, rng)
+    privacy = replace(budget.privacy, simulated=rng is not None)
+    with spending(privacy, "box_plot"):
+        quartiles = quantiles_from_counts(counts, _QUARTILES, grid, epsilon=3 * each, rng=rng)
+        low, high = ends(counts, ceil(_SCALES * 2 / each), each, rng)
     found = np.append(quartiles.values, grid.positions[[low, high]])
     least, first, median, third, most = np.sort(found).tolist()
-    privacy = replace(budget.privacy, simulated=rng is not None)
     return BoxPlot(least, first, median, third, most, least, most, np.empty(0), privacy)

@@ -22,6 +22,7 @@ from ..mechanisms import Mechanism
 from ..mechanisms.base import release_with_deviation
 from ..noise.sources import source
 from ..privacy.guarantees import Neighbours
+from ..privacy.spending import spending
 from ..records.integers import are_integers
 from ..records.labels import Label
 from ..summaries.grid import Grid
@@ -180,6 +181,7 @@ def cdf(
         counts = grid.count(values, nan_policy=nan_policy)
     if integers is None:
         integers = are_integers(values)
+<<<<<<< HEAD
     if by_groups:
         curves = _release_groups(counts, labels, grid, chosen, rng, integers)
         for curve in curves:
@@ -187,6 +189,9 @@ def cdf(
         done = (curve.isotonic() if isotonic else curve for curve in curves)
         return GroupedCDF(labels, tuple(done))
     curve = _release("values", counts, grid, chosen, rng, integers)
+=======
+    curve = _release("values", "cdf", counts, grid, chosen, rng, integers)
+>>>>>>> a30193f (Budgets watch releases: each is charged before its noise is drawn, and refused beyond the cap)
     warn_of_curve(curve)
     return curve.isotonic() if isotonic else curve
 
@@ -236,7 +241,7 @@ def cdf_from_counts(
         As in ``cdf``; or counts are not N integers that are 0 or more.
     """
     chosen = checked(grid, mechanism, epsilon, rho, neighbours, delta, isotonic, rng)
-    curve = raw_release(counts, grid, chosen, rng, integers)
+    curve = raw_release(counts, grid, chosen, rng, integers, what="cdf_from_counts")
     warn_of_curve(curve)
     return curve.isotonic() if isotonic else curve
 
@@ -247,12 +252,17 @@ def raw_release(
     mechanism: Callable[[int], Mechanism],
     rng: np.random.Generator | None,
     integers: bool | None = None,
+    *,
+    what: str = "cdf_from_counts",
 ) -> CDF:
-    """Release what ``cdf_from_counts`` does, as it is, for what has its own checks and warnings."""
+    """Release what ``cdf_from_counts`` does, as it is, for what has its own checks and warnings.
+
+    ``what`` is the function that a budget is told of.
+    """
     array = _check.counts("counts", counts)
     if array.shape != (grid.size,):
         raise ParameterError("counts", array.shape, f"must have shape ({grid.size},)")
-    return _release("counts", array, grid, mechanism, rng, integers)
+    return _release("counts", what, array, grid, mechanism, rng, integers)
 
 
 def checked(
@@ -333,6 +343,7 @@ def _release_groups(
 
 def _release(
     argument: str,
+    what: str,
     counts: NDArray[np.int64],
     grid: Grid,
     chosen: Callable[[int], Mechanism],
@@ -353,7 +364,8 @@ def _release(
     }
     # What a mechanism says of itself is refused, if it has to be, before it spends.
     CDF(counts=np.ones(grid.size, np.int64), n=1, **described)
-    released, described["noise_deviation"] = release_with_deviation(mechanism, counts, rng)
+    with spending(described["privacy"], what):
+        released, described["noise_deviation"] = release_with_deviation(mechanism, counts, rng)
     released = released.astype(np.float64 if released.dtype.kind == "f" else np.int64, copy=False)
     # which floating-point numbers add up to but for rounding; or it is a release like the others
     released[-1] = counts.sum() if public else max(1, round(float(released[-1])))

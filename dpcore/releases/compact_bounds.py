@@ -18,6 +18,7 @@ from ..mechanisms.budgeted import MOST_RECORDS
 from ..mechanisms.selection import exponential_mechanism
 from ..noise.sources import source
 from ..privacy.allowance import Allowance
+from ..privacy.spending import spending
 from ..summaries.rungs import Rungs
 from ..summaries.totals import NanPolicy
 from .bounds import Bounds
@@ -98,8 +99,10 @@ def compact_bounds(
     if not 1 <= n <= MOST_RECORDS:
         raise ParameterError("values", n, f"must hold between 1 and {MOST_RECORDS} records")
     assert budget.epsilon is not None
-    end = float(rungs.ends[compact_end(counts, budget.epsilon, rng, share)])
-    return Bounds(-end, end, n, 0, replace(budget.privacy, simulated=rng is not None))
+    privacy = replace(budget.privacy, simulated=rng is not None)
+    with spending(privacy, "compact_bounds"):
+        end = float(rungs.ends[compact_end(counts, budget.epsilon, rng, share)])
+    return Bounds(-end, end, n, 0, privacy)
 
 
 def compact_rungs(unit: float, gain: float | Fraction = _GAIN) -> Rungs:

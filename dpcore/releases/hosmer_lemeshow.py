@@ -11,6 +11,7 @@ from .. import _check
 from .._documentation import documented
 from ..errors import DtypeError, MissingValueError, ParameterError
 from ..mechanisms import Mechanism
+from ..privacy.spending import called
 from ..records import columns
 from ..records.columns import Chunk
 from ..records.partitions import refuse_collection
@@ -147,7 +148,8 @@ def hosmer_lemeshow(
     if mechanism is None:  # the noise of a tree: lines through buckets would be part of the table
         mechanism = most_accurate(2 * grid.size, neighbours="replace-one", **budget)
         budget = {}
-    curves = score_curves_from_counts(counts, grid, mechanism, rng=rng, **budget)
+    with called("hosmer_lemeshow"):
+        curves = score_curves_from_counts(counts, grid, mechanism, rng=rng, **budget)
     own = released_by(curves, mechanism)
     return HosmerLemeshow.of_checked(curves, groups, own, minimum, fitted)
 

@@ -14,6 +14,7 @@ from ..mechanisms.dyadic import Dyadic, Sensitivity
 from ..noise.sources import Source, source
 from ..privacy.allowance import Allowance, Law
 from ..privacy.guarantees import Privacy
+from ..privacy.spending import spending
 from ..statistics.hosmer_lemeshow import HosmerLemeshow
 from ..statistics.right_labels import RightLabels
 from ..statistics.risk_groups import check_groups
@@ -96,10 +97,12 @@ def hosmer_lemeshow_by_groups(
     if not 1 <= scores.size <= _MOST_RECORDS:
         raise ParameterError("y_true", scores.size, f"must hold 1 to {_MOST_RECORDS} records")
     groups = check_groups(groups, scores.size, fitted)
-    curve = cdf(scores, grid, noise.curve, rng=rng)
-    quantiles = curve.quantile(np.arange(1, groups) / groups, method="inverted_cdf")
-    observed, expected = _sums(is_positive, np.clip(scores, 0.0, 1.0), quantiles)
-    of_counts, of_sums = noise.draw(groups, stream)
+    privacy = replace(noise.privacy, simulated=rng is not None)
+    with spending(privacy, "hosmer_lemeshow_by_groups"):
+        curve = cdf(scores, grid, noise.curve, rng=rng)
+        quantiles = curve.quantile(np.arange(1, groups) / groups, method="inverted_cdf")
+        observed, expected = _sums(is_positive, np.clip(scores, 0.0, 1.0), quantiles)
+        of_counts, of_sums = noise.draw(groups, stream)
     test = HosmerLemeshow(
         np.concatenate([[0.0], quantiles, [1.0]]),
         (observed + of_counts).astype(np.float64),
@@ -107,7 +110,7 @@ def hosmer_lemeshow_by_groups(
         np.full(observed.shape, noise.counts.variance**0.5),
         np.ones(groups, np.int64),
         scores.size,
-        replace(noise.privacy, simulated=rng is not None),
+        privacy,
         fitted,
     )
     return replace(test, simulation=_Simulation(test, noise))

@@ -18,6 +18,7 @@ from ..mechanisms.median_finders import Method
 from ..mechanisms.medians import RecursiveMedians
 from ..noise.sources import source
 from ..privacy.allowance import Allowance
+from ..privacy.spending import spending
 from ..summaries.grid import MOST_CELLS, Grid
 from ..summaries.score_counts import Label, score_counts
 from ..summaries.totals import NanPolicy
@@ -138,17 +139,19 @@ def score_curves_at_medians(
     if counts.sum() < 1:
         raise ParameterError("y_true", 0, "must hold at least one record")
     negatives, positives = counts[: grid.size], counts[grid.size :][::-1]
-    chosen = chooser.choose(negatives + positives, rng=rng)
-    starts = np.append(0, chosen[:-1] + 1)
-    merged = [np.add.reduceat(each, starts) for each in (negatives, positives)]
-    cells = numbered(2 * chosen.size)
-    both = np.concatenate([merged[0], merged[1][::-1]])
-    joint = raw_release(both, cells, taken(mechanism), rng)
+    # not a sum of rounded parts, which might be more than epsilon
+    privacy = replace(Allowance(whole, None, "replace-one").privacy, simulated=rng is not None)
+    with spending(privacy, "score_curves_at_medians"):
+        chosen = chooser.choose(negatives + positives, rng=rng)
+        starts = np.append(0, chosen[:-1] + 1)
+        merged = [np.add.reduceat(each, starts) for each in (negatives, positives)]
+        cells = numbered(2 * chosen.size)
+        both = np.concatenate([merged[0], merged[1][::-1]])
+        joint = raw_release(both, cells, taken(mechanism), rng, what="score_curves_at_medians")
     thresholds = {f"thresholds-{key}": value for key, value in chooser.describe().items()}
     joint = replace(
         joint,
-        # not a sum of rounded parts, which might be more than epsilon
-        privacy=replace(Allowance(whole, None, "replace-one").privacy, simulated=rng is not None),
+        privacy=privacy,
         mechanism={**joint.mechanism, **thresholds},
     )
     curves = ScoreCurves(Grid(grid.positions[chosen]), joint)

@@ -13,6 +13,7 @@ from ..curves.projection import Projection
 from ..errors import DtypeError, ParameterError
 from ..mechanisms import PolynomialProjection
 from ..noise.sources import source
+from ..privacy.spending import spending
 from ..summaries.polynomial_sums import PolynomialSums, polynomial_sums
 from ..summaries.totals import NanPolicy
 
@@ -118,7 +119,9 @@ def project_sums(
         raise ParameterError("sums", (sums.basis, sums.degree), wanted)
     if sums.n < 1:
         raise ParameterError("sums", sums.n, "must be of at least one record")
-    totals = chosen.noisy_totals(sums.sums, 1, source(rng))[0]
+    privacy = replace(chosen.privacy, simulated=rng is not None)
+    with spending(privacy, "project"):
+        totals = chosen.noisy_totals(sums.sums, 1, source(rng))[0]
     return Projection(
         lower=sums.lower,
         upper=sums.upper,
@@ -128,7 +131,7 @@ def project_sums(
         variance=noise.variance,
         basis=chosen.basis,
         budgets=chosen.budgets,
-        privacy=replace(chosen.privacy, simulated=rng is not None),
+        privacy=privacy,
         mechanism=chosen.describe(),
     )
 

@@ -20,6 +20,7 @@ from ..mechanisms.selection import exponential_mechanism
 from ..noise.sources import source
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Privacy, double_above
+from ..privacy.spending import spending
 from ..summaries.grid import Grid
 from ..summaries.totals import NanPolicy
 
@@ -185,11 +186,16 @@ def _release(
     each = budget.epsilon / asked.size
     scores = np.empty(grid.size, np.int64)
     chosen = np.empty(asked.size, np.int64)
-    for i, p in enumerate(asked.tolist()):
-        selection.rank_scores(counts, round(_PARTS * n * Fraction(p)), scores)
-        chosen[i] = exponential_mechanism(scores, epsilon=each, sensitivity=_PARTS, rng=rng)
+    privacy = replace(budget.privacy, simulated=rng is not None)
+    with spending(privacy, "quantiles"):
+        for i, p in enumerate(asked.tolist()):
+            selection.rank_scores(counts, round(_PARTS * n * Fraction(p)), scores)
+            chosen[i] = exponential_mechanism(scores, epsilon=each, sensitivity=_PARTS, rng=rng)
     values = np.empty(asked.size)
     values[np.argsort(asked)] = grid.positions[np.sort(chosen)]
+<<<<<<< HEAD
     values = grid.shown(values)
     privacy = replace(budget.privacy, simulated=rng is not None)
+=======
+>>>>>>> a30193f (Budgets watch releases: each is charged before its noise is drawn, and refused beyond the cap)
     return Quantiles(asked, values, n, privacy, double_above(each))

@@ -14,6 +14,7 @@ from ..curves.scores import ScoreCurves
 from ..curves.simulated_releases import Releases
 from ..errors import ParameterError
 from ..mechanisms import Mechanism, from_curve
+from ..privacy.spending import unwatched
 from ..summaries.grid import Grid
 from .score_curves import raw_score_curves
 
@@ -52,7 +53,9 @@ class _ClassByClass(NamedTuple):
     ) -> NDArray[np.int64] | NDArray[np.float64]:
         exact = _check.counts("counts", counts)
         if replicates is None:
-            return raw_score_curves(exact, self.grid, self.mechanisms, rng).joint.counts
+            with unwatched():  # counts that are simulated
+                curves = raw_score_curves(exact, self.grid, self.mechanisms, rng, what="simulation")
+            return curves.joint.counts
         found = [self.release(exact, rng=rng) for _ in range(replicates)]
         return np.stack(found).astype(np.float64)
 

@@ -18,10 +18,12 @@ from ..mechanisms import Mechanism
 from ..mechanisms.budgeted import MOST_RECORDS
 from ..noise.sources import source
 from ..privacy.allowance import Allowance
+from ..privacy.spending import spending
 from ..records.integers import are_integers
 from ..summaries.grid import Grid
 from ..summaries.table_grid import TableGrid, complete_pairs
 from ..summaries.totals import NanPolicy
+from .cdf import taken
 from .residual_axis import checked_ends, for_both_axes, refuse_narrow
 from .residual_search import Ends, Search, found, rungs_for, share_of
 from .residual_table import counts_within, side_of, sides_of, table_mechanism
@@ -144,10 +146,17 @@ def residual_plot(
     refuse_narrow("residual_range", known[1], rungs[1], sides[1])
     size = sides[0] * sides[1] + 1
     chosen = table_mechanism(mechanism, rest, size, n, cells is None)
-    ends = found(search, columns, units, known, first, rng)
-    grid = TableGrid(*(Grid.uniform(*each, side) for each, side in zip(ends, sides, strict=True)))
-    table = raw_table(*counts_within(columns, grid), grid, chosen, rng, integers).isotonic()
-    privacy = replace(budget.privacy, delta=table.privacy.delta, simulated=table.privacy.simulated)
+    noise = chosen(n)
+    simulated = noise.privacy.simulated or rng is not None
+    privacy = replace(budget.privacy, delta=noise.privacy.delta, simulated=simulated)
+    with spending(privacy, "residual_plot"):
+        ends = found(search, columns, units, known, first, rng)
+        axes = (Grid.uniform(*each, side) for each, side in zip(ends, sides, strict=True))
+        grid = TableGrid(*axes)
+        counts = counts_within(columns, grid)
+        table = raw_table(
+            *counts, grid, taken(noise), rng, integers, what="residual_plot"
+        ).isotonic()
     plot = ResidualPlot(table, table.sample(rng=rng), privacy)
     warn_of_residual_plot(plot)
     return plot

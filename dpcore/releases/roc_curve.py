@@ -13,6 +13,7 @@ from .._documentation import documented
 from ..errors import ParameterError
 from ..mechanisms import Mechanism
 from ..mechanisms.smooth_auc import SmoothS
+from ..privacy.spending import called, spending
 from ..statistics.binormal import BinormalROC
 from ..statistics.roc import ROC
 from ..summaries.grid import Grid
@@ -105,6 +106,7 @@ def roc_curve(
     >>> bool(abs(roc.auc - 0.827) < 0.03)
     True
     """
+<<<<<<< HEAD
     _check.unweighted("sample_weight", sample_weight)
     curves = score_curves(
         y_true,
@@ -119,6 +121,22 @@ def roc_curve(
         rng=rng,
         nan_policy=nan_policy,
     )
+=======
+    with called("roc_curve"):
+        curves = score_curves(
+            y_true,
+            y_score,
+            grid,
+            mechanism,
+            epsilon=epsilon,
+            rho=rho,
+            delta=delta,
+            pos_label=pos_label,
+            isotonic=isotonic,
+            rng=rng,
+            nan_policy=nan_policy,
+        )
+>>>>>>> a30193f (Budgets watch releases: each is charged before its noise is drawn, and refused beyond the cap)
     return ROC(curves, released_by(curves, mechanism))
 
 
@@ -181,7 +199,8 @@ def smooth_roc_curve(
     n = pairs.negatives + pairs.positives
     if n < 1:
         raise ParameterError("y_true", 0, "must hold at least one record")
-    released = area.release_pairs(pairs, rng=rng)
-    assert isinstance(released, float)
     privacy = replace(area.privacy, simulated=rng is not None)
+    with spending(privacy, "smooth_roc_curve"):
+        released = area.release_pairs(pairs, rng=rng)
+    assert isinstance(released, float)
     return BinormalROC(released, n, privacy, area.describe())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from ..curves.likely_mistakes import warn_of_scores
 from ..curves.scores import MOST_SCORE_CELLS, ScoreCurves, numbered
 from ..errors import DtypeError, ParameterError, shown
 from ..mechanisms import Mechanism
+from ..privacy.spending import spending
 from ..summaries.grid import Grid
 from ..summaries.score_counts import Label, score_counts
 from ..summaries.totals import NanPolicy
@@ -108,7 +110,7 @@ def score_curves(
     counts = score_counts(y_true, y_score, grid, pos_label=pos_label, nan_policy=nan_policy)
     if not counts.any():
         raise ParameterError("y_true", 0, "must hold at least one record")
-    curves = raw_score_curves(counts, grid, mechanism, rng, **budget)
+    curves = raw_score_curves(counts, grid, mechanism, rng, what="score_curves", **budget)
     warn_of_scores(curves, f"pos_label ({shown(1 if pos_label is None else pos_label)})")
     return curves.isotonic() if isotonic else curves
 
@@ -157,7 +159,8 @@ def score_curves_from_counts(
         raise ParameterError("counts", exact.shape, f"must have shape ({2 * grid.size},)")
     if not exact.any():
         raise ParameterError("counts", 0, "must hold at least one record")
-    curves = raw_score_curves(exact, grid, mechanism, rng, **budget)
+    name = "score_curves_from_counts"
+    curves = raw_score_curves(exact, grid, mechanism, rng, what=name, **budget)
     warn_of_scores(curves)
     return curves.isotonic() if isotonic else curves
 
@@ -168,18 +171,25 @@ def raw_score_curves(
     mechanism: Mechanism | tuple[Mechanism, Mechanism] | None,
     rng: np.random.Generator | None,
     *,
+    what: str = "score_curves_from_counts",
     epsilon: float | Fraction | None = None,
     rho: float | Fraction | None = None,
     delta: float | None = None,
 ) -> ScoreCurves:
-    """Release what ``score_curves_from_counts`` does, as it is, from counts that were checked."""
+    """Release what ``score_curves_from_counts`` does, as it is, from counts that were checked.
+
+    ``what`` is the function that a budget is told of.
+    """
     for each in mechanism if isinstance(mechanism, tuple) else (mechanism,):
         refuse_one_row_only(each, "scores have two classes")
     if isinstance(mechanism, tuple):
-        return _class_by_class(counts, grid, mechanism, rng)
+        first, second = (each.privacy for each in mechanism)
+        both = replace(first + second, simulated=rng is not None)
+        with spending(both, what):
+            return _class_by_class(counts, grid, mechanism, rng, what)
     cells = numbered(2 * grid.size)
     chosen = checked(cells, mechanism, epsilon, rho, None, delta, False, rng)
-    return ScoreCurves(grid, raw_release(counts, cells, chosen, rng))
+    return ScoreCurves(grid, raw_release(counts, cells, chosen, rng, what=what))
 
 
 def _check_public(
@@ -224,12 +234,17 @@ def _class_by_class(
     grid: Grid,
     mechanisms: tuple[Mechanism, Mechanism],
     rng: np.random.Generator | None,
+    what: str,
 ) -> ScoreCurves:
     """Release each class alone, with the records of the other one in a cell behind its own."""
     size = grid.size
     negatives, positives = (
         raw_release(
-            np.append(part, counts.sum() - part.sum()), numbered(size + 1), taken(each), rng
+            np.append(part, counts.sum() - part.sum()),
+            numbered(size + 1),
+            taken(each),
+            rng,
+            what=what,
         )
         for part, each in zip((counts[:size], counts[size:][::-1]), mechanisms, strict=True)
     )

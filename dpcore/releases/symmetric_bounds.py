@@ -16,6 +16,7 @@ from ..mechanisms.budgeted import MOST_RECORDS
 from ..mechanisms.selection import above_threshold
 from ..noise.sources import source
 from ..privacy.allowance import Allowance
+from ..privacy.spending import spending
 from ..summaries.rungs import Rungs
 from ..summaries.totals import NanPolicy
 from .bounds import Bounds
@@ -99,8 +100,10 @@ def symmetric_bounds(
         raise ParameterError("values", n, f"must hold between 1 and {MOST_RECORDS} records")
     outside = round((1 - share) * n)
     assert budget.epsilon is not None
-    end = float(rungs.ends[symmetric_end(counts, outside, budget.epsilon, rng)])
-    return Bounds(-end, end, n, outside, replace(budget.privacy, simulated=rng is not None))
+    privacy = replace(budget.privacy, simulated=rng is not None)
+    with spending(privacy, "symmetric_bounds"):
+        end = float(rungs.ends[symmetric_end(counts, outside, budget.epsilon, rng)])
+    return Bounds(-end, end, n, outside, privacy)
 
 
 def symmetric_end(

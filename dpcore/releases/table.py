@@ -116,7 +116,9 @@ def table(
         are_integers(column) if of_it is None else of_it
         for column, of_it in zip((x, y), said, strict=True)
     )
-    return _finished(raw_table(counts, None, grid, chosen, rng, (of_x, of_y)), isotonic)
+    return _finished(
+        raw_table(counts, None, grid, chosen, rng, (of_x, of_y), what="table"), isotonic
+    )
 
 
 @documented
@@ -168,7 +170,9 @@ def table_from_counts(
     exact = _check.counts("counts", counts)
     if exact.shape != grid.shape:
         raise ParameterError("counts", exact.shape, f"must have shape {grid.shape}")
-    return _finished(raw_table(exact, None, grid, chosen, rng, said), isotonic)
+    return _finished(
+        raw_table(exact, None, grid, chosen, rng, said, what="table_from_counts"), isotonic
+    )
 
 
 def raw_table(
@@ -178,6 +182,8 @@ def raw_table(
     mechanism: Callable[[int], Mechanism],
     rng: np.random.Generator | None,
     integers: Integers = (None, None),
+    *,
+    what: str = "table_from_counts",
 ) -> Table:
     """Release a table as it is, from counts that were checked.
 
@@ -193,11 +199,15 @@ def raw_table(
         Takes n, and returns what adds the noise.
     integers
         As in ``Table``.
+    what
+        The function that a budget is told of.
     """
     cells = counts.reshape(-1)[in_a_row(grid.shape)]
     if outside is not None:
         cells = np.append(cells, outside)
-    return Table(grid, raw_release(cells, numbered(cells.size), mechanism, rng), integers)
+    return Table(
+        grid, raw_release(cells, numbered(cells.size), mechanism, rng, what=what), integers
+    )
 
 
 def _finished(raw: Table, isotonic: bool) -> Table:

@@ -19,6 +19,7 @@ from ..kernels.trees import dyadic
 from ..noise.laws import DiscreteLaplace
 from ..privacy.allowance import Allowance, Law
 from ..privacy.guarantees import Privacy
+from ..privacy.spending import spend
 from ..records.files import FileError
 from ..records.partitions import refuse_collection
 from ..summaries.grid import MOST_CELLS
@@ -130,6 +131,7 @@ class RunningCount:
         self._sensitivity = sensitivity
         law = self._budget.law(_changes(horizon, base, sensitivity))
         self._tree = OpenNodes.checked(horizon, base, law, rng)
+        spend(self.privacy, "RunningCount")  # all steps, once
         self._state = _State(0, 0, self._tree.start())
         self._lock = threading.RLock()  # a thread does not wait for itself, but gets an error
         self._is_busy = False

@@ -14,6 +14,7 @@ from ..curves.cdf import CDF
 from ..curves.likely_mistakes import warn_of_curve, warn_of_scores
 from ..curves.scores import ScoreCurves
 from ..errors import DtypeError, MissingValueError, ParameterError, shown
+from ..privacy.spending import spending
 from ..records import columns
 from ..records.integers import are_integers
 from ..summaries.grid import MOST_CELLS, Grid
@@ -99,7 +100,7 @@ def client_cdf(
         raise MissingValueError("values")
     chosen = _contributed(client_ids, found.size, trust, number, rng)
     counts = np.append(grid.count(found[chosen.records]), chosen.empty)
-    curve = without_empty(_released(counts, trust, rng), grid)
+    curve = without_empty(_released(counts, trust, rng, "client_cdf"), grid)
     curve = replace(curve, integers=are_integers(values))
     warn_of_curve(curve)
     return curve.isotonic() if isotonic else curve
@@ -162,7 +163,7 @@ def client_score_curves(
     chosen = _contributed(client_ids, scores.size, trust, number, rng)
     own = score_counts(is_positive[chosen.records], scores[chosen.records], grid)
     counts = np.insert(own, grid.size, chosen.empty)
-    curves = ScoreCurves(grid, _released(counts, trust, rng))
+    curves = ScoreCurves(grid, _released(counts, trust, rng, "client_score_curves"))
     warn_of_scores(curves, f"pos_label ({shown(1 if pos_label is None else pos_label)})")
     return curves.isotonic() if isotonic else curves
 
@@ -196,8 +197,12 @@ def _contributed(
     return chooser(client_ids, size, clients, trust.records, rng)
 
 
-def _released(counts: NDArray[np.int64], trust: Trust, rng: np.random.Generator | None) -> CDF:
+def _released(
+    counts: NDArray[np.int64], trust: Trust, rng: np.random.Generator | None, what: str
+) -> CDF:
     """Return the raw curve over numbered cells."""
     trust.noise_deviation(counts.size)  # refuses a budget too small for so many cells
-    released = trust.release(counts, rng=rng)
+    cost = replace(trust.privacy, neighbours="replace-client", simulated=rng is not None)
+    with spending(cost, what):
+        released = trust.release(counts, rng=rng)
     return of_clients(raw_curve(released, int(counts.sum()), trust, rng is not None))

@@ -192,7 +192,7 @@ def broken(**changes):
         (broken(counts=[1, 2, 3, 4]), "counts must end with n, 10; got 4"),
         (broken(n=0), "n must be between 1 and"),
         (broken(grid={"kind": "thresholds", "thresholds": [1, 1, 2, 3]}), "strictly increasing"),
-        (broken(privacy={**PRIVACY, "epsilon": -1}), "epsilon must be positive"),
+        (broken(privacy={**PRIVACY, "epsilon": -1}), "epsilon must be 0 or more"),
         (broken(privacy={"epsilon": 1}), "privacy must have epsilon, delta"),
         (broken(privacy=3), "bad field"),
         (broken(noise_deviation=[[1.0, 3]]), "noise_deviation must be runs of 4"),

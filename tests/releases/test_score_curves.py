@@ -154,7 +154,7 @@ TALL = Hierarchy(1.0, branching=(3, 3))  # for up to 9 cells
         ((Hierarchy(1.0), None), {}, "mechanism must hold two mechanisms; got NoneType"),
         ((None, None), {"epsilon": 1.0}, "epsilon must not be given beside a mechanism"),
         ((Hierarchy(1.0), TALL), {}, "branching must cover"),
-        ((Hierarchy(rho=0.5), Hierarchy(1.0, delta=1e-6)), {}, "delta"),
+        ((Hierarchy(1.0), Hierarchy(1.0, neighbours="add-or-remove-one")), {}, "replace-one"),
         ((Hierarchy(1.0),) * 3, {}, "mechanism must be one, or one for each class; got 3"),
     ],
 )

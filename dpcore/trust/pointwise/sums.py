@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from ... import _check
 from ...errors import DtypeError, ParameterError
 from ...noise.sources import KEY_BYTES, random_bytes, source
+from ...privacy.spending import spend
 from ...summaries.grid import MOST_CELLS
 from ..models.central import SecureAggregation
 from ..models.remembered_noise import RememberedNoise
@@ -215,6 +217,8 @@ class SimulatedSum:
         self.trust = of_clients(trust, self.clients)
         stream = source(rng)
         self.simulated = stream.simulated
+        cost = replace(self.trust.privacy, simulated=self.simulated)
+        spend(cost, "SimulatedSum")
         self._noise: RememberedNoise | None = None
         if not isinstance(self.trust, SecureAggregation):
             self._noise = RememberedNoise(

@@ -1,0 +1,143 @@
+"""How guarantees add up, compare, and convert together."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpcore import DtypeError, ParameterError, Privacy
+from dpcore.privacy import composed, zcdp_epsilon
+
+PURE = st.floats(1e-6, 3).map(Privacy)
+APPROXIMATE = st.tuples(st.floats(1e-6, 3), st.floats(1e-12, 1e-3)).map(lambda p: Privacy(*p))
+CONCENTRATED = st.floats(1e-9, 3).map(lambda rho: Privacy(rho=rho))
+ANY = st.one_of(PURE, APPROXIMATE, CONCENTRATED)
+
+
+@given(st.lists(ANY, min_size=1, max_size=5), st.integers(0, 5))
+def test_sums_and_multiples(guarantees, times):
+    total = sum(guarantees)
+    assert all(each <= total for each in guarantees)
+    first = guarantees[0]
+    repeated = sum(times * [first], start=0 * first)
+    assert times * first == first * times
+    for name in ("epsilon", "delta", "rho"):
+        exact = getattr(first, name)
+        if exact is not None:
+            found = Fraction(getattr(times * first, name))
+            assert times * Fraction(exact) <= found <= Fraction(getattr(repeated, name))
+
+
+def test_a_sum_of_both_kinds_keeps_delta():
+    total = Privacy(0.5, 1e-6) + Privacy(rho=0.25)
+    assert total == Privacy(rho=0.375, delta=1e-6)
+    assert str(total) == "rho = 0.375 of zCDP, delta = 1e-06 (replace-one)"
+    assert eval(repr(total)) == total
+    left = math.nextafter(2e-6, 0) - 1e-6
+    assert total.epsilon_at(2e-6) == pytest.approx(zcdp_epsilon(0.375, left))
+    with pytest.raises(ParameterError, match=r"^delta must be above 1e-06"):
+        total.epsilon_at(1e-6)
+
+
+def test_nothing_costs_nothing():
+    assert Privacy(0.0) + Privacy(1.0) == Privacy(1.0)
+    assert Privacy(rho=0.0).epsilon_at(0.0) == 0.0
+    assert 0 * Privacy(1.0, 1e-6) == Privacy(0.0)
+    with pytest.raises(ParameterError, match=r"^epsilon must be 0 or more"):
+        Privacy(-1.0)
+
+
+def test_no_multiples_but_whole_ones():
+    for wrong in (0.5, True, "2"):
+        with pytest.raises(TypeError):
+            _ = wrong * Privacy(1.0)
+    with pytest.raises(ParameterError, match=r"^times must be between"):
+        _ = -1 * Privacy(1.0)
+    assert 2 * Privacy(math.inf) == Privacy(math.inf)
+
+
+@pytest.mark.parametrize(
+    ("less", "more"),
+    [
+        (Privacy(0.5), Privacy(1.0)),
+        (Privacy(0.5), Privacy(0.5, 1e-6)),
+        (Privacy(1.0), Privacy(rho=0.5)),
+        (Privacy(1.0, 1e-6), Privacy(rho=0.5, delta=1e-6)),
+        (Privacy(rho=0.25), Privacy(rho=0.5)),
+        (Privacy(rho=0.5), Privacy(zcdp_epsilon(0.5, 1e-6), 1e-6)),
+        (Privacy(5.0, 0.5), Privacy(math.inf, 0.5)),
+    ],
+)
+def test_a_guarantee_implies_another(less, more):
+    assert less <= more
+    assert more >= less
+    assert not more <= less
+
+
+def test_neither_implies_the_other():
+    pairs = [
+        (Privacy(0.5, 1e-6), Privacy(1.0)),
+        (Privacy(0.5), Privacy(1.0, neighbours="add-or-remove-one")),
+        (Privacy(rho=0.001), Privacy(0.1)),
+        (Privacy(0.1, 1e-6), Privacy(rho=0.5)),
+    ]
+    for first, second in pairs:
+        assert not first <= second
+        assert not second <= first
+    with pytest.raises(TypeError):
+        _ = Privacy(1.0) <= 1.0
+
+
+@given(ANY, ANY)
+def test_order_agrees_with_epsilon_at(first, second):
+    if first <= second and not (first.rho is None and second.rho is not None):
+        for delta in (1e-9, 1e-5, 1e-2):
+            if second.delta < delta:
+                assert first.epsilon_at(delta) <= second.epsilon_at(delta) * (1 + 1e-9)
+
+
+@settings(deadline=None)
+@given(st.lists(ANY, min_size=1, max_size=6))
+def test_composed_is_the_least_over_all_subsets(guarantees):
+    delta = 0.01
+    rest = delta - sum(each.delta for each in guarantees)
+    found = composed(guarantees, delta)
+    options = []
+    if all(each.rho is None for each in guarantees):
+        options.append(sum(each.epsilon for each in guarantees))
+    pure = [each.epsilon for each in guarantees if each.rho is None]
+    known = sum(each.rho for each in guarantees if each.rho is not None)
+    for kept in itertools.product([False, True], repeat=len(pure)):
+        rho = known + sum(e**2 / 2 for e, keep in zip(pure, kept, strict=True) if not keep)
+        basic = sum(e for e, keep in zip(pure, kept, strict=True) if keep)
+        if rho > 0:
+            options.append(basic + zcdp_epsilon(rho, rest))
+    assert found.epsilon == pytest.approx(min(options), rel=1e-9)
+    assert found.delta <= delta
+
+
+def test_many_small_ones_cost_less_than_their_sum():
+    many = 400 * [Privacy(0.01)]
+    assert sum(many).epsilon == pytest.approx(4.0)
+    found = composed(many, 1e-6)
+    assert found.epsilon == pytest.approx(zcdp_epsilon(0.02, 1e-6), rel=1e-9)
+    assert composed([Privacy(1.0), *many], 1e-6).epsilon == pytest.approx(1 + found.epsilon)
+    assert composed([Privacy(1.0)], 1e-6) == Privacy(1.0)
+
+
+def test_what_cannot_be_composed():
+    with pytest.raises(ParameterError, match=r"^guarantees must hold at least one"):
+        composed([], 1e-6)
+    with pytest.raises(DtypeError, match=r"^guarantees must be Privacy values"):
+        composed([1.0], 1e-6)
+    with pytest.raises(ParameterError, match=r"^guarantees must all be for 'replace-one'"):
+        composed([Privacy(1.0), Privacy(1.0, neighbours="add-or-remove-one")], 1e-6)
+    with pytest.raises(ParameterError, match=r"^delta must be at least 2e-06"):
+        composed([Privacy(1.0, 2e-6)], 1e-6)
+    with pytest.raises(ParameterError, match=r"^privacy must be finite"):
+        composed([Privacy(math.inf)], 1e-6)
