@@ -8,6 +8,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import copy_context
 from typing import Final, TypeVar
 
 from . import _check
@@ -74,7 +75,8 @@ def on_threads(
                 at_work = _thread.allocate_lock()
                 at_work.acquire()
                 # That of the threading module waits until the thread runs, which takes a while.
-                _thread.start_new_thread(drain_beside, (at_work,))
+                own = copy_context()  # what holds for the caller holds there
+                _thread.start_new_thread(own.run, (drain_beside, at_work))
                 others.append(at_work)
         drain()  # the caller works, too: its processor is not free for another thread
     finally:

@@ -14,6 +14,7 @@ from ..curves.inversion import crossings, places
 from ..curves.simulated_releases import check_released, processed
 from ..errors import ParameterError
 from ..mechanisms import Dyadic, Hierarchy, Mechanism, NoNoise, ToeplitzGaussian, from_curve
+from ..privacy.spending import unwatched
 
 __all__ = ["Released", "largest_gaps", "populations"]
 
@@ -77,6 +78,12 @@ class Released:
         rng
             For both.
         """
+        with unwatched():  # no record contributes
+            return self._drawn(shares, simulations, rng)
+
+    def _drawn(
+        self, shares: NDArray[np.float64], simulations: int, rng: np.random.Generator
+    ) -> NDArray[np.float64]:
         cells = rng.multinomial(self.curve.n, shares, simulations)
         released: NDArray[np.float64] = np.empty(cells.shape)
         if isinstance(self.mechanism, _ADDITIVE):  # their noise does not know the counts

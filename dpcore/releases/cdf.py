@@ -181,17 +181,13 @@ def cdf(
         counts = grid.count(values, nan_policy=nan_policy)
     if integers is None:
         integers = are_integers(values)
-<<<<<<< HEAD
     if by_groups:
         curves = _release_groups(counts, labels, grid, chosen, rng, integers)
         for curve in curves:
             warn_of_curve(curve)
         done = (curve.isotonic() if isotonic else curve for curve in curves)
         return GroupedCDF(labels, tuple(done))
-    curve = _release("values", counts, grid, chosen, rng, integers)
-=======
     curve = _release("values", "cdf", counts, grid, chosen, rng, integers)
->>>>>>> a30193f (Budgets watch releases: each is charged before its noise is drawn, and refused beyond the cap)
     warn_of_curve(curve)
     return curve.isotonic() if isotonic else curve
 
@@ -335,10 +331,11 @@ def _release_groups(
         if privacy.neighbours == "replace-one" and not own.any():
             what = "must have at least one record: with replace-one sizes of groups are public"
             raise ParameterError("groups", group, what)
-    return [
-        _release("groups", own, grid, taken(mechanism), rng, integers)
-        for own, mechanism in zip(counts, mechanisms, strict=True)
-    ]
+    with spending(replace(privacy, simulated=privacy.simulated or rng is not None), "cdf"):
+        return [
+            _release("groups", "cdf", own, grid, taken(mechanism), rng, integers)
+            for own, mechanism in zip(counts, mechanisms, strict=True)
+        ]
 
 
 def _release(

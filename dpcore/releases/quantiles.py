@@ -193,9 +193,5 @@ def _release(
             chosen[i] = exponential_mechanism(scores, epsilon=each, sensitivity=_PARTS, rng=rng)
     values = np.empty(asked.size)
     values[np.argsort(asked)] = grid.positions[np.sort(chosen)]
-<<<<<<< HEAD
     values = grid.shown(values)
-    privacy = replace(budget.privacy, simulated=rng is not None)
-=======
->>>>>>> a30193f (Budgets watch releases: each is charged before its noise is drawn, and refused beyond the cap)
     return Quantiles(asked, values, n, privacy, double_above(each))

@@ -106,22 +106,7 @@ def roc_curve(
     >>> bool(abs(roc.auc - 0.827) < 0.03)
     True
     """
-<<<<<<< HEAD
     _check.unweighted("sample_weight", sample_weight)
-    curves = score_curves(
-        y_true,
-        y_score,
-        grid,
-        mechanism,
-        epsilon=epsilon,
-        rho=rho,
-        delta=delta,
-        pos_label=pos_label,
-        isotonic=isotonic,
-        rng=rng,
-        nan_policy=nan_policy,
-    )
-=======
     with called("roc_curve"):
         curves = score_curves(
             y_true,
@@ -136,7 +121,6 @@ def roc_curve(
             rng=rng,
             nan_policy=nan_policy,
         )
->>>>>>> a30193f (Budgets watch releases: each is charged before its noise is drawn, and refused beyond the cap)
     return ROC(curves, released_by(curves, mechanism))
 
 

@@ -47,11 +47,6 @@ class SimulatedCurves:
         counts = np.concatenate([self.labels.records - positives, positives[::-1]])
         if self.curves.has_empty:
             counts = np.insert(counts, self.curves.grid.size, joint.n - counts.sum())
-<<<<<<< HEAD
-        released = self.mechanism.release(counts, rng=rng)
-        return replace(self.curves, joint=replace(joint, counts=released, raw=None, processing=()))
-=======
         with unwatched():
             released = self.mechanism.release(counts, rng=rng)
-        return replace(self.curves, joint=replace(joint, counts=released, processing=()))
->>>>>>> a30193f (Budgets watch releases: each is charged before its noise is drawn, and refused beyond the cap)
+        return replace(self.curves, joint=replace(joint, counts=released, raw=None, processing=()))

@@ -99,11 +99,8 @@ def make(shipped: Shipped, chunks: Sequence[Chunk]) -> list[Done]:
             f"a worker has other versions than the process it is for: {shipped.differs}"
         )
     before = _global_state()
-<<<<<<< HEAD
-    with ignored(DpcoreWarning):  # mostly of much noise, which studies look for
-=======
-    with _quiet(), unwatched():  # budgets are of this process; studies may run in others
->>>>>>> a30193f (Budgets watch releases: each is charged before its noise is drawn, and refused beyond the cap)
+    # Releases warn mostly of much noise, which studies look for; budgets are of this process alone.
+    with ignored(DpcoreWarning), unwatched():
         done = [_made(shipped.study, shipped.seed, chunk) for chunk in chunks]
     strayed = _global_state() != before
     return [each._replace(strayed=strayed) for each in done]

@@ -92,6 +92,16 @@ def test_what_is_read_off_a_release_is_free():
     assert len(watching.log) == 3
 
 
+def test_groups_cost_what_one_of_them_does():
+    groups = np.where(Y, "a", "b")
+    with budget(neighbours="add-or-remove-one") as watching:
+        found = dp.cdf(X, GRID, by=groups, groups=["a", "b"], epsilon=1.0)
+        dp.compare(found["a"], found["b"], simulations=19)
+    (charge,) = watching.log
+    assert charge.privacy == found.privacy
+    assert charge.privacy.epsilon == 1.0
+
+
 def test_mechanisms_and_choices_by_hand_are_charged():
     with budget() as watching:
         dp.mechanisms.Dyadic(0.5).release(COUNTS, replicates=3)
