@@ -151,18 +151,22 @@ class Privacy:
         return self if other == 0 and type(other) is int else NotImplemented  # where sum begins
 
     def __mul__(self, times: int) -> Privacy:
-        """Return the guarantee of so many releases, each with this one."""
+        """Return the guarantee of so many releases, each with this one; an infinite one if none."""
         if not isinstance(times, numbers.Integral) or isinstance(times, bool):
             return NotImplemented
         count = _check.integer("times", times, 0, 2**63)
-        if self.epsilon == math.inf:
-            return self if count else replace(self, epsilon=0.0)
+        if count == 1:
+            return self
+        each = self.rho if self.epsilon is None else self.epsilon
+        assert each is not None
+        exact = Fraction(0 if count == 0 or math.isinf(each) else each)
+        total = math.inf if count and math.isinf(each) else double_above(count * exact)
+        delta = double_above(count * Fraction(self.delta))
+        if math.isinf(total) or delta >= 1.0:
+            return replace(self, epsilon=math.inf, delta=0.0, rho=None)
         if self.rho is not None:
-            rho = double_above(count * Fraction(self.rho))
-            return replace(self, rho=rho, delta=double_above(count * Fraction(self.delta)))
-        assert self.epsilon is not None
-        epsilon, delta = (double_above(count * Fraction(x)) for x in (self.epsilon, self.delta))
-        return replace(self, epsilon=epsilon, delta=delta)
+            return replace(self, rho=total, delta=delta)
+        return replace(self, epsilon=total, delta=delta)
 
     __rmul__ = __mul__
 

@@ -26,6 +26,7 @@ def test_sums_and_multiples(guarantees, times):
     first = guarantees[0]
     repeated = sum(times * [first], start=0 * first)
     assert times * first == first * times
+    assert times * first <= repeated
     for name in ("epsilon", "delta", "rho"):
         exact = getattr(first, name)
         if exact is not None:
@@ -59,6 +60,12 @@ def test_no_multiples_but_whole_ones():
     with pytest.raises(ParameterError, match=r"^times must be between"):
         _ = -1 * Privacy(1.0)
     assert 2 * Privacy(math.inf) == Privacy(math.inf)
+
+
+def test_too_many_releases_have_no_guarantee():
+    for much in (Privacy(1e308), Privacy(1.0, 0.5), Privacy(rho=1e308)):
+        assert 2 * much == Privacy(math.inf)
+        assert 1 * much == much
 
 
 @pytest.mark.parametrize(
