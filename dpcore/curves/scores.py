@@ -14,6 +14,7 @@ from ..summaries.grid import MOST_CELLS, Grid
 from . import serialization
 from .cdf import CDF
 from .equality import EqualByValue
+from .shown import cost, line
 from .smoothing import Norm, Solver
 
 __all__ = ["MOST_SCORE_CELLS", "ScoreCurves", "numbered"]
@@ -104,7 +105,7 @@ class ScoreCurves(EqualByValue):
         return cls(grid, joint)
 
     def __repr__(self) -> str:
-        return f"<ScoreCurves of {self.grid.size} cells, n = {self.n}, {self.privacy}>"
+        return line("ScoreCurves", f"n = {self.n}, {cost(self.privacy)}, {self.grid.size} cells")
 
     @property
     def n(self) -> int:

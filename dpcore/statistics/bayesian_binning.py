@@ -50,7 +50,7 @@ class BayesianBinning:
     weights: NDArray[np.float64]
 
     def __repr__(self) -> str:
-        return f"<BayesianBinning of {self.sizes.size} binnings over {self.values.size} cells>"
+        return f"<BayesianBinning: {self.sizes.size} binnings over {self.values.size} cells>"
 
     @classmethod
     def fit(cls, curves: ScoreCurves, sizes: Iterable[int] | None = None) -> Self:

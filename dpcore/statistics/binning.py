@@ -47,7 +47,7 @@ class Bins:
 
     def __repr__(self) -> str:
         size, n = self.counts.size, round(float(self.counts.sum()))
-        return f"<Bins: {size} of scores, n = {n}>"
+        return f"<Bins: n = {n}, {size} bins>"
 
     @property
     def counts(self) -> NDArray[np.float64]:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _check
 from ..curves.equality import EqualByValue
 from ..curves.shapes import float_or_array
+from ..curves.shown import cost, line
 from ..errors import DtypeError, ParameterError
 from ..privacy.guarantees import Privacy
 
@@ -62,7 +63,7 @@ class BinormalROC(EqualByValue):
             raise DtypeError("mechanism", type(self.mechanism).__name__, "must be a mapping")
 
     def __repr__(self) -> str:
-        return f"<BinormalROC of area {self.auc:.4g}, n = {self.n}, {self.privacy}>"
+        return line("BinormalROC", f"area {self.auc:.4g}, n = {self.n}, {cost(self.privacy)}")
 
     def __call__(self, fpr: ArrayLike) -> Any:
         """Return the true positive rates at some false positive rates, of any shape.

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .. import _check
 from ..curves.scores import ScoreCurves
+from ..curves.shown import cost, line
 from ..privacy.guarantees import Privacy
 from .binning import Bins, counted_bins, share, uniform_bins
 
@@ -122,7 +123,7 @@ class Reliability:
 
     def __repr__(self) -> str:
         size, n = self.counts.size, round(float(self.counts.sum()))
-        return f"<Reliability of {size} bins, n = {n}, {self.privacy}>"
+        return line("Reliability", f"n = {n}, {cost(self.privacy)}, {size} bins")
 
     @property
     def mean_score(self) -> NDArray[np.float64]:

@@ -35,7 +35,7 @@ class HistogramBinning:
     values: NDArray[np.float64]
 
     def __repr__(self) -> str:
-        return f"<HistogramBinning of {self.values.size} bins>"
+        return f"<HistogramBinning: {self.values.size} bins>"
 
     @classmethod
     def fit(cls, curves: ScoreCurves, bins: int | Bins = 10) -> Self:
@@ -101,7 +101,7 @@ class IsotonicCalibration:
     values: NDArray[np.float64]
 
     def __repr__(self) -> str:
-        return f"<IsotonicCalibration through {self.values.size} points>"
+        return f"<IsotonicCalibration: {self.values.size} points>"
 
     @classmethod
     def fit(cls, curves: ScoreCurves, bins: int | Bins | None = None) -> Self:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from .. import _check
 from ..curves.scores import ScoreCurves
+from ..curves.shown import cost, line
 from ..curves.simulated_releases import Releases, check_released
 from ..errors import DtypeError, ParameterError
 from ..noise.sources import source
@@ -327,10 +328,8 @@ class HosmerLemeshow:
 
     def __repr__(self) -> str:
         groups, fitted = self.merged.size, "" if self.fitted else ", not fitted"
-        return (
-            f"<HosmerLemeshow of {groups} groups, statistic {self.statistic:.4g}, n = {self.n},"
-            f" {self.privacy}{fitted}>"
-        )
+        found = f"statistic {self.statistic:.4g}, n = {self.n}, {cost(self.privacy)}"
+        return line("HosmerLemeshow", f"{found}, {groups} groups{fitted}", found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..curves.shown import line
+
 __all__ = ["HosmerLemeshowUnderNoise", "Tested"]
 
 
@@ -51,7 +53,9 @@ class HosmerLemeshowUnderNoise(Generic[Test]):
 
     def __repr__(self) -> str:
         size = self.null.size
-        return f"<HosmerLemeshowUnderNoise: p-value {self.pvalue:.3g} of {size} simulated releases>"
+        return line(
+            "HosmerLemeshowUnderNoise", f"p-value {self.pvalue:.3g}, {size} simulated releases"
+        )
 
     @property
     def pvalue(self) -> float:

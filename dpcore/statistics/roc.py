@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from .. import _check
 from ..curves.confidence import Interval, deviations, from_neighbours
 from ..curves.equality import EqualByValue
 from ..curves.scores import ScoreCurves
+from ..curves.shown import cost, line, picture
 from ..curves.simulated_releases import Releases, check_released
 from ..errors import DtypeError
 from ..privacy.guarantees import Privacy
@@ -72,7 +74,14 @@ class ROC(EqualByValue):
         return iter((self.fpr, self.tpr, self.thresholds))
 
     def __repr__(self) -> str:
-        return f"<ROC of area {self.auc:.4g}, n = {self.n}, {self.privacy}>"
+        return line("ROC", f"area {self.auc:.4g}, n = {self.n}, {cost(self.privacy)}")
+
+    def _repr_html_(self) -> str:
+        if np.isnan(self.auc):
+            return escape(repr(self))
+        return picture(
+            repr(self)[1:-1], self.fpr, self.tpr, None, ("0", "false positive rate, to 1")
+        )
 
     def __post_init__(self) -> None:
         if self.mechanism is not None:

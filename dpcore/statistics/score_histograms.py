@@ -13,6 +13,7 @@ from .. import _check
 from ..curves.confidence import Interval, deviations
 from ..curves.scores import ScoreCurves
 from ..curves.shapes import float_or_array
+from ..curves.shown import cost, line
 from ..curves.simulated_releases import Releases, check_released
 from ..errors import DtypeError
 from ..privacy.guarantees import Privacy
@@ -59,7 +60,11 @@ class ScoreHistogram:
 
     def __repr__(self) -> str:
         size, n = self.bins.counts.size, self.curves.n
-        return f"<ScoreHistogram of {size} buckets, area {self.auc:.4g}, n = {n}, {self.privacy}>"
+        return line(
+            "ScoreHistogram",
+            f"area {self.auc:.4g}, n = {n}, {cost(self.privacy)}, {size} buckets",
+            f"area {self.auc:.4g}, n = {n}, {cost(self.privacy)}",
+        )
 
     def __post_init__(self) -> None:
         if self.mechanism is not None:

@@ -139,7 +139,7 @@ def test_it_is_kept():
 
 def test_the_repr_fits_a_line():
     test = hosmer_lemeshow(*calibrated(1000, 3), mechanism=NoNoise())
-    assert repr(test).startswith("<HosmerLemeshow of ")
+    assert repr(test).startswith("<HosmerLemeshow: ")
     assert f"statistic {test.statistic:.4g}, n = " in repr(test)
     assert len(repr(replace(test, fitted=False))) < 100
 
