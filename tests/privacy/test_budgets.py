@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpcore as dp
+from dpcore.privacy import zcdp_rho
 from dpcore.privacy.spending import unwatched
 from dpcore.releases.priroc import score_curves_at_medians
 from dpcore.trust import Central, DistributedNoise, PointwiseCDF, SimulatedSum, client_cdf
@@ -230,6 +231,18 @@ def test_ten_tenths_fit():
             dp.quantiles(X, [0.5], GRID, epsilon=1e-9)
     assert watching.spent.epsilon == np.nextafter(1.0, 2)  # ten doubles that are above 1/10
     assert watching.remaining == dp.Privacy(0.0)
+
+
+@pytest.mark.parametrize(
+    ("cap", "most"), [({"epsilon": 1.0}, 100), ({"rho": zcdp_rho(1.0, 1e-6)}, 487)]
+)
+def test_how_many_small_releases_fit(cap, most):
+    """As docs/budget.md says."""
+    watching = dp.Budget(**cap)
+    for _ in range(most):
+        watching.charge(dp.Privacy(0.01))
+    with pytest.raises(dp.BudgetError):
+        watching.charge(dp.Privacy(0.01))
 
 
 GUARANTEES = st.one_of(
