@@ -188,6 +188,15 @@ class CDF(Moments, EqualByValue):
 
         Isotonic regression (pool adjacent violators), clipped, which is the projection onto
         bounded monotone curves; it never increases the total squared error. O(N).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> rng, grid = np.random.default_rng(1), dp.Grid.uniform(0, 4, 4)
+        >>> raw = dp.cdf([2, 4] * 40, grid, epsilon=0.5, isotonic=False, rng=rng)
+        >>> raw.counts, raw.isotonic().counts
+        (array([-5., 35., 39., 80.]), array([ 0., 35., 39., 80.]))
         """
         if self.processing[-1:] == ("isotonic()",) and self.is_monotone:
             return self
@@ -230,6 +239,14 @@ class CDF(Moments, EqualByValue):
         numpy.ndarray
             (size,) independent draws: quantiles, at uniform probabilities, of the curve, made
             monotone by ``isotonic`` if it is not.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> curve = dp.cdf([2, 4] * 40, dp.Grid.uniform(0, 4, 4), dp.mechanisms.NoNoise())
+        >>> curve.sample(6, np.random.default_rng(1))
+        array([2., 2., 4., 2., 4., 4.])
         """
         size = _check.integer("size", size, 0, 2**40)
         _check.choice("method", method, Method)

@@ -169,7 +169,7 @@ class Readings:
 
         docs/intervals.md has how often they cover: at least as often as the level says, where the
         noise is known in closed form. Where it is estimated (DAWA, the default where n epsilon is
-        small), less often beside values that many records have, if n epsilon is below 200.
+        small), on average over p only: much less often beside values that many records have.
 
         Examples
         --------
@@ -228,6 +228,14 @@ class Readings:
         is released, which ``band`` does. Isotonic regression can only lower the total squared
         error, so for ``isotonic`` it is on the safe side on average; at single thresholds, and for
         ``smooth``, it is a guide.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> mechanism = dp.mechanisms.Histogram(epsilon=1.0)
+        >>> curve = dp.cdf(range(100), dp.Grid.uniform(0, 100, 4), mechanism)
+        >>> curve.standard_error().round(3)
+        array([0.024, 0.028, 0.024, 0.   ])
         """
         return self.noise_deviation / self.n
 
@@ -238,6 +246,16 @@ class Readings:
         is taken at its worst. Within [0, 1]. Where the mechanism's error is not known, F is between
         its values at the nearest thresholds where it is, and the interval reaches from the lower
         end of the one before to the upper end of the one behind.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> mechanism = dp.mechanisms.Histogram(epsilon=1.0)
+        >>> curve = dp.cdf(range(1000), dp.Grid.uniform(0, 1000, 4), mechanism)
+        >>> low, high = curve.band()
+        >>> (high - low).round(3)
+        array([0.01 , 0.011, 0.01 , 0.   ])
         """
         return band_of(self.counts, self.n, self.noise_deviation, deviations(level))
 
