@@ -74,6 +74,7 @@ def quantiles(
     epsilon: float | Fraction,
     rng: np.random.Generator | None = None,
     nan_policy: NanPolicy = "raise",
+    weights: None = None,
 ) -> Quantiles:
     """Release quantiles of some records with differential privacy.
 
@@ -93,6 +94,8 @@ def quantiles(
         {rng}
     nan_policy
         {nan_policy}
+    weights
+        {weights}
 
     Raises
     ------
@@ -120,6 +123,7 @@ def quantiles(
     >>> bool(np.all(abs(found.values - [31.9, 40.0, 48.1]) < 0.5))
     True
     """
+    _check.unweighted("weights", weights)
     asked, budget = _checked(probabilities, grid, epsilon, rng)
     return _release(grid.count(values, nan_policy=nan_policy), asked, grid, budget, rng)
 

@@ -1,7 +1,8 @@
 """How often intervals cover: ``python scripts/study.py intervals --data DIR``.
 
 Writes docs/intervals.md: intervals of areas under ROC curves, and bands of distribution functions,
-by closed forms and by simulation; and intervals of quantiles and means. Takes four minutes.
+by closed forms and by simulation; intervals of quantiles and means, and of classifiers' metrics.
+Takes seven minutes.
 DIR has bank-full.csv (UCI Bank Marketing).
 """
 
@@ -305,7 +306,7 @@ def _intervals(name: str, roc: ROC, at: Any) -> list[dp.Interval[Any]]:
 
 def of_classifiers() -> list[str | list[str]]:
     """Run, and return the section about classifiers."""
-    found = run(classifiers, RUNS)
+    found = run(classifiers, RELEASES)
 
     def cell(**at: Any) -> str:
         metric, kind = at.pop("metric"), at.pop("kind")

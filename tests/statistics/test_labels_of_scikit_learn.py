@@ -153,4 +153,6 @@ def test_weights_of_values_are_refused_by_name():
         dp.cdf(SCORES, GRID, epsilon=1.0, weights=SCORES)
     with pytest.raises(dp.DtypeError, match="weights must be None: noise hides"):
         GRID.count(SCORES, weights=SCORES)
+    with pytest.raises(dp.DtypeError, match="weights must be None: noise hides"):
+        dp.quantiles(SCORES, 0.5, GRID, epsilon=1.0, weights=SCORES)
     assert GRID.count(SCORES, weights=None).sum() == 6
