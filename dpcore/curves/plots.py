@@ -50,7 +50,7 @@ def plot_steps(
     Parameters
     ----------
     x, y
-        (N,) the thresholds, and the shares of records up to each.
+        (N,) the thresholds, which may be datetime64, and the shares of records up to each.
     band
         The lower and the upper end, each (N,), or None if there is none.
     name
@@ -74,6 +74,9 @@ def plot_steps(
             linewidth=0,
             label=_once(ax, f"{100 * level:g}% band for the noise"),
         )
+    if x.dtype.kind == "M":  # short names of dates, which do not run into each other
+        dates: Any = _check.extra("matplotlib.dates", "plotting", "plot")
+        ax.xaxis.set_major_formatter(dates.ConciseDateFormatter(ax.xaxis.get_major_locator()))
     ax.set_xlabel("value")
     ax.set_ylabel("share of records at most this")
     ax.set_ylim(-0.02, 1.02)

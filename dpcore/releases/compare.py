@@ -17,6 +17,7 @@ from ._simulated_pairs import Released, largest_gaps, populations
 
 __all__ = ["Comparison", "compare"]
 
+_SPANS: Final = {"d": 86_400, "h": 3600, "min": 60}  # in seconds
 _MOST_SIMULATIONS: Final = 2**20
 _BLOCK: Final = 2**20  # counts that are simulated at once
 _TIE: Final = 1e-9  # relative: what rounding alone may tell apart counts as equal
@@ -251,9 +252,11 @@ def _share_beyond(
 
 
 def _text(difference: Any) -> str:
-    if isinstance(difference, np.timedelta64):
-        return str(difference.item())
-    return f"{difference:.4g}"
+    if not isinstance(difference, np.timedelta64):
+        return f"{difference:.4g}"
+    seconds = float(difference / np.timedelta64(1, "s"))
+    name, size = next((each for each in _SPANS.items() if abs(seconds) >= each[1]), ("s", 1))
+    return f"{seconds / size:.4g} {name}"
 
 
 def _shaped(numbers: NDArray[Any], asked: NDArray[np.float64]) -> Any:
