@@ -21,7 +21,8 @@ _PARAGRAPHS: Final = {
         Out-of-bounds values, infinities among them, count in the nearest cell.""",
     "thresholds": "The thresholds. They are public, so they must not come from the data.",
     "labels": """
-        (n,) labels, n >= 1: numbers, booleans or strings, all of one kind. What is not
+        (n,) labels, n >= 1: numbers, booleans or strings, all of one kind; or a column of them,
+        (n, 1), or a data frame with one column, as scikit-learn takes them. What is not
         ``pos_label`` is negative.""",
     "scores": """
         (n,) real numbers, the higher the more likely positive. Those beyond the grid, infinities
