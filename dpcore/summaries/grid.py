@@ -15,6 +15,7 @@ from ..errors import DtypeError, ParameterError, shown
 from ..kernels.counting import counts as kernels
 from ..records import columns, times
 from ..records.times import Unit
+from .bounds_of_grids import bound, thresholds_of, unit_of_bounds
 from .guides import Guide, best_guide, no_guide
 from .partitions import are_partitioned, sum_of_parts
 from .totals import NanPolicy, count_in_table, totals
@@ -68,7 +69,7 @@ class Grid:
     __slots__ = ("_guide", "_line", "_lower", "_positions", "_unit")
 
     def __init__(self, thresholds: Any, *, lower: Any = None, unit: Unit | None = None) -> None:
-        array, found, unit = _thresholds(thresholds, times.checked_unit(unit))
+        array, found, unit = thresholds_of(thresholds, times.checked_unit(unit))
         if array.ndim != 1 or not 1 <= array.size <= MOST_CELLS:
             raise ParameterError(
                 "thresholds",
@@ -88,7 +89,7 @@ class Grid:
                 (float(array[at]), float(array[at + 1])),
                 f"must be strictly increasing (entries {at} and {at + 1})",
             )
-        low = -math.inf if lower is None else _bound("lower", lower, found, unit)
+        low = -math.inf if lower is None else bound("lower", lower, found, unit)
         if not low < array[0]:
             first = times.text(float(array[0]), unit)
             raise ParameterError("lower", lower, f"must be below the first threshold, {first}")
@@ -136,9 +137,9 @@ class Grid:
         >>> grid.thresholds[58:60].astype("datetime64[D]")
         array(['2024-02-29', '2024-03-01'], dtype='datetime64[D]')
         """
-        found = _unit_of_bounds(lower, upper)
+        found = unit_of_bounds(lower, upper)
         if (unit := times.checked_unit(unit) or found) is not None:
-            ends = (_bound("lower", lower, found, unit), _bound("upper", upper, found, unit))
+            ends = (bound("lower", lower, found, unit), bound("upper", upper, found, unit))
             return cls._uniform_times(*ends, size, unit)
         low, high = _check.bounds(lower, upper)
         size = _check.integer("size", size, 1, MOST_CELLS)
@@ -447,55 +448,3 @@ class Grid:
             return f"Grid.uniform({lower}, {upper}, {self.size})"
         first, last = (times.text(float(self._positions[at]), self._unit) for at in (0, -1))
         return f"<Grid of {self.size} thresholds from {first} to {last}>"
-
-
-def _thresholds(given: Any, unit: Unit | None) -> tuple[NDArray[Any], Unit | None, Unit | None]:
-    """Return thresholds as numbers, of what unit they were given, and of what the grid is."""
-    found = times.unit_of(given)
-    if found is None:
-        return _check.array("thresholds", given, "iuf"), None, unit
-    positions, _ = times.positions("thresholds", given, exactly=True)
-    return positions, found, _agreed("thresholds", found, unit)
-
-
-def _bound(argument: str, given: Any, found: Unit | None, unit: Unit | None) -> float:
-    """Return a bound of a grid as a double.
-
-    Parameters
-    ----------
-    argument, given
-        What errors call it, and what it is.
-    found
-        The unit that its like were given in; None: they are numbers, of microseconds if the grid
-        has a unit.
-    unit
-        Of the grid.
-    """
-    if found is None:
-        position = _check.finite(argument, given)
-        if unit is not None:
-            times.check_thresholds(argument, np.array([position]))
-        return position
-    one = times.scalar(argument, given)
-    if one is None:
-        named = f"{shown(given)} of type {type(given).__name__}"
-        raise DtypeError(argument, named, f"must be {times.described(unit)}, as the grid")
-    _agreed(argument, one[1], unit)
-    return one[0]
-
-
-def _agreed(argument: str, found: Unit, unit: Unit | None) -> Unit:
-    """Return the unit that is asked for; NumPy's times have no time zone, and may be in UTC."""
-    if unit in (None, found) or (found == "time" and unit == "instant"):
-        return found if unit is None else unit
-    requirement = f"must be {times.described(unit)}, as the grid"
-    raise DtypeError(argument, times.described(found), requirement)
-
-
-def _unit_of_bounds(lower: Any, upper: Any) -> Unit | None:
-    ends = [times.scalar(name, end) for name, end in (("lower", lower), ("upper", upper))]
-    first, second = (None if end is None else end[1] for end in ends)
-    if first != second:
-        named = f"{shown(upper)} of type {type(upper).__name__}"
-        raise DtypeError("upper", named, f"must be {times.described(first)}, as lower is")
-    return first

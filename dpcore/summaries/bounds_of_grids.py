@@ -1,0 +1,68 @@
+"""What grids are given: thresholds and bounds as doubles, and of what unit they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check
+from ..errors import DtypeError, shown
+from ..records import times
+from ..records.times import Unit
+
+__all__ = ["bound", "thresholds_of", "unit_of_bounds"]
+
+
+def thresholds_of(given: Any, unit: Unit | None) -> tuple[NDArray[Any], Unit | None, Unit | None]:
+    """Return thresholds as numbers, of what unit they were given, and of what the grid is."""
+    found = times.unit_of(given)
+    if found is None:
+        return _check.array("thresholds", given, "iuf"), None, unit
+    positions, _ = times.positions("thresholds", given, exactly=True)
+    return positions, found, _agreed("thresholds", found, unit)
+
+
+def bound(argument: str, given: Any, found: Unit | None, unit: Unit | None) -> float:
+    """Return a bound of a grid as a double.
+
+    Parameters
+    ----------
+    argument, given
+        What errors call it, and what it is.
+    found
+        The unit that its like were given in; None: they are numbers, of microseconds if the grid
+        has a unit.
+    unit
+        Of the grid.
+    """
+    if found is None:
+        position = _check.finite(argument, given)
+        if unit is not None:
+            times.check_thresholds(argument, np.array([position]))
+        return position
+    one = times.scalar(argument, given)
+    if one is None:
+        named = f"{shown(given)} of type {type(given).__name__}"
+        raise DtypeError(argument, named, f"must be {times.described(unit)}, as the grid")
+    _agreed(argument, one[1], unit)
+    return one[0]
+
+
+def _agreed(argument: str, found: Unit, unit: Unit | None) -> Unit:
+    """Return the unit that is asked for; NumPy's times have no time zone, and may be in UTC."""
+    if unit in (None, found) or (found == "time" and unit == "instant"):
+        return found if unit is None else unit
+    requirement = f"must be {times.described(unit)}, as the grid"
+    raise DtypeError(argument, times.described(found), requirement)
+
+
+def unit_of_bounds(lower: Any, upper: Any) -> Unit | None:
+    """Return the unit that both bounds are of; None: numbers."""
+    ends = [times.scalar(name, end) for name, end in (("lower", lower), ("upper", upper))]
+    first, second = (None if end is None else end[1] for end in ends)
+    if first != second:
+        named = f"{shown(upper)} of type {type(upper).__name__}"
+        raise DtypeError("upper", named, f"must be {times.described(first)}, as lower is")
+    return first
