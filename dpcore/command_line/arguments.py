@@ -17,6 +17,7 @@ _SINGLE: Final = (
     *("column", "lower", "upper", "size", "epsilon", "rho", "delta", "base", "format", "delimiter"),
     *("label", "positive", "score", "bins", "groups"),
     *("predicted", "residual", "actual", "unit", "cells", "search", "mechanism"),
+    *("budget",),
     *("replicates", "set", "out", "seed", "workers", "level"),
 )
 TAKE_VALUES: Final = (*_SINGLE, *_RANGES)

@@ -20,7 +20,9 @@ from typing import Final, TextIO
 import dpcore
 
 from .. import _start
+from ..privacy.spending import called
 from .arguments import UsageError, parse
+from .budget import watching
 from .commands import COMMANDS
 from .running import as_flag, as_typed
 
@@ -55,7 +57,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             parse(sys.argv[1:] if argv is None else argv, options)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", dpcore.DpcoreWarning)
-            text = COMMANDS[options.command](options)
+            with watching(options), called(f"dpcore {options.command}"):
+                text = COMMANDS[options.command](options)
         return _print(f"{text}\n") or _warn(caught)
     except SystemExit:  # --help and --version
         return _print(said.getvalue())

@@ -34,6 +34,7 @@ def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
     _add_calibration(command)
     _add_hosmer_lemeshow(command)
     _add_residuals(command)
+    _add_budget_command(command)
     add_study(command)
     _add_warm(command)
 
@@ -169,6 +170,20 @@ def _add_residuals(command: _Command) -> None:
     _add_files(residuals)
 
 
+def _add_budget_command(command: _Command) -> None:
+    budget = command(
+        "budget",
+        help="make a budget in a file, or show what was spent of one",
+        description="Show the cap of a budget, what was spent, what remains, and the log; with a "
+        "cap, make the file if there is none. Name it to other commands by --budget FILE: they "
+        "are refused beyond the cap.",
+    )
+    budget.add_argument("file", metavar="FILE", help="an SQLite file")
+    budget.add_argument("--epsilon", metavar="E", type=float, help="a new budget's cap, or")
+    budget.add_argument("--rho", metavar="R", type=float, help="of zero-concentrated privacy")
+    budget.add_argument("--delta", metavar="D", type=float, help="beside either (0)")
+
+
 def _add_warm(command: _Command) -> None:
     warm = command(
         "warm",
@@ -238,6 +253,7 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     add("--delimiter", metavar="D", type=_delimiter, default=",", help=r"of CSV (,); \t is a tab")
     add("--plot", metavar="OUT", type=Path, help=f"draw the release to a {'/'.join(PICTURES)} file")
     add("--json", metavar="OUT", type=Path, help="store the release")
+    add("--budget", metavar="FILE", help="charge it to this budget: see dpcore budget")
     add("--quiet", action="store_true", help="no progress bar")
 
 

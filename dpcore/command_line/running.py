@@ -170,7 +170,11 @@ def _flag_of(file: str, options: argparse.Namespace) -> str:
         is_study = (options.study or "").startswith(file)
         is_out = options.out is not None and Path(file).is_relative_to(options.out)
         return "--out" if is_out and not is_study else "FILE"
-    return {str(options.json): "--json", str(options.plot): "--plot"}.get(file, "FILE")
+    for name in ("json", "plot", "budget"):
+        given = getattr(options, name, None)
+        if given is not None and os.path.abspath(given) == os.path.abspath(file):
+            return f"--{name}"
+    return "FILE"
 
 
 def as_flag(argument: str) -> str:

@@ -1,0 +1,98 @@
+"""The command line charges a budget in a file, and stops where it does."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import dpcore as dp
+from dpcore.command_line.main import main
+
+
+@pytest.fixture
+def files(tmp_path):
+    rng = np.random.default_rng(1)
+    score = rng.random(1000)
+    table = pa.table({"x": score, "y": rng.random(1000) < score, "e": score - 0.5})
+    data, budget = tmp_path / "data.parquet", tmp_path / "budget"
+    pq.write_table(table, data)
+    return data, budget
+
+
+def cdf(data, *others):
+    bounds = ["--column", "x", "--lower", "0", "--upper", "1", "--size", "16"]
+    return main(["cdf", str(data), *bounds, *map(str, others)])
+
+
+def test_a_budget_from_beginning_to_end(files, capsys):
+    data, budget = files
+    assert main(["budget", str(budget), "--epsilon", "1"]) == 0
+    assert "remaining               epsilon = 1" in capsys.readouterr().out
+    assert cdf(data, "--epsilon", 0.75, "--budget", budget) == 0
+    capsys.readouterr()
+    assert cdf(data, "--epsilon", 0.5, "--budget", budget) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "epsilon = 0.5" in told.err
+    assert "what remains is epsilon = 0.25" in told.err
+    assert main(["budget", str(budget)]) == 0
+    shown = capsys.readouterr().out
+    assert "spent                   epsilon = 0.75" in shown
+    assert "epsilon = 0.75                  dpcore cdf" in shown
+    assert dp.Budget.open(budget).spent == dp.Privacy(0.75)
+
+
+COMMANDS = {
+    "roc": ["roc", "--label", "y", "--score", "x", "--lower", "0", "--upper", "1"],
+    "calibration": ["calibration", "--label", "y", "--score", "x"],
+    "hosmer-lemeshow": ["hosmer-lemeshow", "--label", "y", "--score", "x"],
+    "residuals": ["residuals", "--predicted", "x", "--residual", "e"],
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_is_charged_once(files, name, capsys):
+    data, path = files
+    budget = dp.Budget.open(path, epsilon=3.0)
+    command, *others = COMMANDS[name]
+    words = [command, str(data), *others, "--epsilon", "1", "--budget", str(path)]
+    assert main(words) == 0, capsys.readouterr().err
+    (charge,) = budget.log
+    assert charge[1:] == (f"dpcore {name}", dp.Privacy(1.0))
+
+
+def test_a_budget_that_is_none(files, capsys):
+    data, path = files
+    assert cdf(data, "--epsilon", 1, "--budget", path) == 2
+    assert "cannot be used as a budget" in capsys.readouterr().err
+    assert not path.exists()
+    assert cdf(data, "--epsilon", 1, "--budget", data) == 2
+    assert "is not the file of a budget" in capsys.readouterr().err
+    assert main(["budget", str(path)]) == 2
+    assert main(["budget", str(path), "--epsilon", "-1"]) == 2
+    assert "epsilon must be positive" in capsys.readouterr().err
+    assert not path.exists()
+
+
+def test_what_is_refused_for_another_reason_is_not_charged(files, capsys):
+    data, path = files
+    budget = dp.Budget.open(path, epsilon=1.0)
+    assert cdf(data, "--epsilon", 1, "--budget", path, "--json", "/nowhere/x.json") == 2
+    assert main(["cdf", str(data), "--column", "z", "--lower", "0", "--upper", "1", "--size", "4",
+                 "--epsilon", "1", "--budget", str(path)]) == 2  # fmt: skip
+    capsys.readouterr()
+    assert budget.log == ()
+
+
+def test_a_charge_is_kept_by_sqlite_itself(files):
+    data, path = files
+    dp.Budget.open(path, rho=0.5, delta=1e-6)
+    assert cdf(data, "--rho", 0.125, "--budget", path) == 0
+    with sqlite3.connect(path) as connection:
+        rows = connection.execute("SELECT epsilon, delta, rho FROM charges").fetchall()
+    connection.close()
+    assert rows == [(None, 0.0, 0.125)]
