@@ -65,7 +65,8 @@ class Budget:
     delta
         Below 1, and 0 by default: what the deltas of releases may add up to.
     neighbours
-        The relation that all releases are to protect; see ``Privacy``.
+        The relation that all releases are to protect; see ``Privacy``. For replace-one, a release
+        for add-or-remove-one is charged what ``Privacy.implied`` says: twice its epsilon.
 
     Raises
     ------
@@ -210,10 +211,12 @@ class Budget:
 
     def asked(self, privacy: Privacy, what: str, stack: ExitStack) -> Callable[[], None]:
         """Hold the budget until the stack is left; return what charges it, or refuse."""
-        cap = self._cap
-        if privacy.neighbours != cap.neighbours:
+        cap, given = self._cap, privacy.neighbours
+        if (given, cap.neighbours) == ("add-or-remove-one", "replace-one"):
+            privacy = privacy.implied("replace-one")
+        elif given != cap.neighbours:
             wanted = f"must be that of the budget, {cap.neighbours!r} (of {what})"
-            raise ParameterError("neighbours", privacy.neighbours, wanted)
+            raise ParameterError("neighbours", given, wanted)
         page = stack.enter_context(self._ledger.held())
         before: Sums = page.spent()
         if privacy.epsilon == math.inf or not before.plus(privacy).fit(cap, _TOLERANCE):

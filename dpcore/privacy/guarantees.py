@@ -144,6 +144,58 @@ class Privacy:
             raise ParameterError("delta", delta, f"must be at least {self.delta} and below 1")
         return 0.0 if self.epsilon is None else self.epsilon
 
+    def implied(self, neighbours: Relation) -> Privacy:
+        """Return the guarantee that this one implies for another relation.
+
+        Parameters
+        ----------
+        neighbours
+            "replace-one", of a guarantee for "add-or-remove-one": a record is replaced if one is
+            removed and another one added, which makes two steps of one. Or the relation it is for.
+
+        Returns
+        -------
+        Privacy
+            (2 epsilon, (1 + exp(epsilon)) delta), or 4 rho, rounded up.
+
+        Raises
+        ------
+        ParameterError
+            Neither is the relation; or a zero-concentrated guarantee has a delta; or the delta
+            would reach 1.
+
+        Notes
+        -----
+        Dwork & Roth 2014, Theorem 2.2 (for delta: the triangle inequality of the hockey-stick
+        divergence), and Bun & Steinke 2016, Proposition 1.9.
+
+        Examples
+        --------
+        >>> Privacy(0.5, neighbours="add-or-remove-one").implied("replace-one")
+        Privacy(epsilon=1.0, delta=0.0, neighbours='replace-one', simulated=False)
+        """
+        if neighbours == self.neighbours:
+            return self
+        if (self.neighbours, neighbours) != ("add-or-remove-one", "replace-one"):
+            what = (
+                f"must be implied by {self.neighbours!r}: that of add-or-remove-one is replace-one"
+            )
+            raise ParameterError("neighbours", neighbours, what)
+        if self.rho is not None:
+            if self.delta > 0.0:
+                raise ParameterError("delta", self.delta, "must be 0 beside rho")
+            rho = double_above(4 * Fraction(self.rho))
+            return Privacy(None, 0.0, neighbours, self.simulated, rho)
+        assert self.epsilon is not None
+        if math.isinf(self.epsilon):
+            return replace(self, neighbours=neighbours)
+        delta = 0.0
+        if self.delta > 0.0:
+            factor = math.nextafter(1.0 + math.exp(min(self.epsilon, 700.0)), math.inf)
+            factor = math.nextafter(factor, math.inf)  # of exp, and of the sum
+            delta = double_above(Fraction(factor) * Fraction(self.delta))
+        return Privacy(2 * self.epsilon, delta, neighbours, self.simulated)
+
     def __add__(self, other: Privacy) -> Privacy:
         return self._composed(other, operator.add)
 

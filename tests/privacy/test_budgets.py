@@ -198,10 +198,19 @@ def test_the_same_budget_twice_is_charged_once():
 
 
 def test_another_relation_is_refused_by_name():
-    message = r"^neighbours must be that of the budget, 'replace-one' \(of cdf\)"
-    with budget() as watching, pytest.raises(dp.ParameterError, match=message):
-        dp.cdf(X, GRID, epsilon=1.0, neighbours="add-or-remove-one")
+    message = r"^neighbours must be that of the budget, 'add-or-remove-one' \(of cdf\)"
+    watching = budget(neighbours="add-or-remove-one")
+    with watching, pytest.raises(dp.ParameterError, match=message):
+        dp.cdf(X, GRID, epsilon=1.0)
     assert watching.log == ()
+
+
+def test_a_record_that_is_replaced_is_removed_and_another_added():
+    with budget(epsilon=2.5) as watching:
+        dp.cdf(X, GRID, epsilon=1.0, neighbours="add-or-remove-one")
+        with pytest.raises(dp.BudgetError, match=r"costs epsilon = 0\.6 \(replace-one\)"):
+            dp.cdf(X, GRID, epsilon=0.3, neighbours="add-or-remove-one")
+    assert watching.log[0].privacy == dp.Privacy(2.0)
 
 
 def test_exact_results_are_refused():

@@ -62,6 +62,39 @@ def test_no_multiples_but_whole_ones():
     assert 2 * Privacy(math.inf) == Privacy(math.inf)
 
 
+def test_what_is_implied_for_replace_one():
+    def removed(*parameters, **named):
+        return Privacy(*parameters, neighbours="add-or-remove-one", **named)
+
+    assert removed(0.3).implied("replace-one") == Privacy(0.6)
+    assert removed(rho=0.3, simulated=True).implied("replace-one") == Privacy(
+        rho=1.2, simulated=True
+    )
+    assert removed(math.inf).implied("replace-one") == Privacy(math.inf)
+    assert Privacy(0.3).implied("replace-one") == Privacy(0.3)
+    both = removed(1.0, 1e-6).implied("replace-one")
+    assert both.epsilon == 2.0
+    assert 0 <= both.delta - 1e-6 * (1 + math.e) < 1e-20
+    with pytest.raises(ParameterError, match=r"^neighbours must be implied by 'replace-one'"):
+        Privacy(1.0).implied("add-or-remove-one")
+    with pytest.raises(ParameterError, match=r"^delta must be 0 beside rho"):
+        removed(rho=0.1, delta=1e-6).implied("replace-one")
+
+
+def test_the_implied_delta_is_what_two_steps_of_randomised_response_reach():
+    """A tight case: (epsilon, delta) twice, each leaking outright with probability delta."""
+    epsilon, delta = 0.7, 0.05
+    leaked, odds = delta, math.exp(epsilon)
+    # (leak of the first, RR, leak of the last) for three inputs in a row, the middle one between
+    first = [leaked, (1 - leaked) * odds / (1 + odds), (1 - leaked) / (1 + odds), 0.0]
+    last = [0.0, (1 - leaked) / (1 + odds), (1 - leaked) * odds / (1 + odds), leaked]
+    implied = Privacy(epsilon, delta, "add-or-remove-one").implied("replace-one")
+    loss = sum(
+        max(0.0, p - math.exp(implied.epsilon) * q) for p, q in zip(first, last, strict=True)
+    )
+    assert loss <= implied.delta
+
+
 def test_too_many_releases_have_no_guarantee():
     for much in (Privacy(1e308), Privacy(1.0, 0.5), Privacy(rho=1e308)):
         assert 2 * much == Privacy(math.inf)

@@ -16,7 +16,7 @@ def test_examples(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     plt.switch_backend("Agg")
     blocks = re.findall(r"```python\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
-    assert len(blocks) == 6
+    assert len(blocks) == 7
     names: dict = {}
     for block in blocks:
         exec(block, names)
