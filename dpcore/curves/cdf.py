@@ -65,6 +65,8 @@ class CDF(Moments, EqualByValue):
     raw
         (N,) the counts as they were released, before any processing, for ``combine`` and
         ``smooth``; None of a raw curve, or if they are not known (any more).
+    name
+        Of the column, as pandas, polars and Dask have it; None: not known. Pictures show it.
 
     Raises
     ------
@@ -81,6 +83,7 @@ class CDF(Moments, EqualByValue):
     processing: tuple[str, ...] = ()
     integers: bool | None = None
     raw: NDArray[np.int64] | NDArray[np.float64] | None = None
+    name: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.grid, Grid):
@@ -98,6 +101,8 @@ class CDF(Moments, EqualByValue):
             raise DtypeError("processing", type(steps).__name__, "must be a tuple of strings")
         if self.integers is not None and not isinstance(self.integers, bool):
             raise DtypeError("integers", type(self.integers).__name__, "must be None or a bool")
+        if self.name is not None and not isinstance(self.name, str):
+            raise DtypeError("name", type(self.name).__name__, "must be None or a string")
         if self.raw is not None:
             _check_counts("raw", self.raw, self.grid.size, self.n)
             if not steps:
@@ -274,14 +279,14 @@ class CDF(Moments, EqualByValue):
         Returns
         -------
         matplotlib.axes.Axes
-            A release does not know what its values are: say it with ``set_xlabel``.
+            The values' is named after the column, if that had a name: see ``CDF``.
 
         Examples
         --------
         >>> import dpcore as dp
         >>> curve = dp.cdf([21, 34, 55], dp.Grid([20, 40, 60]), epsilon=50.0)
         >>> ax = curve.plot()
-        >>> _ = ax.set_xlabel("age in years")
+        >>> _ = ax.set_xlabel("age in years")  # a list has no name
         >>> [text.get_text() for text in ax.get_legend().get_texts()]
         ['private, epsilon = 50', '95% band for the noise']
         """
@@ -294,8 +299,10 @@ class CDF(Moments, EqualByValue):
         x = self.grid.positions / 1e6 if are_durations else self.grid.thresholds
         drawn = x, share, band if known else None
         ax = plot_steps(*drawn, name, ax=ax, level=level, style=line)
-        if are_durations:
-            ax.set_xlabel("seconds")
+        if self.name is not None or are_durations:
+            unit = ("in seconds" if self.name else "seconds") if are_durations else ""
+            # dollars are dollars
+            ax.set_xlabel(" ".join(filter(None, (self.name, unit))), parse_math=False)
         return ax
 
     def to_json(self) -> str:

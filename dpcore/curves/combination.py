@@ -237,6 +237,7 @@ def _combined(
         mechanism=_described([curve.mechanism for curve in curves], counted),
         noise_deviation=reduce(np.hypot, deviations),
         integers=_are_integers(curves),
+        name=curves[0].name if len({curve.name for curve in curves}) == 1 else None,
     )
 
 

@@ -53,7 +53,9 @@ _CURVE_FIELDS: Final = {
     "noise_deviation",
     "processing",
 }
-_OPTIONAL: Final = {"integers", "raw"}  # of curves and tables
+_OPTIONAL: Final = {"integers", "raw", "name"}  # of curves and tables
+_UNNAMED: Final = (None, None)
+_OF_TABLES: Final = {"integers", "raw", "names"}
 _NOT_SAID: Final = (None, (None, None))  # of either
 _PROJECTION_FIELDS: Final = {
     "lower",
@@ -130,6 +132,8 @@ def _dumped(kind: str, content: dict[str, Any]) -> str:
             "processing": list(content["processing"]),
             **({} if integers in _NOT_SAID else {"integers": integers}),
             **({} if raw is None else {"raw": raw.tolist()}),
+            **({} if content["name"] is None else {"name": content["name"]}),
+            **({} if content.get("names", _UNNAMED) == _UNNAMED else {"names": content["names"]}),
         },
         allow_nan=False,
     )
@@ -170,7 +174,7 @@ def load_table(text: str | bytes, make: Callable[..., Made]) -> Made:
         As in ``load``.
     """
     return _loaded(
-        text, _TABLE, _CURVE_FIELDS, lambda data: make(**_curve(data, _TABLE)), _OPTIONAL
+        text, _TABLE, _CURVE_FIELDS, lambda data: make(**_curve(data, _TABLE)), _OF_TABLES
     )
 
 
@@ -271,9 +275,23 @@ def _curve(data: dict[str, Any], kind: str) -> dict[str, Any]:
         "noise_deviation": _deviations(data["noise_deviation"], counts.size),
         "processing": tuple(processing),
         **({"raw": _array("raw", data["raw"])} if "raw" in data else {}),
+        **({"name": _text("name", data["name"])} if "name" in data else {}),
+        **({"names": _pair(data["names"])} if "names" in data else {}),
         **_said(data, kind),
         **_cost(data),
     }
+
+
+def _pair(value: Any) -> tuple[Any, ...]:
+    if not isinstance(value, list):
+        raise ValueError("names must be a list of two")
+    return tuple(value)
+
+
+def _text(field: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{field} must be a string")
+    return value
 
 
 def _said(data: dict[str, Any], kind: str) -> dict[str, Any]:

@@ -29,6 +29,7 @@ __all__ = ["Axis", "Integers", "Table", "of_both_columns"]
 
 Axis = Literal["x", "y"]
 Integers = tuple[bool | None, bool | None]
+Names = tuple[str | None, str | None]
 
 _INDEPENDENT: Final = "histogram"  # the mechanism whose noise is alike in all cells
 _LEAST: Final = 0.5  # records, below which there is nothing to tell
@@ -51,6 +52,8 @@ class Table(EqualByValue):
         records outside the grid.
     integers
         Whether x and y are whole numbers, as in ``CDF``: two of True, False and None.
+    names
+        What the columns x and y are called, as in ``CDF``: two strings, or None.
 
     Raises
     ------
@@ -61,6 +64,7 @@ class Table(EqualByValue):
     grid: TableGrid
     row: CDF
     integers: Integers = (None, None)
+    names: Names = (None, None)
 
     def __post_init__(self) -> None:
         if not isinstance(self.grid, TableGrid):
@@ -71,6 +75,12 @@ class Table(EqualByValue):
         if found not in (cells, cells + 1):
             raise ParameterError("row", found, f"must have {cells} cells, or {cells + 1}")
         object.__setattr__(self, "integers", of_both_columns(self.integers))
+        names = self.names
+        are_two = isinstance(names, tuple) and len(names) == 2
+        if not are_two or not all(each is None or isinstance(each, str) for each in names):
+            raise DtypeError(
+                "names", type(names).__name__, "must be a tuple of two strings or None"
+            )
 
     def __repr__(self) -> str:
         width, height = self.grid.shape
@@ -254,11 +264,12 @@ class Table(EqualByValue):
 
         table = self if self.row.is_monotone else self.isotonic()
         edges = _drawn_edges(self.grid.x), _drawn_edges(self.grid.y)
-        return plot_table(table.counts, *edges, f"{self.privacy}", ax=ax, style=style)
+        names = self.names[0] or "x", self.names[1] or "y"
+        return plot_table(table.counts, *edges, f"{self.privacy}", names, ax=ax, style=style)
 
     def to_json(self) -> str:
         """Return the release as JSON (docs/format.md); ``from_json`` gives it back exactly."""
-        own = {"grid": self.grid, "integers": self.integers}
+        own = {"grid": self.grid, "integers": self.integers, "names": self.names}
         return serialization.dump_table({**serialization.contents(self.row), **own})
 
     @classmethod
@@ -274,9 +285,14 @@ class Table(EqualByValue):
 
     @classmethod
     def _of_stored(
-        cls, grid: TableGrid, counts: NDArray[Any], integers: Integers = (None, None), **others: Any
+        cls,
+        grid: TableGrid,
+        counts: NDArray[Any],
+        integers: Integers = (None, None),
+        names: Names = (None, None),
+        **others: Any,
     ) -> Table:
-        return cls(grid, CDF(grid=numbered(counts.size), counts=counts, **others), integers)
+        return cls(grid, CDF(grid=numbered(counts.size), counts=counts, **others), integers, names)
 
     def _in_place(self, cells: NDArray[Any]) -> NDArray[Any]:
         """Return what is in the cells of the row where these are in the table."""
@@ -313,6 +329,7 @@ class Table(EqualByValue):
             noise_deviation=deviation,
             processing=self.row.processing,
             integers=self.integers[0 if axis == "x" else 1],
+            name=self.names[0 if axis == "x" else 1],
         )
 
     def _deviation_of(self, cells: NDArray[np.float64]) -> NDArray[np.float64]:

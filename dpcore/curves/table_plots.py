@@ -19,6 +19,7 @@ def plot_table(
     x_edges: Reals,
     y_edges: Reals,
     title: str,
+    names: tuple[str, str],
     *,
     ax: Axes | None,
     style: dict[str, Any],
@@ -33,6 +34,8 @@ def plot_table(
         (N_x + 1,), (N_y + 1,) where cells begin and end.
     title
         Above the axes.
+    names
+        Of the columns x and y.
     ax, style
         Axes, or None for new ones; for ``Axes.pcolormesh``.
     """
@@ -42,8 +45,8 @@ def plot_table(
     assert ax.figure is not None
     ax.figure.colorbar(mesh, ax=ax, label="records in the cell")
     ax.set_title(title)
-    ax.set_xlabel("x")
-    ax.set_ylabel("y")
+    ax.set_xlabel(names[0], parse_math=False)
+    ax.set_ylabel(names[1], parse_math=False)
     return ax
 
 

@@ -25,6 +25,7 @@ from ..privacy.guarantees import Neighbours
 from ..privacy.spending import spending
 from ..records.integers import are_integers
 from ..records.labels import Label
+from ..records.names import name_of
 from ..summaries.grid import Grid
 from ..summaries.group_counts import group_counts, public_groups
 from ..summaries.totals import NanPolicy
@@ -182,12 +183,12 @@ def cdf(
     if integers is None:
         integers = are_integers(values)
     if by_groups:
-        curves = _release_groups(counts, labels, grid, chosen, rng, integers)
+        curves = _release_groups(counts, labels, grid, chosen, rng, integers, name_of(values))
         for curve in curves:
             warn_of_curve(curve)
         done = (curve.isotonic() if isotonic else curve for curve in curves)
         return GroupedCDF(labels, tuple(done))
-    curve = _release("values", "cdf", counts, grid, chosen, rng, integers)
+    curve = _release("values", "cdf", counts, grid, chosen, rng, integers, name_of(values))
     warn_of_curve(curve)
     return curve.isotonic() if isotonic else curve
 
@@ -322,6 +323,7 @@ def _release_groups(
     chosen: Callable[[int], Mechanism],
     rng: np.random.Generator | None,
     integers: bool | None,
+    name: str | None,
 ) -> list[CDF]:
     """Release the curve of each group, (G, N) counts; nothing is drawn if one is refused."""
     mechanisms = [chosen(int(own.sum())) for own in counts]
@@ -333,7 +335,7 @@ def _release_groups(
             raise ParameterError("groups", group, what)
     with spending(replace(privacy, simulated=privacy.simulated or rng is not None), "cdf"):
         return [
-            _release("groups", "cdf", own, grid, taken(mechanism), rng, integers)
+            _release("groups", "cdf", own, grid, taken(mechanism), rng, integers, name)
             for own, mechanism in zip(counts, mechanisms, strict=True)
         ]
 
@@ -346,6 +348,7 @@ def _release(
     chosen: Callable[[int], Mechanism],
     rng: np.random.Generator | None,
     integers: bool | None,
+    name: str | None = None,
 ) -> CDF:
     mechanism = chosen(int(counts.sum()))  # n, which is public, or plays no part
     privacy = mechanism.privacy
@@ -358,6 +361,7 @@ def _release(
         "mechanism": mechanism.describe(),
         "noise_deviation": np.asarray(mechanism.noise_deviation(grid.size), np.float64),
         "integers": integers,
+        "name": name,
     }
     # What a mechanism says of itself is refused, if it has to be, before it spends.
     CDF(counts=np.ones(grid.size, np.int64), n=1, **described)

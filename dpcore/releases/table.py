@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Final
@@ -20,6 +21,7 @@ from ..mechanisms import Histogram, Mechanism
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Neighbours
 from ..records.integers import are_integers
+from ..records.names import name_of
 from ..summaries.table_grid import TableGrid, in_a_row
 from ..summaries.totals import NanPolicy
 from .cdf import checked, raw_release, refuse_one_row_only
@@ -116,9 +118,8 @@ def table(
         are_integers(column) if of_it is None else of_it
         for column, of_it in zip((x, y), said, strict=True)
     )
-    return _finished(
-        raw_table(counts, None, grid, chosen, rng, (of_x, of_y), what="table"), isotonic
-    )
+    raw = raw_table(counts, None, grid, chosen, rng, (of_x, of_y), what="table")
+    return _finished(replace(raw, names=(name_of(x), name_of(y))), isotonic)
 
 
 @documented

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -71,10 +72,11 @@ def test_counts_release_as_records_do():
 
 
 def test_containers_give_the_same_release():
-    expected = dp.table(X, Y, GRID, epsilon=1.0, rng=RNG(5)).to_json()
+    expected = dp.table(X, Y, GRID, epsilon=1.0, rng=RNG(5))
     frame = pd.DataFrame({"x": X, "y": Y})
     for x, y in ((frame.x, frame.y), (list(X), pl.Series(Y)), (frame.to_numpy()[:, 0], Y)):
-        assert dp.table(x, y, GRID, epsilon=1.0, rng=RNG(5)).to_json() == expected
+        found = dp.table(x, y, GRID, epsilon=1.0, rng=RNG(5))
+        assert replace(found, names=(None, None)) == expected
 
 
 def test_zero_records_where_their_number_is_private():
