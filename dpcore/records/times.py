@@ -58,11 +58,13 @@ _NAMES: Final[dict[Unit | None, str]] = {
     "duration": "a duration",
 }
 _EPOCH: Final = dt.datetime(1970, 1, 1)
-_PARTS: Final = {"W": 7 * 86400 * 10**6, "D": 86400 * 10**6, "h": 3600 * 10**6, "m": 60 * 10**6}
-_PARTS_OF_SECONDS: Final = {"s": 10**6, "ms": 10**3, "us": 1}
+_HOURS: Final = {"W": 168, "D": 24, "h": 1}
+_PARTS: Final = {
+    **{name: hours * 3600 * 10**6 for name, hours in _HOURS.items()},
+    **{"m": 60 * 10**6, "s": 10**6, "ms": 10**3, "us": 1},
+}
 _IN_ONE: Final = {"ns": 10**3, "ps": 10**6, "fs": 10**9, "as": 10**12}  # microsecond
 _MONTHS: Final = {"Y": 10**5, "M": 10**6}  # so many from 1970 on are beyond all thresholds
-_FAR: Final = 2**62
 _ISO: Final = re.compile(
     r"\d{4}-\d\d-\d\d([T ]\d\d(:\d\d(:\d\d(\.\d{1,6})?)?)?\s?(Z|[+-]\d\d:?\d\d)?)?"
 )
@@ -126,23 +128,22 @@ def array_in(array: NDArray[Any], *, up: bool = True) -> NDArray[np.float64]:
         objects = object_kinds.unwrapped(array)
         found = (_of_object(each, up) for each in objects)
         return np.fromiter(found, np.float64, objects.size)
-    array = array.astype(array.dtype.newbyteorder("="), copy=False)
     name, count = np.datetime_data(array.dtype)
-    missing = np.isnat(array)
+    missing, ticks = np.isnat(array), array.astype(np.int64)
+    whole: NDArray[Any]
     if name in _MONTHS:  # of years and months, which are not all as long
         far = _MONTHS[name]
-        near = np.clip(array.astype(f"M8[{name}]").astype(np.int64), -far, far)
+        most = far // count + 1
+        near = np.clip(np.clip(ticks, -most, most) * count, -far, far)
         whole = near.astype(f"M8[{name}]").astype("M8[us]").astype(np.int64)
     elif name in _IN_ONE:
-        ticks, in_one = array.astype(np.int64), _IN_ONE[name]
-        divisor = in_one // math.gcd(in_one, count)
-        times = count // math.gcd(in_one, count)
-        whole = np.clip(ticks, -(_FAR // times), _FAR // times) * times
-        whole = -(-whole // divisor) if up else whole // divisor
-    else:
-        factor = {**_PARTS, **_PARTS_OF_SECONDS}[name] * count
-        whole = np.clip(array.astype(np.int64), -(_FAR // factor), _FAR // factor) * factor
-    return np.where(missing, np.nan, whole)
+        if count > 1:  # Python's integers do not wrap around
+            ticks = ticks.astype(object) * count
+        in_one = _IN_ONE[name]
+        whole = -(-ticks // in_one) if up else ticks // in_one
+    else:  # exact as far as thresholds reach, and not below that beyond
+        whole = ticks * float(_PARTS[name] * count)
+    return np.where(missing, np.nan, whole).astype(np.float64, copy=False)
 
 
 def scalar(argument: str, value: Any, *, exactly: bool = True) -> tuple[float, Unit] | None:

@@ -1,0 +1,69 @@
+"""Times as far from 1970 as NumPy has them: in their cells, or clamped; none wraps around."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dpcore as dp
+from dpcore.records import times
+from dpcore.records.times import Unit
+
+YEARS = dp.Grid(np.array(["1700", "1800", "1970", "2100", "2200", "2250"], "M8[Y]"))
+TICKS: dict[str, Fraction | int] = {
+    **{"W": 7 * 86400 * 10**6, "D": 86400 * 10**6, "h": 3600 * 10**6, "m": 60 * 10**6},
+    **{"s": 10**6, "ms": 10**3, "us": 1},
+    **{name: Fraction(1, 1000**i) for i, name in enumerate(("ns", "ps", "fs", "as"), 1)},
+}  # in microseconds
+
+
+@pytest.mark.parametrize("year", [1690, 1790, 1850, 1990, 2150, 2230, 2260])
+def test_nanoseconds_of_all_centuries_are_in_their_cells(year: int) -> None:
+    cell = sum(each < year for each in (1700, 1800, 1970, 2100, 2200))
+    column = np.array([f"{year}-06-15"], "M8[ns]")
+    held = (column, pd.Series(column), pl.Series(column), pa.array(column), [pd.Timestamp(*column)])
+    for values in held:
+        assert YEARS.count(values).argmax() == cell
+    spans = column - np.datetime64("1970", "ns")
+    durations = dp.Grid(YEARS.positions, unit="duration")
+    for values in (spans, pd.Series(spans), [pd.Timedelta(*spans)]):
+        assert durations.count(values).argmax() == cell
+
+
+@given(
+    st.one_of(st.integers(-(2**63) + 1, 2**63 - 1), st.integers(-(10**6), 10**6)),
+    st.sampled_from(list(TICKS)),
+    st.sampled_from([1, 2, 7, 25, 1000, 2**31 - 1]),
+    st.integers(-(2**53) + 2, 2**53 - 3),
+)
+@settings(deadline=None, max_examples=300)
+def test_any_number_of_ticks_is_compared_exactly(
+    ticks: int, name: str, count: int, threshold: int
+) -> None:
+    value = ticks * count * TICKS[name]
+    kinds: list[tuple[str, Unit]] = [("M8", "time"), ("m8", "duration")]
+    for kind, unit in kinds:
+        column = np.array([ticks]).view(f"{kind}[{count}{name}]")
+        for beside in (threshold, int(value // 1)):
+            if abs(beside) < 2**53 - 1:
+                grid = dp.Grid([beside, beside + 1], unit=unit)
+                assert grid.count(column).tolist() == ([1, 0] if value <= beside else [0, 1])
+                down = times.array_in(column, up=False)
+                assert (down[0] <= beside) == (value < beside + 1)
+
+
+@pytest.mark.parametrize("name", ["Y", "M"])
+@pytest.mark.parametrize("count", [1, 2, 4, 1000, 2**31 - 1])
+def test_multiples_of_years_and_months_are_not_wrapped_around(name: str, count: int) -> None:
+    ticks = np.array([2**62, 2**61, 2**40, 1, 0, -1, -(2**40), -(2**62)])
+    grid = dp.Grid(np.array([0], "M8[us]"), lower="1969-12-31")
+    wide = dp.Grid(np.array([0, 1], "M8[us]"))
+    assert grid.count(ticks.view(f"M8[{count}{name}]")).tolist() == [8]
+    assert wide.count(ticks.view(f"M8[{count}{name}]")).tolist() == [4, 4]
