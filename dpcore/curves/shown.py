@@ -14,6 +14,7 @@ from ..privacy.guarantees import Privacy
 __all__ = ["cost", "line", "picture", "several", "short"]
 
 LINE: Final = 88
+_SPANS: Final = {"d": 86_400, "h": 3600, "min": 60}  # in seconds
 _WIDTH, _HEIGHT = 320, 120  # of pictures, in pixels
 _MOST: Final = 200  # points of a picture
 
@@ -27,13 +28,14 @@ def cost(privacy: Privacy | None) -> str:
 
 
 def short(value: Any) -> str:
-    """Return a number to four digits, and a time or a duration to the second."""
+    """Return a number or a duration to four digits, and a time to the second."""
     if isinstance(value, np.datetime64):
         text = str(value.astype("M8[s]"))
         return text.removesuffix("T00:00:00")
     if isinstance(value, np.timedelta64):
-        days = value / np.timedelta64(1, "D")
-        return f"{days:.4g} days"
+        seconds = float(value / np.timedelta64(1, "s"))
+        name, size = next((each for each in _SPANS.items() if abs(seconds) >= each[1]), ("s", 1))
+        return f"{seconds / size:.4g} {name}"
     return f"{value:.4g}"
 
 

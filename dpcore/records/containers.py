@@ -139,6 +139,8 @@ def _kind_among(category: Any) -> str:
 def _of_polars(values: Any) -> Part:
     absent = values.is_null().to_numpy() if values.null_count() else None
     kept = values if absent is None else values.drop_nulls()
+    if str(kept.dtype) == "Null":  # of any type, as None is
+        return Part(np.empty(0, object), absent)
     if str(kept.dtype) in _WIDE:
         return Part(np.fromiter(kept.to_list(), object, len(kept)), absent)
     in_utc = getattr(kept.dtype, "time_zone", None) is not None

@@ -21,12 +21,14 @@ from .containers import Part, parts
 
 __all__ = [
     "DAY",
+    "ISO",
     "REQUIREMENTS",
     "Unit",
     "array_in",
     "check_thresholds",
     "checked_unit",
     "described",
+    "is_of_numpy",
     "is_time",
     "literal",
     "positions",
@@ -40,6 +42,7 @@ __all__ = [
 Unit = Literal["time", "instant", "duration"]
 
 DAY: Final = 86_400_000_000.0  # microseconds
+ISO: Final = 'strings: in ISO 8601, as "2024-01-31"'
 MOST: Final = 2.0**53 - 1  # microseconds, which are doubles so far: 285 years
 
 REQUIREMENTS: Final[dict[Unit | None, str]] = {
@@ -202,14 +205,17 @@ def positions(
     DtypeError, ParameterError
         It is none; or as in ``scalar``.
     """
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise DtypeError(argument, "a masked array", "must not be masked")
     if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
-        found = [Part(values, None)]
+        found = [Part(np.asarray(values), None)]
     else:
         found = list(parts(_of_strings(values), argument))
     units = {unit_of_part(part) for part in found}
     if len(units) != 1 or not units <= set(get_args(Unit)):
-        named = ", ".join(sorted(map(described, units)))
-        raise DtypeError(argument, named, "must be dates, times or durations of one unit")
+        are_text = any(part.present.dtype.kind == "U" for part in found)
+        named = "text" if are_text else ", ".join(sorted(map(described, units)))
+        raise DtypeError(argument, named, f"must be dates, times or durations of one unit ({ISO})")
     down = [array_in(part.present, up=False) for part in found]
     joined = down[0] if len(down) == 1 else np.concatenate(down)
     if any(part.absent is not None for part in found) or np.isnan(joined).any():
@@ -260,6 +266,13 @@ def literal(position: float, unit: Unit | None) -> str:
     return repr(position if unit is None else text(position, unit))
 
 
+def is_of_numpy(values: Any) -> bool:
+    """Return whether times are NumPy's, which may be in UTC: an array, one of them, or several."""
+    if isinstance(values, list | tuple):
+        return all(isinstance(each, np.datetime64) for each in values)
+    return isinstance(values, np.datetime64 | np.ndarray) and values.dtype.kind == "M"
+
+
 def is_time(cls: type) -> bool:
     """Return whether objects of a type may be times or durations."""
     return issubclass(cls, dt.date | dt.timedelta | np.datetime64 | np.timedelta64)
@@ -278,7 +291,9 @@ def _unit_of_object(value: Any) -> str | None:
         return None if kind == "number" else "missing"
     if isinstance(value, np.datetime64 | np.timedelta64):
         known = "time" if isinstance(value, np.datetime64) else "duration"
-        return known if _is_known(value.dtype) else f"objects of dtype {value.dtype}"
+        if _is_known(value.dtype):
+            return known
+        return "missing" if np.isnat(value) else f"objects of dtype {value.dtype}"
     if isinstance(value, dt.datetime):
         return "time" if value.utcoffset() is None else "instant"
     if isinstance(value, dt.date):
@@ -293,7 +308,7 @@ def _of_object(value: Any, up: bool) -> float:
     if object_kinds.kind_of(type(value)) == "missing":
         return math.nan
     if isinstance(value, np.datetime64 | np.timedelta64):
-        return float(array_in(np.asarray(value), up=up))
+        return math.nan if np.isnat(value) else float(array_in(np.asarray(value), up=up))
     if hasattr(value, "to_numpy"):  # of pandas, which has nanoseconds and other ranges
         return float(array_in(np.asarray(value.to_numpy()), up=up))
     if isinstance(value, dt.timedelta):

@@ -12,12 +12,12 @@ from .. import _check
 from ..curves.cdf import CDF
 from ..curves.confidence import Interval
 from ..curves.shapes import float_or_array
+from ..curves.shown import short
 from ..errors import DtypeError, ParameterError
 from ._simulated_pairs import Released, largest_gaps, populations
 
 __all__ = ["Comparison", "compare"]
 
-_SPANS: Final = {"d": 86_400, "h": 3600, "min": 60}  # in seconds
 _MOST_SIMULATIONS: Final = 2**20
 _BLOCK: Final = 2**20  # counts that are simulated at once
 _TIE: Final = 1e-9  # relative: what rounding alone may tell apart counts as equal
@@ -95,7 +95,7 @@ class Comparison:
             f"Kolmogorov-Smirnov {self.statistic:.4g}, p = {self.p_value:.2g}",
             f"{'quantile':>8}  {'difference':>10}  {interval:>24}  {'p':>6}",
             *(
-                f"{p:8g}  {_text(difference):>10}  {_text(start):>10} to {_text(end):>10}  "
+                f"{p:8g}  {short(difference):>10}  {short(start):>10} to {short(end):>10}  "
                 f"{value:6.2g}"
                 for p, difference, start, end, value in rows
             ),
@@ -249,14 +249,6 @@ def _share_beyond(
     """Return which share of the simulated ones, (R, ...), and the one found is as large as it."""
     as_large = simulated >= found * (1.0 - _TIE)
     return np.asarray((1.0 + np.count_nonzero(as_large, axis=0)) / (1.0 + len(simulated)))
-
-
-def _text(difference: Any) -> str:
-    if not isinstance(difference, np.timedelta64):
-        return f"{difference:.4g}"
-    seconds = float(difference / np.timedelta64(1, "s"))
-    name, size = next((each for each in _SPANS.items() if abs(seconds) >= each[1]), ("s", 1))
-    return f"{seconds / size:.4g} {name}"
 
 
 def _shaped(numbers: NDArray[Any], asked: NDArray[np.float64]) -> Any:

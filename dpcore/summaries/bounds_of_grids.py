@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +14,16 @@ from ..records.times import Unit
 
 __all__ = ["bound", "thresholds_of", "unit_of_bounds"]
 
+_REQUIREMENT: Final = (
+    f"must hold real numbers, or dates, times or durations of one unit ({times.ISO})"
+)
+
 
 def thresholds_of(given: Any, unit: Unit | None) -> tuple[NDArray[Any], Unit | None, Unit | None]:
     """Return thresholds as numbers, of what unit they were given, and of what the grid is."""
     found = times.unit_of(given)
     if found is None:
-        return _check.array("thresholds", given, "iuf"), None, unit
+        return _check.array("thresholds", given, "iuf", _REQUIREMENT), None, unit
     positions, _ = times.positions("thresholds", given, exactly=True)
     return positions, found, _agreed("thresholds", found, unit)
 
@@ -40,7 +44,7 @@ def bound(argument: str, given: Any, found: Unit | None, unit: Unit | None) -> f
     if found is None:
         position = _check.finite(argument, given)
         if unit is not None:
-            times.check_thresholds(argument, np.array([position]))
+            times.check_thresholds(argument, np.array([position]), given)
         return position
     one = times.scalar(argument, given)
     if one is None:
@@ -62,6 +66,13 @@ def unit_of_bounds(lower: Any, upper: Any) -> Unit | None:
     """Return the unit that both bounds are of; None: numbers."""
     ends = [times.scalar(name, end) for name, end in (("lower", lower), ("upper", upper))]
     first, second = (None if end is None else end[1] for end in ends)
+    for name, end, found in (("lower", lower, first), ("upper", upper, second)):
+        if isinstance(end, str) and found is None:
+            raise DtypeError(
+                name,
+                f"{shown(end)} of type str",
+                f"must be a number, or a date or a time ({times.ISO})",
+            )
     if first != second:
         named = f"{shown(upper)} of type {type(upper).__name__}"
         raise DtypeError("upper", named, f"must be {times.described(first)}, as lower is")

@@ -86,7 +86,7 @@ class Grid:
             at = int(np.argmin(rises))
             raise ParameterError(
                 "thresholds",
-                (float(array[at]), float(array[at + 1])),
+                tuple(times.shown(array[at : at + 2], unit).tolist()),
                 f"must be strictly increasing (entries {at} and {at + 1})",
             )
         low = -math.inf if lower is None else bound("lower", lower, found, unit)
@@ -271,11 +271,10 @@ class Grid:
         kind: str | None
         if (one := times.scalar(argument, values, exactly=False)) is not None:
             found, kind = np.asarray(one[0]), one[1]
-            is_numpy = isinstance(values, np.datetime64 | np.ndarray)
         else:
             found, kind = times.positions(argument, values)
-            is_numpy = isinstance(values, np.ndarray)
-        if kind != self._unit and not (kind == "time" and self._unit == "instant" and is_numpy):
+        in_utc = self._unit == "instant" and kind == "time" and times.is_of_numpy(values)
+        if kind != self._unit and not in_utc:
             requirement = times.REQUIREMENTS[self._unit]
             raise DtypeError(argument, times.described(kind), requirement)
         return found

@@ -46,7 +46,10 @@ def test_times_are_shown_as_times():
     assert "2024-07-0" in repr(curve)
     assert len(repr(curve)) <= 88
     assert "2025-01-01" in curve._repr_html_()
-    assert shown.short(np.timedelta64(36, "h")) == "1.5 days"
+    assert shown.short(np.timedelta64(36, "h")) == "1.5 d"
+    assert shown.short(np.timedelta64(-90, "m")) == "-1.5 h"
+    assert shown.short(np.timedelta64(1500, "us")) == "0.0015 s"
+    assert shown.short(np.timedelta64(60, "s")) == "1 min"
     assert shown.short(np.datetime64("2024-01-01T10:30")) == "2024-01-01T10:30:00"
 
 

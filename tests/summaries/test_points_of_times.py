@@ -1,0 +1,95 @@
+"""Points and bounds on grids of times, as people write them: what is taken, and what is refused."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import dpcore as dp
+
+YEAR = dp.Grid.uniform("2024-01-01", "2025-01-01", 366)
+IN_UTC = dp.Grid.uniform("2024-01-01T00:00Z", "2025-01-01T00:00Z", 366)
+HOURS = dp.Grid.uniform(dt.timedelta(0), dt.timedelta(days=1), 24)
+DAYS = np.array(["2024-06-30", "2024-07-01"], "M8[us]")
+NAT = np.datetime64("NaT")
+
+
+def _curve(grid: dp.Grid) -> dp.CDF:
+    return dp.cdf_from_counts(np.ones(grid.size, int), grid, dp.mechanisms.NoNoise())
+
+
+def test_masked_points_and_thresholds_are_refused_as_those_of_numbers_are() -> None:
+    masked = np.ma.array(DAYS, mask=[True, False])
+    for grid in (YEAR, IN_UTC):
+        with pytest.raises(dp.DtypeError, match="t must not be masked"):
+            _curve(grid)(masked)
+    with pytest.raises(dp.DtypeError, match="thresholds must not be masked"):
+        dp.Grid(masked)
+    plain = np.ma.array(DAYS)
+    assert _curve(YEAR)(plain).tolist() == [181 / 366, 182 / 366]
+    assert dp.Grid(plain) == dp.Grid(DAYS)
+
+
+def test_only_times_of_numpys_own_types_may_be_in_utc() -> None:
+    curve = _curve(IN_UTC)
+    assert curve(list(DAYS)).tolist() == curve(DAYS).tolist() == [181 / 366, 182 / 366]
+    assert curve(curve.quantile_interval(0.5)).tolist() == [182 / 366, 183 / 366]
+    naive = dt.datetime(2024, 6, 30)
+    for points in (np.array([naive], object), np.array(naive, object), [naive], pd.Series(DAYS)):
+        with pytest.raises(dp.DtypeError, match="t must hold times with a time zone"):
+            curve(points)
+
+
+def test_missing_times_of_no_unit_are_missing() -> None:
+    for records in ([DAYS[0], NAT], [NAT], np.array([DAYS[0], NAT, None], object)):
+        with pytest.raises(dp.MissingValueError):
+            YEAR.count(records)
+        assert YEAR.count(records, nan_policy="omit").sum() == (DAYS[0] in list(records))
+    spans = [np.timedelta64(90, "m"), np.timedelta64("NaT")]
+    assert HOURS.count(spans, nan_policy="omit").tolist() == [0, 1] + 22 * [0]
+    with pytest.raises(dp.DtypeError, match="several kinds"):
+        HOURS.count([np.timedelta64(90, "m"), np.timedelta64(3)])
+    with pytest.raises(dp.ParameterError, match="t must not be missing"):
+        _curve(YEAR)(NAT)
+    with pytest.raises(dp.ParameterError, match="lower must not be missing"):
+        dp.Grid.uniform(NAT, "2024-01-01", 2)
+
+
+@pytest.mark.parametrize("grid", [YEAR, IN_UTC, HOURS, dp.Grid([1.0])])
+def test_columns_of_polars_without_any_value_are_of_any_unit(grid: dp.Grid) -> None:
+    nobody = pl.Series([None, None])
+    assert grid.count(nobody, nan_policy="omit").sum() == 0
+    with pytest.raises(dp.MissingValueError):
+        grid.count(nobody)
+
+
+@pytest.mark.parametrize("text", ["2024-1-31", "31.1.2024", "2024-02-30", "20240131", "2024-01"])
+def test_dates_that_are_not_in_iso_8601_are_named_with_what_to_write(text: str) -> None:
+    what = 'in ISO 8601, as "2024-01-31"'
+    for bounds, name in (((text, "2025-01-01"), "lower"), (("2024-01-01", text), "upper")):
+        with pytest.raises(dp.DtypeError, match=f"^{name} must be .*{what}.*got '{text}' of type"):
+            dp.Grid.uniform(*bounds, 12)
+    with pytest.raises(dp.DtypeError, match=f"^thresholds must hold .*{what}"):
+        dp.Grid(["2024-01-01", text])
+    for points in (text, [text], np.array([text])):
+        with pytest.raises(dp.DtypeError, match=f"^t must be .*{what}.*got text"):
+            _curve(YEAR)(points)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: dp.Grid(["2024-02-01", "2024-01-01"]), "datetime.datetime(2024, 2, 1, 0, 0)"),
+        (lambda: dp.Grid([2, 1]), "got (2.0, 1.0)"),
+        (lambda: dp.Grid.uniform(0.5, 1e6, 2, unit="time"), "got 0.5"),
+    ],
+)
+def test_what_is_wrong_with_thresholds_is_shown_as_it_was_given(make: Any, words: str) -> None:
+    with pytest.raises(dp.ParameterError) as error:
+        make()
+    assert words in str(error.value)
