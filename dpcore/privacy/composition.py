@@ -123,7 +123,7 @@ def composed(guarantees: Iterable[Privacy], delta: float) -> Privacy:
     --------
     >>> from dpcore import Privacy
     >>> from dpcore.privacy import composed
-    >>> sum(100 * [Privacy(0.05)]).epsilon
+    >>> round(sum(100 * [Privacy(0.05)]).epsilon, 3)
     5.0
     >>> round(composed(100 * [Privacy(0.05)], 1e-6).epsilon, 3)
     2.515
