@@ -92,13 +92,13 @@ class Budget:
     Examples
     --------
     >>> import dpcore as dp
-    >>> grid = dp.Grid.uniform(0, 100, 256)
+    >>> ages, grid = [*range(100)] * 50, dp.Grid.uniform(0, 100, 50)
     >>> with dp.Budget(epsilon=1.0) as budget:
-    ...     curve = dp.cdf(range(100), grid, epsilon=0.75)
+    ...     curve = dp.cdf(ages, grid, epsilon=0.75)
     >>> budget
     Budget(epsilon=1.0): spent 0.75 in 1 release, remaining 0.25
     >>> with budget:
-    ...     dp.cdf(range(100), grid, epsilon=0.5)
+    ...     dp.cdf(ages, grid, epsilon=0.5)
     Traceback (most recent call last):
     ...
     dpcore.privacy.budgets.BudgetError: cdf costs epsilon = 0.5 (replace-one); what remains is ...
