@@ -85,7 +85,15 @@ class AdaptiveQuantiles(Releases):
         return Allowance.checked(self.epsilon, self.rho, "replace-one", self.delta)
 
     def questions(self, size: int) -> int:
-        """Return how many thresholds of ``size`` cells are asked about: all, if steps allow."""
+        """Return how many thresholds of ``size`` cells are asked about: all, if steps allow.
+
+        Examples
+        --------
+        >>> from dpcore.mechanisms import AdaptiveQuantiles
+        >>> mechanism = AdaptiveQuantiles(epsilon=1.0, steps=50)
+        >>> mechanism.questions(1024), mechanism.questions(8)
+        (50, 7)
+        """
         return min(self.steps, _check.integer("size", size, 1, MOST_CELLS) - 1)
 
     def noise(self, size: int) -> tuple[Law | None, int]:
@@ -97,17 +105,38 @@ class AdaptiveQuantiles(Releases):
         ------
         DtypeError, ParameterError
             size is not within [1, 2^24], or the budget is too small.
+
+        Examples
+        --------
+        >>> from dpcore.mechanisms import AdaptiveQuantiles
+        >>> AdaptiveQuantiles(epsilon=1.0, steps=50).noise(1024)
+        (DiscreteLaplace(scale=Fraction(50, 1)), 0)
         """
         return _noise(self, self.questions(size))
 
     def answer_deviation(self, size: int) -> float:
-        """Return the standard deviation of the noise in an answer, before clipping and sorting."""
+        """Return the standard deviation of the noise in an answer, before clipping and sorting.
+
+        Examples
+        --------
+        >>> from dpcore.mechanisms import AdaptiveQuantiles
+        >>> round(AdaptiveQuantiles(epsilon=1.0, steps=50).answer_deviation(1024), 1)
+        70.7
+        >>> round(AdaptiveQuantiles(epsilon=1.0, steps=10).answer_deviation(1024), 1)
+        14.1
+        """
         return float(np.sqrt(variance_of(*self.noise(size))))
 
     def noise_deviation(self, size: int) -> NDArray[np.float64]:
         """Return infinities, (N,), but for the last, which is n: what is asked depends on answers.
 
         ``answer_deviation`` says what is known: the noise of one answer.
+
+        Examples
+        --------
+        >>> from dpcore.mechanisms import AdaptiveQuantiles
+        >>> AdaptiveQuantiles(epsilon=1.0, steps=2).noise_deviation(4)
+        array([inf, inf, inf,  0.])
         """
         self.noise(size)  # refuses a budget too small for this grid
         errors = np.full(size, np.inf)
@@ -115,7 +144,14 @@ class AdaptiveQuantiles(Releases):
         return errors
 
     def describe(self) -> dict[str, str | int | float]:
-        """Return the name and the parameters, as a release records them."""
+        """Return the name and the parameters, as a release records them.
+
+        Examples
+        --------
+        >>> from dpcore.mechanisms import AdaptiveQuantiles
+        >>> AdaptiveQuantiles(epsilon=1.0, steps=20).describe()
+        {'name': 'adaptive-quantiles', 'epsilon': 1.0, 'steps': 20, 'between': 'step'}
+        """
         return {
             "name": "adaptive-quantiles",
             **self._budget().describe(),
@@ -153,6 +189,15 @@ class AdaptiveQuantiles(Releases):
         ------
         DtypeError, ParameterError
             As in ``release``; or counts are not of two dimensions, with a site at least.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpcore.mechanisms import AdaptiveQuantiles
+        >>> sites = np.array([[0, 900, 100, 0], [50, 700, 250, 0]])  # two of them, with four cells
+        >>> mechanism = AdaptiveQuantiles(epsilon=1.0, steps=3)
+        >>> mechanism.release_from_sites(sites, rng=np.random.default_rng(1))
+        array([  49., 1647., 2000., 2000.])
         """
         sites = _check.counts("counts", counts)
         if sites.ndim != 2 or sites.shape[0] < 1 or not 1 <= sites.shape[1] <= MOST_CELLS:
@@ -172,6 +217,15 @@ class AdaptiveQuantiles(Releases):
 
         Totals, (N,), are the sites' cumulative counts in the noise's unit. All that is spent is
         spent here.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpcore.mechanisms import AdaptiveQuantiles
+        >>> from dpcore.noise.sources import source
+        >>> stream, totals = source(np.random.default_rng(1)), np.array([0, 900, 1000, 1000])
+        >>> AdaptiveQuantiles(epsilon=1.0, steps=2).answers(totals, 1000, 1, 1, stream)
+        (array([[0, 1, 2, 4]]), array([[   0.,    0.,  900., 1000.]]))
         """
         asked = self.questions(totals.size)
         law, bits = self.noise(totals.size)
@@ -189,7 +243,19 @@ class AdaptiveQuantiles(Releases):
         return self.asking(exact[np.newaxis])
 
     def asking(self, sites: NDArray[np.int64]) -> Work:
-        """Return how to release the sum of the counts of some sites, (S, N)."""
+        """Return how to release the sum of the counts of some sites, (S, N).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpcore.mechanisms import AdaptiveQuantiles
+        >>> from dpcore.noise.sources import source
+        >>> work = AdaptiveQuantiles(epsilon=1.0, steps=3).asking(np.array([[0, 900, 100, 0]]))
+        >>> out = np.empty((1, 4))
+        >>> work.fill(out, source(np.random.default_rng(1)))
+        >>> out
+        array([[   9.,  902.,  999., 1000.]])
+        """
         count, size = sites.shape
         exact, bits = np.cumsum(sites, axis=1), self.noise(size)[1]
         n, units = int(exact[:, -1].sum()), in_units(exact, bits)  # each rounds its own

@@ -18,6 +18,15 @@ class Mechanism(Protocol):
 
     If ``privacy.neighbours`` is "replace-one", the number of records n is public, and the last
     cumulative count is n. Otherwise that has noise, too.
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> mechanism = dp.mechanisms.Hierarchy(epsilon=1.0)
+    >>> isinstance(mechanism, dp.mechanisms.Mechanism)
+    True
+    >>> mechanism.noise_deviation(4).round(2)
+    array([2.42, 2.8 , 2.42, 0.  ])
     """
 
     @property
@@ -33,15 +42,38 @@ class Mechanism(Protocol):
         replicates: int | None = None,
         workers: int | None = None,
     ) -> NDArray[np.int64] | NDArray[np.float64]:
-        """Return noisy cumulative counts, (N,), or (replicates, N) independent ones."""
+        """Return noisy cumulative counts, (N,), or (replicates, N) independent ones.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> rng = np.random.default_rng(1)
+        >>> dp.mechanisms.Dyadic(epsilon=1.0).release(np.array([40, 30, 20, 10]), rng=rng)
+        array([ 32,  70,  95, 100])
+        """
         ...
 
     def noise_deviation(self, size: int) -> NDArray[np.float64]:
-        """Return the standard deviation of the noise in each cumulative count, (N,)."""
+        """Return the standard deviation of the noise in each cumulative count, (N,).
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> dp.mechanisms.Dyadic(epsilon=1.0).noise_deviation(4).round(2)
+        array([4.85, 4.85, 4.85, 0.  ])
+        """
         ...
 
     def describe(self) -> dict[str, str | int | float]:
-        """Return the name and the parameters, as a release records them."""
+        """Return the name and the parameters, as a release records them.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> dp.mechanisms.Histogram(epsilon=1.0).describe()
+        {'name': 'histogram', 'epsilon': 1.0}
+        """
         ...
 
 

@@ -58,7 +58,14 @@ class Releases(ABC):
 
     @abstractmethod
     def noise_deviation(self, size: int) -> NDArray[np.float64]:
-        """Return the standard deviation of the noise in each cumulative count, (N,)."""
+        """Return the standard deviation of the noise in each cumulative count, (N,).
+
+        Examples
+        --------
+        >>> from dpcore.mechanisms import Histogram
+        >>> Histogram(epsilon=1.0).noise_deviation(4).round(2)
+        array([2.42, 2.8 , 2.42, 0.  ])
+        """
 
     @property
     def privacy(self) -> Privacy:
@@ -69,6 +76,14 @@ class Releases(ABC):
         """Return the mean squared error of a cumulative count over the N thresholds, in counts^2.
 
         In closed form. The last threshold counts; where n is public its error is 0.
+
+        Examples
+        --------
+        >>> from dpcore.mechanisms import Hierarchy, Histogram
+        >>> round(Histogram(epsilon=1.0).mean_squared_error(1024), 1)
+        1337.2
+        >>> round(Hierarchy(epsilon=1.0).mean_squared_error(1024), 1)
+        314.4
         """
         return float(np.mean(self.noise_deviation(size) ** 2))
 
@@ -110,6 +125,18 @@ class Releases(ABC):
         -----
         O(N) draws and memory a replicate, and O(N) additions (``ToeplitzGaussian``: O(N log N);
         ``Dawa``: the same for each of some fifty partitions that it tries).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpcore.mechanisms import Dyadic
+        >>> counts = np.array([40, 30, 20, 10])
+        >>> mechanism, rng = Dyadic(epsilon=1.0), np.random.default_rng(1)
+        >>> mechanism.release(counts, rng=rng)
+        array([ 32,  70,  95, 100])
+        >>> mechanism.release(counts, rng=rng, replicates=2)
+        array([[ 43,  69,  91, 100],
+               [ 33,  66,  87, 100]])
         """
         exact = self._checked(counts)
         repeat = 1 if replicates is None else _check.integer("replicates", replicates, 1, 2**40)

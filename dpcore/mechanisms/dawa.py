@@ -62,6 +62,16 @@ class Dawa(Releases):
     ------
     DtypeError, ParameterError
         An argument is not as above.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> rng = np.random.default_rng(1)
+    >>> mechanism, grid = dp.mechanisms.Dawa(epsilon=0.1), dp.Grid.uniform(140, 200, 256)
+    >>> curve = dp.cdf(rng.normal(170, 8, 10_000), grid, mechanism, rng=rng)
+    >>> round(curve.quantile(0.5), 1)
+    169.6
     """
 
     epsilon: float | Fraction | None = None
@@ -86,12 +96,26 @@ class Dawa(Releases):
 
         n epsilon up to N^1.5; for rho n sqrt(8 rho) up to N / 4, since trees with Gaussian noise
         are better. As measured (docs/regret.md); n has to be public.
+
+        Examples
+        --------
+        >>> from dpcore.mechanisms import Dawa
+        >>> mechanism = Dawa(epsilon=1.0)
+        >>> [(n, mechanism.pays(256, n)) for n in (1000, 100_000)]
+        [(1000, True), (100000, False)]
         """
         most = size / 4 if self.rho is not None else float(size) ** 1.5
         return self._budget().total_is_public and self.signal(n) <= most
 
     def signal(self, n: int) -> float:
-        """Return n epsilon; for rho with the epsilon whose noise on a count has its variance."""
+        """Return n epsilon; for rho with the epsilon whose noise on a count has its variance.
+
+        Examples
+        --------
+        >>> from dpcore.mechanisms import Dawa
+        >>> Dawa(epsilon=0.1).signal(1000), Dawa(rho=0.125).signal(1000)
+        (100.0, 1000.0)
+        """
         budget = self._budget()
         if budget.epsilon is not None:
             return n * float(budget.epsilon)
@@ -102,6 +126,12 @@ class Dawa(Releases):
         """Return the mean squared error of counting the longer buckets, if all are taken.
 
         To compare kinds of noise: how many buckets there will be depends on the records.
+
+        Examples
+        --------
+        >>> from dpcore.mechanisms import Dawa
+        >>> [round(Dawa(epsilon=epsilon).counting_error(1024, 1000)) for epsilon in (0.1, 0.5)]
+        [1512, 122]
         """
         stages = self.stages(size, n)
         lengths = stages.scales.lengths
@@ -114,6 +144,16 @@ class Dawa(Releases):
 
         Where n is not public it makes no difference. If there is nothing to choose, nothing is
         spent on it, and all is left for the counts.
+
+        Examples
+        --------
+        >>> from fractions import Fraction
+        >>> from dpcore.mechanisms import Dawa
+        >>> stages = Dawa(epsilon=Fraction(1, 10)).stages(1024, 1000)
+        >>> stages.scales.groups, stages.scales.lengths  # of which buckets are made, and how long
+        (128, array([ 2, 16]))
+        >>> stages.hierarchy.epsilon  # five sixths of the budget count the buckets
+        Fraction(1, 12)
         """
         budget = self._budget()
         signal = float(size)
@@ -124,7 +164,16 @@ class Dawa(Releases):
         return _stages(self, _check.integer("size", size, 1, MOST_CELLS), rung)
 
     def noise_deviation(self, size: int) -> NDArray[np.float64]:
-        """Return infinities, (N,): how far cells in a bucket are from equal is not known."""
+        """Return infinities, (N,): how far cells in a bucket are from equal is not known.
+
+        Examples
+        --------
+        >>> from dpcore.mechanisms import Dawa, Histogram
+        >>> Dawa(epsilon=1.0).noise_deviation(4)
+        array([inf, inf, inf, inf])
+        >>> Histogram(epsilon=1.0).noise_deviation(4).round(2)  # of which it is known
+        array([2.42, 2.8 , 2.42, 0.  ])
+        """
         size = _check.integer("size", size, 1, MOST_CELLS)
         for signal in (1.0, _SCARCE):  # both shares
             stages = _stages(self, size, signal)
@@ -132,7 +181,14 @@ class Dawa(Releases):
         return np.full(size, np.inf)
 
     def describe(self) -> dict[str, str | int | float]:
-        """Return the name and the parameters, as a release records them."""
+        """Return the name and the parameters, as a release records them.
+
+        Examples
+        --------
+        >>> from dpcore.mechanisms import Dawa
+        >>> Dawa(epsilon=1.0, split=0.25).describe()
+        {'name': 'dawa', 'epsilon': 1.0, 'split': 0.25}
+        """
         split = self.split if isinstance(self.split, str) else float(self.split)
         return {"name": "dawa", **self._budget().describe(), "split": split}
 
@@ -169,6 +225,17 @@ class Dawa(Releases):
         ------
         DtypeError, ParameterError
             As in ``release``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpcore.mechanisms import Dawa
+        >>> counts, rng = np.array([0, 0, 0, 500, 480, 20, 0, 0]), np.random.default_rng(1)
+        >>> released, deviation = Dawa(epsilon=0.1).release_with_deviation(counts, rng=rng)
+        >>> released.round(1)
+        array([ -71.8,  -53.5,  -19.2,  503. ,  996.2, 1000.5, 1018.8, 1000. ])
+        >>> deviation.round(1)
+        array([26.5, 34.6, 38.7, 40. , 38.7, 34.6, 26.5,  0. ])
         """
         exact, stream = self._checked(counts), source(rng).spawn(1)[0]  # as there
         records = Records.of(exact, self.stages(exact.size, int(exact.sum())))

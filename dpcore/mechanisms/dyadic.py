@@ -102,6 +102,14 @@ class Dyadic(Releases):
         ------
         DtypeError, ParameterError
             size is not within [1, 2^24], the scale would pass 2^40, or noise is Gaussian.
+
+        Examples
+        --------
+        >>> from dpcore.mechanisms import Dyadic
+        >>> Dyadic(epsilon=0.5).noise_scale(1024)
+        Fraction(20, 1)
+        >>> Dyadic(epsilon=0.5, base=4).noise_scale(1024)
+        Fraction(28, 1)
         """
         law, _ = self.noise(size)
         if isinstance(law, DiscreteGaussian):
@@ -113,6 +121,15 @@ class Dyadic(Releases):
 
         The unit is 1 count for Laplace noise. For Gaussian noise it is a small fraction of a
         count, so that integers can follow the electrical flow (docs/dyadic.md, section 6).
+
+        Examples
+        --------
+        >>> from dpcore.mechanisms import Dyadic
+        >>> Dyadic(epsilon=1.0).noise(1024)
+        (DiscreteLaplace(scale=Fraction(10, 1)), 1)
+        >>> law, unit = Dyadic(rho=0.5).noise(1024)
+        >>> round(law.variance**0.5 / unit, 2)  # in counts
+        1.75
         """
         size = _check.integer("size", size, 1, MOST_CELLS)
         if size == 1:
@@ -127,7 +144,14 @@ class Dyadic(Releases):
         return self._budget().law(_graph_diameter(size - 1, base)), 1
 
     def levels(self, size: int) -> int:
-        """Return how many noise terms each cumulative count gets but the last, which has none."""
+        """Return how many noise terms each cumulative count gets but the last, which has none.
+
+        Examples
+        --------
+        >>> from dpcore.mechanisms import Dyadic
+        >>> Dyadic(epsilon=1.0).levels(1024), Dyadic(epsilon=1.0, base=4).levels(1024)
+        (11, 6)
+        """
         thresholds = _check.integer("size", size, 1, MOST_CELLS) - 1
         count = 0
         while thresholds > 0:
@@ -136,7 +160,14 @@ class Dyadic(Releases):
         return count
 
     def variance(self, size: int) -> float:
-        """Return the variance of every noisy cumulative count (all but the last), in counts^2."""
+        """Return the variance of every noisy cumulative count (all but the last), in counts^2.
+
+        Examples
+        --------
+        >>> from dpcore.mechanisms import Dyadic
+        >>> [round(Dyadic(epsilon=1.0, base=base).variance(1024)) for base in (2, 4, 16)]
+        [2198, 2351, 8191]
+        """
         law, unit = self.noise(size)
         return self.levels(size) * law.variance / unit**2 if law else 0.0
 
@@ -144,6 +175,13 @@ class Dyadic(Releases):
         """Return a lower bound of ``variance`` that takes no walk through the tree, in counts^2.
 
         By a sensitivity that base 2 cannot go below (docs/dyadic.md, section 5); otherwise 0.
+
+        Examples
+        --------
+        >>> from dpcore.mechanisms import Dyadic
+        >>> mechanism = Dyadic(epsilon=1.0)
+        >>> round(mechanism.least_variance(1024)), round(mechanism.variance(1024))
+        (1780, 2198)
         """
         thresholds = _check.integer("size", size, 1, MOST_CELLS) - 1
         if self.base != 2 or thresholds < 4:
@@ -155,13 +193,27 @@ class Dyadic(Releases):
         return levels * budget.law(height).variance * _LESS
 
     def noise_deviation(self, size: int) -> NDArray[np.float64]:
-        """Return the standard deviation of the noise in each cumulative count, (N,)."""
+        """Return the standard deviation of the noise in each cumulative count, (N,).
+
+        Examples
+        --------
+        >>> from dpcore.mechanisms import Dyadic
+        >>> Dyadic(epsilon=1.0).noise_deviation(5).round(2)
+        array([4.85, 4.85, 4.85, 4.85, 0.  ])
+        """
         errors = np.full(size, self.variance(size) ** 0.5)
         errors[-1] = 0.0
         return errors
 
     def describe(self) -> dict[str, str | int | float]:
-        """Return the name and the parameters, as a release records them."""
+        """Return the name and the parameters, as a release records them.
+
+        Examples
+        --------
+        >>> from dpcore.mechanisms import Dyadic
+        >>> Dyadic(epsilon=0.5).describe()
+        {'name': 'dyadic', 'epsilon': 0.5, 'base': 2, 'sensitivity': 'exact'}
+        """
         return {
             "name": "dyadic",
             **self._budget().describe(),

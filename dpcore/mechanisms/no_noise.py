@@ -42,11 +42,26 @@ class NoNoise(Releases):
         return Allowance(None, None, "replace-one")
 
     def noise_deviation(self, size: int) -> NDArray[np.float64]:
-        """Return zeros, (N,)."""
+        """Return zeros, (N,).
+
+        Examples
+        --------
+        >>> from dpcore.mechanisms import NoNoise
+        >>> NoNoise().noise_deviation(4)
+        array([0., 0., 0., 0.])
+        """
         return np.zeros(_check.integer("size", size, 1, MOST_CELLS))
 
     def describe(self) -> dict[str, str | int | float]:
-        """Return the name, as a release records it."""
+        """Return the name, as a release records it.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> exact = dp.cdf([0.2, 0.7], dp.Grid.uniform(0, 1, 4), dp.mechanisms.NoNoise())
+        >>> exact.n, exact.mechanism
+        (2, {'name': 'no-noise'})
+        """
         return {"name": "no-noise"}
 
     def _prepared(self, exact: NDArray[np.int64]) -> Work:

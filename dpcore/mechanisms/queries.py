@@ -88,7 +88,14 @@ class HistogramQueries(Releases):
         return Allowance.checked(self.epsilon, self.rho, "replace-one", self.delta)
 
     def ends(self, size: int) -> NDArray[np.int64]:
-        """Return how many of ``size`` cells lie before the end of each bin, (bins,)."""
+        """Return how many of ``size`` cells lie before the end of each bin, (bins,).
+
+        Examples
+        --------
+        >>> from dpcore.mechanisms import HistogramQueries
+        >>> HistogramQueries(epsilon=1.0, bins=3).ends(1024)
+        array([ 341,  682, 1024])
+        """
         size = _check.integer("size", size, 1, MOST_CELLS)
         bins = min(self.bins, size)
         return np.arange(1, bins + 1) * size // bins
@@ -102,6 +109,12 @@ class HistogramQueries(Releases):
         ------
         DtypeError, ParameterError
             size is not within [1, 2^24], or the budget is too small.
+
+        Examples
+        --------
+        >>> from dpcore.mechanisms import HistogramQueries
+        >>> HistogramQueries(epsilon=1.0).noise(1024)
+        (DiscreteLaplace(scale=Fraction(2, 1)), 0)
         """
         return _noise(self, _check.integer("size", size, 1, MOST_CELLS))
 
@@ -110,6 +123,12 @@ class HistogramQueries(Releases):
 
         It is infinite inside the bins: how far their records are from where the curve puts them is
         not known. At the ends of bins noise is the only error.
+
+        Examples
+        --------
+        >>> from dpcore.mechanisms import HistogramQueries
+        >>> HistogramQueries(epsilon=1.0, bins=3).noise_deviation(6).round(2)
+        array([ inf, 2.29,  inf, 2.29,  inf, 0.  ])
         """
         ends = self.ends(size)
         before = np.arange(1, ends.size + 1)  # bins
@@ -119,7 +138,14 @@ class HistogramQueries(Releases):
         return deviations
 
     def describe(self) -> dict[str, str | int | float]:
-        """Return the name and the parameters, as a release records them."""
+        """Return the name and the parameters, as a release records them.
+
+        Examples
+        --------
+        >>> from dpcore.mechanisms import HistogramQueries
+        >>> HistogramQueries(epsilon=1.0, bins=3).describe()
+        {'name': 'histogram-queries', 'epsilon': 1.0, 'bins': 3, 'between': 'step'}
+        """
         return {
             "name": "histogram-queries",
             **self._budget().describe(),
@@ -133,6 +159,17 @@ class HistogramQueries(Releases):
         """Return releases of the bins' counts, (rows, bins), in the noise's unit, from the cells'.
 
         All that is spent is spent here.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpcore.mechanisms import HistogramQueries
+        >>> from dpcore.noise.sources import source
+        >>> stream = source(np.random.default_rng(1))
+        >>> exact = np.array([0, 9, 80, 90, 20, 1])
+        >>> HistogramQueries(epsilon=1.0, bins=3).noisy_counts(exact, 2, stream)
+        array([[  9, 170,  22],
+               [ 14, 165,  19]])
         """
         law, bits = self.noise(exact.size)
         starts = np.append(0, self.ends(exact.size)[:-1])

@@ -103,9 +103,15 @@ def exponential_mechanism(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> import dpcore as dp
     >>> votes = [3, 41, 38, 5]
-    >>> exponential_mechanism(votes, epsilon=1.0) in (1, 2)
-    True
+    >>> dp.mechanisms.exponential_mechanism(votes, epsilon=1.0, rng=np.random.default_rng(1))
+    1
+    >>> rng = np.random.default_rng(1)
+    >>> drawn = dp.mechanisms.exponential_mechanism(votes, epsilon=1.0, rng=rng, replicates=1000)
+    >>> np.bincount(drawn, minlength=4)
+    array([  0, 824, 176,   0])
     """
     own = _integers("scores", scores)
     repeat = _repeat(replicates)

@@ -83,6 +83,19 @@ class ToeplitzGaussian(Releases):
     Notes
     -----
     docs/toeplitz.md has the proof. The largest standard deviation grows as log N.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore.mechanisms import ToeplitzGaussian
+    >>> mechanism = ToeplitzGaussian(rho=0.5)
+    >>> released = mechanism.release(np.array([40, 30, 20, 10]), rng=np.random.default_rng(1))
+    >>> released.round(1)
+    array([ 39.9,  69.5,  90.6, 100. ])
+    >>> for size in (2**8, 2**12):
+    ...     print(size, mechanism.noise_deviation(size).max().round(2))
+    256 3.38
+    4096 4.66
     """
 
     rho: float | Fraction | None = None
@@ -98,7 +111,15 @@ class ToeplitzGaussian(Releases):
         return Allowance.checked(self.epsilon, self.rho, self.neighbours, self.delta)
 
     def noise(self, size: int) -> DiscreteGaussian:
-        """Return the noise of each convolved count, in units of 2^-12 counts."""
+        """Return the noise of each convolved count, in units of 2^-12 counts.
+
+        Examples
+        --------
+        >>> from dpcore.mechanisms import ToeplitzGaussian
+        >>> law = ToeplitzGaussian(rho=0.5).noise(256)
+        >>> round(law.variance**0.5 / 2**12, 2)  # in counts
+        2.13
+        """
         factors = self._factors(_check.integer("size", size, 1, MOST_CELLS))
         return integer_noise(self._budget(), factors.largest_change or Fraction(1), size)
 
@@ -106,7 +127,14 @@ class ToeplitzGaussian(Releases):
         return _factors(size, self._budget().total_is_public)
 
     def noise_deviation(self, size: int) -> NDArray[np.float64]:
-        """Return the standard deviation of the noise in each cumulative count, (N,)."""
+        """Return the standard deviation of the noise in each cumulative count, (N,).
+
+        Examples
+        --------
+        >>> from dpcore.mechanisms import ToeplitzGaussian
+        >>> ToeplitzGaussian(rho=0.5).noise_deviation(6).round(2)
+        array([1.43, 1.57, 1.61, 1.58, 1.46, 0.  ])
+        """
         unit = self.noise(size).variance / _UNIT**2
         factors = self._factors(size)
         variances = factors.variances - factors.gains**2 * factors.variances[-1]
@@ -115,7 +143,14 @@ class ToeplitzGaussian(Releases):
         return np.asarray(np.sqrt(unit * np.maximum(variances, 0.0)))
 
     def describe(self) -> dict[str, str | int | float]:
-        """Return the name and the parameters, as a release records them."""
+        """Return the name and the parameters, as a release records them.
+
+        Examples
+        --------
+        >>> from dpcore.mechanisms import ToeplitzGaussian
+        >>> ToeplitzGaussian(rho=0.5).describe()
+        {'name': 'toeplitz', 'rho': 0.5}
+        """
         return {"name": "toeplitz", **self._budget().describe()}
 
     def _prepared(self, exact: NDArray[np.int64]) -> Work:

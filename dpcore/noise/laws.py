@@ -38,6 +38,14 @@ class DiscreteLaplace:
     ------
     DtypeError, ParameterError
         The scale is not such a number.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from dpcore.noise import DiscreteLaplace
+    >>> law = DiscreteLaplace(Fraction(5, 2))
+    >>> round(law.variance, 2)
+    12.33
     """
 
     scale: Fraction
@@ -63,6 +71,16 @@ class DiscreteLaplace:
 
         The draws depend on the stream, and on whether they are few, but not on the windows through
         which it is read.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpcore.noise import DiscreteLaplace
+        >>> from dpcore.noise.sources import source
+        >>> draws = np.empty(6, np.int64)
+        >>> DiscreteLaplace(2).fill(draws, source(np.random.default_rng(7)))
+        >>> draws
+        array([4, 1, 1, 3, 0, 2])
         """
         fill_from_rows(out, stream, kept_laplace_digits(self.scale, table_entries(out.size)))
 
@@ -70,6 +88,16 @@ class DiscreteLaplace:
         """Overwrite ``out`` with the same draws as ``fill``, but keep no table for the next time.
 
         For a scale that depends on records: what is kept would hold it, and show in later times.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpcore.noise import DiscreteLaplace
+        >>> from dpcore.noise.sources import source
+        >>> draws = np.empty(6, np.int64)
+        >>> DiscreteLaplace(2).fill_once(draws, source(np.random.default_rng(7)))
+        >>> draws
+        array([4, 1, 1, 3, 0, 2])
         """
         fill_from_rows(out, stream, laplace_digits(self.scale, table_entries(out.size)))
 
@@ -88,6 +116,15 @@ class DiscreteGaussian:
     ------
     DtypeError, ParameterError
         sigma_squared is not such a number.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from dpcore.noise import DiscreteGaussian
+    >>> round(DiscreteGaussian(4).variance, 6)
+    4.0
+    >>> round(DiscreteGaussian(Fraction(1, 10)).variance, 4)  # little is left on the integers
+    0.0133
     """
 
     sigma_squared: Fraction
@@ -121,6 +158,16 @@ class DiscreteGaussian:
         """Overwrite ``out``, (size,) contiguous, with draws made from a stream of words.
 
         The draws depend on the stream alone, not on the windows through which it is read.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpcore.noise import DiscreteGaussian
+        >>> from dpcore.noise.sources import source
+        >>> draws = np.empty(6, np.int64)
+        >>> DiscreteGaussian(4).fill(draws, source(np.random.default_rng(7)))
+        >>> draws
+        array([3, 1, 1, 3, 0, 1])
         """
         fill_from_rows(out, stream, gaussian_rows(self.sigma_squared))
 
@@ -164,8 +211,9 @@ def discrete_laplace(
     Examples
     --------
     >>> import numpy as np
-    >>> discrete_laplace(2, 5, np.random.default_rng(7)).dtype
-    dtype('int64')
+    >>> from dpcore.noise import discrete_laplace
+    >>> discrete_laplace(2, 5, np.random.default_rng(7))
+    array([4, 1, 1, 3, 0])
     """
     law = DiscreteLaplace(scale)  # type: ignore[arg-type]  # made a fraction there
     return _drawn(law, size, rng)
@@ -209,8 +257,9 @@ def discrete_gaussian(
     Examples
     --------
     >>> import numpy as np
-    >>> discrete_gaussian(2, 5, np.random.default_rng(7)).dtype
-    dtype('int64')
+    >>> from dpcore.noise import discrete_gaussian
+    >>> discrete_gaussian(2, 5, np.random.default_rng(7))
+    array([2, 0, 1, 2, 0])
     """
     law = DiscreteGaussian(sigma_squared)  # type: ignore[arg-type]  # made a fraction there
     return _drawn(law, size, rng)
@@ -220,6 +269,15 @@ def rounded_up(exact: Fraction, bits: int = 31) -> Fraction:
     """Return the least fraction >= exact > 0 with that many significant bits.
 
     Above 2^(bits - 1) it is the least integer >= exact; denominators are at most 2^62.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from dpcore.noise import rounded_up
+    >>> rounded_up(Fraction(1, 3), bits=4)
+    Fraction(3, 8)
+    >>> rounded_up(Fraction(1000, 3), bits=8)
+    Fraction(334, 1)
     """
     excess = exact.numerator.bit_length() - exact.denominator.bit_length()
     shift = min(max(0, bits - 1 - excess), 62)

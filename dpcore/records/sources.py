@@ -36,7 +36,7 @@ class FileError(DpcoreError, OSError):
 
 
 class Column(NamedTuple):
-    """A column to read.
+    r"""A column to read.
 
     Parameters
     ----------
@@ -46,6 +46,15 @@ class Column(NamedTuple):
         "numbers"; "labels", which are text, numbers or booleans; or times of a grid's unit.
     argument
         What errors call it.
+
+    Examples
+    --------
+    >>> import io
+    >>> from dpcore.records.files import Column, record_batches
+    >>> columns = [Column("age"), Column("group", "labels")]
+    >>> for batch in record_batches(io.BytesIO(b"age,group\n30,a\n41,b\n"), columns, format="csv"):
+    ...     print(batch.to_pydict())
+    {'age': [30.0, 41.0], 'group': [b'a', b'b']}
     """
 
     name: str

@@ -42,6 +42,17 @@ class BayesianBinning:
         (K,) the numbers of bins.
     weights
         (K,) their posterior probabilities; they add up to 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> from dpcore.statistics import BayesianBinning
+    >>> rng = np.random.default_rng(1)
+    >>> scores = rng.random(2000)
+    >>> curves = dp.score_curves(rng.random(2000) < scores**2, scores, epsilon=5.0, rng=rng)
+    >>> BayesianBinning.fit(curves).predict([0.25, 0.75]).round(2)  # the truth: 0.06, 0.56
+    array([0.06, 0.6 ])
     """
 
     edges: NDArray[np.float64]
@@ -83,6 +94,16 @@ class BayesianBinning:
         (docs/calibration.md).
 
         O(N) for each of the sizes.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> from dpcore.statistics import BayesianBinning
+        >>> labels, scores = [0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.8, 0.9]
+        >>> curves = dp.score_curves(labels, scores, mechanism=dp.mechanisms.NoNoise())
+        >>> fitted = BayesianBinning.fit(curves, [1, 2, 3])
+        >>> fitted.sizes, fitted.weights.round(2)
+        (array([1, 2, 3]), array([0.07, 0.05, 0.88]))
         """
         cells = Cells.of(curves)
         tried = _sizes(cells, curves.n) if sizes is None else _checked(sizes)
@@ -110,6 +131,15 @@ class BayesianBinning:
         -------
         numpy.ndarray
             Of the shape of ``y_score``; NaN for NaN.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> from dpcore.statistics import BayesianBinning
+        >>> labels, scores = [0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.8, 0.9]
+        >>> curves = dp.score_curves(labels, scores, mechanism=dp.mechanisms.NoNoise())
+        >>> BayesianBinning.fit(curves, [1, 2, 3]).predict([0.25, 0.75]).round(3)
+        array([0.445, 0.862])
         """
         return steps(self.edges, self.values, y_score)
 

@@ -36,6 +36,15 @@ class Bins:
     negatives_deviation, positives_deviation
         (B,) what the standard deviations of the noise in the counts are at most, for raw curves:
         a count is a difference of two cumulative ones, and their deviations are added.
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> labels, scores = [0, 0, 1, 1], [0.1, 0.3, 0.6, 0.9]
+    >>> curves = dp.score_curves(labels, scores, mechanism=dp.mechanisms.NoNoise())
+    >>> bins = dp.statistics.uniform_bins(curves, 2)
+    >>> bins.edges, bins.counts, bins.mean_score.round(2)
+    (array([0. , 0.5, 1. ]), array([2., 2.]), array([0.2 , 0.75]))
     """
 
     edges: NDArray[np.float64]
@@ -211,6 +220,15 @@ def equi_depth_bins(curves: ScoreCurves, bins: int = 10) -> Bins:
     Notes
     -----
     O(N + B log N). The edges are read off the release, noise and all.
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> labels, scores = [0, 0, 1, 1], [0.05, 0.1, 0.15, 0.9]
+    >>> curves = dp.score_curves(labels, scores, mechanism=dp.mechanisms.NoNoise())
+    >>> bins = dp.statistics.equi_depth_bins(curves, 2)
+    >>> bins.edges.round(2), bins.counts
+    (array([0. , 0.1, 1. ]), array([2., 2.]))
     """
     return Cells.of(curves).equi_depth_bins(_size(bins))
 

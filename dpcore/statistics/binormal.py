@@ -46,6 +46,13 @@ class BinormalROC(EqualByValue):
     ------
     DtypeError, ParameterError
         An argument is not as above.
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> roc = dp.statistics.BinormalROC(0.8, 1000, dp.Privacy(1.0), {"name": "smooth-auc"})
+    >>> roc([0.1, 0.5]).round(3)
+    array([0.464, 0.883])
     """
 
     auc: float

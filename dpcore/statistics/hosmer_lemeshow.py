@@ -61,6 +61,19 @@ class HosmerLemeshow:
     simulation
         Returns the test of a simulated release of a right model's labels, drawn by the generator;
         None if it is not known what released this one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> rng = np.random.default_rng(1)
+    >>> scores = rng.random(2000)
+    >>> labels = rng.random(2000) < scores**1.2  # there are fewer positives than predicted
+    >>> test = dp.hosmer_lemeshow(labels, scores, groups=4, epsilon=5.0, fitted=False, rng=rng)
+    >>> test.observed[:, 1].round(), test.expected[:, 1].round()
+    (array([ 56., 165., 302., 410.]), array([ 70., 185., 325., 424.]))
+    >>> round(test.statistic), test.degrees_of_freedom
+    (15, 4)
     """
 
     edges: NDArray[np.float64]
@@ -132,14 +145,14 @@ class HosmerLemeshow:
         --------
         >>> import numpy as np
         >>> import dpcore as dp
-        >>> from dpcore.statistics.hosmer_lemeshow import HosmerLemeshow
+        >>> from dpcore.statistics import HosmerLemeshow
         >>> rng = np.random.default_rng(1)
-        >>> y_prob = rng.beta(2, 5, 100_000)
-        >>> y_true = rng.random(100_000) < y_prob**1.2  # there are fewer positives than predicted
-        >>> curves = dp.score_curves(y_true, y_prob, epsilon=1.0)
-        >>> mechanism = dp.mechanisms.from_curve(curves.joint)
-        >>> HosmerLemeshow.from_curves(curves, mechanism=mechanism, fitted=False).pvalue < 0.01
-        True
+        >>> scores = rng.random(2000)
+        >>> labels = rng.random(2000) < scores**1.2  # there are fewer positives than predicted
+        >>> curves = dp.score_curves(labels, scores, epsilon=5.0, rng=rng)
+        >>> test = HosmerLemeshow.from_curves(curves, 4, fitted=False)
+        >>> round(test.statistic), test.degrees_of_freedom
+        (18, 4)
         """
         if not isinstance(curves, ScoreCurves):
             raise DtypeError("curves", type(curves).__name__, "must be ScoreCurves")
@@ -158,7 +171,19 @@ class HosmerLemeshow:
         minimum: float | None,
         fitted: bool,
     ) -> HosmerLemeshow:
-        """Return the test for arguments that ``from_curves`` would not refuse."""
+        """Return the test for arguments that ``from_curves`` would not refuse.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> from dpcore.statistics import HosmerLemeshow
+        >>> labels, scores = [0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.8, 0.9]
+        >>> curves = dp.score_curves(labels, scores, mechanism=dp.mechanisms.NoNoise())
+        >>> HosmerLemeshow.of_checked(curves, 3, None, 0.0, False).observed
+        array([[2., 0.],
+               [1., 1.],
+               [0., 2.]])
+        """
         bins, merged = risk_groups(curves, groups, minimum)
         simulation = None
         if mechanism is not None:
@@ -251,6 +276,18 @@ class HosmerLemeshow:
         -----
         A parametric bootstrap; docs/hosmer-lemeshow.md has its assumptions, and
         docs/hosmer-lemeshow-accuracy.md how often it rejects. R releases.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> rng = np.random.default_rng(1)
+        >>> scores = rng.random(2000)
+        >>> labels = rng.random(2000) < scores**1.5  # there are fewer positives than predicted
+        >>> test = dp.hosmer_lemeshow(labels, scores, groups=4, epsilon=5.0, fitted=False, rng=rng)
+        >>> found = test.under_noise(replicates=19, rng=rng)
+        >>> found.null.size, found.pvalue
+        (19, 0.05)
         """
         replicates = _check.integer("replicates", replicates, 1, _MOST_REPLICATES)
         if rng is None:

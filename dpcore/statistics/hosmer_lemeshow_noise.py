@@ -45,6 +45,20 @@ class HosmerLemeshowUnderNoise(Generic[Test]):
         (R,) statistics of the simulated releases.
     null_degrees_of_freedom
         (R,) theirs: what is merged differs from one to the next.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> rng = np.random.default_rng(1)
+    >>> scores = rng.random(2000)
+    >>> labels = rng.random(2000) < scores  # the model is right
+    >>> test = dp.hosmer_lemeshow(labels, scores, groups=4, epsilon=1.0, fitted=False, rng=rng)
+    >>> found = test.under_noise(replicates=19, rng=rng)
+    >>> round(test.statistic), round(found.statistic)  # the noise adds to it
+    (4, -1)
+    >>> round(found.pvalue, 2)
+    0.85
     """
 
     test: Test

@@ -64,6 +64,19 @@ class ROC(EqualByValue):
     the additional threshold is +inf; here it is a score > threshold, as cells are open on the left,
     and -inf. So the points are the same, and a threshold here is the next lower one there.
     ``fpr, tpr, thresholds = roc`` unpacks it as scikit-learn's triple, with these thresholds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> rng = np.random.default_rng(1)
+    >>> scores = rng.random(2000)
+    >>> roc = dp.roc_curve(rng.random(2000) < scores, scores, epsilon=1.0, rng=rng)
+    >>> round(roc.auc, 2)
+    0.83
+    >>> fpr, tpr, thresholds = roc
+    >>> fpr.size, round(float(tpr[fpr <= 0.2].max()), 2)
+    (1025, 0.67)
     """
 
     curves: ScoreCurves
@@ -292,6 +305,19 @@ class ROC(EqualByValue):
         The number of records in a class is noisy, too, and correlated with the counts: this holds
         for any correlation, and without linearisation (docs/roc.md, section 3). Noise is taken as
         normal, and as that of raw curves; for processed ones it is a guide, as ``CDF.band``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> rng = np.random.default_rng(1)
+        >>> scores = rng.random(2000)
+        >>> roc = dp.roc_curve(rng.random(2000) < scores, scores, epsilon=5.0, rng=rng)
+        >>> band, some = roc.band(), [256, 512, 768]  # where thresholds are 0.75, 0.5 and 0.25
+        >>> roc.tpr[some].round(2)
+        array([0.43, 0.74, 0.93])
+        >>> band.tpr_low[some].round(2), band.tpr_high[some].round(2)
+        (array([0.42, 0.73, 0.93]), array([0.44, 0.75, 0.94]))
         """
         width = deviations(level)
         of_negatives, of_positives = self.curves.deviations

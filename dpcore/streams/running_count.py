@@ -94,14 +94,15 @@ class RunningCount:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from dpcore.streams import RunningCount
-    >>> visitors = RunningCount(horizon=365, epsilon=1.0)
-    >>> today = visitors.add(112)
-    >>> this_week = visitors.extend([98, 120, 131, 87, 90, 143])
-    >>> visitors.step, this_week.shape
-    (7, (6,))
-    >>> visitors.noise_scale
-    Fraction(9, 1)
+    >>> visitors = RunningCount(horizon=365, epsilon=1.0, rng=np.random.default_rng(1))
+    >>> visitors.add(112)
+    71
+    >>> visitors.extend([98, 120, 131])  # the exact ones are 210, 330 and 461
+    array([183, 285, 415])
+    >>> visitors.step, visitors.noise_scale
+    (4, Fraction(9, 1))
     """
 
     __slots__ = (
@@ -168,7 +169,16 @@ class RunningCount:
         return _parameter(self.law)
 
     def noise_deviation(self) -> float:
-        """Return the standard deviation of the noise in every output, in counts."""
+        """Return the standard deviation of the noise in every output, in counts.
+
+        Examples
+        --------
+        >>> from dpcore.streams import RunningCount
+        >>> for horizon in (30, 365):
+        ...     print(horizon, round(RunningCount(horizon, epsilon=1.0).noise_deviation(), 1))
+        30 17.3
+        365 40.2
+        """
         return float((level_count(self.horizon, self._tree.base) * self.law.variance) ** 0.5)
 
     def add(self, increment: int) -> int:
@@ -191,6 +201,14 @@ class RunningCount:
         Notes
         -----
         O(base / (base - 1)) draws on average. The message of an error quotes the increment.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpcore.streams import RunningCount
+        >>> visitors = RunningCount(horizon=30, epsilon=1.0, rng=np.random.default_rng(1))
+        >>> [visitors.add(arrived) for arrived in (112, 98, 120)]
+        [101, 206, 312]
         """
         checked = _check.integer("increment", increment, 0, self._most())
         return int(self._advance("increment", np.array([checked], np.int64))[0])
@@ -216,6 +234,14 @@ class RunningCount:
         Notes
         -----
         O(K) draws and additions.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpcore.streams import RunningCount
+        >>> visitors = RunningCount(horizon=30, epsilon=1.0, rng=np.random.default_rng(1))
+        >>> visitors.extend([112, 98, 120])
+        array([101, 206, 312])
         """
         refuse_collection(increments, "increments")
         array = _check.array("increments", increments, "iuf", "must hold integers")
@@ -248,6 +274,20 @@ class RunningCount:
             the file is there, but might not survive a power failure: the counter is closed.
         DtypeError, ParameterError
             ``path`` is none, or the study's generator is not one of NumPy's.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import numpy as np
+        >>> from dpcore.streams import RunningCount
+        >>> visitors = RunningCount(horizon=30, epsilon=1.0, rng=np.random.default_rng(1))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     before = visitors.extend([112, 98])
+        ...     visitors.save(Path(folder) / "visitors")
+        ...     again = RunningCount.resume(Path(folder) / "visitors")
+        >>> again.step, again.add(120)
+        (2, 312)
         """
         target = _path(path)
         self._check_here()
@@ -282,6 +322,17 @@ class RunningCount:
         Notes
         -----
         A release goes on with a fresh cryptographic source, a study with its generator.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from dpcore.streams import RunningCount
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     RunningCount(horizon=30, epsilon=1.0).save(Path(folder) / "visitors")
+        ...     visitors = RunningCount.resume(Path(folder) / "visitors")
+        >>> visitors.horizon, visitors.step, visitors.noise_scale
+        (30, 0, Fraction(5, 1))
         """
         target = _path(path)
         content = saved_count.read(target)

@@ -102,6 +102,22 @@ class Results:
         ParameterError
             There is no such quantity, parameter or label; or the cells are not all combinations
             of the values, or have replicates or arrays of different number.
+
+        Examples
+        --------
+        >>> from dpcore import studies
+        >>> @studies.study({"n": [100, 400], "scale": [1.0, 2.0]})
+        ... def mean(n, scale, rng):
+        ...     return {"error": abs(rng.normal(scale=scale, size=n).mean())}
+        >>> results = studies.run(mean, replicates=200, seed=1)
+        >>> errors = results.array("error")
+        >>> errors.shape
+        (2, 2, 200)
+        >>> errors.mean(axis=-1).round(2)
+        array([[0.08, 0.16],
+               [0.04, 0.07]])
+        >>> results.array("error", scale=2.0).mean(axis=-1).round(2)
+        array([0.16, 0.07])
         """
         labels = self.parameters
         if not isinstance(quantity, str) or quantity not in self.quantities:
@@ -147,6 +163,19 @@ class Results:
             ``replicates``, and how many of them are ``undefined`` (NaN, or not returned), which
             enter nothing else; ``mean``, ``mean_low``, ``mean_high``, ``deviation``, and the
             quantiles.
+
+        Examples
+        --------
+        >>> from dpcore import studies
+        >>> @studies.study({"n": [100, 400]})
+        ... def mean(n, rng):
+        ...     return {"error": abs(rng.normal(size=n).mean())}
+        >>> results = studies.run(mean, replicates=200, seed=1)
+        >>> table = results.summary(quantiles=[0.5]).to_pandas()
+        >>> table[["n", "replicates", "mean", "q0.5"]].round(3)
+             n  replicates  mean   q0.5
+        0  100         200  0.08  0.066
+        1  400         200  0.04  0.036
         """
         return summary(self.table, self._header, self.quantities, level, quantiles)
 

@@ -95,8 +95,11 @@ def run(
     >>> @studies.study({"n": [100, 400]})
     ... def mean(n, rng):
     ...     return {"error": abs(rng.normal(size=n).mean())}
-    >>> studies.run(mean, replicates=50, seed=1)
-    Results(mean: 100 replicates of 2 cells)
+    >>> results = studies.run(mean, replicates=200, seed=1)
+    >>> results
+    Results(mean: 400 replicates of 2 cells)
+    >>> results.array("error").mean(axis=-1).round(2)
+    array([0.08, 0.04])
     """
     joblib: Any = _check.extra("joblib", "dpcore.studies", "studies")
     _check.extra("pyarrow", "dpcore.studies", "studies")
@@ -149,6 +152,19 @@ def load(out: str | os.PathLike[str]) -> Results:
         There is no study in the folder, or a file of it cannot be read.
     MissingExtraError
         The extra ``studies`` is not installed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from dpcore import studies
+    >>> @studies.study({"n": [100, 400]})
+    ... def mean(n, rng):
+    ...     return {"error": abs(rng.normal(size=n).mean())}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     results = studies.run(mean, replicates=50, seed=1, out=folder)
+    ...     again = studies.load(folder)
+    >>> again.array("error").mean(axis=-1).round(2)
+    array([0.07, 0.04])
     """
     _check.extra("pyarrow", "dpcore.studies", "studies")
     path = _path(out)

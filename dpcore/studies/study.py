@@ -64,10 +64,8 @@ class Study:
     2
     >>> results = studies.run(mean, replicates=50, seed=1)
     >>> errors = results.array("error")  # cells along the first axis, then replicates
-    >>> errors.shape
-    (2, 50)
-    >>> bool(errors[0].mean() > errors[1].mean())
-    True
+    >>> errors.shape, errors.mean(axis=1).round(2)
+    ((2, 50), array([0.07, 0.04]))
     """
 
     function: Callable[..., Mapping[str, Any]]
@@ -155,6 +153,15 @@ class Study:
         ------
         ParameterError
             It has no such parameter.
+
+        Examples
+        --------
+        >>> from dpcore import studies
+        >>> @studies.study({"n": [100, 400], "scale": [1.0]})
+        ... def mean(n, scale, rng):
+        ...     return {"error": abs(rng.normal(scale=scale, size=n).mean())}
+        >>> mean.over(scale=[0.5, 1.0, 2.0])
+        Study(mean, 6 cells)
         """
         for name in parameters:
             if name not in self.names:
@@ -166,12 +173,32 @@ class Study:
         return replace(self, parameters=changed[0] if len(changed) == 1 else changed)
 
     def rng(self, cell: Cell, call: int, seed: int) -> np.random.Generator:
-        """Return the generator of one call: a child of ``seed`` by the cell's key and the call."""
+        """Return the generator of one call: a child of ``seed`` by the cell's key and the call.
+
+        Examples
+        --------
+        >>> from dpcore import studies
+        >>> @studies.study({"n": [100, 400]})
+        ... def mean(n, rng):
+        ...     return {"error": abs(rng.normal(size=n).mean())}
+        >>> [mean.rng(cell, 0, seed=1).integers(100, size=3).tolist() for cell in mean.cells]
+        [[16, 29, 82], [19, 34, 13]]
+        """
         child = np.random.SeedSequence(seed, spawn_key=(int(cell.key, 16), call))
         return np.random.default_rng(child)
 
     def call(self, cell: Cell, call: int, seed: int) -> Mapping[str, Any]:
-        """Call the function, as the runner does: one replicate, or a batch."""
+        """Call the function, as the runner does: one replicate, or a batch.
+
+        Examples
+        --------
+        >>> from dpcore import studies
+        >>> @studies.study({"n": [100, 400]})
+        ... def mean(n, rng):
+        ...     return {"error": round(abs(rng.normal(size=n).mean()), 3)}
+        >>> [mean.call(cell, 0, seed=1)["error"].item() for cell in mean.cells]
+        [0.11, 0.061]
+        """
         rng = self.rng(cell, call, seed)
         if self.batch is None:
             return self.function(**cell.values, rng=rng)
@@ -206,8 +233,10 @@ class Study:
         ... def mean(n, rng):
         ...     return {"error": abs(rng.normal(size=n).mean())}
         >>> results = studies.run(mean, replicates=5, seed=1)
-        >>> bool(results.array("error", n=400)[3] == mean.replay(3, 1, n=400)["error"])
-        True
+        >>> results.array("error", n=400).round(3)
+        array([0.061, 0.025, 0.   , 0.053, 0.063])
+        >>> mean.replay(3, 1, n=400)["error"].round(3).item()
+        0.053
         """
         call = _check.integer("call", call, 0, 2**53)
         seed = _check.integer("seed", seed, 0, MOST_SEED)

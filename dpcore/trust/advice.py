@@ -45,6 +45,13 @@ class Advice:
         By purpose, what the O( ) of the federated paper's theorems are with all constants 1.
     reasons
         Sentences: which terms are balanced, and how large they are.
+
+    Examples
+    --------
+    >>> from dpcore.trust import advise
+    >>> found = advise(100_000, 1.0, "local")
+    >>> found.heights["auc"], round(found.expected_errors["auc"], 3)
+    (5, 0.016)
     """
 
     heights: Mapping[Purpose, int]
@@ -55,7 +62,15 @@ class Advice:
 
 
 class Enough(NamedTuple):
-    """Whether a population is large enough for an error, and how large it has to be."""
+    """Whether a population is large enough for an error, and how large it has to be.
+
+    Examples
+    --------
+    >>> from dpcore.trust import enough
+    >>> found = enough(10_000, 1.0, "distributed-noise", 0.01)
+    >>> found.enough, round(found.expected_error, 4)
+    (True, 0.0024)
+    """
 
     enough: bool
     expected_error: float
@@ -147,11 +162,10 @@ def enough(
 
     Examples
     --------
-    >>> from dpcore.trust.advice import enough
-    >>> enough(1000, None, "secure-aggregation", 0.01, "calibration").enough
-    False
-    >>> enough(100_000, None, "secure-aggregation", 0.01, "calibration").enough
-    True
+    >>> from dpcore.trust import enough
+    >>> found = enough(1000, None, "secure-aggregation", 0.01, "calibration")
+    >>> found.enough, round(found.expected_error, 2), round(found.clients, -3)
+    (False, 0.04, 64000)
     """
     population = _population(clients, epsilon, model)
     _check.choice("purpose", purpose, Purpose)

@@ -85,14 +85,14 @@ def client_cdf(
     >>> import numpy as np
     >>> import dpcore as dp
     >>> rng = np.random.default_rng(1)
-    >>> client_ids = rng.integers(10_000, size=30_000)
-    >>> values = rng.beta(2, 5, 30_000)
+    >>> client_ids, values = rng.integers(10_000, size=30_000), rng.beta(2, 5, 30_000)
     >>> trust = dp.trust.DistributedNoise(epsilon=1.0, clients=10_000, records=4)
-    >>> curve = dp.trust.client_cdf(client_ids, values, dp.Grid.uniform(0, 1, 256), trust)
+    >>> grid = dp.Grid.uniform(0, 1, 256)
+    >>> curve = dp.trust.client_cdf(client_ids, values, grid, trust, rng=rng)
     >>> curve.privacy.neighbours, trust.record_privacy.epsilon
     ('replace-client', 0.25)
-    >>> bool(abs(curve.quantile(0.5) - np.median(values)) < 0.02)
-    True
+    >>> round(curve.quantile(0.5), 2)
+    0.26
     """
     number = _checked(grid, MOST_CELLS - 1, trust, clients, isotonic)
     found = columns.whole(values, "values")
@@ -154,9 +154,9 @@ def client_score_curves(
     >>> y_score = np.clip(rng.normal(np.where(y_true, 0.6, 0.4), 0.15), 0, 1)
     >>> trust = dp.trust.DistributedNoise(epsilon=1.0, clients=10_000, records=4)
     >>> grid = dp.Grid.uniform(0, 1, 256)
-    >>> curves = dp.trust.client_score_curves(client_ids, y_true, y_score, grid, trust)
-    >>> bool(abs(dp.statistics.ROC.from_curves(curves).auc - 0.83) < 0.03)
-    True
+    >>> curves = dp.trust.client_score_curves(client_ids, y_true, y_score, grid, trust, rng=rng)
+    >>> round(dp.statistics.ROC.from_curves(curves).auc, 2)
+    0.83
     """
     number = _checked(grid, (MOST_CELLS - 1) // 2, trust, clients, isotonic)
     is_positive, scores = records(y_true, y_score, pos_label, "raise")

@@ -52,6 +52,14 @@ def evaluate(
     Notes
     -----
     O(n T) memory; O(n T bits), less where thresholds share their first bits.
+
+    Examples
+    --------
+    >>> from dpcore.trust import comparison
+    >>> first, second = comparison.gen([3, 200], bits=8)
+    >>> comparison.evaluate(first, [2, 77, 255]) + comparison.evaluate(second, [2, 77, 255])
+    array([[0, 1, 1],
+           [0, 0, 1]], dtype=uint64)
     """
     points, workers = _points(keys, thresholds), _threads.checked_workers(workers)
     shares = np.empty((len(keys), points.size), np.uint64)
@@ -88,6 +96,13 @@ def evaluate_sum(
     -----
     Memory does not grow with n: O(T) for each thread. O(n T bits), less where thresholds share
     their first bits: 7 2^bits / 8 blocks of AES a client for all thresholds.
+
+    Examples
+    --------
+    >>> from dpcore.trust import comparison
+    >>> first, second = comparison.gen([3, 200, 77], bits=8)
+    >>> comparison.evaluate_sum(first, [2, 77, 255]) + comparison.evaluate_sum(second, [2, 77, 255])
+    array([0, 2, 3], dtype=uint64)
     """
     points, workers = _points(keys, thresholds), _threads.checked_workers(workers)
     sums = np.empty(points.size, np.uint64)

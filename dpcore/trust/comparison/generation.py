@@ -51,6 +51,13 @@ def gen(values: ArrayLike, bits: int, rng: np.random.Generator | None = None) ->
     O(n bits). The distributed comparison function of Boyle et al., *Function secret sharing for
     mixed-mode and fixed-point secure computation* (Eurocrypt 2021), Fig. 1, ending early
     (docs/function-sharing.md).
+
+    Examples
+    --------
+    >>> from dpcore.trust import comparison
+    >>> first, second = comparison.gen([3, 200, 77], bits=8)
+    >>> first, second
+    (Keys(of 3 clients, bits=8, party=0), Keys(of 3 clients, bits=8, party=1))
     """
     bits = _check.integer("bits", bits, 1, layout.MOST_BITS)
     found = integers("values", values).reshape(-1)

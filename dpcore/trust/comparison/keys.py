@@ -27,6 +27,15 @@ class Keys:
         Values and thresholds are below 2^bits.
     party
         0 or 1.
+
+    Examples
+    --------
+    >>> from dpcore.trust import comparison
+    >>> first, second = comparison.gen([3, 200, 77], bits=8)
+    >>> first
+    Keys(of 3 clients, bits=8, party=0)
+    >>> first.packed.shape  # the bytes of each client's key
+    (3, 208)
     """
 
     __slots__ = ("_bits", "_party", "_words")
@@ -81,6 +90,13 @@ class Keys:
         DtypeError, ParameterError
             Such keys cannot have been made: of another length, of the other party, or with bits
             set that no level has. Other damage cannot be seen, since all other bits look random.
+
+        Examples
+        --------
+        >>> from dpcore.trust import comparison
+        >>> first, second = comparison.gen([3, 200, 77], bits=8)
+        >>> comparison.Keys.from_packed(first.packed, bits=8, party=0)
+        Keys(of 3 clients, bits=8, party=0)
         """
         bits = _check.integer("bits", bits, 1, layout.MOST_BITS)
         _check.choice("party", party, Party)

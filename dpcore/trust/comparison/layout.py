@@ -46,6 +46,12 @@ def key_bytes(bits: int) -> int:
         ``bits`` is no integer.
     ParameterError
         It is not between 1 and 32.
+
+    Examples
+    --------
+    >>> from dpcore.trust import comparison
+    >>> comparison.key_bytes(8), comparison.key_bytes(24)
+    (208, 592)
     """
     bits = _check.integer("bits", bits, 1, MOST_BITS)
     return 8 * (control_word(bits) + 1 + outputs(bits))

@@ -42,6 +42,16 @@ class Central(Releases):
     ------
     DtypeError, ParameterError
         As in ``mechanisms.Hierarchy``; or records is not such a number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> rng = np.random.default_rng(1)
+    >>> trust = dp.trust.Central(epsilon=1.0)
+    >>> curve = dp.cdf(rng.beta(2, 5, 10_000), dp.Grid.uniform(0, 1, 256), trust, rng=rng)
+    >>> round(curve.quantile(0.5), 2)
+    0.26
     """
 
     epsilon: float | Fraction | None = None
@@ -64,11 +74,27 @@ class Central(Releases):
         return self._budget().privacy
 
     def noise_deviation(self, size: int) -> NDArray[np.float64]:
-        """Return the standard deviation of the noise in each cumulative count, (N,). O(N)."""
+        """Return the standard deviation of the noise in each cumulative count, (N,). O(N).
+
+        Examples
+        --------
+        >>> from dpcore.trust import Central
+        >>> Central(epsilon=1.0).noise_deviation(4).round(2)
+        array([2.42, 2.8 , 2.42, 0.  ])
+        >>> Central(epsilon=1.0, records=2).noise_deviation(4).round(2)
+        array([4.89, 5.64, 4.89, 0.  ])
+        """
         return self._hierarchy().noise_deviation(size)
 
     def describe(self) -> dict[str, str | int | float]:
-        """Return the name and the parameters, as a release records them."""
+        """Return the name and the parameters, as a release records them.
+
+        Examples
+        --------
+        >>> from dpcore.trust import Central
+        >>> Central(epsilon=1.0, records=2).describe()
+        {'name': 'central', 'epsilon': 1.0, 'records': 2, 'branching': 'auto', 'budgets': 'auto'}
+        """
         of_tree = self._hierarchy().describe()
         return {
             "name": "central",
@@ -122,6 +148,14 @@ class SecureAggregation(Releases):
     Notes
     -----
     Federated paper, section 2.2. ``privacy.epsilon`` is infinite.
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> trust = dp.trust.SecureAggregation(servers=3)
+    >>> curve = dp.cdf([0.1, 0.3, 0.35, 0.9], dp.Grid.uniform(0, 1, 4), trust)
+    >>> curve.counts, curve.privacy.epsilon
+    (array([1., 3., 3., 4.]), inf)
     """
 
     servers: int = 2
@@ -143,11 +177,25 @@ class SecureAggregation(Releases):
         return Privacy(math.inf)
 
     def noise_deviation(self, size: int) -> NDArray[np.float64]:
-        """Return zeros, (N,)."""
+        """Return zeros, (N,).
+
+        Examples
+        --------
+        >>> from dpcore.trust import SecureAggregation
+        >>> SecureAggregation().noise_deviation(4)
+        array([0., 0., 0., 0.])
+        """
         return NoNoise().noise_deviation(size)
 
     def describe(self) -> dict[str, str | int | float]:
-        """Return the name and the parameters, as a release records them."""
+        """Return the name and the parameters, as a release records them.
+
+        Examples
+        --------
+        >>> from dpcore.trust import SecureAggregation
+        >>> SecureAggregation(servers=3).describe()
+        {'name': 'secure-aggregation', 'servers': 3, 'records': 1}
+        """
         return {
             "name": "secure-aggregation",
             "servers": self.servers,

@@ -57,13 +57,14 @@ class SquareWaveEncoding:
     --------
     >>> import numpy as np
     >>> from dpcore.trust.models.square_wave_reports import SquareWaveEncoding
-    >>> encoding = SquareWaveEncoding(epsilon=2.0, size=64)
+    >>> encoding = SquareWaveEncoding(epsilon=2.0, size=8)
     >>> rng = np.random.default_rng(1)
-    >>> cells = np.clip(rng.normal(32, 8, 50_000), 0, 63).astype(int)
+    >>> cells = np.clip(rng.normal(4, 1, 10_000), 0, 7).astype(int)
     >>> totals = encoding.totals(encoding.perturb(cells, rng))
-    >>> shares = encoding.reconstruct(totals)
-    >>> bool(abs(shares @ np.arange(64) - cells.mean()) < 1)
-    True
+    >>> encoding.reconstruct(totals).round(2)
+    array([0.  , 0.03, 0.13, 0.36, 0.35, 0.11, 0.02, 0.  ])
+    >>> np.bincount(cells, minlength=8) / 10_000
+    array([0.0013, 0.0209, 0.1376, 0.3447, 0.3421, 0.1318, 0.0197, 0.0019])
     """
 
     epsilon: float | Fraction

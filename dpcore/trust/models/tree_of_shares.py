@@ -46,15 +46,45 @@ class TreeOfShares(Releases):
         return self.reports / self.required
 
     def shares(self, size: int) -> list[PolyaShares | None]:
-        """Return one party's noise on a node of each level, root first; None: no noise."""
+        """Return one party's noise on a node of each level, root first; None: no noise.
+
+        Examples
+        --------
+        >>> from dpcore.trust import DistributedNoise
+        >>> trust = DistributedNoise(epsilon=1.0, clients=1000, branching=16, budgets="equal")
+        >>> for share in trust.shares(256):
+        ...     print(share)
+        None
+        PolyaShares(scale=Fraction(4, 1), shares=1000)
+        PolyaShares(scale=Fraction(4, 1), shares=1000)
+        """
         return shares_of(self.tree(size), self.required)
 
     def tree(self, size: int) -> Tree:
-        """Return the tree over ``size`` cells, with the noise that it takes on each level."""
+        """Return the tree over ``size`` cells, with the noise that it takes on each level.
+
+        Examples
+        --------
+        >>> from dpcore.trust import DistributedNoise
+        >>> tree = DistributedNoise(epsilon=1.0, clients=1000, branching=16).tree(256)
+        >>> tree.starts  # of the root, its 16 children and the 256 cells, in one array
+        array([  0,   1,  17, 273])
+        >>> tree.variances.round(1)
+        array([ 0. , 35. , 29.1])
+        """
         return self._hierarchy().tree(size)
 
     def noise_deviation(self, size: int) -> NDArray[np.float64]:
-        """Return the standard deviation of the noise in each cumulative count, (N,). O(N)."""
+        """Return the standard deviation of the noise in each cumulative count, (N,). O(N).
+
+        Examples
+        --------
+        >>> from dpcore.trust import DistributedNoise
+        >>> DistributedNoise(epsilon=1.0, clients=1000).noise_deviation(4).round(2)
+        array([2.42, 2.8 , 2.42, 0.  ])
+        >>> DistributedNoise(epsilon=1.0, clients=1000, dropout=0.5).noise_deviation(4).round(2)
+        array([3.43, 3.96, 3.43, 0.  ])
+        """
         return np.asarray(np.sqrt(self.excess * self.tree(size).prefix_variances()))
 
     def _prepared(self, exact: NDArray[np.int64]) -> Work:

@@ -52,13 +52,12 @@ class UnaryEncoding:
     >>> import numpy as np
     >>> from dpcore.trust.models.unary import UnaryEncoding
     >>> encoding = UnaryEncoding(epsilon=2.0)
-    >>> values = np.repeat([0, 1, 2, -1], [5000, 3000, 2000, 2000])
+    >>> values = np.repeat([0, 1, 2, -1], [500, 300, 200, 200])
     >>> reports = encoding.perturb(values, 3, np.random.default_rng(1))
     >>> reports.shape
-    (12000, 1)
-    >>> estimates = encoding.estimates(encoding.totals(reports, 3), 12000)
-    >>> bool(np.all(np.abs(estimates - [5000, 3000, 2000]) < 600))
-    True
+    (1200, 1)
+    >>> encoding.estimates(encoding.totals(reports, 3), 1200).round()
+    array([554., 281., 181.])
     """
 
     epsilon: float | Fraction

@@ -44,6 +44,22 @@ class Aggregator(Protocol):
     them alone have sent, which hides next to nothing; so a sum that lacks a client must not be
     opened. And the noise of a cumulative count is the same whenever it is asked for, a signed sum
     of noise on nodes, as ``PointwiseClient`` and servers have it (docs/pointwise.md).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> class Counted:
+    ...     trust, simulated = dp.trust.SecureAggregation(), False
+    ...
+    ...     def __init__(self, counts):
+    ...         self.cumulative, self.size = np.cumsum(counts), len(counts)
+    ...         self.clients = int(self.cumulative[-1])
+    ...
+    ...     def sum(self, cells):
+    ...         return self.cumulative[cells]
+    >>> dp.trust.PointwiseCDF(Counted([2, 5, 3]))(2)
+    0.7
     """
 
     @property
@@ -75,6 +91,14 @@ class Aggregator(Protocol):
         ------
         RoundError
             A client is missing. Nothing is opened.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpcore.trust import DistributedNoise, SimulatedSum
+        >>> trust, rng = DistributedNoise(epsilon=1.0, clients=1000), np.random.default_rng(1)
+        >>> SimulatedSum([300, 400, 200, 100], trust, rng).sum([0, 1, 3])
+        array([ 300,  702, 1000])
         """
         ...
 

@@ -61,6 +61,16 @@ class PointwiseClient:
     record is. What does harm is a second key for the same record: where a client is lost, or a
     client drops out and sums go on over the others, all begin again with new keys, and spend the
     budget again.
+
+    Examples
+    --------
+    >>> from dpcore.trust import DistributedNoise, PointwiseClient, SharedVectors
+    >>> trust = DistributedNoise(epsilon=40.0, clients=3)
+    >>> clients = [PointwiseClient(trust, 16, cell) for cell in [3, 9, 9]]
+    >>> len(clients[0].key)  # bytes, to be kept with the record
+    32
+    >>> SharedVectors(clients).sum([8, 15])
+    array([1, 3])
     """
 
     __slots__ = ("_cell", "_noise", "_trust", "key", "simulated", "size")
@@ -123,6 +133,12 @@ class PointwiseClient:
         Notes
         -----
         O(k) for each level, and some 2^10 draws for each block of nodes that is new.
+
+        Examples
+        --------
+        >>> from dpcore.trust import PointwiseClient, SecureAggregation
+        >>> PointwiseClient(SecureAggregation(), 16, 9).vector([3, 8, 9, 15])
+        array([0, 0, 1, 1])
         """
         asked = checked_cells(cells, self.size)
         own = (self._cell <= asked).astype(np.int64)

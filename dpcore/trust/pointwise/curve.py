@@ -71,13 +71,12 @@ class PointwiseCDF:
     --------
     >>> import numpy as np
     >>> import dpcore as dp
-    >>> rng = np.random.default_rng(1)
-    >>> grid = dp.Grid.uniform(0, 1, 1024)
+    >>> rng, grid = np.random.default_rng(1), dp.Grid.uniform(0, 1, 1024)
     >>> trust = dp.trust.DistributedNoise(epsilon=1.0, clients=10_000)
     >>> counts = grid.count(rng.beta(2, 5, 10_000))
     >>> curve = dp.trust.PointwiseCDF(dp.trust.SimulatedSum(counts, trust, rng), grid)
-    >>> bool(abs(curve.quantile(0.5) - 0.2644) < 0.02)
-    True
+    >>> round(curve.quantile(0.5), 2)
+    0.26
     >>> curve.asked.size  # log2 N questions, and n
     11
     """
@@ -174,6 +173,16 @@ class PointwiseCDF:
             t is not real, or NaN.
         RoundError
             The sum is not over n clients: nothing of it is kept.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> trust = dp.trust.DistributedNoise(epsilon=1.0, clients=1000)
+        >>> counts = dp.trust.SimulatedSum(np.full(8, 125), trust, np.random.default_rng(1))
+        >>> curve = dp.trust.PointwiseCDF(counts, dp.Grid.uniform(0, 1, 8))
+        >>> curve.counts_at(0.5), curve.counts_at([-1, 1])
+        (495, array([   0, 1000]))
         """
         cells = np.searchsorted(self.grid.positions, _check.points("t", t), side="right") - 1
         counts: NDArray[np.int64] = np.where(cells < 0, 0, self._asked(cells).at(cells))
@@ -235,6 +244,16 @@ class PointwiseCDF:
         Algorithm 1 of the ECDF paper on the grid's indices. log2 N sums, rounded up, each of as
         many points at most as there are probabilities.
         Invariant: F(low) < p <= F(high), with F(-1) < p and p <= F(N - 1) = 1; both are open.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> trust = dp.trust.DistributedNoise(epsilon=1.0, clients=1000)
+        >>> counts = dp.trust.SimulatedSum(np.full(8, 125), trust, np.random.default_rng(1))
+        >>> curve = dp.trust.PointwiseCDF(counts, dp.Grid.uniform(0, 1, 8))
+        >>> curve.quantile([0.25, 0.9]).round(3), curve.asked
+        (array([0.255, 0.897]), array([0.25 , 0.375, 0.5  , 0.75 , 0.875, 1.   ]))
         """
         _check.choice("method", method, Method)
         shares = _check.probabilities("p", p)
@@ -251,6 +270,18 @@ class PointwiseCDF:
         """Return the raw curve over the thresholds that were asked for, the last one among them.
 
         For bands, pictures, JSON, and isotonic regression, at no cost.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> trust = dp.trust.DistributedNoise(epsilon=1.0, clients=1000)
+        >>> counts = dp.trust.SimulatedSum(np.full(8, 125), trust, np.random.default_rng(1))
+        >>> curve = dp.trust.PointwiseCDF(counts, dp.Grid.uniform(0, 1, 8))
+        >>> middle = curve(0.5)
+        >>> known = curve.to_cdf()
+        >>> known.thresholds, known.counts
+        (array([0.5, 1. ]), array([ 495, 1000]))
         """
         known = self._open
         return CDF(

@@ -20,6 +20,18 @@ def agree(servers: Sequence[Server]) -> int:
     ------
     DtypeError, RoundError
         They are not all servers of one round, each once; or one is closed. Nothing has changed.
+
+    Examples
+    --------
+    >>> from dpcore.trust import Client, Protocol, SecureAggregation, Server, agree
+    >>> protocol = Protocol(SecureAggregation(), 4, bytes(16))
+    >>> servers = [Server(protocol), Server(protocol)]
+    >>> for cell in [0, 2]:
+    ...     for server, report in zip(servers, Client(protocol).report(cell)):
+    ...         server.add(report)
+    >>> servers[0].add(Client(protocol).report(3)[0])  # and nothing to the other server
+    >>> agree(servers)
+    2
     """
     _check_kinds(servers)
     for server in servers:

@@ -40,6 +40,18 @@ class Answer:
         SHA-256 of their ids in order; all servers have to have the same.
     simulated
         Whether a report or the noise was made for a study.
+
+    Examples
+    --------
+    >>> from dpcore.trust import Client, FunctionSharing, Protocol, Server, agree
+    >>> protocol = Protocol(FunctionSharing(epsilon=40.0), 16, bytes(16))
+    >>> servers = [Server(protocol, place=0), Server(protocol, place=1)]
+    >>> for server, report in zip(servers, Client(protocol).report(9)):
+    ...     server.add(report)
+    >>> agree(servers)
+    1
+    >>> servers[0].answer([8, 9])
+    <Answer at 2 cells, about 1 reports>
     """
 
     protocol: Protocol
@@ -54,7 +66,20 @@ class Answer:
         return f"<Answer at {self.cells.size} cells, about {self.reports} reports>"
 
     def to_bytes(self) -> bytes:
-        """Return it as bytes, for whoever has asked (docs/wire.md)."""
+        """Return it as bytes, for whoever has asked (docs/wire.md).
+
+        Examples
+        --------
+        >>> from dpcore.trust import Client, FunctionSharing, Protocol, Server, agree
+        >>> protocol = Protocol(FunctionSharing(epsilon=40.0), 16, bytes(16))
+        >>> servers = [Server(protocol, place=0), Server(protocol, place=1)]
+        >>> for server, report in zip(servers, Client(protocol).report(9)):
+        ...     server.add(report)
+        >>> agree(servers)
+        1
+        >>> [len(server.answer([8, 9]).to_bytes()) for server in servers]
+        [158, 158]
+        """
         return storage.dump_answer(
             self.protocol,
             self.cells,
@@ -73,6 +98,20 @@ class Answer:
         ------
         FormatError
             It is damaged, or belongs to another round or other parameters.
+
+        Examples
+        --------
+        >>> from dpcore.trust import Answer, Client, FunctionSharing, Protocol, Server
+        >>> from dpcore.trust import agree, opened
+        >>> protocol = Protocol(FunctionSharing(epsilon=40.0), 16, bytes(16))
+        >>> servers = [Server(protocol, place=0), Server(protocol, place=1)]
+        >>> for server, report in zip(servers, Client(protocol).report(9)):
+        ...     server.add(report)
+        >>> agree(servers)
+        1
+        >>> sent = [server.answer([8, 9]).to_bytes() for server in servers]
+        >>> opened([Answer.from_bytes(data, protocol) for data in sent]).counts
+        array([0, 1])
         """
         return cls(**storage.load_answer(data, protocol))
 
@@ -93,6 +132,19 @@ class Opened(NamedTuple):
         gone back to an older file, and the budget is being spent again.
     simulated
         Whether a report or some noise was made for a study.
+
+    Examples
+    --------
+    >>> from dpcore.trust import Client, FunctionSharing, Protocol, Server, agree, opened
+    >>> protocol = Protocol(FunctionSharing(epsilon=40.0), 16, bytes(16))
+    >>> servers = [Server(protocol, place=0), Server(protocol, place=1)]
+    >>> for server, report in zip(servers, Client(protocol).report(9)):
+    ...     server.add(report)
+    >>> agree(servers)
+    1
+    >>> found = opened([server.answer([8, 9]) for server in servers])
+    >>> found.cells, found.counts, found.n
+    (array([8, 9]), array([0, 1]), 1)
     """
 
     cells: NDArray[np.int64]

@@ -57,10 +57,10 @@ class Client:
 
     Examples
     --------
-    >>> from dpcore.trust import SecureAggregation
-    >>> from dpcore.trust import Protocol
+    >>> from dpcore.trust import Client, Protocol, SecureAggregation
     >>> protocol = Protocol(SecureAggregation(), 4, bytes(16))
-    >>> [len(report) for report in Client(protocol).report(2)]
+    >>> client = Client(protocol)
+    >>> [len(report) for report in client.report(2)]  # bytes, of one for each server
     [124, 124]
     """
 
@@ -116,6 +116,15 @@ class Client:
         Additive protocols: all servers but the last get a seed of 32 bytes, and the last one
         8 bytes for each node. O(nodes), and as many bytes of AES for each seed. FunctionSharing
         with two servers: a key each (docs/function-sharing.md), O(log N). Local: O(N).
+
+        Examples
+        --------
+        >>> from dpcore.trust import Client, FunctionSharing, Protocol, SecureAggregation
+        >>> for trust in (SecureAggregation(), FunctionSharing(epsilon=1.0)):
+        ...     protocol = Protocol(trust, 1024, bytes(16))
+        ...     print([len(report) for report in Client(protocol).report(99)])
+        [124, 8284]
+        [348, 348]
         """
         held = self._checked(cells)
         self._check_here()
@@ -262,8 +271,9 @@ def cell_of(score: Any, grid: Grid, label: bool | None = None) -> int:
 
     Examples
     --------
-    >>> grid = Grid.uniform(0, 1, 4)
-    >>> cell_of(0.3, grid), cell_of(0.3, grid, True)
+    >>> import dpcore as dp
+    >>> grid = dp.Grid.uniform(0, 1, 4)
+    >>> dp.trust.cell_of(0.3, grid), dp.trust.cell_of(0.3, grid, True)
     (1, 6)
     """
     if not isinstance(grid, Grid):

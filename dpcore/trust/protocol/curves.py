@@ -60,15 +60,13 @@ def release(
 
     Examples
     --------
-    >>> from dpcore.trust import Local
-    >>> from dpcore.trust import Client
-    >>> from dpcore.trust import Protocol
-    >>> from dpcore.trust import Server
+    >>> import dpcore as dp
+    >>> from dpcore.trust import Client, Local, Protocol, Server
     >>> protocol = Protocol(Local(epsilon=4.0, clients=1000), 8, bytes(16))
     >>> server = Server(protocol)
     >>> for i in range(1000):
     ...     server.add(Client(protocol).report(i % 8)[0])
-    >>> curve = release(server.close())
+    >>> curve = dp.trust.release(server.close())
     >>> curve.n, curve.privacy.epsilon
     (1000, 4.0)
     """
@@ -107,6 +105,23 @@ def release_scores(
     ------
     RoundError, DtypeError, ParameterError
         As in ``release``.
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> from dpcore.trust import Client, Protocol, SecureAggregation, Server
+    >>> grid = dp.Grid.uniform(0, 1, 4)
+    >>> protocol = Protocol(SecureAggregation(), 2 * grid.size, bytes(16))
+    >>> servers = [Server(protocol), Server(protocol)]
+    >>> for label, score in [(False, 0.1), (False, 0.4), (True, 0.35), (True, 0.8)]:
+    ...     reports = Client(protocol).report(dp.trust.cell_of(score, grid, label))
+    ...     for server, report in zip(servers, reports):
+    ...         server.add(report)
+    >>> dp.trust.agree(servers)
+    4
+    >>> curves = dp.trust.release_scores([server.close() for server in servers], grid)
+    >>> curves.negatives, curves.positives
+    (array([1., 2., 2., 2.]), array([0., 1., 1., 2.]))
     """
     whole = of_all_servers(sums)
     protocol = whole.protocol

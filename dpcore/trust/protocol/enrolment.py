@@ -29,6 +29,14 @@ class Ticket:
     ------
     DtypeError, ParameterError
         They are not so many bytes.
+
+    Examples
+    --------
+    >>> from dpcore.trust import Enrolment, Protocol, SecureAggregation
+    >>> protocol = Protocol(SecureAggregation(), 4, bytes(16), enrolled=True)
+    >>> ticket = Enrolment(bytes(range(32))).ticket(protocol, "account 17")
+    >>> ticket.report_id.hex()
+    'eb08a2433be788495a7a9fe6dc7ab03f'
     """
 
     report_id: bytes
@@ -42,12 +50,29 @@ class Ticket:
         return "<Ticket>"
 
     def to_bytes(self) -> bytes:
-        """Return id and key, 48 bytes: for the client alone, over a channel that nobody reads."""
+        """Return id and key, 48 bytes: for the client alone, over a channel that nobody reads.
+
+        Examples
+        --------
+        >>> from dpcore.trust import Enrolment, Protocol, SecureAggregation
+        >>> protocol = Protocol(SecureAggregation(), 4, bytes(16), enrolled=True)
+        >>> ticket = Enrolment(bytes(range(32))).ticket(protocol, "account 17")
+        >>> len(ticket.to_bytes())
+        48
+        """
         return self.report_id + self.key
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Ticket:
-        """Read it back; DtypeError or ParameterError if it is none."""
+        """Read it back; DtypeError or ParameterError if it is none.
+
+        Examples
+        --------
+        >>> from dpcore.trust import Ticket
+        >>> ticket = Ticket.from_bytes(bytes(range(48)))
+        >>> ticket.report_id.hex()
+        '000102030405060708090a0b0c0d0e0f'
+        """
         _check_bytes("data", data, wire.ID_BYTES + wire.KEY_BYTES)
         return cls(data[: wire.ID_BYTES], data[wire.ID_BYTES :])
 
@@ -107,6 +132,17 @@ class Enrolment:
         ------
         DtypeError
             An argument is not as above.
+
+        Examples
+        --------
+        >>> from dpcore.trust import Enrolment, Protocol, SecureAggregation
+        >>> protocol = Protocol(SecureAggregation(), 4, bytes(16), enrolled=True)
+        >>> enrolment = Enrolment(bytes(range(32)))  # of a real one nobody knows the key
+        >>> for client in ("account 17", "account 18", "account 17"):
+        ...     print(enrolment.ticket(protocol, client).report_id.hex()[:8])
+        eb08a243
+        ca1a0004
+        eb08a243
         """
         if not isinstance(protocol, Protocol):
             raise DtypeError("protocol", type(protocol).__name__, "must be a Protocol")

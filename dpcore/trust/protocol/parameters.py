@@ -168,7 +168,16 @@ class Protocol:
         object.__setattr__(self, "digest", digest)
 
     def parameters(self) -> bytes:
-        """Return all that the numbers in a report depend on: JSON with sorted keys, ASCII."""
+        """Return all that the numbers in a report depend on: JSON with sorted keys, ASCII.
+
+        Examples
+        --------
+        >>> import json
+        >>> from dpcore.trust import Protocol, SecureAggregation
+        >>> found = json.loads(Protocol(SecureAggregation(), 4, bytes(16)).parameters())
+        >>> found["trust"], found["size"]
+        ({'name': 'secure-aggregation', 'records': 1, 'servers': 2}, 4)
+        """
         trust = self.trust
         content = {
             "wire": wire.VERSION,
@@ -238,19 +247,51 @@ class Protocol:
         return max(required, len(self.asked))
 
     def level_size(self, level: int) -> int:
-        """Return the number of nodes of a level, the root's being 0."""
+        """Return the number of nodes of a level, the root's being 0.
+
+        Examples
+        --------
+        >>> from dpcore.trust import DistributedNoise, Protocol
+        >>> protocol = Protocol(DistributedNoise(1.0, clients=1000, branching=16), 250, bytes(16))
+        >>> [protocol.level_size(level) for level in range(3)]
+        [1, 16, 250]
+        """
         return int(self.starts[level + 1] - self.starts[level])
 
     def node(self, cell: int, level: int) -> int:
-        """Return which node of a level has a cell."""
+        """Return which node of a level has a cell.
+
+        Examples
+        --------
+        >>> from dpcore.trust import DistributedNoise, Protocol
+        >>> protocol = Protocol(DistributedNoise(1.0, clients=1000, branching=16), 256, bytes(16))
+        >>> [protocol.node(100, level) for level in range(3)]
+        [0, 6, 100]
+        """
         return cell // math.prod(self.branching[level:])
 
     def counted(self, cell: int) -> int:
-        """Return which of the counted cells is one of the N."""
+        """Return which of the counted cells is one of the N.
+
+        Examples
+        --------
+        >>> from dpcore.trust import Protocol, SecureAggregation
+        >>> protocol = Protocol(SecureAggregation(records=2), 8, bytes(16), empty=4)
+        >>> protocol.counted(3), protocol.counted(4)  # between them are the empty records
+        (3, 5)
+        """
         return cell if self.empty is None or cell < self.empty else cell + 1
 
     def payload_bytes(self, kind: int, level: int = 0) -> int:
-        """Return the length of a report's payload; the level is for packed bits."""
+        """Return the length of a report's payload; the level is for packed bits.
+
+        Examples
+        --------
+        >>> from dpcore.trust import Protocol, SecureAggregation
+        >>> protocol = Protocol(SecureAggregation(), 256, bytes(16))
+        >>> [protocol.payload_bytes(kind) for kind in protocol.kinds]  # a seed, and a share
+        [32, 2048]
+        """
         if kind == wire.ADDITIVE:
             return 8 * self.shared_words
         if kind == wire.FUNCTION:
@@ -260,7 +301,19 @@ class Protocol:
         return 1 + -(-self.level_size(level) // 8)
 
     def is_for(self, report: Report, place: int) -> bool:
-        """Say whether a report, which has been checked, is the one that a server is to get."""
+        """Say whether a report, which has been checked, is the one that a server is to get.
+
+        Examples
+        --------
+        >>> from dpcore.trust import Client, Protocol, SecureAggregation
+        >>> from dpcore.trust.protocol.wire import decode
+        >>> protocol = Protocol(SecureAggregation(servers=3), 4, bytes(16))
+        >>> for report in map(decode, Client(protocol).report(2)):
+        ...     print(report.kind, [protocol.is_for(report, place) for place in range(3)])
+        2 [True, True, False]
+        2 [True, True, False]
+        1 [False, False, True]
+        """
         if report.kind == wire.FUNCTION:
             return _party(report) == place
         return (report.kind == wire.ADDITIVE) == (place == self.receivers - 1)
@@ -272,6 +325,18 @@ class Protocol:
         ------
         ReportError
             For "round", "parameters", "kind", "length" or "payload".
+
+        Examples
+        --------
+        >>> from dpcore.trust import Client, Protocol, ReportError, SecureAggregation
+        >>> from dpcore.trust.protocol.wire import decode
+        >>> report = decode(Client(Protocol(SecureAggregation(), 4, bytes(16))).report(2)[0])
+        >>> for size in (4, 8):
+        ...     try:
+        ...         Protocol(SecureAggregation(), size, bytes(16)).check(report)
+        ...     except ReportError as error:
+        ...         print(size, error.reason)
+        8 parameters
         """
         if report.round_id != self.round_id:
             raise ReportError("round", "is for another round")

@@ -38,6 +38,19 @@ class PartialSum:
         Of Local: how many reports were about each level below the root.
     simulated
         Whether a report was made for a study.
+
+    Examples
+    --------
+    >>> from dpcore.trust import Client, Protocol, SecureAggregation, Server, agree
+    >>> protocol = Protocol(SecureAggregation(), 4, bytes(16))
+    >>> servers = [Server(protocol), Server(protocol)]
+    >>> for server, report in zip(servers, Client(protocol).report(2)):
+    ...     server.add(report)
+    >>> agree(servers)
+    1
+    >>> part = servers[0].close()
+    >>> part.reports, part.totals.shape
+    (1, (4,))
     """
 
     protocol: Protocol
@@ -48,7 +61,20 @@ class PartialSum:
     simulated: bool = False
 
     def to_bytes(self) -> bytes:
-        """Return it as bytes, for whoever adds up (docs/wire.md)."""
+        """Return it as bytes, for whoever adds up (docs/wire.md).
+
+        Examples
+        --------
+        >>> from dpcore.trust import Client, Protocol, SecureAggregation, Server, agree
+        >>> protocol = Protocol(SecureAggregation(), 4, bytes(16))
+        >>> servers = [Server(protocol), Server(protocol)]
+        >>> for server, report in zip(servers, Client(protocol).report(2)):
+        ...     server.add(report)
+        >>> agree(servers)
+        1
+        >>> [len(server.close().to_bytes()) for server in servers]
+        [142, 142]
+        """
         return storage.dump_sum(
             self.protocol,
             self.totals,
@@ -66,6 +92,20 @@ class PartialSum:
         ------
         FormatError
             It is damaged, or belongs to another round or other parameters.
+
+        Examples
+        --------
+        >>> from dpcore.trust import Client, PartialSum, Protocol, SecureAggregation, Server
+        >>> from dpcore.trust import agree, combine
+        >>> protocol = Protocol(SecureAggregation(), 4, bytes(16))
+        >>> servers = [Server(protocol), Server(protocol)]
+        >>> for server, report in zip(servers, Client(protocol).report(2)):
+        ...     server.add(report)
+        >>> agree(servers)
+        1
+        >>> sent = [server.close().to_bytes() for server in servers]
+        >>> combine([PartialSum.from_bytes(data, protocol) for data in sent])
+        array([0, 0, 1, 0])
         """
         return cls(**storage.load_sum(data, protocol))
 
@@ -87,6 +127,19 @@ def combine(sums: PartialSum | Sequence[PartialSum]) -> NDArray[np.int64]:
         these are fewer than the trust model requires, or more than were asked; or the numbers
         cannot come from so many reports (docs/wire.md, section 5), so that some client or server
         did not keep to the protocol.
+
+    Examples
+    --------
+    >>> from dpcore.trust import Client, Protocol, SecureAggregation, Server, agree, combine
+    >>> protocol = Protocol(SecureAggregation(), 4, bytes(16))
+    >>> servers = [Server(protocol), Server(protocol)]
+    >>> for cell in [0, 2, 2]:
+    ...     for server, report in zip(servers, Client(protocol).report(cell)):
+    ...         server.add(report)
+    >>> agree(servers)
+    3
+    >>> combine([server.close() for server in servers])
+    array([1, 0, 2, 0])
     """
     return of_all_servers(sums).totals.view(np.int64)
 

@@ -167,6 +167,20 @@ class Server:
             The round is closed.
         DtypeError
             report is not bytes.
+
+        Examples
+        --------
+        >>> from dpcore.trust import Client, Protocol, ReportError, SecureAggregation, Server
+        >>> protocol = Protocol(SecureAggregation(), 4, bytes(16))
+        >>> server, report = Server(protocol), Client(protocol).report(2)[0]
+        >>> server.add(report)
+        >>> try:
+        ...     server.add(report)
+        ... except ReportError as error:
+        ...     print(error.reason)
+        duplicate
+        >>> server.accepted
+        1
         """
         with self._turn():
             self._check_open()
@@ -196,6 +210,19 @@ class Server:
         Notes
         -----
         O(nodes) a report; a seed is expanded here.
+
+        Examples
+        --------
+        >>> from dpcore.trust import Client, Protocol, SecureAggregation, Server
+        >>> protocol = Protocol(SecureAggregation(), 4, bytes(16))
+        >>> servers = [Server(protocol), Server(protocol)]
+        >>> for server, report in zip(servers, Client(protocol).report(2)):
+        ...     server.add(report)
+        >>> common = servers[0].ids & servers[1].ids
+        >>> for server in servers:
+        ...     server.settle(common)
+        >>> servers[0]
+        <Server: 1 reports, 0 of them waiting>
         """
         wanted = checked_ids(ids)
         with self._turn():
@@ -217,6 +244,17 @@ class Server:
         DtypeError, RoundError
             other is no server of the same round and parameters, has a client that is here, too,
             is closed, or together they have too many. Nothing has changed.
+
+        Examples
+        --------
+        >>> from dpcore.trust import Client, Local, Protocol, Server
+        >>> protocol = Protocol(Local(epsilon=1.0, clients=1000), 4, bytes(16))
+        >>> server, other = Server(protocol), Server(protocol)
+        >>> server.add(Client(protocol).report(2)[0])
+        >>> other.add(Client(protocol).report(3)[0])
+        >>> server.merge(other)
+        >>> server.accepted, other.is_closed
+        (2, True)
         """
         if not isinstance(other, Server):
             raise DtypeError("other", type(other).__name__, "must be a Server")
@@ -254,6 +292,18 @@ class Server:
         -----
         FunctionSharing: the counts of all nodes, with this server's noise: what ``answer`` has said
         before or says afterwards has the same noise.
+
+        Examples
+        --------
+        >>> from dpcore.trust import Client, Protocol, SecureAggregation, Server, agree, combine
+        >>> protocol = Protocol(SecureAggregation(), 4, bytes(16))
+        >>> servers = [Server(protocol), Server(protocol)]
+        >>> for server, report in zip(servers, Client(protocol).report(2)):
+        ...     server.add(report)
+        >>> agree(servers)
+        1
+        >>> combine([server.close() for server in servers])
+        array([0, 0, 1, 0])
         """
         with self._turn():
             clients = self._ended()
@@ -293,6 +343,19 @@ class Server:
         Notes
         -----
         O(clients log N) for each cell, or O(levels) after ``add_up``.
+
+        Examples
+        --------
+        >>> from dpcore.trust import Client, FunctionSharing, Protocol, Server, agree, opened
+        >>> protocol = Protocol(FunctionSharing(epsilon=40.0), 16, bytes(16))
+        >>> servers = [Server(protocol, place=0), Server(protocol, place=1)]
+        >>> for cell in [3, 9, 9]:
+        ...     for server, report in zip(servers, Client(protocol).report(cell)):
+        ...         server.add(report)
+        >>> agree(servers)
+        3
+        >>> opened([server.answer([8, 9]) for server in servers]).counts
+        array([1, 3])
         """
         protocol = self._protocol
         asked = _check.array("cells", cells, "iuf", "must be integers").reshape(-1)
@@ -323,6 +386,19 @@ class Server:
         ------
         RoundError
             No client is settled, and the round stays open; or this is a round without functions.
+
+        Examples
+        --------
+        >>> from dpcore.trust import Client, FunctionSharing, Protocol, Server, agree
+        >>> protocol = Protocol(FunctionSharing(epsilon=40.0), 16, bytes(16))
+        >>> servers = [Server(protocol, place=0), Server(protocol, place=1)]
+        >>> for server, report in zip(servers, Client(protocol).report(9)):
+        ...     server.add(report)
+        >>> agree(servers)
+        1
+        >>> servers[0].end()
+        >>> servers[0].accepted, servers[0].is_closed
+        (1, True)
         """
         with self._turn():
             self._check_shares_functions()
@@ -342,13 +418,38 @@ class Server:
         Notes
         -----
         O(N) a client: worth it where more than a few hundred cells are asked, or memory is short.
+
+        Examples
+        --------
+        >>> from dpcore.trust import Client, FunctionSharing, Protocol, Server, agree, opened
+        >>> protocol = Protocol(FunctionSharing(epsilon=40.0), 16, bytes(16))
+        >>> servers = [Server(protocol, place=0), Server(protocol, place=1)]
+        >>> for server, report in zip(servers, Client(protocol).report(9)):
+        ...     server.add(report)
+        >>> agree(servers)
+        1
+        >>> for server in servers:
+        ...     server.add_up()
+        >>> opened([server.answer(range(16)) for server in servers]).counts
+        array([0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1])
         """
         with self._turn():
             self._check_shares_functions()
             self._tally.add_up(self._protocol)
 
     def to_bytes(self) -> bytes:
-        """Return all that the server knows, to go on from (docs/wire.md). As secret as reports."""
+        """Return all that the server knows, to go on from (docs/wire.md). As secret as reports.
+
+        Examples
+        --------
+        >>> from dpcore.trust import Client, Local, Protocol, Server
+        >>> protocol = Protocol(Local(epsilon=1.0, clients=1000), 4, bytes(16))
+        >>> server = Server(protocol)
+        >>> server.add(Client(protocol).report(2)[0])
+        >>> saved = server.to_bytes()
+        >>> Server.from_bytes(saved, protocol).accepted
+        1
+        """
         with self._turn():
             return storage.dump_tally(self._tally, self._protocol)
 
@@ -364,6 +465,17 @@ class Server:
             As for ``Server``, or data is not bytes.
         FormatError
             The data are damaged, or belong to another round or other parameters.
+
+        Examples
+        --------
+        >>> from dpcore.trust import Client, Local, Protocol, Server
+        >>> protocol = Protocol(Local(epsilon=1.0, clients=1000), 4, bytes(16))
+        >>> server = Server(protocol)
+        >>> server.add(Client(protocol).report(2)[0])
+        >>> again = Server.from_bytes(server.to_bytes(), protocol)
+        >>> again.add(Client(protocol).report(3)[0])
+        >>> again.accepted
+        2
         """
         tally = storage.load_tally(data, protocol)
         server = cls(protocol, enrolment, place=tally.place)

@@ -191,9 +191,13 @@ def decode(data: bytes | bytearray | memoryview) -> Report:
 
     Examples
     --------
-    >>> report = Report(2, bytes(16), bytes(16), bytes(16), bytes(32))
-    >>> decode(encode(report)) == report
-    True
+    >>> from dpcore.trust import Client, Protocol, SecureAggregation
+    >>> from dpcore.trust.protocol.wire import decode
+    >>> protocol = Protocol(SecureAggregation(), 4, bytes(16))
+    >>> for report in map(decode, Client(protocol).report(2)):
+    ...     print(report.kind, len(report.payload))
+    2 32
+    1 32
     """
     if not isinstance(data, bytes | bytearray | memoryview):
         raise DtypeError("report", type(data).__name__, "must be bytes")
