@@ -153,6 +153,15 @@ class CDF(Moments, EqualByValue):
             The raw counts are not known, or the curve's mechanism has no tree.
         ConvergenceError
             The solver did not reach the tolerance.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> rng, dyadic = np.random.default_rng(1), dp.mechanisms.Dyadic(0.5)
+        >>> curve = dp.cdf([2, 4] * 400, dp.Grid.uniform(0, 4, 4), dyadic, rng=rng)
+        >>> curve.as_released().counts, curve.smooth().counts.round(1)
+        (array([-11, 394, 396, 800]), array([  0. , 400.7, 400.7, 800. ]))
         """
         curve = self.as_released()
         base = self.mechanism.get("base")
@@ -216,6 +225,15 @@ class CDF(Moments, EqualByValue):
         The usual post-processing of noisy histograms. The scale is at most 1: what was set to 0 is
         taken from all other cells. ``isotonic`` is least squares instead, and mostly nearer
         (docs/queries.md). O(N).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> rng, grid = np.random.default_rng(1), dp.Grid.uniform(0, 4, 4)
+        >>> raw = dp.cdf([2, 4] * 40, grid, epsilon=0.5, isotonic=False, rng=rng)
+        >>> raw.counts, raw.without_negative_counts().counts.round(1)
+        (array([-5., 35., 39., 80.]), array([ 0. , 37.6, 41.4, 80. ]))
         """
         cumulative = self.counts.astype(np.float64)
         cumulative[-1] = self.n
@@ -306,7 +324,15 @@ class CDF(Moments, EqualByValue):
         return ax
 
     def to_json(self) -> str:
-        """Return the release as JSON (docs/format.md); ``from_json`` gives it back exactly."""
+        """Return the release as JSON (docs/format.md); ``from_json`` gives it back exactly.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> curve = dp.cdf([21, 34, 55], dp.Grid([20, 40, 60]), epsilon=50.0)
+        >>> curve.to_json()[:44]
+        '{"format": "dpcore.cdf", "version": 1, "grid'
+        """
         return serialization.dump(serialization.contents(self))
 
     @classmethod
@@ -317,6 +343,15 @@ class CDF(Moments, EqualByValue):
         ------
         FormatError
             The text is not a release that this version can read.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> rng, grid = np.random.default_rng(1), dp.Grid.uniform(0, 4, 4)
+        >>> text = dp.cdf([2, 4] * 40, grid, epsilon=0.5, rng=rng).to_json()
+        >>> dp.CDF.from_json(text).counts
+        array([ 0., 35., 39., 80.])
         """
         return serialization.load(text, cls)
 

@@ -119,8 +119,9 @@ class GroupedCDF(Mapping[Any, CDF]):
         >>> import dpcore as dp
         >>> grid, groups = dp.Grid([1.0, 2.0]), ["a", "b"]
         >>> found = dp.cdf([1, 2], grid, by=["a", "b"], groups=groups, epsilon=50.0)
-        >>> [ax.get_title() for ax in found.plot()]
-        ['a', 'b']
+        >>> axes = found.plot()
+        >>> [ax.get_title() for ax in axes], axes.shape
+        (['a', 'b'], (2,))
         """
         pyplot = _check.extra("matplotlib.pyplot", "plotting", "plot")
         across = min(len(self), _ACROSS)
@@ -178,8 +179,8 @@ class GroupedCDF(Mapping[Any, CDF]):
         >>> import dpcore as dp
         >>> grid, groups = dp.Grid([1.0, 2.0]), ["a", "b"]
         >>> found = dp.cdf([1, 2], grid, by=["a", "b"], groups=groups, epsilon=50.0)
-        >>> list(dp.GroupedCDF.from_json(found.to_json()))
-        ['a', 'b']
+        >>> dp.GroupedCDF.from_json(found.to_json())
+        <GroupedCDF of 2: 'a', 'b'; private, epsilon = 50>
         """
         return serialization.load_groups(
             text, lambda groups, curves: cls(groups, tuple(map(CDF.from_json, curves)))

@@ -122,6 +122,17 @@ class Projection(EqualByValue):
         -------
         CDF
             Its ``noise_deviation`` is infinite: what the polynomial misses is not known. O(N K).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> rng = np.random.default_rng(1)
+        >>> heights = rng.normal(170, 8, 5000)
+        >>> found = dp.project(heights, 100, 240, epsilon=1.0, delta=1e-6, rng=rng)
+        >>> curve = found.curve(dp.Grid.uniform(100, 240, 280)).isotonic()
+        >>> round(curve.quantile(0.5))
+        170
         """
         if not isinstance(grid, Grid):
             raise DtypeError("grid", type(grid).__name__, "must be a Grid")
@@ -138,6 +149,15 @@ class Projection(EqualByValue):
 
         F(t) is about sum_k a_k sqrt(k + 1/2) P_k(x), x = 2 (t - lower) / (upper - lower) - 1. The
         public ends of F are not used here.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> rng = np.random.default_rng(1)
+        >>> found = dp.project(rng.random(5000), 0, 1, epsilon=1.0, delta=1e-6, rng=rng)
+        >>> found.coefficients()[:2].round(1)
+        array([0.7, 0.4])
         """
         norms = np.sqrt(np.arange(self.degree + 1) + 0.5)
         return np.asarray(self._scheme.plain(self._reals, self.n) / norms / self.n)
@@ -154,6 +174,17 @@ class Projection(EqualByValue):
         -----
         From the integrals of F x^i, which the coefficients give exactly; of values that were
         clamped into the bounds.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> rng = np.random.default_rng(1)
+        >>> heights = rng.normal(170, 8, 5000)
+        >>> found = dp.project(heights, 130, 210, epsilon=1.0, delta=1e-6, rng=rng)
+        >>> mean, of_squares = found.moments(2)
+        >>> round(mean), round((of_squares - mean**2) ** 0.5)
+        (170, 8)
         """
         to_moments, constant = self._to_moments(order)
         plain = self._scheme.plain(self._reals, self.n)
@@ -161,7 +192,18 @@ class Projection(EqualByValue):
             return np.asarray(to_moments @ plain / self.n + constant)
 
     def moment_errors(self, order: int) -> NDArray[np.float64]:
-        """Return the standard deviations of the noise in ``moments(order)``, (order,)."""
+        """Return the standard deviations of the noise in ``moments(order)``, (order,).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> rng = np.random.default_rng(1)
+        >>> heights = rng.normal(170, 8, 5000)
+        >>> found = dp.project(heights, 130, 210, epsilon=1.0, delta=1e-6, rng=rng)
+        >>> found.moments(1).round(1), found.moment_errors(1).round(2)
+        (array([169.8]), array([0.1]))
+        """
         to_moments, _ = self._to_moments(order)
         parts = to_moments @ self._scheme.plain.matrix
         with np.errstate(over="ignore"):
@@ -188,7 +230,14 @@ class Projection(EqualByValue):
         )
 
     def to_json(self) -> str:
-        """Return the release as JSON (docs/format.md); ``from_json`` gives it back exactly."""
+        """Return the release as JSON (docs/format.md); ``from_json`` gives it back exactly.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> dp.project([150, 170, 190], 100, 240, rho=1.0).to_json()[:51]
+        '{"format": "dpcore.projection", "version": 1, "lowe'
+        """
         return serialization.dump_projection(serialization.contents(self))
 
     @classmethod
@@ -199,6 +248,13 @@ class Projection(EqualByValue):
         ------
         FormatError
             The text is not a release that this version can read.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> text = dp.project([150, 170, 190], 100, 240, rho=1.0).to_json()
+        >>> dp.Projection.from_json(text)
+        <Projection: degree 32 over [100, 240], n = 3, rho = 1 of zCDP>
         """
         return serialization.load_projection(text, cls)
 

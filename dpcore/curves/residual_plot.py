@@ -94,6 +94,17 @@ class ResidualPlot(EqualByValue):
         """Return quantiles of the residuals for each column of cells, (N_x,) and the shape of p.
 
         See ``Table.conditional_quantiles``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> rng = np.random.default_rng(1)
+        >>> x, ends = rng.uniform(0, 50, 5000), {"predicted_range": (0, 50)}
+        >>> errors, cells = rng.normal(0, 1 + x / 10), (5, 40)
+        >>> plot = dp.residual_plot(x, errors, epsilon=2.0, **ends, cells=cells, rng=rng)
+        >>> plot.quantiles(0.75).round(1)
+        array([1. , 1.6, 2.3, 2.9, 4.1])
         """
         return self.table.conditional_quantiles("y", p)
 
@@ -108,6 +119,16 @@ class ResidualPlot(EqualByValue):
             "scatter": the points. "density": the counts of the cells, as colours.
         **style
             Passed on to ``Axes.scatter``, or ``Axes.pcolormesh``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> x, errors = np.random.default_rng(1).uniform(-2, 2, (2, 1000))
+        >>> ends = {"predicted_range": (-2, 2), "residual_range": (-2, 2)}
+        >>> ax = dp.residual_plot(x, errors, epsilon=8.0, **ends, cells=8).plot(kind="density")
+        >>> ax.get_xlabel(), ax.get_ylabel(), ax.get_title()
+        ('predicted value', 'residual', 'epsilon = 8 (replace-one)')
         """
         from .table_plots import plot_residuals
 
@@ -123,6 +144,16 @@ class ResidualPlot(EqualByValue):
         """Return the release as JSON (docs/format.md): the table, and what both parts cost.
 
         Points are not stored: ``from_json`` draws others.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> rng = np.random.default_rng(1)
+        >>> x, errors = rng.uniform(0, 8, 5000), rng.normal(0, 1, 5000)
+        >>> plot = dp.residual_plot(x, errors, epsilon=1.0, cells=8, rng=rng)
+        >>> plot.to_json()[:54]
+        '{"format": "dpcore.residual-plot", "version": 1, "priv'
         """
         return serialization.dump_residual_plot(self.table.to_json(), self.privacy)
 
@@ -141,6 +172,17 @@ class ResidualPlot(EqualByValue):
         ------
         FormatError
             The text is not a release that this version can read.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> rng = np.random.default_rng(1)
+        >>> x, errors = rng.uniform(0, 8, 5000), rng.normal(0, 1, 5000)
+        >>> plot = dp.residual_plot(x, errors, epsilon=1.0, cells=8, rng=rng)
+        >>> again = dp.ResidualPlot.from_json(plot.to_json(), rng)
+        >>> again.n, again.predicted_range, again.privacy.epsilon
+        (5000, (0.0, 8.0), 1.0)
         """
         stored, privacy = serialization.load_residual_plot(text)
         table = Table.from_json(stored)

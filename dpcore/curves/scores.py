@@ -71,6 +71,18 @@ class ScoreCurves(EqualByValue):
             Each over N + 1 cells, raw or processed: that class by rising scores, and in the last
             cell all records of the other class. So n is public, and neighbours are as everywhere.
             Both tell how many negatives there are: the mean is taken.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> rng, grid = np.random.default_rng(1), dp.Grid([0.25, 0.5, 0.75, 1.0])
+        >>> cells = dp.Grid([1, 2, 3, 4, 5])  # the last one: records of the other class
+        >>> exact = np.array([40, 20, 20, 0, 20]), np.array([0, 0, 10, 10, 80])
+        >>> alone = (dp.cdf_from_counts(counts, cells, epsilon=1.0, rng=rng) for counts in exact)
+        >>> curves = dp.ScoreCurves.from_classes(grid, *alone)
+        >>> curves.negatives.round(1), curves.positives.round(1), curves.privacy.epsilon
+        (array([33.8, 55.6, 77.8, 80.3]), array([ 2.2,  2.2,  8.4, 19.7]), 2.0)
         """
         if not isinstance(grid, Grid):
             raise DtypeError("grid", type(grid).__name__, "must be a Grid")
@@ -143,6 +155,16 @@ class ScoreCurves(EqualByValue):
         """Return the negatives and the positives of other joint counts, (..., 2 N): each (..., N).
 
         They are of the same n: simulated releases, say.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> grid, exact = dp.Grid([0.25, 0.5, 0.75, 1.0]), dp.mechanisms.NoNoise()
+        >>> curves = dp.score_curves([0, 0, 1, 0, 1], [0.1, 0.3, 0.6, 0.7, 0.9], grid, exact)
+        >>> negatives, positives = curves.classes(curves.joint.counts)
+        >>> negatives, positives
+        (array([1., 2., 3., 3.]), array([0., 0., 1., 2.]))
         """
         negatives, others = joint[..., : self.grid.size], joint[..., self._before_positives]
         return negatives.astype(np.float64), self.joint.n - others.astype(np.float64)
@@ -161,7 +183,18 @@ class ScoreCurves(EqualByValue):
         return slice(last, stop if stop >= 0 else None, -1)
 
     def isotonic(self) -> ScoreCurves:
-        """Return the nearest curves, in least squares, that are monotone with totals within n."""
+        """Return the nearest curves, in least squares, that are monotone with totals within n.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> rng, grid = np.random.default_rng(1), dp.Grid([0.25, 0.5, 0.75, 1.0])
+        >>> y_true, y_score = [0, 0, 1, 0, 1] * 40, [0.1, 0.3, 0.6, 0.7, 0.9] * 40
+        >>> raw = dp.score_curves(y_true, y_score, grid, epsilon=1.0, isotonic=False, rng=rng)
+        >>> raw.negatives, raw.isotonic().negatives
+        (array([ 33.5,  75. , 117.5, 116. ]), array([ 33.5 ,  75.  , 116.75, 116.75]))
+        """
         return replace(self, joint=self.joint.isotonic())
 
     def smooth(
@@ -170,11 +203,30 @@ class ScoreCurves(EqualByValue):
         """Return the monotone curves that the least noise on the mechanism's tree explains.
 
         As ``CDF.smooth``, which see: Eq. 3 of the ECDF paper, for both classes at once.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> rng, grid = np.random.default_rng(1), dp.Grid([0.25, 0.5, 0.75, 1.0])
+        >>> y_true, y_score = [0, 0, 1, 0, 1] * 400, [0.1, 0.3, 0.6, 0.7, 0.9] * 400
+        >>> curves = dp.score_curves(y_true, y_score, grid, dp.mechanisms.Dyadic(1.0), rng=rng)
+        >>> curves.smooth().negatives.round(1), curves.smooth().positives.round(1)
+        (array([ 389.,  793., 1199., 1199.]), array([  4. ,   4. , 409.5, 801. ]))
         """
         return replace(self, joint=self.joint.smooth(norm, solver=solver, tolerance=tolerance))
 
     def to_json(self) -> str:
-        """Return the release as JSON (docs/format.md); ``from_json`` gives it back exactly."""
+        """Return the release as JSON (docs/format.md); ``from_json`` gives it back exactly.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> grid = dp.Grid([0.25, 0.5, 0.75, 1.0])
+        >>> curves = dp.score_curves([0, 0, 1, 1], [0.1, 0.3, 0.6, 0.9], grid, epsilon=50.0)
+        >>> curves.to_json()[:46]
+        '{"format": "dpcore.scores", "version": 1, "gri'
+        """
         return serialization.dump_scores({**serialization.contents(self.joint), "grid": self.grid})
 
     @classmethod
@@ -185,6 +237,14 @@ class ScoreCurves(EqualByValue):
         ------
         FormatError
             The text is not a release that this version can read.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> grid = dp.Grid([0.25, 0.5, 0.75, 1.0])
+        >>> curves = dp.score_curves([0, 0, 1, 1], [0.1, 0.3, 0.6, 0.9], grid, epsilon=50.0)
+        >>> dp.ScoreCurves.from_json(curves.to_json())
+        <ScoreCurves: n = 4, epsilon = 50, 4 cells>
         """
         return serialization.load_scores(text, cls._of_stored)
 

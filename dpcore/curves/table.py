@@ -124,6 +124,15 @@ class Table(EqualByValue):
         Its cells are 0 or more and sum to n. It never increases the total squared error of the
         cumulative counts (``CDF.isotonic``), and where the row has little but noise, cells below
         and above 0 make up for each other. O(N_x N_y).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> rng, grid = np.random.default_rng(1), dp.TableGrid.uniform((0, 2), (0, 2), 2)
+        >>> raw = dp.table([1, 2] * 50, [1, 2] * 50, grid, epsilon=1.0, isotonic=False, rng=rng)
+        >>> raw.counts.tolist(), raw.isotonic().counts.tolist()
+        ([[44.5, -0.5], [2.5, 53.5]], [[44.5, 0.0], [2.5, 53.0]])
         """
         return replace(self, row=self.row.isotonic())
 
@@ -141,6 +150,16 @@ class Table(EqualByValue):
             Over ``grid.x`` or ``grid.y``; of a raw table raw: ``isotonic`` makes it monotone. Its n
             is the number of records in the table, 1 at least. Its ``noise_deviation`` is known for
             ``mechanisms.Histogram``, as released; else it is infinite.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> rng, grid = np.random.default_rng(1), dp.TableGrid.uniform((0, 2), (0, 2), 2)
+        >>> x, y = [1, 1, 2] * 30, [1, 2, 2] * 30
+        >>> found = dp.table(x, y, grid, epsilon=1.0, rng=rng)
+        >>> found.marginal("x").counts, found.marginal("y").counts
+        (array([54., 90.]), array([27., 90.]))
         """
         return self.conditional(axis)
 
@@ -168,6 +187,18 @@ class Table(EqualByValue):
         ------
         DtypeError, ParameterError
             An argument is not as above, or lower is not below upper.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> rng = np.random.default_rng(1)
+        >>> age = rng.uniform(20, 70, 5000)
+        >>> hours = rng.normal(40 - (age - 45) ** 2 / 100, 5)
+        >>> grid = dp.TableGrid.uniform((20, 70), (0, 80), (5, 16))
+        >>> found = dp.table(age, hours, grid, epsilon=1.0, rng=rng)
+        >>> round(found.conditional("y", 40, 50).quantile(0.5))
+        40
         """
         _check.choice("axis", axis, Axis)
         own, other, counts = self._along(axis)
@@ -190,6 +221,18 @@ class Table(EqualByValue):
         numpy.ndarray
             Of the shape (N,) of the other column's cells, and that of p: quantiles of
             ``conditional`` curves, made monotone. NaN where less than half a record is released.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> rng = np.random.default_rng(1)
+        >>> age = rng.uniform(20, 70, 5000)
+        >>> hours = rng.normal(40 - (age - 45) ** 2 / 100, 5)
+        >>> grid = dp.TableGrid.uniform((20, 70), (0, 80), (5, 16))
+        >>> found = dp.table(age, hours, grid, epsilon=1.0, rng=rng)
+        >>> found.conditional_quantiles("y", 0.5).round()
+        array([36., 39., 40., 39., 36.])
         """
         _check.choice("axis", axis, Axis)
         shares = _check.probabilities("p", p)
@@ -225,6 +268,16 @@ class Table(EqualByValue):
         ------
         DtypeError, ParameterError
             An argument is not as above, or there is no record to draw from.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> rng, grid = np.random.default_rng(1), dp.TableGrid.uniform((0, 2), (0, 2), 2)
+        >>> x, y = [1, 1, 2] * 30, [1, 2, 2] * 30
+        >>> found = dp.table(x, y, grid, epsilon=1.0, rng=rng)
+        >>> found.sample(3, rng).round(1).tolist()
+        [[0.9, 1.6], [0.1, 1.2], [1.7, 1.6]]
         """
         if rng is None:
             rng = np.random.default_rng()
@@ -259,6 +312,14 @@ class Table(EqualByValue):
             Matplotlib axes, or None for new ones.
         **style
             Passed on to ``Axes.pcolormesh``.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> grid = dp.TableGrid.uniform((0, 2), (0, 2), 2)
+        >>> found = dp.table([1, 1, 2], [1, 2, 2], grid, epsilon=50.0)
+        >>> found.plot().get_title()
+        'epsilon = 50 (replace-one)'
         """
         from .table_plots import plot_table
 
@@ -268,7 +329,16 @@ class Table(EqualByValue):
         return plot_table(table.counts, *edges, f"{self.privacy}", names, ax=ax, style=style)
 
     def to_json(self) -> str:
-        """Return the release as JSON (docs/format.md); ``from_json`` gives it back exactly."""
+        """Return the release as JSON (docs/format.md); ``from_json`` gives it back exactly.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> grid = dp.TableGrid.uniform((0, 2), (0, 2), 2)
+        >>> found = dp.table([1, 1, 2], [1, 2, 2], grid, epsilon=50.0)
+        >>> found.to_json()[:46]
+        '{"format": "dpcore.table", "version": 1, "grid'
+        """
         own = {"grid": self.grid, "integers": self.integers, "names": self.names}
         return serialization.dump_table({**serialization.contents(self.row), **own})
 
@@ -280,6 +350,14 @@ class Table(EqualByValue):
         ------
         FormatError
             The text is not a release that this version can read.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> grid = dp.TableGrid.uniform((0, 2), (0, 2), 2)
+        >>> found = dp.table([1, 1, 2], [1, 2, 2], grid, epsilon=50.0)
+        >>> dp.Table.from_json(found.to_json())
+        <Table: 2 x 2 cells, n = 3, epsilon = 50>
         """
         return serialization.load_table(text, cls._of_stored)
 

@@ -92,13 +92,13 @@ class Budget:
     Examples
     --------
     >>> import dpcore as dp
-    >>> grid = dp.Grid.uniform(0, 100, 256)
+    >>> ages, grid = [*range(100)] * 50, dp.Grid.uniform(0, 100, 50)
     >>> with dp.Budget(epsilon=1.0) as budget:
-    ...     curve = dp.cdf(range(100), grid, epsilon=0.75)
+    ...     curve = dp.cdf(ages, grid, epsilon=0.75)
     >>> budget
     Budget(epsilon=1.0): spent 0.75 in 1 release, remaining 0.25
     >>> with budget:
-    ...     dp.cdf(range(100), grid, epsilon=0.5)
+    ...     dp.cdf(ages, grid, epsilon=0.5)
     Traceback (most recent call last):
     ...
     dpcore.privacy.budgets.BudgetError: cdf costs epsilon = 0.5 (replace-one); what remains is ...
@@ -148,6 +148,17 @@ class Budget:
             The file is not that of a budget.
         DtypeError, ParameterError
             The cap is not as in ``Budget``, or not that of the file.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import dpcore as dp
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = f"{folder}/survey.budget"
+        ...     with dp.Budget.open(path, epsilon=20.0):
+        ...         curve = dp.cdf([21, 34, 55], dp.Grid([20, 40, 60]), epsilon=15.0)
+        ...     dp.Budget.open(path)  # tomorrow, or in another process
+        Budget(epsilon=20.0): spent 15 in 1 release, remaining 5
         """
         if not isinstance(path, str | os.PathLike) or not os.fspath(path):
             raise DtypeError("path", type(path).__name__, "must be a file's path")
@@ -199,6 +210,14 @@ class Budget:
             It is more than what remains. Do not release then.
         DtypeError, ParameterError
             An argument is not as above, or the relation is another one.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> budget = dp.Budget(epsilon=1.0)
+        >>> budget.charge(dp.Privacy(0.25), "a histogram by another library")
+        >>> budget
+        Budget(epsilon=1.0): spent 0.25 in 1 release, remaining 0.75
         """
         if not isinstance(privacy, Privacy):
             raise DtypeError(
@@ -210,7 +229,19 @@ class Budget:
             self.asked(privacy, what, stack)()
 
     def asked(self, privacy: Privacy, what: str, stack: ExitStack) -> Callable[[], None]:
-        """Hold the budget until the stack is left; return what charges it, or refuse."""
+        """Hold the budget until the stack is left; return what charges it, or refuse.
+
+        Examples
+        --------
+        >>> from contextlib import ExitStack
+        >>> import dpcore as dp
+        >>> budget = dp.Budget(epsilon=1.0)
+        >>> with ExitStack() as stack:
+        ...     charge = budget.asked(dp.Privacy(0.25), "a count", stack)
+        ...     charge()  # just before the noise is drawn
+        >>> budget
+        Budget(epsilon=1.0): spent 0.25 in 1 release, remaining 0.75
+        """
         cap, given = self._cap, privacy.neighbours
         if (given, cap.neighbours) == ("add-or-remove-one", "replace-one"):
             privacy = privacy.implied("replace-one")
@@ -225,12 +256,33 @@ class Budget:
         return lambda: page.add(charge)
 
     def start(self) -> Self:
-        """Watch all threads of this process from now on, until ``stop``; return the budget."""
+        """Watch all threads of this process from now on, until ``stop``; return the budget.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> budget = dp.Budget(epsilon=20.0).start()
+        >>> curve = dp.cdf([21, 34, 55], dp.Grid([20, 40, 60]), epsilon=15.0)
+        >>> budget.stop()
+        >>> budget
+        Budget(epsilon=20.0): spent 15 in 1 release, remaining 5
+        """
         entered(self, everywhere=True)
         return self
 
     def stop(self) -> None:
-        """Watch no longer, if ``start`` was called."""
+        """Watch no longer, if ``start`` was called.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> budget, grid = dp.Budget(epsilon=20.0).start(), dp.Grid([20, 40, 60])
+        >>> charged = dp.cdf([21, 34, 55], grid, epsilon=15.0)
+        >>> budget.stop()
+        >>> not_charged = dp.cdf([21, 34, 55], grid, epsilon=15.0)
+        >>> budget.spent.epsilon
+        15.0
+        """
         left(self, everywhere=True)
 
     @property

@@ -133,6 +133,11 @@ class Privacy:
         ------
         DtypeError, ParameterError
             delta is not such a number, or below the delta of the guarantee.
+
+        Examples
+        --------
+        >>> round(Privacy(rho=0.5).epsilon_at(1e-6), 2), Privacy(1.0).epsilon_at(1e-6)
+        (5.22, 1.0)
         """
         checked = -_above("delta", -_check.plain("delta", delta))  # rounded down
         if self.rho is not None and self.rho > 0.0:
@@ -299,7 +304,14 @@ def _above(argument: str, value: object) -> float:
 
 
 def double_above(exact: Fraction) -> float:
-    """Return the least double >= exact, infinity among them."""
+    """Return the least double >= exact, infinity among them.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> 1 / 3, double_above(Fraction(1, 3))
+    (0.3333333333333333, 0.33333333333333337)
+    """
     try:
         nearest = float(exact)
     except OverflowError:

@@ -163,12 +163,12 @@ def cdf(
     --------
     >>> import numpy as np
     >>> import dpcore as dp
-    >>> ages = np.random.default_rng(1).normal(40, 12, 100_000)
-    >>> curve = dp.cdf(ages, dp.Grid.uniform(0, 120, 480), epsilon=1.0)
+    >>> ages = np.random.default_rng(1).normal(40, 12, 5000)
+    >>> curve = dp.cdf(ages, dp.Grid.uniform(0, 120, 120), epsilon=1.0)
+    >>> curve.quantile([0.25, 0.5, 0.75]).round(-1)
+    array([30., 40., 50.])
     >>> curve.privacy
     Privacy(epsilon=1.0, delta=0.0, neighbours='replace-one', simulated=False)
-    >>> bool(abs(curve.quantile(0.5) - 40) < 1)
-    True
     """
     _check.unweighted("weights", weights)
     by_groups = by is not None or groups is not None
@@ -236,6 +236,16 @@ def cdf_from_counts(
     ------
     DtypeError, ParameterError
         As in ``cdf``; or counts are not N integers that are 0 or more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> rng, grid = np.random.default_rng(1), dp.Grid.uniform(0, 120, 120)
+    >>> counts = sum(grid.count(rng.normal(40, 12, 1000)) for chunk in range(5))
+    >>> curve = dp.cdf_from_counts(counts, grid, epsilon=1.0, rng=rng)
+    >>> curve.n, round(curve.quantile(0.5))
+    (5000, 40)
     """
     chosen = checked(grid, mechanism, epsilon, rho, neighbours, delta, isotonic, rng)
     curve = raw_release(counts, grid, chosen, rng, integers, what="cdf_from_counts")

@@ -135,8 +135,18 @@ def plan(
     Examples
     --------
     >>> import dpcore as dp
-    >>> dp.plan(2**15, epsilon=1.0).best.describe()["name"]
+    >>> found = dp.plan(2**10, epsilon=1.0)
+    >>> found.best.describe()["name"]
     'hierarchy'
+    >>> print(found)
+    mechanism                              RMSE    largest  (counts)
+    hierarchy                             17.73      21.64
+    hierarchy, HB's rule                  18.14      22.22
+    hierarchy, binary, equal budgets      29.23      34.94
+    histogram                             36.57      44.79
+    dyadic tree                           46.86      46.88
+    dyadic tree, the paper's scale        51.55      51.58
+    first: the least error
     """
     size = _check.integer("size", size, 1, MOST_CELLS)
     Allowance.checked(epsilon, rho, neighbours, delta)

@@ -118,10 +118,10 @@ def quantiles(
     --------
     >>> import numpy as np
     >>> from dpcore import Grid
-    >>> ages = np.random.default_rng(1).normal(40, 12, 100_000)
-    >>> found = quantiles(ages, [0.25, 0.5, 0.75], Grid.uniform(0, 120, 480), epsilon=1.0)
-    >>> bool(np.all(abs(found.values - [31.9, 40.0, 48.1]) < 0.5))
-    True
+    >>> ages = np.random.default_rng(1).normal(40, 12, 5000)
+    >>> found = quantiles(ages, [0.25, 0.5, 0.75], Grid.uniform(0, 120, 120), epsilon=1.0)
+    >>> found.values.round(-1), round(found.epsilon_each, 3)
+    (array([30., 40., 50.]), 0.333)
     """
     _check.unweighted("weights", weights)
     asked, budget = _checked(probabilities, grid, epsilon, rng)
@@ -150,6 +150,15 @@ def quantiles_from_counts(
     ------
     DtypeError, ParameterError
         As in ``quantiles``; or counts are not N integers that are 0 or more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpcore import Grid
+    >>> rng, grid = np.random.default_rng(1), Grid.uniform(0, 120, 120)
+    >>> counts = sum(grid.count(rng.normal(40, 12, 1000)) for chunk in range(5))
+    >>> quantiles_from_counts(counts, [0.5], grid, epsilon=1.0, rng=rng).values
+    array([40.])
     """
     asked, budget = _checked(probabilities, grid, epsilon, rng)
     exact = cell_counts(counts)

@@ -113,10 +113,12 @@ def residual_plot(
     >>> import dpcore as dp
     >>> rng = np.random.default_rng(1)
     >>> x = rng.uniform(1, 50, 5000)
-    >>> plot = dp.residual_plot(x, rng.normal(0, 1 + x / 10), epsilon=1.0)
-    >>> spread = plot.quantiles([0.25, 0.75])
-    >>> plot.points.shape[1]
-    2
+    >>> plot = dp.residual_plot(x, rng.normal(0, 1 + x / 10), epsilon=1.0, rng=rng)
+    >>> plot.predicted_range, plot.residual_range
+    ((0.0, 64.0), (-16.0, 16.0))
+    >>> plot.quantiles([0.25, 0.75])[[5, 30]].round(1)  # in two columns of cells
+    array([[-1.3,  1.1],
+           [-3.9,  4.5]])
     """
     budget = Allowance.checked(epsilon, None, "replace-one")
     assert budget.epsilon is not None

@@ -101,12 +101,12 @@ def table(
     >>> import numpy as np
     >>> import dpcore as dp
     >>> rng = np.random.default_rng(1)
-    >>> age = rng.uniform(20, 70, 50_000)
+    >>> age = rng.uniform(20, 70, 5000)
     >>> hours = rng.normal(40 - (age - 45) ** 2 / 100, 5)
-    >>> grid = dp.TableGrid.uniform((20, 70), (0, 80), (25, 40))
+    >>> grid = dp.TableGrid.uniform((20, 70), (0, 80), (5, 16))
     >>> released = dp.table(age, hours, grid, epsilon=1.0)
-    >>> bool(abs(released.conditional("y", 40, 50).quantile(0.5) - 40) < 1)
-    True
+    >>> round(released.conditional("y", 40, 50).quantile(0.5), -1)
+    40.0
     """
     chosen = _checked(grid, mechanism, epsilon, rho, neighbours, delta, isotonic, rng)
     said = of_both_columns(integers)
@@ -165,6 +165,16 @@ def table_from_counts(
     ------
     DtypeError, ParameterError
         As in ``table``; or counts are not such integers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> rng, grid = np.random.default_rng(1), dp.TableGrid.uniform((0, 2), (0, 2), 2)
+    >>> counts = grid.count([1, 1, 2] * 30, [1, 2, 2] * 30) + grid.count([2, 2], [1, 2])
+    >>> found = dp.table_from_counts(counts, grid, epsilon=1.0, rng=rng)
+    >>> counts.tolist(), found.counts.round().tolist()
+    ([[30, 30], [1, 31]], [[24.0, 30.0], [4.0, 34.0]])
     """
     chosen = _checked(grid, mechanism, epsilon, rho, neighbours, delta, isotonic, rng)
     said = of_both_columns(integers)

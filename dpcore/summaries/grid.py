@@ -177,6 +177,11 @@ class Grid:
         ------
         DtypeError, ParameterError
             As in ``uniform``, or lower <= 0.
+
+        Examples
+        --------
+        >>> Grid.log(1, 1000, 3).thresholds.round(6)
+        array([  10.,  100., 1000.])
         """
         low, high = _check.bounds(lower, upper)
         size = _check.integer("size", size, 1, MOST_CELLS)
@@ -240,6 +245,13 @@ class Grid:
 
         Themselves; or times or durations, rounded to microseconds, or of days if they are
         ``whole``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> grid = Grid.uniform("2024-01-01", "2024-01-03", 2)
+        >>> grid.shown(grid.positions, whole=True)
+        array(['2024-01-02', '2024-01-03'], dtype='datetime64[D]')
         """
         found = times.shown(positions, self._unit)
         if whole and self._unit is not None:
@@ -247,7 +259,15 @@ class Grid:
         return found
 
     def shown_differences(self, differences: NDArray[np.float64]) -> NDArray[Any]:
-        """Return what users see of differences of such doubles: themselves, or timedelta64."""
+        """Return what users see of differences of such doubles: themselves, or timedelta64.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> grid = Grid.uniform("2024-01-01", "2024-01-03", 2)
+        >>> grid.shown_differences(np.diff(grid.positions))
+        array([86400000000], dtype='timedelta64[us]')
+        """
         return times.shown(differences, None if self._unit is None else "duration")
 
     def points(self, argument: str, values: Any) -> NDArray[np.float64]:
@@ -265,6 +285,12 @@ class Grid:
         ------
         DtypeError, ParameterError
             They are of another unit, or NaN or missing.
+
+        Examples
+        --------
+        >>> grid = Grid.uniform("2024-01-01", "2024-01-03", 2)
+        >>> int(grid.points("x", "2024-01-02") - grid.start)
+        86400000000
         """
         if self._unit is None:
             return np.asarray(_check.points(argument, values))
@@ -286,6 +312,13 @@ class Grid:
         ------
         DtypeError
             This grid has a unit.
+
+        Examples
+        --------
+        >>> Grid.uniform("2024-01-01", "2024-01-03", 2).refuse_times("grid")
+        Traceback (most recent call last):
+        ...
+        dpcore.errors.DtypeError: grid must be of numbers; got a grid of unit "time"
         """
         if self._unit is not None:
             raise DtypeError(argument, f'a grid of unit "{self._unit}"', "must be of numbers")
@@ -295,6 +328,11 @@ class Grid:
 
         False of times: between two midnights there are others. O(N) if they may be, and O(1)
         mostly.
+
+        Examples
+        --------
+        >>> {size: Grid.uniform(0, 10, size).is_of_integers() for size in (5, 10, 20)}
+        {5: False, 10: True, 20: False}
         """
         first, last = float(self._positions[0]), float(self._positions[-1])
         if self._unit or not first.is_integer() or last - first != self.size - 1:
@@ -337,6 +375,15 @@ class Grid:
         O(n) for uniform grids; O(n log N) for others at worst, and O(n) for linear, logarithmic
         and other even ones. On all processors from 2^20 values on; memory N for each.
         Exact: x <= tau_i is decided by comparing with the stored threshold, for every dtype.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> grid = Grid.uniform(0, 100, 4)
+        >>> grid.count([-3, 25, 25.1, 99, 1e9])
+        array([2, 1, 0, 2])
+        >>> grid.count([20.0, np.nan], nan_policy="omit")
+        array([1, 0, 0, 0])
         """
         _check.unweighted("weights", weights)
         if are_partitioned(values):
@@ -353,11 +400,24 @@ class Grid:
         ------
         DtypeError, ParameterError
             As in ``count``.
+
+        Examples
+        --------
+        >>> Grid.uniform(0, 100, 4).column([20, 30, None])
+        array([20., 30., nan])
         """
         return columns.whole(values, "values", self._unit, times.REQUIREMENTS[self._unit])
 
     def count_positions(self, positions: columns.Chunk) -> NDArray[np.int64]:
-        """Count what ``column`` returned, without missing values, or a part of it, as ``count``."""
+        """Count what ``column`` returned, without missing values, or a part of it, as ``count``.
+
+        Examples
+        --------
+        >>> grid = Grid.uniform(0, 100, 4)
+        >>> column = grid.column([20, 30, 40, 90])
+        >>> grid.count_positions(column[:2]), grid.count_positions(column[2:])
+        (array([1, 1, 0, 0]), array([0, 1, 0, 1]))
+        """
         least_part = max(_PART, 4 * self.size)
         return totals([positions], self._add, self.size, least_part, "raise")
 
@@ -382,6 +442,12 @@ class Grid:
             The lower bound, cells per unit, and a bound on the rounding error of (x - lower) times
             cells per unit against the stored thresholds, in cells: for
             ``kernels.counting``.
+
+        Examples
+        --------
+        >>> lower, cells_per_unit, margin = Grid.uniform(0, 100, 4).line()
+        >>> lower, cells_per_unit
+        (0.0, 0.04)
         """
         if self._line is None:
             return None
@@ -402,6 +468,11 @@ class Grid:
 
         It is made, once, when there are values enough for that to be a small part of the work.
         Threads that ask at the same time may make it twice.
+
+        Examples
+        --------
+        >>> Grid.log(1, 1000, 6).guide(2)
+        Guide(starts=array([0], dtype=uint32), offset=0.0, bottom=0.0, top=0.0, shift=0, length=6)
         """
         if self._guide is None and values < self.size:
             return no_guide(self._positions)
@@ -416,7 +487,13 @@ class Grid:
         return None, {**kept, "_guide": None}
 
     def describe(self) -> dict[str, Any]:
-        """Return what makes the grid again, in JSON's types."""
+        """Return what makes the grid again, in JSON's types.
+
+        Examples
+        --------
+        >>> Grid([1.0, 10.0, 100.0], lower=0).describe()
+        {'kind': 'thresholds', 'thresholds': [1.0, 10.0, 100.0], 'lower': 0.0}
+        """
         unit = {} if self._unit is None else {"unit": self._unit}
         if self._line is not None:
             lower, upper = self._line
@@ -426,7 +503,13 @@ class Grid:
 
     @classmethod
     def from_description(cls, description: dict[str, Any]) -> Grid:
-        """Return the grid that was described."""
+        """Return the grid that was described.
+
+        Examples
+        --------
+        >>> Grid.from_description({"kind": "uniform", "lower": 0.0, "upper": 100.0, "size": 4})
+        Grid.uniform(0.0, 100.0, 4)
+        """
         unit = description.get("unit")
         if description["kind"] == "uniform":
             bounds = description["lower"], description["upper"]

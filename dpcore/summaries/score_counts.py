@@ -42,6 +42,13 @@ def score_counts(
     -------
     numpy.ndarray
         (2 N,) int64: negatives by rising scores, then positives by falling scores.
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> grid = dp.Grid([0.25, 0.5, 0.75, 1.0])
+    >>> dp.score_counts([0, 0, 1, 0, 1], [0.1, 0.3, 0.6, 0.7, 0.9], grid)
+    array([1, 1, 1, 0, 1, 1, 0, 0])
     """
     _check.choice("nan_policy", nan_policy, NanPolicy)
     if not isinstance(grid, Grid):

@@ -90,6 +90,12 @@ class TableGrid:
         DtypeError, ParameterError
             The bounds are not two finite numbers each that rise, or too far apart or too near to
             each other for doubles; shape is not as above.
+
+        Examples
+        --------
+        >>> grid = TableGrid.uniform((0, 100), (0, 10), (4, 2))
+        >>> grid.x.thresholds, grid.y.thresholds, grid.shape
+        (array([ 25.,  50.,  75., 100.]), array([ 5., 10.]), (4, 2))
         """
         is_pair = isinstance(shape, tuple | list) or getattr(shape, "ndim", 0) > 0
         sizes = _check.items("shape", shape if is_pair else (shape, shape), "must be integers")
@@ -146,6 +152,13 @@ class TableGrid:
         As exact as ``Grid.count``, and as fast for either column. On all processors from 2^20
         records on; memory N_x N_y for each. Columns that are not arrays of float64 or float32 are
         held as such, whole: large ones are better counted in chunks.
+
+        Examples
+        --------
+        >>> grid = TableGrid.uniform((0, 100), (0, 10), 2)
+        >>> grid.count([10, 20, 60], [1, 9, 9])
+        array([[1, 1],
+               [0, 1]])
         """
         _check.choice("nan_policy", nan_policy, NanPolicy)
         if are_partitioned(x, y):
@@ -174,12 +187,25 @@ class TableGrid:
         return counts.reshape(self.shape)
 
     def describe(self) -> dict[str, Any]:
-        """Return what makes the grid again, in JSON's types."""
+        """Return what makes the grid again, in JSON's types.
+
+        Examples
+        --------
+        >>> TableGrid.uniform((0, 100), (0, 10), (4, 2)).describe()["y"]
+        {'kind': 'uniform', 'lower': 0.0, 'upper': 10.0, 'size': 2}
+        """
         return {"x": self._x.describe(), "y": self._y.describe()}
 
     @classmethod
     def from_description(cls, description: dict[str, Any]) -> TableGrid:
-        """Return the grid that was described."""
+        """Return the grid that was described.
+
+        Examples
+        --------
+        >>> grid = TableGrid.uniform((0, 100), (0, 10), (4, 2))
+        >>> TableGrid.from_description(grid.describe())
+        TableGrid(x=Grid.uniform(0.0, 100.0, 4), y=Grid.uniform(0.0, 10.0, 2))
+        """
         return cls(*(Grid.from_description(description[axis]) for axis in ("x", "y")))
 
     def __eq__(self, other: object) -> bool:

@@ -81,6 +81,14 @@ def smooth(
     the thousands) of eliminations, O(M) each; its results do not depend on the number of threads.
     OSQP's matrices have at most 4 (norm 2) or 5 (norm 1) nonzeros a threshold, and are set up and
     factorised once for all replicates.
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> noisy = [3.0, 1.0, 4.0, 9.0, 8.0]
+    >>> smoothed = dp.smooth(noisy, 10)
+    >>> smoothed.cumulative.round(2).tolist(), round(float(smoothed.objective), 2)
+    ([1.83, 1.83, 3.67, 8.5, 8.5], 2.17)
     """
     cumulative = _check.cumulative_counts("noisy_cumulative", noisy_cumulative)
     size = cumulative.shape[-1]

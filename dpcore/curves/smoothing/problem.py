@@ -86,7 +86,15 @@ class Smoothing:
         return line("Smoothing", f"shape {shape}, norm {self.norm}, {self.solver}, gap {gap:.2g}")
 
     def is_optimal(self, tolerance: float = 1e-4) -> bool:
-        """Say whether residuals and gap are within it, relative to the problem's own size."""
+        """Say whether residuals and gap are within it, relative to the problem's own size.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> smoothed = dp.smooth([3.0, 1.0, 4.0, 9.0, 8.0], 10)
+        >>> smoothed.cumulative.round(2).tolist(), smoothed.is_optimal(1e-6)
+        ([1.83, 1.83, 3.67, 8.5, 8.5], True)
+        """
         smallest = self.unit**self.norm
         return bool(
             np.all(self.primal_residual <= tolerance * self.unit)
@@ -95,7 +103,15 @@ class Smoothing:
         )
 
     def reshaped(self, shape: tuple[int, ...]) -> Smoothing:
-        """Return it with the leading axes ``shape`` instead of one axis of replicates."""
+        """Return it with the leading axes ``shape`` instead of one axis of replicates.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> smoothed = dp.smooth([[3.0, 1.0, 4.0], [0.0, 2.0, 1.0]], 10)
+        >>> smoothed.cumulative.shape, smoothed.reshaped((2, 1)).cumulative.shape
+        ((2, 3), (2, 1, 3))
+        """
         return replace(
             self,
             cumulative=self.cumulative.reshape(*shape, self.cumulative.shape[-1]),
