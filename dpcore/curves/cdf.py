@@ -19,7 +19,7 @@ from .equality import EqualByValue
 from .inversion import Method
 from .moments import Moments
 from .provenance import check_provenance
-from .shown import cost, line, picture, several, short
+from .shown import axis, cost, line, picture, several, short
 from .smoothing import Norm, Solver, smooth
 
 if TYPE_CHECKING:
@@ -313,14 +313,13 @@ class CDF(Moments, EqualByValue):
         band = self.band(level)
         known = bool(np.any(np.isfinite(self.noise_deviation[:-1])))  # or it says nothing
         share, name = self.counts / self.n, shortly(self.privacy)
-        are_durations = self.grid.unit == "duration"  # which Matplotlib does not know
-        x = self.grid.positions / 1e6 if are_durations else self.grid.thresholds
+        x, unit = axis(self.grid)
         drawn = x, share, band if known else None
         ax = plot_steps(*drawn, name, ax=ax, level=level, style=line)
-        if self.name is not None or are_durations:
-            unit = ("in seconds" if self.name else "seconds") if are_durations else ""
+        if self.name is not None or unit:
+            words = (self.name, unit and "in", unit) if self.name else (unit,)
             # dollars are dollars
-            ax.set_xlabel(" ".join(filter(None, (self.name, unit))), parse_math=False)
+            ax.set_xlabel(" ".join(filter(None, words)), parse_math=False)
         return ax
 
     def to_json(self) -> str:

@@ -182,8 +182,8 @@ class Moments(Readings):
         Returns
         -------
         pandas.DataFrame
-            (N, 5): ``threshold``, ``count`` and ``share`` of records up to it, and ``low`` and
-            ``high``, the ends of ``band(level)``.
+            (N, 5): ``threshold``, in UTC if times have a time zone, ``count`` and ``share`` of
+            records up to it, and ``low`` and ``high``, the ends of ``band(level)``.
 
         Raises
         ------
@@ -203,8 +203,9 @@ class Moments(Readings):
         """
         low, high = self.band(level)
         pandas = _check.extra("pandas", "to_frame", "dask")
+        of = pandas.Series(self.grid.thresholds)
         columns = {
-            "threshold": self.grid.thresholds,
+            "threshold": of.dt.tz_localize("UTC") if self.grid.unit == "instant" else of,
             "count": self.counts,
             "share": self.counts / self.n,
             "low": low,

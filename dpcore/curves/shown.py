@@ -10,13 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..privacy.guarantees import Privacy
+from ..summaries.grid import Grid
 
-__all__ = ["cost", "line", "picture", "several", "short"]
+__all__ = ["axis", "cost", "line", "picture", "several", "short"]
 
 LINE: Final = 88
 _SPANS: Final = {"d": 86_400, "h": 3600, "min": 60}  # in seconds
 _WIDTH, _HEIGHT = 320, 120  # of pictures, in pixels
 _MOST: Final = 200  # points of a picture
+_LEAST_TICKS: Final = 3  # of an axis: a day has hours
 
 
 def cost(privacy: Privacy | None) -> str:
@@ -37,6 +39,18 @@ def short(value: Any) -> str:
         name, size = next((each for each in _SPANS.items() if abs(seconds) >= each[1]), ("s", 1))
         return f"{seconds / size:.4g} {name}"
     return f"{value:.4g}"
+
+
+def axis(grid: Grid) -> tuple[NDArray[Any], str]:
+    """Return a grid's thresholds as Matplotlib draws them, and the unit, or "" if there is none."""
+    if grid.unit != "duration":  # which Matplotlib does not know
+        return grid.thresholds, "UTC" if grid.unit == "instant" else ""
+    seconds = grid.positions / 1e6
+    largest = float(np.abs(seconds).max())
+    names = {"d": "days", "h": "hours", "min": "minutes"}
+    fits = (each for each in _SPANS.items() if largest >= _LEAST_TICKS * each[1])
+    name, size = next(fits, ("s", 1))
+    return seconds / size, names.get(name, "seconds")
 
 
 def several(values: Iterable[Any], most: int = 5) -> str:

@@ -60,7 +60,7 @@ def chunks(
     """
     if (kind := declared(values)) is not None:
         allowed = _REQUIREMENT if unit is None else requirement
-        raise DtypeError(argument, f"a column of {kind.__name__}", allowed)
+        raise DtypeError(argument, _text(f"a column of {kind.__name__}", unit), allowed)
     for part in parts(values, argument):
         yield from _of_part(part, argument, unit, requirement)
         if part.absent is not None:
@@ -84,7 +84,7 @@ def whole(
     """
     if (kind := declared(values)) is not None:
         allowed = _REQUIREMENT if unit is None else requirement
-        raise DtypeError(argument, f"a column of {kind.__name__}", allowed)
+        raise DtypeError(argument, _text(f"a column of {kind.__name__}", unit), allowed)
     found: list[Any] = []
     for part in parts(values, argument):
         present = list(_of_part(part, argument, unit, requirement))
@@ -138,11 +138,18 @@ def _times(part: Part, argument: str, unit: times.Unit, requirement: str) -> Ite
     if found not in (unit, "missing"):
         checked_kind(array, "biufmMO", argument, requirement)
         named = f"dtype {array.dtype}" if found is None else times.described(found)
-        raise DtypeError(argument, named, requirement)
+        raise DtypeError(argument, _text(named, unit), requirement)
     if array.ndim != 1:
         raise ParameterError(argument, array.shape, "must be one-dimensional")
     for start in range(0, array.size, _CHUNK):
         yield times.array_in(array[start : start + _CHUNK])
+
+
+def _text(named: str, unit: times.Unit | None) -> str:
+    """Return how errors call values; of text, with what makes times of it."""
+    if unit is None or not named.endswith(" str"):
+        return named
+    return f"{named} (pandas.to_{'timedelta' if unit == 'duration' else 'datetime'} reads it)"
 
 
 def _doubles(

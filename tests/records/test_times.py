@@ -115,6 +115,12 @@ def test_messages_say_what_to_write_instead() -> None:
         NUMBERS.count(TIMES[:1])
     with pytest.raises(dp.DtypeError, match="got dtype int64"):
         YEAR.count(np.arange(3))
+    for text in (["2024-01-01"], pd.Series(["2024-01-01"], dtype="str"), pl.Series(["2024-01-01"])):
+        for grid, reads in ((YEAR, "datetime"), (IN_UTC, "datetime"), (DAY, "timedelta")):
+            with pytest.raises(dp.DtypeError, match=rf"str \(pandas.to_{reads} reads it\)"):
+                grid.count(text)
+        with pytest.raises(dp.DtypeError, match=r"str$"):
+            NUMBERS.count(text)
 
 
 @pytest.mark.parametrize(

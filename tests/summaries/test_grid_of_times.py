@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -151,7 +152,7 @@ def test_durations_are_read_off_as_durations() -> None:
     assert curve(dt.timedelta(hours=6)) == 0.25
 
 
-def test_axes_are_dates_or_seconds() -> None:
+def test_axes_are_dates_or_numbers_of_days_hours_minutes_or_seconds() -> None:
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("agg")
     from matplotlib.dates import ConciseDateFormatter
@@ -161,8 +162,23 @@ def test_axes_are_dates_or_seconds() -> None:
     )
     assert isinstance(dates.plot().xaxis.get_major_formatter(), ConciseDateFormatter)
     ax = spans.plot()
-    assert ax.get_xlabel() == "seconds"
-    assert ax.lines[0].get_xdata()[-1] == 86_400.0
+    assert ax.get_xlabel() == "hours"
+    assert ax.lines[0].get_xdata()[-1] == 24.0
+    for last, wanted, most in (
+        (dt.timedelta(days=3), "days", 3.0),
+        (dt.timedelta(hours=3), "hours", 3.0),
+        (dt.timedelta(minutes=179), "minutes", 179.0),
+        (dt.timedelta(seconds=179), "seconds", 179.0),
+    ):
+        grid = dp.Grid([-last, dt.timedelta(0)])  # the first one is farther from 0
+        ax = dp.cdf_from_counts(np.array([1, 1]), grid, EXACT).plot()
+        assert ax.get_xlabel() == wanted
+        assert ax.lines[0].get_xdata()[0] == -most
+    zoned = dp.cdf_from_counts(np.ones(12, int), IN_UTC, EXACT)
+    assert zoned.plot().get_xlabel() == "UTC"
+    assert replace(zoned, name="seen").plot().get_xlabel() == "seen in UTC"
+    assert replace(spans, name="stay").plot().get_xlabel() == "stay in hours"
+    assert replace(dates, name="day").plot().get_xlabel() == "day"
 
 
 def test_intervals_of_quantiles_are_dates() -> None:
@@ -202,6 +218,10 @@ def test_means_deviations_and_tables_are_of_times() -> None:
     low, high = curve.mean_interval()
     assert low <= curve.mean() <= high
     assert curve.to_frame()["threshold"].iloc[0] == pd.Timestamp("2024-01-01")
+    zoned = dp.cdf_from_counts(np.ones(12, int), IN_UTC, EXACT)
+    thresholds = zoned.to_frame()["threshold"]
+    assert str(thresholds.dt.tz) == "UTC"
+    np.testing.assert_array_equal(zoned(thresholds), np.arange(1, 13) / 12)
     counts, edges = curve.histogram(["2023-12-31", "2024-06-30", "2024-12-31"])
     assert counts.tolist() == [182, 184]
     assert edges.dtype == "M8[us]"
