@@ -72,6 +72,14 @@ class CDF(Moments, EqualByValue):
     ------
     DtypeError, ParameterError
         A parameter is not as above.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> rng = np.random.default_rng(1)
+    >>> dp.cdf(rng.normal(40, 12, 5000), dp.Grid.uniform(0, 120, 120), epsilon=1.0, rng=rng)
+    <CDF: n = 5000, epsilon = 1, SIMULATED, quartiles 31.69, 39.64, 47.89, hierarchy>
     """
 
     grid: Grid

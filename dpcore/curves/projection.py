@@ -58,6 +58,14 @@ class Projection(EqualByValue):
     ------
     DtypeError, ParameterError
         A parameter is not as above.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> rng = np.random.default_rng(1)
+    >>> dp.project(rng.normal(170, 8, 2000), 130, 210, epsilon=1.0, delta=1e-6, rng=rng)
+    <Projection: degree 32 over [130, 210], n = 2000, epsilon = 1, delta = 1e-06, SIMULATED>
     """
 
     lower: float

@@ -42,6 +42,18 @@ class ResidualPlot(EqualByValue):
     ------
     DtypeError, ParameterError
         A parameter is not as above.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> rng = np.random.default_rng(1)
+    >>> x, errors = rng.uniform(0, 8, 5000), rng.normal(0, 1, 5000)
+    >>> plot = dp.residual_plot(x, errors, epsilon=1.0, cells=8, rng=rng)
+    >>> plot
+    <ResidualPlot: 8 x 8 cells, n = 5000, epsilon = 1, SIMULATED>
+    >>> plot.predicted_range, plot.residual_range
+    ((0.0, 8.0), (-4.0, 4.0))
     """
 
     table: Table

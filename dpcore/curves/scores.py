@@ -44,6 +44,18 @@ class ScoreCurves(EqualByValue):
     ------
     DtypeError, ParameterError
         A parameter is not as above.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> rng, grid = np.random.default_rng(1), dp.Grid([0.25, 0.5, 0.75, 1.0])
+    >>> y_true, y_score = [0, 0, 1, 0, 1] * 40, [0.1, 0.3, 0.6, 0.7, 0.9] * 40
+    >>> curves = dp.score_curves(y_true, y_score, grid, epsilon=1.0, rng=rng)
+    >>> curves
+    <ScoreCurves: n = 200, epsilon = 1, SIMULATED, 4 cells>
+    >>> curves.negatives, curves.positives
+    (array([ 33.5 ,  75.  , 116.75, 116.75]), array([ 0.  ,  0.  , 41.5 , 83.25]))
     """
 
     grid: Grid

@@ -59,6 +59,18 @@ class Table(EqualByValue):
     ------
     DtypeError, ParameterError
         A parameter is not as above.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> rng, grid = np.random.default_rng(1), dp.TableGrid.uniform((0, 2), (0, 2), 2)
+    >>> found = dp.table([1, 1, 2] * 30, [1, 2, 2] * 30, grid, epsilon=1.0, rng=rng)
+    >>> found
+    <Table: 2 x 2 cells, n = 90, epsilon = 1, SIMULATED>
+    >>> found.counts
+    array([[24.5, 29.5],
+           [ 2.5, 33.5]])
     """
 
     grid: TableGrid

@@ -39,6 +39,14 @@ class Charge(NamedTuple):
         The function that was called, or what ``Budget.charge`` was told.
     privacy
         What it cost.
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> budget = dp.Budget(epsilon=1.0)
+    >>> budget.charge(dp.Privacy(0.25), "a histogram by another library")
+    >>> [(charge.what, charge.privacy.epsilon) for charge in budget.log]
+    [('a histogram by another library', 0.25)]
     """
 
     time: datetime

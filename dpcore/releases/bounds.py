@@ -46,6 +46,14 @@ class Bounds:
         above upper; by ``symmetric_bounds`` on both sides together.
     privacy
         What both of them cost together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> rng = np.random.default_rng(1)
+    >>> dp.bounds(rng.lognormal(8, 0.5, 10_000), epsilon=1.0, rng=rng)
+    <Bounds: 512 to 1.638e+04, n = 10000, epsilon = 1, SIMULATED>
     """
 
     lower: float

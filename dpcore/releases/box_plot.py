@@ -50,6 +50,12 @@ class BoxPlot(EqualByValue):
         (k,) values beyond the whiskers, drawn one by one; none in a plot of private components.
     privacy
         What a release cost; None if nothing here is private.
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> dp.BoxPlot.from_sample([1, 2, 3, 4, 5, 20])
+    <BoxPlot: 1, 2.25, 3.5, 4.75, 20, not private>
     """
 
     minimum: float

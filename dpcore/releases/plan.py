@@ -59,6 +59,13 @@ class Plan:
         The one to take, and then by increasing error.
     why
         Why the first one is.
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> found = dp.plan(2**10, epsilon=1.0)
+    >>> found.best.describe()["name"], round(found.options[0].error, 1)
+    ('hierarchy', 17.7)
     """
 
     size: int

@@ -45,6 +45,15 @@ class Quantiles(EqualByValue):
         What all of them cost together.
     epsilon_each
         What each of them cost.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpcore as dp
+    >>> rng = np.random.default_rng(1)
+    >>> ages, grid = rng.normal(40, 12, 5000), dp.Grid.uniform(0, 120, 120)
+    >>> dp.quantiles(ages, [0.25, 0.75], grid, epsilon=1.0, rng=rng)
+    <Quantiles: 0.25: 32, 0.75: 48, n = 5000, epsilon = 1, SIMULATED>
     """
 
     probabilities: NDArray[np.float64]

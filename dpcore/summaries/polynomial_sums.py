@@ -44,6 +44,13 @@ class PolynomialSums:
     ------
     DtypeError, ParameterError
         These are no sums of up to 2^33 records.
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> found = dp.polynomial_sums([0.5, 1.0], 0, 4, degree=2, basis="moments")
+    >>> (found.sums / 2**28).tolist()  # of 1, x, x^2 and x^3, with x = v / 2 - 1
+    [2.0, -1.25, 0.8125, -0.546875]
     """
 
     lower: float
@@ -125,9 +132,13 @@ def polynomial_sums(
 
     Examples
     --------
-    >>> both = polynomial_sums([0.5, 1.0], 0, 4, degree=8) + polynomial_sums([2.5], 0, 4, degree=8)
-    >>> both.n
-    3
+    >>> import dpcore as dp
+    >>> chunks = [[0.5, 1.0], [2.5]]
+    >>> first, second = (dp.polynomial_sums(chunk, 0, 4, degree=2) for chunk in chunks)
+    >>> (first + second).n, (first + second).sums
+    (3, array([ 805306368, -268435456,  -50331648,   46137344]))
+    >>> dp.polynomial_sums([0.5, 1.0, 2.5], 0, 4, degree=2).sums
+    array([ 805306368, -268435456,  -50331648,   46137344])
     """
     low, high = _check.bounds(lower, upper)
     _check.choice("basis", basis, Basis)

@@ -69,6 +69,13 @@ class Smoothing:
         (...) of the solver.
     unit
         (...) the largest increment put in, in counts: what residuals are large or small against.
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> smoothed = dp.smooth([3.0, 1.0, 4.0, 9.0, 8.0], 10)
+    >>> smoothed.cumulative.round(2).tolist(), smoothed.is_optimal()
+    ([1.83, 1.83, 3.67, 8.5, 8.5], True)
     """
 
     cumulative: Float
