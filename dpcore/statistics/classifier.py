@@ -33,6 +33,15 @@ class Confusion(NamedTuple):
     """Released counts of records by label and prediction, in the order of scikit-learn's.
 
     Each is a float for a number t, and an array of the shape of t otherwise.
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> from dpcore.statistics import classifier
+    >>> exact = dp.mechanisms.NoNoise()
+    >>> curves = dp.score_curves([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], mechanism=exact)
+    >>> classifier.confusion(curves, 0.3)
+    Confusion(true_negatives=1.0, false_positives=1.0, false_negatives=0.0, true_positives=2.0)
     """
 
     true_negatives: Any
