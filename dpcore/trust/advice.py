@@ -49,9 +49,9 @@ class Advice:
     Examples
     --------
     >>> from dpcore.trust import advise
-    >>> found = advise(100_000, 1.0, "local")
-    >>> found.heights["auc"], round(found.expected_errors["auc"], 3)
-    (5, 0.016)
+    >>> found = advise(100_000, None, "secure-aggregation")
+    >>> found.buckets["calibration"], round(found.expected_errors["calibration"], 3)
+    (50, 0.009)
     """
 
     heights: Mapping[Purpose, int]
@@ -67,9 +67,9 @@ class Enough(NamedTuple):
     Examples
     --------
     >>> from dpcore.trust import enough
-    >>> found = enough(10_000, 1.0, "distributed-noise", 0.01)
-    >>> found.enough, round(found.expected_error, 4)
-    (True, 0.0024)
+    >>> found = enough(10_000, None, "secure-aggregation", 0.01, "calibration")
+    >>> found.enough, round(found.expected_error, 2)
+    (False, 0.02)
     """
 
     enough: bool
