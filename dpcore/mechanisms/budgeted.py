@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
-from .._threads import on_threads
+from .._threads import checked_workers, on_threads
 from ..errors import ParameterError
 from ..noise.sources import Source, source
 from ..privacy.allowance import Allowance
@@ -140,6 +140,7 @@ class Releases(ABC):
         """
         exact = self._checked(counts)
         repeat = 1 if replicates is None else _check.integer("replicates", replicates, 1, 2**40)
+        threads = checked_workers(workers)
         stream, work = source(rng), self._prepared(exact)
         cost = repeat * replace(self.privacy, simulated=rng is not None)
         out: NDArray[Any] = np.empty((repeat, exact.size), work.dtype)
@@ -151,7 +152,7 @@ class Releases(ABC):
             work.fill(out[start : start + rows], own)
 
         with spending(cost, f"{type(self).__name__}.release"):
-            on_threads(fill, list(zip(starts, stream.spawn(len(starts)), strict=True)), workers)
+            on_threads(fill, list(zip(starts, stream.spawn(len(starts)), strict=True)), threads)
         return out if replicates is not None else out[0]
 
     def _checked(self, counts: object) -> NDArray[np.int64]:

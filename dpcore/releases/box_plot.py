@@ -23,7 +23,7 @@ from ..records.partitions import refuse_collection
 from ..summaries.grid import Grid
 from ..summaries.totals import NanPolicy
 from .bounds import ends
-from .quantiles import quantiles_from_counts
+from .quantiles import check_number, check_quantiles, quantiles_from_counts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -252,7 +252,9 @@ def box_plot(
     budget = Allowance.checked(epsilon, None, "replace-one")
     assert budget.epsilon is not None
     each = budget.epsilon / _PARTS
+    check_quantiles(_QUARTILES, grid, 3 * each, rng)  # the ends have less noise
     counts = grid.count(values, nan_policy=nan_policy)
+    check_number(counts)
     privacy = replace(budget.privacy, simulated=rng is not None)
     with spending(privacy, "box_plot"):
         quartiles = quantiles_from_counts(counts, _QUARTILES, grid, epsilon=3 * each, rng=rng)

@@ -24,7 +24,7 @@ from ..privacy.spending import spending
 from ..summaries.grid import Grid
 from ..summaries.totals import NanPolicy
 
-__all__ = ["Quantiles", "quantiles", "quantiles_from_counts"]
+__all__ = ["Quantiles", "check_number", "check_quantiles", "quantiles", "quantiles_from_counts"]
 
 _PARTS = 4  # of a record, to which p n is rounded: quartiles are exact
 
@@ -133,7 +133,7 @@ def quantiles(
     (array([30., 40., 50.]), 0.333)
     """
     _check.unweighted("weights", weights)
-    asked, budget = _checked(probabilities, grid, epsilon, rng)
+    asked, budget = check_quantiles(probabilities, grid, epsilon, rng)
     return _release(grid.count(values, nan_policy=nan_policy), asked, grid, budget, rng)
 
 
@@ -169,14 +169,14 @@ def quantiles_from_counts(
     >>> quantiles_from_counts(counts, [0.5], grid, epsilon=1.0, rng=rng).values
     array([40.])
     """
-    asked, budget = _checked(probabilities, grid, epsilon, rng)
+    asked, budget = check_quantiles(probabilities, grid, epsilon, rng)
     exact = cell_counts(counts)
     if exact.size != grid.size:
         raise ParameterError("counts", exact.shape, f"must have shape ({grid.size},)")
     return _release(exact, asked, grid, budget, rng)
 
 
-def _checked(
+def check_quantiles(
     probabilities: ArrayLike,
     grid: object,
     epsilon: float | Fraction,
@@ -194,6 +194,14 @@ def _checked(
     return asked, budget
 
 
+def check_number(counts: NDArray[np.int64]) -> int:
+    """Return how many records there are, if they are not too few or too many."""
+    n = int(counts.sum())
+    if not 1 <= n <= MOST_RECORDS:
+        raise ParameterError("values", n, f"must hold between 1 and {MOST_RECORDS} records")
+    return n
+
+
 def _release(
     counts: NDArray[np.int64],
     asked: NDArray[np.float64],
@@ -201,9 +209,7 @@ def _release(
     budget: Allowance,
     rng: np.random.Generator | None,
 ) -> Quantiles:
-    n = int(counts.sum())
-    if not 1 <= n <= MOST_RECORDS:
-        raise ParameterError("values", n, f"must hold between 1 and {MOST_RECORDS} records")
+    n = check_number(counts)
     assert budget.epsilon is not None
     each = budget.epsilon / asked.size
     scores = np.empty(grid.size, np.int64)

@@ -13,6 +13,7 @@ from .._documentation import documented
 from ..errors import ParameterError
 from ..mechanisms import Mechanism
 from ..mechanisms.smooth_auc import SmoothS
+from ..noise.sources import source
 from ..privacy.spending import called, spending
 from ..statistics.binormal import BinormalROC
 from ..statistics.roc import ROC
@@ -179,6 +180,7 @@ def smooth_roc_curve(
     0.83
     """
     area = SmoothS(epsilon, delta)
+    source(rng)  # refuses what is no generator
     pairs = ranked_pairs(y_true, y_score, pos_label=pos_label, nan_policy=nan_policy)
     n = pairs.negatives + pairs.positives
     if n < 1:

@@ -15,6 +15,7 @@ from ..curves.likely_mistakes import warn_of_scores
 from ..curves.scores import MOST_SCORE_CELLS, ScoreCurves, numbered
 from ..errors import DtypeError, ParameterError, shown
 from ..mechanisms import Mechanism
+from ..noise.sources import source
 from ..privacy.spending import spending
 from ..summaries.grid import Grid
 from ..summaries.score_counts import Label, score_counts
@@ -194,6 +195,7 @@ def raw_score_curves(
     for each in mechanism if isinstance(mechanism, tuple) else (mechanism,):
         refuse_one_row_only(each, "scores have two classes")
     if isinstance(mechanism, tuple):
+        source(rng)  # refuses what is no generator
         first, second = (each.privacy for each in mechanism)
         both = replace(first + second, simulated=rng is not None)
         with spending(both, what):
