@@ -143,6 +143,14 @@ class RecursiveMedians:
         total = float(exact.sum(dtype=np.float64))  # 64-bit integers could wrap around
         if total > MOST_RECORDS:
             raise ParameterError("counts", total, f"must sum to at most {MOST_RECORDS}")
+        self.check(exact.size)
+        source(rng)
+        with spending(replace(self.privacy, simulated=rng is not None), "RecursiveMedians.choose"):
+            return self._chosen(exact, rng)
+
+    def _chosen(
+        self, exact: NDArray[np.int64], rng: np.random.Generator | None
+    ) -> NDArray[np.int64]:
         median = FINDERS[self.method](Records.of(exact), self._step(), rng)
         nodes, chosen = [(0, exact.size)], [exact.size - 1]
         for _ in range(self.depth):

@@ -14,7 +14,6 @@ from ..curves.scores import ScoreCurves
 from ..curves.simulated_releases import Releases
 from ..errors import ParameterError
 from ..mechanisms import Mechanism, from_curve
-from ..privacy.spending import unwatched
 from ..summaries.grid import Grid
 from .score_curves import raw_score_curves
 
@@ -53,8 +52,8 @@ class _ClassByClass(NamedTuple):
     ) -> NDArray[np.int64] | NDArray[np.float64]:
         exact = _check.counts("counts", counts)
         if replicates is None:
-            with unwatched():  # counts that are simulated
-                curves = raw_score_curves(exact, self.grid, self.mechanisms, rng, what="simulation")
+            what = "ROC.mechanism.release"  # of records: simulations are not watched
+            curves = raw_score_curves(exact, self.grid, self.mechanisms, rng, what=what)
             return curves.joint.counts
         found = [self.release(exact, rng=rng) for _ in range(replicates)]
         return np.stack(found).astype(np.float64)

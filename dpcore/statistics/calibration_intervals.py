@@ -17,6 +17,7 @@ from ..curves.simulated_releases import (
     loses_records,
     processed,
 )
+from ..privacy.spending import unwatched
 from .areas import UNSEEN
 from .binning import Bins, Cells, counted_bins, uniform_bins
 from .calibration import expected_calibration_error
@@ -197,7 +198,8 @@ def _reaches(
         some = slice(start, min(start + rows, REPLICATES))
         replicates, change = some.stop - start, np.zeros((1, cells.size))
         if mechanism is not None:
-            released = mechanism.release(cells, rng=rng, replicates=replicates)
+            with unwatched():  # no record contributes
+                released = mechanism.release(cells, rng=rng, replicates=replicates)
             change = processed(joint, released.astype(np.float64)) - truth
             squares += np.sum(change**2, axis=0)
         if sampling:

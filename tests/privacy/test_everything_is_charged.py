@@ -1,0 +1,221 @@
+"""Every function that draws noise is known here: it is charged, or there is a reason why not."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+
+import numpy as np
+import pytest
+
+import dpcore
+import dpcore as dp
+from dpcore.mechanisms.medians import RecursiveMedians, recursive_medians
+from dpcore.mechanisms.smooth_auc import SmoothS
+from dpcore.noise import sources
+from dpcore.privacy import spending
+from dpcore.releases.hosmer_lemeshow_by_groups import hosmer_lemeshow_by_groups
+from dpcore.releases.priroc import priroc, priroc_fix
+from dpcore.releases.quantiles import quantiles_from_counts
+from dpcore.releases.roc_curve import smooth_roc_curve
+from dpcore.statistics import (
+    expected_calibration_error_interval,
+    population_expected_calibration_error_interval,
+)
+from dpcore.summaries.ranked_pairs import ranked_pairs
+from dpcore.trust import Central, Local, SquareWave, client_score_curves
+from tests.privacy.test_budgets import COUNTS, GRID, PAIR, VERBS, X, Y
+
+CELLS = dp.TableGrid(GRID, GRID)
+CLIENTS = np.arange(2000)
+
+CHARGED = {
+    **VERBS,
+    "table_from_counts": lambda: dp.table_from_counts(CELLS.count(X, X), CELLS, epsilon=1.0),
+    "project_sums": lambda: dp.project_sums(
+        dp.polynomial_sums(X, 0, 1, 3), dp.mechanisms.PolynomialProjection(rho=0.5, degree=3)
+    ),
+    "quantiles_from_counts": lambda: quantiles_from_counts(COUNTS, [0.5], GRID, epsilon=1.0),
+    "smooth_roc_curve": lambda: smooth_roc_curve(Y, X, epsilon=1.0),
+    "hosmer_lemeshow_by_groups": lambda: hosmer_lemeshow_by_groups(Y, X, epsilon=1.0),
+    "priroc": lambda: priroc(Y, X, epsilon=1.0),
+    "priroc_fix": lambda: priroc_fix(Y, X, epsilon=1.0),
+    "client_score_curves": lambda: client_score_curves(
+        CLIENTS, Y, X, GRID, Central(1.0), clients=2000
+    ),
+    "recursive_medians": lambda: recursive_medians(X, GRID, epsilon=1.0, depth=2)[1],
+    "RecursiveMedians.choose": lambda: RecursiveMedians(1.0, 2).choose(COUNTS),
+    "RecursiveMedians.choose, smooth": lambda: RecursiveMedians(1.0, 2, "smooth").choose(COUNTS),
+    "RecursiveMedians.choose, paper": lambda: RecursiveMedians(1.0, 2, "paper").choose(COUNTS),
+    "RecursiveMedians.choose, curve": lambda: RecursiveMedians(1.0, 2, "curve").choose(COUNTS),
+    "Releases.release": lambda: dp.mechanisms.Hierarchy(0.5).release(COUNTS, replicates=2),
+    "Local.release": lambda: Local(1.0, clients=2000).release(COUNTS),
+    "SquareWave.release": lambda: SquareWave(1.0, clients=2000).release(COUNTS),
+    "Dawa.release_with_deviation": lambda: dp.mechanisms.Dawa(1.0).release_with_deviation(COUNTS),
+    "AdaptiveQuantiles.release_from_sites": lambda: dp.mechanisms.AdaptiveQuantiles(
+        1.0
+    ).release_from_sites(np.stack([COUNTS, COUNTS])),
+    "SmoothS.release": lambda: SmoothS(0.5).release(dp.score_counts(Y, X, GRID), replicates=2),
+    "SmoothS.release_pairs": lambda: SmoothS(1.0).release_pairs(ranked_pairs(Y, X)),
+    "exponential_mechanism": lambda: dp.mechanisms.exponential_mechanism([1, 2], epsilon=1.0),
+    "above_threshold": lambda: dp.mechanisms.above_threshold([1, 2], 2, epsilon=1.0),
+    "score_curves, class by class": lambda: dp.score_curves(Y, X, GRID, PAIR),
+    "roc_curve, class by class": lambda: dp.roc_curve(Y, X, grid=GRID, mechanism=PAIR),
+    "cdf, by Dawa": lambda: dp.cdf(X, GRID, dp.mechanisms.Dawa(1.0)),
+    "cdf, by groups": lambda: dp.cdf(X, GRID, by=Y, groups=[False, True], epsilon=1.0),
+    "residual_plot, sparse": lambda: dp.residual_plot(
+        X, X - 0.5, epsilon=1.0, search="sparse-vector"
+    ),
+}
+
+NOT_CHARGED = {
+    "read off a release, or records of nobody": {
+        "CDF.sample",
+        "Table.sample",
+        "ResidualPlot.from_json",
+        "BoxPlot.from_curve",
+        "compare",
+        "root_mean_square_errors",
+        "with_simulated_deviation",
+        "HosmerLemeshow.under_noise",
+        "RightLabels.draw",
+    },
+    "what clients and servers do on their own machines (docs/budget.md)": {
+        "Client.__init__",
+        "PointwiseClient.__init__",
+        "Server.__init__",
+        "SquareWaveEncoding.perturb",
+        "SquareWaveEncoding.perturbed_totals",
+        "SquareWaveEncoding.simulated_totals",
+        "UnaryEncoding.perturb",
+        "UnaryEncoding.perturbed_totals",
+        "UnaryEncoding.simulated_totals",
+        "gen",
+    },
+    "noise alone": {"discrete_laplace", "discrete_gaussian"},
+    "draws nothing, or keeps the generator until something is released": {
+        "GeneratorSource.__init__",
+        "source",
+        "OpenNodes.__init__",
+        "OpenNodes.checked",
+        "LinearRegression.__init__",
+        "LogisticRegression.__init__",
+        "check_quantiles",
+        "checked",
+        "checked_budget",
+    },
+    "parts of what is charged, for dpcore alone": {
+        "compact_end",
+        "curve",
+        "ends",
+        "exponential",
+        "found",
+        "paper",
+        "raw_release",
+        "raw_score_curves",
+        "raw_table",
+        "residual_bounds",
+        "release_with_deviation",
+        "selector",
+        "smooth",
+        "symmetric_end",
+    },
+    "protocols of classes that are charged": {"Mechanism.release"},
+}
+ELSEWHERE = {"RunningCount.__init__": "RunningCount", "SimulatedSum.__init__": "SimulatedSum"}
+
+
+def takes_a_generator():
+    """Names of all functions and methods of public modules that have an argument ``rng``."""
+    for found in pkgutil.walk_packages(dpcore.__path__, "dpcore."):
+        if "._" in found.name or found.name.startswith(("dpcore.kernels", "dpcore.studies.named")):
+            continue
+        module = importlib.import_module(found.name)
+        for name, thing in vars(module).items():
+            if name.startswith("_") or getattr(thing, "__module__", None) != found.name:
+                continue
+            inside = {name: thing}
+            if isinstance(thing, type):
+                inside = {f"{name}.{key}": each for key, each in vars(thing).items()}
+            for full, each in inside.items():
+                function = getattr(each, "__func__", each)
+                inner = full.rpartition(".")[2].startswith("_") and "__init__" not in full
+                if inner or not inspect.isfunction(function):
+                    continue
+                if "rng" in inspect.signature(function).parameters:
+                    yield full
+
+
+def test_every_function_that_takes_a_generator_is_known_here():
+    pytest.importorskip("sklearn")
+    free = set().union(*NOT_CHARGED.values())
+    charged = {name.partition(",")[0] for name in CHARGED} | set(ELSEWHERE)
+    assert not free & charged
+    assert set(takes_a_generator()) - free - charged == set()
+
+
+class Watching:
+    """A budget without a cap, for whatever relation."""
+
+    key, neighbours = ("test", ""), "replace-one"
+
+    def __init__(self):
+        self.charged = []
+
+    def asked(self, privacy, what, stack):
+        return lambda: self.charged.append(privacy)
+
+
+@pytest.fixture
+def watched():
+    found = Watching()
+    spending.entered(found, everywhere=True)
+    yield found
+    spending.left(found, everywhere=True)
+
+
+@pytest.fixture
+def uncovered(monkeypatch):
+    """Sources of which words were taken where nothing had been charged."""
+    found = []
+    for kind in (sources.CryptographicSource, sources.GeneratorSource):
+
+        def fill(self, words, before=kind.fill):
+            if not spending._IS_COVERED.get():
+                found.append(type(self).__name__)
+            before(self, words)
+
+        monkeypatch.setattr(kind, "fill", fill)
+    return found
+
+
+BEFORE = {"client_cdf", "client_score_curves"}  # which records of a client count, shown to nobody
+
+
+@pytest.mark.parametrize("name", CHARGED)
+def test_all_of_it_is_charged_once_and_before_noise_is_drawn(name, watched, uncovered):
+    released = CHARGED[name]()
+    (charged,) = watched.charged
+    stated = released if isinstance(released, dp.Privacy) else getattr(released, "privacy", None)
+    assert charged == (stated or charged)
+    assert (charged.epsilon or 2 * charged.rho) == 1.0
+    if name not in BEFORE:
+        assert not uncovered
+
+
+def test_intervals_of_calibration_errors_are_free():
+    roc = dp.roc_curve(Y, X, epsilon=1.0)
+    with dp.Budget(epsilon=1.0) as budget:
+        expected_calibration_error_interval(roc.curves, mechanism=roc.mechanism)
+        population_expected_calibration_error_interval(roc.curves, mechanism=roc.mechanism)
+    assert budget.log == ()
+
+
+def test_simulations_of_pairs_are_free_and_their_mechanism_by_hand_is_not():
+    roc = dp.roc_curve(Y, X, grid=GRID, mechanism=PAIR)
+    with dp.Budget(epsilon=2.0) as budget:
+        assert roc.auc_interval().low < roc.auc
+        assert budget.log == ()
+        roc.mechanism.release(dp.score_counts(Y, X, GRID), replicates=2)
+    assert [charge.privacy.epsilon for charge in budget.log] == [1.0, 1.0]
