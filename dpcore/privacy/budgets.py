@@ -23,6 +23,8 @@ __all__ = ["Budget", "BudgetError", "Charge"]
 
 _TOLERANCE: Final = 1 + Fraction(1, 10**12)  # ten times 0.1, which is no double, fit into 1
 
+_FORKED: Final = "in memory, where no other process sees what this one spends: see Budget.open"
+
 
 class BudgetError(DpcoreError, RuntimeError):
     """A release would cost more than is left of a budget: nothing was drawn, nothing charged.
@@ -44,7 +46,10 @@ class BudgetError(DpcoreError, RuntimeError):
         self.privacy = privacy
         self.remaining = remaining
         note = why and f" ({why})"
-        super().__init__(f"{what} costs {privacy}; what remains is {remaining}{note}")
+        cost, rest = str(privacy), str(remaining)
+        if not why and _text(privacy) == _text(remaining):  # they differ in later digits
+            cost, rest = repr(privacy), repr(remaining)
+        super().__init__(f"{what} costs {cost}; what remains is {rest}{note}")
 
 
 class Budget:
@@ -160,12 +165,15 @@ class Budget:
         ...     dp.Budget.open(path)  # tomorrow, or in another process
         Budget(epsilon=20.0): spent 15 in 1 release, remaining 5
         """
-        if not isinstance(path, str | os.PathLike) or not os.fspath(path):
+        name = os.fspath(path) if isinstance(path, str | os.PathLike) else None
+        if not isinstance(name, str) or not name:
             raise DtypeError("path", type(path).__name__, "must be a file's path")
+        if "\0" in name:
+            raise ParameterError("path", name, "must have no null character")
         said = any(each is not None for each in (epsilon, rho, delta, neighbours))
         cap = _checked(epsilon, rho, delta, neighbours or "replace-one") if said else None
         found = cls.__new__(cls)
-        ledger = FileLedger(Path(os.fspath(path)), cap)
+        ledger = FileLedger(Path(name), cap)
         found._cap, found._ledger = ledger.cap, ledger
         return found
 
@@ -182,12 +190,12 @@ class Budget:
     @property
     def spent(self) -> Privacy:
         """What the releases so far cost together, rounded up."""
-        return self._sums().guarantee(self._cap)
+        return self._ledger.spent().guarantee(self._cap)
 
     @property
     def remaining(self) -> Privacy:
         """What one more release may cost, rounded down, in the terms of the cap."""
-        return self._sums().left(self._cap)
+        return self._ledger.spent().left(self._cap)
 
     @property
     def log(self) -> tuple[Charge, ...]:
@@ -225,6 +233,8 @@ class Budget:
             )
         if not isinstance(what, str):
             raise DtypeError("what", type(what).__name__, "must be a string")
+        if not what.isprintable():  # a line of the log; and what no file can hold
+            raise ParameterError("what", what, "must be printable")
         with ExitStack() as stack:
             self.asked(privacy, what, stack)()
 
@@ -248,6 +258,8 @@ class Budget:
         elif given != cap.neighbours:
             wanted = f"must be that of the budget, {cap.neighbours!r} (of {what})"
             raise ParameterError("neighbours", given, wanted)
+        if not self._ledger.is_shared:
+            raise BudgetError(what, privacy, self.remaining, _FORKED)
         page = stack.enter_context(self._ledger.held())
         before: Sums = page.spent()
         if privacy.epsilon == math.inf or not before.plus(privacy).fit(cap, _TOLERANCE):
@@ -306,16 +318,11 @@ class Budget:
         raise TypeError("a Budget is not copied or pickled: use Budget.open(path) in each process")
 
     def __repr__(self) -> str:
-        count = len(self._ledger.charges())
-        releases = "1 release" if count == 1 else f"{count:,} releases"
+        sums = self._ledger.spent()  # once, as others may charge meanwhile
+        releases = "1 release" if sums.releases == 1 else f"{sums.releases:,} releases"
         cap = ", ".join(f"{name}={value!r}" for name, value in _shown(self._cap))
-        spent, rest = (_text(each) for each in (self.spent, self.remaining))
+        spent, rest = (_text(each) for each in (sums.guarantee(self._cap), sums.left(self._cap)))
         return f"Budget({cap}): spent {spent} in {releases}, remaining {rest}"
-
-    def _sums(self) -> Sums:
-        with self._ledger.held() as page:
-            found: Sums = page.spent()
-            return found
 
 
 def _checked(

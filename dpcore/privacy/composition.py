@@ -33,6 +33,8 @@ class Sums(NamedTuple):
         Whether some release has no epsilon.
     simulated
         Whether some release has noise of a seeded generator.
+    releases
+        How many there are.
     """
 
     epsilon: Fraction = Fraction(0)
@@ -40,6 +42,7 @@ class Sums(NamedTuple):
     delta: Fraction = Fraction(0)
     unlimited: bool = False
     simulated: bool = False
+    releases: int = 0
 
     def plus(self, privacy: Privacy, count: int = 1) -> Sums:
         """Return the sums with one release more, or with as many of a kind."""
@@ -59,6 +62,7 @@ class Sums(NamedTuple):
             self.delta + count * Fraction(privacy.delta),
             self.unlimited or unlimited,
             self.simulated or privacy.simulated,
+            self.releases + count,
         )
 
     def fit(self, cap: Privacy, tolerance: Fraction) -> bool:

@@ -167,7 +167,7 @@ class Privacy:
         ------
         ParameterError
             Neither is the relation; or a zero-concentrated guarantee has a delta; or the delta
-            would reach 1.
+            would reach 1; or epsilon is above 700 beside a delta.
 
         Notes
         -----
@@ -196,7 +196,9 @@ class Privacy:
             return replace(self, neighbours=neighbours)
         delta = 0.0
         if self.delta > 0.0:
-            factor = math.nextafter(1.0 + math.exp(min(self.epsilon, 700.0)), math.inf)
+            if self.epsilon > 700.0:
+                raise ParameterError("epsilon", self.epsilon, "must be at most 700 beside a delta")
+            factor = math.nextafter(1.0 + math.exp(self.epsilon), math.inf)
             factor = math.nextafter(factor, math.inf)  # of exp, and of the sum
             delta = double_above(Fraction(factor) * Fraction(self.delta))
         return Privacy(2 * self.epsilon, delta, neighbours, self.simulated)

@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
+from .._process import Owner
 from ..errors import FormatError, ParameterError
 from ..records.sources import FileError
 from .composition import Sums
@@ -74,8 +75,17 @@ class Ledger(Protocol):
         """What tells ledgers apart, and in which order they are held."""
         ...
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether this process charges what others see."""
+        ...
+
     def held(self) -> Any:
         """Return a context in which there is a ``Page``; without an error, it is then kept."""
+        ...
+
+    def spent(self) -> Sums:
+        """Return what has been charged, and hold nobody up."""
         ...
 
     def charges(self) -> list[Charge]:
@@ -86,9 +96,10 @@ class Ledger(Protocol):
 class MemoryLedger:
     """Charges of this process."""
 
-    __slots__ = ("_charges", "_lock", "_spent")
+    __slots__ = ("_charges", "_lock", "_owner", "_spent")
 
     def __init__(self) -> None:
+        self._owner = Owner()
         self._charges: list[Charge] = []
         self._spent = Sums()
         self._lock = threading.Lock()
@@ -97,6 +108,11 @@ class MemoryLedger:
     def key(self) -> tuple[str, str]:
         """By identity."""
         return "memory", f"{id(self):x}"
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether this process charges what others see: not after a fork."""
+        return self._owner.is_here
 
     @contextmanager
     def held(self) -> Iterator[MemoryLedger]:
@@ -160,21 +176,32 @@ class FileLedger:
         """By the file, whatever it is called."""
         return "file", os.path.realpath(self.path)
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether this process charges what others see."""
+        return True
+
     @contextmanager
     def held(self) -> Iterator[_FilePage]:
         """Hold the file, among processes, too."""
         with self._connected() as connection, _written(connection):
-            _cap(connection, self.path)
-            yield _FilePage(connection, self.cap)
+            yield self._page(connection)
+
+    def spent(self) -> Sums:
+        """Return what has been charged, and hold nobody up."""
+        with self._connected() as connection:
+            return self._page(connection).spent()
 
     def charges(self) -> list[Charge]:
         """Return all charges."""
         with self._connected() as connection:
-            asked = "SELECT time, what, epsilon, delta, rho, simulated FROM charges ORDER BY id"
-            return [
-                Charge(datetime.fromisoformat(time), what, _privacy(self.cap, *privacy))
-                for time, what, *privacy in connection.execute(asked)
-            ]
+            return self._page(connection).charges()
+
+    def _page(self, connection: sqlite3.Connection) -> _FilePage:
+        """Return the charges, if the file is still that of this budget."""
+        if (cap := _cap(connection, self.path)) != self.cap:
+            raise FormatError(f"{self.path} is now that of another budget, with the cap {cap}")
+        return _FilePage(connection, self.cap, self.path)
 
     @contextmanager
     def _connected(self, *, create: bool = False) -> Iterator[sqlite3.Connection]:
@@ -184,6 +211,7 @@ class FileLedger:
             where = f"{self.path.as_uri()}?mode={'rwc' if create else 'rw'}"
             connection = sqlite3.connect(where, _PATIENCE, uri=True, isolation_level=None)
             connection.execute("PRAGMA synchronous = EXTRA")  # the folder's entry, too
+            connection.execute("PRAGMA fullfsync = ON")  # macOS: through the disk's own cache
             yield connection
         except sqlite3.OperationalError as error:
             raise FileError(str(self.path), f"cannot be used as a budget: {error}") from None
@@ -199,6 +227,16 @@ class _FilePage(NamedTuple):
 
     connection: sqlite3.Connection
     cap: Privacy
+    path: Path
+
+    def charges(self) -> list[Charge]:
+        """Return all charges."""
+        asked = "SELECT time, what, epsilon, delta, rho, simulated FROM charges ORDER BY id"
+        with _undamaged(self.path):
+            return [
+                Charge(datetime.fromisoformat(time), what, _privacy(self.cap, *privacy))
+                for time, what, *privacy in self.connection.execute(asked)
+            ]
 
     def spent(self) -> Sums:
         """Return what has been charged."""
@@ -207,8 +245,9 @@ class _FilePage(NamedTuple):
             "GROUP BY epsilon, delta, rho"
         )
         sums = Sums()
-        for count, *privacy in self.connection.execute(asked):
-            sums = sums.plus(_privacy(self.cap, *privacy), count)
+        with _undamaged(self.path):
+            for count, *privacy in self.connection.execute(asked):
+                sums = sums.plus(_privacy(self.cap, *privacy), count)
         return sums
 
     def add(self, charge: Charge) -> None:
@@ -229,9 +268,19 @@ def _written(connection: sqlite3.Connection) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:  # SQLite itself has ended it, if the disk is full
+            connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")
+
+
+@contextmanager
+def _undamaged(path: Path) -> Iterator[None]:
+    """Say of values that nobody has charged that the file is damaged."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise FormatError(f"{path} is damaged: {error}") from None
 
 
 def _begin(connection: sqlite3.Connection, cap: Privacy, path: Path) -> None:
@@ -254,8 +303,9 @@ def _cap(connection: sqlite3.Connection, path: Path) -> Privacy:
         raise FormatError(f"{path} is not the file of a budget")
     if version != _FORMAT:
         raise FormatError(f"{path} has format {version}, and this version reads {_FORMAT}")
-    epsilon, delta, rho, neighbours = connection.execute("SELECT * FROM cap").fetchone()
-    return Privacy(epsilon, delta, neighbours, rho=rho)
+    with _undamaged(path):
+        epsilon, delta, rho, neighbours = connection.execute("SELECT * FROM cap").fetchone()
+        return Privacy(epsilon, delta, neighbours, rho=rho)
 
 
 def _privacy(

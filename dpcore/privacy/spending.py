@@ -143,10 +143,11 @@ def _charged(cost: Callable[[Relation], Privacy], what: str) -> Iterator[None]:
 
 def _watching() -> list[Watching]:
     """Return the budgets that watch here, each once, in one order for all threads."""
-    if not (_all_entered or _all_started):
+    own = _OWN.get()  # a task may go on after the ``with`` that it was made in
+    if not (own or _all_entered or _all_started):
         return []
     with _lock:
-        found = [*(_OWN.get() or _all_entered), *_all_started]
+        found = [*(own or _all_entered), *_all_started]
     return [each for _, each in sorted({each.key: each for each in found}.items())]
 
 

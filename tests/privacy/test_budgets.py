@@ -279,11 +279,12 @@ def test_spent_stays_within_the_cap_and_what_remains_is_admitted(cap, asked):
     spent = watching.spent
     assert (spent.epsilon if spent.rho is None else spent.rho) <= most * (1 + 2e-12)
     assert spent.delta <= watching.cap.delta * (1 + 2e-12)
-    if watching.cap.rho is None:
-        assert sum(accepted, start=dp.Privacy(0.0)) <= spent  # never less than what was charged
+    if watching.cap.rho is None:  # never less than what was charged
+        assert sum(Fraction(each.epsilon) for each in accepted) <= spent.epsilon
     else:
         rhos = (each.rho or Fraction(each.epsilon or 0) ** 2 / 2 for each in accepted)
         assert sum(map(Fraction, rhos)) <= spent.rho
+    assert sum(Fraction(each.delta) for each in accepted) <= spent.delta
     watching.charge(watching.remaining)
     assert len(watching.log) == len(accepted) + 1
 

@@ -189,3 +189,16 @@ def test_epsilon_at():
         Privacy(0.5, 1e-6).epsilon_at(0.0)
     with pytest.raises(dp.ParameterError, match=r"delta must be above 0\.0 and below 1"):
         Privacy(rho=0.5).epsilon_at(0.0)
+
+
+def test_the_delta_of_a_replaced_record_is_never_less_than_it_is():
+    """Also where exp(epsilon) is beyond all doubles, or nearly."""
+    for epsilon, delta in [(0.1, 1e-6), (20.0, 1e-12), (699.0, 5e-324)]:
+        one = Privacy(epsilon, delta, "add-or-remove-one")
+        found = one.implied("replace-one")
+        assert found.epsilon == 2 * epsilon
+        exact = (1 + Fraction(math.exp(epsilon))) * Fraction(delta)
+        assert exact <= Fraction(found.delta) <= exact * (1 + Fraction(1, 2**50)) + Fraction(5e-324)
+    with pytest.raises(dp.ParameterError, match=r"^epsilon must be at most 700 beside a delta"):
+        Privacy(710.0, 1e-320, "add-or-remove-one").implied("replace-one")
+    assert Privacy(710.0, neighbours="add-or-remove-one").implied("replace-one").epsilon == 1420.0

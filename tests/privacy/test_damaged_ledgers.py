@@ -1,0 +1,115 @@
+"""Files of budgets that somebody else has changed, and disks that are full: nothing is released."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+import dpcore as dp
+from dpcore.records.sources import FileError
+
+GRID = dp.Grid.uniform(0, 1, 4)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "budget.sqlite"
+
+
+def run(path, *commands):
+    connection = sqlite3.connect(path, isolation_level=None)
+    for command in commands:
+        connection.execute(command)
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    "other", [{"epsilon": 9.0}, {"epsilon": 1.0, "neighbours": "add-or-remove-one"}]
+)
+def test_the_file_of_another_budget_in_its_place_is_refused(path, tmp_path, other):
+    budget = dp.Budget.open(path, epsilon=1.0)
+    dp.Budget.open(tmp_path / "other", **other)
+    (tmp_path / "other").replace(path)
+    for ask in (
+        lambda: budget.charge(dp.Privacy(0.5)),
+        lambda: budget.spent,
+        lambda: budget.log,
+        lambda: repr(budget),
+    ):
+        with pytest.raises(dp.FormatError, match="is now that of another budget"):
+            ask()
+    assert dp.Budget.open(path).log == ()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "DELETE FROM cap",
+        "UPDATE cap SET epsilon = 'x'",
+        "UPDATE cap SET neighbours = 'x'",
+        "INSERT INTO charges VALUES (1, 'never', 'cdf', -1.0, 0.0, NULL, 0)",
+        "INSERT INTO charges VALUES (1, 'never', 'cdf', 'x', 0.0, NULL, 0)",
+        "INSERT INTO charges VALUES (1, 'never', 'cdf', 9e999, 0.0, NULL, 0)",
+    ],
+)
+def test_a_file_that_was_changed_by_hand_is_refused(path, damage):
+    budget = dp.Budget.open(path, epsilon=1.0)
+    run(path, damage)
+    with pytest.raises(dp.FormatError, match="is damaged"):
+        budget.charge(dp.Privacy(0.5))
+    with pytest.raises(dp.FormatError, match="is damaged"):
+        _ = budget.log
+
+
+def test_an_error_of_sqlite_is_told_as_it_is(path):
+    budget = dp.Budget.open(path, epsilon=1.0)
+    run(path, "CREATE TRIGGER t BEFORE INSERT ON charges BEGIN SELECT RAISE(ROLLBACK, 'why'); END")
+    with pytest.raises(dp.FormatError, match="why"), budget:
+        dp.cdf([0.5], GRID, epsilon=0.5)
+    assert budget.log == ()
+
+
+FULL = """
+import resource, signal, sys, dpcore as dp
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+in_file, in_memory = dp.Budget.open(sys.argv[1]), dp.Budget(epsilon=1.0)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+with in_file, in_memory:
+    try:
+        dp.cdf([0.5], dp.Grid.uniform(0, 1, 4), epsilon=0.5)
+    except dp.DpcoreError as error:
+        print(type(error).__name__, error)
+print(len(in_file.log), len(in_memory.log))
+"""
+
+
+def test_nothing_is_released_where_the_disk_is_full(path):
+    pytest.importorskip("resource")
+    dp.Budget.open(path, epsilon=1.0)
+    command = [sys.executable, "-c", FULL, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    told, counts = done.stdout.splitlines()
+    assert told.startswith("FileError")
+    assert "rollback" not in told
+    assert counts == "0 0"
+
+
+def test_what_was_spent_can_be_read_while_somebody_charges(path):
+    budget = dp.Budget.open(path, epsilon=1.0)
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    assert repr(budget) == "Budget(epsilon=1.0): spent 0 in 0 releases, remaining 1"
+    assert budget.remaining.epsilon == 1.0
+    holder.execute("ROLLBACK")
+    holder.close()
+
+
+def test_a_path_with_a_null_character(tmp_path):
+    with pytest.raises(dp.ParameterError, match=r"^path must have no null character"):
+        dp.Budget.open(f"{tmp_path}/a\0b", epsilon=1.0)
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(FileError):
+        dp.Budget.open(tmp_path, epsilon=1.0)
