@@ -98,7 +98,6 @@ def places(
     if not math.isfinite(first):
         first = (np.floor(ends[0] / step) - 1.0) * step if integers else ends[0]
     lower, upper = np.where(cells == 0, first, ends[np.maximum(cells - 1, 0)]), ends[cells]
-    share = np.broadcast_to(share, cells.shape)
     place = between(lower, upper, share)
     if not integers:
         return place
@@ -110,7 +109,7 @@ def places(
 
 
 def between(
-    lower: NDArray[np.float64], upper: NDArray[np.float64], share: NDArray[np.float64]
+    lower: NDArray[np.float64], upper: NDArray[np.float64], share: NDArray[np.float64] | float
 ) -> NDArray[np.float64]:
     """Return lower + share (upper - lower): in halves, since the difference may be infinite."""
     half = lower / 2 + share * (upper / 2 - lower / 2)

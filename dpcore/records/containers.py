@@ -187,7 +187,7 @@ def _of_arrow(chunk: Any, argument: str) -> Part:
         chunk = pc.run_end_decode(chunk)
     absent = np.asarray(chunk.is_null(), bool) if chunk.null_count else None
     is_number = pa.types.is_integer(chunk.type) or pa.types.is_floating(chunk.type)
-    ticks = _ticks(chunk.type)
+    ticks = None if is_number else _ticks(chunk.type)
     if not (is_number or ticks or pa.types.is_boolean(chunk.type)):
         objects = chunk.to_numpy(zero_copy_only=False)
         return Part(objects if absent is None else objects[~absent], absent)

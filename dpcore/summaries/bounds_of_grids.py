@@ -21,7 +21,7 @@ _REQUIREMENT: Final = (
 
 def thresholds_of(given: Any, unit: Unit | None) -> tuple[NDArray[Any], Unit | None, Unit | None]:
     """Return thresholds as numbers, of what unit they were given, and of what the grid is."""
-    found = times.unit_of(given)
+    found = None if _are_numbers(given) else times.unit_of(given)
     if found is None:
         return _check.array("thresholds", given, "iuf", _REQUIREMENT), None, unit
     positions, _ = times.positions("thresholds", given, exactly=True)
@@ -62,8 +62,17 @@ def _agreed(argument: str, found: Unit, unit: Unit | None) -> Unit:
     raise DtypeError(argument, times.described(found), requirement)
 
 
+def _are_numbers(given: Any) -> bool:
+    """Return whether thresholds are no times, as most are, by a look that takes no time itself."""
+    if isinstance(given, np.ndarray):
+        return given.dtype.kind in "iuf"
+    return isinstance(given, list | tuple) and type(next(iter(given), None)) in (int, float)
+
+
 def unit_of_bounds(lower: Any, upper: Any) -> Unit | None:
     """Return the unit that both bounds are of; None: numbers."""
+    if {type(lower), type(upper)} <= {int, float}:  # as most are
+        return None
     ends = [times.scalar(name, end) for name, end in (("lower", lower), ("upper", upper))]
     first, second = (None if end is None else end[1] for end in ends)
     for name, end, found in (("lower", lower, first), ("upper", upper, second)):
@@ -71,7 +80,7 @@ def unit_of_bounds(lower: Any, upper: Any) -> Unit | None:
             raise DtypeError(
                 name,
                 f"{shown(end)} of type str",
-                f"must be a number, or a date or a time ({times.ISO})",
+                f"must be a real number, or a date or a time ({times.ISO})",
             )
     if first != second:
         named = f"{shown(upper)} of type {type(upper).__name__}"

@@ -203,6 +203,8 @@ class Grid:
     @property
     def thresholds(self) -> NDArray[Any]:
         """(N,) the thresholds, read-only: floats; or datetime64 (in UTC) or timedelta64."""
+        if self._unit is None:
+            return self._positions
         found = self.shown(self._positions)
         found.flags.writeable = False
         return found
