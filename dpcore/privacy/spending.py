@@ -146,8 +146,8 @@ def _watching() -> list[Watching]:
     own = _OWN.get()  # a task may go on after the ``with`` that it was made in
     if not (own or _all_entered or _all_started):
         return []
-    with _lock:
-        found = [*(own or _all_entered), *_all_started]
+    # no lock: a fork may have copied it while another thread held it
+    found = [*(own or _all_entered), *_all_started]
     return [each for _, each in sorted({each.key: each for each in found}.items())]
 
 

@@ -104,3 +104,17 @@ def test_a_charge_is_of_the_release_that_was_called_in_another_thread_too():
     with dp.Budget(epsilon=200.0) as budget:
         dp.mechanisms.Hierarchy(1.0).release(np.ones(2**16, int), replicates=64, workers=4)
     assert [charge.privacy.epsilon for charge in budget.log] == [64.0]
+
+
+def test_a_cap_is_met_up_to_one_part_in_a_million_millions():
+    """As docs/budget.md says."""
+    for cap, cost in [({"epsilon": 1.0}, dp.Privacy), ({"rho": 1.0}, lambda x: dp.Privacy(rho=x))]:
+        budget = dp.Budget(**cap)
+        budget.charge(cost(1.0))
+        budget.charge(cost(0.9e-12))
+        with pytest.raises(dp.BudgetError):
+            budget.charge(cost(0.2e-12))
+        assert len(budget.log) == 2
+    budget = dp.Budget(epsilon=1.0)
+    with pytest.raises(dp.BudgetError, match="needs a cap with one that is no smaller"):
+        budget.charge(dp.Privacy(0.5, 5e-324))  # nothing of no delta

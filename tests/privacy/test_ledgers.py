@@ -187,3 +187,48 @@ def test_a_busy_file_is_waited_for(path):
         assert waiting.wait() == 0
     holder.close()
     assert budget.spent.epsilon == 0.5
+
+
+def test_a_link_to_the_file_is_the_file(path, tmp_path):
+    budget, link = dp.Budget.open(path, epsilon=1.0), tmp_path / "link"
+    try:
+        link.symlink_to(path)
+    except OSError:
+        pytest.skip("there are no links here")
+    with budget, dp.Budget.open(link) as same:
+        dp.cdf([0.5], dp.Grid.uniform(0, 1, 4), epsilon=0.25)
+    assert len(budget.log) == len(same.log) == 1
+
+
+def test_it_is_the_same_file_from_another_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    budget = dp.Budget.open("budget", epsilon=1.0)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir("elsewhere")
+    budget.charge(dp.Privacy(0.5))
+    assert len(dp.Budget.open(tmp_path / "budget").log) == 1
+
+
+def test_an_empty_file_becomes_a_budget_if_a_cap_is_given(path):
+    """As a crash leaves it between the making of the file and the first line."""
+    path.touch()
+    with pytest.raises(dp.FormatError, match="is not the file of a budget"):
+        dp.Budget.open(path)
+    assert dp.Budget.open(path, rho=1.0, neighbours="replace-client").cap.rho == 1.0
+    assert dp.Budget.open(path).neighbours == "replace-client"
+
+
+def test_a_journal_that_a_crash_left_behind_is_taken_back(path):
+    """What was not committed was never released."""
+    dp.Budget.open(path, epsilon=1.0).charge(dp.Privacy(0.25))
+    code = (
+        "import os, sqlite3, sys; c = sqlite3.connect(sys.argv[1], isolation_level=None);"
+        "c.execute('PRAGMA cache_size = 1'); c.execute('BEGIN IMMEDIATE'); s = 'y' * 5000;"
+        "[c.execute('INSERT INTO charges VALUES (NULL, ?, ?, 0.5, 0.0, NULL, 0)', ('x', s))"
+        " for _ in range(99)]; os._exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(path)], check=True)
+    assert path.with_name(path.name + "-journal").stat().st_size > 0
+    again = dp.Budget.open(path)
+    again.charge(dp.Privacy(0.5))
+    assert [each.privacy.epsilon for each in again.log] == [0.25, 0.5]
