@@ -259,10 +259,13 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
 
 def date_or_float(text: str) -> float | str:
     """Return a number, or a date or time in ISO 8601 as it is."""
-    return float(text) if scalar("bound", text) is None else text
-
-
-date_or_float.__name__ = "float"  # in argparse's messages
+    if scalar("bound", text, exactly=False) is not None:
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        what = "a number, or a date or a time in ISO 8601, as 2024-01-31"
+        raise argparse.ArgumentTypeError(f"must be {what}; got {text!r}") from None
 
 
 def _delimiter(text: str) -> str:

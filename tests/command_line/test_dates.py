@@ -77,7 +77,16 @@ def test_quantiles_of_columns_of_dates(
         ("number", YEAR, "--column 'number' must hold dates or times without a time zone"),
         ("day", ["--lower", "0", "--upper", "1"], "--column 'day' must hold numbers"),
         ("day", ["--lower", "0", "--upper", "2024-01-01"], "--upper must be a number, as lower is"),
-        ("day", ["--lower", "2024-02-30", "--upper", "2025-01-01"], "--lower: invalid float value"),
+        (
+            "day",
+            ["--lower", "2024-02-30", "--upper", "2025-01-01"],
+            "--lower: must be a number, or a date or a time in ISO 8601, as 2024-01-31; got",
+        ),
+        (
+            "day",
+            ["--lower", "1500-01-01", "--upper", "2025-01-01"],
+            "--lower must be within 285 years of 1970",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused(

@@ -52,7 +52,7 @@ def test_missing_values(folder, capsys):
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        (["--lower", "abc"], "argument --lower: invalid float value: 'abc'"),
+        (["--lower", "abc"], "argument --lower: must be a number, or a date"),
         (["--lower", "nan"], "--lower must be finite; got nan"),
         (["--lower", "100"], "--upper must be greater than lower, 100.0; got 100.0"),
         (["--upper", "-1e5"], "--upper must be greater than lower, 0.0; got -100000.0"),

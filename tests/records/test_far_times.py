@@ -67,3 +67,21 @@ def test_multiples_of_years_and_months_are_not_wrapped_around(name: str, count: 
     wide = dp.Grid(np.array([0, 1], "M8[us]"))
     assert grid.count(ticks.view(f"M8[{count}{name}]")).tolist() == [8]
     assert wide.count(ticks.view(f"M8[{count}{name}]")).tolist() == [4, 4]
+
+
+def test_months_and_years_of_three_centuries_are_in_their_cells() -> None:
+    starts = np.arange("1690", "2250", dtype="M8[Y]")
+    grid = dp.Grid(starts[1:])
+    assert grid.count(starts[1:]).tolist() == [1] * 559
+    assert grid.count(starts[1:].astype("M8[M]") - 1).tolist() == [1] * 559
+
+
+def test_thresholds_are_whole_doubles_up_to_the_last_one() -> None:
+    last = 2**53 - 1
+    grid = dp.Grid(np.array([-last, last], "M8[us]"))
+    ticks = np.array([-last, -last + 1, last, last + 1])
+    assert grid.count(ticks.view("M8[us]")).tolist() == [1, 3]
+    assert dp.Grid(grid.thresholds) == grid
+    for beyond in (last + 1, -last - 1):
+        with pytest.raises(dp.ParameterError, match="within 285 years"):
+            dp.Grid(np.array([beyond], "M8[us]"))
