@@ -55,11 +55,12 @@ class Comparison:
     --------
     >>> import numpy as np
     >>> import dpcore as dp
-    >>> rng, grid = np.random.default_rng(1), dp.Grid.uniform(0, 120, 120)
+    >>> rng, grid = np.random.default_rng(1), dp.Grid.uniform(0, 120, 24)
     >>> ages = rng.normal(40, 12, 3000), rng.normal(50, 12, 2000)
     >>> first, second = (dp.cdf(group, grid, epsilon=1.0, rng=rng) for group in ages)
-    >>> dp.compare(first, second, rng=rng).n
-    (3000, 2000)
+    >>> found = dp.compare(first, second, rng=rng)
+    >>> found.n, found.probabilities, found.differences.round(-1)
+    ((3000, 2000), array([0.25, 0.5 , 0.75]), array([-10., -10., -10.]))
     """
 
     n: tuple[int, int]
@@ -160,7 +161,7 @@ def compare(
     --------
     >>> import numpy as np
     >>> import dpcore as dp
-    >>> rng, grid = np.random.default_rng(1), dp.Grid.uniform(0, 120, 120)
+    >>> rng, grid = np.random.default_rng(1), dp.Grid.uniform(0, 120, 24)
     >>> ages = rng.normal(40, 12, 3000), rng.normal(50, 12, 2000)
     >>> first, second = (dp.cdf(group, grid, epsilon=1.0, rng=rng) for group in ages)
     >>> found = dp.compare(first, second, probabilities=0.5, rng=rng)
