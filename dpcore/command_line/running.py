@@ -80,6 +80,10 @@ def check_outputs(options: argparse.Namespace) -> None:
             check_writable(path)
             if _is_same(path, source):
                 raise UsageError(f"{flag} {str(path)!r} is FILE, and would be written over it")
+            if options.budget is not None and _is_same(path, Path(options.budget)):
+                raise UsageError(
+                    f"{flag} {str(path)!r} is the budget, and would be written over it"
+                )
     if None not in (options.json, options.plot) and _is_same(options.json, options.plot):
         raise UsageError(f"--json and --plot must differ; got {str(options.plot)!r} for both")
 

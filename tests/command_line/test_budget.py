@@ -96,3 +96,14 @@ def test_a_charge_is_kept_by_sqlite_itself(files):
         rows = connection.execute("SELECT epsilon, delta, rho FROM charges").fetchall()
     connection.close()
     assert rows == [(None, 0.0, 0.125)]
+
+
+def test_nothing_is_written_over_the_budget(files, capsys):
+    """What was spent would be forgotten."""
+    data, path = files
+    budget = dp.Budget.open(path.with_suffix(".png"), epsilon=1.0)
+    for flag in ("--json", "--plot"):
+        assert cdf(data, "--epsilon", 0.25, "--budget", path.with_suffix(".png"), flag,
+                   path.parent / "." / path.with_suffix(".png").name) == 2  # fmt: skip
+        assert "is the budget, and would be written over it" in capsys.readouterr().err
+    assert budget.log == ()
