@@ -92,7 +92,8 @@ class Budget:
 
     Threads and tasks: ``with`` watches the one that enters it, and threads that have entered no
     budget themselves, as in a pool. ``start`` watches all until ``stop``. A release is charged once
-    to each budget that watches: of budgets inside of each other, to all.
+    to each budget that watches: of budgets inside of each other, to all. After a fork, the child's
+    releases are refused by a budget in memory.
 
     Examples
     --------
