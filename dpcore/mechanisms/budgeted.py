@@ -142,7 +142,6 @@ class Releases(ABC):
         repeat = 1 if replicates is None else _check.integer("replicates", replicates, 1, 2**40)
         threads = checked_workers(workers)
         stream, work = source(rng), self._prepared(exact)
-        cost = repeat * replace(self.privacy, simulated=rng is not None)
         out: NDArray[Any] = np.empty((repeat, exact.size), work.dtype)
         rows = max(1, _BLOCK_DRAWS // max(1, work.draws))
         starts = range(0, repeat, rows)
@@ -150,6 +149,9 @@ class Releases(ABC):
         def fill(block: tuple[int, Source]) -> None:
             start, own = block
             work.fill(out[start : start + rows], own)
+
+        def cost() -> Privacy:
+            return repeat * replace(self.privacy, simulated=rng is not None)
 
         with spending(cost, f"{type(self).__name__}.release"):
             on_threads(fill, list(zip(starts, stream.spawn(len(starts)), strict=True)), threads)

@@ -73,13 +73,13 @@ def left(budget: Watching, *, everywhere: bool) -> None:
 
 
 @contextmanager
-def spending(privacy: Privacy, what: str) -> Iterator[None]:
+def spending(privacy: Privacy | Callable[[], Privacy], what: str) -> Iterator[None]:
     """Charge a release to all budgets that watch, and cover what it does inside.
 
     Parameters
     ----------
     privacy
-        What all of it costs.
+        What all of it costs; or what returns that, and is called only if a budget watches.
     what
         The name of the function that was called.
 
@@ -88,7 +88,7 @@ def spending(privacy: Privacy, what: str) -> Iterator[None]:
     BudgetError, ParameterError, FileError
         A budget refuses. Nothing is charged then.
     """
-    with _charged(lambda _: privacy, what):
+    with _charged(lambda _: privacy if isinstance(privacy, Privacy) else privacy(), what):
         yield
 
 
@@ -127,16 +127,16 @@ def unwatched() -> Iterator[None]:
 
 @contextmanager
 def _charged(cost: Callable[[Relation], Privacy], what: str) -> Iterator[None]:
-    if not _IS_COVERED.get():
-        budgets = _watching()
-        if budgets:
-            with ExitStack() as stack:
-                charges = [
-                    each.asked(cost(each.neighbours), _NAME.get() or what, stack)
-                    for each in budgets
-                ]
-                for charge in charges:
-                    charge()
+    budgets = [] if _IS_COVERED.get() else _watching()
+    if not budgets:
+        yield
+        return
+    with ExitStack() as stack:
+        charges = [
+            each.asked(cost(each.neighbours), _NAME.get() or what, stack) for each in budgets
+        ]
+        for charge in charges:
+            charge()
     with unwatched():
         yield
 
