@@ -29,16 +29,16 @@ def cost(privacy: Privacy | None) -> str:
     return f"{parameters}, SIMULATED" if privacy.simulated else parameters
 
 
-def short(value: Any) -> str:
-    """Return a number or a duration to four digits, and a time to the second."""
+def short(value: Any, digits: int = 4) -> str:
+    """Return a number or a duration to so many digits, and a time to the second."""
     if isinstance(value, np.datetime64):
         text = str(value.astype("M8[s]"))
         return text.removesuffix("T00:00:00")
     if isinstance(value, np.timedelta64):
         seconds = float(value / np.timedelta64(1, "s"))
         name, size = next((each for each in _SPANS.items() if abs(seconds) >= each[1]), ("s", 1))
-        return f"{seconds / size:.4g} {name}"
-    return f"{value:.4g}"
+        return f"{seconds / size:.{digits}g} {name}"
+    return f"{value:.{digits}g}"
 
 
 def axis(grid: Grid) -> tuple[NDArray[Any], str]:

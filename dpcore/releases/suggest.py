@@ -8,11 +8,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, Literal, NamedTuple
 
+import numpy as np
+
 from .. import _check
-from ..errors import ParameterError
+from ..curves.shapes import float_or_array
+from ..curves.shown import short
+from ..errors import DtypeError, ParameterError
 from ..mechanisms import Mechanism
 from ..mechanisms.budgeted import MOST_RECORDS
 from ..privacy.guarantees import Neighbours
+from ..records.times import scalar
 from ..summaries.grid import Grid
 from .most_accurate import error_of, most_accurate
 from .plan_shapes import expected_errors
@@ -48,7 +53,8 @@ class Suggestion:
         Of a quantile, in ranks as a part of n: by the noise, and by the width of a cell.
     value_error
         Of a quantile, in units of the values, where records are spread evenly over the bounds.
-        Where they are k times as dense, it is 1 / k of that, down to a cell's width.
+        Where they are k times as dense, it is 1 / k of that, down to a cell's width. Of times and
+        durations, a timedelta64.
     few_quantiles
         For no more quantiles than that ``dpcore.quantiles`` is more accurate; 0: for none.
     enough
@@ -69,7 +75,7 @@ class Suggestion:
     mechanism: Mechanism
     count_error: float
     share_error: float
-    value_error: float
+    value_error: Any
     few_quantiles: int
     enough: float | None
     reasons: tuple[str, ...]
@@ -116,13 +122,13 @@ class _Budget(NamedTuple):
 def suggest(
     *,
     n: int,
-    lower: float,
-    upper: float,
+    lower: Any,
+    upper: Any,
     epsilon: float | Fraction | None = None,
     rho: float | Fraction | None = None,
     delta: float | None = None,
     neighbours: Neighbours = "replace-one",
-    error: float | None = None,
+    error: Any = None,
     unit: Unit = "shares",
 ) -> Suggestion:
     """Suggest a grid and a mechanism for records, and say what errors to expect.
@@ -132,7 +138,7 @@ def suggest(
     n
         How many records there are, about: a public number, 1 to 2^46.
     lower, upper
-        Public bounds of the values, finite.
+        Public bounds of the values: numbers, dates, times or durations, as in ``Grid.uniform``.
     epsilon, rho, delta
         What the release may spend, as in ``dpcore.cdf``.
     neighbours
@@ -140,7 +146,8 @@ def suggest(
     error
         An error of quantiles that is wished, above 0: ``enough`` then says what would reach it.
     unit
-        Of ``error``: "shares", ranks as a part of n; or "values", the unit of the bounds.
+        Of ``error``: "shares", ranks as a part of n; or "values", the unit of the bounds, and a
+        duration where these are times or durations.
 
     Returns
     -------
@@ -167,13 +174,14 @@ def suggest(
     (Grid.uniform(0.0, 120.0, 512), 0.16, 0.12)
     """
     n = _check.integer("n", n, 1, MOST_RECORDS)
-    low, high = _check.bounds(lower, upper)
+    bounds = Grid.uniform(lower, upper, 1)
+    width = float(bounds.positions[-1]) - bounds.start
     _check.choice("unit", unit, Unit)
-    goal = None if error is None else _check.positive("error", error)
+    goal = None if error is None else _goal(error, bounds, unit)
     budget = _Budget(epsilon, rho, neighbours, delta)
     budget.mechanism(_SIZES[0])  # refuses what is wrong
     size = _best_size(budget, n)
-    grid = Grid.uniform(low, high, size)
+    grid = Grid.uniform(lower, upper, size)
     mechanism = budget.mechanism(size, n)
     counts = max(expected_errors(mechanism, size, n).values())
     share = min(_rank_error(counts, size, n), 1.0)
@@ -182,16 +190,16 @@ def suggest(
         few = math.floor(counts * float(epsilon) / _OF_A_CHOICE)
     enough = None
     if goal is not None:
-        enough = _enough(budget, n, goal / (high - low) if unit == "values" else goal)
-    value = share * (high - low)
+        enough = _enough(budget, n, goal / width if unit == "values" else goal)
+    value = float_or_array(grid.shown_differences(np.asarray(share * width)))
     name = mechanism.describe()["name"]
     reasons = (
         f"Release dp.cdf(values, dp.{grid!r}, {budget.name}=...), by {name}.",
         f"Counts of records up to a value are off by {counts:.3g} (root mean square).",
-        f"Quantiles are off by {100 * share:.2g} % of the ranks, or {value:.2g} where values spread"
-        " evenly over the bounds.",
+        f"Quantiles are off by {100 * share:.2g} % of the ranks, or {short(value, 2)} where values"
+        " spread evenly over the bounds.",
         _about_quantiles(few, budget),
-        *([] if goal is None else [_about_enough(enough, budget, goal, unit)]),
+        *([] if goal is None else [_about_enough(enough, budget, _wished(goal, grid, unit))]),
     )
     return Suggestion(
         n=n,
@@ -277,8 +285,27 @@ def _about_quantiles(few: int, budget: _Budget) -> str:
     )
 
 
-def _about_enough(enough: float | None, budget: _Budget, goal: float, unit: Unit) -> str:
-    of = "of the ranks" if unit == "shares" else "in the values' unit"
+def _goal(error: Any, grid: Grid, unit: Unit) -> float:
+    """Return the error that is wished, above 0, in ranks or on the line of the thresholds."""
+    if unit == "shares" or grid.unit is None:
+        return _check.positive("error", error)
+    found = scalar("error", error)
+    if found is None or found[1] != "duration":
+        raise DtypeError(
+            "error", type(error).__name__, "must be a duration, as the bounds are times"
+        )
+    return _check.positive("error", found[0])
+
+
+def _about_enough(enough: float | None, budget: _Budget, wished: str) -> str:
     if enough is None:
-        return f"No {budget.name} reaches an error of {goal:.3g} {of} with so many records."
-    return f"For an error of {goal:.3g} {of}, {budget.name} = {enough:.2g} is enough."
+        return f"No {budget.name} reaches an error of {wished} with so many records."
+    return f"For an error of {wished}, {budget.name} = {enough:.2g} is enough."
+
+
+def _wished(goal: float, grid: Grid, unit: Unit) -> str:
+    """Return how an error that is wished is written."""
+    if unit == "shares":
+        return f"{goal:.3g} of the ranks"
+    span = float_or_array(grid.shown_differences(np.asarray(goal)))
+    return short(span, 3) + (" in the values' unit" if grid.unit is None else "")
