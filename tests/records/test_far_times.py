@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from fractions import Fraction
 
 import numpy as np
@@ -85,3 +86,37 @@ def test_thresholds_are_whole_doubles_up_to_the_last_one() -> None:
     for beyond in (last + 1, -last - 1):
         with pytest.raises(dp.ParameterError, match="within 285 years"):
             dp.Grid(np.array([beyond], "M8[us]"))
+
+
+@pytest.mark.parametrize("name", ["ns", "ps", "fs", "as"])
+def test_multiples_of_parts_of_microseconds_are_not_wrapped_around(name: str) -> None:
+    ticks = np.array([2**62, -(2**62)])
+    grid = dp.Grid(np.array([0, 1], "M8[us]"))
+    for count in (4, 7, 2**31 - 1):
+        assert grid.count(ticks.view(f"M8[{count}{name}]")).tolist() == [1, 1]
+
+
+def test_bounds_between_two_microseconds_are_refused_and_not_rounded() -> None:
+    between = pd.Timestamp("2024-01-01 00:00:00.000000001")
+    for lower, upper, name in ((between, "2025-01-01", "lower"), ("2023-01-01", between, "upper")):
+        with pytest.raises(dp.ParameterError, match=f"{name} must be a whole number of microsec"):
+            dp.Grid.uniform(lower, upper, 2)
+    for thresholds in ([between], pd.Series([between]), np.array([between.to_datetime64()])):
+        with pytest.raises(dp.ParameterError, match="thresholds must be whole numbers of microsec"):
+            dp.Grid(thresholds)
+
+
+class _Unsaid(dt.tzinfo):
+    """A time zone that does not say its offset: Python takes such times for naive ones."""
+
+    def utcoffset(self, _: dt.datetime | None) -> None:
+        return None
+
+    dst = tzname = utcoffset
+
+
+def test_times_are_naive_as_python_has_it() -> None:
+    naive = dt.datetime(2024, 1, 1, tzinfo=_Unsaid())
+    assert dp.Grid(["2024-01-01"]).count([naive]).tolist() == [1]
+    with pytest.raises(dp.DtypeError, match="a time without a time zone"):
+        dp.Grid(["2024-01-01T00:00Z"]).count([naive])

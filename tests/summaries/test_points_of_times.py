@@ -104,3 +104,35 @@ def test_what_is_wrong_with_thresholds_is_shown_as_it_was_given(make: Any, words
     with pytest.raises(dp.ParameterError) as error:
         make()
     assert words in str(error.value)
+
+
+def test_points_between_two_microseconds_are_above_the_one_before() -> None:
+    curve = _curve(YEAR)
+    before, on, after = np.datetime64("2024-06-30", "ns") + np.array([-1, 0, 1])
+    wanted = [180 / 366, 181 / 366, 181 / 366]
+    assert curve(np.array([before, on, after])).tolist() == wanted
+    held: list[Any] = [pl.Series(np.array([before, on, after])), [before, on, after]]
+    for points in (*held, *map(pd.Series, held)):
+        assert curve(points).tolist() == wanted
+    singles: list[Any] = [before, pd.Timestamp(on), after]
+    assert [curve(each) for each in singles] == wanted
+
+
+def test_points_may_be_farther_than_thresholds() -> None:
+    curve = _curve(YEAR)
+    singles: list[Any] = ["0001-01-01", dt.date(9999, 12, 31)]
+    assert [curve(each) for each in singles] == [0.0, 1.0]
+    assert curve(["0001-01-01", "9999-12-31"]).tolist() == [0.0, 1.0]
+
+
+def test_missing_points_are_refused_in_every_container() -> None:
+    several: list[Any] = [
+        pl.Series([dt.date(2024, 1, 1), None]),
+        pd.Series([pd.Timestamp("2024-01-01"), pd.NaT]),
+        np.array([DAYS[0], NAT], "M8[us]"),
+        [dt.date(2024, 1, 1), None],
+    ]
+    for points in several:
+        for read in (YEAR.points, lambda _, given: dp.Grid(given)):
+            with pytest.raises(dp.ParameterError, match="must not be missing"):
+                read("t", points)
