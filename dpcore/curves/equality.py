@@ -8,13 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from ..summaries.grid import Grid
+from ..summaries.table_grid import TableGrid
+
 __all__ = ["EqualByValue"]
 
 
 class EqualByValue:
     """For dataclasses with ``eq=False``: equal if they are of one class, with equal fields.
 
-    Arrays are equal if all of their numbers are: 2 and 2.0 are.
+    Arrays are equal if all of their numbers are: 2 and 2.0 are. So are grids, of which it matters
+    here, too, where their first cells begin.
     """
 
     __slots__ = ()
@@ -35,7 +39,13 @@ def _values(released: Any) -> list[Any]:
 def _are_equal(ours: Any, theirs: Any) -> bool:
     if isinstance(ours, np.ndarray) or isinstance(theirs, np.ndarray):
         return ours is theirs or np.array_equal(ours, theirs)
-    return bool(ours == theirs)
+    return bool(ours == theirs) and _starts(ours) == _starts(theirs)
+
+
+def _starts(value: Any) -> list[float]:
+    """Return where first cells begin: what is read off them differs, and the grids are equal."""
+    grids = (value.x, value.y) if isinstance(value, TableGrid) else (value,)
+    return [grid.start for grid in grids if isinstance(grid, Grid)]
 
 
 def _key(value: Any) -> Hashable:

@@ -80,7 +80,7 @@ class Moments(Readings):
         -------
         Interval
             ``low`` and ``high``, within the ends of the grid; low is -infinity where ``grid.lower``
-            is not known. ``mean()`` is between them.
+            is not known. ``mean()`` is between them; of a raw curve, that of ``isotonic()``.
 
         Raises
         ------
@@ -218,6 +218,11 @@ class Moments(Readings):
         """(N,) the share of records in each cell."""
         return np.diff(self.counts, prepend=0) / self.n
 
+    @property
+    def _monotone(self) -> Moments:
+        curve: Any = self
+        return curve if curve.is_monotone else curve.isotonic()
+
     def _cells(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Where records may be in each cell, from the least place to the largest, each (N,)."""
         cells = np.arange(self.grid.size)
@@ -225,8 +230,7 @@ class Moments(Readings):
         return low, high
 
     def _deviation(self) -> float:
-        curve: Any = self
-        masses = (self if curve.is_monotone else curve.isotonic())._masses()
+        masses = self._monotone._masses()
         low, high = self._cells()
         with np.errstate(over="ignore"):
             centres = low / 2 + high / 2
@@ -238,13 +242,14 @@ class Moments(Readings):
 
     def _mean_interval(self, level: float, sampling: float) -> Interval[Any]:
         """Return low and high means, with the noise of each: F_k counts as the cell's step."""
-        width, share = deviations(level), self.counts / self.n
+        curve = self._monotone  # masses below 0 would turn the ends of wide cells around
+        width, masses, share = deviations(level), curve._masses(), curve.counts / self.n
         of_share = (self.noise_deviation + np.abs(share) * self.noise_deviation[-1]) / self.n
         ends = []
         for sign, place in zip((-1.0, 1.0), self._cells(), strict=True):
             steps = np.diff(place)
             noise = np.sum(np.where(steps > 0.0, of_share[:-1], 0.0) * steps)
-            mean = np.sum(self._masses() * place) + sign * width * math.hypot(noise, sampling)
+            mean = np.sum(masses * place) + sign * width * math.hypot(noise, sampling)
             ends.append(np.asarray(np.clip(mean, *self._reach())))
         if not math.isfinite(self.grid.start):
             ends[0] = np.asarray(-np.inf)

@@ -65,3 +65,14 @@ def test_whole_numbers_are_equal_to_the_same_reals():
     reals = replace(exact, counts=exact.counts.astype(float))
     assert exact == reals
     assert hash(exact) == hash(reals)
+
+
+def test_where_first_cells_begin_makes_a_difference():
+    starts = [dp.Grid([1.0, 2.0], lower=low) for low in (None, 0, -9)]
+    curves = [dp.cdf([0.5, 1.5], each, dp.mechanisms.NoNoise()) for each in starts]
+    assert len({curve.quantile(0.1) for curve in curves}) == 3
+    assert len(set(curves)) == 3
+    exact, other = dp.mechanisms.NoNoise(), dp.Grid([1.0, 2.0])
+    cells = [*(dp.TableGrid(each, other) for each in starts), dp.TableGrid(other, starts[1])]
+    assert len({dp.table([0.5], [1.5], each, mechanism=exact) for each in cells}) == 4
+    assert curves[1] == replace(curves[1], grid=dp.Grid([1.0, 2.0], lower=-0.0))

@@ -1,0 +1,38 @@
+"""Intervals of raw curves, whose cells may have shares below 0; and what noise is taken for."""
+
+from __future__ import annotations
+
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+
+import dpcore as dp
+from dpcore.mechanisms import Dyadic, Hierarchy, Histogram
+
+RNG = np.random.default_rng
+WIDE = dp.Grid([1.0, 2.0, 3.0, 1000.0, 1001.0, 1002.0], lower=0)
+
+
+@pytest.mark.parametrize("level", [0.05, 0.3, 0.95])
+def test_the_ends_for_the_mean_are_never_the_other_way_round(level):
+    rng, differences = RNG(1), []
+    for _ in range(100):
+        values = rng.choice([1.0, 1000.0], 50)
+        curve = dp.cdf(values, WIDE, Hierarchy(0.3), isotonic=False, rng=rng)
+        low, high = curve.mean_interval(level)
+        assert low <= curve.isotonic().mean() <= high
+        assert (low, high) == curve.isotonic().mean_interval(level)
+        differences.append(curve.isotonic().mean() - curve.mean())
+    assert np.any(differences)  # some were raw
+
+
+@pytest.mark.needs_jit
+@pytest.mark.parametrize("mechanism", [Histogram, Hierarchy, Dyadic])
+def test_laplace_noise_is_beyond_high_levels_more_often_than_they_say(mechanism):
+    made, releases = mechanism(0.1), 20_000
+    noise = made.release(np.zeros(64, np.int64), rng=RNG(1), replicates=releases)[:, :-1]
+    standardised = np.abs(noise / made.noise_deviation(64)[:-1])
+    for level, least, most in ((0.9, 0.885, 0.92), (0.95, 0.925, 0.96), (0.999, 0.985, 0.9985)):
+        covered = (standardised <= NormalDist().inv_cdf((1 + level) / 2)).mean(axis=0)
+        assert least < covered.min() < most
