@@ -62,8 +62,9 @@ class GroupedCDF(Mapping[Any, CDF]):
             if not isinstance(found, tuple):
                 raise DtypeError(name, type(found).__name__, "must be a tuple")
         for label in self.groups:
-            if not isinstance(label, bool | int | float | str | bytes):
-                raise DtypeError("groups", type(label).__name__, "must hold numbers or strings")
+            if not isinstance(label, bool | int | float | str | bytes) or label != label:
+                what = "must hold numbers (not NaN), strings or bytes"
+                raise DtypeError("groups", type(label).__name__, what)
         if not self.groups or len(set(self.groups)) != len(self.groups):
             raise ParameterError("groups", self.groups, "must hold one or more, all different")
         if len(self.curves) != len(self.groups):
@@ -92,6 +93,9 @@ class GroupedCDF(Mapping[Any, CDF]):
             return self.curves[self.groups.index(group)]
         except ValueError:
             raise KeyError(group) from None
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.items()))  # mappings are equal in any order
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.groups)

@@ -144,7 +144,8 @@ def suggest(
     neighbours
         "replace-one" or "add-or-remove-one".
     error
-        An error of quantiles that is wished, above 0: ``enough`` then says what would reach it.
+        An error of quantiles that is wished, above 0 and below the whole (1, or upper - lower):
+        ``enough`` then says what would reach it.
     unit
         Of ``error``: "shares", ranks as a part of n; or "values", the unit of the bounds, and a
         duration where these are times or durations.
@@ -178,6 +179,9 @@ def suggest(
     width = float(bounds.positions[-1]) - bounds.start
     _check.choice("unit", unit, Unit)
     goal = None if error is None else _goal(error, bounds, unit)
+    whole = width if unit == "values" else 1.0
+    if goal is not None and goal >= whole:
+        raise ParameterError("error", error, f"must be below the whole, in {unit}")
     budget = _Budget(epsilon, rho, neighbours, delta)
     budget.mechanism(_SIZES[0])  # refuses what is wrong
     size = _best_size(budget, n)
@@ -190,7 +194,7 @@ def suggest(
         few = math.floor(counts * float(epsilon) / _OF_A_CHOICE)
     enough = None
     if goal is not None:
-        enough = _enough(budget, n, goal / width if unit == "values" else goal)
+        enough = _enough(budget, n, goal / whole)
     value = float_or_array(grid.shown_differences(np.asarray(share * width)))
     name = mechanism.describe()["name"]
     reasons = (

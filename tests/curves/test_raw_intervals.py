@@ -36,3 +36,17 @@ def test_laplace_noise_is_beyond_high_levels_more_often_than_they_say(mechanism)
     for level, least, most in ((0.9, 0.885, 0.92), (0.95, 0.925, 0.96), (0.999, 0.985, 0.9985)):
         covered = (standardised <= NormalDist().inv_cdf((1 + level) / 2)).mean(axis=0)
         assert least < covered.min() < most
+
+
+def test_bands_take_the_noise_of_a_released_number_at_its_worst():
+    made = Histogram(2.0, neighbours="add-or-remove-one")
+    values, grid = RNG(1).random(50), dp.Grid.uniform(0, 1, 4)
+    curve = dp.cdf(values, grid, made, rng=RNG(2))
+    reach = NormalDist().inv_cdf(0.9) * curve.noise_deviation
+    low, high = curve.band(0.8)
+    inner = (curve.counts - reach) / (curve.n + reach[-1])
+    outer = (curve.counts + reach) / (curve.n - reach[-1])
+    np.testing.assert_allclose(low[:-1], inner[:-1])
+    np.testing.assert_allclose(high[:-1], outer[:-1])
+    assert 0.0 < low[0] < high[-2] < 1.0
+    assert low[-1] == high[-1] == 1.0

@@ -136,12 +136,17 @@ def test_it_is_a_mapping_that_is_stored_and_shows_itself():
     for group, curve in found.items():
         np.testing.assert_array_equal(again[group].counts, curve.counts)
     assert again.privacy == found.privacy
+    other = dp.GroupedCDF(("b", "a"), (found["b"], found["a"]))  # of the same groups
+    assert found == again == other
+    assert len({found, again, other}) == 1
     assert repr(found).startswith("<GroupedCDF of 2: 'a', 'b'; SIMULATED, epsilon = 50>")
     many = dp.GroupedCDF(tuple(f"group {at}" for at in range(50)), (found["a"],) * 50)
     assert len(repr(many)) <= 88
     for text in ("{}", found["a"].to_json(), found.to_json().replace('"b"]', '"a"]')):
         with pytest.raises(dp.FormatError):
             dp.GroupedCDF.from_json(text)
+    with pytest.raises(dp.DtypeError, match="not NaN"):
+        dp.GroupedCDF((float("nan"),), (found["a"],))
     with pytest.raises(dp.ParameterError, match="groups must be strings or finite"):
         dp.GroupedCDF((b"a",), (found["a"],)).to_json()
 
@@ -165,3 +170,11 @@ def test_groups_are_compared():
     by, grid = np.repeat(["a", "b"], 1000), dp.Grid.uniform(-1, 4, 64)
     found = dp.cdf(values, grid, by=by, groups=["a", "b"], epsilon=1.0, rng=rng)
     assert dp.compare(found["a"], found["b"], simulations=99, rng=rng).p_value == 0.01
+
+
+def test_bad_groups_are_refused_before_anything_is_spent():
+    with dp.Budget(epsilon=10.0, neighbours="add-or-remove-one") as budget:
+        for groups in ([float("nan")], [1.0, 1], [None]):
+            with pytest.raises(dp.DpcoreError, match="groups must hold"):
+                dp.cdf([1.0, 2.0], GRID, by=[1.0, 2.0], groups=groups, epsilon=1.0)
+    assert budget.spent.epsilon == 0.0
