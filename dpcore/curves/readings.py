@@ -153,7 +153,8 @@ class Readings:
         Returns
         -------
         Interval
-            ``low`` and ``high``, of the shape of ``p``; ``quantile(p)`` is between them.
+            ``low`` and ``high``, of the shape of ``p``; ``quantile(p)`` is between them, unless
+            the curve is raw.
 
         Raises
         ------
@@ -168,8 +169,9 @@ class Readings:
         in its end cells. O(N) for each p.
 
         docs/intervals.md has how often they cover: at least as often as the level says, where the
-        noise is known in closed form. Where it is estimated (DAWA, the default where n epsilon is
-        small), on average over p only: much less often beside values that many records have.
+        noise is known in closed form and as good as normal. Laplace noise is so for levels up to
+        95 %; beyond them it fails more often. Where noise is estimated (DAWA, the default where n
+        epsilon is small), on average over p only: much less often beside values that many have.
 
         Examples
         --------
@@ -196,7 +198,8 @@ class Readings:
         Returns
         -------
         Interval
-            ``low`` and ``high``, of the shape of ``p``; ``quantile(p)`` is between them.
+            ``low`` and ``high``, of the shape of ``p``; ``quantile(p)`` is between them, unless
+            the curve is raw.
 
         Raises
         ------
@@ -242,10 +245,11 @@ class Readings:
     def band(self, level: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the ends of pointwise confidence intervals for the records' own F, each (N,).
 
-        The noise is a sum of many terms, and taken as normal. Where n is released, too, its noise
-        is taken at its worst. Within [0, 1]. Where the mechanism's error is not known, F is between
-        its values at the nearest thresholds where it is, and the interval reaches from the lower
-        end of the one before to the upper end of the one behind.
+        The noise is a sum of many terms, and taken as normal: that of few Laplace terms is outside
+        more often at levels above 95 %. Where n is released, too, its noise is taken at its worst.
+        Within [0, 1]. Where the mechanism's error is not known, F is between its values at the
+        nearest thresholds where it is, and the interval reaches from the lower end of the one
+        before to the upper end of the one behind.
 
         Examples
         --------
