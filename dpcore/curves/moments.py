@@ -221,7 +221,8 @@ class Moments(Readings):
     @property
     def _monotone(self) -> Moments:
         curve: Any = self
-        return curve if curve.is_monotone else curve.isotonic()
+        found: Moments = curve if curve.is_monotone else curve.isotonic()
+        return found
 
     def _cells(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Where records may be in each cell, from the least place to the largest, each (N,)."""
