@@ -76,3 +76,11 @@ def test_where_first_cells_begin_makes_a_difference():
     cells = [*(dp.TableGrid(each, other) for each in starts), dp.TableGrid(other, starts[1])]
     assert len({dp.table([0.5], [1.5], each, mechanism=exact) for each in cells}) == 4
     assert curves[1] == replace(curves[1], grid=dp.Grid([1.0, 2.0], lower=-0.0))
+
+
+def test_zeros_of_either_sign_are_one():
+    curve = dp.cdf([0.9], GRID, dp.mechanisms.NoNoise())
+    negative = replace(curve, counts=np.where(curve.counts == 0, -0.0, curve.counts))
+    assert np.signbit(negative.counts[0])
+    assert curve == negative
+    assert hash(curve) == hash(negative)

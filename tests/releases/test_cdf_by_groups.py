@@ -177,4 +177,22 @@ def test_bad_groups_are_refused_before_anything_is_spent():
         for groups in ([float("nan")], [1.0, 1], [None]):
             with pytest.raises(dp.DpcoreError, match="groups must hold"):
                 dp.cdf([1.0, 2.0], GRID, by=[1.0, 2.0], groups=groups, epsilon=1.0)
-    assert budget.spent.epsilon == 0.0
+        assert budget.spent.epsilon == 0.0
+        dp.cdf([1.0, 2.0], GRID, by=[1, 2], groups=[1, 2], epsilon=4.0)
+    assert budget.spent.epsilon == 4.0  # of all groups together
+
+
+def test_each_group_is_warned_of():
+    rng = np.random.default_rng(1)
+    values, by = rng.random(20_001), ["many"] * 20_000 + ["one"]
+    with pytest.warns(dp.DpcoreWarning, match="standard error") as found:
+        dp.cdf(values, GRID, by=by, groups=["many", "one"], epsilon=1.0, rng=rng)
+    assert len(found) == 1
+
+
+def test_a_release_has_a_curve_for_each_group_and_labels_that_json_has():
+    curve = dp.cdf([1.0, 2.0], GRID, epsilon=50.0, rng=np.random.default_rng(1))
+    with pytest.raises(dp.ParameterError, match="curves must be as many as groups, 2"):
+        dp.GroupedCDF(("a", "b"), (curve,))
+    with pytest.raises(dp.ParameterError, match="finite numbers"):
+        dp.GroupedCDF((float("inf"),), (curve,)).to_json()
