@@ -320,6 +320,8 @@ def _grid_size(description: Any) -> int:
     kind = description.get("kind") if isinstance(description, dict) else None
     if kind == "uniform":
         _check_fields("a grid", description, {"kind", "lower", "upper", "size"}, {"unit"})
+        for name in ("lower", "upper"):  # microseconds, of times, and no ISO strings
+            _check.finite(name, description[name])
         return _check.integer("size", description["size"], 1, MOST_CELLS)
     if kind == "thresholds":
         _check_fields("a grid", description, {"kind", "thresholds"}, {"lower", "unit"})

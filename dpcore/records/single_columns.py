@@ -22,7 +22,7 @@ def single_column(values: Any) -> Any:
     [0, 1]
     """
     if isinstance(values, list | tuple):
-        rows = all(isinstance(row, list) and len(row) == 1 for row in values)
+        rows = all(isinstance(row, list | tuple) and len(row) == 1 for row in values)
         return [row[0] for row in values] if rows else values
     shape = getattr(values, "shape", ())
     if not isinstance(shape, tuple) or len(shape) != 2 or shape[1] != 1:

@@ -28,6 +28,7 @@ NUMBERS = {
     "column": LABELS[:, np.newaxis],
     "column of bools": BOOLS[:, np.newaxis],
     "rows": [[each] for each in LABELS.tolist()],
+    "rows as tuples": [(each,) for each in LABELS.tolist()],
     "series": pd.Series(LABELS, index=range(6, 12)),
     "nullable": pd.Series(LABELS, dtype="Int64"),
     "nullable bools": pd.Series(BOOLS, dtype="boolean"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from typing import Any
 
 import numpy as np
@@ -136,3 +137,28 @@ def test_missing_points_are_refused_in_every_container() -> None:
         for read in (YEAR.points, lambda _, given: dp.Grid(given)):
             with pytest.raises(dp.ParameterError, match="must not be missing"):
                 read("t", points)
+
+
+def test_places_are_shown_to_the_nearest_microsecond() -> None:
+    places = np.array([0.6, -0.6, 2.4, np.nan, np.inf])
+    for grid, start in ((HOURS, np.timedelta64(0)), (YEAR, np.datetime64("1970-01-01"))):
+        found = grid.shown(places)
+        assert (found[:3] - start).astype(int).tolist() == [1, -1, 2]
+        assert np.isnat(found[3:]).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("lower", "2024-01-01"), ("upper", "2025-01-01"), ("unit", "days")]
+)
+@pytest.mark.parametrize("unit", [{}, {"unit": "time"}])
+def test_stored_grids_have_numbers_and_units_that_are_known(
+    name: str, value: str, unit: dict[str, str]
+) -> None:
+    stored = json.loads(dp.cdf_from_counts(np.ones(366, int), YEAR, epsilon=1.0).to_json())
+    described = {**stored["grid"], "lower": 0, "upper": 366_000_000, **unit}
+    if "unit" in unit:
+        assert dp.CDF.from_json(json.dumps({**stored, "grid": described})).grid.unit == "time"
+    for wrong in ({name: value}, {"lower": "2024-01-01", "upper": "2025-01-01", name: value}):
+        text = json.dumps({**stored, "grid": {**described, **wrong}})
+        with pytest.raises(dp.FormatError, match="bad field"):
+            dp.CDF.from_json(text)
