@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 import dpcore as dp
+from dpcore.privacy import spending
+from dpcore.privacy.composition import Sums
 
 GRID = dp.Grid.uniform(0, 1, 4)
 
@@ -118,3 +123,33 @@ def test_a_cap_is_met_up_to_one_part_in_a_million_millions():
     budget = dp.Budget(epsilon=1.0)
     with pytest.raises(dp.BudgetError, match="needs a cap with one that is no smaller"):
         budget.charge(dp.Privacy(0.5, 5e-324))  # nothing of no delta
+
+
+def test_budgets_are_asked_in_one_order_whoever_entered_first():
+    """Else two threads could wait for each other."""
+    first, second = dp.Budget(epsilon=1.0), dp.Budget(epsilon=1.0)
+    with first, second:
+        one_way = spending._watching()
+    with second, first:
+        assert [each.key for each in spending._watching()] == [each.key for each in one_way]
+
+
+def test_nobody_charges_between_the_question_and_the_charge(monkeypatch):
+    def slowly(sums, cap, tolerance, before=Sums.fit):
+        time.sleep(0.01)
+        return before(sums, cap, tolerance)
+
+    monkeypatch.setattr(Sums, "fit", slowly)
+    budget, start = dp.Budget(epsilon=1.0), threading.Barrier(4)
+
+    def charge(_):
+        start.wait()
+        try:
+            budget.charge(dp.Privacy(0.75))
+        except dp.BudgetError:
+            return 0
+        return 1
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sum(pool.map(charge, range(4))) == 1
+    assert budget.spent.epsilon == 0.75

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 import dpcore as dp
+from dpcore.privacy.ledgers import FileLedger
 from dpcore.records.sources import FileError
 
 GRID = dp.Grid.uniform(0, 1, 4)
@@ -113,3 +114,29 @@ def test_a_path_with_a_null_character(tmp_path):
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(FileError):
         dp.Budget.open(tmp_path, epsilon=1.0)
+
+
+def test_the_file_of_another_program_is_left_as_it_is(path):
+    run(path, "CREATE TABLE t (x)", "PRAGMA user_version = 1")
+    before = path.read_bytes()
+    for cap in ({}, {"epsilon": 1.0}):
+        with pytest.raises(dp.FormatError, match="is not the file of a budget"):
+            dp.Budget.open(path, **cap)
+    assert path.read_bytes() == before
+
+
+def test_one_kind_of_charge_with_and_without_seeds(path):
+    budget = dp.Budget.open(path, epsilon=2.0)
+    budget.charge(dp.Privacy(0.5, simulated=True))
+    budget.charge(dp.Privacy(0.5))
+    assert budget.spent == dp.Privacy(1.0, simulated=True)
+
+
+def test_charges_go_through_the_caches_of_disks(path):
+    dp.Budget.open(path, epsilon=1.0)
+    with FileLedger(path, None).held() as page:
+        asked = (
+            page.connection.execute(f"PRAGMA {each}").fetchone()[0]
+            for each in ("synchronous", "fullfsync", "journal_mode")
+        )
+        assert list(asked) == [3, 1, "delete"]

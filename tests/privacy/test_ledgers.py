@@ -59,6 +59,9 @@ def test_guarantees_come_back_exactly(path):
         dp.Privacy(rho=5e-324, neighbours="add-or-remove-one"),
         dp.Privacy(1 / 3, neighbours="add-or-remove-one"),
         dp.Privacy(1 / 3, neighbours="add-or-remove-one"),
+        dp.Privacy(1 / 3, 0.25, "add-or-remove-one"),  # alike but for delta
+        dp.Privacy(rho=0.125, neighbours="add-or-remove-one"),  # but for rho
+        dp.Privacy(1 / 3, neighbours="add-or-remove-one", simulated=True),  # but for the noise
     ]
     for cost in costs:
         budget.charge(cost, "a 'quoted' name")
