@@ -153,3 +153,15 @@ def test_nobody_charges_between_the_question_and_the_charge(monkeypatch):
     with ThreadPoolExecutor(4) as pool:
         assert sum(pool.map(charge, range(4))) == 1
     assert budget.spent.epsilon == 0.75
+
+
+@pytest.mark.parametrize("kind", ["epsilon", "rho"])
+def test_what_is_spent_and_what_remains_are_rounded_against_the_spender(kind):
+    budget = dp.Budget(**{kind: 1.0}, delta=0.5)
+    budget.charge(dp.Privacy(**{kind: 1e-17}, delta=1e-18))
+    budget.charge(dp.Privacy(**{kind: 0.125}, delta=0.125))
+    spent, remaining = budget.spent, budget.remaining
+    assert getattr(spent, kind) == np.nextafter(0.125, 1)
+    assert spent.delta == np.nextafter(0.125, 1)
+    assert getattr(remaining, kind) == np.nextafter(0.875, 0)
+    assert remaining.delta == np.nextafter(0.375, 0)

@@ -181,3 +181,24 @@ def test_what_cannot_be_composed():
         composed([Privacy(1.0, 2e-6)], 1e-6)
     with pytest.raises(ParameterError, match=r"^privacy must be finite"):
         composed([Privacy(math.inf)], 1e-6)
+
+
+def test_converting_all_is_tried_however_many_sizes_there_are():
+    for sizes in (33, 50, 97):
+        releases = [Privacy(0.01 + 1e-5 * i) for i in range(sizes)]
+        rho = sum(Fraction(each.epsilon) ** 2 / 2 for each in releases) * 10
+        found = composed(10 * releases, 1e-6)
+        assert found.epsilon <= zcdp_epsilon(rho, 1e-6) * (1 + 1e-12)
+
+
+def test_what_is_converted_and_what_is_not_add_up_to_no_less_than_they_are():
+    for i in range(1, 30):
+        found = composed([Privacy(rho=i / 7000), Privacy(3.0)], 1e-6)
+        parts = Fraction(3) + Fraction(zcdp_epsilon(i / 7000, 1e-6))
+        assert parts <= found.epsilon <= parts * (1 + Fraction(1, 2**50))
+
+
+def test_seeded_noise_is_said_of_all_releases_together():
+    for others in ([Privacy(0.01)], 400 * [Privacy(0.01)]):  # added up, and converted
+        assert composed([*others, Privacy(0.01, simulated=True)], 1e-6).simulated
+        assert not composed(others, 1e-6).simulated
