@@ -50,3 +50,24 @@ def test_bands_take_the_noise_of_a_released_number_at_its_worst():
     np.testing.assert_allclose(high[:-1], outer[:-1])
     assert 0.0 < low[0] < high[-2] < 1.0
     assert low[-1] == high[-1] == 1.0
+
+
+def test_where_the_number_of_records_may_be_noise_no_share_is_too_high():
+    made = Histogram(0.5, neighbours="add-or-remove-one")
+    grid, deviation = dp.Grid.uniform(0, 1, 4), made.noise_deviation(4)
+    counts = np.array([1, 2, 3, 4])
+    curve = dp.CDF(grid, counts, 4, made.privacy, made.describe(), deviation)
+    assert deviation[-1] * NormalDist().inv_cdf(0.975) > 4
+    low, high = curve.band()
+    assert high.tolist() == [1.0] * 4
+    assert low.tolist() == [0.0, 0.0, 0.0, 1.0]
+
+
+def test_intervals_are_of_the_method_that_is_asked_for_and_within_the_grid():
+    grid = dp.Grid.uniform(0, 1, 8)
+    curve = dp.cdf(RNG(1).random(900), grid, Hierarchy(1.0), rng=RNG(1))
+    steps = curve.quantile(0.4, level=0.9, method="inverted_cdf")
+    assert steps == curve.quantile_interval(0.4, 0.9, method="inverted_cdf")
+    assert steps != curve.quantile(0.4, level=0.9)
+    noisy = dp.CDF(grid, curve.counts, 900, curve.privacy, curve.mechanism, np.full(8, 1e4))
+    assert noisy.mean_interval() == (0.0, 1.0)
