@@ -140,3 +140,14 @@ def test_charges_go_through_the_caches_of_disks(path):
             for each in ("synchronous", "fullfsync", "journal_mode")
         )
         assert list(asked) == [3, 1, "delete"]
+
+
+def test_if_one_of_two_files_cannot_be_written_neither_is(tmp_path):
+    good, bad = (dp.Budget.open(tmp_path / name, epsilon=1.0) for name in "ab")
+    run(
+        tmp_path / "b",
+        "CREATE TRIGGER t BEFORE INSERT ON charges BEGIN SELECT RAISE(ABORT, 'no'); END",
+    )
+    with good, bad, pytest.raises(dp.DpcoreError):
+        dp.cdf([0.5], GRID, epsilon=0.5)
+    assert good.log == bad.log == ()

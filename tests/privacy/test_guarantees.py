@@ -202,3 +202,11 @@ def test_the_delta_of_a_replaced_record_is_never_less_than_it_is():
     with pytest.raises(dp.ParameterError, match=r"^epsilon must be at most 700 beside a delta"):
         Privacy(710.0, 1e-320, "add-or-remove-one").implied("replace-one")
     assert Privacy(710.0, neighbours="add-or-remove-one").implied("replace-one").epsilon == 1420.0
+
+
+def test_what_is_implied_is_as_real_as_what_implies_it():
+    for one in (
+        Privacy(0.5, 1e-6, "add-or-remove-one", True),
+        Privacy(0.5, 0.0, "add-or-remove-one", True),
+    ):
+        assert one.implied("replace-one").simulated
