@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
-from ..errors import DtypeError, shown
+from ..errors import DtypeError, ParameterError, shown
 from ..records import times
 from ..records.times import Unit
 
-__all__ = ["bound", "thresholds_of", "unit_of_bounds"]
+__all__ = ["MOST_CELLS", "bound", "thresholds_of", "times_between", "unit_of_bounds"]
+
+MOST_CELLS: Final = 2**24
 
 _REQUIREMENT: Final = (
     f"must hold real numbers, or dates, times or durations of one unit ({times.ISO})"
@@ -86,3 +88,16 @@ def unit_of_bounds(lower: Any, upper: Any) -> Unit | None:
         named = f"{shown(upper)} of type {type(upper).__name__}"
         raise DtypeError("upper", named, f"must be {times.described(first)}, as lower is")
     return first
+
+
+def times_between(low: float, high: float, size: object, unit: Unit) -> NDArray[np.int64]:
+    """Return thresholds of times, (size,) whole microseconds, evenly between two bounds."""
+    if not low < high:
+        lower, upper = (times.text(end, unit) for end in (low, high))
+        raise ParameterError("upper", upper, f"must be greater than lower, {lower}")
+    cells = _check.integer("size", size, 1, MOST_CELLS)
+    whole, rest = divmod(int(high) - int(low), cells)
+    if whole < 1:
+        raise ParameterError("size", cells, "must leave each cell a microsecond at least")
+    steps = np.arange(1, cells + 1)
+    return int(low) + whole * steps + rest * steps // cells

@@ -11,22 +11,22 @@ from numpy.typing import NDArray
 
 from .. import _check
 from .._documentation import documented
-from ..errors import DtypeError, ParameterError, shown
+from ..errors import ParameterError, shown
 from ..kernels.counting import counts as kernels
 from ..records import columns, times
 from ..records.times import Unit
-from .bounds_of_grids import bound, thresholds_of, unit_of_bounds
+from .bounds_of_grids import MOST_CELLS, bound, times_between, unit_of_bounds
 from .guides import Guide, best_guide, no_guide
 from .partitions import are_partitioned, sum_of_parts
+from .thresholds import Thresholds
 from .totals import NanPolicy, count_in_table, totals
 
-__all__ = ["Grid"]
+__all__ = ["MOST_CELLS", "Grid"]
 
-MOST_CELLS: Final = 2**24
 _PART: Final = 2**19  # values worth a thread of their own
 
 
-class Grid:
+class Grid(Thresholds):
     """Thresholds tau_1 < ... < tau_N at which a distribution curve is known.
 
     Cell i holds tau_{i-1} < x <= tau_i. Values below go to the first cell and values above to the
@@ -66,37 +66,10 @@ class Grid:
     array([1, 2])
     """
 
-    __slots__ = ("_guide", "_line", "_lower", "_positions", "_unit")
+    __slots__ = ("_guide", "_line")
 
     def __init__(self, thresholds: Any, *, lower: Any = None, unit: Unit | None = None) -> None:
-        array, found, unit = thresholds_of(thresholds, times.checked_unit(unit))
-        if array.ndim != 1 or not 1 <= array.size <= MOST_CELLS:
-            raise ParameterError(
-                "thresholds",
-                array.shape,
-                f"must be one-dimensional, with 1 to {MOST_CELLS} entries",
-            )
-        array = _check.doubles(array)
-        if not np.all(np.isfinite(array)):
-            raise ParameterError("thresholds", array[~np.isfinite(array)][0], "must be finite")
-        if unit is not None:
-            times.check_thresholds("thresholds", array)
-        rises = array[1:] > array[:-1]  # differences may be beyond doubles
-        if not np.all(rises):
-            at = int(np.argmin(rises))
-            raise ParameterError(
-                "thresholds",
-                tuple(times.shown(array[at : at + 2], unit).tolist()),
-                f"must be strictly increasing (entries {at} and {at + 1})",
-            )
-        low = -math.inf if lower is None else bound("lower", lower, found, unit)
-        if not low < array[0]:
-            first = times.text(float(array[0]), unit)
-            raise ParameterError("lower", lower, f"must be below the first threshold, {first}")
-        array.flags.writeable = False
-        self._positions = array
-        self._lower = low
-        self._unit = unit
+        super().__init__(thresholds, lower, unit)
         self._line: tuple[float, float] | None = None
         self._guide: Guide | None = None
 
@@ -139,8 +112,10 @@ class Grid:
         """
         found = unit_of_bounds(lower, upper)
         if (unit := times.checked_unit(unit) or found) is not None:
-            ends = (bound("lower", lower, found, unit), bound("upper", upper, found, unit))
-            return cls._uniform_times(*ends, size, unit)
+            low, high = bound("lower", lower, found, unit), bound("upper", upper, found, unit)
+            grid = cls(times_between(low, high, size, unit), lower=low, unit=unit)
+            grid._line = (low, high)
+            return grid
         low, high = _check.bounds(lower, upper)
         size = _check.integer("size", size, 1, MOST_CELLS)
         if not math.isfinite((high - low) * size):
@@ -150,20 +125,6 @@ class Grid:
         thresholds = low + (high - low) * np.arange(1, size + 1) / size
         thresholds[-1] = high
         grid = cls._checked(thresholds, size, low)
-        grid._line = (low, high)
-        return grid
-
-    @classmethod
-    def _uniform_times(cls, low: float, high: float, size: int, unit: Unit) -> Grid:
-        if not low < high:
-            lower, upper = (times.text(end, unit) for end in (low, high))
-            raise ParameterError("upper", upper, f"must be greater than lower, {lower}")
-        size = _check.integer("size", size, 1, MOST_CELLS)
-        whole, rest = divmod(int(high) - int(low), size)
-        if whole < 1:
-            raise ParameterError("size", size, "must leave each cell a microsecond at least")
-        steps = np.arange(1, size + 1)
-        grid = cls(int(low) + whole * steps + rest * steps // size, lower=low, unit=unit)
         grid._line = (low, high)
         return grid
 
@@ -199,147 +160,6 @@ class Grid:
             raise ParameterError(
                 "size", size, "is more than doubles can tell apart between these bounds"
             ) from None
-
-    @property
-    def thresholds(self) -> NDArray[Any]:
-        """(N,) the thresholds, read-only: floats; or datetime64 (in UTC) or timedelta64."""
-        if self._unit is None:
-            return self._positions
-        found = self.shown(self._positions)
-        found.flags.writeable = False
-        return found
-
-    @property
-    def positions(self) -> NDArray[np.float64]:
-        """(N,) the thresholds as the doubles that are compared with, read-only."""
-        return self._positions
-
-    @property
-    def size(self) -> int:
-        """Number of cells, which is the number of thresholds, N."""
-        return self._positions.size
-
-    @property
-    def unit(self) -> Unit | None:
-        """What the grid is of: None, numbers; "time", dates and times without a time zone.
-
-        "instant", times with a time zone, which are kept and shown in UTC; "duration", durations.
-        """
-        return self._unit
-
-    @property
-    def lower(self) -> Any:
-        """Where the first cell begins, as thresholds are; -inf, or NaT, where that is not known."""
-        return self._lower if self._unit is None else self.shown(np.array(self._lower))[()]
-
-    @property
-    def start(self) -> float:
-        """Where the first cell begins, as a double; -inf where that is not known."""
-        return self._lower
-
-    @property
-    def step(self) -> float:
-        """What whole records are whole numbers of: 1, or the microseconds of a day."""
-        return 1.0 if self._unit is None else times.DAY
-
-    def shown(self, positions: NDArray[np.float64], *, whole: bool = False) -> NDArray[Any]:
-        """Return what users see of doubles on the line of the thresholds, of any shape.
-
-        Themselves; or times or durations, rounded to microseconds, or of days if they are
-        ``whole``.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> grid = Grid.uniform("2024-01-01", "2024-01-03", 2)
-        >>> grid.shown(grid.positions, whole=True)
-        array(['2024-01-02', '2024-01-03'], dtype='datetime64[D]')
-        """
-        found = times.shown(positions, self._unit)
-        if whole and self._unit is not None:
-            return found.astype("m8[D]" if self._unit == "duration" else "M8[D]")
-        return found
-
-    def shown_differences(self, differences: NDArray[np.float64]) -> NDArray[Any]:
-        """Return what users see of differences of such doubles: themselves, or timedelta64.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> grid = Grid.uniform("2024-01-01", "2024-01-03", 2)
-        >>> grid.shown_differences(np.diff(grid.positions))
-        array([86400000000], dtype='timedelta64[us]')
-        """
-        return times.shown(differences, None if self._unit is None else "duration")
-
-    def points(self, argument: str, values: Any) -> NDArray[np.float64]:
-        """Return points that users name as doubles, of any shape, to compare with ``positions``.
-
-        Parameters
-        ----------
-        argument
-            What errors call them.
-        values
-            Of the grid's unit. NumPy's times, as ``thresholds`` has them, are in UTC on a grid of
-            times with a time zone. What is between two microseconds is rounded down.
-
-        Raises
-        ------
-        DtypeError, ParameterError
-            They are of another unit, or NaN or missing.
-
-        Examples
-        --------
-        >>> grid = Grid.uniform("2024-01-01", "2024-01-03", 2)
-        >>> int(grid.points("x", "2024-01-02") - grid.start)
-        86400000000
-        """
-        if self._unit is None:
-            return np.asarray(_check.points(argument, values))
-        kind: str | None
-        if (one := times.scalar(argument, values, exactly=False)) is not None:
-            found, kind = np.asarray(one[0]), one[1]
-        else:
-            found, kind = times.positions(argument, values)
-        in_utc = self._unit == "instant" and kind == "time" and times.is_of_numpy(values)
-        if kind != self._unit and not in_utc:
-            requirement = times.REQUIREMENTS[self._unit]
-            raise DtypeError(argument, times.described(kind), requirement)
-        return found
-
-    def refuse_times(self, argument: str) -> None:
-        """Refuse a grid of times or durations, for what is about numbers.
-
-        Raises
-        ------
-        DtypeError
-            This grid has a unit.
-
-        Examples
-        --------
-        >>> Grid.uniform("2024-01-01", "2024-01-03", 2).refuse_times("grid")
-        Traceback (most recent call last):
-        ...
-        dpcore.errors.DtypeError: grid must be of numbers; got a grid of unit "time"
-        """
-        if self._unit is not None:
-            raise DtypeError(argument, f'a grid of unit "{self._unit}"', "must be of numbers")
-
-    def is_of_integers(self) -> bool:
-        """Return whether the thresholds are consecutive whole numbers, so that cells hold one each.
-
-        False of times: between two midnights there are others. O(N) if they may be, and O(1)
-        mostly.
-
-        Examples
-        --------
-        >>> {size: Grid.uniform(0, 10, size).is_of_integers() for size in (5, 10, 20)}
-        {5: False, 10: True, 20: False}
-        """
-        first, last = float(self._positions[0]), float(self._positions[-1])
-        if self._unit or not first.is_integer() or last - first != self.size - 1:
-            return False
-        return bool(np.all(self._positions[1:] - self._positions[:-1] == 1.0))
 
     @documented
     def count(
