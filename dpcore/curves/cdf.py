@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _check
+from .. import _check, _instead
 from ..errors import DtypeError, ParameterError
 from ..kernels.smoothing.isotonic import isotonic
 from ..privacy.guarantees import Privacy
-from ..summaries.grid import Grid
+from ..summaries.grid import Grid, check_grid
 from . import serialization
 from .equality import EqualByValue
 from .inversion import Method
@@ -94,8 +94,7 @@ class CDF(Moments, EqualByValue):
     name: str | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.grid, Grid):
-            raise DtypeError("grid", type(self.grid).__name__, "must be a Grid")
+        check_grid("grid", self.grid)
         deviation = self.noise_deviation
         _check_array("noise_deviation", deviation, _DEVIATIONS, self.grid.size)
         if type(self.n) is not int or not 0 < self.n < 2**63:
@@ -284,7 +283,7 @@ class CDF(Moments, EqualByValue):
         if rng is None:
             rng = np.random.default_rng()
         elif not isinstance(rng, np.random.Generator):
-            raise DtypeError("rng", type(rng).__name__, "must be None or a numpy.random.Generator")
+            raise DtypeError("rng", type(rng).__name__, _instead.generator(rng, ", or None"))
         curve = self if self.is_monotone else self.isotonic()
         shares = 1.0 - rng.random(size)
         at = np.searchsorted(curve.counts / self.n, shares, side="left")

@@ -22,7 +22,9 @@ _LARGEST: Final = 2**63 - 1
 _ISOTONIC: Final = ("isotonic()",)
 
 
-def combine(curves: Iterable[CDF], weights: Iterable[float] | None = None) -> CDF:
+def combine(
+    curves: Iterable[CDF] | Mapping[Any, CDF], weights: Iterable[float] | None = None
+) -> CDF:
     """Return one curve from those of disjoint sets of records: of sites, or of old and new records.
 
     Parameters
@@ -30,7 +32,8 @@ def combine(curves: Iterable[CDF], weights: Iterable[float] | None = None) -> CD
     curves
         S >= 1 curves over the same grid, each with noise of its own, raw or with the raw counts
         kept: those are combined. No record is in two of them, and which records are in which is
-        public. Where they are about clients ("replace-client"), no client is in two of them.
+        public. Where they are about clients ("replace-client"), no client is in two of them. Of a
+        mapping, as ``GroupedCDF`` is, its curves.
     weights
         (S,) positive, of each curve F_s in the mean; they must not depend on records. None: the
         numbers of records n_s, which makes the mean the curve of all records together.
@@ -67,7 +70,7 @@ def combine(curves: Iterable[CDF], weights: Iterable[float] | None = None) -> CD
     >>> curve.n, curve.quantile(0.5), curve.privacy.epsilon
     (2500, 587.0, 1.0)
     """
-    given = _curves(curves)
+    given = _curves(curves.values() if isinstance(curves, Mapping) else curves)
     parts = [each.as_released() for each in given]
     privacy = reduce(operator.or_, [part.privacy for part in parts])
     if weights is None:
@@ -164,7 +167,11 @@ def _check_contributions(curves: Sequence[CDF], *, reported_alone: bool = False)
 
 def _curves(curves: object) -> list[CDF]:
     """Return the curves, all over one grid and with raw counts, or raise."""
-    listed = _check.items("curves", curves, "must be a list of curves (CDF)")
+    if isinstance(curves, Mapping):
+        what = "must be a list of curves of the same records; curves of groups are for combine"
+        raise DtypeError("curves", type(curves).__name__, what)
+    what = "must be a list of curves (CDF): write [first, second]"
+    listed = _check.items("curves", curves, what)
     if not listed:
         raise ParameterError("curves", listed, "must hold at least one curve")
     for curve in listed:

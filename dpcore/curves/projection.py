@@ -14,7 +14,7 @@ from .. import _check
 from ..errors import DtypeError, ParameterError
 from ..kernels.polynomials import legendre as kernels
 from ..privacy.guarantees import Privacy
-from ..summaries.grid import Grid
+from ..summaries.grid import Grid, check_grid
 from ..summaries.polynomials import MOST_DEGREE, Basis, Budgets, Scheme, places, scheme
 from . import serialization
 from .cdf import CDF
@@ -142,8 +142,7 @@ class Projection(EqualByValue):
         >>> round(curve.quantile(0.5))
         170
         """
-        if not isinstance(grid, Grid):
-            raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+        check_grid("grid", grid)
         grid.refuse_times("grid")
         points = places(grid.positions, self.lower, self.upper)
         counts = np.empty((1, grid.size))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import DtypeError, ParameterError
 from ..privacy.guarantees import Privacy
-from ..summaries.grid import MOST_CELLS, Grid
+from ..summaries.grid import MOST_CELLS, Grid, check_grid
 from . import serialization
 from .cdf import CDF
 from .equality import EqualByValue
@@ -62,8 +62,7 @@ class ScoreCurves(EqualByValue):
     joint: CDF
 
     def __post_init__(self) -> None:
-        if not isinstance(self.grid, Grid):
-            raise DtypeError("grid", type(self.grid).__name__, "must be a Grid")
+        check_grid("grid", self.grid)
         self.grid.refuse_times("grid")
         if not isinstance(self.joint, CDF):
             raise DtypeError("joint", type(self.joint).__name__, "must be a CDF")
@@ -96,8 +95,7 @@ class ScoreCurves(EqualByValue):
         >>> curves.negatives.round(1), curves.positives.round(1), curves.privacy.epsilon
         (array([33.8, 55.6, 77.8, 80.3]), array([ 2.2,  2.2,  8.4, 19.7]), 2.0)
         """
-        if not isinstance(grid, Grid):
-            raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+        check_grid("grid", grid)
         grid.refuse_times("grid")
         for name, curve in (("negatives", negatives), ("positives", positives)):
             if not isinstance(curve, CDF):

@@ -13,6 +13,7 @@ from typing import Any, Final, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _instead
 from ..errors import DtypeError, ParameterError
 from ..kernels.smoothing.isotonic import isotonic
 from ..noise.sources import source
@@ -55,8 +56,8 @@ class Releases(Protocol):
 
 def check_released(argument: str, curve: CDF, mechanism: object) -> Releases:
     """Return the mechanism, if it is the one that the curve, given as ``argument``, names."""
-    if not isinstance(mechanism, Releases):
-        raise DtypeError("mechanism", type(mechanism).__name__, "must be a mechanism")
+    if isinstance(mechanism, type) or not isinstance(mechanism, Releases):
+        raise DtypeError("mechanism", type(mechanism).__name__, _instead.mechanism(mechanism))
     if curve.processing not in _PROCESSINGS:
         given = curve.processing
         raise ParameterError(argument, given, "must be raw, or isotonic(), beside a mechanism")

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _check
+from .. import _check, _instead
 from ..errors import DtypeError, ParameterError
 from ..privacy.guarantees import Privacy
 from ..summaries.grid import Grid
-from ..summaries.table_grid import TableGrid, in_a_row
+from ..summaries.table_grid import TableGrid, check_table_grid, in_a_row
 from . import serialization
 from .cdf import CDF
 from .cell_shares import shares_within
@@ -79,8 +79,7 @@ class Table(EqualByValue):
     names: Names = (None, None)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.grid, TableGrid):
-            raise DtypeError("grid", type(self.grid).__name__, "must be a TableGrid")
+        check_table_grid(self.grid)
         if not isinstance(self.row, CDF):
             raise DtypeError("row", type(self.row).__name__, "must be a CDF")
         cells, found = self.grid.size, self.row.grid.size
@@ -294,7 +293,7 @@ class Table(EqualByValue):
         if rng is None:
             rng = np.random.default_rng()
         elif not isinstance(rng, np.random.Generator):
-            raise DtypeError("rng", type(rng).__name__, "must be None or a numpy.random.Generator")
+            raise DtypeError("rng", type(rng).__name__, _instead.generator(rng, ", or None"))
         whole = self.whole_counts.reshape(-1)
         if size is None:
             cells = np.repeat(np.arange(whole.size), whole)

@@ -7,9 +7,11 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _instead
+from ..errors import DtypeError
 from ..privacy.guarantees import Privacy
 
-__all__ = ["Mechanism", "deviation_of", "release_with_deviation"]
+__all__ = ["Mechanism", "check_mechanism", "deviation_of", "release_with_deviation"]
 
 
 @runtime_checkable
@@ -75,6 +77,15 @@ class Mechanism(Protocol):
         {'name': 'histogram', 'epsilon': 1.0}
         """
         ...
+
+
+def check_mechanism(argument: str, value: object, kind: type = Mechanism) -> None:
+    """Refuse what is no mechanism of this kind, or the class of one, and say what to write."""
+    what = _instead.mechanism(value, "mechanism" if kind is Mechanism else kind.__name__)
+    if isinstance(value, type):
+        raise DtypeError(argument, f"the class {value.__name__}", what)
+    if not isinstance(value, kind):
+        raise DtypeError(argument, type(value).__name__, what)
 
 
 def deviation_of(mechanism: Mechanism, released: NDArray[Any]) -> NDArray[np.float64]:

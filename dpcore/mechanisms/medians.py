@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from .. import _check
 from .._documentation import documented
-from ..errors import DtypeError, MissingValueError, ParameterError
+from ..errors import MissingValueError, ParameterError
 from ..kernels.selection import medians as kernels
 from ..noise.sources import source
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Privacy
 from ..privacy.spending import spending
 from ..records import columns
-from ..summaries.grid import Grid
+from ..summaries.grid import Grid, check_grid
 from ..summaries.totals import NanPolicy
 from .budgeted import MOST_RECORDS, cell_counts
 from .hierarchy import Hierarchy
@@ -220,8 +220,7 @@ def recursive_medians(
     (array([0.02, 0.04, 0.06, 1.  ]), array([2466, 2504, 2517, 2513]))
     """
     chooser = RecursiveMedians(epsilon, depth, method)
-    if not isinstance(grid, Grid):
-        raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+    check_grid("grid", grid)
     grid.refuse_times("grid")
     chooser.check(grid.size)
     source(rng)

@@ -12,6 +12,7 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 from numpy.typing import NDArray
 
+from .. import _instead
 from ..errors import DtypeError, ParameterError
 
 __all__ = [
@@ -140,9 +141,8 @@ def source(rng: np.random.Generator | None) -> Source:
     if rng is None:
         return CryptographicSource()
     if not isinstance(rng, np.random.Generator):
-        raise DtypeError(
-            "rng", type(rng).__name__, "must be None or a numpy.random.Generator (no integer seeds)"
-        )
+        what = _instead.generator(rng, ", for studies; None for a release")
+        raise DtypeError("rng", type(rng).__name__, what)
     if not isinstance(rng.bit_generator.seed_seq, np.random.bit_generator.ISpawnableSeedSequence):
         raise DtypeError("rng", "a generator without a spawnable seed", "must be able to spawn")
     return GeneratorSource(rng)

@@ -52,7 +52,8 @@ class Allowance:
         Some mechanisms do better by the analytic formula (``lattice``, ``whole_counts``).
         """
         if epsilon is None and rho is None:
-            raise ParameterError("epsilon", None, "or rho must be given")
+            needed = "or rho must be given" if delta is None else "must be given beside delta"
+            raise ParameterError("epsilon", None, f"{needed}: write epsilon=1.0")
         if epsilon is not None and rho is not None:
             raise ParameterError("rho", rho, "must not be given beside epsilon")
         if delta is not None and epsilon is None:

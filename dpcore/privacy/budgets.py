@@ -229,9 +229,8 @@ class Budget:
         Budget(epsilon=1.0): spent 0.25 in 1 release, remaining 0.75
         """
         if not isinstance(privacy, Privacy):
-            raise DtypeError(
-                "privacy", type(privacy).__name__, "must be a Privacy, as of a release"
-            )
+            what = "must be a Privacy, as of a release: write dp.Privacy(epsilon=1.0)"
+            raise DtypeError("privacy", type(privacy).__name__, what)
         if not isinstance(what, str):
             raise DtypeError("what", type(what).__name__, "must be a string")
         if not what.isprintable():  # a line of the log; and what no file can hold

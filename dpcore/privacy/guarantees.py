@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 from .. import _check
 from ..errors import DtypeError, ParameterError, shown
@@ -207,7 +207,10 @@ class Privacy:
         return self._composed(other, operator.add)
 
     def __radd__(self, other: object) -> Privacy:
-        return self if other == 0 and type(other) is int else NotImplemented  # where sum begins
+        if type(other) is int and other == 0:  # where sum begins
+            return self
+        refused: Privacy = _no_guarantee(other)
+        return refused
 
     def __mul__(self, times: int) -> Privacy:
         """Return the guarantee of so many releases, each with this one; an infinite one if none."""
@@ -231,7 +234,7 @@ class Privacy:
 
     def __le__(self, other: Privacy) -> bool:
         if not isinstance(other, Privacy):
-            return NotImplemented
+            return _no_guarantee(other)
         if self.neighbours != other.neighbours:
             return False
         if self.delta > other.delta or (self.epsilon == math.inf and other.epsilon != math.inf):
@@ -251,7 +254,7 @@ class Privacy:
     def _composed(self, other: Privacy, total: Callable[[Fraction, Fraction], Fraction]) -> Privacy:
         """Return the guarantee of both releases, by the sum or the larger of two parameters."""
         if not isinstance(other, Privacy):
-            return NotImplemented
+            return _no_guarantee(other)
         if self.neighbours != other.neighbours:
             raise ParameterError(
                 "neighbours", other.neighbours, f"must be {self.neighbours!r} in both guarantees"
@@ -290,6 +293,14 @@ class Privacy:
         delta = f", delta = {self.delta:g}" if self.delta else ""
         note = "; SIMULATED: seeded noise, not private" if self.simulated else ""
         return f"{parameters}{delta} ({self.neighbours}{note})"
+
+
+def _no_guarantee(other: object) -> Any:
+    """Refuse a number where a guarantee is meant; leave it to others what else it is."""
+    if not isinstance(other, numbers.Real):
+        return NotImplemented
+    found = f"{shown(other)} of type {type(other).__name__}"
+    raise DtypeError("other", found, f"must be a Privacy: write Privacy({shown(other)})")
 
 
 def _not_negative(argument: str, value: float) -> float:

@@ -121,7 +121,8 @@ def _chunks(array: NDArray[Any], argument: str, requirement: str = _REQUIREMENT)
     allowed = requirement if array.dtype.kind in "mM" else _REQUIREMENT
     checked_kind(array, "biufO", argument, allowed)
     if array.ndim != 1:
-        raise ParameterError(argument, array.shape, "must be one-dimensional")
+        one = f": for one column, write {argument}[:, 1]" if array.ndim == 2 else ""
+        raise ParameterError(argument, array.shape, f"must be one-dimensional{one}")
     if array.dtype.kind == "O":
         yield from _doubles(array, argument, requirement)
         return

@@ -17,6 +17,7 @@ __all__ = ["Part", "declared", "parts"]
 _COLUMN_LIBRARIES: Final = {"pandas": "dtype", "polars": "dtype", "pyarrow": "null_count"}
 _WIDE: Final = ("Int128", "UInt128")  # of polars, which NumPy has no type for
 _STRINGS: Final = ("String", "Utf8", "Categorical", "Enum")  # of polars
+_ONE_COLUMN: Final = 'must be one column, as frame["name"] is'
 _EXACT: Final = 2**53  # integers up to here are doubles
 
 
@@ -50,7 +51,9 @@ def parts(values: Any, argument: str) -> Iterator[Part]:
     refuse_collection(values, argument)
     library = _library(values)
     if library in _COLUMN_LIBRARIES and not hasattr(values, _COLUMN_LIBRARIES[library]):
-        raise DtypeError(argument, f"a {library} {type(values).__name__}", "must be one column")
+        raise DtypeError(argument, f"a {library} {type(values).__name__}", _ONE_COLUMN)
+    if isinstance(values, str):
+        raise DtypeError(argument, "a str", f"{_ONE_COLUMN}, and not its name")
     try:
         if library == "pandas":
             yield _of_pandas(values, argument)

@@ -14,7 +14,7 @@ from .. import _check
 from .._documentation import documented
 from ..curves.shapes import float_or_array
 from ..curves.shown import cost, line, short
-from ..errors import DtypeError, ParameterError
+from ..errors import ParameterError
 from ..mechanisms.budgeted import MOST_RECORDS
 from ..mechanisms.selection import above_threshold
 from ..noise.laws import DiscreteLaplace
@@ -22,7 +22,7 @@ from ..noise.sources import source
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Privacy
 from ..privacy.spending import spending
-from ..summaries.grid import Grid
+from ..summaries.grid import Grid, check_grid
 from ..summaries.totals import NanPolicy
 
 __all__ = ["Bounds", "bounds"]
@@ -131,8 +131,7 @@ def bounds(
     Grid.uniform(512.0, 16384.0, 1024)
     """
     grid = _default_grid() if grid is None else grid
-    if not isinstance(grid, Grid):
-        raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+    check_grid("grid", grid)
     if grid.size < 2:
         raise ParameterError("grid", grid.size, "must have at least two thresholds")
     budget = Allowance.checked(epsilon, None, "replace-one")

@@ -20,7 +20,7 @@ from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Privacy
 from ..privacy.spending import spending
 from ..records.partitions import refuse_collection
-from ..summaries.grid import Grid
+from ..summaries.grid import Grid, check_grid
 from ..summaries.totals import NanPolicy
 from .bounds import ends
 from .quantiles import check_number, check_quantiles, quantiles_from_counts
@@ -246,8 +246,7 @@ def box_plot(
     >>> [round(each, -1) for each in (found.first_quartile, found.median, found.third_quartile)]
     [30.0, 40.0, 50.0]
     """
-    if not isinstance(grid, Grid):
-        raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+    check_grid("grid", grid)
     grid.refuse_times("grid")
     budget = Allowance.checked(epsilon, None, "replace-one")
     assert budget.epsilon is not None

@@ -19,14 +19,14 @@ from ..curves.groups import GroupedCDF
 from ..curves.likely_mistakes import warn_of_curve
 from ..errors import DtypeError, ParameterError
 from ..mechanisms import Mechanism
-from ..mechanisms.base import release_with_deviation
+from ..mechanisms.base import check_mechanism, release_with_deviation
 from ..noise.sources import source
 from ..privacy.guarantees import Neighbours
 from ..privacy.spending import spending
 from ..records.integers import are_integers
 from ..records.labels import Label
 from ..records.names import name_of
-from ..summaries.grid import Grid
+from ..summaries.grid import Grid, check_grid
 from ..summaries.group_counts import group_counts, public_groups
 from ..summaries.totals import NanPolicy
 from .most_accurate import most_accurate
@@ -114,8 +114,8 @@ def cdf(
         with a label that is none of these counts nowhere.
     groups
         The labels of the groups, which are public, so they must not come from the data. None: the
-        categories of ``by``, if it is a categorical column of pandas or a polars Enum; their list
-        must be public as well, as that of ``pandas.Categorical(labels, categories=[...])`` is.
+        categories of ``by``, if it is a polars Enum, whose list must be public as well. Those of
+        pandas' categorical columns are not taken: ``astype("category")`` makes them from the data.
     epsilon, rho, delta
         {budget}
     neighbours
@@ -176,6 +176,10 @@ def cdf(
         neighbours = "add-or-remove-one"
     chosen = checked(grid, mechanism, epsilon, rho, neighbours, delta, isotonic, rng)
     if by_groups:
+        if by is None:
+            raise ParameterError(
+                "by", None, "must be given beside groups: the labels of the records"
+            )
         labels = public_groups(by, groups)
         counts = group_counts(values, by, grid, labels, nan_policy=nan_policy)
     else:
@@ -273,7 +277,7 @@ def raw_release(
 
 
 def checked(
-    grid: object,
+    grid: Grid,
     mechanism: Mechanism | None,
     epsilon: float | Fraction | None,
     rho: float | Fraction | None,
@@ -292,8 +296,7 @@ def checked(
     default
         Takes what ``most_accurate`` does, and returns the mechanism if none is given.
     """
-    if not isinstance(grid, Grid):
-        raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+    check_grid("grid", grid)
     if not isinstance(isotonic, bool):
         raise DtypeError("isotonic", type(isotonic).__name__, "must be a bool")
     source(rng)
@@ -301,12 +304,11 @@ def checked(
         relation = "replace-one" if neighbours is None else neighbours
         default(grid.size, epsilon, rho, relation, delta)  # refuses what is wrong
         return partial(default, grid.size, epsilon, rho, relation, delta)
+    check_mechanism("mechanism", mechanism)
     given = {"epsilon": epsilon, "rho": rho, "neighbours": neighbours, "delta": delta}
     for name, value in given.items():
         if value is not None:
             raise ParameterError(name, value, "must not be given beside a mechanism")
-    if not isinstance(mechanism, Mechanism):
-        raise DtypeError("mechanism", type(mechanism).__name__, "must be a mechanism")
     if mechanism.privacy.neighbours == "replace-client":
         what = "must be about records: it takes trust.client_cdf to bound what counts of a client"
         raise ParameterError("mechanism", "replace-client", what)

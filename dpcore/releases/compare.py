@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _check
+from .. import _check, _instead
 from ..curves.cdf import CDF
 from ..curves.confidence import Interval
 from ..curves.shapes import float_or_array
@@ -177,7 +177,7 @@ def compare(
     if rng is None:
         rng = np.random.default_rng()
     elif not isinstance(rng, np.random.Generator):
-        raise DtypeError("rng", type(rng).__name__, "must be None or a numpy.random.Generator")
+        raise DtypeError("rng", type(rng).__name__, _instead.generator(rng, ", or None"))
     own = [np.asarray(each.curve.counts, np.float64)[np.newaxis] for each in pair]
     shares = np.atleast_1d(asked)
     gap, differences = _read(pair, own, shares)

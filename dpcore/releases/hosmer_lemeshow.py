@@ -18,14 +18,14 @@ from ..records.partitions import refuse_collection
 from ..records.single_columns import single_column
 from ..statistics.hosmer_lemeshow import HosmerLemeshow
 from ..statistics.risk_groups import check_groups, check_minimum
-from ..summaries.grid import MOST_CELLS, Grid
+from ..summaries.grid import MOST_CELLS, Grid, check_grid
 from ..summaries.score_counts import Label, score_counts
 from ..summaries.totals import NanPolicy
 from .most_accurate import most_accurate
 from .released_by import released_by
 from .score_curves import score_curves_from_counts
 
-__all__ = ["arcsine_grid", "check_grid", "checked_probabilities", "hosmer_lemeshow"]
+__all__ = ["arcsine_grid", "checked_probabilities", "grid_of_probabilities", "hosmer_lemeshow"]
 
 _DEFAULT_CELLS: Final = 2**7
 
@@ -139,7 +139,7 @@ def hosmer_lemeshow(
     (10, 15.1, 0.64)
     """
     _check.unweighted("sample_weight", sample_weight)
-    grid, minimum = check_grid(grid), check_minimum(minimum_expected)
+    grid, minimum = grid_of_probabilities(grid), check_minimum(minimum_expected)
     probabilities = checked_probabilities(y_true, y_prob, nan_policy)
     counts = score_counts(y_true, probabilities, grid, pos_label=pos_label, nan_policy=nan_policy)
     groups = check_groups(groups, int(counts.sum()), fitted)
@@ -153,12 +153,11 @@ def hosmer_lemeshow(
     return HosmerLemeshow.of_checked(curves, groups, own, minimum, fitted)
 
 
-def check_grid(grid: object) -> Grid:
+def grid_of_probabilities(grid: Grid | None) -> Grid:
     """Return the grid, if it is one of probabilities; the default for None."""
     if grid is None:
         return arcsine_grid()
-    if not isinstance(grid, Grid):
-        raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+    check_grid("grid", grid)
     grid.refuse_times("grid")
     if grid.positions[0] < 0.0 or grid.positions[-1] != 1.0:
         raise ParameterError("grid", grid, "must have thresholds within [0, 1], the last one 1")

@@ -22,7 +22,7 @@ from ..summaries.grid import Grid
 from ..summaries.score_counts import Label, records
 from ..summaries.totals import NanPolicy
 from .cdf import cdf
-from .hosmer_lemeshow import check_grid, checked_probabilities
+from .hosmer_lemeshow import checked_probabilities, grid_of_probabilities
 
 __all__ = ["hosmer_lemeshow_by_groups"]
 
@@ -89,7 +89,7 @@ def hosmer_lemeshow_by_groups(
     >>> test.observed.shape
     (10, 2)
     """
-    grid = check_grid(grid)
+    grid = grid_of_probabilities(grid)
     noise = _Noise.of(epsilon, grid.size, sensitivity)
     stream = source(rng)
     probabilities = checked_probabilities(y_true, y_prob, nan_policy)

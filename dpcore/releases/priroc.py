@@ -19,7 +19,7 @@ from ..mechanisms.medians import RecursiveMedians
 from ..noise.sources import source
 from ..privacy.allowance import Allowance
 from ..privacy.spending import spending
-from ..summaries.grid import MOST_CELLS, Grid
+from ..summaries.grid import MOST_CELLS, Grid, check_grid
 from ..summaries.score_counts import Label, score_counts
 from ..summaries.totals import NanPolicy
 from .cdf import raw_release, taken
@@ -116,8 +116,8 @@ def score_curves_at_medians(
         raise ParameterError("share", share, "must be above 0 and below 1")
     if grid is None:
         grid = Grid.uniform(0, 1, _CANDIDATES)
-    elif not isinstance(grid, Grid):
-        raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+    else:
+        check_grid("grid", grid)
     grid.refuse_times("grid")
     if grid.size > MOST_CELLS // 2:
         raise ParameterError("grid", grid.size, f"must have at most {MOST_CELLS // 2} cells")

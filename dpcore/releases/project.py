@@ -12,6 +12,7 @@ from .._documentation import documented
 from ..curves.projection import Projection
 from ..errors import DtypeError, ParameterError
 from ..mechanisms import PolynomialProjection
+from ..mechanisms.base import check_mechanism
 from ..noise.sources import source
 from ..privacy.spending import spending
 from ..summaries.polynomial_sums import PolynomialSums, polynomial_sums
@@ -159,10 +160,9 @@ def _chosen(
         mechanism = PolynomialProjection(epsilon, delta, rho=rho)
         mechanism.noise()  # refuses a budget too small
         return mechanism
+    check_mechanism("mechanism", mechanism, PolynomialProjection)
     for name, value in {"epsilon": epsilon, "delta": delta, "rho": rho}.items():
         if value is not None:
             raise ParameterError(name, value, "must not be given beside a mechanism")
-    if not isinstance(mechanism, PolynomialProjection):
-        raise DtypeError("mechanism", type(mechanism).__name__, "must be a PolynomialProjection")
     mechanism.noise()
     return mechanism

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _check
 from .._documentation import documented
 from ..curves.equality import EqualByValue
+from ..curves.shapes import float_or_array
 from ..curves.shown import cost, line, short
 from ..errors import DtypeError, ParameterError
 from ..kernels.selection import selection
@@ -21,7 +22,7 @@ from ..noise.sources import source
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Privacy, double_above
 from ..privacy.spending import spending
-from ..summaries.grid import Grid
+from ..summaries.grid import Grid, check_grid
 from ..summaries.totals import NanPolicy
 
 __all__ = ["Quantiles", "check_number", "check_quantiles", "quantiles", "quantiles_from_counts"]
@@ -36,9 +37,10 @@ class Quantiles(EqualByValue):
     Parameters
     ----------
     probabilities
-        (m,) as they were asked for.
+        (m,) as they were asked for; a float if one number was.
     values
-        (m,) thresholds of the grid, one for each probability; they never cross.
+        (m,) thresholds of the grid, one for each probability; they never cross. A float, or a time,
+        if one was asked for.
     n
         The public number of records.
     privacy
@@ -56,14 +58,14 @@ class Quantiles(EqualByValue):
     <Quantiles: 0.25: 32, 0.75: 48, n = 5000, epsilon = 1, SIMULATED>
     """
 
-    probabilities: NDArray[np.float64]
-    values: NDArray[np.float64]
+    probabilities: NDArray[np.float64] | float
+    values: Any
     n: int
     privacy: Privacy
     epsilon_each: float
 
     def __repr__(self) -> str:
-        pairs = zip(self.probabilities, self.values, strict=True)
+        pairs = zip(np.ravel(self.probabilities), np.ravel(self.values), strict=True)
         found = [f"{p:g}: {short(value)}" for p, value in pairs]
         known = f"n = {self.n}, {cost(self.privacy)}"
         return line(
@@ -92,7 +94,7 @@ def quantiles(
     values
         {values}
     probabilities
-        (m,) numbers within [0, 1], m >= 1, in any order.
+        (m,) numbers within [0, 1], m >= 1, in any order; or one number.
     grid
         The thresholds, among which the quantiles are chosen. They are public, so they must not
         come from the data.
@@ -131,6 +133,8 @@ def quantiles(
     >>> found = quantiles(ages, [0.25, 0.5, 0.75], Grid.uniform(0, 120, 120), epsilon=1.0)
     >>> found.values.round(-1), round(found.epsilon_each, 3)
     (array([30., 40., 50.]), 0.333)
+    >>> round(quantiles(ages, 0.5, Grid.uniform(0, 120, 120), epsilon=1.0).values, -1)
+    40.0
     """
     _check.unweighted("weights", weights)
     asked, budget = check_quantiles(probabilities, grid, epsilon, rng)
@@ -178,16 +182,19 @@ def quantiles_from_counts(
 
 def check_quantiles(
     probabilities: ArrayLike,
-    grid: object,
+    grid: Grid,
     epsilon: float | Fraction,
     rng: np.random.Generator | None,
 ) -> tuple[NDArray[np.float64], Allowance]:
     """Check all that does not depend on the records, and return probabilities and budget."""
-    if not isinstance(grid, Grid):
-        raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+    if isinstance(probabilities, Grid):
+        what = "must be numbers within [0, 1], and come before the grid"
+        raise DtypeError("probabilities", "Grid", what)
+    check_grid("grid", grid)
     asked = _check.probabilities("probabilities", probabilities)
-    if asked.ndim != 1 or asked.size < 1:
-        raise ParameterError("probabilities", asked.shape, "must be one-dimensional and not empty")
+    if asked.ndim > 1 or asked.size < 1:
+        what = "must be a number, or one-dimensional and not empty"
+        raise ParameterError("probabilities", asked.shape, what)
     budget = Allowance.checked(epsilon, None, "replace-one")
     budget.law(2 * _PARTS * asked.size)  # refuses an epsilon too small for so many
     source(rng)
@@ -212,6 +219,7 @@ def _release(
     n = check_number(counts)
     assert budget.epsilon is not None
     each = budget.epsilon / asked.size
+    shape, asked = asked.shape, np.ravel(asked)
     scores = np.empty(grid.size, np.int64)
     chosen = np.empty(asked.size, np.int64)
     privacy = replace(budget.privacy, simulated=rng is not None)
@@ -219,7 +227,8 @@ def _release(
         for i, p in enumerate(asked.tolist()):
             selection.rank_scores(counts, round(_PARTS * n * Fraction(p)), scores)
             chosen[i] = exponential_mechanism(scores, epsilon=each, sensitivity=_PARTS, rng=rng)
-    values = np.empty(asked.size)
-    values[np.argsort(asked)] = grid.positions[np.sort(chosen)]
-    values = grid.shown(values)
-    return Quantiles(asked, values, n, privacy, double_above(each))
+    places = np.empty(asked.size)
+    places[np.argsort(asked)] = grid.positions[np.sort(chosen)]
+    values = float_or_array(grid.shown(places.reshape(shape)))
+    shares: Any = float_or_array(asked.reshape(shape))
+    return Quantiles(shares, values, n, privacy, double_above(each))

@@ -31,12 +31,12 @@ __all__ = ["roc_curve", "smooth_roc_curve"]
 def roc_curve(
     y_true: Any,
     y_score: Any,
+    grid: Grid | None = None,
+    mechanism: Mechanism | tuple[Mechanism, Mechanism] | None = None,
     *,
     epsilon: float | Fraction | None = None,
     rho: float | Fraction | None = None,
     delta: float | None = None,
-    grid: Grid | None = None,
-    mechanism: Mechanism | tuple[Mechanism, Mechanism] | None = None,
     pos_label: Label | None = None,
     isotonic: bool = True,
     rng: np.random.Generator | None = None,
@@ -56,12 +56,12 @@ def roc_curve(
         {labels}
     y_score
         {scores}
-    epsilon, rho, delta
-        {budget}
     grid
         {score_thresholds_or_none}
     mechanism
         {score_mechanism}
+    epsilon, rho, delta
+        {budget}
     pos_label
         {pos_label}
     rng

@@ -15,9 +15,10 @@ from ..curves.likely_mistakes import warn_of_scores
 from ..curves.scores import MOST_SCORE_CELLS, ScoreCurves, numbered
 from ..errors import DtypeError, ParameterError, shown
 from ..mechanisms import Mechanism
+from ..mechanisms.base import check_mechanism
 from ..noise.sources import source
 from ..privacy.spending import spending
-from ..summaries.grid import Grid
+from ..summaries.grid import Grid, check_grid
 from ..summaries.score_counts import Label, score_counts
 from ..summaries.totals import NanPolicy
 from .cdf import checked, raw_release, refuse_one_row_only, taken
@@ -206,21 +207,24 @@ def raw_score_curves(
 
 
 def _check_public(
-    grid: object,
+    grid: Grid,
     mechanism: Mechanism | tuple[Mechanism, Mechanism] | None,
     isotonic: object,
     budget: dict[str, Any],
 ) -> None:
     """Check what can be refused before the records are counted."""
-    if not isinstance(grid, Grid):
-        raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+    check_grid("grid", grid)
     grid.refuse_times("grid")
     if grid.size > MOST_SCORE_CELLS:
         raise ParameterError("grid", grid.size, f"must have at most {MOST_SCORE_CELLS} cells")
     if not isinstance(isotonic, bool):
         raise DtypeError("isotonic", type(isotonic).__name__, "must be a bool")
-    for each in mechanism if isinstance(mechanism, tuple) else (mechanism,):
-        if isinstance(each, Mechanism) and each.privacy.neighbours != "replace-one":
+    one: tuple[Mechanism, ...] = (
+        () if mechanism is None or isinstance(mechanism, tuple) else (mechanism,)
+    )
+    for each in mechanism if isinstance(mechanism, tuple) else one:
+        check_mechanism("mechanism", each)
+        if each.privacy.neighbours != "replace-one":
             given = each.privacy.neighbours
             raise ParameterError("mechanism", given, "must be for replace-one: n is public")
     if isinstance(mechanism, tuple):
@@ -235,8 +239,6 @@ def _check_pair(mechanisms: tuple[Any, ...], size: int, budget: dict[str, Any]) 
         if value is not None:
             raise ParameterError(name, value, "must not be given beside a mechanism")
     for each in mechanisms:
-        if not isinstance(each, Mechanism):
-            raise DtypeError("mechanism", type(each).__name__, "must hold two mechanisms")
         each.noise_deviation(size + 1)  # refuses a budget too small for this grid
     first, second = mechanisms
     _ = first.privacy + second.privacy  # refuses what has no sum

@@ -16,13 +16,13 @@ from .._documentation import documented
 from ..curves.scores import numbered
 from ..curves.table import Integers, Table, of_both_columns
 from ..curves.table_mistakes import warn_of_table
-from ..errors import DtypeError, ParameterError
+from ..errors import ParameterError
 from ..mechanisms import Histogram, Mechanism
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Neighbours
 from ..records.integers import are_integers
 from ..records.names import name_of
-from ..summaries.table_grid import TableGrid, in_a_row
+from ..summaries.table_grid import TableGrid, check_table_grid, in_a_row
 from ..summaries.totals import NanPolicy
 from .cdf import checked, raw_release, refuse_one_row_only
 from .most_accurate import data_aware
@@ -228,7 +228,7 @@ def _finished(raw: Table, isotonic: bool) -> Table:
 
 
 def _checked(
-    grid: object,
+    grid: TableGrid,
     mechanism: Mechanism | None,
     epsilon: float | Fraction | None,
     rho: float | Fraction | None,
@@ -238,8 +238,7 @@ def _checked(
     rng: np.random.Generator | None,
 ) -> Callable[[int], Mechanism]:
     """Check all that does not depend on the records; return what gives the mechanism for n."""
-    if not isinstance(grid, TableGrid):
-        raise DtypeError("grid", type(grid).__name__, "must be a TableGrid")
+    check_table_grid(grid)
     refuse_one_row_only(mechanism, "a table has two columns")
     row, default = numbered(grid.size), table_mechanism
     return checked(row, mechanism, epsilon, rho, neighbours, delta, isotonic, rng, default)

@@ -9,9 +9,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _check
+from .. import _check, _instead
 from .._documentation import documented
-from ..errors import ParameterError, shown
+from ..errors import DtypeError, ParameterError, shown
 from ..kernels.counting import counts as kernels
 from ..records import columns, times
 from ..records.times import Unit
@@ -21,7 +21,7 @@ from .partitions import are_partitioned, sum_of_parts
 from .thresholds import Thresholds
 from .totals import NanPolicy, count_in_table, totals
 
-__all__ = ["MOST_CELLS", "Grid"]
+__all__ = ["MOST_CELLS", "Grid", "check_grid"]
 
 _PART: Final = 2**19  # values worth a thread of their own
 
@@ -352,3 +352,9 @@ class Grid(Thresholds):
             return f"Grid.uniform({lower}, {upper}, {self.size})"
         first, last = (times.text(float(self._positions[at]), self._unit) for at in (0, -1))
         return f"<Grid of {self.size} thresholds from {first} to {last}>"
+
+
+def check_grid(argument: str, value: object) -> None:
+    """Refuse what is no grid, and say what to write instead."""
+    if not isinstance(value, Grid):
+        raise DtypeError(argument, type(value).__name__, _instead.grid(value))

@@ -22,7 +22,9 @@ _SINGLE = (bool, int, float, str, bytes)
 
 
 def public_groups(by: Any, groups: Sequence[Label] | None) -> tuple[Label, ...]:
-    """Return the groups as they are public: as given, or the categories of the column's own type.
+    """Return the groups as they are public: as given, or those of the schema of a polars Enum.
+
+    The categories of other columns, as those of pandas, may have been made from the data.
 
     Raises
     ------
@@ -32,7 +34,9 @@ def public_groups(by: Any, groups: Sequence[Label] | None) -> tuple[Label, ...]:
     if groups is None:
         categories = _categories(by)
         if categories is None:
-            what = "must be given where by is no categorical column of pandas, and no polars Enum"
+            what = "must be given: write groups=[...]"
+            if hasattr(getattr(by, "dtype", None), "categories"):
+                what += "; categories may come from the data"
             raise ParameterError("groups", None, what)
         found: list[Any] = categories
     elif isinstance(groups, str | bytes):  # which would be taken for its letters
@@ -109,11 +113,9 @@ def _compared(by: Any, group: Label) -> tuple[NDArray[np.bool_], NDArray[np.bool
 
 
 def _categories(by: Any) -> list[Any] | None:
-    """Return the categories that a column's type has, in its order; None if it has none."""
+    """Return the categories of a polars Enum, in their order; None of any other column."""
     dtype: Any = getattr(by, "dtype", None)
     library = str(type(by).__module__).partition(".")[0]
-    if library == "pandas" and hasattr(dtype, "categories"):
-        return list(dtype.categories)
     if library == "polars" and type(dtype).__name__ == "Enum":
         return list(dtype.categories)
     return None

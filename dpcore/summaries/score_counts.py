@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
-from ..errors import DtypeError, MissingValueError, ParameterError
+from ..errors import MissingValueError, ParameterError
 from ..kernels.counting import score_counts as kernels
 from ..records import columns
 from ..records.labels import Label, positives
 from ..records.single_columns import single_column
-from .grid import Grid
+from .grid import Grid, check_grid
 from .partitions import are_partitioned, sum_of_parts
 from .totals import NanPolicy, add_on_threads, count_in_table
 
@@ -51,8 +51,7 @@ def score_counts(
     array([1, 1, 1, 0, 1, 1, 0, 0])
     """
     _check.choice("nan_policy", nan_policy, NanPolicy)
-    if not isinstance(grid, Grid):
-        raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+    check_grid("grid", grid)
     grid.refuse_times("grid")
     if are_partitioned(y_true, y_score):
         own = partial(score_counts, grid=grid, pos_label=pos_label, nan_policy=nan_policy)

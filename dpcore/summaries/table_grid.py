@@ -9,17 +9,17 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _check
+from .. import _check, _instead
 from .._documentation import documented
 from ..errors import DtypeError, MissingValueError, ParameterError
 from ..kernels.counting import pairs as kernels
 from ..kernels.trees import hilbert
 from ..records import columns
-from .grid import MOST_CELLS, Grid
+from .grid import MOST_CELLS, Grid, check_grid
 from .partitions import are_partitioned, sum_of_parts
 from .totals import NanPolicy, add_on_threads, count_in_table
 
-__all__ = ["TableGrid", "complete_pairs", "in_a_row"]
+__all__ = ["TableGrid", "check_table_grid", "complete_pairs", "in_a_row"]
 
 _PART: Final = 2**19  # records worth a thread of their own
 _BLOCK: Final = 2**15  # records whose cells stay in the second-level cache
@@ -60,8 +60,7 @@ class TableGrid:
 
     def __init__(self, x: Grid, y: Grid) -> None:
         for name, grid in (("x", x), ("y", y)):
-            if not isinstance(grid, Grid):
-                raise DtypeError(name, type(grid).__name__, "must be a Grid")
+            check_grid(name, grid)
             grid.refuse_times(name)
         if x.size * y.size > MOST_CELLS:
             raise ParameterError(
@@ -297,3 +296,9 @@ def _uniform(argument: str, bounds: Any, size: int) -> Grid:
         return Grid.uniform(low, high, size)
     except ParameterError as error:  # so far apart, or so near to each other
         raise ParameterError(argument, bounds, error.requirement) from None
+
+
+def check_table_grid(value: object) -> None:
+    """Refuse what is no grid of a table, and say what to write instead."""
+    if not isinstance(value, TableGrid):
+        raise DtypeError("grid", type(value).__name__, _instead.table_grid(value))

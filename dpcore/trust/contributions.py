@@ -17,7 +17,7 @@ from ..errors import DtypeError, MissingValueError, ParameterError, shown
 from ..privacy.spending import spending
 from ..records import columns
 from ..records.integers import are_integers
-from ..summaries.grid import MOST_CELLS, Grid
+from ..summaries.grid import MOST_CELLS, Grid, check_grid
 from ..summaries.score_counts import Label, records, score_counts
 from ._choice import Contributed, choose, choose_slots
 from .models.central import Central, SecureAggregation
@@ -168,10 +168,9 @@ def client_score_curves(
     return curves.isotonic() if isotonic else curves
 
 
-def _checked(grid: object, most: int, trust: object, clients: int | None, isotonic: object) -> int:
+def _checked(grid: Grid, most: int, trust: object, clients: int | None, isotonic: object) -> int:
     """Check what is public, and return how many clients report."""
-    if not isinstance(grid, Grid):
-        raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+    check_grid("grid", grid)
     grid.refuse_times("grid")
     if grid.size > most:
         raise ParameterError("grid", grid.size, f"must have at most {most} cells")

@@ -216,7 +216,7 @@ def test_bad_json(text, words):
         (lambda c: c.quantile([0.5, float("nan")]), "p must lie within"),
         (lambda c: c.quantile("a"), "p must hold real numbers"),
         (lambda c: c.sample(-1), "size must be between 0"),
-        (lambda c: c.sample(3, rng=5), "rng must be None or"),
+        (lambda c: c.sample(3, rng=5), "rng must be a generator"),
         (lambda c: c.smooth(3), "norm must be one of 1, 2; got 3"),
         (lambda c: c.smooth(solver="cvxopt"), "solver must be one of 'graph', 'osqp'"),
         (lambda c: c.band(1.0), "level must be between 0 and 1"),

@@ -121,7 +121,12 @@ def test_curves_are_left_as_they_are(together):
 @pytest.mark.parametrize(
     ("change", "weights", "error", "words"),
     [
-        (lambda c: c, None, dp.DtypeError, r"must be a list of curves \(CDF\); got CDF"),
+        (
+            lambda c: c,
+            None,
+            dp.DtypeError,
+            r"must be a list of curves \(CDF\): write \[first, second\]; got CDF",
+        ),
         (lambda c: [c, c.counts], None, dp.DtypeError, "curves must all be curves .* a ndarray"),
         (lambda c: [], None, dp.ParameterError, "curves must hold at least one"),
         (

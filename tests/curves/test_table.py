@@ -211,7 +211,7 @@ def test_conditional_quantiles_of_many_columns_do_not_look_at_all_cells_for_each
         (lambda: RAW.conditional("x", "a"), "lower must hold real numbers"),
         (lambda: RAW.conditional_quantiles("x", 1.1), r"p must lie within \[0, 1\]"),
         (lambda: RAW.sample(-1), "size must be between 0"),
-        (lambda: RAW.sample(rng=1), "rng must be None or"),
+        (lambda: RAW.sample(rng=1), "rng must be a generator"),
         (lambda: dp.Table(GRID.x, RAW.row), "grid must be a TableGrid"),
         (lambda: dp.Table(GRID, COUNTS), "row must be a CDF"),
         (lambda: dp.Table(NO_LOWER, RAW.row), "row must have 6 cells, or 7; got 50"),

@@ -161,7 +161,7 @@ def test_odd_data(method):
         ({"y_bounds": ([0, 0], [1, 1])}, dp.ParameterError, "y_bounds"),
         ({"method": "objective"}, dp.ParameterError, "method must be one of 'moments', 'output'"),
         ({"alpha": 0}, dp.ParameterError, "alpha must be positive"),
-        ({"rng": 7}, dp.DtypeError, "rng must be None"),
+        ({"rng": 7}, dp.DtypeError, "rng must be a generator"),
     ],
 )
 def test_parameters_that_are_refused(parameters, error, message):

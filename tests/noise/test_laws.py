@@ -91,7 +91,7 @@ def test_a_generator_is_advanced_so_two_calls_differ():
         (True, 3, None, dp.DtypeError, "scale must be a real number"),
         (1, -3, None, dp.ParameterError, "size must be between 0"),
         (1, 2.0, None, dp.DtypeError, "size must be an integer"),
-        (1, 3, 7, dp.DtypeError, "rng must be None or a numpy.random.Generator"),
+        (1, 3, 7, dp.DtypeError, "rng must be a generator"),
         (1, 3, np.random.RandomState(1), dp.DtypeError, "got RandomState"),
     ],
 )
@@ -109,7 +109,7 @@ def test_bad_arguments(scale, size, rng, error, words):
         (Fraction(1, 2**53), 3, None, dp.ParameterError, "below 2\\^53"),
         ("2", 3, None, dp.DtypeError, "sigma_squared must be a real number; got '2'"),
         (1, -3, None, dp.ParameterError, "size must be between 0"),
-        (1, 3, 7, dp.DtypeError, "rng must be None or a numpy.random.Generator"),
+        (1, 3, 7, dp.DtypeError, "rng must be a generator"),
     ],
 )
 def test_bad_gaussian_arguments(sigma_squared, size, rng, error, words):

@@ -10,6 +10,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
+import dpcore as dp
+
 INT128 = getattr(pl, "Int128", pl.Object)  # old polars have none
 HUGE = 10**5000  # longer than Python writes down
 
@@ -60,6 +62,11 @@ BAD = {
     "a dict": {},
     "an object": object(),
     "a type": int,
+    "a mechanism's class": dp.mechanisms.Dyadic,
+    "a mechanism": dp.mechanisms.Dyadic(1.0),
+    "a guarantee": dp.Privacy(1.0),
+    "a grid": dp.Grid.uniform(0, 1, 4),
+    "a curve": dp.cdf([0.5], dp.Grid.uniform(0, 1, 4), dp.mechanisms.NoNoise()),
     "an array without axes": np.array(1),
     "an array of two axes": np.ones((2, 2)),
     "an empty array of two axes": np.empty((0, 3)),

@@ -75,9 +75,9 @@ def test_omitted_values_are_not_in_n():
             "rho must not be given beside",
         ),
         ((VALUES, GRID), {"epsilon": 1, "isotonic": 1}, dp.DtypeError, "isotonic must be a bool"),
-        ((VALUES, [1, 2]), {"epsilon": 1.0}, dp.DtypeError, "grid must be a Grid; got list"),
-        ((VALUES, GRID, "dyadic"), {}, dp.DtypeError, "mechanism must be a mechanism; got str"),
-        ((VALUES, GRID), {"epsilon": 1.0, "rng": 5}, dp.DtypeError, "rng must be None or"),
+        ((VALUES, [1, 2]), {"epsilon": 1.0}, dp.DtypeError, "grid must be a Grid: .*got list"),
+        ((VALUES, GRID, "dyadic"), {}, dp.DtypeError, "mechanism must be a mechanism, .*got str"),
+        ((VALUES, GRID), {"epsilon": 1.0, "rng": 5}, dp.DtypeError, "rng must be a generator"),
         (
             (VALUES, GRID, dp.mechanisms.Dyadic(1.0)),
             {"epsilon": 1.0},

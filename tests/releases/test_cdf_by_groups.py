@@ -50,12 +50,24 @@ def test_labels_may_be_numbers(groups):
 def test_a_type_that_lists_its_categories_names_the_groups():
     budget = {"epsilon": 1.0, "rng": np.random.default_rng(1)}
     order = ["z", "b", "a", "c"]
-    for by in (
-        pd.Series(pd.Categorical(BY, categories=order)),
-        pd.Categorical(BY, categories=order),
-        pl.Series(BY, dtype=pl.Enum(order)),
+    by = pl.Series(BY, dtype=pl.Enum(order))
+    assert list(dp.cdf(VALUES, GRID, by=by, **budget)) == order  # "z" has no record
+
+
+@pytest.mark.parametrize(
+    "by",
+    [
+        pd.Series(BY, dtype="category"),
+        pd.Categorical(BY, categories=["z", "b", "a", "c"]),
+        pd.CategoricalIndex(BY),
+    ],
+)
+def test_categories_that_may_come_from_the_data_name_no_groups(by):
+    with pytest.raises(
+        dp.ParameterError, match=r"write groups=\[...\]; cat.* from the data; got N"
     ):
-        assert list(dp.cdf(VALUES, GRID, by=by, **budget)) == order  # "z" has no record
+        dp.cdf(VALUES, GRID, by=by, epsilon=1.0)
+    assert list(exact(by, ["b", "a"])) == ["b", "a"]
 
 
 def test_dask_columns_are_counted_where_they_lie():
@@ -102,9 +114,10 @@ def test_errors_name_the_arguments():
         with pytest.raises(kind, match=match):
             dp.cdf(VALUES, GRID, epsilon=1.0, **given)
 
-    refused("groups must be given where by is no categorical", by=BY)
-    refused("groups must be given where", by=pl.Series(BY, dtype=pl.Categorical))
-    refused("by must hold numbers or strings; got a NoneType", dp.DtypeError, groups=["a"])
+    refused(r"groups must be given: write groups=\[...\]; got", by=BY)
+    refused("groups must be given: write", by=pl.Series(BY, dtype=pl.Categorical))
+    refused("by must be given beside groups", groups=["a"])
+    refused("by must be one column, .* not its name", dp.DtypeError, by="sex", groups=["a"])
     refused("by must have the shape of values", by=BY[:2], groups=["a"])
     refused("groups must be a string", dp.DtypeError, by=BY, groups=["a", 1])
     refused("groups must be a list of labels", dp.DtypeError, by=BY, groups="ab")

@@ -57,7 +57,7 @@ def test_arguments_reach_the_release():
     assert roc_curve([0, 1], [0, 1], rho=0.5).privacy == dp.Privacy(rho=0.5)
     assert roc_curve([0, 1], [0, 1], epsilon=1.0, delta=0.3).privacy == dp.Privacy(1.0, 0.3)
     for change, error, message in [
-        ({"grid": [0, 1]}, dp.DtypeError, "grid must be a Grid; got list"),
+        ({"grid": [0, 1]}, dp.DtypeError, "grid must be a Grid: .*got list"),
         ({"isotonic": 1}, dp.DtypeError, "isotonic must be a bool; got int"),
         ({"epsilon": None}, dp.ParameterError, "epsilon or rho must be given"),
         ({"nan_policy": "drop"}, dp.ParameterError, "nan_policy must be one of 'raise', 'omit'"),

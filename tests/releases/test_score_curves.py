@@ -150,9 +150,9 @@ TALL = Hierarchy(1.0, branching=(3, 3))  # for up to 9 cells
     ("pair", "budget", "words"),
     [
         ((Hierarchy(1.0), Hierarchy(1e-14)), {}, "epsilon is too small"),
-        ((Hierarchy(1.0), "foo"), {}, "mechanism must hold two mechanisms; got str"),
-        ((Hierarchy(1.0), None), {}, "mechanism must hold two mechanisms; got NoneType"),
-        ((None, None), {"epsilon": 1.0}, "epsilon must not be given beside a mechanism"),
+        ((Hierarchy(1.0), "foo"), {}, "mechanism must be a mechanism, .*got str"),
+        ((Hierarchy(1.0), None), {}, "mechanism must be a mechanism, .*got NoneType"),
+        ((Hierarchy(1.0),) * 2, {"epsilon": 1.0}, "epsilon must not be given beside a mechanism"),
         ((Hierarchy(1.0), TALL), {}, "branching must cover"),
         ((Hierarchy(1.0), Hierarchy(1.0, neighbours="add-or-remove-one")), {}, "replace-one"),
         ((Hierarchy(1.0),) * 3, {}, "mechanism must be one, or one for each class; got 3"),

@@ -189,7 +189,7 @@ def test_bad_arguments_after_a_release():
         HosmerLemeshow.from_curves(scores)
     for wrong, error, message in [
         ({"mechanism": Dyadic(2.0)}, dp.ParameterError, "mechanism must be the curves' own"),
-        ({"mechanism": "dyadic"}, dp.DtypeError, "mechanism must be a mechanism; got str"),
+        ({"mechanism": "dyadic"}, dp.DtypeError, "mechanism must be a mechanism, .*got str"),
         ({"curves": curves.smooth()}, dp.ParameterError, r"curves must be raw, or isotonic\(\)"),
         ({"groups": 2}, dp.ParameterError, "groups must be between 3"),
     ]:
@@ -198,7 +198,7 @@ def test_bad_arguments_after_a_release():
     test = HosmerLemeshow.from_curves(curves, mechanism=mechanism)
     with pytest.raises(dp.ParameterError, match="replicates must be between 1 and"):
         test.under_noise(0)
-    with pytest.raises(dp.DtypeError, match="rng must be None or a numpy"):
+    with pytest.raises(dp.DtypeError, match="rng must be a generator"):
         test.under_noise(9, 7)
 
 

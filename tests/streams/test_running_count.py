@@ -268,7 +268,7 @@ def test_no_steps():
         (lambda: RunningCount(10, epsilon=1, base=1), "base must be between 2"),
         (lambda: RunningCount(10, epsilon=1, base=3, sensitivity="paper"), "base must be 2 with"),
         (lambda: RunningCount(10, epsilon=1, sensitivity="none"), "sensitivity must be one of"),
-        (lambda: RunningCount(10, epsilon=1, rng=1), "rng must be None or"),
+        (lambda: RunningCount(10, epsilon=1, rng=1), "rng must be a generator"),
         (lambda: seeded().save(3), "path must be a path; got int"),
         (lambda: RunningCount.resume(None), "path must be a path; got NoneType"),
     ],

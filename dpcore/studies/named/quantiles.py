@@ -40,7 +40,8 @@ def of_curve(values: Reals, grid: Grid, epsilon: float, rng: np.random.Generator
 
 def alone(values: Reals, grid: Grid, epsilon: float, rng: np.random.Generator) -> Reals:
     """Deciles that are released alone."""
-    return released_quantiles(values, DECILES, grid, epsilon=epsilon, rng=rng).values
+    found = released_quantiles(values, DECILES, grid, epsilon=epsilon, rng=rng)
+    return np.asarray(found.values)
 
 
 @study(

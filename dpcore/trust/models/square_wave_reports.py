@@ -12,7 +12,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ... import _check
+from ... import _check, _instead
 from ...errors import DtypeError, ParameterError
 from ...kernels.clients import square_wave
 from ...noise import windows
@@ -239,7 +239,7 @@ class SquareWaveEncoding:
         """
         exact = self._counts(counts)
         if not isinstance(rng, np.random.Generator):
-            raise DtypeError("rng", type(rng).__name__, "must be a numpy.random.Generator")
+            raise DtypeError("rng", type(rng).__name__, _instead.generator(rng))
         # A report is uniform over all outputs with probability q D, and else over the near ones.
         anywhere = float(self.probabilities[1] * self.outputs)
         blind = rng.binomial(exact, anywhere)

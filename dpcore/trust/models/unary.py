@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ... import _check
+from ... import _check, _instead
 from ...errors import DtypeError, ParameterError
 from ...noise.sources import source
 from ...records import columns, object_kinds
@@ -234,7 +234,7 @@ class UnaryEncoding:
         """
         exact, reports = _checked_counts(counts, reports)
         if not isinstance(rng, np.random.Generator):
-            raise DtypeError("rng", type(rng).__name__, "must be a numpy.random.Generator")
+            raise DtypeError("rng", type(rng).__name__, _instead.generator(rng))
         shape: tuple[int, ...] = exact.shape
         if replicates is not None:
             shape = (_check.integer("replicates", replicates, 0, _MOST_REPORTS), *shape)

@@ -16,7 +16,7 @@ from ...curves.scores import numbered
 from ...curves.shapes import float_or_array
 from ...errors import DtypeError, ParameterError
 from ...privacy.guarantees import Privacy
-from ...summaries.grid import Grid
+from ...summaries.grid import Grid, check_grid
 from ..models.central import SecureAggregation
 from ..models.remembered_noise import prefix_deviation
 from ..protocol.wire import RoundError
@@ -99,8 +99,7 @@ class PointwiseCDF:
             raise DtypeError("aggregator", type(aggregator).__name__, what)
         if grid is None:
             grid = numbered(aggregator.size)
-        if not isinstance(grid, Grid):
-            raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+        check_grid("grid", grid)
         grid.refuse_times("grid")
         if grid.size != aggregator.size:
             raise ParameterError("grid", grid.size, f"must have {aggregator.size} cells")

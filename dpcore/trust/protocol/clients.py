@@ -15,7 +15,7 @@ from ... import _check
 from ..._process import Owner
 from ...errors import DtypeError, ParameterError
 from ...noise.sources import Source, random_bytes, source
-from ...summaries.grid import Grid
+from ...summaries.grid import Grid, check_grid
 from ...summaries.score_counts import score_counts
 from .. import comparison
 from ..models.local import Local
@@ -276,8 +276,7 @@ def cell_of(score: Any, grid: Grid, label: bool | None = None) -> int:
     >>> dp.trust.cell_of(0.3, grid), dp.trust.cell_of(0.3, grid, True)
     (1, 6)
     """
-    if not isinstance(grid, Grid):
-        raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+    check_grid("grid", grid)
     grid.refuse_times("grid")
     if label is None:
         return int(np.argmax(grid.count([score])))

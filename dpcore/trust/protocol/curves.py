@@ -14,7 +14,7 @@ from ...curves.likely_mistakes import warn_of_curve, warn_of_scores
 from ...curves.scores import ScoreCurves, numbered
 from ...errors import DtypeError, ParameterError
 from ...kernels.trees import hierarchy as kernels
-from ...summaries.grid import Grid
+from ...summaries.grid import Grid, check_grid
 from ..models.contribution import of_clients, raw_curve, without_empty
 from ..models.distributed import DistributedNoise
 from ..models.local import Local
@@ -74,8 +74,7 @@ def release(
     protocol = whole.protocol
     if grid is None:
         grid = numbered(protocol.size)
-    if not isinstance(grid, Grid):
-        raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+    check_grid("grid", grid)
     grid.refuse_times("grid")
     if grid.size != protocol.size:
         raise ParameterError("grid", grid.size, f"must have {protocol.size} cells")
@@ -125,8 +124,7 @@ def release_scores(
     """
     whole = of_all_servers(sums)
     protocol = whole.protocol
-    if not isinstance(grid, Grid):
-        raise DtypeError("grid", type(grid).__name__, "must be a Grid")
+    check_grid("grid", grid)
     grid.refuse_times("grid")
     if protocol.size != 2 * grid.size or protocol.empty not in (None, grid.size):
         half = protocol.size / 2 if protocol.empty is None else protocol.empty

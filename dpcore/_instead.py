@@ -1,0 +1,103 @@
+"""What to write instead of what was given: requirements of errors, by the type of what they got."""
+
+from __future__ import annotations
+
+import inspect
+import numbers
+from typing import Any, Final
+
+from .errors import shown
+
+__all__ = ["MECHANISMS", "generator", "grid", "mechanism", "table_grid"]
+
+MECHANISMS: Final = (
+    "AdaptiveQuantiles",
+    "Dawa",
+    "Dyadic",
+    "Hierarchy",
+    "Histogram",
+    "HistogramQueries",
+    "NoNoise",
+    "PolynomialProjection",
+    "ToeplitzGaussian",
+)
+
+
+def generator(value: object, otherwise: str = "") -> str:
+    """Return what an argument ``rng`` must be; ``otherwise`` says what None is for.
+
+    Examples
+    --------
+    >>> generator(7, ", or None")
+    'must be a generator (no integer seeds): write rng=numpy.random.default_rng(7), or None'
+    """
+    seed = shown(value) if _is_number(value) and isinstance(value, numbers.Integral) else "seed"
+    needed = "must be a generator (no integer seeds)"
+    return f"{needed}: write rng=numpy.random.default_rng({seed}){otherwise}"
+
+
+def grid(value: object) -> str:
+    """Return what must be a grid.
+
+    Examples
+    --------
+    >>> grid((0, 100))
+    'must be a Grid: write dp.Grid.uniform(lower, upper, size)'
+    """
+    wanted = "must be a Grid: write dp.Grid.uniform(lower, upper, size)"
+    if _is_number(value):
+        return f"{wanted}; for a budget, write epsilon={shown(value)}"
+    if hasattr(type(value), "__array__"):
+        return f"{wanted} or dp.Grid(thresholds), after the values"
+    return wanted
+
+
+def table_grid(value: object) -> str:
+    """Return what must be a grid of a table.
+
+    Examples
+    --------
+    >>> table_grid([0, 1])
+    'must be a TableGrid: write dp.TableGrid.uniform(x_bounds, y_bounds, shape)'
+    """
+    wanted = "must be a TableGrid: write dp.TableGrid.uniform(x_bounds, y_bounds, shape)"
+    return f"{wanted}, or dp.TableGrid(x, y) of two grids" if hasattr(value, "count") else wanted
+
+
+def mechanism(value: object, kind: str = "mechanism") -> str:
+    """Return what must be a mechanism, or one of a kind: the name of a class.
+
+    Examples
+    --------
+    >>> mechanism(1.0)
+    'must be a mechanism: for a budget, write epsilon=1.0'
+    >>> mechanism("dyadic")
+    'must be a mechanism, not a name: write dp.mechanisms.Dyadic(epsilon=...)'
+    """
+    if isinstance(value, type) and hasattr(value, "release"):
+        return f"must be an instance: {_made(value)}"
+    if _is_number(value):
+        return f"must be a {kind}: for a budget, write epsilon={shown(value)}"
+    if kind != "mechanism":
+        return f"must be a {kind}"
+    if isinstance(value, str):
+        named = [name for name in MECHANISMS if name.lower() == value.lower().replace("_", "")]
+        if named:
+            budget = "" if named[0] == "NoNoise" else "epsilon=..."
+            return f"must be a mechanism, not a name: write dp.mechanisms.{named[0]}({budget})"
+        return f"must be a mechanism, of dp.mechanisms: {', '.join(MECHANISMS)}"
+    return "must be a mechanism, as dp.mechanisms.Dyadic(epsilon=1.0) is"
+
+
+def _made(cls: type[Any]) -> str:
+    """Return how an instance is made, with the name of the budget that it takes."""
+    try:
+        names = inspect.signature(cls).parameters
+    except (TypeError, ValueError):  # of C, or of no signature
+        return f"{cls.__name__}(...)"
+    budget = next((name for name in ("epsilon", "rho") if name in names), None)
+    return f"{cls.__name__}({'' if budget is None else f'{budget}=...'})"
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
