@@ -325,6 +325,8 @@ def _whole(span: dt.timedelta) -> int:
 
 def _of_strings(values: Any) -> Any:
     """Return a list of ISO strings as what they stand for, and anything else as it is."""
+    if isinstance(values, str):  # one, which is no column's name here
+        return np.asarray(values)
     if isinstance(values, list | tuple) and all(isinstance(each, str) for each in values):
         parsed = [_parsed(each) for each in values]
         return values if None in parsed else parsed

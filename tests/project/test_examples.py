@@ -26,7 +26,7 @@ ROOMS = (
 )
 
 # What needs none, and why.
-EXCEPT = {"dpcore.summaries.grid.Grid.refuse_times": "it returns nothing, and raises"}
+EXCEPT = {"dpcore.summaries.thresholds.Thresholds.refuse_times": "it returns nothing, and raises"}
 
 
 def callables():

@@ -135,7 +135,7 @@ def test_missing_values():
         ({"probabilities": [0.5, 1.1]}, dp.ParameterError, "probabilities must lie within"),
         ({"probabilities": [np.nan]}, dp.ParameterError, "probabilities must lie within"),
         ({"probabilities": [[0.5]]}, dp.ParameterError, "probabilities must be a number, or one"),
-        ({"probabilities": []}, dp.ParameterError, "must be one-dimensional and not empty"),
+        ({"probabilities": []}, dp.ParameterError, "or one-dimensional and not empty"),
         ({"probabilities": ["a"]}, dp.DtypeError, "probabilities must hold real numbers"),
         ({"grid": [1, 2]}, dp.DtypeError, "grid must be a Grid: .*got list"),
         ({"epsilon": 0.0}, dp.ParameterError, "epsilon must be positive"),
