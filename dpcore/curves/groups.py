@@ -16,7 +16,6 @@ from ..errors import DtypeError, ParameterError
 from ..privacy.guarantees import Privacy
 from . import colours, serialization
 from .cdf import CDF
-from .equality import EqualByValue
 from .plots import shortly
 
 __all__ = ["GroupedCDF"]
@@ -26,7 +25,7 @@ _MOST_REPR = 88
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
-class GroupedCDF(EqualByValue, Mapping[Any, CDF]):
+class GroupedCDF(Mapping[Any, CDF]):
     """Released curves of disjoint groups of records: a mapping from each label to its curve.
 
     Made by ``dpcore.cdf(..., by=labels)``.
