@@ -151,7 +151,7 @@ def test_floats_may_stand_among_text():
         pa.UnionArray.from_sparse(pa.array([0], pa.int8()), [pa.array([1])]),
         pd.MultiIndex.from_tuples([("a", "b")]),
         [pd.Timestamp("2020")],
-        [("yes",)],
+        [("yes", "no")],
         [{"yes"}],
         [1j],
         np.array(["2020"], "M8[D]"),
