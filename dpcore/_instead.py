@@ -61,7 +61,8 @@ def table_grid(value: object) -> str:
     'must be a TableGrid: write dp.TableGrid.uniform(x_bounds, y_bounds, shape)'
     """
     wanted = "must be a TableGrid: write dp.TableGrid.uniform(x_bounds, y_bounds, shape)"
-    return f"{wanted}, or dp.TableGrid(x, y) of two grids" if hasattr(value, "count") else wanted
+    is_grid = hasattr(value, "positions")  # of one column
+    return f"{wanted}, or dp.TableGrid(x, y) of two grids" if is_grid else wanted
 
 
 def mechanism(value: object, kind: str = "mechanism") -> str:

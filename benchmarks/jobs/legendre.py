@@ -27,11 +27,11 @@ def add(chunk: np.ndarray, sums: np.ndarray) -> int:
 
 
 def ours(values: np.ndarray):
-    return lambda: totals(values, add, SUMS, PART, "omit") / 2**28
+    return lambda: totals([values], add, SUMS, PART, "omit") / 2**28
 
 
 def ours_on_one_thread(values: np.ndarray):
-    return lambda: totals(values, add, SUMS, values.size + 1, "omit") / 2**28
+    return lambda: totals([values], add, SUMS, values.size + 1, "omit") / 2**28
 
 
 def numpy_sums(values: np.ndarray) -> np.ndarray:

@@ -124,10 +124,11 @@ def parts(monkeypatch, records, epsilon, answers):
         asked.append((scores, float(epsilon) / (1 if monotonic else 2)))
         return next(answered)
 
-    def recorded(counts, outside, grid, mechanism, rng, integers):
+    def recorded(counts, outside, grid, mechanism, rng, integers, *, what):
         row = np.append(counts.reshape(-1), outside)
         of_table.append((row, mechanism(int(row.sum()))))
-        return original(counts, outside, grid, mechanism, np.random.default_rng(1), integers)
+        rng = np.random.default_rng(1)
+        return original(counts, outside, grid, mechanism, rng, integers, what=what)
 
     with monkeypatch.context() as patched:
         for module in (compact_bounds, residual_bounds):

@@ -132,7 +132,7 @@ def test_shapes():
         (lambda e: e.estimates([0.5], 3), dp.DtypeError, "totals must hold integers"),
         (lambda e: e.estimates([1], -1), dp.ParameterError, "reports must be between 0"),
         (lambda e: e.variance(3, 4), dp.ParameterError, "count must be between 0 and 3"),
-        (lambda e: e.simulated_totals([1], 3, None), dp.DtypeError, "rng must be a numpy.random"),
+        (lambda e: e.simulated_totals([1], 3, None), dp.DtypeError, "rng must be a generator"),
         (lambda e: e.perturbed_totals([1, 3], 3), dp.ParameterError, "reports must not be less"),
         (lambda e: e.perturbed_totals([[1]], 3), dp.ParameterError, "counts must have the shape"),
         (lambda e: e.perturbed_totals([1], 3, 7), dp.DtypeError, "no integer seeds"),
