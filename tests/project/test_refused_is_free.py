@@ -19,6 +19,8 @@ from dpcore.releases.roc_curve import smooth_roc_curve
 from tests.project.bad_values import BAD
 from tests.project.test_bad_arguments import CALLS, COUNTS, GRID, HOW, RECORDS, SCORES, SUMS
 
+pytestmark = pytest.mark.needs_jit  # many releases: a minute and more where kernels are interpreted
+
 PAIR = mechanisms.Dyadic(0.5), mechanisms.Hierarchy(0.5)
 RELEASE = {"counts": COUNTS, "rng": None, "replicates": 2}
 PUBLIC = {**RELEASE, "workers": 1}

@@ -11,6 +11,8 @@ from scipy import stats
 import dpcore as dp
 from dpcore.mechanisms import Hierarchy, NoNoise, PolynomialProjection
 
+pytestmark = pytest.mark.needs_jit  # many releases: a minute and more where kernels are interpreted
+
 GRID = dp.Grid.uniform(0, 1, 64)
 
 

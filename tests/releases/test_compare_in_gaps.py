@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import dpcore as dp
 from dpcore.mechanisms import Hierarchy
+
+pytestmark = pytest.mark.needs_jit
 
 GRID = dp.Grid.uniform(0, 1, 64)
 

@@ -9,6 +9,8 @@ import pytest
 
 import dpcore as dp
 
+pytestmark = pytest.mark.needs_jit  # many releases: a minute and more where kernels are interpreted
+
 QUARTILES = np.array([0.25, 0.5, 0.75])
 
 
