@@ -127,7 +127,6 @@ def parts(monkeypatch, records, epsilon, answers):
     def recorded(counts, outside, grid, mechanism, rng, integers, *, what):
         row = np.append(counts.reshape(-1), outside)
         of_table.append((row, mechanism(int(row.sum()))))
-        rng = np.random.default_rng(1)
         return original(counts, outside, grid, mechanism, rng, integers, what=what)
 
     with monkeypatch.context() as patched:
@@ -136,7 +135,8 @@ def parts(monkeypatch, records, epsilon, answers):
         for module in (residual_bounds, residual_search):
             patched.setattr(module, "gain_of", lambda *_: THIRD)
         patched.setattr(residual_plot, "raw_table", recorded)
-        dp.residual_plot(*np.transpose(records), epsilon=epsilon, cells=(2, 1))
+        rng = np.random.default_rng(1)
+        dp.residual_plot(*np.transpose(records), epsilon=epsilon, cells=(2, 1), rng=rng)
     (table,) = of_table
     assert [len(scores) for scores, _ in asked] == ANSWERS
     return asked, table
