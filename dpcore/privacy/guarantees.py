@@ -78,7 +78,7 @@ class Privacy:
     replace-client each client is in one of them, with all its records.
 
     ``first <= second`` says that the first guarantee implies the second one, by the conversions of
-    ``dpcore.privacy``. Of some pairs neither does.
+    ``dpcore.privacy``. Of some pairs neither does; one of seeded noise implies but its like.
 
     Examples
     --------
@@ -235,8 +235,8 @@ class Privacy:
     def __le__(self, other: Privacy) -> bool:
         if not isinstance(other, Privacy):
             return _no_guarantee(other)
-        if self.neighbours != other.neighbours:
-            return False
+        if self.neighbours != other.neighbours or (self.simulated and not other.simulated):
+            return False  # what somebody else can repeat protects nobody
         if self.delta > other.delta or (self.epsilon == math.inf and other.epsilon != math.inf):
             return False
         if other.rho is not None:

@@ -133,6 +133,13 @@ def test_neither_implies_the_other():
         _ = Privacy(1.0) <= 1.0
 
 
+def test_seeded_noise_implies_no_guarantee():
+    seeded = Privacy(0.5, simulated=True)
+    assert not seeded <= Privacy(1.0)
+    assert seeded <= Privacy(1.0, simulated=True)
+    assert Privacy(0.5) <= Privacy(1.0, simulated=True)
+
+
 @given(ANY, ANY)
 def test_order_agrees_with_epsilon_at(first, second):
     if first <= second and not (first.rho is None and second.rho is not None):
