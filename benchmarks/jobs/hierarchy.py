@@ -84,7 +84,7 @@ def numpy_hierarchy(inputs: Cells):
 def numpy_dawa(inputs: Cells):
     """The same two stages (docs/dawa.md), for two lengths of buckets that part the cells evenly."""
     rng, counts = np.random.default_rng(1), inputs.counts
-    stages = inputs.mechanism.stages(counts.size, int(counts.sum()))
+    stages = inputs.mechanism._stages(counts.size, int(counts.sum()))
     law, errors, lengths = stages.law, stages.errors, stages.scales.lengths
     short, long = lengths.tolist()
     assert stages.scales.unit == 1

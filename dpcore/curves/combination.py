@@ -174,7 +174,7 @@ def _curves(curves: object) -> list[CDF]:
     listed = _check.items("curves", curves, what)
     if not listed:
         raise ParameterError("curves", listed, "must hold at least one curve")
-    for curve in listed:
+    for at, curve in enumerate(listed):
         if not isinstance(curve, CDF):
             raise DtypeError("curves", f"a {type(curve).__name__}", "must all be curves (CDF)")
         if curve.processing and curve.raw is None:
@@ -182,6 +182,8 @@ def _curves(curves: object) -> list[CDF]:
             raise ParameterError("curves", curve.processing, what)
         if curve.grid != listed[0].grid:
             raise ParameterError("curves", curve.grid, f"must all be over {listed[0].grid}")
+        if any(curve is other for other in listed[:at]):  # its noise would count as independent
+            raise ParameterError("curves", curve, "must each be a release of its own")
     return listed
 
 

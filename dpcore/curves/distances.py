@@ -184,7 +184,7 @@ def _between(first: Any, second: Any) -> _Between:
 def _of_numbers(curve: Any, argument: str) -> Any:
     """Return a curve or a sample, if its distances are numbers."""
     if isinstance(curve, CDF):
-        curve.grid.refuse_times(argument)
+        curve.grid._refuse_times(argument)
     return curve
 
 

@@ -143,7 +143,7 @@ class Projection(EqualByValue):
         170
         """
         check_grid("grid", grid)
-        grid.refuse_times("grid")
+        grid._refuse_times("grid")
         points = places(grid.positions, self.lower, self.upper)
         counts = np.empty((1, grid.size))
         kernels.series(self._scheme.curve(self._reals[None, :], self.n), points, counts)

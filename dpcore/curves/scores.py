@@ -63,7 +63,7 @@ class ScoreCurves(EqualByValue):
 
     def __post_init__(self) -> None:
         check_grid("grid", self.grid)
-        self.grid.refuse_times("grid")
+        self.grid._refuse_times("grid")
         if not isinstance(self.joint, CDF):
             raise DtypeError("joint", type(self.joint).__name__, "must be a CDF")
         cells, found = 2 * self.grid.size, self.joint.grid.size
@@ -96,7 +96,7 @@ class ScoreCurves(EqualByValue):
         (array([33.8, 55.6, 77.8, 80.3]), array([ 2.2,  2.2,  8.4, 19.7]), 2.0)
         """
         check_grid("grid", grid)
-        grid.refuse_times("grid")
+        grid._refuse_times("grid")
         for name, curve in (("negatives", negatives), ("positives", positives)):
             if not isinstance(curve, CDF):
                 raise DtypeError(name, type(curve).__name__, "must be a CDF")

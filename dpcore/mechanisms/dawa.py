@@ -91,77 +91,47 @@ class Dawa(Releases):
     def _budget(self) -> Allowance:
         return Allowance.checked(self.epsilon, self.rho, self.neighbours, self.delta)
 
-    def pays(self, size: int, n: int) -> bool:
+    def _pays(self, size: int, n: int) -> bool:
         """Whether so few records, or so small a budget, are better told by buckets, as a rule.
 
         n epsilon up to N^1.5; for rho n sqrt(8 rho) up to N / 4, since trees with Gaussian noise
         are better. As measured (docs/regret.md); n has to be public.
-
-        Examples
-        --------
-        >>> from dpcore.mechanisms import Dawa
-        >>> mechanism = Dawa(epsilon=1.0)
-        >>> [(n, mechanism.pays(256, n)) for n in (1000, 100_000)]
-        [(1000, True), (100000, False)]
         """
         most = size / 4 if self.rho is not None else float(size) ** 1.5
-        return self._budget().total_is_public and self.signal(n) <= most
+        return self._budget().total_is_public and self._signal(n) <= most
 
-    def signal(self, n: int) -> float:
-        """Return n epsilon; for rho with the epsilon whose noise on a count has its variance.
-
-        Examples
-        --------
-        >>> from dpcore.mechanisms import Dawa
-        >>> Dawa(epsilon=0.1).signal(1000), Dawa(rho=0.125).signal(1000)
-        (100.0, 1000.0)
-        """
+    def _signal(self, n: int) -> float:
+        """Return n epsilon; for rho with the epsilon whose noise on a count has its variance."""
         budget = self._budget()
         if budget.epsilon is not None:
             return n * float(budget.epsilon)
         assert budget.rho is not None
         return n * math.sqrt(8.0 * float(budget.rho))
 
-    def counting_error(self, size: int, n: int) -> float:
+    def _counting_error(self, size: int, n: int) -> float:
         """Return the mean squared error of counting the longer buckets, if all are taken.
 
         To compare kinds of noise: how many buckets there will be depends on the records.
-
-        Examples
-        --------
-        >>> from dpcore.mechanisms import Dawa
-        >>> [round(Dawa(epsilon=epsilon).counting_error(1024, 1000)) for epsilon in (0.1, 0.5)]
-        [1512, 122]
         """
-        stages = self.stages(size, n)
+        stages = self._stages(size, n)
         lengths = stages.scales.lengths
         if not lengths.size:
             return stages.hierarchy.mean_squared_error(size)
         return float(stages.errors[max(1, round(math.log2(stages.scales.groups / lengths[-1])))])
 
-    def stages(self, size: int, n: int) -> Stages:
+    def _stages(self, size: int, n: int) -> Stages:
         """Return what is done for N cells and n records; cached.
 
         Where n is not public it makes no difference. If there is nothing to choose, nothing is
         spent on it, and all is left for the counts.
-
-        Examples
-        --------
-        >>> from fractions import Fraction
-        >>> from dpcore.mechanisms import Dawa
-        >>> stages = Dawa(epsilon=Fraction(1, 10)).stages(1024, 1000)
-        >>> stages.scales.groups, stages.scales.lengths  # of which buckets are made, and how long
-        (128, array([ 2, 16]))
-        >>> stages.hierarchy.epsilon  # five sixths of the budget count the buckets
-        Fraction(1, 12)
         """
         budget = self._budget()
         signal = float(size)
         if budget.total_is_public:
-            signal = self.signal(n)
+            signal = self._signal(n)
         # few different ones, which are kept
         rung = 2.0 ** round(math.log2(min(max(signal, 1.0), _MOST_SIGNAL)))
-        return _stages(self, _check.integer("size", size, 1, MOST_CELLS), rung)
+        return _kept_stages(self, _check.integer("size", size, 1, MOST_CELLS), rung)
 
     def noise_deviation(self, size: int) -> NDArray[np.float64]:
         """Return infinities, (N,): how far cells in a bucket are from equal is not known.
@@ -176,7 +146,7 @@ class Dawa(Releases):
         """
         size = _check.integer("size", size, 1, MOST_CELLS)
         for signal in (1.0, _SCARCE):  # both shares
-            stages = _stages(self, size, signal)
+            stages = _kept_stages(self, size, signal)
             stages.hierarchy.tree(size)  # of as many buckets as there can be
         return np.full(size, np.inf)
 
@@ -193,7 +163,7 @@ class Dawa(Releases):
         return {"name": "dawa", **self._budget().describe(), "split": split}
 
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
-        records = Records.of(exact, self.stages(exact.size, int(exact.sum())))
+        records = Records.of(exact, self._stages(exact.size, int(exact.sum())))
 
         def fill(out: NDArray[np.float64], stream: Source) -> None:
             for row in out:
@@ -238,7 +208,7 @@ class Dawa(Releases):
         array([26.5, 34.6, 38.7, 40. , 38.7, 34.6, 26.5,  0. ])
         """
         exact, stream = self._checked(counts), source(rng).spawn(1)[0]  # as there
-        records = Records.of(exact, self.stages(exact.size, int(exact.sum())))
+        records = Records.of(exact, self._stages(exact.size, int(exact.sum())))
         with spending(replace(self.privacy, simulated=rng is not None), "Dawa.release"):
             found = records.find_buckets(stream)
             ends, tree = records.count_buckets(found.edges, stream)
@@ -246,7 +216,7 @@ class Dawa(Releases):
 
 
 @lru_cache(maxsize=64)
-def _stages(mechanism: Dawa, size: int, signal: float) -> Stages:
+def _kept_stages(mechanism: Dawa, size: int, signal: float) -> Stages:
     budget, looked_at = mechanism._budget(), scales(size, signal)
     levels = looked_at.lengths.size
     if levels == 0:

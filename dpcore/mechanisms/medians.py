@@ -221,7 +221,7 @@ def recursive_medians(
     """
     chooser = RecursiveMedians(epsilon, depth, method)
     check_grid("grid", grid)
-    grid.refuse_times("grid")
+    grid._refuse_times("grid")
     chooser.check(grid.size)
     source(rng)
     counts = grid.count(values, nan_policy=nan_policy)

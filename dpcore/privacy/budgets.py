@@ -15,8 +15,9 @@ from typing import Final, NoReturn, Self
 from .. import _check
 from ..errors import DpcoreError, DtypeError, ParameterError
 from .composition import Sums
+from .file_ledgers import FileLedger
 from .guarantees import Privacy, Relation
-from .ledgers import Charge, FileLedger, Ledger, MemoryLedger
+from .ledgers import Charge, Ledger, MemoryLedger
 from .spending import entered, left
 
 __all__ = ["Budget", "BudgetError", "Charge"]
@@ -236,22 +237,10 @@ class Budget:
         if not what.isprintable():  # a line of the log; and what no file can hold
             raise ParameterError("what", what, "must be printable")
         with ExitStack() as stack:
-            self.asked(privacy, what, stack)()
+            self._asked(privacy, what, stack)()
 
-    def asked(self, privacy: Privacy, what: str, stack: ExitStack) -> Callable[[], None]:
-        """Hold the budget until the stack is left; return what charges it, or refuse.
-
-        Examples
-        --------
-        >>> from contextlib import ExitStack
-        >>> import dpcore as dp
-        >>> budget = dp.Budget(epsilon=1.0)
-        >>> with ExitStack() as stack:
-        ...     charge = budget.asked(dp.Privacy(0.25), "a count", stack)
-        ...     charge()  # just before the noise is drawn
-        >>> budget
-        Budget(epsilon=1.0): spent 0.25 in 1 release, remaining 0.75
-        """
+    def _asked(self, privacy: Privacy, what: str, stack: ExitStack) -> Callable[[], None]:
+        """Hold the budget until the stack is left; return what charges it, or refuse."""
         cap, given = self._cap, privacy.neighbours
         if (given, cap.neighbours) == ("add-or-remove-one", "replace-one"):
             privacy = privacy.implied("replace-one")
@@ -298,7 +287,7 @@ class Budget:
         left(self, everywhere=True)
 
     @property
-    def key(self) -> tuple[str, str]:
+    def _key(self) -> tuple[str, str]:
         """What tells budgets apart: two that were opened in one file are one."""
         return self._ledger.key
 

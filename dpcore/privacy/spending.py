@@ -32,7 +32,7 @@ class Watching(Protocol):
     """A budget, as far as releases know one."""
 
     @property
-    def key(self) -> tuple[str, str]:
+    def _key(self) -> tuple[str, str]:
         """What tells budgets apart, and in which order they are asked."""
         ...
 
@@ -41,7 +41,7 @@ class Watching(Protocol):
         """The relation that it is about."""
         ...
 
-    def asked(self, privacy: Privacy, what: str, stack: ExitStack) -> Callable[[], None]:
+    def _asked(self, privacy: Privacy, what: str, stack: ExitStack) -> Callable[[], None]:
         """Hold the budget until the stack is left; return what charges it, or refuse."""
         ...
 
@@ -133,7 +133,7 @@ def _charged(cost: Callable[[Relation], Privacy], what: str) -> Iterator[None]:
         return
     with ExitStack() as stack:
         charges = [
-            each.asked(cost(each.neighbours), _NAME.get() or what, stack) for each in budgets
+            each._asked(cost(each.neighbours), _NAME.get() or what, stack) for each in budgets
         ]
         for charge in charges:
             charge()
@@ -148,7 +148,7 @@ def _watching() -> list[Watching]:
         return []
     # no lock: a fork may have copied it while another thread held it
     found = [*(own or _all_entered), *_all_started]
-    return [each for _, each in sorted({each.key: each for each in found}.items())]
+    return [each for _, each in sorted({each._key: each for each in found}.items())]
 
 
 def _remove_last(budgets: list[Watching], budget: Watching) -> None:

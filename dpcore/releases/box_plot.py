@@ -247,7 +247,7 @@ def box_plot(
     [30.0, 40.0, 50.0]
     """
     check_grid("grid", grid)
-    grid.refuse_times("grid")
+    grid._refuse_times("grid")
     budget = Allowance.checked(epsilon, None, "replace-one")
     assert budget.epsilon is not None
     each = budget.epsilon / _PARTS

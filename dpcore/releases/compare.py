@@ -213,6 +213,8 @@ def _pair(first: object, second: object) -> tuple[Released, Released]:
         found.append(curve)
     if found[0].grid != found[1].grid:
         raise ParameterError("second", found[1].grid, "must be over the grid of the first curve")
+    if found[0] is found[1]:
+        raise ParameterError("second", found[1], "must be a release of its own, of other records")
     return Released.of("first", found[0]), Released.of("second", found[1])
 
 

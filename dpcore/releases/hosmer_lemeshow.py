@@ -150,7 +150,7 @@ def hosmer_lemeshow(
     with called("hosmer_lemeshow"):
         curves = score_curves_from_counts(counts, grid, mechanism, rng=rng, **budget)
     own = released_by(curves, mechanism)
-    return HosmerLemeshow.of_checked(curves, groups, own, minimum, fitted)
+    return HosmerLemeshow._of_checked(curves, groups, own, minimum, fitted)
 
 
 def grid_of_probabilities(grid: Grid | None) -> Grid:
@@ -158,7 +158,7 @@ def grid_of_probabilities(grid: Grid | None) -> Grid:
     if grid is None:
         return arcsine_grid()
     check_grid("grid", grid)
-    grid.refuse_times("grid")
+    grid._refuse_times("grid")
     if grid.positions[0] < 0.0 or grid.positions[-1] != 1.0:
         raise ParameterError("grid", grid, "must have thresholds within [0, 1], the last one 1")
     return grid

@@ -35,7 +35,7 @@ def most_accurate(
     Allowance.checked(epsilon, rho, neighbours, delta)
     if n is not None:
         buckets = data_aware(size, epsilon, rho, neighbours, delta, n)
-        if buckets and buckets.pays(size, n):
+        if buckets and buckets._pays(size, n):
             return buckets
     return _best(size, epsilon, rho, neighbours, delta)
 
@@ -53,7 +53,7 @@ def data_aware(
     None where there are few cells, n is private, or the budget is too small for two stages.
     """
     possible = _possible(size, epsilon, rho, neighbours, delta)
-    return min(possible, key=lambda each: each.counting_error(size, n), default=None)
+    return min(possible, key=lambda each: each._counting_error(size, n), default=None)
 
 
 @lru_cache(maxsize=256)

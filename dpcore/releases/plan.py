@@ -172,7 +172,7 @@ def _with_records(found: Plan, buckets: Dawa | None, n: int) -> Plan:
     option = Option("dawa", buckets, math.inf, math.inf, expected_errors(buckets, size, n))
     others = (replace(best, on_shapes=expected_errors(best.mechanism, size, n)), *found.options[1:])
     edge = "n sqrt(8 rho) <= size / 4" if buckets.rho is not None else "n epsilon <= size^1.5"
-    if buckets.pays(size, n):
+    if buckets._pays(size, n):
         return Plan(size, (option, *others), edge)
     return Plan(size, (*others, option), f"the least error, not {edge}")
 

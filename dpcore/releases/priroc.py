@@ -118,7 +118,7 @@ def score_curves_at_medians(
         grid = Grid.uniform(0, 1, _CANDIDATES)
     else:
         check_grid("grid", grid)
-    grid.refuse_times("grid")
+    grid._refuse_times("grid")
     if grid.size > MOST_CELLS // 2:
         raise ParameterError("grid", grid.size, f"must have at most {MOST_CELLS // 2} cells")
     if not isinstance(isotonic, bool):

@@ -214,7 +214,7 @@ def _check_public(
 ) -> None:
     """Check what can be refused before the records are counted."""
     check_grid("grid", grid)
-    grid.refuse_times("grid")
+    grid._refuse_times("grid")
     if grid.size > MOST_SCORE_CELLS:
         raise ParameterError("grid", grid.size, f"must have at most {MOST_SCORE_CELLS} cells")
     if not isinstance(isotonic, bool):

@@ -262,7 +262,7 @@ def table_mechanism(
     buckets = None if n is None else data_aware(size, epsilon, rho, neighbours, delta, n)
     if n is None or buckets is None:
         return flat
-    signal, few = buckets.signal(n), _FEW["Gaussian"]
+    signal, few = buckets._signal(n), _FEW["Gaussian"]
     if flat.epsilon is not None and flat.delta is None:
         signal, few = n * float(flat.epsilon), _FEW["Laplace"]
     return buckets if signal <= few * size**1.5 else flat

@@ -160,10 +160,10 @@ class HosmerLemeshow:
         minimum = check_minimum(minimum_expected)
         if mechanism is not None:
             mechanism = check_released("curves", curves.joint, mechanism)
-        return cls.of_checked(curves, groups, mechanism, minimum, fitted)
+        return cls._of_checked(curves, groups, mechanism, minimum, fitted)
 
     @classmethod
-    def of_checked(
+    def _of_checked(
         cls,
         curves: ScoreCurves,
         groups: int,
@@ -171,19 +171,7 @@ class HosmerLemeshow:
         minimum: float | None,
         fitted: bool,
     ) -> HosmerLemeshow:
-        """Return the test for arguments that ``from_curves`` would not refuse.
-
-        Examples
-        --------
-        >>> import dpcore as dp
-        >>> from dpcore.statistics import HosmerLemeshow
-        >>> labels, scores = [0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.8, 0.9]
-        >>> curves = dp.score_curves(labels, scores, mechanism=dp.mechanisms.NoNoise())
-        >>> HosmerLemeshow.of_checked(curves, 3, None, 0.0, False).observed
-        array([[2., 0.],
-               [1., 1.],
-               [0., 2.]])
-        """
+        """Return the test for arguments that ``from_curves`` would not refuse."""
         bins, merged = risk_groups(curves, groups, minimum)
         simulation = None
         if mechanism is not None:
@@ -380,4 +368,4 @@ class _Simulation:
 
     def __call__(self, rng: np.random.Generator) -> HosmerLemeshow:
         options = None, self.minimum, self.fitted
-        return HosmerLemeshow.of_checked(self.curves.draw(rng), self.groups, *options)
+        return HosmerLemeshow._of_checked(self.curves.draw(rng), self.groups, *options)

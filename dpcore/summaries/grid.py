@@ -215,47 +215,34 @@ class Grid(Thresholds):
         chunks = columns.chunks(values, unit=self._unit, requirement=requirement)
         return totals(chunks, self._add, self.size, least_part, nan_policy)
 
-    def column(self, values: Any) -> columns.Chunk:
+    def _column(self, values: Any) -> columns.Chunk:
         """Return a column in one piece, as doubles to compare with ``positions``; NaN is missing.
 
         Raises
         ------
         DtypeError, ParameterError
             As in ``count``.
-
-        Examples
-        --------
-        >>> Grid.uniform(0, 100, 4).column([20, 30, None])
-        array([20., 30., nan])
         """
         return columns.whole(values, "values", self._unit, times.REQUIREMENTS[self._unit])
 
-    def count_positions(self, positions: columns.Chunk) -> NDArray[np.int64]:
-        """Count what ``column`` returned, without missing values, or a part of it, as ``count``.
-
-        Examples
-        --------
-        >>> grid = Grid.uniform(0, 100, 4)
-        >>> column = grid.column([20, 30, 40, 90])
-        >>> grid.count_positions(column[:2]), grid.count_positions(column[2:])
-        (array([1, 1, 0, 0]), array([0, 1, 0, 1]))
-        """
+    def _count_positions(self, positions: columns.Chunk) -> NDArray[np.int64]:
+        """Count what ``_column`` returned, or a part of it, without missing values."""
         least_part = max(_PART, 4 * self.size)
         return totals([positions], self._add, self.size, least_part, "raise")
 
     def _add(self, chunk: columns.Chunk, counts: NDArray[np.int64]) -> int:
         """Add a chunk to the counts, and return how many of its values were NaN."""
-        line, thresholds = self.line(), self._positions
+        line, thresholds = self._uniform_line(), self._positions
 
         def count(table: NDArray[np.uint16], out: NDArray[np.int64]) -> int:
             if line is None:
-                guide = self.guide(chunk.size)
+                guide = self._search_guide(chunk.size)
                 return kernels.count_search(chunk, thresholds, *guide, table, out)
             return kernels.count_uniform(chunk, thresholds, *line, table, out)
 
         return count_in_table(count, chunk.size, counts)
 
-    def line(self) -> tuple[float, float, float] | None:
+    def _uniform_line(self) -> tuple[float, float, float] | None:
         """Return what sends values to cells without a search; None if the cells are not uniform.
 
         Returns
@@ -264,12 +251,6 @@ class Grid(Thresholds):
             The lower bound, cells per unit, and a bound on the rounding error of (x - lower) times
             cells per unit against the stored thresholds, in cells: for
             ``kernels.counting``.
-
-        Examples
-        --------
-        >>> lower, cells_per_unit, margin = Grid.uniform(0, 100, 4).line()
-        >>> lower, cells_per_unit
-        (0.0, 0.04)
         """
         if self._line is None:
             return None
@@ -285,16 +266,11 @@ class Grid(Thresholds):
         margin = 8 * unit * (self.size + max(abs(lower), abs(upper)) * cells_per_unit)
         return lower, cells_per_unit, margin
 
-    def guide(self, values: int) -> Guide:
+    def _search_guide(self, values: int) -> Guide:
         """Return where searches for the cells of so many values start, for ``kernels.counting``.
 
         It is made, once, when there are values enough for that to be a small part of the work.
         Threads that ask at the same time may make it twice.
-
-        Examples
-        --------
-        >>> Grid.log(1, 1000, 6).guide(2)
-        Guide(starts=array([0], dtype=uint32), offset=0.0, bottom=0.0, top=0.0, shift=0, length=6)
         """
         if self._guide is None and values < self.size:
             return no_guide(self._positions)

@@ -84,7 +84,7 @@ def group_counts(
     if are_partitioned(values, by):
         own = partial(group_counts, grid=grid, groups=groups, nan_policy=nan_policy)
         return sum_of_parts(own, values=values, by=by)
-    numbers = grid.column(values)
+    numbers = grid._column(values)
     counts = np.zeros((len(groups), grid.size), np.int64)
     keep = ~np.isnan(numbers)
     if nan_policy == "raise" and not keep.all():
@@ -96,7 +96,7 @@ def group_counts(
             raise ParameterError("by", is_in.shape, what)
         if is_missing is not None and nan_policy == "raise":
             raise MissingValueError("by")
-        own_counts += grid.count_positions(numbers[is_in & keep])
+        own_counts += grid._count_positions(numbers[is_in & keep])
     return counts
 
 

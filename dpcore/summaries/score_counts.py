@@ -52,19 +52,19 @@ def score_counts(
     """
     _check.choice("nan_policy", nan_policy, NanPolicy)
     check_grid("grid", grid)
-    grid.refuse_times("grid")
+    grid._refuse_times("grid")
     if are_partitioned(y_true, y_score):
         own = partial(score_counts, grid=grid, pos_label=pos_label, nan_policy=nan_policy)
         return sum_of_parts(own, y_true=y_true, y_score=y_score)
     is_positive, scores = _classes(y_true, y_score, pos_label, nan_policy)
-    line, thresholds = grid.line(), grid.positions
+    line, thresholds = grid._uniform_line(), grid.positions
 
     def add(start: int, stop: int, out: NDArray[np.int64]) -> int:
         values, classes = scores[start:stop], is_positive[start:stop]
 
         def count(table: NDArray[np.uint16], out: NDArray[np.int64]) -> int:
             if line is None:
-                guide = grid.guide(values.size)
+                guide = grid._search_guide(values.size)
                 return kernels.count_search(values, classes, thresholds, *guide, table, out)
             return kernels.count_uniform(values, classes, thresholds, *line, table, out)
 

@@ -61,7 +61,7 @@ class TableGrid:
     def __init__(self, x: Grid, y: Grid) -> None:
         for name, grid in (("x", x), ("y", y)):
             check_grid(name, grid)
-            grid.refuse_times(name)
+            grid._refuse_times(name)
         if x.size * y.size > MOST_CELLS:
             raise ParameterError(
                 "y", (x.size, y.size), f"must have at most {MOST_CELLS} cells together with x"
@@ -277,9 +277,9 @@ def _placing(grid: Grid, records: int) -> Callable[[columns.Chunk, NDArray[np.ui
     records
         How many there will be in all.
     """
-    line, thresholds = grid.line(), grid.positions
+    line, thresholds = grid._uniform_line(), grid.positions
     if line is None:
-        guide = grid.guide(records)
+        guide = grid._search_guide(records)
         return lambda values, out: kernels.place_search(values, thresholds, *guide, out)
     return lambda values, out: kernels.place_uniform(values, thresholds, *line, out)
 

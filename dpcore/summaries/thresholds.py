@@ -168,21 +168,13 @@ class Thresholds:
             raise DtypeError(argument, times.described(kind), requirement)
         return found
 
-    def refuse_times(self, argument: str) -> None:
+    def _refuse_times(self, argument: str) -> None:
         """Refuse a grid of times or durations, for what is about numbers.
 
         Raises
         ------
         DtypeError
             This grid has a unit.
-
-        Examples
-        --------
-        >>> from dpcore import Grid
-        >>> Grid.uniform("2024-01-01", "2024-01-03", 2).refuse_times("grid")
-        Traceback (most recent call last):
-        ...
-        dpcore.errors.DtypeError: grid must be of numbers; got a grid of unit "time"
         """
         if self._unit is not None:
             raise DtypeError(argument, f'a grid of unit "{self._unit}"', "must be of numbers")

@@ -171,7 +171,7 @@ def client_score_curves(
 def _checked(grid: Grid, most: int, trust: object, clients: int | None, isotonic: object) -> int:
     """Check what is public, and return how many clients report."""
     check_grid("grid", grid)
-    grid.refuse_times("grid")
+    grid._refuse_times("grid")
     if grid.size > most:
         raise ParameterError("grid", grid.size, f"must have at most {most} cells")
     if not isinstance(trust, Trust):

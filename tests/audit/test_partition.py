@@ -75,11 +75,11 @@ def test_sensitivity_is_no_more_when_a_length_has_one_node(size, unit, lengths):
 def test_the_noise_is_for_this_sensitivity(size, n, neighbours):
     """In the stages themselves, worked out anew: nothing is spent but the share."""
     moved = 2 if neighbours == "replace-one" else 1
-    laplace = Dawa(0.5, Fraction(1, 4), neighbours=neighbours).stages(size, n)
+    laplace = Dawa(0.5, Fraction(1, 4), neighbours=neighbours)._stages(size, n)
     levels = laplace.scales.lengths.size
     assert levels > 0
     assert laplace.law.scale >= moved * levels / (Fraction(0.5) / 4)
-    gaussian = Dawa(rho=0.5, split=Fraction(1, 4), neighbours=neighbours).stages(size, n)
+    gaussian = Dawa(rho=0.5, split=Fraction(1, 4), neighbours=neighbours)._stages(size, n)
     levels = gaussian.scales.lengths.size
     assert gaussian.law.sigma_squared >= moved**2 * levels / (2 * Fraction(0.5) / 4)
 
@@ -139,7 +139,7 @@ def test_partition_holds_the_claim_and_shows_a_fifth_less_noise_on_two_levels():
 def test_gaussian_costs_hold_the_claim_and_show_a_fifth_less_noise():
     """A record that moves within a node of each length raises their costs by two."""
     replicates, epsilon, rho = 400_000, 1.0, Fraction(1, 2)
-    looked_at, law, *_ = Dawa(rho=2 * rho, split=Fraction(1, 2)).stages(32, 96)
+    looked_at, law, *_ = Dawa(rho=2 * rho, split=Fraction(1, 2))._stages(32, 96)
     counts = np.full(32, 3)
     moved = counts.copy()
     moved[:2] += 1, -1

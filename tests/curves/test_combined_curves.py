@@ -79,13 +79,13 @@ def test_a_released_number_of_records(together):
 def test_descriptions():
     a, b = raw([1, 2], Dyadic(1.0)), raw([1, 2], Dyadic(0.5))
     c = raw([1, 2], Hierarchy(0.5))
-    assert combine([a, a]).mechanism == {**Dyadic(1.0).describe(), "parts": 2}
+    assert combine([a, replace(a)]).mechanism == {**Dyadic(1.0).describe(), "parts": 2}
     shared = {"name": "dyadic", "base": 2, "sensitivity": "exact"}
     assert combine([a, b]).mechanism == {**shared, "parts": 2}
     assert combine([a, c]).mechanism == {"name": "combination", "parts": 2}
     assert combine([combine([a, c]), combine([a, b])]).mechanism["parts"] == 4
     assert average([a, b]).mechanism == {**shared, "releases": 2}
-    assert combine([average([a, a]), average([a, a])]).mechanism == {
+    assert combine([average([a, replace(a)]), average([a, replace(a)])]).mechanism == {
         **Dyadic(1.0).describe(),
         "releases": 2,
         "parts": 2,
@@ -108,7 +108,7 @@ def test_json_and_plots_and_summaries(together, mechanism):
 def test_curves_are_left_as_they_are(together):
     curve = raw(np.arange(1, 20), Dyadic(1.0))
     before = curve.to_json()
-    for result in (together([curve]), together([curve, curve])):
+    for result in (together([curve]), together([curve, replace(curve)])):
         result.counts[:] = 7
         result.noise_deviation[:] = 7
         assert curve.to_json() == before
@@ -141,12 +141,18 @@ def test_curves_are_left_as_they_are(together):
             dp.ParameterError,
             "curves must all be over <Grid of 3 thresholds from 1 to 3>; got <Grid",
         ),
-        (lambda c: [c, c], [1.0], dp.ParameterError, "weights must be 2, one for each"),
-        (lambda c: [c, c], [1.0, 0.0], dp.ParameterError, "weights must be positive"),
-        (lambda c: [c, c], [1.0, math.inf], dp.ParameterError, "weights must be finite"),
-        (lambda c: [c, c], [1e-300, 1e300], dp.ParameterError, "weights must not vanish"),
-        (lambda c: [c, c], 2.0, dp.DtypeError, "weights must hold numbers; got float"),
-        (lambda c: [c, c], ["a", "b"], dp.DtypeError, "weights must be a real number"),
+        (
+            lambda c: [c, replace(c), c],
+            None,
+            dp.ParameterError,
+            "curves must each be a release of its own; got <CDF: n = 6",
+        ),
+        (lambda c: [c, replace(c)], [1.0], dp.ParameterError, "weights must be 2, one for each"),
+        (lambda c: [c, replace(c)], [1.0, 0.0], dp.ParameterError, "weights must be positive"),
+        (lambda c: [c, replace(c)], [1.0, math.inf], dp.ParameterError, "weights must be finite"),
+        (lambda c: [c, replace(c)], [1e-300, 1e300], dp.ParameterError, "weights must not vanish"),
+        (lambda c: [c, replace(c)], 2.0, dp.DtypeError, "weights must hold numbers; got float"),
+        (lambda c: [c, replace(c)], ["a", "b"], dp.DtypeError, "weights must be a real number"),
     ],
 )
 def test_bad_arguments(together, change, weights, error, words):
@@ -167,4 +173,4 @@ def test_sums_beyond_64_bits():
     large = replace(curve, counts=np.array([-(2**62), 2**62, 6]))
     assert combine([large, curve]).counts[0] == -(2**62) + curve.counts[0]
     with pytest.raises(dp.ParameterError, match="curves must have counts of up to"):
-        combine([large, large])
+        combine([large, replace(large)])

@@ -304,7 +304,7 @@ def test_what_the_records_are_is_kept():
         (True, None, False),  # a grid of halves
         (None, None, None),
     ):
-        pair = [curves[first], curves[second]]
+        pair = [replace(curves[first]), replace(curves[second])]
         assert dp.combine(pair).integers is dp.combine(pair[::-1]).integers is both
         assert dp.average(pair).integers is both
 

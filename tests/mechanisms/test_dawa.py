@@ -43,7 +43,7 @@ def test_the_stages_spend_the_budget_and_no_more(size, split, budget, neighbours
     else:
         whole = Fraction(*map(float, budget.values()))
     for n in (0, 1, 50, 10**4, 10**7, 2**46):
-        stages = mechanism.stages(size, n)
+        stages = mechanism._stages(size, n)
         assert whole * (1 - Fraction(1, 2**28)) < spent(mechanism, stages, budget) <= whole
         assert (stages.law is None) == (stages.scales.lengths.size == 0)
         assert stages.hierarchy.neighbours == neighbours
@@ -56,10 +56,10 @@ def test_the_stages_spend_the_budget_and_no_more(size, split, budget, neighbours
 @pytest.mark.parametrize("size", [64, 1000])
 def test_where_n_is_not_public_it_makes_no_difference(size, budget):
     mechanism = Dawa(**budget, neighbours="add-or-remove-one")
-    all_stages = [mechanism.stages(size, n) for n in (0, 1, 50, 10**4, 10**7, 2**46)]
+    all_stages = [mechanism._stages(size, n) for n in (0, 1, 50, 10**4, 10**7, 2**46)]
     assert all(stages is all_stages[0] for stages in all_stages)
     public = Dawa(**budget)
-    assert len({tuple(public.stages(1000, n).scales.lengths) for n in (1, 10**4, 10**7)}) > 1
+    assert len({tuple(public._stages(1000, n).scales.lengths) for n in (1, 10**4, 10**7)}) > 1
 
 
 def test_without_noise_to_speak_of_it_returns_the_counts():
@@ -90,7 +90,7 @@ def test_buckets_are_read_as_lines():
     # so few records that cells are taken together before anything else
     counts = np.full(512, 1000)
     mechanism = Dawa(1e-4, 0.9)
-    unit = mechanism.stages(512, counts.sum()).scales.unit
+    unit = mechanism._stages(512, counts.sum()).scales.unit
     assert unit > 4
     found = mechanism.release(counts, rng=np.random.default_rng(1))
     steps = np.diff(found, prepend=0.0).reshape(-1, unit)

@@ -53,7 +53,7 @@ def test_shares_and_caution_follow_the_signal(budget):
     """n epsilon, in doublings: caution from 16 on, a smaller share from 32,768 on."""
     mechanism = Dawa(**budget)
     for signal in (1, 8, 16, 2**14, 2**15, 2**20):
-        stages = mechanism.stages(2**17, 2 * signal)
+        stages = mechanism._stages(2**17, 2 * signal)
         assert stages.caution == (signal >= 16)
         left = Fraction(stages.hierarchy.epsilon or stages.hierarchy.rho)
         share = 1 - left / Fraction(*budget.values())
@@ -83,7 +83,7 @@ def test_what_is_looked_at_in_a_row_of_many_cells(signal, unit, lengths):
 def test_more_buckets_never_have_less_error(size, neighbours):
     """As the search for the partition takes for granted."""
     for epsilon in (1e-3, 1.0, 50.0):
-        errors = Dawa(epsilon, neighbours=neighbours).stages(size, 1000).errors
+        errors = Dawa(epsilon, neighbours=neighbours)._stages(size, 1000).errors
         assert np.all(np.diff(errors) >= 0.0)
 
 
@@ -133,7 +133,7 @@ class Silent:
 
 def test_what_is_said_of_a_bucket_is_its_squared_cost_less_the_noise_in_it():
     counts = np.repeat(np.tile([20, 21], 50), 5)
-    stages = Dawa(1e-3).stages(counts.size, 10**4)
+    stages = Dawa(1e-3)._stages(counts.size, 10**4)
     assert stages.scales.unit > 1
     for variance in (1.0, 1e4):
         quiet = stages._replace(law=Silent(variance))

@@ -54,7 +54,7 @@ def test_buckets_are_found_by_nothing_but_the_noisy_costs(budget):
     """Tables with the same costs are cut alike, wherever their records are."""
     counts = np.zeros(SIZE, int)
     counts[[0, 40, 41, 200]] = 300, 20, 90, 7
-    stages = Dawa(**budget).stages(SIZE, int(counts.sum()))
+    stages = Dawa(**budget)._stages(SIZE, int(counts.sum()))
     first = Records.of(counts, stages)
     longest = int(stages.scales.lengths[0]) * stages.scales.unit
     moved = np.concatenate([each[::-1] for each in np.split(counts, range(longest, SIZE, longest))])
@@ -83,7 +83,7 @@ def test_what_lines_miss_is_a_parabola_in_each_bucket():
 
 def test_buckets_are_counted_at_their_ends_alone():
     counts = RNG(1).poisson(3, SIZE)
-    records = Records.of(counts, Dawa(0.5).stages(SIZE, int(counts.sum())))
+    records = Records.of(counts, Dawa(0.5)._stages(SIZE, int(counts.sum())))
     edges = np.array([0, 8, 9, 100, SIZE])
     scrambled = np.full(SIZE + 1, 10**9)
     scrambled[edges] = records.cumulative[edges]

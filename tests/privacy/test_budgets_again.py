@@ -131,7 +131,7 @@ def test_budgets_are_asked_in_one_order_whoever_entered_first():
     with first, second:
         one_way = spending._watching()
     with second, first:
-        assert [each.key for each in spending._watching()] == [each.key for each in one_way]
+        assert [each._key for each in spending._watching()] == [each._key for each in one_way]
 
 
 def test_nobody_charges_between_the_question_and_the_charge(monkeypatch):

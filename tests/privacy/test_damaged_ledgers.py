@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import dpcore as dp
-from dpcore.privacy.ledgers import FileLedger
+from dpcore.privacy.file_ledgers import FileLedger
 from dpcore.records.sources import FileError
 
 GRID = dp.Grid.uniform(0, 1, 4)

@@ -158,12 +158,12 @@ def test_every_function_that_takes_a_generator_is_known_here():
 class Watching:
     """A budget without a cap, for whatever relation."""
 
-    key, neighbours = ("test", ""), "replace-one"
+    _key, neighbours = ("test", ""), "replace-one"
 
     def __init__(self):
         self.charged = []
 
-    def asked(self, privacy, what, stack):
+    def _asked(self, privacy, what, stack):
         return lambda: self.charged.append(privacy)
 
 

@@ -25,9 +25,6 @@ ROOMS = (
     "dpcore.trust.comparison",
 )
 
-# What needs none, and why.
-EXCEPT = {"dpcore.summaries.thresholds.Thresholds.refuse_times": "it returns nothing, and raises"}
-
 
 def callables():
     """All that a user may call, by the name it has where it is written; errors apart."""
@@ -71,7 +68,7 @@ def has_numbers(called):
     return headed and re.search(r"\d", shown(docstring)) is not None
 
 
-@pytest.mark.parametrize("name", sorted({*CALLABLES} - {*EXCEPT}))
+@pytest.mark.parametrize("name", sorted(CALLABLES))
 def test_has_an_example_that_shows_numbers(name):
     assert has_numbers(CALLABLES[name])
 
@@ -80,8 +77,3 @@ def test_no_example_asks_whether_what_it_does_not_show_is_right():
     assert len(CALLABLES) > 300
     asking = [name for name, called in CALLABLES.items() if ">>> bool(" in (called.__doc__ or "")]
     assert asking == []
-
-
-def test_exceptions_are_needed():
-    assert {*EXCEPT} <= {*CALLABLES}
-    assert not [name for name in EXCEPT if has_numbers(CALLABLES[name])]

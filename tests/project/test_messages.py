@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -119,7 +120,7 @@ def test_seeds_are_no_generators():
         refused("rng " + told, TypeError, release, epsilon=1.0, rng=7)
     for read in (
         lambda rng: CURVE.sample(3, rng=rng),
-        lambda rng: dp.compare(CURVE, CURVE, rng=rng),
+        lambda rng: dp.compare(CURVE, replace(CURVE), rng=rng),
     ):
         refused(GENERATOR + ", or None; got int", TypeError, read, 7)
     legacy = r"default_rng\(seed\), for .*; got RandomState"

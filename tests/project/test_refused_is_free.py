@@ -106,13 +106,13 @@ WRONG = BAD | {
 class Everything:
     """Watches for all relations at once, and has no cap."""
 
-    key = "test", ""
+    _key = "test", ""
     neighbours = "replace-one"
 
     def __init__(self):
         self.charged = []
 
-    def asked(self, privacy, what, stack):
+    def _asked(self, privacy, what, stack):
         return lambda: self.charged.append((what, privacy))
 
 

@@ -163,7 +163,9 @@ def test_what_cannot_be_compared():
     with pytest.raises(dp.DtypeError, match="first must be a CDF"):
         dp.compare([1.0, 2.0], first)
     with pytest.raises(dp.ParameterError, match="simulations must be between"):
-        dp.compare(first, first, simulations=5)
+        dp.compare(first, released(rng, 300, epsilon=1.0), simulations=5)
+    with pytest.raises(dp.ParameterError, match="second must be a release of its own"):
+        dp.compare(first, first)
 
 
 def test_projections_are_compared_too():

@@ -38,7 +38,7 @@ def test_dawa_is_taken_up_to_a_power_of_the_cells(size, budget):
         edge = int(most / signal(kind, 1))
         for n in (1, max(1, edge - 1), edge + 2, 100 * edge + 100):
             chosen = most_accurate(size, neighbours="replace-one", **given, n=n)
-            dawa = min(kinds, key=lambda each: each.counting_error(size, n))
+            dawa = min(kinds, key=lambda each: each._counting_error(size, n))
             scarce = size > 16 and signal(dawa, n) <= most
             best = dp.plan(size, **budget).best
             assert chosen == (dawa if scarce else best)

@@ -108,10 +108,10 @@ def test_little_is_left_to_search_on_regular_grids(name, most):
 
 def test_a_guide_is_made_once_when_there_are_values_enough():
     grid = dp.Grid.log(1, 9, 100)
-    assert grid.guide(99).length == grid.size
-    guide = grid.guide(100)
+    assert grid._search_guide(99).length == grid.size
+    guide = grid._search_guide(100)
     assert guide.length < 5
-    assert grid.guide(1) is guide
+    assert grid._search_guide(1) is guide
 
 
 @pytest.mark.parametrize("copied", [copy.copy, lambda grid: pickle.loads(pickle.dumps(grid))])
@@ -183,7 +183,7 @@ def test_counts_are_added_to_what_is_there(kernel, has_table):
     classes = (np.ones(4, bool),) if kernel is kernels_by_class else ()
     size = grid.size * (1 + len(classes))
     for count, start in (
-        (kernel.count_uniform, grid.line()),
+        (kernel.count_uniform, grid._uniform_line()),
         (kernel.count_search, best_guide(grid.thresholds)),
     ):
         for keep, missing in ((slice(None), 1), ([0, 1, 3], 0)):

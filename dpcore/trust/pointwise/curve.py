@@ -100,7 +100,7 @@ class PointwiseCDF:
         if grid is None:
             grid = numbered(aggregator.size)
         check_grid("grid", grid)
-        grid.refuse_times("grid")
+        grid._refuse_times("grid")
         if grid.size != aggregator.size:
             raise ParameterError("grid", grid.size, f"must have {aggregator.size} cells")
         if integers is not None and not isinstance(integers, bool):

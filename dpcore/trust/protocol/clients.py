@@ -277,7 +277,7 @@ def cell_of(score: Any, grid: Grid, label: bool | None = None) -> int:
     (1, 6)
     """
     check_grid("grid", grid)
-    grid.refuse_times("grid")
+    grid._refuse_times("grid")
     if label is None:
         return int(np.argmax(grid.count([score])))
     if not isinstance(label, bool | np.bool_):

@@ -75,7 +75,7 @@ def release(
     if grid is None:
         grid = numbered(protocol.size)
     check_grid("grid", grid)
-    grid.refuse_times("grid")
+    grid._refuse_times("grid")
     if grid.size != protocol.size:
         raise ParameterError("grid", grid.size, f"must have {protocol.size} cells")
     if not isinstance(isotonic, bool):
@@ -125,7 +125,7 @@ def release_scores(
     whole = of_all_servers(sums)
     protocol = whole.protocol
     check_grid("grid", grid)
-    grid.refuse_times("grid")
+    grid._refuse_times("grid")
     if protocol.size != 2 * grid.size or protocol.empty not in (None, grid.size):
         half = protocol.size / 2 if protocol.empty is None else protocol.empty
         raise ParameterError("grid", grid.size, f"must have {half:g} cells, half of the round's")
