@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
-__all__ = ["documented"]
+__all__ = ["documented", "filled_in"]
 
 _Documented = TypeVar("_Documented", bound=Callable[..., Any])
 
@@ -82,8 +82,13 @@ _PARAGRAPHS: Final = {
 def documented(described: _Documented) -> _Documented:
     """Put the paragraphs in a docstring in the place of their names: ``{rng}``, alone on a line."""
     if described.__doc__:  # there is none under python -OO
-        described.__doc__ = re.sub(r"^( *)\{(\w+)\}$", _paragraph, described.__doc__, flags=re.M)
+        described.__doc__ = filled_in(described.__doc__)
     return described
+
+
+def filled_in(docstring: str) -> str:
+    """Return a docstring with paragraphs in the place of their names."""
+    return re.sub(r"^( *)\{(\w+)\}$", _paragraph, docstring, flags=re.M)
 
 
 def _paragraph(found: re.Match[str]) -> str:

@@ -37,7 +37,7 @@ def parse(argv: Sequence[str], options: argparse.Namespace) -> None:
     SystemExit
         ``--help`` or ``--version`` was asked for, and is on standard output.
     """
-    _parser().parse_args(_glued(argv), options)
+    parser().parse_args(_glued(argv), options)
 
 
 def _glued(argv: Sequence[str]) -> list[str]:
@@ -65,10 +65,11 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(message)
 
 
-def _parser() -> _Parser:
-    parser = _Parser(
+def parser() -> argparse.ArgumentParser:
+    """Return what reads the arguments of all commands."""
+    whole = _Parser(
         prog="dpcore", allow_abbrev=False, description="Differentially private distributions."
     )
-    parser.add_argument("--version", action="version", version=f"dpcore {__version__}")
-    add_commands(parser.add_subparsers(metavar="COMMAND", required=True, dest="command"))
-    return parser
+    whole.add_argument("--version", action="version", version=f"dpcore {__version__}")
+    add_commands(whole.add_subparsers(metavar="COMMAND", required=True, dest="command"))
+    return whole

@@ -29,7 +29,10 @@ __all__ = [
 ]
 
 Neighbours = Literal["replace-one", "add-or-remove-one"]
+"""What a curator's mechanisms protect: one record, replaced, or added or removed."""
+
 Relation = Literal[Neighbours, "replace-client"]
+"""Or all that a client contributes, replaced."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -1,0 +1,27 @@
+"""Build the site of the documentation: ``python scripts/docs.py [--serve]``.
+
+Writes ``site/``. A link that leads nowhere, or a page that is in no menu, is an error. ``--serve``
+shows the site on this machine instead, and builds it again when a page is edited. The first start
+makes ``.venv`` in the clone.
+"""
+
+import os
+import sys
+
+from _environment import ROOT, become, ensure, python
+
+
+def main() -> None:
+    """Set up, and go on as MkDocs."""
+    arguments = sys.argv[1:]
+    if arguments not in ([], ["--serve"]):
+        sys.exit(__doc__)
+    ensure("docs")
+    os.environ["NO_MKDOCS_2_WARNING"] = "1"
+    config = ["--config-file", str(ROOT / "scripts" / "site" / "mkdocs.yml")]
+    command = ["serve"] if arguments else ["build", "--strict"]
+    become([str(python()), "-m", "mkdocs", *command, *config])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""Hooks of MkDocs: pages that are made while the site is built, and mathematics without scripts."""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+from mkdocs.structure.files import File, Files
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import notebooks
+import reference
+
+_FORMULA: Final = re.compile(r'<(span|div) class="arithmatex">(.*?)</\1>', re.S)
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the reference, and pages made of notebooks instead of the notebooks."""
+    for page in reference.PAGES:
+        files.append(File.generated(config, f"reference/{page.file}.md", content=page.markdown()))
+    for name, made in (("index", reference.contents), ("command-line", reference.command_line)):
+        files.append(File.generated(config, f"reference/{name}.md", content=made()))
+    for file in [each for each in files if each.src_uri.endswith(".ipynb")]:
+        files.remove(file)
+        for name, content in notebooks.page(Path(str(file.abs_src_path))).items():
+            files.append(File.generated(config, f"tutorials/{name}", content=content))
+    return files
+
+
+def on_page_content(content: str, **_: Any) -> str:
+    """Set mathematics as MathML, which browsers show by themselves."""
+    return _FORMULA.sub(_mathml, content)
+
+
+def _mathml(found: re.Match[str]) -> str:
+    from latex2mathml.converter import convert
+
+    formula = html.unescape(found[2]).strip()
+    display = "block" if formula.startswith("\\[") else "inline"
+    return str(convert(formula[2:-2], display=display))
+
+
+def on_startup(**_: Any) -> None:
+    """Say nothing of other generators of sites."""
+    os.environ.setdefault("NO_MKDOCS_2_WARNING", "1")

@@ -1,0 +1,251 @@
+"""What the reference has: its pages, and the public names on each."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+
+class Page(NamedTuple):
+    """A page of the reference: names of a module, in the order in which they are shown."""
+
+    file: str
+    title: str
+    text: str
+    module: str
+    names: tuple[str, ...]
+
+    def paths(self) -> list[str]:
+        """Return the full names."""
+        return [f"{self.module}.{name}" for name in self.names]
+
+    def markdown(self) -> str:
+        """Return the page, for mkdocstrings to fill in."""
+        objects = "\n\n".join(f"::: {path}" for path in self.paths())
+        return f"# {self.title}\n\n{self.text}\n\n{objects}\n"
+
+
+def _page(file: str, title: str, text: str, module: str, names: str) -> Page:
+    return Page(file, title, text, module, tuple(names.split()))
+
+
+PAGES: Final = (
+    _page(
+        "releases",
+        "Releases",
+        "Functions that spend privacy: they take records, or counts of records, and return a"
+        " result to which noise has been added. All that is read off the result is free.",
+        "dpcore",
+        "cdf quantiles bounds box_plot roc_curve score_curves hosmer_lemeshow residual_plot table"
+        " project compact_bounds symmetric_bounds cdf_from_counts score_curves_from_counts"
+        " table_from_counts project_sums",
+    ),
+    _page(
+        "grids",
+        "Grids and counts",
+        "A grid is public: it says at which thresholds a curve is known. Counts of chunks add up.",
+        "dpcore",
+        "Grid TableGrid score_counts polynomial_sums PolynomialSums",
+    ),
+    _page(
+        "results",
+        "Curves and other results",
+        "What releases return. Nothing here spends privacy.",
+        "dpcore",
+        "CDF GroupedCDF Quantiles Bounds BoxPlot ScoreCurves Table ResidualPlot Projection"
+        " Interval",
+    ),
+    _page(
+        "working-with-curves",
+        "Working with curves",
+        "Functions of released curves. Nothing here spends privacy.",
+        "dpcore",
+        "combine average compare Comparison smooth Smoothing",
+    ),
+    _page(
+        "distances",
+        "Distances",
+        "How far two released curves are apart.",
+        "dpcore.curves.distances",
+        "kolmogorov_smirnov earth_mover energy",
+    ),
+    _page(
+        "budgets",
+        "Budgets and guarantees",
+        "What a release costs, what several cost together, and a cap on it.",
+        "dpcore",
+        "Budget BudgetError Privacy",
+    ),
+    _page(
+        "privacy",
+        "dpcore.privacy",
+        "Conversions between epsilon, delta, rho and the deviation of noise, and composition."
+        " `Budget`, `BudgetError` and `Privacy` are those of [Budgets and guarantees](budgets.md).",
+        "dpcore.privacy",
+        "Charge composed gaussian_sigma gaussian_delta discrete_gaussian_delta zcdp_epsilon"
+        " zcdp_delta zcdp_rho double_above Neighbours Relation",
+    ),
+    _page(
+        "choosing",
+        "Choosing a grid and a mechanism",
+        "From public numbers alone, before anything is spent.",
+        "dpcore",
+        "suggest Suggestion plan Plan",
+    ),
+    _page(
+        "mechanisms",
+        "dpcore.mechanisms",
+        "What adds the noise. `dpcore.cdf` chooses one, or takes the one that it is given.",
+        "dpcore.mechanisms",
+        "Hierarchy Histogram ToeplitzGaussian Dawa Dyadic PolynomialProjection HistogramQueries"
+        " AdaptiveQuantiles NoNoise Mechanism exponential_mechanism above_threshold from_curve"
+        " with_simulated_deviation",
+    ),
+    _page(
+        "statistics",
+        "dpcore.statistics",
+        "What is read off released curves: ROC curves, calibration, tests.",
+        "dpcore.statistics",
+        "ROC Reliability reliability Bins uniform_bins equi_depth_bins"
+        " expected_calibration_error expected_calibration_error_interval"
+        " population_expected_calibration_error_interval maximum_calibration_error HosmerLemeshow"
+        " HosmerLemeshowUnderNoise ScoreHistogram BinormalROC HistogramBinning BayesianBinning"
+        " IsotonicCalibration symmetric_difference residual_plot_distance",
+    ),
+    _page(
+        "classifier",
+        "dpcore.statistics.classifier",
+        "Metrics of a classifier at thresholds, read off released curves of scores.",
+        "dpcore.statistics.classifier",
+        "Confusion confusion accuracy precision recall f1 precision_interval recall_interval"
+        " population_precision_interval population_recall_interval",
+    ),
+    _page(
+        "models",
+        "dpcore.models",
+        "Private regression models, as estimators of scikit-learn.",
+        "dpcore.models",
+        "LogisticRegression LinearRegression",
+    ),
+    _page(
+        "trust",
+        "dpcore.trust: trust models",
+        "Where the noise is made, and so who has to be trusted. A trust model goes wherever a"
+        " mechanism does.",
+        "dpcore.trust",
+        "Central SecureAggregation DistributedNoise Local SquareWave FunctionSharing client_cdf"
+        " client_score_curves advise Advice enough Enough",
+    ),
+    _page(
+        "protocols",
+        "dpcore.trust: clients and servers",
+        "The protocols for which the trust models stand: reports are bytes.",
+        "dpcore.trust",
+        "Protocol agree Client cell_of Enrolment Ticket Server PartialSum combine Answer Opened"
+        " opened release release_scores ReportError RoundError PointwiseCDF PointwiseClient"
+        " Aggregator FunctionServers SharedVectors SimulatedSum",
+    ),
+    _page(
+        "comparison",
+        "dpcore.trust.comparison",
+        "Keys of shared step functions, as arrays.",
+        "dpcore.trust.comparison",
+        "gen evaluate evaluate_sum Keys key_bytes",
+    ),
+    _page(
+        "noise",
+        "dpcore.noise",
+        "Exact integer noise from a cryptographic source, or from a generator for studies.",
+        "dpcore.noise",
+        "discrete_laplace discrete_gaussian DiscreteLaplace DiscreteGaussian rounded_up",
+    ),
+    _page(
+        "streams",
+        "dpcore.streams",
+        "Counts that grow, released step by step.",
+        "dpcore.streams",
+        "RunningCount CounterBusyError CounterClosedError",
+    ),
+    _page(
+        "studies",
+        "dpcore.studies",
+        "Monte Carlo studies on any number of workers, in tables that grow.",
+        "dpcore.studies",
+        "study Study run load Results StudyError StudyWarning",
+    ),
+    _page(
+        "files",
+        "dpcore.files",
+        "Columns of files that are larger than memory.",
+        "dpcore.records.files",
+        "column_batches record_batches Column Source Format Progress FileError",
+    ),
+    _page(
+        "errors",
+        "Errors and warnings",
+        "All errors of dpcore, but for those of its modules.",
+        "dpcore",
+        "DpcoreError DtypeError ParameterError MissingValueError MissingExtraError FormatError"
+        " ConvergenceError DpcoreWarning",
+    ),
+)
+
+# Modules that are public themselves, and so are names in dpcore.
+MODULES: Final = (
+    "dpcore",
+    "dpcore.curves.distances",
+    "dpcore.mechanisms",
+    "dpcore.models",
+    "dpcore.noise",
+    "dpcore.privacy",
+    "dpcore.records.files",
+    "dpcore.statistics",
+    "dpcore.statistics.classifier",
+    "dpcore.streams",
+    "dpcore.studies",
+    "dpcore.trust",
+    "dpcore.trust.comparison",
+)
+
+
+def contents() -> str:
+    """Return the first page of the reference: all names, and where they are."""
+    parts = ["# Reference", "", "Every public name; each is described in its docstring, too.", ""]
+    for page in PAGES:
+        names = ", ".join(f"[`{name}`][{page.module}.{name}]" for name in page.names)
+        parts += [f"**[{page.title}]({page.file}.md)**", "", names, ""]
+    return "\n".join(parts)
+
+
+def command_line() -> str:
+    """Return the page of the command line: the help of each command."""
+    from dpcore.command_line.arguments import parser
+
+    whole = parser()
+    parts = ["# The command line", "", '`pip install "dpcore[cli]"` installs `dpcore`.', ""]
+    parts += _fenced(whole.format_help())
+    for name, command in _commands(whole):
+        parts += [f"## dpcore {name}", "", *_fenced(command.format_help())]
+    return "\n".join(parts)
+
+
+def _commands(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            yield from action.choices.items()
+
+
+def _fenced(text: str) -> list[str]:
+    return ["```text", *text.rstrip().split("\n"), "```", ""]
+
+
+def public_names() -> set[str]:
+    """Return the full names of all that is public, but for modules."""
+    found = set()
+    for module in map(importlib.import_module, MODULES):
+        for name in module.__all__:
+            if not isinstance(getattr(module, name), type(importlib)):
+                found.add(f"{module.__name__}.{name}")
+    return found
