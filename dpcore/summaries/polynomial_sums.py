@@ -23,11 +23,12 @@ __all__ = ["PolynomialSums", "polynomial_sums"]
 _PART: Final = 2**16  # values worth a thread of their own
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
 class PolynomialSums:
     """Exact sums over records, as private as the records. ``first + second`` adds records up.
 
-    Made by ``polynomial_sums``, and released by ``dpcore.project_sums``.
+    Made by ``polynomial_sums``, and released by ``dpcore.project_sums``. Two of them are equal if
+    their bounds, bases and sums are.
 
     Parameters
     ----------
@@ -51,6 +52,8 @@ class PolynomialSums:
     >>> found = dp.polynomial_sums([0.5, 1.0], 0, 4, degree=2, basis="moments")
     >>> (found.sums / 2**28).tolist()  # of 1, x, x^2 and x^3, with x = v / 2 - 1
     [2.0, -1.25, 0.8125, -0.546875]
+    >>> found
+    <PolynomialSums: n = 2, degree 2, moments, within [0, 4]>
     """
 
     lower: float
@@ -84,6 +87,22 @@ class PolynomialSums:
     def degree(self) -> int:
         """K, of the polynomial that these sums are for."""
         return self.sums.size - 2
+
+    def __repr__(self) -> str:  # without the sums, which are private
+        form = f"n = {self.n}, degree {self.degree}, {self.basis}"
+        return f"<PolynomialSums: {form}, within [{self.lower:.4g}, {self.upper:.4g}]>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, PolynomialSums):
+            return NotImplemented
+        return self._public == other._public and np.array_equal(self.sums, other.sums)
+
+    def __hash__(self) -> int:
+        return hash((self._public, self.sums.tobytes()))
+
+    @property
+    def _public(self) -> tuple[float, float, Basis]:
+        return self.lower, self.upper, self.basis
 
     def __add__(self, other: PolynomialSums) -> PolynomialSums:
         if not isinstance(other, PolynomialSums):
