@@ -105,12 +105,13 @@ def summary(results: Results, jobs: Iterable[Job], names: Iterable[str]) -> str:
     made = results.machine
     how = (
         f"Medians of `{results.command}` on {made['date']}: {made['processor']}; {made['system']};"
-        f" Python {made['Python']}."
+        f" Python {made['Python']}. [{PAGE}]({PAGE}) has all jobs, and says how to read the table."
     )
-    faster = f"Faster than dpcore in this run, of all jobs ([why]({PAGE}#{anchor(FASTER)})):"
+    faster = (
+        f"These were faster than dpcore in this run, of all jobs ([why]({PAGE}#{anchor(FASTER)})):"
+    )
     listed = losses.listed(results, jobs, with_reasons=False)
-    picture = f"![Smoothing: time against the number of cells]({PAGE.replace('.md', '.png')})"
-    return "\n\n".join([table, HOW_TO_READ, how, faster, listed, picture])
+    return "\n\n".join([table, how, faster, listed])
 
 
 def replaced(text: str, fresh: str) -> str:

@@ -98,10 +98,10 @@ def report(records: Checked, found: Findings, true: Findings) -> None:
     for private, exact in zip(_groups(found.test), _groups(true.test), strict=True):
         _row([*private, "|", *exact])
     noisy = found.test.under_noise()
-    print(f"  statistic: true {true.test.statistic:.1f}, private {found.test.statistic:.1f},")
-    print(f"  less the mean of what noise adds {noisy.statistic:.1f}")
-    print(f"  p-value: true {true.test.pvalue:.2g}, private {found.test.pvalue:.2g}, as if there")
-    print(f"  were no noise {found.test.pvalue_ignoring_noise:.2g}")
+    print(f"  statistic: true {true.test.statistic:.1f}, private {found.test.statistic:.1f};")
+    print(f"  after subtracting what the noise adds on average: {noisy.statistic:.1f}")
+    print(f"  p-value: true {true.test.pvalue:.2g}, private {found.test.pvalue:.2g};")
+    print(f"  without allowing for the noise: {found.test.pvalue_ignoring_noise:.2g}")
 
 
 def _groups(test: HosmerLemeshow) -> list[list[str]]:

@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import notebooks
 import reference
 
+_NOTEBOOK: Final = re.compile(r"\]\(([\w./-]+)\.ipynb\)")
 _FORMULA: Final = re.compile(r'<(span|div) class="arithmatex">(.*?)</\1>', re.S)
 
 
@@ -30,6 +31,11 @@ def on_files(files: Files, config: Any) -> Files:
         for name, content in notebooks.page(Path(str(file.abs_src_path))).items():
             files.append(File.generated(config, f"tutorials/{name}", content=content))
     return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Let links to notebooks lead to the pages made of them."""
+    return _NOTEBOOK.sub(r"](\1.md)", markdown)
 
 
 def on_page_content(content: str, **_: Any) -> str:
