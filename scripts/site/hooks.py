@@ -22,6 +22,8 @@ _FORMULA: Final = re.compile(r'<(span|div) class="arithmatex">(.*?)</\1>', re.S)
 
 def on_files(files: Files, config: Any) -> Files:
     """Add the reference, and pages made of notebooks instead of the notebooks."""
+    style = (Path(__file__).parent / "site.css").read_text("utf-8")
+    files.append(File.generated(config, "assets/site.css", content=style))
     for page in reference.PAGES:
         files.append(File.generated(config, f"reference/{page.file}.md", content=page.markdown()))
     for name, made in (("index", reference.contents), ("command-line", reference.command_line)):
