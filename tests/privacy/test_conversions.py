@@ -255,8 +255,8 @@ def least_epsilon_of(delta_at, delta):
 def table() -> str:
     """How far the three statements on one number with Gaussian noise are apart."""
     lines = [
-        "| sigma | delta at epsilon = 2 / sigma: continuous | discrete | zCDP "
-        "| epsilon at delta = 1e-6: continuous | discrete | zCDP |",
+        r"| $\sigma$ | $\delta$ at $\epsilon = 2 / \sigma$: continuous | discrete | zCDP "
+        r"| $\epsilon$ at $\delta = 10^{-6}$: continuous | discrete | zCDP |",
         "|---|---|---|---|---|---|---|",
     ]
     for sigma in (0.5, 1.0, 1.5, 2.0, 4.0, 10.0, 30.3, 100.0):
