@@ -113,15 +113,16 @@ def plan_page(results: Results) -> list[str]:
         INTRODUCTION,
         *(part for plan in plans for part in plan),
         *with_records(),
-        "With rho = 0.5 for one record more or less (sigma = 1 for a sensitivity of 1) the known"
-        f" square-root factorisation has the largest standard deviation sum c_k^2 = {known:.4f}"
-        " ([toeplitz.md](toeplitz.md)). For a replaced record the public total lowers it.",
+        "With rho = 0.5 under add-or-remove-one (sigma = 1 for a sensitivity of 1), the largest"
+        f" standard deviation of the known square-root factorisation is $\\sum c_k^2 = {known:.4f}$"
+        " ([toeplitz.md](toeplitz.md)). Under replace-one, the public total makes it smaller.",
         "## What a delta buys: epsilon = 1, replace-one",
-        "The RMSE of the first option of the plan, and the kind of its noise.",
+        "The table shows the RMSE of the first mechanism of the plan, and the kind of its noise.",
         deltas(),
         f"## Simulated: {SIZE:,} cells, counts Poisson({RATE}), epsilon = 1",
-        f"Mean squared errors over all thresholds and {replicates(results):,} releases, in"
-        " counts^2, and how many times smaller than that of the paper's raw curve.",
+        f"The table shows mean squared errors over all thresholds and {replicates(results):,}"
+        " releases, in squared counts. The gain says how many times smaller an error is than that"
+        " of the paper's raw curve.",
         simulations(results),
         "![Errors beside the paper's](accuracy.png)",
     )
@@ -171,14 +172,14 @@ def with_records() -> tuple[str, str, list[str]]:
         for place, option in enumerate(dp.plan(size, epsilon=epsilon, n=n)):
             if option.on_shapes:
                 errors = (f"{option.on_shapes[shape]:.3g}" for shape in REFERENCE_SHAPES)
-                name = f"{option.name}, taken" if place == 0 else option.name
+                name = f"{option.name}, used" if place == 0 else option.name
                 rows.append((f"{n:,}", name, *errors))
     return (
         f"## With n: {size:,} cells, epsilon = {epsilon:g}, replace-one",
-        "With `n=` a plan says what `dp.cdf` takes for so many records: DAWA, whose error depends"
-        f" on them, where n epsilon is at most N^1.5 ({size**1.5:,.0f} here), or else the first"
-        " one above ([dawa.md](dawa.md), section 4). Errors on reference shapes are simulated, and"
-        " are those of isotonic curves, in counts.",
+        "With `n=`, a plan says which mechanism `dp.cdf` uses for n records. It uses DAWA, whose"
+        f" error depends on the records, if $n \\epsilon \\le N^{{1.5}}$ ({size**1.5:,.0f} here)."
+        " Otherwise it uses the first mechanism of the tables above ([dawa.md](dawa.md), section"
+        " 4). The errors are simulated on reference shapes, for isotonic curves, in counts.",
         table(("n", "mechanism", *REFERENCE_SHAPES), rows),
     )
 
@@ -200,12 +201,14 @@ def dawa_page(results: Results) -> list[str]:
     head = "histogram", "cells", "empty", "n", "hierarchy", "DAWA", "gain", "default"
     return parts(
         "# DAWA on benchmark histograms",
-        "Written by `python scripts/study.py accuracy --data DIR` from histograms of DPBench (Hay"
-        " et al. 2016), resampled to n records. Root mean square error of the cumulative counts,"
-        f" epsilon = {EPSILON:g}, one record replaced, after isotonic regression as in `dp.cdf`;"
-        f" the mean of {replicates(results)} releases. A gain below 1: the hierarchy is better."
-        " The default is the one that `dp.cdf` takes ([dawa.md](dawa.md), section 4). The"
-        " two-dimensional table is in the order of Hilbert's curve.",
+        "Written by `python scripts/study.py accuracy --data DIR`. This page compares DAWA with the"
+        " hierarchy on the histograms of DPBench (Hay et al. 2016), resampled to n records.",
+        "The errors are root mean square errors of cumulative counts, in counts, for epsilon ="
+        f" {EPSILON:g} under replace-one. Isotonic regression was applied, as in `dp.cdf`. Each"
+        f" number is computed from {replicates(results)} releases. If the gain is below 1, the"
+        " hierarchy is better. The default is the mechanism that `dp.cdf` uses"
+        " ([dawa.md](dawa.md), section 4). The cells of the two-dimensional table are in the order"
+        " of Hilbert's curve.",
         table(head, rows),
     )
 
@@ -247,29 +250,37 @@ def drawn(counts: Counts) -> Any:
     return figure
 
 
-INTRODUCTION = """\
-# Predicted errors
+INTRODUCTION = r"""# Predicted errors
 
-Written by `python scripts/study.py accuracy`. `dp.plan(size, epsilon=... | rho=...)`
-predicts the errors of all mechanisms whose noise does not depend on the data, from
-closed forms. `dp.cdf` takes the first one, or DAWA where n says so (below), and then
-isotonic regression. Tables have a rule of their own ([table.md](table.md), section 5).
+Written by `python scripts/study.py accuracy`. This page shows the errors that
+`dp.plan(size, epsilon=... | rho=...)` predicts, and compares some of them with simulations.
+A plan contains all mechanisms whose noise does not depend on the data. It predicts their
+errors from closed forms. `dp.cdf` uses the first mechanism of the plan, or DAWA if the number
+of records calls for it (see below). It then applies isotonic regression. Tables have their own
+rule ([table.md](table.md), section 5).
 
-Errors are in counts: the root mean square over the thresholds, and the largest standard
-deviation at one of them. Divide by n for errors of F.
+All errors are in counts. The tables show the root mean square error (RMSE) over the thresholds,
+and the largest standard deviation at any threshold. Divide by n for errors of F. *The paper* is
+Barczewski, Mawass & Ramon, *Differentially Private Empirical Cumulative Distribution Functions*
+(the ECDF paper). HB is the rule for the branching of a hierarchy by Qardaji, Yang & Li (2013).
 
 ## Which noise for which budget
 
-For epsilon noise is Laplace noise, and for rho Gaussian noise. With epsilon and delta both are
-compared: what is epsilon-differentially private is so with any delta, too, and its release
-states delta = 0.
+A budget of epsilon gives Laplace noise, and a budget of rho gives Gaussian noise. For epsilon
+with delta, a plan compares both. A mechanism that is epsilon-differentially private also
+satisfies the guarantee with any delta, and its release states delta = 0.
 
-For rho, Laplace noise with epsilon = sqrt(2 rho) would do as well (Bun & Steinke 2016,
-Proposition 1.4), but it does not win. On a level with the share w it has the scale
-s = m / (w epsilon), m = 1 or 2 ([hierarchy.md](hierarchy.md), section 2). Gaussian noise with
-sigma = s spends m / (2 s^2) = w^2 epsilon^2 / (2 m), on all levels no more than rho together. Let
-x = 1 / (2 s). The variance of that Laplace noise is 2 sum y e^(-2 x y) = 1 / (2 sinh(x)^2), over
-y = 1, 2, ...; that of the Gaussian noise is below sigma^2 = 1 / (4 x^2), which is less for
-x <= 1, and below 2 sum y^2 e^(-2 x^2 y^2), which is less term by term for x >= 1. Least squares
-never gain from more noise, so Gaussian noise on the same tree is better. That the best trees of
-both kinds do not turn this around is tested on grids of many sizes."""
+For rho, Laplace noise with $\epsilon = \sqrt{2 \rho}$ would also satisfy the guarantee (Bun &
+Steinke 2016, Proposition 1.4), but it is never better. On a level with the share $w$ of the
+budget, Laplace noise has the scale $s = m / (w \epsilon)$ with $m = 1$ or $2$
+([hierarchy.md](hierarchy.md), section 2). Gaussian noise with $\sigma = s$ spends
+$m / (2 s^2) = w^2 \epsilon^2 / (2 m)$ on this level, and at most $\rho$ on all levels together.
+Let $x = 1 / (2 s)$. The variance of the Laplace noise is
+
+$$2 \sum_{y \ge 1} y e^{-2 x y} = \frac{1}{2 \sinh(x)^2}.$$
+
+The variance of the Gaussian noise is below $\sigma^2 = 1 / (4 x^2)$, which is less for
+$x \le 1$. It is also below $2 \sum_{y \ge 1} y^2 e^{-2 x^2 y^2}$, which is less term by term for
+$x \ge 1$. More noise on a level never improves a least-squares estimate, so Gaussian noise on the
+same tree is better. The best tree may differ between both kinds of noise. Tests on grids of many
+sizes check that this does not change the result."""
