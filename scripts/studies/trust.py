@@ -98,7 +98,7 @@ def of_predictions(results: Results) -> list[str]:
     for model, epsilon in PREDICTED:
         for clients in SIZES:
             advice = advise(clients, epsilon, model)
-            row = [model, f"{epsilon:g}", f"10^{round(np.log10(clients))}"]
+            row = [model, f"{epsilon:g}", f"$10^{round(np.log10(clients))}$"]
             for purpose in PURPOSES:
                 expected = advice.expected_errors[purpose]
                 at: dict[str, Any] = {"model": model, "epsilon": epsilon, "clients": clients}
@@ -110,13 +110,13 @@ def of_predictions(results: Results) -> list[str]:
             rows.append(row)
     heads = [head for purpose in PURPOSES for head in (purpose, "expected", "measured", "Beta")]
     ranges = [
-        f"{min(each):.2f} to {max(each):.2f} times for {name} scores"
+        f"{min(each):.2f} to {max(each):.2f} for {name} scores"
         for name, each in ratios.items()
     ]
     return parts(
         f"Means of {replicates(results)} samples with a release each.",
         table(["model", "epsilon", "M", *heads], rows),
-        f"Measured by expected: {', '.join(ranges)}.",
+        f"Measured errors divided by expected errors: {', '.join(ranges)}.",
     )
 
 
@@ -126,7 +126,7 @@ def of_clients() -> list[str]:
     models: list[tuple[TrustModel, float | None]] = [("secure-aggregation", None), *PREDICTED]
     for model, epsilon in models:
         found = [enough(10**5, epsilon, model, error, purpose) for purpose, error in GOALS]
-        cells = [f"{each.clients:,}" if each.clients else "more than 2^40" for each in found]
+        cells = [f"{each.clients:,}" if each.clients else "more than $2^{40}$" for each in found]
         rows.append([model, "" if epsilon is None else f"{epsilon:g}", *cells])
     heads = [f"{purpose} {error:g}" for purpose, error in GOALS]
     return ["", *table(["model", "epsilon", *heads], rows), ""]
