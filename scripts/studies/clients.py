@@ -119,22 +119,24 @@ def main() -> None:
         for population in POPULATIONS[:2]
     ]
     page = parts(
-        f"Written by `python scripts/study.py clients`: M = {CLIENTS:,} clients, {CELLS:,} cells,"
-        f" means of absolute errors in {replicates(found)} repetitions with new records each,"
-        " against all records of all clients; bounds in a line have the same records. Epsilon is"
-        " that of a client.",
+        f"Written by `python scripts/study.py clients`: M = {CLIENTS:,} clients and {CELLS:,}"
+        f" cells. The tables show means of absolute errors over {replicates(found)} repetitions,"
+        " each with new records, relative to all records of all clients. All bounds in a line are for the"
+        " same records. Epsilon is that of a client.",
         [
-            "- *One record each*; half of all records are positive, their normal scores"
-            f" {DISTANCE} standard deviations apart.",
-            f"- *Unequal*: a Pareto law with the exponent {SHAPE}, independent of the scores;"
-            f" {sizes.sum() / CLIENTS:.1f} records in the mean, none for {100 * empty:.0f} % of the"
-            f" clients, at most {sizes.max()} (of one such draw).",
-            "- *One class each*: the same numbers, and all records of a client are positive, or"
-            " none is.",
-            f"- *Dependent*: the same numbers, but of clients with more than {MANY} records 80 %"
-            " are positive, of the others 40 %, and the former have scores 1.5 times as far apart.",
+            "- *One record each*: half of all records are positive. The scores of both classes are"
+            f" normal, and their means are {DISTANCE} standard deviations apart.",
+            "- *Unequal*: the number of a client's records follows a Pareto law with the exponent"
+            f" {SHAPE}, independent of the scores. In one such draw, the mean was"
+            f" {sizes.sum() / CLIENTS:.1f} records, {100 * empty:.0f} % of the clients had none,"
+            f" and the largest number was {sizes.max()}.",
+            "- *One class each*: the same numbers of records. All records of a client are positive,"
+            " or none is.",
+            f"- *Dependent*: the same numbers of records. Clients with more than {MANY} records"
+            " have 80 % positive records, and the other clients 40 %. The scores of the former are"
+            " 1.5 times as far apart.",
         ],
-        "The share of all records that count, in %:",
+        "The share of all records that count, in percent:",
         table(["population", *heads], counting),
         "Errors of the area under the ROC curve:",
         errors("area"),

@@ -110,8 +110,7 @@ def of_predictions(results: Results) -> list[str]:
             rows.append(row)
     heads = [head for purpose in PURPOSES for head in (purpose, "expected", "measured", "Beta")]
     ranges = [
-        f"{min(each):.2f} to {max(each):.2f} for {name} scores"
-        for name, each in ratios.items()
+        f"{min(each):.2f} to {max(each):.2f} for {name} scores" for name, each in ratios.items()
     ]
     return parts(
         f"Means of {replicates(results)} samples with a release each.",
