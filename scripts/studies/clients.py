@@ -121,8 +121,8 @@ def main() -> None:
     page = parts(
         f"Written by `python scripts/study.py clients`: M = {CLIENTS:,} clients and {CELLS:,}"
         f" cells. The tables show means of absolute errors over {replicates(found)} repetitions,"
-        " each with new records, relative to all records of all clients. All bounds in a line are for the"
-        " same records. Epsilon is that of a client.",
+        " each with new records, relative to all records of all clients. All bounds in a line"
+        " are for the same records. Epsilon is that of a client.",
         [
             "- *One record each*: half of all records are positive. The scores of both classes are"
             f" normal, and their means are {DISTANCE} standard deviations apart.",
