@@ -1,5 +1,6 @@
-"""The verbs that spend privacy: from records to curves, tests and numbers that may be shown.
+"""The functions that spend privacy: they turn records into curves, tests and numbers to publish.
 
-Each checks its arguments, counts, calls a mechanism, and says what that cost. ``plan`` says ahead
-which mechanism that is, and spends nothing. May import all rooms but ``command_line``.
+Each function checks its arguments, counts the records, calls a mechanism, and states the cost.
+``plan`` names the mechanism in advance and spends nothing. This room may import all other rooms
+except ``command_line``.
 """

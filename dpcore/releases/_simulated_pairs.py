@@ -1,4 +1,4 @@
-"""Pairs of curves as they might have been released: samples of a population, and noise."""
+"""Simulated pairs of releases: samples of a population, with noise."""
 
 from __future__ import annotations
 
@@ -18,21 +18,22 @@ from ..privacy.spending import unwatched
 
 __all__ = ["Released", "largest_gaps", "populations"]
 
-_BLOCK: Final = 32  # releases that a thread makes in turn
+_BLOCK: Final = 32  # how many releases a thread makes one after the other
 _ADDITIVE: Final = (Dyadic, Hierarchy, NoNoise, ToeplitzGaussian)
-_MEAN_VARIANCE: Final = 1 / 6  # of an indicator of a uniform value, over the thresholds
+# The variance of the indicator that a uniform value is below a threshold, averaged over thresholds
+_MEAN_VARIANCE: Final = 1 / 6
 
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """A curve, and what released it.
+    """A curve, and the mechanism that released it.
 
     Parameters
     ----------
     curve
-        Raw or isotonic, of records.
+        A raw or isotonic curve of records.
     mechanism
-        Made again from what the curve says of it.
+        The mechanism, made again from the description in the curve.
     """
 
     curve: CDF
@@ -42,41 +43,42 @@ class Released:
     def of(cls, argument: str, curve: CDF) -> Released:
         """Return a curve, given as ``argument``, with its mechanism."""
         if curve.privacy.neighbours == "replace-client":
-            what = "must be about records: which clients lack some is not in the curve"
+            what = "must protect records: a curve does not tell which clients lack some"
             raise ParameterError(argument, "replace-client", what)
         try:
             mechanism = from_curve(curve)
         except ParameterError as error:
-            name, what = curve.mechanism["name"], "must be by a mechanism that can be made again"
-            raise ParameterError(argument, name, f"{what}, of dpcore.mechanisms") from error
+            name, what = curve.mechanism["name"], "must be a release by a mechanism"
+            raise ParameterError(argument, name, f"{what} of dpcore.mechanisms") from error
         check_released(argument, curve, mechanism)
         return cls(curve, mechanism)
 
     @property
     def shares(self) -> NDArray[np.float64]:
-        """(N,) the share of each cell, none below 0."""
+        """(N,) the share of records in each cell, at least 0."""
         curve = self.curve if self.curve.is_monotone else self.curve.isotonic()
         return np.diff(curve.counts.astype(np.float64), prepend=0.0) / curve.n
 
     @property
     def mean_variance(self) -> float:
-        """Of F, over the thresholds, by sampling and noise; infinite if that is not known."""
+        """The variance of F over the thresholds, by sampling and noise; infinite if unknown."""
         noise = np.mean(np.square(self.curve.noise_deviation / self.curve.n))
         return float(_MEAN_VARIANCE / self.curve.n + noise)
 
     def draws(
         self, shares: NDArray[np.float64], simulations: int, rng: np.random.Generator
     ) -> NDArray[np.float64]:
-        """Return (simulations, N) counts of curves that samples of a population give.
+        """Return (simulations, N) counts of simulated curves, of samples of a population.
 
         Parameters
         ----------
         shares
-            (N,) of the population, by cell.
+            (N,) the share of the population in each cell.
         simulations
-            How many: each a new sample of n records, with new noise, processed as the curve was.
+            How many curves. Each is of a new sample of n records, has new noise, and is processed
+            as the curve was.
         rng
-            For both.
+            The generator for samples and noise.
         """
         with unwatched():  # no record contributes
             return self._drawn(shares, simulations, rng)
@@ -86,7 +88,7 @@ class Released:
     ) -> NDArray[np.float64]:
         cells = rng.multinomial(self.curve.n, shares, simulations)
         released: NDArray[np.float64] = np.empty(cells.shape)
-        if isinstance(self.mechanism, _ADDITIVE):  # their noise does not know the counts
+        if isinstance(self.mechanism, _ADDITIVE):  # their noise does not depend on the counts
             nothing = np.zeros(shares.size, np.int64)
             noise = self.mechanism.release(nothing, rng=rng, replicates=simulations)
             np.add(np.cumsum(cells, axis=1), noise, out=released)
@@ -123,10 +125,11 @@ def largest_gaps(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDA
 
 
 def populations(first: Released, second: Released) -> list[NDArray[np.float64]]:
-    """Return the shares of cells in populations that both may come from, (N,) each.
+    """Return shares of cells, (N,) each, of populations from which both curves may come.
 
-    Pooled; and, where noise is not all that releases lose, with all records in the median's cell,
-    too: what pooled curves show smeared over a bucket may be a few values, of which more is lost.
+    The first population is the pooled one. If a release loses more than noise, the second one has
+    all records in the cell of the median: values that pooled curves spread over a bucket may be a
+    few values in truth, and releases of these lose more.
     """
     pooled = _pooled(first, second)
     if all(isinstance(each.mechanism, _ADDITIVE) for each in (first, second)):
@@ -137,7 +140,7 @@ def populations(first: Released, second: Released) -> list[NDArray[np.float64]]:
 
 
 def _pooled(first: Released, second: Released) -> NDArray[np.float64]:
-    """Return the mean of the shares in both, weighted by how well each is known, (N,)."""
+    """Return the mean of the shares in both curves, (N,), weighted by how well each is known."""
     variances = np.array([each.mean_variance for each in (first, second)])
     if not np.isfinite(variances).all():
         variances = np.array([1.0 / each.curve.n for each in (first, second)])

@@ -27,7 +27,7 @@ from ..summaries.totals import NanPolicy
 
 __all__ = ["Bounds", "bounds"]
 
-_FAILURE: Final = 0.05  # probability that one of the two searches stops too early
+_FAILURE: Final = 0.05  # the probability that one of the two searches stops too early
 _POWERS: Final = 2.0 ** np.arange(-20, 63)
 
 
@@ -38,14 +38,15 @@ class Bounds:
     Parameters
     ----------
     lower, upper
-        Public thresholds, between which nearly all records are.
+        Public thresholds. Nearly all records are between them.
     n
         The public number of records.
     outside
-        About how many records were to be left out: by ``bounds`` at or below lower, and as many
-        above upper; by ``symmetric_bounds`` on both sides together.
+        About how many records the search was asked to leave out: for ``bounds``, at or below
+        ``lower``, and as many again above ``upper``; for ``symmetric_bounds``, on both sides
+        together.
     privacy
-        What both of them cost together.
+        The cost of both bounds together.
 
     Examples
     --------
@@ -77,21 +78,21 @@ def bounds(
     rng: np.random.Generator | None = None,
     nan_policy: NanPolicy = "raise",
 ) -> Bounds:
-    """Release bounds of some records with differential privacy, for a grid between them.
+    """Release bounds of some records with differential privacy, as the ends of a later grid.
 
     Parameters
     ----------
     values
         (n,) the records, one real number each, as ``Grid.count`` takes them.
     epsilon
-        The budget of both bounds together, a positive number (a Fraction is taken
-        exactly). Neighbours: "replace-one", so n is public.
+        The budget of both bounds together, a positive number (a Fraction is taken exactly).
+        Neighbours: "replace-one", so n is public.
     grid
-        The public thresholds, two at least. None: 0 and +-2^k for k = -20, ..., 62.
+        The public thresholds, at least two. None: 0 and +-2^k for k = -20, ..., 62.
     outside
-        About how many records to leave out on either side, less than n / 2. None: so many that
-        with probability 95 % neither search stops too early: it depends on epsilon and on the
-        number of thresholds alone, and grows with 1 / epsilon.
+        About how many records to leave out on either side, less than n / 2. None: a number with
+        which, with probability 95 %, neither search stops too early. This number depends only on
+        epsilon and the number of thresholds, and it grows with 1 / epsilon.
     rng
         {rng}
     nan_policy
@@ -100,22 +101,24 @@ def bounds(
     Returns
     -------
     Bounds
-        Where lower and upper come out in the wrong order, they are exchanged; where they would be
-        equal, upper is the next threshold, or at the last one lower is the one before.
+        If the searches find lower and upper in the wrong order, they are exchanged. If both find
+        the same threshold, upper becomes the next threshold; if there is none, lower becomes the
+        one before.
 
     Raises
     ------
     DtypeError, ParameterError, MissingValueError
-        Whatever is wrong with the arguments, or n is too small for this epsilon, before any noise
-        is drawn.
+        An argument is invalid, or n is too small for this epsilon. Errors are raised before any
+        noise is drawn.
 
     Notes
     -----
-    Each bound is the answer of ``above_threshold`` to cumulative counts, which are monotonic, with
-    half of epsilon: from below, the first threshold with n - outside records or more up to it;
-    from above, the first with at most outside. With ``outside=None``, and with probability
-    95 %, fewer than twice as many records are left out on either side (or the grid ends before),
-    and neither bound lies beyond the first threshold that leaves out none (docs/selection.md).
+    Two calls of ``above_threshold`` search the cumulative counts, which are monotonic, each with
+    half of epsilon. The search from below looks for the first threshold with n - outside records
+    or more up to it. The search from above looks for the first threshold with at most outside
+    records up to it. With ``outside=None`` and with probability 95 %, each search leaves out fewer
+    than twice this number of records on its side (or the grid ends before), and neither bound lies
+    beyond the first threshold that leaves out no record (docs/selection.md). The cost is
     O(n log N).
 
     Examples
@@ -135,7 +138,7 @@ def bounds(
     if grid.size < 2:
         raise ParameterError("grid", grid.size, "must have at least two thresholds")
     budget = Allowance.checked(epsilon, None, "replace-one")
-    law = budget.law(1, Fraction(1, 4))  # of the threshold's noise and of each count's
+    law = budget.law(1, Fraction(1, 4))  # of the noise in the threshold and in each count
     assert isinstance(law, DiscreteLaplace)
     chosen = _likely_enough(float(law.scale), grid.size) if outside is None else outside
     chosen = _check.integer("outside", chosen, 0, MOST_RECORDS)
@@ -169,7 +172,7 @@ def bounds(
 def ends(
     counts: NDArray[np.int64], outside: int, epsilon_each: Fraction, rng: np.random.Generator | None
 ) -> tuple[int, int]:
-    """Return the indices of a lower and an upper threshold, in whatever order they come out."""
+    """Return the indices of a lower and an upper threshold, which may be in the wrong order."""
     cumulative = np.cumsum(counts)
     n = int(cumulative[-1])
     low = above_threshold(
@@ -184,12 +187,13 @@ def _default_grid() -> Grid:
 
 
 def _likely_enough(scale: float, thresholds: int) -> int:
-    """Return the least count that the noise of no threshold passes, with enough probability.
+    """Return the least count that no noise exceeds at any threshold, with enough probability.
 
-    For two independent discrete Laplace variables of one scale, with q = exp(-1 / scale) and
-    z >= 0, P(X - Y = z) = ((1 - q) / (1 + q))^2 q^z (z + 1 + 2 q^2 / (1 - q^2)), the sum over the
-    ways to split z. Summed up, P(X - Y >= a) = q^a ((a + 1) (1 - q) + q + 2 q^2 / (1 + q)) /
-    (1 + q)^2. There are two searches, and at most so many differences in each.
+    Let X and Y be independent discrete Laplace variables of one scale, q = exp(-1 / scale), and
+    z >= 0. The sum over the ways to split z is
+    P(X - Y = z) = ((1 - q) / (1 + q))^2 q^z (z + 1 + 2 q^2 / (1 - q^2)). Its sum from a on is
+    P(X - Y >= a) = q^a ((a + 1) (1 - q) + q + 2 q^2 / (1 + q)) / (1 + q)^2. There are two
+    searches, and each compares at most one such difference for each threshold.
     """
     q, p = math.exp(-1.0 / scale), -math.expm1(-1.0 / scale)
 

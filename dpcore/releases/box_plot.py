@@ -1,4 +1,4 @@
-"""Box plots: of five private numbers, of a released curve, or of any sample."""
+"""Box plots of five private numbers, of a released curve, or of any sample."""
 
 from __future__ import annotations
 
@@ -31,25 +31,28 @@ if TYPE_CHECKING:
 __all__ = ["BoxPlot", "box_plot"]
 
 _QUARTILES = (0.25, 0.5, 0.75)
-_MOST = 2.0**1000  # the reach of whiskers would overflow
+_MOST = 2.0**1000  # beyond it, the computation of whiskers would overflow
 _PARTS = 5  # three quartiles and two ends share epsilon
-_SCALES = 2  # of noise, to be left out at either end: with fewer, searches often run to the last
+# So many noise scales of records are left out at either end. With fewer, searches often run on to
+# the last threshold.
+_SCALES = 2
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class BoxPlot(EqualByValue):
-    """What a box plot shows. Made by ``box_plot``, ``from_curve`` or ``from_sample``.
+    """The numbers that a box plot shows. Made by ``box_plot``, ``from_curve`` or ``from_sample``.
 
     Parameters
     ----------
     minimum, first_quartile, median, third_quartile, maximum
-        The five components, in this order of size.
+        The five components, in ascending order.
     lower_whisker, upper_whisker
         Where the whiskers end.
     outliers
-        (k,) values beyond the whiskers, drawn one by one; none in a plot of private components.
+        (k,) values beyond the whiskers, which are drawn one by one. A plot of private components
+        has none.
     privacy
-        What a release cost; None if nothing here is private.
+        The cost of the release; None if the numbers come from a sample without any privacy.
 
     Examples
     --------
@@ -84,8 +87,8 @@ class BoxPlot(EqualByValue):
         Returns
         -------
         BoxPlot
-            Quartiles by linear interpolation; whiskers to the farthest values within 1.5
-            interquartile ranges of the box; ``privacy`` is None.
+            The quartiles are linearly interpolated. The whiskers end at the farthest values within
+            1.5 interquartile ranges of the box. ``privacy`` is None.
 
         Raises
         ------
@@ -113,7 +116,7 @@ class BoxPlot(EqualByValue):
         reach = 1.5 * (third - first)
         is_near = (array >= first - reach) & (array <= third + reach)
         whiskers = float(array[is_near].min()), float(array[is_near].max())
-        # between two values, a quartile may lie beyond all that are near
+        # a quartile lies between two values, so it may lie beyond all values within reach
         lower, upper = min(whiskers[0], first), max(whiskers[1], third)
         outliers = np.sort(array[~is_near])
         return cls(least, first, median, third, most, lower, upper, outliers)
@@ -127,9 +130,9 @@ class BoxPlot(EqualByValue):
         Parameters
         ----------
         curve
-            A release.
+            A released curve.
         size
-            Of the sample; None: as many as there were records.
+            The size of the sample; None: the number of records of the curve.
         rng
             As in ``CDF.sample``.
 
@@ -155,14 +158,14 @@ class BoxPlot(EqualByValue):
         return replace(cls.from_sample(sample), privacy=curve.privacy)
 
     def plot(self, ax: Axes | None = None, position: float = 1, **style: Any) -> Axes:
-        """Draw the box plot; needs the extra ``plot``.
+        """Draw the box plot. This needs the extra ``plot``.
 
         Parameters
         ----------
         ax
             Matplotlib axes, or None for new ones.
         position
-            Of the box on the axis across; several box plots may share axes.
+            Where the box stands on the horizontal axis; several box plots may share axes.
         **style
             Passed on to ``Axes.bxp``; ``label`` is the name under the box.
 
@@ -176,7 +179,7 @@ class BoxPlot(EqualByValue):
         """
         from ..curves.plots import plot_box, shortly
 
-        # In two short lines, since boxes stand side by side.
+        # The name has two short lines, because boxes stand side by side.
         name = "" if self.privacy is None else shortly(self.privacy).replace(", ", ",\n", 1)
         return plot_box(
             (
@@ -210,11 +213,12 @@ def box_plot(
     values
         {values}
     grid
-        The thresholds, among which the components are chosen. They are public, so they must not
-        come from the data. Some hundred are enough; minimum and maximum suffer from very many.
+        The thresholds from which the components are chosen. They are public, so they must not come
+        from the data. A few hundred are enough; with very many, minimum and maximum are less
+        accurate.
     epsilon
-        The budget of the whole plot, a positive number (a Fraction is taken exactly);
-        each component gets a fifth. Neighbours: "replace-one", so n is public.
+        The budget of the whole plot, a positive number (a Fraction is taken exactly). Each
+        component gets a fifth. Neighbours: "replace-one", so n is public.
     rng
         {rng}
     nan_policy
@@ -223,19 +227,20 @@ def box_plot(
     Returns
     -------
     BoxPlot
-        Its whiskers end at the minimum and the maximum, and it has no outliers.
+        The whiskers end at the minimum and the maximum, and the plot has no outliers.
 
     Raises
     ------
     DtypeError, ParameterError, MissingValueError
-        Whatever is wrong with the arguments, before anything is drawn.
+        An argument is invalid. Errors are raised before anything is drawn.
 
     Notes
     -----
-    Quartiles as in ``dpcore.quantiles``. Minimum and maximum by the searches of ``dpcore.bounds``
-    on the grid, with outside = 20 / epsilon, two scales of their noise: on many thresholds noise
-    makes them stop early as it is (docs/selection.md). The five are then put in order. O(n + N)
-    for uniform grids.
+    The quartiles are found as in ``dpcore.quantiles``. The minimum and the maximum are found by the
+    searches of ``dpcore.bounds`` on the grid, with outside = 20 / epsilon. This is two scales of
+    their noise, and not more, because on many thresholds the noise already makes the searches stop
+    early (docs/selection.md). The five components are then sorted. The cost is O(n + N) for
+    uniform grids.
 
     Examples
     --------

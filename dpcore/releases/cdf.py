@@ -1,4 +1,4 @@
-"""From records to a released curve: what is checked, what is spent, and on what."""
+"""Release the curve of some records: check the arguments, count, spend, and add the noise."""
 
 from __future__ import annotations
 
@@ -110,19 +110,21 @@ def cdf(
     mechanism
         {mechanism}
     by
-        (n,) labels of the records, all of one kind, for a curve of each group: ``groups``. A record
-        with a label that is none of these counts nowhere.
+        (n,) labels of the records, all of one kind. The function then releases one curve for each
+        label in ``groups``. A record whose label is not in ``groups`` is not counted.
     groups
-        The labels of the groups, which are public, so they must not come from the data. None: the
-        categories of ``by``, if it is a polars Enum, whose list must be public as well. Those of
-        pandas' categorical columns are not taken: ``astype("category")`` makes them from the data.
+        The labels of the groups. They are public, so they must not come from the data. None: the
+        categories of ``by``, if ``by`` is a polars Enum; its list of categories must be public as
+        well. The categories of a pandas column are not used, because ``astype("category")`` takes
+        them from the data.
     epsilon, rho, delta
         {budget}
     neighbours
         {neighbours}
-        By groups, None means "add-or-remove-one": a record is in one group, so all curves together
-        cost what one does, and sizes of groups are released with noise. "replace-one" then takes
-        the group of a record as fixed, and the size of each as public.
+        With groups, None means "add-or-remove-one". Each record is in one group, so all curves
+        together cost as much as one curve, and the sizes of the groups are released with noise.
+        With groups, "replace-one" means that the group of a record is fixed and that the size of
+        each group is public.
     isotonic
         {isotonic}
     rng
@@ -130,34 +132,34 @@ def cdf(
     nan_policy
         {nan_policy}
     integers
-        Whether the values are whole numbers, and so the quantiles and samples of the curve; None:
-        if their dtype is an integer's or a boolean's. On a grid of times, whether they are whole
-        days; None: if they are dates. Values are never looked at for this: say True of whole
-        numbers that are kept as floats.
+        Whether the values are whole numbers. Quantiles and samples of the curve then are whole
+        numbers, too. None: True if the dtype is an integer or boolean dtype. On a grid of times:
+        whether the values are whole days; None: True if they are dates. The values themselves are
+        never inspected for this, so pass True for whole numbers that are stored as floats.
     weights
         {weights}
 
     Returns
     -------
     CDF or GroupedCDF
-        Monotone, unless ``isotonic`` is off. Under add-or-remove-one, ``n`` is the released
-        number of records. By groups, a mapping from their labels to their curves.
+        The curve is monotone unless ``isotonic`` is False. Under add-or-remove-one, ``n`` is the
+        released number of records. With groups, the result is a mapping from labels to curves.
 
     Warns
     -----
     DpcoreWarning
-        The noise is too much for the grid, or nearly all that is released is at the grid's ends
-        (docs/scores.md, section 4).
+        The noise is too large for the grid, or nearly all of the released count is at the ends of
+        the grid (docs/scores.md, section 4).
 
     Raises
     ------
     DtypeError, ParameterError, MissingValueError
-        Whatever is wrong with the arguments, before any noise is drawn.
+        An argument is invalid. Errors are raised before any noise is drawn.
 
     Notes
     -----
-    O(n + N) for uniform grids, with N to 2 N noise draws. By groups, that for each. The proof for
-    groups is in docs/privacy.md, section 7.
+    The cost is O(n + N) for uniform grids, with N to 2 N noise draws; with groups, this is the cost
+    of each group. The proof for groups is in docs/privacy.md, section 7.
 
     Examples
     --------
@@ -178,7 +180,7 @@ def cdf(
     if by_groups:
         if by is None:
             raise ParameterError(
-                "by", None, "must be given beside groups: the labels of the records"
+                "by", None, "must be the labels of the records if groups are given"
             )
         labels = public_groups(by, groups)
         counts = group_counts(values, by, grid, labels, nan_policy=nan_policy)
@@ -211,10 +213,10 @@ def cdf_from_counts(
     rng: np.random.Generator | None = None,
     integers: bool | None = None,
 ) -> CDF:
-    """Release the empirical distribution function of records that were counted before.
+    """Release the empirical distribution function of records that are already counted.
 
-    For data that come in chunks or from several files: add up ``grid.count(chunk)`` and release
-    once. Every record must be counted exactly once.
+    Use this for data in chunks or in several files: add up ``grid.count(chunk)`` over the chunks
+    and release once. Every record must be counted exactly once.
 
     Parameters
     ----------
@@ -233,13 +235,13 @@ def cdf_from_counts(
     rng
         {rng}
     integers
-        Whether the records are whole numbers, and so the quantiles and samples of the curve; None:
-        if the thresholds are consecutive whole numbers.
+        Whether the records are whole numbers. Quantiles and samples of the curve then are whole
+        numbers, too. None: True if the thresholds are consecutive whole numbers.
 
     Raises
     ------
     DtypeError, ParameterError
-        As in ``cdf``; or counts are not N integers that are 0 or more.
+        As in ``cdf``; also if ``counts`` are not N integers that are 0 or more.
 
     Examples
     --------
@@ -266,9 +268,9 @@ def raw_release(
     *,
     what: str = "cdf_from_counts",
 ) -> CDF:
-    """Release what ``cdf_from_counts`` does, as it is, for what has its own checks and warnings.
+    """Release the raw curve of ``cdf_from_counts``, for callers with their own checks and warnings.
 
-    ``what`` is the function that a budget is told of.
+    ``what`` is the name of the function that a budget records.
     """
     array = _check.counts("counts", counts)
     if array.shape != (grid.size,):
@@ -287,14 +289,14 @@ def checked(
     rng: np.random.Generator | None,
     default: Callable[..., Mechanism] = most_accurate,
 ) -> Callable[[int], Mechanism]:
-    """Check all that does not depend on the records; return what gives the mechanism for n.
+    """Check all that does not depend on the records; return a function from n to the mechanism.
 
     Parameters
     ----------
     grid, mechanism, epsilon, rho, neighbours, delta, isotonic, rng
         As in ``cdf``.
     default
-        Takes what ``most_accurate`` does, and returns the mechanism if none is given.
+        Takes the arguments of ``most_accurate``, and returns the mechanism if none is given.
     """
     check_grid("grid", grid)
     if not isinstance(isotonic, bool):
@@ -302,29 +304,29 @@ def checked(
     source(rng)
     if mechanism is None:
         relation = "replace-one" if neighbours is None else neighbours
-        default(grid.size, epsilon, rho, relation, delta)  # refuses what is wrong
+        default(grid.size, epsilon, rho, relation, delta)  # refuses invalid budgets
         return partial(default, grid.size, epsilon, rho, relation, delta)
     check_mechanism("mechanism", mechanism)
     given = {"epsilon": epsilon, "rho": rho, "neighbours": neighbours, "delta": delta}
     for name, value in given.items():
         if value is not None:
-            raise ParameterError(name, value, "must not be given beside a mechanism")
+            raise ParameterError(name, value, "must not be given with a mechanism")
     if mechanism.privacy.neighbours == "replace-client":
-        what = "must be about records: it takes trust.client_cdf to bound what counts of a client"
+        what = "must protect single records: for whole clients, use trust.client_cdf"
         raise ParameterError("mechanism", "replace-client", what)
     mechanism.noise_deviation(grid.size)  # refuses a budget too small for this grid
     return taken(mechanism)
 
 
 def refuse_one_row_only(mechanism: object, why: str) -> None:
-    """Refuse a mechanism that takes all neighbouring cells for neighbouring values."""
+    """Refuse a mechanism that assumes that neighbouring cells hold neighbouring values."""
     if getattr(mechanism, "one_row_only", False):
-        what = f"must not take cells for one row, as {why}: Local does not"
+        what = f"must not treat all cells as one row, because {why}: use Local instead"
         raise ParameterError("mechanism", type(mechanism).__name__, what)
 
 
 def taken(mechanism: Mechanism) -> Callable[[int | None], Mechanism]:
-    """Return what gives this mechanism for any number of records."""
+    """Return a function that gives this mechanism for any number of records."""
     return lambda _: mechanism
 
 
@@ -337,13 +339,13 @@ def _release_groups(
     integers: bool | None,
     name: str | None,
 ) -> list[CDF]:
-    """Release the curve of each group, (G, N) counts; nothing is drawn if one is refused."""
+    """Release the curve of each group, from (G, N) counts; draw nothing if one is refused."""
     mechanisms = [chosen(int(own.sum())) for own in counts]
-    # All that is spent: no record is in two groups.
+    # The cost of all curves together: no record is in two groups.
     privacy = reduce(operator.or_, (mechanism.privacy for mechanism in mechanisms))
     for own, group in zip(counts, groups, strict=True):
         if privacy.neighbours == "replace-one" and not own.any():
-            what = "must have at least one record: with replace-one sizes of groups are public"
+            what = "must have at least one record: under replace-one, group sizes are public"
             raise ParameterError("groups", group, what)
     with spending(replace(privacy, simulated=privacy.simulated or rng is not None), "cdf"):
         return [
@@ -362,7 +364,7 @@ def _release(
     integers: bool | None,
     name: str | None = None,
 ) -> CDF:
-    mechanism = chosen(int(counts.sum()))  # n, which is public, or plays no part
+    mechanism = chosen(int(counts.sum()))  # n: it is public, or the choice does not use it
     privacy = mechanism.privacy
     public = privacy.neighbours == "replace-one"
     if public and counts.sum() < 1:
@@ -375,11 +377,12 @@ def _release(
         "integers": integers,
         "name": name,
     }
-    # What a mechanism says of itself is refused, if it has to be, before it spends.
+    # An invalid self-description of a mechanism is refused here, before it spends.
     CDF(counts=np.ones(grid.size, np.int64), n=1, **described)
     with spending(described["privacy"], what):
         released, described["noise_deviation"] = release_with_deviation(mechanism, counts, rng)
     released = released.astype(np.float64 if released.dtype.kind == "f" else np.int64, copy=False)
-    # which floating-point numbers add up to but for rounding; or it is a release like the others
+    # Under replace-one, the last count is n, but floating-point counts add up to it with rounding
+    # errors only. Under add-or-remove-one, it is a noisy count like the others.
     released[-1] = counts.sum() if public else max(1, round(float(released[-1])))
     return CDF(counts=released, n=int(released[-1]), **described)

@@ -1,4 +1,4 @@
-"""Private bounds around zero: of some doubling intervals the one that is worth its width."""
+"""Private bounds around zero: choose the interval that is worth its width."""
 
 from __future__ import annotations
 
@@ -39,21 +39,21 @@ def compact_bounds(
     rng: np.random.Generator | None = None,
     nan_policy: NanPolicy = "raise",
 ) -> Bounds:
-    """Release bounds -b and b that trade records for width.
+    """Release bounds -b and b, and weigh the records within them against their width.
 
     Parameters
     ----------
     values
         (n,) the records, one real number each, as ``Grid.count`` takes them. Infinities are
-        outside of all bounds.
+        outside all bounds.
     epsilon
         The budget, a positive number (a Fraction is taken exactly). Neighbours: "replace-one", so
         n is public.
     unit
-        The least b, a positive number: public, and not from the data.
+        The least b, a positive number. It is public, so it must not come from the data.
     gain
-        The share g of the records that a doubling of b has to add, to be worth it; at least 0.001,
-        and below 1. b is one of unit 2^i with i g < 1: up to 2^24 units for 0.04.
+        g, at least 0.001 and below 1. A doubling of b is worth it if it adds this share of the
+        records. b is one of unit 2^i with i g < 1: at most 2^24 units for g = 0.04.
     rng
         {rng}
     nan_policy
@@ -62,25 +62,25 @@ def compact_bounds(
     Returns
     -------
     Bounds
-        lower = -b, upper = b; ``outside`` is 0, as no number of records was asked for.
+        lower = -b, upper = b. ``outside`` is 0, because no number of records was asked for.
 
     Raises
     ------
     DtypeError, ParameterError, MissingValueError
-        Whatever is wrong with the arguments, before any noise is drawn.
+        An argument is invalid. Errors are raised before any noise is drawn.
 
     See Also
     --------
-    symmetric_bounds : a search for a share of the records; it needs a larger n epsilon.
+    symmetric_bounds : searches for a share of the records; it needs a larger n epsilon.
     bounds : for columns that are not centred.
 
     Notes
     -----
-    The exponential mechanism, with the score of interval i being the number of records in
-    [-unit 2^i, unit 2^i] less i gain n. Counts of nested intervals are monotonic, which doubles the
-    exponent. An interval that is too wide loses gain n for each doubling, where a search finds all
-    that hold enough records alike: docs/selection.md, and measured in docs/bounds-accuracy.md.
-    O(n).
+    The exponential mechanism chooses the interval. The score of interval i is the number of records
+    in [-unit 2^i, unit 2^i] minus i gain n. Counts of nested intervals are monotonic, which doubles
+    the exponent. An interval that is too wide loses gain n for each doubling, whereas a search
+    treats all intervals alike that hold enough records. docs/selection.md explains this, and
+    docs/bounds-accuracy.md measures it. The cost is O(n).
 
     Examples
     --------
@@ -106,7 +106,7 @@ def compact_bounds(
 
 
 def compact_rungs(unit: float, gain: float | Fraction = _GAIN) -> Rungs:
-    """Return the intervals that there are to choose from.
+    """Return the intervals from which ``compact_bounds`` chooses.
 
     Raises
     ------
@@ -117,15 +117,15 @@ def compact_rungs(unit: float, gain: float | Fraction = _GAIN) -> Rungs:
 
 
 def rungs_of(unit: float, doublings: int) -> Rungs:
-    """Return intervals of a unit; what is wrong with them is wrong with the unit.
+    """Return the intervals of a unit.
 
     Raises
     ------
     DtypeError, ParameterError
-        The unit is no positive number, or too large for so many doublings.
+        The unit is not a positive number, or is too large for so many doublings.
     """
     if _check.positive("unit", unit) > ldexp(sys.float_info.max, -doublings):
-        raise ParameterError("unit", unit, f"must leave unit 2^{doublings} a double")
+        raise ParameterError("unit", unit, f"must keep unit 2^{doublings} finite")
     return Rungs(unit, doublings)
 
 
@@ -140,7 +140,7 @@ def compact_end(
     Parameters
     ----------
     counts
-        (N,) of ``Rungs.count``.
+        (N,) counts, from ``Rungs.count``.
     epsilon
         What the choice spends, for "replace-one".
     rng

@@ -1,4 +1,4 @@
-"""Two released curves beside each other: is it one population, and how far are quantiles apart?"""
+"""Compare two released curves: are the populations the same, and how far apart are quantiles?"""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from ._simulated_pairs import Released, largest_gaps, populations
 __all__ = ["Comparison", "compare"]
 
 _MOST_SIMULATIONS: Final = 2**20
-_BLOCK: Final = 2**20  # counts that are simulated at once
-_TIE: Final = 1e-9  # relative: what rounding alone may tell apart counts as equal
+_BLOCK: Final = 2**20  # how many counts are simulated at once
+_TIE: Final = 1e-9  # relative; numbers that rounding may have told apart count as equal
 
 Numbers = float | NDArray[np.float64]
 
@@ -36,18 +36,20 @@ class Comparison:
     statistic
         The Kolmogorov-Smirnov statistic: the largest distance of the curves at a threshold.
     p_value
-        Of the statistic, if both sets of records are samples of one population.
+        The p-value of the statistic. The null hypothesis is that both sets of records are samples
+        of one population.
     probabilities
-        Whose quantiles were compared: a float, or (m,) of them.
+        The probabilities of the compared quantiles: a float, or (m,) of them.
     differences
-        The quantiles of the first curve less those of the second: a float, or (m,); of times,
+        The quantiles of the first curve minus those of the second: a float, or (m,). For times,
         timedelta64.
     p_values
-        Of each difference alone, two-sided, under the same hypothesis: a float, or (m,).
+        The two-sided p-value of each difference alone, under the same hypothesis: a float, or (m,).
     population_interval
-        Of the differences of the populations' quantiles: noise and sampling.
+        Confidence intervals for the differences of the populations' quantiles. They include noise
+        and sampling.
     level
-        Of the interval.
+        The confidence level of the intervals.
     simulations
         How many pairs of releases were simulated.
 
@@ -117,45 +119,46 @@ def compare(
     simulations: int = 999,
     rng: np.random.Generator | None = None,
 ) -> Comparison:
-    """Compare two released curves, with p-values that count noise and sampling.
+    """Compare two released curves, with p-values that account for noise and sampling.
 
     Parameters
     ----------
     first, second
-        Raw curves, or isotonic ones, over the same grid, of disjoint records. Each has noise of its
-        own; the mechanisms, budgets and numbers of records may differ.
+        Raw or isotonic curves over the same grid, of disjoint records. Each has its own noise. The
+        mechanisms, budgets and numbers of records may differ.
     probabilities
-        Whose quantiles are compared: a number within [0, 1], or (m,) of them.
+        The probabilities of the quantiles to compare: a number within [0, 1], or (m,) of them.
     level
-        Of the intervals of differences, pointwise.
+        The confidence level of the intervals, for each difference alone.
     simulations
-        R, how many pairs of releases are simulated, 19 to 2^20: no p-value is below 1 / (R + 1).
+        R, how many pairs of releases are simulated, 19 to 2^20. No p-value is below 1 / (R + 1).
     rng
-        Of the simulations. None: a new NumPy generator. No secrecy is needed, as both curves are
-        public already.
+        The generator for the simulations. None: a new NumPy generator. It need not be secret,
+        because both curves are already public.
 
     Returns
     -------
     Comparison
-        Differences are those of the first curve less those of the second.
+        Each difference is the quantile of the first curve minus the quantile of the second.
 
     Raises
     ------
     DtypeError, ParameterError
-        An argument is not as above; or a curve's mechanism cannot be made again from what the curve
-        says of it, as that of a trust model.
+        An argument is not as above; or the mechanism of a curve cannot be made again from the
+        description in the curve. This is so for mechanisms of a trust model.
 
     Notes
     -----
-    Post-processing: it costs no privacy. The null hypothesis is that both sets of records are
-    samples of one population. That is estimated from both curves; samples of it are counted,
-    released by the mechanisms that the curves name, and processed as they were. A p-value is the
-    share of such pairs, the given one among them, that are as far apart. docs/compare.md says what
-    was measured. Tests of records, as ``scipy.stats.ks_2samp``, do not know of the noise: on
-    samples of private curves they reject nearly always.
+    This is post-processing and costs no privacy. The null hypothesis is that both sets of records
+    are samples of one population. The function estimates this population from both curves. It
+    draws samples from it, counts them, releases the counts by the mechanisms that the curves name,
+    and processes them as the curves were processed. A p-value is the share of these pairs,
+    including the given pair, that are at least as far apart as the given pair. docs/compare.md
+    gives measurements. Tests that are made for records, such as ``scipy.stats.ks_2samp``, do not
+    account for the noise: on samples of private curves they reject nearly always.
 
-    As long as 4 R releases, or 6 R where buckets are sought, which takes a second for some hundred
-    cells.
+    The function takes as long as 4 R releases, or 6 R if a mechanism searches for buckets. For a
+    few hundred cells this is about a second.
 
     Examples
     --------
@@ -214,7 +217,8 @@ def _pair(first: object, second: object) -> tuple[Released, Released]:
     if found[0].grid != found[1].grid:
         raise ParameterError("second", found[1].grid, "must be over the grid of the first curve")
     if found[0] is found[1]:
-        raise ParameterError("second", found[1], "must be a release of its own, of other records")
+        what = "must be another release than first, of other records"
+        raise ParameterError("second", found[1], what)
     return Released.of("first", found[0]), Released.of("second", found[1])
 
 
@@ -233,7 +237,7 @@ def _simulated(
     p: NDArray[np.float64],
     rng: np.random.Generator,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return what is read off R pairs of releases of samples of two populations, as ``_read``."""
+    """Simulate R pairs of releases of samples of two populations; return what ``_read`` does."""
     rows = max(1, _BLOCK // pair[0].curve.grid.size)
     blocks = []
     for start in range(0, simulations, rows):
@@ -249,7 +253,10 @@ def _simulated(
 def _share_beyond(
     simulated: NDArray[np.float64], found: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return which share of the simulated ones, (R, ...), and the one found is as large as it."""
+    """Return the share of values, among R simulated ones and the one found, that reach the latter.
+
+    ``simulated`` is (R, ...).
+    """
     as_large = simulated >= found * (1.0 - _TIE)
     return np.asarray((1.0 + np.count_nonzero(as_large, axis=0)) / (1.0 + len(simulated)))
 

@@ -1,4 +1,4 @@
-"""Does a model's probability go with the labels: the Hosmer-Lemeshow test of one joint release."""
+"""The Hosmer-Lemeshow test from one joint release: do predicted probabilities fit the labels?"""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _DEFAULT_CELLS: Final = 2**7
 
 
 def arcsine_grid(size: int = _DEFAULT_CELLS) -> Grid:
-    """Return thresholds for probabilities, fine where these are near 0 or 1.
+    """Return thresholds for probabilities, with narrow cells near 0 and 1.
 
     Parameters
     ----------
@@ -41,13 +41,14 @@ def arcsine_grid(size: int = _DEFAULT_CELLS) -> Grid:
     Returns
     -------
     Grid
-        tau_k = sin^2(pi k / (2 N)), k = 1, ..., N. The cell at p is about pi sqrt(p (1 - p)) / N
-        wide: everywhere the same part of the standard deviation of a label with that probability.
+        tau_k = sin^2(pi k / (2 N)), k = 1, ..., N. The cell at p has a width of about
+        pi sqrt(p (1 - p)) / N. The standard deviation of a label with probability p is
+        sqrt(p (1 - p)), so every cell is the same part of it wide.
 
     Raises
     ------
     DtypeError, ParameterError
-        size is not within [1, 2^24].
+        ``size`` is not within [1, 2^24].
 
     Examples
     --------
@@ -80,29 +81,31 @@ def hosmer_lemeshow(
 ) -> HosmerLemeshow:
     """Release the Hosmer-Lemeshow test of predicted probabilities with differential privacy.
 
-    One joint release of both classes' curves; groups, observed and expected numbers, and the
-    statistic are read off it. Neighbours: one record replaced, its label and its probability; n is
-    public. **The model must not depend on the records**, or must have been released before with a
-    guarantee of its own, which adds up: docs/hosmer-lemeshow.md.
+    This releases the curves of both classes together. Groups, observed and expected numbers, and
+    the statistic are computed from the curves. Neighbours: one record is replaced, with its label
+    and its probability; n is public. **The model must not depend on the records**, or it must have
+    been released before with its own guarantee. The two guarantees then add up
+    (docs/hosmer-lemeshow.md).
 
     Parameters
     ----------
     y_true
         {labels}
     y_prob
-        (n,) predicted probabilities of being positive. Those outside of [0, 1] count in its end
-        cells.
+        (n,) predicted probabilities of being positive. Those outside [0, 1] count in the end cells
+        of the grid.
     epsilon, rho, delta
         {budget}
     groups
-        Q, how many groups of about n / Q records to make, 3 <= Q <= n.
+        Q, the number of groups, 3 <= Q <= n. Each group has about n / Q records.
     grid
-        Public thresholds of the probabilities, within [0, 1], the last one 1; None:
-        ``arcsine_grid()``. Finer ones lower the error of probabilities and raise that of counts.
+        Public thresholds of the probabilities, within [0, 1]; the last one must be 1. None:
+        ``arcsine_grid()``. A finer grid lowers the error of probabilities and raises the error of
+        counts.
     mechanism
-        What adds the noise; None: the most accurate one for the budget, in closed form. Two of
-        them, for negatives and positives: each class is then released alone, and the guarantees
-        add up.
+        The mechanism that adds the noise. None: among the mechanisms whose error has a closed
+        form, the one with the smallest error for the budget. A pair of mechanisms, for negatives
+        and positives: each class is then released alone, and the guarantees add up.
     minimum_expected, fitted
         As in ``HosmerLemeshow.from_curves``.
     pos_label
@@ -122,11 +125,11 @@ def hosmer_lemeshow(
     Raises
     ------
     DtypeError, ParameterError, MissingValueError
-        Whatever is wrong with the arguments, before any noise is drawn.
+        An argument is invalid. Errors are raised before any noise is drawn.
 
     Notes
     -----
-    O(n + N).
+    The cost is O(n + N).
 
     Examples
     --------
@@ -144,7 +147,8 @@ def hosmer_lemeshow(
     counts = score_counts(y_true, probabilities, grid, pos_label=pos_label, nan_policy=nan_policy)
     groups = check_groups(groups, int(counts.sum()), fitted)
     budget: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta}
-    if mechanism is None:  # the noise of a tree: lines through buckets would be part of the table
+    # Not DAWA: lines through its buckets would become part of the table. So it is a tree's noise.
+    if mechanism is None:
         mechanism = most_accurate(2 * grid.size, neighbours="replace-one", **budget)
         budget = {}
     with called("hosmer_lemeshow"):
@@ -154,7 +158,7 @@ def hosmer_lemeshow(
 
 
 def grid_of_probabilities(grid: Grid | None) -> Grid:
-    """Return the grid, if it is one of probabilities; the default for None."""
+    """Return the grid, or the default for None; refuse a grid that is not for probabilities."""
     if grid is None:
         return arcsine_grid()
     check_grid("grid", grid)
@@ -165,13 +169,13 @@ def grid_of_probabilities(grid: Grid | None) -> Grid:
 
 
 def checked_probabilities(y_true: Any, y_prob: Any, nan_policy: NanPolicy) -> Chunk:
-    """Return the predicted probabilities in one piece, one for each label."""
+    """Return the predicted probabilities as one array, with one for each label."""
     _check.choice("nan_policy", nan_policy, NanPolicy)
     refuse_collection(y_true, "y_true")
     probabilities = columns.whole(single_column(y_prob), "y_prob")
     try:
         shape = np.shape(single_column(y_true))
-    except Exception:  # rows of several lengths, columns that NumPy cannot hold
+    except Exception:  # rows of several lengths, or columns that NumPy cannot hold
         raise DtypeError("y_true", type(y_true).__name__, "must be one-dimensional") from None
     if probabilities.shape != shape:
         raise ParameterError(

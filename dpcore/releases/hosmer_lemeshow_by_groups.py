@@ -1,4 +1,4 @@
-"""The Hosmer-Lemeshow test by quantiles and sums of groups: Algorithm 2 of the ECDF paper."""
+"""The Hosmer-Lemeshow test from quantiles and sums of groups: Algorithm 2 of the ECDF paper."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .hosmer_lemeshow import checked_probabilities, grid_of_probabilities
 __all__ = ["hosmer_lemeshow_by_groups"]
 
 _UNIT: Final = 2**20  # probabilities are rounded to multiples of 1 / this
-_MOST_RECORDS: Final = 2**32  # sums of so many are exact as doubles
+_MOST_RECORDS: Final = 2**32  # sums over so many records are exact as doubles
 _CHANGE: Final = 4  # by how much neighbours change all observed and expected numbers together
 _PAPER_CHANGE: Final = 8
 
@@ -45,40 +45,43 @@ def hosmer_lemeshow_by_groups(
     rng: np.random.Generator | None = None,
     nan_policy: NanPolicy = "raise",
 ) -> HosmerLemeshow:
-    """Release the Hosmer-Lemeshow test the published way, for comparison.
+    """Release the Hosmer-Lemeshow test as it was published, for comparison.
 
-    Barczewski, Mawass & Ramon, *Differentially private empirical cumulative distribution
-    functions*, Algorithm 2: quantiles of the predicted probabilities from a released curve, and
-    then four noisy numbers for each group between them. ``dpcore.hosmer_lemeshow`` is more
-    accurate (docs/hosmer-lemeshow-accuracy.md). Neighbours, and what the model may depend on, as
-    there.
+    This is Algorithm 2 of Barczewski, Mawass & Ramon, *Differentially private empirical cumulative
+    distribution functions*. It takes quantiles of the predicted probabilities from a released
+    curve, and then releases four noisy numbers for each group between the quantiles.
+    ``dpcore.hosmer_lemeshow`` is more accurate (docs/hosmer-lemeshow-accuracy.md). The neighbours
+    and the condition on the model are the same as there.
 
     Parameters
     ----------
     y_true, y_prob, groups, grid, fitted, pos_label, rng, nan_policy
-        As in ``dpcore.hosmer_lemeshow``. Probabilities outside of [0, 1] count as its ends.
+        As in ``dpcore.hosmer_lemeshow``. Probabilities below 0 count as 0, those above 1 as 1.
     epsilon
-        For pure differential privacy: a positive number (a Fraction is taken exactly).
+        The budget for pure differential privacy: a positive number (a Fraction is taken exactly).
     sensitivity
-        "exact": as much noise as it takes. "paper": the published constants, epsilon / (L + 9) for
-        each number with L = ceil(log2 N). That is more noise than it takes.
+        "exact": as much noise as the guarantee needs. "paper": the published constants,
+        epsilon / (L + 9) for each number, with L = ceil(log2 N). This is more noise than the
+        guarantee needs.
 
     Returns
     -------
     HosmerLemeshow
-        Of Q groups; numbers may be negative, and the statistic, too. It is NaN or infinite if an
-        expected number comes out as 0. Its ``pvalue`` takes the noise into account, by simulation.
+        The test of Q groups. Its numbers may be negative, and so may the statistic. The statistic
+        is NaN or infinite if an expected number is 0. ``pvalue`` takes the noise into account, by
+        simulation.
 
     Raises
     ------
     DtypeError, ParameterError, MissingValueError
-        Whatever is wrong with the arguments, before any noise is drawn.
+        An argument is invalid. Errors are raised before any noise is drawn.
 
     Notes
     -----
-    Where the publication has closed intervals, so that a record on a boundary is in two groups or
-    more, groups are half open here: its theorem does not hold otherwise (docs/hosmer-lemeshow.md).
-    Each probability is rounded to a multiple of 2^-20 before it is added up. O(n log Q + N).
+    The publication has closed intervals, so a record on a boundary is in two groups or more, and
+    its theorem does not hold. Here the groups are half-open (docs/hosmer-lemeshow.md). Each
+    probability is rounded to a multiple of 2^-20 before it is added up. The cost is
+    O(n log Q + N).
 
     Examples
     --------
@@ -117,7 +120,7 @@ def hosmer_lemeshow_by_groups(
 
 
 class _Noise(NamedTuple):
-    """Of the curve, of each observed number, and of each expected one in its unit."""
+    """The noise of the curve, of each observed number, and of each expected one in its unit."""
 
     curve: Dyadic
     counts: Law
@@ -126,7 +129,7 @@ class _Noise(NamedTuple):
 
     @classmethod
     def of(cls, epsilon: float | Fraction, size: int, sensitivity: Sensitivity) -> _Noise:
-        """Return noise of one scale, in records, for all that is released."""
+        """Return noise of one scale, in records, for all released numbers."""
         budget = Allowance.checked(epsilon, None, "replace-one")
         assert budget.epsilon is not None
         if sensitivity == "paper":
@@ -134,7 +137,7 @@ class _Noise(NamedTuple):
         else:
             of_curve, of_groups = Dyadic(1).noise_scale(size), _CHANGE
         each = 1 / (of_curve + of_groups)
-        sums = budget.law(_UNIT, each)  # refuses an epsilon too small for any of them
+        sums = budget.law(_UNIT, each)  # refuses an epsilon that is too small for any of them
         curve = Dyadic(max(of_curve, Fraction(1)) * each * budget.epsilon, sensitivity=sensitivity)
         return cls(curve, budget.law(1, each), sums, budget.privacy)
 
@@ -148,11 +151,11 @@ class _Noise(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Simulation:
-    """The test of simulated labels beside the expected numbers that were released.
+    """The test of simulated labels, with the expected numbers that were released.
 
-    These are in the denominators, so they stay. What was expected before noise is drawn about
-    them, and labels go with that: differences have the law that they have in a release, whatever
-    is expected (docs/hosmer-lemeshow.md, section 4).
+    The released expected numbers are in the denominators, so they stay fixed. The expected numbers
+    before noise are drawn around them, and labels are drawn to fit these. The differences then have
+    the law that they have in a release, whatever is expected (docs/hosmer-lemeshow.md, section 4).
     """
 
     test: HosmerLemeshow
@@ -178,7 +181,7 @@ def _sums(
     sizes = np.bincount(of_record, minlength=groups)
     positives = np.bincount(of_record[is_positive], minlength=groups)
     units = np.rint(probabilities * _UNIT)
-    # sums of whole doubles below 2^53 are exact
+    # sums of doubles are exact if they are whole and below 2^53
     expected = np.bincount(of_record, units, groups).astype(np.int64)
     return (
         np.stack([sizes - positives, positives], axis=1),

@@ -1,4 +1,4 @@
-"""The mechanism that releases take if they are given none: by public numbers, and quickly."""
+"""The mechanism of a release if none is given: it is chosen quickly, from public numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["candidates", "data_aware", "error_of", "most_accurate", "rank"]
 
 _Tree = Hierarchy | ToeplitzGaussian | Dyadic
 
-_FEW_CELLS: Final = 16  # up to which there is hardly anything for buckets to join
+_FEW_CELLS: Final = 16  # with at most so many cells, buckets hardly have anything to join
 
 
 def most_accurate(
@@ -30,7 +30,7 @@ def most_accurate(
     delta: float | None = None,
     n: int | None = None,
 ) -> Mechanism:
-    """Return the first option of ``dpcore.plan``, without what is told of the others. Cached."""
+    """Return the first option of ``dpcore.plan``, without computing the other options. Cached."""
     size = _check.integer("size", size, 1, MOST_CELLS)
     Allowance.checked(epsilon, rho, neighbours, delta)
     if n is not None:
@@ -50,7 +50,8 @@ def data_aware(
 ) -> Dawa | None:
     """Return DAWA for the budget, with the kind of noise that counts its buckets best.
 
-    None where there are few cells, n is private, or the budget is too small for two stages.
+    Return None if there are few cells, if n is private, or if the budget is too small for two
+    stages.
     """
     possible = _possible(size, epsilon, rho, neighbours, delta)
     return min(possible, key=lambda each: each._counting_error(size, n), default=None)
@@ -107,10 +108,10 @@ def candidates(
     neighbours: Neighbours,
     delta: float | None,
 ) -> dict[str, _Tree]:
-    """Return all mechanisms with their names; of equals the first one is taken.
+    """Return all mechanisms with their names. Of mechanisms with equal error, the first is taken.
 
-    What is epsilon-differentially private is so with any delta as well, and spends none of it. For
-    rho no Laplace noise wins (docs/plan.md).
+    An epsilon-differentially private mechanism is also (epsilon, delta)-differentially private for
+    any delta, and spends no delta. For rho, Laplace noise never wins (docs/plan.md).
     """
     if delta is None:
         return _of_one_kind(epsilon, rho, neighbours, None)
@@ -149,10 +150,10 @@ def error_of(mechanism: _Tree, size: int) -> float:
 
 
 def _at_least(mechanism: Dyadic, size: int) -> float:
-    """Return a lower bound of ``error_of``, which spares most releases the exact sensitivity."""
+    """Return a lower bound of ``error_of``: with it, few releases need the exact sensitivity."""
     return math.sqrt(mechanism.least_variance(size) * (size - 1) / size)
 
 
 def rank(error: float) -> float:
-    """Return what options are compared by: small grids have many names for one mechanism."""
+    """Return the key that options are sorted by: on small grids, many options are one mechanism."""
     return round(error, 9)

@@ -1,4 +1,4 @@
-"""Which mechanism is the most accurate for a grid and a budget: by public numbers, no data."""
+"""Find the most accurate mechanism for a grid and a budget, from public numbers, without data."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ class Option:
     Parameters
     ----------
     name
-        In words.
+        The name of the mechanism, in words.
     mechanism
-        Ready for ``dpcore.cdf``.
+        The mechanism, ready for ``dpcore.cdf``.
     error
-        Root mean square, over the thresholds, of the noise in the cumulative counts. Infinite
-        where it depends on the records.
+        The root mean square, over the thresholds, of the noise in the cumulative counts. It is
+        infinite if the noise depends on the records.
     largest_error
-        The largest standard deviation at a threshold.
+        The largest standard deviation of the noise at a threshold.
     on_shapes
-        Root mean squared errors of isotonic curves for reference shapes of n records, simulated.
+        Simulated root mean squared errors of isotonic curves, for reference shapes of n records.
     """
 
     name: str
@@ -49,16 +49,16 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Mechanisms for a grid of some size, the one to take first. Iterates over its options.
+    """Mechanisms for a grid of some size, with the recommended one first. Iterates over options.
 
     Parameters
     ----------
     size
-        Cells of the grid.
+        The number of cells of the grid.
     options
-        The one to take, and then by increasing error.
+        The recommended option, and then the others by increasing error.
     why
-        Why the first one is.
+        The reason why the first option is recommended.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class Plan:
 
     @property
     def best(self) -> Mechanism:
-        """The mechanism that ``dpcore.cdf`` takes if it is given none."""
+        """The mechanism that ``dpcore.cdf`` uses if none is given."""
         return self.options[0].mechanism
 
     def __iter__(self) -> Iterator[Option]:
@@ -102,33 +102,34 @@ def plan(
     delta: float | None = None,
     n: int | None = None,
 ) -> Plan:
-    """Compare mechanisms, by their errors in closed form, and say which one to take.
+    """Compare mechanisms by their errors in closed form, and recommend one.
 
     Parameters
     ----------
     size
-        Cells of the grid, 1 to 2^24.
+        The number of cells of the grid, 1 to 2^24.
     epsilon
-        The budget for pure differential privacy, or
+        The budget for pure differential privacy. Give either epsilon or rho.
     rho
-        for zero-concentrated differential privacy: one of the two.
+        The budget for zero-concentrated differential privacy.
     neighbours
         "replace-one" or "add-or-remove-one".
     delta
-        Beside epsilon: the budget is (epsilon, delta). Noise is Gaussian, or it is Laplace noise,
-        which spends no delta.
+        Together with epsilon: the budget is (epsilon, delta). The noise is then Gaussian, or it is
+        Laplace noise, which spends no delta.
     n
-        The number of records, if it is public; ``dpcore.cdf`` knows it under replace-one. Where
-        n epsilon is at most size^1.5, or for rho n sqrt(8 rho) at most size / 4,
-        ``mechanisms.Dawa`` is the first one: its error depends on the records, and a study says
-        where it pays (docs/regret.md).
+        The number of records, if it is public; under replace-one, ``dpcore.cdf`` knows it. If
+        n epsilon is at most size^1.5, or with rho if n sqrt(8 rho) is at most size / 4,
+        ``mechanisms.Dawa`` comes first. Its error depends on the records; a study shows for which
+        sizes and budgets it is the better choice (docs/regret.md).
 
     Returns
     -------
     Plan
-        Errors are those before any post-processing; isotonic regression lowers the total error of
-        each further, by an amount that depends on the data. With n, errors of isotonic curves for
-        some reference shapes are simulated for the best mechanism of closed form, and for Dawa.
+        Errors are those before any post-processing. Isotonic regression lowers the total error of
+        each mechanism further, by an amount that depends on the data. With n, the plan also has
+        simulated errors of isotonic curves for some reference shapes, for Dawa and for the best
+        mechanism whose error has a closed form.
 
     Raises
     ------
@@ -137,7 +138,7 @@ def plan(
 
     Notes
     -----
-    O(size log size). Nothing is spent: sizes and budgets are public.
+    The cost is O(size log size). This spends no privacy, because sizes and budgets are public.
 
     Examples
     --------
@@ -165,7 +166,7 @@ def plan(
 
 
 def _with_records(found: Plan, buckets: Dawa | None, n: int) -> Plan:
-    """Return the plan for so many records."""
+    """Return the plan for n records."""
     size, best = found.size, found.options[0]
     if buckets is None:
         return found
@@ -191,7 +192,7 @@ def _plan(
         try:
             mean, largest = error_of(mechanism, size), mechanism.noise_deviation(size).max()
             options.append(Option(name, mechanism, mean, float(largest)))
-        except ParameterError as error:  # the budget is too small for this one
+        except ParameterError as error:  # the budget is too small for this mechanism
             refusal = refusal or error
     if refusal and not options:
         raise refusal

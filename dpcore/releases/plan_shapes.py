@@ -1,4 +1,4 @@
-"""What errors are to be expected on shapes that records often have: by simulation, no data."""
+"""The errors to expect on shapes that data often have, by simulation, without data."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from ..privacy.spending import unwatched
 __all__ = ["REFERENCE_SHAPES", "expected_errors"]
 
 REFERENCE_SHAPES: Final = ("uniform", "normal", "half at one", "few values")
-_MOST_DRAWS: Final = 2**17  # of all releases of a shape, about
+_MOST_DRAWS: Final = 2**17  # about so many draws for all releases of a shape
 _RELEASES: Final = 32
 
 
 def expected_errors(mechanism: Mechanism, size: int, n: int) -> dict[str, float]:
     """Return the root mean squared error of isotonic curves for each of the reference shapes.
 
-    In counts, over the thresholds, by simulated releases of n records; the same each time. Shapes:
-    all cells alike; a normal distribution over them; half of the records in one cell, and the
-    others anywhere; and records in a 64th of the cells alone.
+    Errors are in counts, over the thresholds. They come from simulated releases of n records and
+    are the same in every call. The shapes are: all cells alike; a normal distribution over the
+    cells; half of the records in one cell and the others anywhere; and records in only one of
+    64 cells.
     """
     releases = max(2, min(_RELEASES, _MOST_DRAWS // size))
     found = {}

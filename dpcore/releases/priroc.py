@@ -1,4 +1,4 @@
-"""Score curves at thresholds that are chosen privately; PriROC, and PriROC-fix beside it."""
+"""Score curves at privately chosen thresholds; PriROC and, for comparison, PriROC-fix."""
 
 from __future__ import annotations
 
@@ -53,8 +53,9 @@ def score_curves_at_medians(
 ) -> ScoreCurves:
     """Release score curves at thresholds that have about equally many records between them.
 
-    First recursive medians of all scores, and then the counts of both classes between them, in
-    one release (docs/scores.md). Neighbours: one record replaced, its label and its score.
+    The thresholds are recursive medians of all scores. The counts of both classes between the
+    thresholds are then released together (docs/scores.md). Neighbours: one record is replaced,
+    with its label and its score.
 
     Parameters
     ----------
@@ -71,31 +72,33 @@ def score_curves_at_medians(
     grid
         Public thresholds to choose from; None: 2^15 of them, evenly over [0, 1].
     epsilon
-        What thresholds and counts cost together, a positive number (a Fraction is taken exactly).
+        The budget of thresholds and counts together, a positive number (a Fraction is taken
+        exactly).
     depth, method
-        As in ``mechanisms.medians.RecursiveMedians``: 2^depth thresholds, and how they are found.
+        As in ``mechanisms.medians.RecursiveMedians``: there are 2^depth thresholds, and ``method``
+        is how they are found.
     counter
-        What counts: "hb", ``mechanisms.Hierarchy`` with the branching of Qardaji, Yang & Li and
-        equal budgets; or "dawa", ``mechanisms.Dawa``.
+        The mechanism that releases the counts: "hb", which is ``mechanisms.Hierarchy`` with the
+        branching of Qardaji, Yang & Li and equal budgets; or "dawa", ``mechanisms.Dawa``.
     share
-        The thresholds' part of epsilon, above 0 and below 1.
+        The part of epsilon for the thresholds, above 0 and below 1.
     rng
         {rng}
 
     Returns
     -------
     ScoreCurves
-        Over the chosen thresholds; ``privacy`` is that of both steps.
+        The curves over the chosen thresholds. ``privacy`` is the cost of both steps together.
 
     Raises
     ------
     DtypeError, ParameterError, MissingValueError
-        Whatever is wrong with the arguments, before anything is drawn.
+        An argument is invalid. Errors are raised before anything is drawn.
 
     Notes
     -----
-    O(n + depth N). A few thresholds where the records are beat many fixed ones while n epsilon is
-    small: docs/roc-accuracy.md measures it.
+    The cost is O(n + depth N). If n epsilon is small, a few thresholds near the records are better
+    than many fixed ones: docs/roc-accuracy.md measures this.
 
     Examples
     --------
@@ -132,14 +135,14 @@ def score_curves_at_medians(
     except ParameterError as error:
         if error.argument != "epsilon":
             raise
-        shares = f"of epsilon, thresholds get {float(part):.3g}, and counts the rest"
+        shares = f"thresholds get {float(part):.3g} of epsilon, and counts get the rest"
         why = f"{error.requirement} ({shares})"
         raise ParameterError("epsilon", epsilon, why) from None
     counts = score_counts(y_true, y_score, grid, pos_label=pos_label, nan_policy=nan_policy)
     if counts.sum() < 1:
         raise ParameterError("y_true", 0, "must hold at least one record")
     negatives, positives = counts[: grid.size], counts[grid.size :][::-1]
-    # not a sum of rounded parts, which might be more than epsilon
+    # Not the sum of rounded parts, which might be more than epsilon.
     privacy = replace(Allowance(whole, None, "replace-one").privacy, simulated=rng is not None)
     with spending(privacy, "score_curves_at_medians"):
         chosen = chooser.choose(negatives + positives, rng=rng)
@@ -173,9 +176,10 @@ def priroc(
 ) -> ScoreCurves:
     """Release score curves by PriROC of the regression-diagnostics paper.
 
-    ``score_curves_at_medians`` with what was published: 2^10 thresholds by the smooth sensitivity
-    of medians, with the published constants, for a fifth of epsilon, and DAWA. Only that both
-    classes are counted in one release is not from there: it halves the noise.
+    This is ``score_curves_at_medians`` with the published choices. They are 2^10 thresholds by the
+    smooth sensitivity of medians, with the published constants, for a fifth of epsilon, and counts
+    by DAWA. One thing differs from the paper: both classes are counted in one release, which halves
+    the noise.
 
     Parameters
     ----------
@@ -189,7 +193,7 @@ def priroc(
     Raises
     ------
     DtypeError, ParameterError, MissingValueError
-        As in ``score_curves_at_medians``. The published constants ask for epsilon >= 0.0016.
+        As in ``score_curves_at_medians``. The published constants require epsilon >= 0.0016.
     """
     return score_curves_at_medians(
         y_true,
@@ -221,7 +225,8 @@ def priroc_fix(
 ) -> ScoreCurves:
     """Release score curves at fixed thresholds: PriROC-fix of the regression-diagnostics paper.
 
-    ``dpcore.score_curves`` with the paper's mechanism; without one that takes the best it knows.
+    This is ``dpcore.score_curves`` with the paper's mechanism. Without a mechanism,
+    ``dpcore.score_curves`` uses the most accurate one.
 
     Parameters
     ----------
@@ -239,7 +244,7 @@ def priroc_fix(
     Raises
     ------
     DtypeError, ParameterError, MissingValueError
-        Whatever is wrong with the arguments, before anything is drawn.
+        An argument is invalid. Errors are raised before anything is drawn.
 
     Examples
     --------
@@ -264,8 +269,8 @@ def priroc_fix(
 def _check_budget(mechanism: Mechanism, most: int) -> None:
     """Refuse a budget that is too small for any number of cells up to ``most``.
 
-    How many there are depends on the records. A tree of HB's branching is not the taller the more
-    cells it has, but never taller than the binary tree over the most.
+    The number of cells depends on the records. With more cells, a tree of HB's branching is not
+    always taller, but it is never taller than the binary tree over ``most`` cells.
     """
     mechanism.noise_deviation(most)
     if isinstance(mechanism, Hierarchy):

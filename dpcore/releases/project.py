@@ -1,4 +1,4 @@
-"""From records to a few released numbers: polynomial projection without a grid."""
+"""Release a distribution as a few numbers: polynomial projection, without a grid."""
 
 from __future__ import annotations
 
@@ -42,9 +42,10 @@ def project(
         (n,) real numbers, n >= 1, in any container that ``dpcore.cdf`` takes. Values beyond the
         bounds count as the bounds.
     lower, upper
-        Public bounds, finite. ``dpcore.bounds`` estimates them privately.
+        Public finite bounds. ``dpcore.bounds`` estimates them privately.
     mechanism
-        None: ``mechanisms.PolynomialProjection`` with the budget.
+        The mechanism that adds the noise. None: ``mechanisms.PolynomialProjection`` with the
+        budget.
     epsilon, delta, rho
         {gaussian_budget}
     rng
@@ -55,17 +56,17 @@ def project(
     Returns
     -------
     Projection
-        Which gives curves on any grid, coefficients and moments, and adds up.
+        It gives curves on any grid, coefficients and moments. Projections can be added.
 
     Raises
     ------
     DtypeError, ParameterError, MissingValueError
-        Whatever is wrong with the arguments, before any noise is drawn.
+        An argument is invalid. Errors are raised before any noise is drawn.
 
     Notes
     -----
-    O(n K), and memory that does not depend on n. For data in chunks: add up ``polynomial_sums``,
-    and release once by ``project_sums``.
+    The cost is O(n K); the memory does not depend on n. For data in chunks, add up
+    ``polynomial_sums`` of the chunks, and release once by ``project_sums``.
 
     Examples
     --------
@@ -93,14 +94,14 @@ def project_sums(
     *,
     rng: np.random.Generator | None = None,
 ) -> Projection:
-    """Release exact sums that were made before, by ``polynomial_sums``.
+    """Release exact sums that ``polynomial_sums`` returned.
 
     Parameters
     ----------
     sums
-        Of at least one record, every record in them exactly once.
+        Sums over at least one record. Every record must be in them exactly once.
     mechanism
-        Of their basis and degree.
+        A mechanism with the basis and degree of the sums.
     rng
         {rng}
 
@@ -158,11 +159,11 @@ def _chosen(
     source(rng)
     if mechanism is None:
         mechanism = PolynomialProjection(epsilon, delta, rho=rho)
-        mechanism.noise()  # refuses a budget too small
+        mechanism.noise()  # refuses a budget that is too small
         return mechanism
     check_mechanism("mechanism", mechanism, PolynomialProjection)
     for name, value in {"epsilon": epsilon, "delta": delta, "rho": rho}.items():
         if value is not None:
-            raise ParameterError(name, value, "must not be given beside a mechanism")
+            raise ParameterError(name, value, "must not be given with a mechanism")
     mechanism.noise()
     return mechanism

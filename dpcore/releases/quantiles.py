@@ -1,4 +1,4 @@
-"""Private quantiles: each a threshold that the exponential mechanism draws."""
+"""Private quantiles: the exponential mechanism draws a threshold for each."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ..summaries.totals import NanPolicy
 
 __all__ = ["Quantiles", "check_number", "check_quantiles", "quantiles", "quantiles_from_counts"]
 
-_PARTS = 4  # of a record, to which p n is rounded: quartiles are exact
+_PARTS = 4  # p n is rounded to this part of a record, so p n of quartiles is exact
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
@@ -37,16 +37,16 @@ class Quantiles(EqualByValue):
     Parameters
     ----------
     probabilities
-        (m,) as they were asked for; a float if one number was.
+        (m,) the probabilities as given; a float if one number was given.
     values
-        (m,) thresholds of the grid, one for each probability; they never cross. A float, or a time,
-        if one was asked for.
+        (m,) thresholds of the grid, one for each probability. They never cross: a larger
+        probability never has a smaller value. A float, or a time, if one number was given.
     n
         The public number of records.
     privacy
-        What all of them cost together.
+        The cost of all quantiles together.
     epsilon_each
-        What each of them cost.
+        The cost of each quantile.
 
     Examples
     --------
@@ -96,11 +96,11 @@ def quantiles(
     probabilities
         (m,) numbers within [0, 1], m >= 1, in any order; or one number.
     grid
-        The thresholds, among which the quantiles are chosen. They are public, so they must not
-        come from the data.
+        The thresholds from which the quantiles are chosen. They are public, so they must not come
+        from the data.
     epsilon
-        The budget of all quantiles together, a positive number (a Fraction is taken
-        exactly); each gets an equal share. Neighbours: "replace-one", so n is public.
+        The budget of all quantiles together, a positive number (a Fraction is taken exactly). Each
+        quantile gets an equal share. Neighbours: "replace-one", so n is public.
     rng
         {rng}
     nan_policy
@@ -111,19 +111,19 @@ def quantiles(
     Raises
     ------
     DtypeError, ParameterError, MissingValueError
-        Whatever is wrong with the arguments, before anything is drawn.
+        An argument is invalid. Errors are raised before anything is drawn.
 
     Notes
     -----
-    Smith, *Privacy-preserving statistical estimation with optimal convergence rates* (2011),
-    Algorithm 2, on a grid: threshold tau_i has the score -|F_i - p n|, F_i the number of records
-    up to tau_i, and its probability is proportional to exp(epsilon score / (2 m)). Thresholds of
-    equal score, as in gaps of the data, are equally likely: see docs/selection.md, also for how
-    many ranks off the result may be. p n is rounded to a quarter of a record. O(n + m N) for
-    uniform grids.
+    This is Algorithm 2 of Smith, *Privacy-preserving statistical estimation with optimal
+    convergence rates* (2011), on a grid. The score of threshold tau_i is -|F_i - p n|, where F_i is
+    the number of records up to tau_i. The threshold is drawn with a probability proportional to
+    exp(epsilon score / (2 m)). Thresholds of equal score, for example in gaps of the data, are
+    equally likely. docs/selection.md says how many ranks off the result may be. p n is rounded to
+    a quarter of a record. The cost is O(n + m N) for uniform grids.
 
-    For many quantiles, or for the curve as well, ``dpcore.cdf(...).quantile(p)`` costs no more
-    the more are asked for.
+    If you need many quantiles, or the curve as well, use ``dpcore.cdf(...).quantile(p)``: its cost
+    in privacy does not depend on the number of quantiles.
 
     Examples
     --------
@@ -149,7 +149,7 @@ def quantiles_from_counts(
     epsilon: float | Fraction,
     rng: np.random.Generator | None = None,
 ) -> Quantiles:
-    """Release quantiles of records that were counted before.
+    """Release quantiles of records that are already counted.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def quantiles_from_counts(
     Raises
     ------
     DtypeError, ParameterError
-        As in ``quantiles``; or counts are not N integers that are 0 or more.
+        As in ``quantiles``; also if ``counts`` are not N integers that are 0 or more.
 
     Examples
     --------
@@ -188,7 +188,7 @@ def check_quantiles(
 ) -> tuple[NDArray[np.float64], Allowance]:
     """Check all that does not depend on the records, and return probabilities and budget."""
     if isinstance(probabilities, Grid):
-        what = "must be numbers within [0, 1], and come before the grid"
+        what = "must be numbers within [0, 1], given before the grid"
         raise DtypeError("probabilities", "Grid", what)
     check_grid("grid", grid)
     asked = _check.probabilities("probabilities", probabilities)
@@ -196,13 +196,13 @@ def check_quantiles(
         what = "must be a number, or one-dimensional and not empty"
         raise ParameterError("probabilities", asked.shape, what)
     budget = Allowance.checked(epsilon, None, "replace-one")
-    budget.law(2 * _PARTS * asked.size)  # refuses an epsilon too small for so many
+    budget.law(2 * _PARTS * asked.size)  # refuses an epsilon that is too small for m quantiles
     source(rng)
     return asked, budget
 
 
 def check_number(counts: NDArray[np.int64]) -> int:
-    """Return how many records there are, if they are not too few or too many."""
+    """Return the number of records; refuse too few and too many."""
     n = int(counts.sum())
     if not 1 <= n <= MOST_RECORDS:
         raise ParameterError("values", n, f"must hold between 1 and {MOST_RECORDS} records")

@@ -1,4 +1,4 @@
-"""What released some score curves, for statistics that simulate its noise."""
+"""The mechanism that released some score curves, for statistics that simulate its noise."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ __all__ = ["released_by"]
 def released_by(
     curves: ScoreCurves, mechanism: Mechanism | tuple[Mechanism, Mechanism] | None
 ) -> Releases | None:
-    """Return what released the curves, given the mechanism of the call, or none for the default.
+    """Return the mechanism that released the curves, given the one of the call (None: the default).
 
-    None if it cannot be made again: the records are spent, and this must not be an error.
+    Return None if the mechanism cannot be made again. This must not be an error, because the
+    release is already paid for.
     """
     if isinstance(mechanism, tuple):
         return _ClassByClass(mechanism, curves.grid, curves.joint.mechanism)
@@ -37,7 +38,7 @@ def released_by(
 
 
 class _ClassByClass(NamedTuple):
-    """Two mechanisms that release a class each, as one."""
+    """Two mechanisms, each for one class, as one mechanism."""
 
     mechanisms: tuple[Mechanism, Mechanism]
     grid: Grid

@@ -1,4 +1,4 @@
-"""The axes of a residual plot: which ends there may be, and what is beyond them."""
+"""The axes of a residual plot: their possible ends, and the cells beyond them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["checked_ends", "for_both_axes", "refuse_narrow", "with_ends"]
 
 
 def for_both_axes(argument: str, value: Any) -> tuple[Any, Any]:
-    """Return a pair, or the same thing twice."""
+    """Return a pair; one number counts for both axes."""
     if not isinstance(value, tuple | list | np.ndarray):
         return value, value
     both = _check.items(argument, value, "must be one number, or two")
@@ -32,7 +32,7 @@ def checked_ends(argument: str, ends: Any) -> Ends | None:
     Raises
     ------
     DtypeError, ParameterError
-        They are not two finite numbers that rise.
+        They are not two finite numbers in ascending order.
     """
     if ends is None:
         return None
@@ -46,23 +46,23 @@ def checked_ends(argument: str, ends: Any) -> Ends | None:
 
 
 def refuse_narrow(argument: str, ends: Ends | None, rungs: Rungs, cells: int) -> None:
-    """Refuse ends between which doubles cannot tell so many cells apart, or that are too far.
+    """Refuse ends that are too far apart, or too close for doubles to tell the cells apart.
 
     Parameters
     ----------
     argument
         The name of the argument with the ends.
     ends
-        Those that are known; None: a search finds them.
+        The ends if they are known; None: a search finds them.
     rungs
-        What there is to find.
+        The ends that a search may find.
     cells
-        How many there are along the axis.
+        The number of cells along the axis.
 
     Raises
     ------
     ParameterError
-        The ends are not as they should be, or there are such rungs.
+        The ends, or some of the rungs, are such ends.
     """
     narrowest, widest = rungs.ends[[0, -1]].tolist()
     for low, high in [(0.0, narrowest), (-widest, widest)] if ends is None else [ends]:
@@ -75,7 +75,7 @@ def refuse_narrow(argument: str, ends: Ends | None, rungs: Rungs, cells: int) ->
 
 
 def with_ends(grid: Grid) -> Grid:
-    """Return a grid with one more cell at either end, for what is beyond; both ends are within.
+    """Return a grid with one more cell at either end, for values beyond; both ends are within.
 
     Raises
     ------

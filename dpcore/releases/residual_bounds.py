@@ -1,4 +1,4 @@
-"""Private bounds of both axes of a residual plot: each interval has to be worth its width."""
+"""Private bounds for both axes of a residual plot: choose intervals that are worth their width."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ __all__ = ["LEAST_GAIN", "PARTS", "Ends", "gain_of", "parts_of", "residual_bound
 
 Ends = tuple[float, float]
 
-LEAST_GAIN: Final = Fraction(1, 50)  # so there are 50 doublings at most
+LEAST_GAIN: Final = Fraction(1, 50)  # so there are at most 50 doublings
 _MOST_GAIN: Final = Fraction(1, 10)
 _REACH: Final = 2.5  # doublings, times the root of n epsilon
-_OF_PREDICTED, _OF_RESIDUALS = 2, 1  # parts of the budget: docs/selection.md, section 8
+_OF_PREDICTED, _OF_RESIDUALS = 2, 1  # parts of the budget (docs/selection.md, section 8)
 PARTS: Final = _OF_PREDICTED + _OF_RESIDUALS
 
 
 def parts_of(known: tuple[Ends | None, Ends | None]) -> int:
-    """Return how many of the ``PARTS`` of a budget are for bounds that are not known."""
+    """Return how many of the ``PARTS`` of the budget go to bounds that are not known."""
     return _OF_PREDICTED * (known[0] is None) + _OF_RESIDUALS * (known[1] is None)
 
 
@@ -38,34 +38,35 @@ def residual_bounds(
     epsilon: Fraction,
     rng: np.random.Generator | None,
 ) -> tuple[Ends, Ends]:
-    """Return bounds of both axes; they are within.
+    """Return bounds of both axes; a value at a bound is within the bounds.
 
     Parameters
     ----------
     predicted, residuals
-        (n,) without missing values, n >= 1.
+        (n,) numbers without missing values, n >= 1.
     units
-        Of either column, positive numbers: bounds are 0 and +-unit 2^i.
+        The units of both columns, positive numbers. Bounds are 0 and +-unit 2^i.
     known
-        The bounds of an axis where they are public, which costs nothing; None: they are found.
+        The bounds of each axis if they are public; they cost nothing. None: they are searched for.
     epsilon
-        What is spent where any are found, for "replace-one", so n is public; else it may be 0.
+        What the search for bounds spends, for "replace-one", so n is public. It may be 0 if all
+        bounds are known.
     rng
         As in ``exponential_mechanism``.
 
     Raises
     ------
     DtypeError, ParameterError
-        A unit is no positive number, or leaves no room for its doublings, 50 at most; epsilon is
-        too small for ``exponential_mechanism``. It depends on the records by n only.
+        A unit is not a positive number, or is too large for its doublings (at most 50); or epsilon
+        is too small for ``exponential_mechanism``. Errors depend on the records only through n.
 
     Notes
     -----
-    Two choices by the exponential mechanism, of intervals that are worth their width. Residuals
-    are centred: theirs is one of [-b, b], as in ``compact_bounds``. Predicted values may have one
-    sign: theirs is one of [-b, b], [0, b] and [-b, 0]. Those are not nested, and so need twice the
-    epsilon to be as good; they get two parts of three. The gain depends on n and epsilon only:
-    docs/selection.md, section 8. O(n).
+    The exponential mechanism chooses twice, each time an interval that is worth its width.
+    Residuals are centred, so their interval is one of [-b, b], as in ``compact_bounds``. Predicted
+    values may have one sign, so their interval is one of [-b, b], [0, b] and [-b, 0]. These are not
+    nested and therefore need twice the epsilon for the same accuracy; they get two of three parts.
+    The gain depends only on n and epsilon (docs/selection.md, section 8). The cost is O(n).
     """
     across, upright = known
     if across is not None and upright is not None:
@@ -83,7 +84,7 @@ def residual_bounds(
 
 
 def gain_of(n: int, part: Fraction) -> Fraction:
-    """Return the gain for so many records, and so much epsilon for each part: all public."""
+    """Return the gain for n records and an epsilon for each part, all of them public."""
     reach = _REACH * sqrt(min(n * part, 1 / LEAST_GAIN**2))
     return min(max(LEAST_GAIN, 1 / Fraction(reach)), _MOST_GAIN)
 
@@ -95,10 +96,10 @@ def _beside_zero(
     epsilon: Fraction,
     rng: np.random.Generator | None,
 ) -> Ends:
-    """Return the interval that is chosen, on one side of zero or on both."""
+    """Return the chosen interval, on one side of zero or on both."""
     inside = _records_inside(values, ends)
     price = gain * values.size
-    # [-b, b] is as wide as [0, 2 b]; the widest would cost all records, or more.
+    # [-b, b] is as wide as [0, 2 b]. The widest one is left out: it would cost all records or more.
     prices = np.array([floor(i * price) for i in range(ends.size)])
     scores = inside - np.concatenate([prices, prices, prices[1:]])
     chosen = exponential_mechanism(scores, epsilon=epsilon, rng=rng)

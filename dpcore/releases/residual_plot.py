@@ -1,4 +1,4 @@
-"""From predictions and residuals to a released residual plot: bounds, a table, points."""
+"""Release a residual plot from predicted values and residuals: bounds, a table, points."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .table import raw_table
 __all__ = ["residual_plot"]
 
 _MOST_SHARE: Final = Fraction(3, 10)  # of the budget, for both bounds
-_ENOUGH: Final = 470  # n epsilon, of both bounds
+_ENOUGH: Final = 470  # n epsilon that is enough for both bounds
 
 
 @documented
@@ -52,31 +52,35 @@ def residual_plot(
 ) -> ResidualPlot:
     """Release a plot of residuals against predicted values with differential privacy.
 
-    The model has to be public, or released itself: what it has learned of the records is not paid
-    for here. Neighbours: one record replaced, its predicted value and its residual.
+    The model must be public or released with its own guarantee. This release does not pay for what
+    the model has learned from the records. Neighbours: one record is replaced, with its predicted
+    value and its residual.
 
     Parameters
     ----------
     predicted, residuals
-        (n,) predicted values, and observed less predicted ones, real numbers, n >= 1.
+        (n,) predicted values, and residuals, which are observed minus predicted values. Real
+        numbers, n >= 1.
     epsilon
         The budget of the whole plot, a positive number (a Fraction is taken exactly).
     unit
-        A unit of either column, public: bounds are the unit times a power of two. One number for
-        both, or two. They reach 2^9 units if n epsilon is 100 or less, and 2^24 if it is 1000.
+        A public unit of each column: one number for both, or two numbers. Bounds are the unit times
+        a power of two. They reach 2^9 units if n epsilon is 100 or less, and 2^24 units if it is
+        1000.
     predicted_range, residual_range
-        The bounds, where they are public; nothing is then spent on them. They must not come from
+        The bounds, if they are public; no budget is then spent on them. They must not come from
         the data. None: they are released.
     search
-        How bounds are found. "compact": those that are worth their width, around zero, and of
-        predicted values also on one side of it. "sparse-vector": by ``symmetric_bounds``, for 95 %
-        of the records, as the paper does.
+        How bounds are found. "compact": choose intervals that are worth their width; they are
+        symmetric around zero, or, for predicted values, also on one side of zero.
+        "sparse-vector": use ``symmetric_bounds`` for 95 % of the records, as the paper does.
     cells
-        How many cells along either axis, one number or two; None: by the public n epsilon.
+        The number of cells along each axis, one number or two. None: the public n epsilon
+        determines it.
     mechanism
-        What releases the table: called with ``epsilon=...``, which it must not exceed; say
-        ``mechanisms.Dawa``, which is the paper's. None: ``mechanisms.Histogram``; or as in
-        ``dpcore.table``, where ``cells`` are given.
+        A function that is called with ``epsilon=...`` and returns the mechanism for the table,
+        which must not spend more; for example ``mechanisms.Dawa``, which the paper uses. None:
+        ``mechanisms.Histogram``, or the choice of ``dpcore.table`` if ``cells`` are given.
     rng
         {rng}
     nan_policy
@@ -85,7 +89,8 @@ def residual_plot(
     Returns
     -------
     ResidualPlot
-        Its privacy is what bounds and table cost together: epsilon, and the mechanism's delta.
+        Its ``privacy`` is the cost of bounds and table together: epsilon, and the delta of the
+        mechanism.
 
     Warns
     -----
@@ -96,15 +101,16 @@ def residual_plot(
     Raises
     ------
     DtypeError, ParameterError, MissingValueError
-        Whatever is wrong with the arguments, before any noise is drawn.
+        An argument is invalid. Errors are raised before any noise is drawn.
 
     Notes
     -----
-    PriRP of Chen, Machanavajjhala, Reiter & Barrientos, *Differentially private regression
-    diagnostics* (2016), section III.B, with other bounds and another table by default, which do
-    with less n epsilon (docs/residuals-accuracy.md). Bounds get the share min(0.3, 470 / (n
-    epsilon)), of which compact ones of predicted values get two thirds, and those of the paper one
-    half. Records beyond them have a cell of their own. docs/residuals.md has the proof.
+    This is PriRP of Chen, Machanavajjhala, Reiter & Barrientos, *Differentially private regression
+    diagnostics* (2016), section III.B. By default, bounds and table differ from the paper; they
+    need less n epsilon (docs/residuals-accuracy.md). Bounds get the share
+    min(0.3, 470 / (n epsilon)) of the budget. Of this share, compact bounds of predicted values get
+    two thirds, and the paper's bounds of predicted values get one half. Records beyond the bounds
+    are counted in one separate cell. docs/residuals.md has the proof. The cost is
     O(n + number of cells).
 
     Examples
@@ -141,7 +147,8 @@ def residual_plot(
     first, rest = share * budget.epsilon, (1 - share) * budget.epsilon
     if sides is None:
         sides = (side_of(n, rest),) * 2
-    # Refuses what is too small for any part: none needs more noise than the paper's halves.
+    # Refuses an epsilon that is too small for any part. No part needs more noise than one of the
+    # paper's halves.
     budget.law(2, share / 2 if share else Fraction(1))
     rungs = rungs_for(search, units, known, n, first)
     refuse_narrow("predicted_range", known[0], rungs[0], sides[0])

@@ -1,4 +1,4 @@
-"""How the ends of a residual plot are found, by either of two private searches."""
+"""Find the ends of the axes of a residual plot, by one of two private searches."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ __all__ = ["Ends", "Search", "found", "rungs_for", "share_of"]
 Known = tuple[Ends | None, Ends | None]
 Search = Literal["compact", "sparse-vector"]
 
-_COVERAGE: Final = 0.95  # theta in the paper: of either column
-_DOUBLINGS: Final = 62  # of the unit, in the paper's search
+_COVERAGE: Final = 0.95  # theta in the paper, for each column
+_DOUBLINGS: Final = 62  # how often the paper's search doubles the unit
 
 
 def share_of(search: Search, known: Known) -> Fraction:
-    """Return how much of the budget for the ends of both axes is for those that are not known."""
+    """Return the part of the budget for both axes that goes to ends that are not known."""
     if search == "compact":
         return Fraction(parts_of(known), PARTS)
     return Fraction(known.count(None), 2)
@@ -32,7 +32,7 @@ def share_of(search: Search, known: Known) -> Fraction:
 def rungs_for(
     search: Search, units: tuple[Any, Any], known: Known, n: int, epsilon: Fraction
 ) -> tuple[Rungs, Rungs]:
-    """Return what there is to choose from on either axis.
+    """Return the ends from which a search chooses, for each axis.
 
     Parameters
     ----------
@@ -46,9 +46,9 @@ def rungs_for(
     Raises
     ------
     DtypeError, ParameterError
-        A unit is no positive number, or too large.
+        A unit is not a positive number, or is too large.
     """
-    if None not in known:  # no unit is doubled
+    if None not in known:  # then no unit is doubled
         return rungs_of(units[0], 0), rungs_of(units[1], 0)
     if search == "compact":
         gain = gain_of(n, epsilon / parts_of(known))
@@ -71,7 +71,7 @@ def found(
     search
         "compact": ``residual_bounds``. "sparse-vector": ``symmetric_bounds`` on either axis.
     columns
-        Without missing values.
+        Predicted values and residuals, without missing values.
     units, known, rng
         As in ``residual_bounds``.
     epsilon

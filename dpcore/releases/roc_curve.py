@@ -1,4 +1,4 @@
-"""From labels and scores to ROC curves: what is released, and at what cost in privacy."""
+"""Release ROC curves of labels and scores."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def roc_curve(
 ) -> ROC:
     """Release the ROC curve of a classifier with differential privacy.
 
-    The score distributions of both classes are released, once; precision and recall, calibration
-    and the Hosmer-Lemeshow test read them off ``ROC.curves`` at no further cost. Neighbours: one
-    record replaced, its label and its score. The number of records is public; those of the classes
-    are not.
+    This releases the score distributions of both classes once. Precision and recall, calibration
+    and the Hosmer-Lemeshow test can be computed from ``ROC.curves`` at no further cost in privacy.
+    Neighbours: one record is replaced, with its label and its score. The number of records is
+    public; the numbers of positives and negatives are not.
 
     Parameters
     ----------
@@ -69,8 +69,8 @@ def roc_curve(
     nan_policy
         {nan_policy}
     isotonic
-        Whether to make the curves monotone, by least squares. Off: raw curves, which may run back
-        and leave [0, 1]; those of ``mechanisms.Dyadic`` can be smoothed instead:
+        Whether to make the curves monotone, by least squares. False: raw curves, which may
+        decrease and leave [0, 1]. Raw curves of ``mechanisms.Dyadic`` can be smoothed instead:
         ``ROC(found.curves.smooth(2))``.
     sample_weight
         {weights}
@@ -84,17 +84,17 @@ def roc_curve(
     Warns
     -----
     DpcoreWarning
-        As in ``dpcore.score_curves``: labels, scores or grid look like a mistake.
+        The labels, scores or grid look like a mistake, as in ``dpcore.score_curves``.
 
     Raises
     ------
     DtypeError, ParameterError, MissingValueError
-        Whatever is wrong with the arguments, before any noise is drawn. Errors do not depend on
-        which labels or scores there are, but for missing ones.
+        An argument is invalid. Errors are raised before any noise is drawn, and apart from missing
+        values they do not depend on the values of labels and scores.
 
     Notes
     -----
-    docs/roc.md. O(n + N), without sorting the records.
+    docs/roc.md explains the method. The cost is O(n + N); the records are not sorted.
 
     Examples
     --------
@@ -138,15 +138,16 @@ def smooth_roc_curve(
 ) -> BinormalROC:
     """Release the area under a ROC curve, and the symmetric binormal curve with that area.
 
-    SmoothS of the regression-diagnostics paper, after Boyd, Lantz & Page 2015: a baseline.
+    This is SmoothS of the regression-diagnostics paper, after Boyd, Lantz & Page (2015). It is a
+    baseline for comparison.
 
     Parameters
     ----------
     y_true
         {labels}
     y_score
-        (n,) real numbers, the higher the more likely positive. There is no grid: they are compared
-        with each other.
+        (n,) real numbers; a higher score means more likely positive. No grid is needed, because
+        the scores are compared with each other.
     pos_label
         {pos_label}
     rng
@@ -167,7 +168,7 @@ def smooth_roc_curve(
 
     Notes
     -----
-    docs/roc.md, section 5. O(n log n).
+    docs/roc.md, section 5, explains the method. The cost is O(n log n).
 
     Examples
     --------
@@ -180,7 +181,7 @@ def smooth_roc_curve(
     0.83
     """
     area = SmoothS(epsilon, delta)
-    source(rng)  # refuses what is no generator
+    source(rng)  # refuses anything but a generator or None
     pairs = ranked_pairs(y_true, y_score, pos_label=pos_label, nan_policy=nan_policy)
     n = pairs.negatives + pairs.positives
     if n < 1:

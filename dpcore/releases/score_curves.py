@@ -1,4 +1,4 @@
-"""From labels and scores to released curves of both classes: what is spent, and on what."""
+"""Release the curves of both classes from labels and scores."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def score_curves(
 ) -> ScoreCurves:
     """Release the score distributions of positives and negatives with differential privacy.
 
-    Everything about a classifier is read off this: ROC curves, precision and recall, calibration,
-    the Hosmer-Lemeshow test. Neighbours: one record replaced, its label and its score. The number
-    of records is public; those of the classes are not.
+    ROC curves, precision and recall, calibration and the Hosmer-Lemeshow test are all computed from
+    these curves. Neighbours: one record is replaced, with its label and its score. The number of
+    records is public; the numbers of positives and negatives are not.
 
     Parameters
     ----------
@@ -80,18 +80,18 @@ def score_curves(
     Warns
     -----
     DpcoreWarning
-        What is released looks like a mistake: wrong labels, swapped arguments, another grid, too
-        much noise (docs/scores.md, section 4).
+        The released curves suggest a mistake: wrong labels, exchanged arguments, a grid that does
+        not fit, or too much noise (docs/scores.md, section 4).
 
     Raises
     ------
     DtypeError, ParameterError, MissingValueError
-        Whatever is wrong with the arguments, before any noise is drawn. Errors do not depend on
-        which labels or scores there are, but for missing ones.
+        An argument is invalid. Errors are raised before any noise is drawn, and apart from missing
+        values they do not depend on the values of labels and scores.
 
     Notes
     -----
-    docs/scores.md has the proof. O(n + N).
+    docs/scores.md has the proof. The cost is O(n + N).
 
     Examples
     --------
@@ -129,9 +129,9 @@ def score_curves_from_counts(
     isotonic: bool = True,
     rng: np.random.Generator | None = None,
 ) -> ScoreCurves:
-    """Release the score distributions of records that were counted before.
+    """Release the score distributions of records that are already counted.
 
-    For data that come in chunks or from several files: add up ``score_counts`` of the chunks and
+    Use this for data in chunks or in several files: add up ``score_counts`` of the chunks and
     release once. Every record must be counted exactly once.
 
     Parameters
@@ -152,7 +152,7 @@ def score_curves_from_counts(
     Raises
     ------
     DtypeError, ParameterError
-        As in ``score_curves``; or counts are not 2 N integers that are 0 or more.
+        As in ``score_curves``; also if ``counts`` are not 2 N integers that are 0 or more.
 
     Examples
     --------
@@ -189,14 +189,14 @@ def raw_score_curves(
     rho: float | Fraction | None = None,
     delta: float | None = None,
 ) -> ScoreCurves:
-    """Release what ``score_curves_from_counts`` does, as it is, from counts that were checked.
+    """Release the raw curves of ``score_curves_from_counts`` from counts that were checked.
 
-    ``what`` is the function that a budget is told of.
+    ``what`` is the name of the function that a budget records.
     """
     for each in mechanism if isinstance(mechanism, tuple) else (mechanism,):
         refuse_one_row_only(each, "scores have two classes")
     if isinstance(mechanism, tuple):
-        source(rng)  # refuses what is no generator
+        source(rng)  # refuses anything but a generator or None
         first, second = (each.privacy for each in mechanism)
         both = replace(first + second, simulated=rng is not None)
         with spending(both, what):
@@ -212,7 +212,7 @@ def _check_public(
     isotonic: object,
     budget: dict[str, Any],
 ) -> None:
-    """Check what can be refused before the records are counted."""
+    """Check all that can be checked before the records are counted."""
     check_grid("grid", grid)
     grid._refuse_times("grid")
     if grid.size > MOST_SCORE_CELLS:
@@ -234,14 +234,15 @@ def _check_public(
 def _check_pair(mechanisms: tuple[Any, ...], size: int, budget: dict[str, Any]) -> None:
     """Check that both mechanisms will release, and that their guarantees add up."""
     if len(mechanisms) != 2:
-        raise ParameterError("mechanism", len(mechanisms), "must be one, or one for each class")
+        what = "must be one mechanism or two, one for each class"
+        raise ParameterError("mechanism", len(mechanisms), what)
     for name, value in budget.items():
         if value is not None:
-            raise ParameterError(name, value, "must not be given beside a mechanism")
+            raise ParameterError(name, value, "must not be given with a mechanism")
     for each in mechanisms:
         each.noise_deviation(size + 1)  # refuses a budget too small for this grid
     first, second = mechanisms
-    _ = first.privacy + second.privacy  # refuses what has no sum
+    _ = first.privacy + second.privacy  # refuses guarantees that have no sum
 
 
 def _class_by_class(
@@ -251,7 +252,7 @@ def _class_by_class(
     rng: np.random.Generator | None,
     what: str,
 ) -> ScoreCurves:
-    """Release each class alone, with the records of the other one in a cell behind its own."""
+    """Release each class alone; one more cell counts the records of the other class."""
     size = grid.size
     negatives, positives = (
         raw_release(

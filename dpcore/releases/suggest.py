@@ -1,4 +1,4 @@
-"""What to release, and what errors to expect: from public numbers alone."""
+"""Suggest what to release, and which errors to expect, from public numbers only."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ __all__ = ["FINEST", "Suggestion", "suggest", "suggested_size"]
 
 FINEST: Final = 2**16
 _SIZES: Final = tuple(2**height for height in range(4, 17))
-_CELL: Final = 1 / math.sqrt(12)  # the standard deviation of a place anywhere in a cell
-_OF_A_CHOICE: Final = 2 * math.sqrt(2)  # records, times m / epsilon, off a drawn quantile
-_MOST_DOUBLINGS: Final = 20.0  # of the budget, either way
-_PRECISION: Final = 0.01  # of its logarithm to the base 2
+_CELL: Final = 1 / math.sqrt(12)  # the standard deviation of a uniform place within a cell
+_OF_A_CHOICE: Final = 2 * math.sqrt(2)  # times m / epsilon: the error of a drawn quantile, records
+_MOST_DOUBLINGS: Final = 20.0  # how often the budget is doubled or halved at most
+_PRECISION: Final = 0.01  # of the budget's logarithm to the base 2
 
 Unit = Literal["shares", "values"]
 
@@ -41,27 +41,29 @@ class Suggestion:
     Parameters
     ----------
     n
-        The number of records that it is for.
+        The number of records that the suggestion is for.
     grid
-        As fine as the noise makes sense of.
+        The suggested grid. It is as fine as is useful with this noise.
     mechanism
-        Ready for ``dpcore.cdf``.
+        The suggested mechanism, ready for ``dpcore.cdf``.
     count_error
-        The root mean square error to expect of cumulative counts of isotonic curves, over the
-        thresholds, in records: the largest of ``dpcore.plan``'s reference shapes.
+        The expected root mean square error of the cumulative counts of isotonic curves, over the
+        thresholds, in records. It is the largest one among the reference shapes of ``dpcore.plan``.
     share_error
-        Of a quantile, in ranks as a part of n: by the noise, and by the width of a cell.
+        The expected error of a quantile in ranks, as a part of n. It comes from the noise and from
+        the width of a cell.
     value_error
-        Of a quantile, in units of the values, where records are spread evenly over the bounds.
-        Where they are k times as dense, it is 1 / k of that, down to a cell's width. Of times and
-        durations, a timedelta64.
+        The expected error of a quantile in units of the values, if records are spread evenly over
+        the bounds. Where they are k times as dense, the error is 1 / k of this, down to the width
+        of a cell. For times and durations, a timedelta64.
     few_quantiles
-        For no more quantiles than that ``dpcore.quantiles`` is more accurate; 0: for none.
+        The largest number of quantiles for which ``dpcore.quantiles`` is more accurate; 0: it is
+        never more accurate.
     enough
-        The least epsilon, or rho, with which the error is the one that was wished, to within 1 %;
-        None if none was wished, or no budget up to 2^20 times the given one is enough.
+        The least epsilon, or rho, that reaches the given ``error``, to within 1 %. None if no error
+        was given, or if no budget up to 2^20 times the given one is enough.
     reasons
-        Sentences that say so.
+        Sentences that explain the suggestion.
 
     Examples
     --------
@@ -92,7 +94,7 @@ class Suggestion:
 
 
 class _Budget(NamedTuple):
-    """What may be spent."""
+    """The budget of the release."""
 
     epsilon: float | Fraction | None
     rho: float | Fraction | None
@@ -104,7 +106,7 @@ class _Budget(NamedTuple):
         return "rho" if self.rho is not None else "epsilon"
 
     def times(self, factor: float) -> _Budget:
-        """Return so many times the budget."""
+        """Return a multiple of the budget."""
         if self.rho is not None:
             return self._replace(rho=float(self.rho) * factor)
         assert self.epsilon is not None
@@ -131,29 +133,29 @@ def suggest(
     error: Any = None,
     unit: Unit = "shares",
 ) -> Suggestion:
-    """Suggest a grid and a mechanism for records, and say what errors to expect.
+    """Suggest a grid and a mechanism for n records, with the errors to expect.
 
     Parameters
     ----------
     n
-        How many records there are, about: a public number, 1 to 2^46.
+        The approximate number of records, a public number, 1 to 2^46.
     lower, upper
         Public bounds of the values: numbers, dates, times or durations, as in ``Grid.uniform``.
     epsilon, rho, delta
-        What the release may spend, as in ``dpcore.cdf``.
+        The budget of the release, as in ``dpcore.cdf``.
     neighbours
         "replace-one" or "add-or-remove-one".
     error
-        An error of quantiles that is wished, above 0 and below the whole (1, or upper - lower):
-        ``enough`` then says what would reach it.
+        An error of quantiles that you want to reach, above 0 and below the whole range (1, or
+        upper - lower). ``enough`` is then the budget that reaches it.
     unit
-        Of ``error``: "shares", ranks as a part of n; or "values", the unit of the bounds, and a
-        duration where these are times or durations.
+        The unit of ``error``: "shares" for ranks as a part of n; or "values" for the unit of the
+        bounds, which is a duration if the bounds are times or durations.
 
     Returns
     -------
     Suggestion
-        ``dpcore.cdf(values, found.grid, found.mechanism)`` does what is suggested.
+        ``dpcore.cdf(values, found.grid, found.mechanism)`` makes the suggested release.
 
     Raises
     ------
@@ -162,10 +164,11 @@ def suggest(
 
     Notes
     -----
-    From public numbers alone, so it costs nothing. The number of cells, a power of two from 16 to
-    2^16, balances noise, which grows with it, and the width of a cell, for records that are spread
-    over the bounds; if they are known to lie in a k-th of these, take narrower bounds, or k times
-    as many cells. docs/suggest.md.
+    The function uses public numbers only, so it costs no privacy. The number of cells is a power of
+    two from 16 to 2^16. It balances two errors: with more cells the noise grows, and with fewer
+    cells each cell is wider. This assumes that records are spread over the bounds. If you know that
+    they lie in a k-th part of the bounds, use narrower bounds, or k times as many cells.
+    docs/suggest.md explains the choice.
 
     Examples
     --------
@@ -181,9 +184,9 @@ def suggest(
     goal = None if error is None else _goal(error, bounds, unit)
     whole = width if unit == "values" else 1.0
     if goal is not None and goal >= whole:
-        raise ParameterError("error", error, f"must be below the whole, in {unit}")
+        raise ParameterError("error", error, f"must be below the whole range, in {unit}")
     budget = _Budget(epsilon, rho, neighbours, delta)
-    budget.mechanism(_SIZES[0])  # refuses what is wrong
+    budget.mechanism(_SIZES[0])  # refuses an invalid budget
     size = _best_size(budget, n)
     grid = Grid.uniform(lower, upper, size)
     mechanism = budget.mechanism(size, n)
@@ -224,12 +227,12 @@ def suggested_size(
     rho: float | Fraction | None,
     delta: float | None,
 ) -> int:
-    """Return how many cells ``suggest`` takes under replace-one."""
+    """Return the number of cells that ``suggest`` suggests under replace-one."""
     return _best_size(_Budget(epsilon, rho, "replace-one", delta), n)
 
 
 def _rank_error(counts: float, size: int, n: int) -> float:
-    """Return the error of a quantile, as a part of n, if counts are off by so many records."""
+    """Return the error of a quantile, as a part of n, if counts are off by ``counts`` records."""
     return math.hypot(counts / n, _CELL / size)
 
 
@@ -269,7 +272,7 @@ def _enough(budget: _Budget, n: int, goal: float) -> float | None:
 
 
 def _least(holds: Callable[[float], bool], low: float, high: float) -> float | None:
-    """Return the least number at which a condition holds that goes on to hold; None: at none."""
+    """Return the least number from which on a condition holds; None: it holds nowhere."""
     if not holds(high):
         return None
     while high - low > _PRECISION:
@@ -290,13 +293,13 @@ def _about_quantiles(few: int, budget: _Budget) -> str:
 
 
 def _goal(error: Any, grid: Grid, unit: Unit) -> float:
-    """Return the error that is wished, above 0, in ranks or on the line of the thresholds."""
+    """Return the given error, above 0, in ranks or in units of the grid's positions."""
     if unit == "shares" or grid.unit is None:
         return _check.positive("error", error)
     found = scalar("error", error)
     if found is None or found[1] != "duration":
         raise DtypeError(
-            "error", type(error).__name__, "must be a duration, as the bounds are times"
+            "error", type(error).__name__, "must be a duration, because the bounds are times"
         )
     return _check.positive("error", found[0])
 
@@ -308,7 +311,7 @@ def _about_enough(enough: float | None, budget: _Budget, wished: str) -> str:
 
 
 def _wished(goal: float, grid: Grid, unit: Unit) -> str:
-    """Return how an error that is wished is written."""
+    """Return the text of the error to reach."""
     if unit == "shares":
         return f"{goal:.3g} of the ranks"
     span = float_or_array(grid.shown_differences(np.asarray(goal)))

@@ -1,4 +1,4 @@
-"""Private bounds around zero: the first of some doubling intervals that holds enough records."""
+"""Private bounds around zero: find the first interval that holds enough records."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ def symmetric_bounds(
     rng: np.random.Generator | None = None,
     nan_policy: NanPolicy = "raise",
 ) -> Bounds:
-    """Release bounds -b and b between which about a share of the records is.
+    """Release bounds -b and b that hold about a given share of the records.
 
     Parameters
     ----------
     values
         (n,) the records, one real number each, as ``Grid.count`` takes them. Infinities are
-        outside of all bounds.
+        outside all bounds.
     epsilon
         The budget, a positive number (a Fraction is taken exactly). Neighbours: "replace-one", so
         n is public.
     unit
-        The least b, a positive number, not below 2^-1022: public, and not from the data. The
-        narrower of two is the safer choice.
+        The least b, a positive number, not below 2^-1022. It is public, so it must not come from
+        the data. If in doubt, choose a smaller unit.
     coverage
-        About which share of the records is to be within the bounds, between 0 and 1.
+        The share of the records that the bounds should hold, approximately; between 0 and 1.
     doublings
-        b is one of unit 2^i, i = 0, ..., doublings. The last of them ends every search.
+        b is one of unit 2^i, i = 0, ..., doublings. Every search ends at the last of them.
     rng
         {rng}
     nan_policy
@@ -60,12 +60,13 @@ def symmetric_bounds(
     Returns
     -------
     Bounds
-        lower = -b, upper = b, and ``outside``, how many records were to be left out.
+        lower = -b and upper = b. ``outside`` is the number of records that the search was asked to
+        leave out.
 
     Raises
     ------
     DtypeError, ParameterError, MissingValueError
-        Whatever is wrong with the arguments, before any noise is drawn.
+        An argument is invalid. Errors are raised before any noise is drawn.
 
     See Also
     --------
@@ -73,13 +74,14 @@ def symmetric_bounds(
 
     Notes
     -----
-    Chen, Machanavajjhala, Reiter & Barrientos, *Differentially private regression diagnostics*
-    (2016), Algorithm 1: ``above_threshold`` on the numbers of records within [-unit 2^i, unit 2^i].
-    These are monotonic, so queries have half of the paper's noise. If the k-th of these intervals
-    (from i = 0) has enough records, then with probability 1 - beta the bounds have at most
-    2 (log k + 2 log(2 / beta)) / epsilon fewer than were asked for: about half of what the paper
-    says, or less. Where n epsilon (1 - coverage) is small, they are often too wide: see
-    docs/selection.md. Values that are no doubles count as the next doubles above. O(n).
+    This is Algorithm 1 of Chen, Machanavajjhala, Reiter & Barrientos, *Differentially private
+    regression diagnostics* (2016): ``above_threshold`` on the numbers of records within
+    [-unit 2^i, unit 2^i]. These numbers are monotonic, so queries have half of the paper's noise.
+    If the k-th of these intervals (from i = 0) has enough records, then with probability 1 - beta
+    the bounds hold at most 2 (log k + 2 log(2 / beta)) / epsilon fewer records than were asked for.
+    This is about half of the paper's number, or less. If n epsilon (1 - coverage) is small, the
+    bounds are often too wide: see docs/selection.md. A value that is not a double counts as the
+    next double above. The cost is O(n).
 
     Examples
     --------
@@ -114,9 +116,9 @@ def symmetric_end(
     Parameters
     ----------
     counts
-        (N,) of ``Rungs.count``.
+        (N,) counts, from ``Rungs.count``.
     outside
-        How many records are to be left out, at most.
+        How many records to leave out at most.
     epsilon
         What the search spends, for "replace-one".
     rng

@@ -1,4 +1,4 @@
-"""From two columns to a released table: what is checked, what is spent, and on what."""
+"""Release the table of two columns: check the arguments, count, spend, and add the noise."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .most_accurate import data_aware
 
 __all__ = ["raw_table", "table", "table_from_counts", "table_mechanism"]
 
-# Up to so many times N^1.5, n epsilon is small for N cells, which are better told in buckets.
+# If n epsilon is at most so many times N^1.5, it is small for N cells, and buckets are better.
 _FEW: Final = {"Laplace": 1 / 16, "Gaussian": 1 / 4}
 
 
@@ -49,33 +49,35 @@ def table(
     nan_policy: NanPolicy = "raise",
     integers: bool | Integers | None = None,
 ) -> Table:
-    """Release how two columns are distributed together, with differential privacy.
+    """Release the joint distribution of two columns with differential privacy.
 
     Parameters
     ----------
     x, y
-        (n,) the columns of the same records, one real number each, as in ``dpcore.cdf``.
+        (n,) two columns of the same records, with one real number for each record, as in
+        ``dpcore.cdf``.
     grid
         The cells. They are public, so they must not come from the data.
     mechanism
-        What adds the noise to the cells in a row, along Hilbert's curve; None: ``Dawa`` where n is
-        public and n epsilon is N^1.5 / 16 at most, for N cells in all (with Gaussian noise
-        N^1.5 / 4), else ``Histogram``. ``Hierarchy`` is better for sums of many cells, where there
-        are many (docs/table-accuracy.md).
+        The mechanism that adds the noise to the row of cells, which are ordered along Hilbert's
+        curve. None: ``Dawa`` if n is public and n epsilon is at most N^1.5 / 16 for N cells in all
+        (at most N^1.5 / 4 with Gaussian noise), and otherwise ``Histogram``. If the table has many
+        cells, ``Hierarchy`` is better for sums of many of them (docs/table-accuracy.md).
     epsilon, rho, delta
         {budget}
     neighbours
         {neighbours}
     isotonic
-        Whether to make cells 0 or more, by isotonic regression along the row, at no cost in
-        privacy and mostly a gain in accuracy. Off: the raw release.
+        Whether to make all cells 0 or more, by isotonic regression along the row. It costs no
+        privacy and mostly improves the accuracy. False: the raw release.
     rng
         {rng}
     nan_policy
         {nan_policy}
     integers
-        Whether x and y are whole numbers, and so the quantiles of their curves: a tuple of two, or
-        one bool for both. None: if the dtype of the column says so, as in ``dpcore.cdf``.
+        Whether x and y are whole numbers: a tuple of two bools, or one bool for both. Quantiles of
+        their curves then are whole numbers, too. None: the dtype of the column decides, as in
+        ``dpcore.cdf``.
 
     Returns
     -------
@@ -84,17 +86,17 @@ def table(
     Warns
     -----
     DpcoreWarning
-        The noise is too much for so many cells, or nearly all that is released is at the ends of a
-        column's grid (docs/table.md, section 6).
+        The noise is too large for so many cells, or nearly all of the released count is at the ends
+        of a column's grid (docs/table.md, section 6).
 
     Raises
     ------
     DtypeError, ParameterError, MissingValueError
-        Whatever is wrong with the arguments, before any noise is drawn.
+        An argument is invalid. Errors are raised before any noise is drawn.
 
     Notes
     -----
-    docs/table.md has the proof. O(n + N_x N_y).
+    docs/table.md has the proof. The cost is O(n + N_x N_y).
 
     Examples
     --------
@@ -136,10 +138,10 @@ def table_from_counts(
     rng: np.random.Generator | None = None,
     integers: bool | Integers | None = None,
 ) -> Table:
-    """Release a table of records that were counted before.
+    """Release a table of records that are already counted.
 
-    For data that come in chunks or from several files: add up ``grid.count(x, y)`` of the chunks
-    and release once. Every record must be counted exactly once.
+    Use this for data in chunks or in several files: add up ``grid.count(x, y)`` of the chunks and
+    release once. Every record must be counted exactly once.
 
     Parameters
     ----------
@@ -158,13 +160,13 @@ def table_from_counts(
     rng
         {rng}
     integers
-        As in ``table``. None: not said; a column is taken for whole numbers if its thresholds are
-        consecutive ones.
+        As in ``table``. None: a column counts as whole numbers if its thresholds are consecutive
+        whole numbers.
 
     Raises
     ------
     DtypeError, ParameterError
-        As in ``table``; or counts are not such integers.
+        As in ``table``; also if ``counts`` are not such integers.
 
     Examples
     --------
@@ -196,22 +198,22 @@ def raw_table(
     *,
     what: str = "table_from_counts",
 ) -> Table:
-    """Release a table as it is, from counts that were checked.
+    """Release a raw table, from counts that were checked.
 
     Parameters
     ----------
     counts
         (N_x, N_y) exact counts.
     outside
-        How many records are in no cell; None: all of them are in one.
+        The number of records in no cell; None: every record is in a cell.
     grid, rng
         As in ``table``.
     mechanism
-        Takes n, and returns what adds the noise.
+        Takes n, and returns the mechanism.
     integers
         As in ``Table``.
     what
-        The function that a budget is told of.
+        The name of the function that a budget records.
     """
     cells = counts.reshape(-1)[in_a_row(grid.shape)]
     if outside is not None:
@@ -222,7 +224,7 @@ def raw_table(
 
 
 def _finished(raw: Table, isotonic: bool) -> Table:
-    """Warn of what a table shows, and return it as it was asked for."""
+    """Warn of likely mistakes that a table shows; return it raw or isotonic, as asked for."""
     warn_of_table(raw)
     return raw.isotonic() if isotonic else raw
 
@@ -237,7 +239,7 @@ def _checked(
     isotonic: object,
     rng: np.random.Generator | None,
 ) -> Callable[[int], Mechanism]:
-    """Check all that does not depend on the records; return what gives the mechanism for n."""
+    """Check all that does not depend on the records; return a function from n to the mechanism."""
     check_table_grid(grid)
     refuse_one_row_only(mechanism, "a table has two columns")
     row, default = numbered(grid.size), table_mechanism
@@ -252,13 +254,13 @@ def table_mechanism(
     delta: float | None = None,
     n: int | None = None,
 ) -> Mechanism:
-    """Return what releases a table of so many cells and records if no mechanism is given.
+    """Return the mechanism for a table of this size if none is given.
 
-    Of trees over the cells only the flat one: levels in between help sums of many cells, and a
-    table is looked at cell by cell, too (docs/table-accuracy.md).
+    Of all trees over the cells, only the flat one is used. Levels in between help sums of many
+    cells, but users look at single cells of a table, too (docs/table-accuracy.md).
     """
     Allowance.checked(epsilon, rho, neighbours, delta)
-    flat = _flat(size, epsilon, rho, neighbours, delta)  # refuses too small ones
+    flat = _flat(size, epsilon, rho, neighbours, delta)  # refuses budgets that are too small
     buckets = None if n is None else data_aware(size, epsilon, rho, neighbours, delta, n)
     if n is None or buckets is None:
         return flat
@@ -276,7 +278,7 @@ def _flat(
     neighbours: Neighbours,
     delta: float | None,
 ) -> Histogram:
-    """Return noise on each cell, of the kind that has the least of it; with a delta both may do."""
+    """Return noise on each cell, of the kind with the least noise; with delta, it may be either."""
     found = [Histogram(epsilon, rho=rho, neighbours=neighbours, delta=delta)]
     if delta is not None:
         found.append(Histogram(epsilon, neighbours=neighbours))

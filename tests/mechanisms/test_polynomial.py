@@ -249,7 +249,7 @@ def test_bad_input_is_refused_before_anything_is_spent():
         dp.project([0.5], 1, 1, mechanism)
     with pytest.raises(dp.ParameterError, match="values must hold at least one record"):
         dp.project([], 0, 1, mechanism)
-    with pytest.raises(dp.ParameterError, match="epsilon must not be given beside a mechanism"):
+    with pytest.raises(dp.ParameterError, match="epsilon must not be given with a mechanism"):
         dp.project([0.5], 0, 1, mechanism, epsilon=1.0)
     with pytest.raises(dp.DtypeError, match="mechanism must be a PolynomialProjection"):
         dp.project([0.5], 0, 1, dp.mechanisms.Dyadic(1.0))

@@ -152,7 +152,7 @@ def test_numbers_of_all_kinds_are_budgets(epsilon):
 
 
 def test_a_budget_or_a_mechanism():
-    told = "epsilon must not be given beside a mechanism; got 1"
+    told = "epsilon must not be given with a mechanism; got 1"
     refused(told, ValueError, dp.cdf, S, GRID, mechanisms.Dyadic(1.0), epsilon=1)
 
 

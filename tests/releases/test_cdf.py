@@ -82,7 +82,7 @@ def test_omitted_values_are_not_in_n():
             (VALUES, GRID, dp.mechanisms.Dyadic(1.0)),
             {"epsilon": 1.0},
             dp.ParameterError,
-            "epsilon must not be given beside a mechanism",
+            "epsilon must not be given with a mechanism",
         ),
         (([], GRID), {"epsilon": 1.0}, dp.ParameterError, "values must hold at least one record"),
         (([np.nan], GRID), {"epsilon": 1.0}, dp.MissingValueError, "values has missing values"),

@@ -116,7 +116,7 @@ def test_errors_name_the_arguments():
 
     refused(r"groups must be given: write groups=\[...\]; got", by=BY)
     refused("groups must be given: write", by=pl.Series(BY, dtype=pl.Categorical))
-    refused("by must be given beside groups", groups=["a"])
+    refused("by must be the labels of the records if groups are given", groups=["a"])
     refused("by must be one column, .* not its name", dp.DtypeError, by="sex", groups=["a"])
     refused("by must have the shape of values", by=BY[:2], groups=["a"])
     refused("groups must be a string", dp.DtypeError, by=BY, groups=["a", 1])

@@ -114,7 +114,7 @@ def forbid_releases(monkeypatch):
         ({"minimum_expected": -1}, dp.ParameterError, "minimum_expected must be 0 or more; got -1"),
         ({"minimum_expected": np.inf}, dp.ParameterError, "minimum_expected must be finite"),
         ({"minimum_expected": "5"}, dp.DtypeError, "minimum_expected must be a real number"),
-        ({"mechanism": NoNoise(), "epsilon": 1.0}, dp.ParameterError, "beside a mechanism"),
+        ({"mechanism": NoNoise(), "epsilon": 1.0}, dp.ParameterError, "with a mechanism"),
         ({"mechanism": "dyadic"}, dp.DtypeError, "mechanism must be a mechanism"),
         ({}, dp.ParameterError, "epsilon or rho must be given"),
     ],

@@ -76,7 +76,7 @@ def test_epsilon_with_delta_compares_noise_of_both_kinds(size, delta):
         dp.mechanisms.Dyadic(1.0, sensitivity="paper", delta=1e-6)
     with pytest.raises(dp.ParameterError, match="delta must be given beside epsilon"):
         ToeplitzGaussian(epsilon=1.0)
-    with pytest.raises(dp.ParameterError, match="delta must not be given beside a mechanism"):
+    with pytest.raises(dp.ParameterError, match="delta must not be given with a mechanism"):
         dp.cdf([0.5], grid, dp.mechanisms.Histogram(1.0), delta=1e-6)
 
 

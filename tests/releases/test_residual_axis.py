@@ -62,7 +62,7 @@ def test_a_cell_more_at_either_end(ends):
 
 def test_the_paper_s_search_asks_for_units_that_can_be_doubled_more_often():
     x, y = scattered()
-    with pytest.raises(dp.ParameterError, match="unit must leave unit 2\\^62 a double"):
+    with pytest.raises(dp.ParameterError, match="unit must keep unit 2\\^62 finite"):
         dp.residual_plot(x, y, epsilon=1.0, unit=1e290, search="sparse-vector")
 
 

@@ -127,7 +127,7 @@ def test_bad_input_is_refused_before_anything_is_spent():
         (([[0, 1]], [[0.5, 0.5]]), "y_true must be one-dimensional"),
         ((["a", "b"], [0.5, 0.5]), "pos_label must be given"),
         (([0, 1], [0.5, 0.5], grid, Hierarchy(1.0, neighbours="add-or-remove-one")), "replace-one"),
-        (([0, 1], [0.5, 0.5], grid, (Dyadic(1.0),)), "mechanism must be one, or one for each"),
+        (([0, 1], [0.5, 0.5], grid, (Dyadic(1.0),)), "mechanism must be one mechanism or two"),
         (([], [], grid), "y_true must hold at least one record"),
     ]:
         budget = {} if len(arguments) == 4 else {"epsilon": 1.0}
@@ -152,10 +152,14 @@ TALL = Hierarchy(1.0, branching=(3, 3))  # for up to 9 cells
         ((Hierarchy(1.0), Hierarchy(1e-14)), {}, "epsilon is too small"),
         ((Hierarchy(1.0), "foo"), {}, "mechanism must be a mechanism, .*got str"),
         ((Hierarchy(1.0), None), {}, "mechanism must be a mechanism, .*got NoneType"),
-        ((Hierarchy(1.0),) * 2, {"epsilon": 1.0}, "epsilon must not be given beside a mechanism"),
+        ((Hierarchy(1.0),) * 2, {"epsilon": 1.0}, "epsilon must not be given with a mechanism"),
         ((Hierarchy(1.0), TALL), {}, "branching must cover"),
         ((Hierarchy(1.0), Hierarchy(1.0, neighbours="add-or-remove-one")), {}, "replace-one"),
-        ((Hierarchy(1.0),) * 3, {}, "mechanism must be one, or one for each class; got 3"),
+        (
+            (Hierarchy(1.0),) * 3,
+            {},
+            "must be one mechanism or two, one for each class; got 3",
+        ),
     ],
 )
 def test_a_pair_is_refused_before_either_releases(monkeypatch, pair, budget, words):

@@ -111,8 +111,11 @@ def test_it_takes_what_cdf_takes_and_shows_itself():
         ({"epsilon": -1.0}, "epsilon must be"),
         ({"upper": 0}, "upper"),
         ({"error": 0}, "error must be"),
-        ({"error": 1.0}, "error must be below the whole, in shares"),
-        ({"error": 7, "upper": 7, "unit": "values"}, "error must be below the whole, in values"),
+        ({"error": 1.0}, "error must be below the whole range, in shares"),
+        (
+            {"error": 7, "upper": 7, "unit": "values"},
+            "must be below the whole range, in values",
+        ),
         ({"unit": "ranks"}, "unit must be"),
         ({"neighbours": "replace-client"}, "neighbours must be"),
     ],

@@ -178,11 +178,11 @@ def test_the_default_says_what_it_was():
         ({"rng": 3}, "rng must be"),
         ({"nan_policy": "drop"}, "nan_policy must be"),
         ({"neighbours": "one"}, "neighbours must be"),
-        ({"mechanism": Histogram(1.0)}, "epsilon must not be given beside a mechanism"),
+        ({"mechanism": Histogram(1.0)}, "epsilon must not be given with a mechanism"),
         ({"mechanism": 3, "epsilon": None}, "mechanism must be a mechanism"),
         (
             {"mechanism": dp.trust.SquareWave(1.0, 3_000), "epsilon": None},
-            "mechanism must not take cells for one row, as a table has two columns",
+            "mechanism must not treat all cells as one row, because a table has two columns",
         ),
     ],
 )

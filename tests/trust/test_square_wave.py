@@ -108,10 +108,10 @@ def test_two_classes_are_not_one_row(pair):
     labels, scores = RNG(1).random((2, 100))
     model = SquareWave(1.0, clients=100)
     mechanism = (Local(1.0, 100), model) if pair else model
-    with pytest.raises(ParameterError, match="mechanism must not take cells for one row"):
+    with pytest.raises(ParameterError, match="mechanism must not treat all cells as one row"):
         dp.score_curves(labels < 0.5, scores, mechanism=mechanism)
     if not pair:
-        with pytest.raises(ParameterError, match="mechanism must not take cells for one row"):
+        with pytest.raises(ParameterError, match="mechanism must not treat all cells as one row"):
             dp.roc_curve(labels < 0.5, scores, mechanism=mechanism)
 
 
