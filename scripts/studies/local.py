@@ -112,7 +112,7 @@ def of_gains() -> list[str]:
         local, chosen = (results.array(name, **at).mean() for name in ("local", "chosen"))
         return f"{np.sqrt(local / chosen):.2f}"
 
-    columns = {"epsilon": "{:g}", "n": "{}"}
+    columns = {"epsilon": "{:g}", "n": "${}$"}
     summaries: dict[str, Callable[[Reals], Reals]] = {
         "geometric mean": lambda each: np.exp(np.log(each).mean(axis=0)),
         "least": lambda each: each.min(axis=0),
@@ -123,6 +123,6 @@ def of_gains() -> list[str]:
         for name, summary in summaries.items()
     ]
     return parts(
-        f"{CELLS:,} cells; {replicates(results)} releases each; columns are epsilon and n.",
+        f"{CELLS:,} cells; {replicates(results)} releases each. Columns are epsilon and n.",
         [*pivot(results, {"shape": "{}"}, columns, read), *last],
     )
