@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ from nbclient import NotebookClient
 def executed(path: Path) -> Any:
     """Return a notebook after a run of all its cells; an error in one is an error here."""
     notebook: Any = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
-    NotebookClient(notebook, timeout=600, kernel_name="python3").execute()
+    with tempfile.TemporaryDirectory() as folder:  # for the files that cells write
+        where = {"metadata": {"path": folder}}
+        NotebookClient(notebook, timeout=600, kernel_name="python3", resources=where).execute()
     return notebook
 
 
