@@ -68,7 +68,7 @@ def test_the_belief_after_a_noisy_count_is_within_the_bound_and_reaches_it(epsil
 
 
 def test_the_examples_on_the_page():
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    blocks = re.findall(r"```pycon\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
     example = doctest.DocTestParser().get_doctest("".join(blocks), {}, PAGE.name, str(PAGE), 0)
     assert len(example.examples) >= 8
     said = []
