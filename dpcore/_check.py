@@ -1,4 +1,4 @@
-"""Checks of arguments: each returns the argument in the form the kernels take, or raises."""
+"""Checks of arguments. Each returns the argument in the form that the kernels need, or raises."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def positive(argument: str, value: object) -> float:
 
 
 def fraction(argument: str, value: object) -> Fraction:
-    """Return the positive fraction that a number is; floats are taken as what they stand for."""
+    """Return a positive number as a fraction. A float becomes exactly the number it stands for."""
     if _is_a(value, numbers.Rational):
         assert isinstance(value, numbers.Rational)
         exact = Fraction(int(value.numerator), int(value.denominator))
@@ -87,7 +87,7 @@ def fraction(argument: str, value: object) -> Fraction:
 
 
 def plain(argument: str, value: object) -> int | float | Fraction:
-    """Return a finite real number as one of Python's own: NumPy's wrap around, or are not exact."""
+    """Return a finite real number as a Python number. NumPy's wrap around, or are not exact."""
     finite(argument, value)
     if isinstance(value, numbers.Integral):
         return int(value)
@@ -106,7 +106,7 @@ def bounds(lower: object, upper: object) -> tuple[float, float]:
 
 
 def same(first: object, second: object, *names: str) -> None:
-    """Check that two things have the same attributes, so that they can be added."""
+    """Check that two objects have the same attributes, so that they can be added."""
     for name in names:
         ours, theirs = getattr(first, name), getattr(second, name)
         if ours != theirs:
@@ -114,9 +114,9 @@ def same(first: object, second: object, *names: str) -> None:
 
 
 def unweighted(argument: str, value: object) -> None:
-    """Refuse weights of records by the name that they are given under, whatever they are."""
+    """Refuse any weights of records, under the name of the argument."""
     if value is not None:
-        what = "must be None: noise hides records that count once, and a weight would count more"
+        what = "must be None: the noise hides one record, and a weight would count it several times"
         raise DtypeError(argument, type(value).__name__, what)
 
 
@@ -130,7 +130,7 @@ def choice(argument: str, value: object, options: object) -> None:
 
 
 def items(argument: str, value: object, requirement: str) -> list[Any]:
-    """Return what an iterable yields."""
+    """Return the items of an iterable."""
     try:
         iterator = iter(value)  # type: ignore[call-overload]
     except TypeError:  # arrays without axes say only now that they are none
@@ -141,7 +141,7 @@ def items(argument: str, value: object, requirement: str) -> list[Any]:
 def array(
     argument: str, value: object, kinds: str, requirement: str = "must hold real numbers"
 ) -> NDArray[Any]:
-    """Return an array, of any shape, of a dtype of one of these kinds, with nothing masked."""
+    """Return an array of any shape, with a dtype of one of these kinds and no masked entries."""
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise DtypeError(argument, "a masked array", "must not be masked")
     try:
@@ -156,13 +156,13 @@ def array(
 
 
 def doubles(found: NDArray[Any]) -> NDArray[np.float64]:
-    """Return a copy in doubles; long doubles beyond them are infinite."""
+    """Return a copy in doubles. Long doubles beyond the range of doubles become infinite."""
     with np.errstate(over="ignore"):
         return found.astype(np.float64)
 
 
 def points(argument: str, value: object) -> NDArray[Any]:
-    """Return real numbers of any shape, infinities among them, but no NaN."""
+    """Return real numbers of any shape. Infinities are allowed, NaN is not."""
     found = array(argument, value, "biuf")
     if np.isnan(found).any():
         raise ParameterError(argument, value, "must not be NaN")
@@ -186,7 +186,7 @@ def proportion(argument: str, value: object) -> float:
 
 
 def counts(argument: str, value: object) -> NDArray[np.int64]:
-    """Return exact counts, of any shape: integers of 0 or more whose sums fit 64 bits."""
+    """Return exact counts of any shape: integers of 0 or more whose sum fits 64 bits."""
     found = array(argument, value, "iu", "must hold integers")
     if found.min(initial=0) < 0:
         raise ParameterError(argument, "a negative count", "must not be negative")
@@ -210,18 +210,18 @@ def cumulative_counts(argument: str, value: ArrayLike) -> NDArray[np.float64]:
 
 
 def _long(value: np.longdouble) -> Fraction:
-    """Return what a long double stands for: the nearest double may be above it."""
+    """Return the exact value of a long double. The nearest double may be above it."""
     return Fraction(*value.as_integer_ratio())
 
 
 def _is_a(value: object, kind: type) -> bool:
-    """Return whether a scalar is a number of this kind; NumPy counts timedelta64 as integers."""
+    """Return whether a scalar is a number of this kind. To NumPy, timedelta64 is an integer."""
     no_number = bool | np.bool_ | np.timedelta64
     return isinstance(value, kind) and not isinstance(value, no_number)
 
 
 def extra(module: str, purpose: str, name: Extra) -> ModuleType:
-    """Import an optional dependency, or say which extra holds it."""
+    """Import an optional dependency, or raise an error that names the extra that installs it."""
     try:
         return importlib.import_module(module)
     except ImportError:

@@ -14,80 +14,81 @@ _Documented = TypeVar("_Documented", bound=Callable[..., Any])
 _WIDTH: Final = 100
 _PARAGRAPHS: Final = {
     "values": """
-        (n,) the records, one real number each, n >= 1 where n is public: a NumPy array of any real
-        dtype, a sequence, a pandas or polars series, an Arrow array; or a Dask array, or one column
-        of a Dask dataframe, which is counted where it lies. Objects may be integers of any size,
-        fractions and decimals. On a grid of times or durations, columns of these (docs/dates.md).
-        Out-of-bounds values, infinities among them, count in the nearest cell.""",
+        (n,) the records, one real number each; n >= 1 if n is public. A NumPy array of any real
+        dtype, a sequence, a pandas or polars series, or an Arrow array. A Dask array or one column
+        of a Dask dataframe is counted where it lies. Objects may be integers of any size, fractions
+        and decimals. On a grid of times or durations, the column holds times or durations
+        (docs/dates.md). Values out of bounds, including infinities, count in the nearest cell.""",
     "thresholds": "The thresholds. They are public, so they must not come from the data.",
     "labels": """
-        (n,) labels, n >= 1: numbers, booleans or strings, all of one kind; or a column of them,
-        (n, 1), or a data frame with one column, as scikit-learn takes them. What is not
-        ``pos_label`` is negative.""",
+        (n,) labels, n >= 1: numbers, booleans or strings, all of one kind. As in scikit-learn, an
+        array of shape (n, 1) or a data frame with one column will do, too. Labels other than
+        ``pos_label`` are negative.""",
     "scores": """
-        (n,) real numbers, the higher the more likely positive. Those beyond the grid, infinities
-        among them, count in its end cells.""",
+        (n,) real numbers. A higher score means that the record is more likely positive. Scores
+        beyond the grid, including infinities, count in its first or last cell.""",
     "pos_label": """
-        The label of the positives; None: 1, or True. It has to be given for labels that are
+        The label of the positives; None: 1, or True. It must be given if the labels are
         strings.""",
     "score_thresholds": "Public thresholds of the scores, which must not come from the data.",
     "score_thresholds_or_none": """
         Public thresholds of the scores, which must not come from the data; None: 1,024 cells over
         [0, 1].""",
     "mechanism": """
-        What adds the noise; None: the most accurate for this grid, budget and public number of
-        records, by ``dpcore.plan``.""",
+        The mechanism that adds the noise; None: the most accurate one for this grid, budget and
+        public number of records, according to ``dpcore.plan``.""",
     "score_mechanism": """
-        What adds the noise; None: the most accurate one for this grid, budget and number of
-        records, by ``dpcore.plan``. Two of them, for negatives and positives: each class is then
-        released alone, and the guarantees add up.""",
+        The mechanism that adds the noise; None: the most accurate one for this grid, budget and
+        number of records, according to ``dpcore.plan``. A pair of mechanisms, for negatives and
+        positives, releases each class alone; their guarantees are then added up.""",
     "budget": """
         What the release may spend, if no mechanism is given: epsilon for pure differential
         privacy, epsilon with delta for (epsilon, delta)-differential privacy, or rho for
-        zero-concentrated differential privacy. Positive numbers, delta below 1; a Fraction of
-        epsilon or rho is taken exactly.""",
+        zero-concentrated differential privacy. All are positive numbers, and delta is below 1. A
+        Fraction is used exactly for epsilon or rho.""",
     "gaussian_budget": """
         What the release may spend, if no mechanism is given: epsilon with delta for (epsilon,
         delta)-differential privacy, or rho for zero-concentrated differential privacy. Epsilon
-        alone is refused: noise is Gaussian. Positive numbers, delta below 1; a Fraction of epsilon
-        or rho is taken exactly.""",
+        alone is refused, because the noise is Gaussian. All are positive numbers, and delta is
+        below 1. A Fraction is used exactly for epsilon or rho.""",
     "neighbours": """
-        If no mechanism is given: "replace-one", which is what None means, or
-        "add-or-remove-one".""",
+        The relation of neighbours, if no mechanism is given: "replace-one" or
+        "add-or-remove-one"; None: "replace-one".""",
     "isotonic": """
-        Whether to make what is released monotone by isotonic regression, at no cost in privacy and
-        hardly ever one in accuracy. Off: the raw release; that of ``mechanisms.Dyadic`` can be
-        smoothed instead.""",
+        Whether to make the release monotone by isotonic regression. This costs no privacy, and
+        hardly ever costs accuracy. If False, the raw release is returned. A raw release of
+        ``mechanisms.Dyadic`` can be smoothed instead.""",
     "rng": """
-        None for a release: noise from a cryptographic source. A NumPy generator is for studies:
-        ``privacy.simulated`` is then set. Integer seeds are refused.""",
+        None for a release: noise from a cryptographic source. A NumPy generator is for studies;
+        the release then has ``privacy.simulated`` set. Integer seeds are refused.""",
     "nan_policy": """
-        What to do with missing values, which are NaN, None, nulls and what is masked: "raise",
+        What to do with missing values, which are NaN, None, nulls and masked entries: "raise",
         before anything is spent, or "omit" them (docs/limitations.md).""",
     "weights": """
-        Must be None. Records have no weights: one of weight 5 would change the counts by 5, and
-        the noise is for a change of 1. Whole weights would be repeated records, and need the
-        guarantee for a group of them (docs/limitations.md).""",
+        Must be None. Records have no weights: a record of weight 5 would change the counts by 5,
+        but the noise hides a change of 1. Integer weights would mean repeated records, and need
+        the guarantee for a group of records (docs/limitations.md).""",
     "epsilon": """
-        For pure differential privacy, by discrete Laplace noise: a positive number (a Fraction is
-        taken exactly).""",
+        The parameter of pure differential privacy, with discrete Laplace noise: a positive number.
+        A Fraction is used exactly.""",
     "rho": """
-        For zero-concentrated differential privacy, by discrete Gaussian noise; instead of
-        epsilon.""",
+        The parameter of zero-concentrated differential privacy, with discrete Gaussian noise. Give
+        it instead of epsilon.""",
     "delta": """
-        Beside epsilon: for (epsilon, delta)-differential privacy, by discrete Gaussian noise.""",
+        Together with epsilon: the parameter of (epsilon, delta)-differential privacy, with discrete
+        Gaussian noise.""",
 }
 
 
 def documented(described: _Documented) -> _Documented:
-    """Put the paragraphs in a docstring in the place of their names: ``{rng}``, alone on a line."""
+    """Replace the names of paragraphs in a docstring, such as ``{rng}`` alone on a line."""
     if described.__doc__:  # there is none under python -OO
         described.__doc__ = filled_in(described.__doc__)
     return described
 
 
 def filled_in(docstring: str) -> str:
-    """Return a docstring with paragraphs in the place of their names."""
+    """Return a docstring in which the paragraphs replace their names."""
     return re.sub(r"^( *)\{(\w+)\}$", _paragraph, docstring, flags=re.M)
 
 

@@ -1,4 +1,4 @@
-"""What to write instead of what was given: requirements of errors, by the type of what they got."""
+"""Messages of errors that say what to write instead, according to the type of the argument."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MECHANISMS: Final = (
 
 
 def generator(value: object, otherwise: str = "") -> str:
-    """Return what an argument ``rng`` must be; ``otherwise`` says what None is for.
+    """Return the requirement on an argument ``rng``; ``otherwise`` says what None means.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def generator(value: object, otherwise: str = "") -> str:
 
 
 def grid(value: object) -> str:
-    """Return what must be a grid.
+    """Return the requirement on an argument that must be a grid.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def grid(value: object) -> str:
 
 
 def table_grid(value: object) -> str:
-    """Return what must be a grid of a table.
+    """Return the requirement on an argument that must be a grid of a table.
 
     Examples
     --------
@@ -66,7 +66,9 @@ def table_grid(value: object) -> str:
 
 
 def mechanism(value: object, kind: str = "mechanism") -> str:
-    """Return what must be a mechanism, or one of a kind: the name of a class.
+    """Return the requirement on an argument that must be a mechanism.
+
+    ``kind`` is the name of a class if the mechanism must be of that class.
 
     Examples
     --------

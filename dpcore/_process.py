@@ -1,4 +1,4 @@
-"""Which process an object belongs to: a fork makes a copy of all, and of what may be used once."""
+"""Which process an object belongs to. A fork copies all objects, even those for a single use."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Owner"]
 
 
 class _Forks:
-    """How many forks lie between this process and the one that imported dpcore."""
+    """The number of forks between this process and the one that imported dpcore."""
 
     count = 0
 
@@ -22,9 +22,10 @@ if hasattr(os, "register_at_fork"):  # process numbers come back, but no ancesto
 
 
 class Owner:
-    """The process in which this was made.
+    """The process in which this object was made.
 
-    Ask before a lock is taken: a fork copies locks that other threads hold, and nobody opens them.
+    Ask before you take a lock: a fork copies locks that other threads hold, and nobody releases
+    the copies.
     """
 
     __slots__ = ("_forks", "process")
@@ -35,5 +36,5 @@ class Owner:
 
     @property
     def is_here(self) -> bool:
-        """Whether this is that process, and no fork of it."""
+        """Whether the current process is that process, and not a fork of it."""
         return self.process == os.getpid() and self._forks == _Forks.count

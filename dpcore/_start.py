@@ -1,8 +1,8 @@
-"""The first moments of the command, while the package is imported, which takes a while.
+"""Interrupts while the command imports the package, which takes a while.
 
-An interrupt then would show a traceback, and no code of the command is there to catch it. Until
-``listen`` is called, it ends the process as it ends any other program. Only in the process of the
-command: in others, interrupts are not ours.
+Such an interrupt would show a traceback, because no code of the command can catch it yet. Until
+``listen`` is called, an interrupt ends the process, as in any other program. This happens only in
+the process of the command. In other processes, dpcore leaves interrupts alone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["end_quietly", "listen"]
 
 
 def end_quietly() -> None:
-    """Let an interrupt end the process without a word, if the process is the command."""
+    """Let an interrupt end the process without a message, if the process is the command."""
     if _is_command() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         _on_interrupt(signal.SIG_DFL)
 

@@ -1,4 +1,4 @@
-"""Work in blocks, dealt out to threads."""
+"""Blocks of work on several threads."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _calling: Final = threading.local()  # whose ``alone`` says that None is one thr
 
 
 def checked_workers(workers: int | None) -> int:
-    """Return how many threads were asked for; None: one for each processor."""
+    """Return the number of threads to use; None: one for each processor."""
     if workers is None:
         return 1 if getattr(_calling, "alone", False) else os.cpu_count() or 1
     return _check.integer("workers", workers, 1, _MOST_WORKERS)
@@ -29,7 +29,7 @@ def checked_workers(workers: int | None) -> int:
 
 @contextmanager
 def one_processor() -> Iterator[None]:
-    """Let this thread work by itself, where somebody else has dealt out the processors."""
+    """Let this thread work alone, because somebody else distributes the processors."""
     before = getattr(_calling, "alone", False)
     _calling.alone = True
     try:
@@ -43,9 +43,9 @@ def on_threads(
 ) -> None:
     """Call ``work`` on each block, on up to ``workers`` threads (None: all processors).
 
-    What is computed must not depend on the number of threads: a block brings its own stream and
-    its own place to write to. Where no thread can start, as the interpreter ends or at a limit of
-    the system, the caller does all the work.
+    The results must not depend on the number of threads, so each block has its own stream and its
+    own place to write to. If no thread can start, because the interpreter ends or the system has
+    reached a limit, the caller does all the work.
     """
     workers = min(checked_workers(workers), len(blocks))
     pending = deque(blocks)

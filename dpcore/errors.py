@@ -1,4 +1,7 @@
-"""The errors of dpcore, all under one base, each a standard Python error too; and its warning."""
+"""The errors and the warning of dpcore.
+
+All errors have one base class, and each is a standard Python error, too.
+"""
 
 from __future__ import annotations
 
@@ -34,11 +37,11 @@ class ParameterError(DpcoreError, ValueError):
     Parameters
     ----------
     argument
-        Its name.
+        The name of the argument.
     value
-        What was passed; shown in the message.
+        The value that was passed. The message shows it.
     requirement
-        What it has to be, as the end of a sentence: "must be positive".
+        What the argument must be, as the end of a sentence: "must be positive".
     """
 
     def __init__(self, argument: str, value: object, requirement: str) -> None:
@@ -49,7 +52,7 @@ class ParameterError(DpcoreError, ValueError):
 
 
 class DtypeError(DpcoreError, TypeError):
-    """An argument has a type, or an array an element type, that is not allowed."""
+    """An argument has a type that is not allowed, or an array has such an element type."""
 
     def __init__(self, argument: str, found: object, requirement: str) -> None:
         self.argument = argument
@@ -58,7 +61,7 @@ class DtypeError(DpcoreError, TypeError):
 
 
 class MissingValueError(DpcoreError, ValueError):
-    """Values are missing (NaN or null) and were not asked to be left out."""
+    """Values are missing (NaN or null), and the caller did not ask to leave them out."""
 
     def __init__(self, argument: str) -> None:
         self.argument = argument
@@ -73,19 +76,19 @@ class FormatError(DpcoreError, ValueError):
 
 
 class ConvergenceError(DpcoreError, RuntimeError):
-    """A solver stopped before it reached the tolerances that were asked for."""
+    """A solver stopped before it reached the requested tolerances."""
 
 
 class DpcoreWarning(UserWarning):
-    """A release looks as if it came of a mistake: wrong labels, another grid, a tiny budget.
+    """A release looks like a mistake: wrong labels, a wrong grid, or a tiny budget.
 
-    Told from released numbers alone, so it costs no privacy (docs/scores.md). Whoever turns it
-    into an error loses a release that was paid for.
+    The warning depends on released numbers alone, so it costs no privacy (docs/scores.md). If you
+    turn it into an error, you lose a release that is already paid for.
     """
 
 
 class MissingExtraError(DpcoreError, ImportError):
-    """An optional dependency is not installed; the message names the extra that has it."""
+    """An optional dependency is not installed. The message names the extra that installs it."""
 
     def __init__(self, purpose: str, extra: str) -> None:
         self.extra = extra

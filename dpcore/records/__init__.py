@@ -1,4 +1,4 @@
-"""Records, from whatever holds them, as chunks of numbers: columns, labels and files.
+"""Records from any container, as chunks of numbers: columns, labels and files.
 
-Private, and exact. Imports ``kernels``, and no other room.
+The chunks are private and exact. Imports ``kernels`` and no other room.
 """

@@ -1,4 +1,4 @@
-"""Write several files or none: nobody sees a part, and a failure leaves what was there before."""
+"""Write several files or none. Nobody sees a part of them, and a failure restores the old files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def check_writable(target: Path) -> None:
     Raises
     ------
     FileError
-        It is there and not a regular file, or its folder does not exist or cannot be written to.
+        It exists and is not a regular file, or its folder does not exist or is not writable.
     """
     try:
         final = target.resolve()  # a link stays, and what it leads to is replaced
@@ -41,13 +41,14 @@ def check_writable(target: Path) -> None:
 def write_together(contents: Mapping[Path, bytes]) -> None:
     """Write all the files, or none.
 
-    Every content goes to a temporary file beside its target, and to the disk; then each takes its
-    target's name. If one cannot, the targets before it get back what they were.
+    Each content is first written to a temporary file beside its target, and flushed to disk. Then
+    each file takes the name of its target. If this fails for one, the earlier targets get their
+    old contents back.
 
     Raises
     ------
     FileError
-        A file could not be written, and none has changed.
+        A file could not be written. None has changed.
     """
     finals = {target: target.resolve() for target in contents}
     fresh = {target: _beside(final) for target, final in finals.items()}
@@ -81,7 +82,7 @@ def _beside(final: Path) -> Path:
 
 
 def _write(path: Path, content: bytes, *, like: Path) -> None:
-    """Write a new file down to the disk, with the permissions of ``like`` if that is there."""
+    """Write a new file and flush it to disk, with the permissions of ``like`` if that exists."""
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
         if like.exists():
             os.chmod(path, stat.S_IMODE(like.stat().st_mode))
@@ -91,7 +92,7 @@ def _write(path: Path, content: bytes, *, like: Path) -> None:
 
 
 def _copy(final: Path, spare: list[Path]) -> Path | None:
-    """Keep what a target holds, if it is there, in a file that is added to ``spare``."""
+    """Copy an existing target to a new file, which is added to ``spare``."""
     if not final.exists():
         return None
     spare.append(_beside(final))

@@ -1,8 +1,9 @@
-"""Columns of records, from whatever holds them, as chunks of float64 or float32.
+"""Columns of records, from any container, as chunks of float64 or float32.
 
-Every value reaches the kernels *rounded up* to a double. Thresholds are doubles, so x <= tau says
-the same before and after, for integers of any size, fractions and long doubles too: counts are
-exact for every real number, and none is too large. Times are whole microseconds, rounded up too.
+Every value reaches the kernels *rounded up* to a double. Thresholds are doubles, so x <= tau has
+the same answer before and after the rounding, even for integers of any size, fractions and long
+doubles. So counts are exact for every real number, and no number is too large. Times are rounded
+up to whole microseconds.
 """
 
 from __future__ import annotations
@@ -32,31 +33,32 @@ def chunks(
     unit: times.Unit | None = None,
     requirement: str = _REQUIREMENT,
 ) -> Iterator[Chunk | None]:
-    """Yield a column's values; None stands for missing ones that the container marks apart.
+    """Yield a column's values. None stands for missing values that the container marks apart.
 
-    NumPy arrays of any real dtype, masked ones too, sequences of numbers, pandas and polars series,
-    Arrow arrays. Of objects, integers of any size, fractions, decimals and booleans are numbers;
-    None and pandas' NA are NaN. Memory beyond the input: one chunk, unless the container itself
-    has to convert.
+    Columns are NumPy arrays of any real dtype, also masked ones, sequences of numbers, pandas and
+    polars series, and Arrow arrays. Objects that are integers of any size, fractions, decimals and
+    booleans are numbers. None and pandas' NA become NaN. The memory beyond the input is one chunk,
+    unless the container itself has to convert.
 
     Parameters
     ----------
     values, argument
-        The column, and what errors call it.
+        The column, and its name in errors.
     unit, requirement
-        What the column has to hold, where it is not numbers; and what errors say of that, or of
-        times where it is.
+        The unit that the column must have, or None for numbers. The requirement is the text of
+        errors about the unit; for numbers, about times.
 
     Raises
     ------
     DtypeError
-        The column is not of a real number type, or of the unit, or has an object of another type.
+        The column does not hold real numbers or does not have the unit, or it has an object of
+        another type.
     ParameterError
         The values are not one-dimensional.
 
     Notes
     -----
-    Which error is raised depends on types and shapes, and never on a value.
+    The error depends on types and shapes, and never on a value.
     """
     if (kind := declared(values)) is not None:
         allowed = _REQUIREMENT if unit is None else requirement
@@ -70,7 +72,7 @@ def chunks(
 def whole(
     values: Any, argument: str, unit: times.Unit | None = None, requirement: str = _REQUIREMENT
 ) -> Chunk:
-    """Return a column in one piece, NaN where values are missing, to go with other columns.
+    """Return a column in one piece, with NaN for missing values, to be used with other columns.
 
     Parameters
     ----------
@@ -99,7 +101,7 @@ def whole(
 
 
 def checked_kind(array: NDArray[Any], kinds: str, argument: str, requirement: str) -> None:
-    """Check the kind of an array's dtype. What is quoted does not say how long text is."""
+    """Check the kind of an array's dtype. The message does not reveal the length of text."""
     if array.dtype.kind == "O" and array.ndim == 0:
         raise DtypeError(argument, f"a {type(array[()]).__name__}", requirement)
     if array.dtype.kind not in kinds:
@@ -110,14 +112,14 @@ def checked_kind(array: NDArray[Any], kinds: str, argument: str, requirement: st
 def _of_part(
     part: Part, argument: str, unit: times.Unit | None, requirement: str
 ) -> Iterator[Chunk]:
-    """Yield what a container does not mark as missing."""
+    """Yield the values that a container does not mark as missing."""
     if unit is None:
         return _chunks(part.present, argument, requirement)
     return _times(part, argument, unit, requirement)
 
 
 def _chunks(array: NDArray[Any], argument: str, requirement: str = _REQUIREMENT) -> Iterator[Chunk]:
-    """Yield an array of numbers, or of objects that are."""
+    """Yield an array of numbers, or of objects that are numbers."""
     allowed = requirement if array.dtype.kind in "mM" else _REQUIREMENT
     checked_kind(array, "biufO", argument, allowed)
     if array.ndim != 1:
@@ -134,7 +136,7 @@ def _chunks(array: NDArray[Any], argument: str, requirement: str = _REQUIREMENT)
 
 
 def _times(part: Part, argument: str, unit: times.Unit, requirement: str) -> Iterator[Chunk]:
-    """Yield an array of times of a unit, or of objects that are, in microseconds."""
+    """Yield an array of times of a unit, or of such objects, in microseconds."""
     array, found = part.present, times.unit_of_part(part)
     if found not in (unit, "missing"):
         checked_kind(array, "biufmMO", argument, requirement)
@@ -147,7 +149,7 @@ def _times(part: Part, argument: str, unit: times.Unit, requirement: str) -> Ite
 
 
 def _text(named: str, unit: times.Unit | None) -> str:
-    """Return how errors call values; of text, with what makes times of it."""
+    """Return the name of values in errors; for text, with the function that makes times of it."""
     if unit is None or not named.endswith(" str"):
         return named
     return f"{named} (pandas.to_{'timedelta' if unit == 'duration' else 'datetime'} reads it)"
@@ -156,9 +158,9 @@ def _text(named: str, unit: times.Unit | None) -> str:
 def _doubles(
     objects: NDArray[Any], argument: str, requirement: str
 ) -> Iterator[NDArray[np.float64]]:
-    """Yield objects as the least doubles that are not below them; NaN for those that are missing.
+    """Yield objects as the least doubles that are not below them, with NaN for missing ones.
 
-    All types are looked at first: which error is raised does not depend on the order.
+    All types are checked first, so the error does not depend on the order of the values.
     """
     objects = object_kinds.unwrapped(objects)
     types = set(map(type, objects))
@@ -193,6 +195,6 @@ def _rounded_up(values: NDArray[Any]) -> Chunk:
 
 
 def _up_where(below: NDArray[np.bool_], nearest: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Replace doubles that are below what they stand for by the next ones."""
+    """Replace doubles that are below their exact values by the next larger doubles."""
     with np.errstate(over="ignore", under="ignore"):  # no warning of what records are
         return np.where(below, np.nextafter(nearest, np.inf), nearest)

@@ -1,4 +1,4 @@
-"""What holds a column, as NumPy arrays: sequences, masked arrays, pandas, polars and Arrow."""
+"""Containers of columns as NumPy arrays: sequences, masked arrays, pandas, polars and Arrow."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Part(NamedTuple):
     Parameters
     ----------
     present
-        Those that the container does not mark as missing. Among objects there may be None and its
-        like, among floats NaN, and among times NaT.
+        The values that the container does not mark as missing. They may still include None and
+        the like among objects, NaN among floats, and NaT among times.
     absent
-        Which of all of them the container marks as missing; None if it marks none.
+        A mask of all values: which ones the container marks as missing; None if it marks none.
     in_utc
-        Whether they are times of a column with a time zone.
+        Whether the values are times of a column with a time zone.
     """
 
     present: NDArray[Any]
@@ -46,7 +46,7 @@ def parts(values: Any, argument: str) -> Iterator[Part]:
     Raises
     ------
     DtypeError, ParameterError
-        It is no column that dpcore knows. It depends on types and shapes alone.
+        dpcore does not know this kind of column. The error depends on types and shapes alone.
     """
     refuse_collection(values, argument)
     library = _library(values)

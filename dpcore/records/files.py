@@ -1,7 +1,7 @@
-"""Columns of CSV and Parquet files, and of folders of the latter, by the batch (extra ``io``).
+"""Columns of CSV files, Parquet files and folders of Parquet files, in batches (extra ``io``).
 
-Errors speak of types, shapes and what the caller wrote. What pyarrow says of a cell that it cannot
-read is never passed on, nor kept as an error's context: it quotes the cell, and cells are private.
+Errors name types, shapes and what the caller wrote. pyarrow's message about a cell that it cannot
+read is never passed on or kept as an error's context: it quotes the cell, and cells are private.
 """
 
 from __future__ import annotations
@@ -56,42 +56,44 @@ def column_batches(
     Parameters
     ----------
     source
-        A path, or a binary stream, which is read to its end and not closed. Parquet streams have
-        to be seekable. The path of a folder stands for all Parquet files in it and in its folders,
-        but for hidden ones, whose names begin with a dot or an underscore; what is in the names of
-        folders (``year=2020``) is not read.
+        A path or a binary stream. A stream is read to its end and not closed; a Parquet stream
+        must be seekable. The path of a folder means all Parquet files in it and in its subfolders,
+        except for hidden ones, whose names begin with a dot or an underscore. Keys in the names
+        of folders (``year=2020``) are not read.
     column
-        Its name. CSV files have a first line of names; a UTF-8 byte order mark is skipped.
+        The name of the column. The first line of a CSV file holds the names; a UTF-8 byte order
+        mark is skipped.
     format
-        "csv" or "parquet"; None: by the path's suffix (.csv, .parquet, .pq). Folders hold Parquet.
+        "csv" or "parquet"; None: according to the suffix of the path (.csv, .parquet, .pq). The
+        files in a folder are Parquet files.
     delimiter
-        What stands between the cells of a CSV file: one ASCII character.
+        The character between the cells of a CSV file: one ASCII character.
     on_progress
-        Called after each batch with how much is done, the total (None: not known) and the
-        unit, "B" for CSV and "rows" for Parquet.
+        A function that is called after each batch with the amount that was read, the total
+        (None: not known) and their unit, "B" for CSV and "rows" for Parquet.
     unit
-        What the column holds, as ``Grid.unit``; None: numbers. Times in CSV files are in ISO 8601,
-        with at most six digits of seconds, all with a time zone ("instant") or all without one;
-        there are no durations in them.
+        The unit of the column, as ``Grid.unit``; None: numbers. Times in CSV files are in ISO
+        8601, with at most six decimals of seconds, all with a time zone ("instant") or all without
+        one. CSV files cannot hold durations.
 
     Yields
     ------
     pyarrow.Array
-        The column's values in order, for ``Grid.count``. CSV: doubles, each the nearest to what
-        is written; empty cells, and the usual spellings of NA, are null, as are the blank lines
-        of a file with one column. Parquet: the type that is stored. Files of a folder are read two
-        at a time, their batches in turn; it is always the same order.
+        The column's values in order, for ``Grid.count``. CSV: doubles, each the nearest to the
+        written number. Empty cells and the usual spellings of NA are null, and so are the blank
+        lines of a file with one column. Parquet: the stored type. The files of a folder are read
+        two at a time, and their batches come in turn, always in the same order.
 
     Raises
     ------
     DtypeError
         The column does not hold numbers (Parquet: integers, floats or booleans), or times of the
-        unit; or not the same type in all files of a folder.
+        unit; or its type is not the same in all files of a folder.
     FileError
-        The suffix is another; or the file cannot be opened or read, is empty or damaged, has rows
+        The suffix is unknown; or the file cannot be opened or read, is empty or damaged, has rows
         of different lengths, or changed while it was read; or the folder holds no Parquet files,
-        files of other kinds, or links to folders. Of files in a folder, errors tell the number, in
-        the order of their paths, and not the name.
+        files of other kinds, or links to folders. Errors about a file of a folder give its number,
+        in the order of the paths, and not its name.
     MissingExtraError
         pyarrow is not installed.
     ParameterError
@@ -99,9 +101,9 @@ def column_batches(
 
     Notes
     -----
-    Memory: some tens of MiB (CSV) or a few pages (Parquet), whatever the size of the file. The
-    arguments are checked at once; the file is opened when the first batch is asked for, and then
-    the ends of all files of a folder are read, which say what is wrong with their columns.
+    Memory: some tens of MiB (CSV) or a few pages (Parquet), for files of any size. The arguments
+    are checked at once. The file is opened when the first batch is requested. In a folder, the
+    footers of all files are read first, to check their columns.
 
     Examples
     --------
@@ -127,21 +129,21 @@ def record_batches(
     delimiter: str = ",",
     on_progress: Progress | None = None,
 ) -> Iterator[pyarrow.RecordBatch]:
-    r"""Read some columns of a file, or of a folder of files, that may exceed memory, row by row.
+    r"""Read columns of a file, or of a folder of files, that may exceed memory, in batches of rows.
 
     Parameters
     ----------
     source, format, delimiter, on_progress
         As in ``column_batches``.
     columns
-        One or more, of different names.
+        One or more columns, with different names.
 
     Yields
     ------
     pyarrow.RecordBatch
-        The columns in the order asked for. Numbers are as in ``column_batches``. Labels are bytes
-        as they are written (CSV; cells that are missing as numbers are so as labels) or of the type
-        that is stored (Parquet).
+        The columns, in the given order. Numbers are as in ``column_batches``. Labels in a CSV file
+        are bytes, as they are written; cells that are missing as numbers are missing as labels,
+        too. Labels in a Parquet file have the stored type.
 
     Raises
     ------
@@ -212,7 +214,7 @@ def _of_file(
     delimiter: str,
     expected: State | None = None,
 ) -> Iterator[Position]:
-    """Read the columns of a file, which must not change meanwhile, nor since ``expected``."""
+    """Read the columns of a file. It must not change meanwhile, nor differ from ``expected``."""
     with _opened(source) as stream:
         state = state_of(stream)
         if expected not in (None, state):
@@ -226,7 +228,7 @@ def _of_file(
 
 
 def _of_folder(folder: str, columns: Sequence[Column], any_suffix: bool) -> Iterator[Position]:
-    """Read the columns of all files of a data set, whose ends are read before."""
+    """Read the columns of all files of a data set, after the footers of all files."""
     words = partial(_in_our_words, kind="parquet", columns=columns)
     parts = list(words(parts_of(folder, columns, any_suffix), folder))
     ends = [end for part in parts for end in words(_end_of(part, columns), part.name)]
@@ -247,7 +249,7 @@ def _of_folder(folder: str, columns: Sequence[Column], any_suffix: bool) -> Iter
 
 
 class _End(NamedTuple):
-    """What the end of a Parquet file says: its rows, the columns' types, and of which state."""
+    """What the footer of a Parquet file says: rows and types of columns; and the file's state."""
 
     rows: int
     types: list[pyarrow.DataType]
@@ -256,7 +258,7 @@ class _End(NamedTuple):
 
 def _end_of(part: Part, columns: Sequence[Column]) -> Iterator[_End]:
     if not stat.S_ISREG(os.stat(part.path).st_mode):
-        raise FileError(part.name, "is no regular file")  # a pipe would wait for who writes to it
+        raise FileError(part.name, "is not a regular file")  # a pipe would wait for its writer
     with open(part.path, "rb") as stream:
         parquet = opened_parquet(stream, part.name, columns)
         types = [parquet.schema_arrow.field(column.name).type for column in columns]
@@ -264,7 +266,7 @@ def _end_of(part: Part, columns: Sequence[Column]) -> Iterator[_End]:
 
 
 def _name(source: Source) -> str:
-    """Return what errors call a source."""
+    """Return the name of a source in errors."""
     if isinstance(source, str | os.PathLike):
         return os.fspath(source)
     return str(getattr(source, "name", "stream"))
@@ -273,7 +275,7 @@ def _name(source: Source) -> str:
 def _in_our_words(
     items: Iterator[_Item], file: str, kind: Format, columns: Sequence[Column]
 ) -> Iterator[_Item]:
-    """Yield the items that are read from a file; every failure is one of ours."""
+    """Yield the items that are read from a file. Every failure becomes an error of dpcore."""
     import pyarrow as pa
 
     problem: DpcoreError
@@ -288,7 +290,7 @@ def _in_our_words(
 
 
 def _problem(error: Exception, file: str, kind: Format, columns: Sequence[Column]) -> DpcoreError:
-    """Return what is to be said of a failure, in our words."""
+    """Return an error about a failure, in dpcore's own words."""
     number = getattr(error, "errno", None)
     if number:  # in the system's words, not in pyarrow's
         return FileError(file, f"cannot be read: {os.strerror(number)}")

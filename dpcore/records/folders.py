@@ -1,7 +1,7 @@
-"""Folders of Parquet files that are one data set: which files, and two of them at a time.
+"""Folders of Parquet files that are one data set: which files they hold, and how they are read.
 
-Errors name the folder and count its files: names of files and of partitions ("age=61") may say
-what records are, and nobody has typed them.
+Errors name the folder and give the number of a file in it. The names of files and of partitions
+("age=61") may describe records, and nobody has typed them.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class Part(NamedTuple):
     Parameters
     ----------
     path
-        Where it is.
+        The path of the file.
     name
-        What errors call it.
+        The name of the file in errors.
     """
 
     path: str
@@ -45,18 +45,18 @@ def parts_of(folder: str, columns: Sequence[Column], any_suffix: bool) -> Iterat
     Parameters
     ----------
     folder
-        With folders in it, to any depth. What is hidden is left out, as by pyarrow: names that
-        begin with a dot or an underscore.
+        The folder, with subfolders to any depth. Hidden files and folders are left out, as in
+        pyarrow: their names begin with a dot or an underscore.
     columns
-        Those that will be read.
+        The columns that will be read.
     any_suffix
-        Whether all files are Parquet files, whatever they are called.
+        Whether all files are Parquet files, with any suffix.
 
     Raises
     ------
     FileError
-        There is no Parquet file; or another file, or a link to a folder, whose records would be
-        left out.
+        There is no Parquet file; or there is another file, or a link to a folder, whose records
+        would be left out.
     ParameterError
         A column is a key of partitions, in the names of folders (``year=2020``).
     OSError

@@ -1,4 +1,4 @@
-"""Columns that lie in a table of their own: (n, 1) arrays, data frames of one column."""
+"""Columns that come as tables: (n, 1) arrays and data frames with one column."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ __all__ = ["single_column"]
 
 
 def single_column(values: Any) -> Any:
-    """Return the only column of a table that has one, and anything else as it is.
+    """Return the only column of a table that has one, and any other value unchanged.
 
-    As scikit-learn takes labels and scores: (n, 1) arrays, rows of one value, data frames of
-    pandas and polars with one column. It depends on types and shapes alone.
+    scikit-learn accepts such labels and scores: (n, 1) arrays, rows of one value, and data frames
+    of pandas and polars with one column. The result depends on types and shapes alone.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What files are read from, which columns of them, and the error that they cannot be."""
+"""Sources of files, the columns to read, and the error for files that cannot be read."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TIMES: Final[dict[str, str]] = {
 
 
 class FileError(DpcoreError, OSError):
-    """A file cannot be opened, read or written, or is not what its format says."""
+    """A file cannot be opened, read or written, or does not follow its format."""
 
     def __init__(self, file: str, problem: str) -> None:
         self.file = file
@@ -41,11 +41,11 @@ class Column(NamedTuple):
     Parameters
     ----------
     name
-        Its name in the file.
+        The name of the column in the file.
     holds
-        "numbers"; "labels", which are text, numbers or booleans; or times of a grid's unit.
+        "numbers"; "labels", which are text, numbers or booleans; or a grid's unit of times.
     argument
-        What errors call it.
+        The name of the argument, for errors.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class Column(NamedTuple):
 
     @property
     def requirement(self) -> str:
-        """What the column has to hold, for errors."""
+        """The requirement on the column, for errors."""
         if self.holds == "labels":
             return "must hold text or numbers"
         return f"must hold {_TIMES.get(self.holds, 'numbers')}"
@@ -78,11 +78,11 @@ class Position(NamedTuple):
     Parameters
     ----------
     batch
-        Some rows, the columns in the order asked for.
+        Some rows, with the columns in the requested order.
     done
-        How much has been read with it.
+        How much has been read, including this batch.
     total
-        Of how much; None: not known.
+        The total of ``done``; None: not known.
     """
 
     batch: pyarrow.RecordBatch

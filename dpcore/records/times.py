@@ -1,7 +1,7 @@
-"""Dates, times and durations: which unit a column or a bound is of, and its microseconds, exactly.
+"""Dates, times and durations: the unit of a column or a bound, and its microseconds, exactly.
 
-A unit is told by types, as everything that errors depend on. Whether a Python datetime has a time
-zone counts as part of its type, as pandas, polars and Arrow have it.
+The unit depends on types alone, because errors depend on it. Whether a Python datetime has a time
+zone counts as a part of its type, as in pandas, polars and Arrow.
 """
 
 from __future__ import annotations
@@ -74,14 +74,14 @@ _ISO: Final = re.compile(
 
 
 def checked_unit(value: object) -> Unit | None:
-    """Return what an argument ``unit`` says, if it is a unit or None."""
+    """Return an argument ``unit`` if it is a unit or None, or raise."""
     if value is not None:
         _check.choice("unit", value, Unit)
     return value  # type: ignore[return-value]  # it is one of them
 
 
 def unit_of(values: Any) -> Unit | None:
-    """Return the unit of thresholds; None if they are numbers, or no column."""
+    """Return the unit of thresholds; None if they are numbers, or not a column."""
     try:
         units = {unit_of_part(part) for part in parts(_of_strings(values), "values")}
     except DpcoreError:
@@ -91,7 +91,7 @@ def unit_of(values: Any) -> Unit | None:
 
 
 def unit_of_part(part: Part) -> str | None:
-    """Return the unit of some values; None: numbers; "missing"; else what they are, for errors."""
+    """Return the unit of some values, None for numbers, "missing", or a description for errors."""
     array = part.present
     if array.dtype.kind == "m":
         return "duration" if _is_known(array.dtype) else f"dtype {array.dtype}"
@@ -108,24 +108,26 @@ def unit_of_part(part: Part) -> str | None:
 
 
 def described(unit: str | None) -> str:
-    """Return how errors call what has this unit."""
+    """Return the name of values of this unit in errors."""
     return {str(each): name for each, name in _NAMES.items()}.get(str(unit), str(unit))
 
 
 def array_in(array: NDArray[Any], *, up: bool = True) -> NDArray[np.float64]:
-    """Return the microseconds, since 1970 or long, of times or durations, or of objects that are.
+    """Return times as microseconds since 1970, or durations as microseconds.
 
     Parameters
     ----------
     array
-        Of dtype datetime64 or timedelta64, any shape; or (n,) objects of one unit, or missing.
+        An array of dtype datetime64 or timedelta64, of any shape; or (n,) objects of one unit,
+        some of which may be missing.
     up
-        Round what is no whole number of microseconds up, or down.
+        Whether to round up to whole microseconds, or down.
 
     Returns
     -------
     numpy.ndarray
-        Whole numbers, exact within 285 years; farther ones stay farther. NaN for what is missing.
+        Whole numbers, exact within 285 years. Values beyond that stay beyond it. NaN for missing
+        values.
     """
     if array.dtype.kind == "O":
         objects = object_kinds.unwrapped(array)
@@ -150,22 +152,24 @@ def array_in(array: NDArray[Any], *, up: bool = True) -> NDArray[np.float64]:
 
 
 def scalar(argument: str, value: Any, *, exactly: bool = True) -> tuple[float, Unit] | None:
-    """Return the microseconds and the unit of a date, a time or a duration; None of anything else.
+    """Return the microseconds and the unit of a date, a time or a duration; else None.
 
     Parameters
     ----------
     argument
-        What errors call it.
+        The name of the value in errors.
     value
-        A datetime, date or timedelta of Python's, NumPy's, pandas' or Arrow's, or a date or time as
-        a string in ISO 8601.
+        A datetime, date or timedelta of Python, NumPy, pandas or Arrow, or a date or time as a
+        string in ISO 8601.
     exactly
-        Refuse what can be no threshold, or else round down, to compare thresholds with.
+        Whether to refuse a value that cannot be a threshold. Otherwise it is rounded down, to
+        compare it with thresholds.
 
     Raises
     ------
     ParameterError
-        It is missing, no whole number of microseconds, or 285 years or more from 1970.
+        The value is missing, is not a whole number of microseconds, or is 285 years or more from
+        1970.
     """
     if type(value) in (int, float):  # most are
         return None
@@ -203,7 +207,7 @@ def positions(
     Raises
     ------
     DtypeError, ParameterError
-        It is none; or as in ``scalar``.
+        The values are not such a column; or as in ``scalar``.
     """
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise DtypeError(argument, "a masked array", "must not be masked")
@@ -228,7 +232,7 @@ def positions(
 
 
 def check_thresholds(argument: str, found: NDArray[np.float64], value: object = "others") -> None:
-    """Check that microseconds are whole ones, and near enough for doubles; ``value`` is shown."""
+    """Check that microseconds are whole and near enough for doubles. Errors show ``value``."""
     if not (np.abs(found) <= MOST).all():
         raise ParameterError(argument, value, "must be within 285 years of 1970, or of 0")
     if (found != np.rint(found)).any():
@@ -236,7 +240,7 @@ def check_thresholds(argument: str, found: NDArray[np.float64], value: object = 
 
 
 def shown(found: NDArray[np.float64], unit: Unit | None) -> NDArray[Any]:
-    """Return what users see of positions on a grid: themselves, or NumPy's times, in UTC."""
+    """Return positions on a grid as users see them: numbers, or NumPy's times in UTC."""
     if unit is None:
         return np.asarray(found)
     known = np.isfinite(found)
@@ -247,7 +251,7 @@ def shown(found: NDArray[np.float64], unit: Unit | None) -> NDArray[Any]:
 
 
 def text(position: float, unit: Unit | None) -> str:
-    """Return a position as it is written down: an ISO date or time, or a number."""
+    """Return a position as text: an ISO date or time, or a number."""
     if unit is None:
         return f"{position:g}"
     span = dt.timedelta(microseconds=position)
@@ -260,14 +264,14 @@ def text(position: float, unit: Unit | None) -> str:
 
 
 def literal(position: float, unit: Unit | None) -> str:
-    """Return how a position is written in Python."""
+    """Return a position as an expression in Python."""
     if unit == "duration":
         return repr(dt.timedelta(microseconds=position))
     return repr(position if unit is None else text(position, unit))
 
 
 def is_of_numpy(values: Any) -> bool:
-    """Return whether times are NumPy's, which may be in UTC: an array, one of them, or several."""
+    """Return whether times are NumPy's, which may be in UTC: an array, a scalar or a sequence."""
     if isinstance(values, list | tuple):
         return all(isinstance(each, np.datetime64) for each in values)
     return isinstance(values, np.datetime64 | np.ndarray) and values.dtype.kind == "M"
@@ -279,7 +283,7 @@ def is_time(cls: type) -> bool:
 
 
 def _is_known(dtype: np.dtype[Any]) -> bool:
-    """Return whether a dtype says how long its ticks are: years and months do of times alone."""
+    """Return whether a dtype fixes the length of its ticks. Years and months do for times only."""
     name, _ = np.datetime_data(dtype)
     return name != "generic" and not (dtype.kind == "m" and name in _MONTHS)
 
@@ -324,7 +328,7 @@ def _whole(span: dt.timedelta) -> int:
 
 
 def _of_strings(values: Any) -> Any:
-    """Return a list of ISO strings as what they stand for, and anything else as it is."""
+    """Return a list of ISO strings as times, and any other value unchanged."""
     if isinstance(values, str):  # one, which is no column's name here
         return np.asarray(values)
     if isinstance(values, list | tuple) and all(isinstance(each, str) for each in values):

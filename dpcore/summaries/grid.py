@@ -1,4 +1,4 @@
-"""Grids: public, ordered thresholds, chosen without looking at the data."""
+"""Grids: public thresholds in ascending order, chosen without looking at the data."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ _PART: Final = 2**19  # values worth a thread of their own
 class Grid(Thresholds):
     """Thresholds tau_1 < ... < tau_N at which a distribution curve is known.
 
-    Cell i holds tau_{i-1} < x <= tau_i. Values below go to the first cell and values above to the
-    last: they are clamped, and nobody learns that they were out of bounds. Thresholds are
-    **public**: choose them from knowledge of the domain, never from the data.
+    Cell i holds the values with tau_{i-1} < x <= tau_i. Values below the grid count in the first
+    cell, and values above it in the last. So nobody learns that they were out of bounds.
+    Thresholds are **public**: choose them from knowledge of the domain, never from the data.
 
     Parameters
     ----------
     thresholds
-        (N,) strictly increasing and finite, 1 <= N <= 2^24.
-        Numbers; or dates, times or durations, of which the grid then is (``unit``), in whole
-        microseconds and less than 285 years from 1970.
+        (N,) strictly increasing and finite, 1 <= N <= 2^24. They are numbers; or dates, times or
+        durations, in whole microseconds and less than 285 years from 1970. The grid then has the
+        ``unit`` of its thresholds.
     lower
-        The least value, where the first cell begins; None: not known. It does not matter for
-        counts, only for what is read off a curve within the first cell.
+        The least value, where the first cell begins; None: not known. Counts do not depend on it.
+        Statistics that lie within the first cell do.
     unit
-        What the grid is of, where the thresholds' types do not say so. "instant": NumPy's times
-        are times with a time zone, in UTC. For numbers, which are microseconds then (since 1970):
-        "time", "instant" or "duration".
+        The unit of the grid, if the types of the thresholds do not determine it. With "instant",
+        NumPy's times are times with a time zone, in UTC. If the thresholds are numbers, "time",
+        "instant" or "duration" means that they are microseconds (since 1970).
 
     Raises
     ------
@@ -54,7 +54,7 @@ class Grid(Thresholds):
 
     See Also
     --------
-    Grid.uniform, Grid.log : the usual ones.
+    Grid.uniform, Grid.log : grids from two bounds.
 
     Examples
     --------
@@ -75,15 +75,15 @@ class Grid(Thresholds):
 
     @classmethod
     def uniform(cls, lower: Any, upper: Any, size: int, *, unit: Unit | None = None) -> Grid:
-        """Return ``size`` cells of one width: tau_i = lower + (upper - lower) i / size.
+        """Return ``size`` cells of equal width: tau_i = lower + (upper - lower) i / size.
 
         Parameters
         ----------
         lower, upper
-            Two numbers; two dates or times, as strings in ISO 8601 or as Python, NumPy and pandas
-            have them, either both with a time zone or both without; or two durations.
+            Two numbers, two dates or times, or two durations. Dates and times are strings in ISO
+            8601 or objects of Python, NumPy or pandas, both with a time zone or both without one.
         size
-            How many cells.
+            The number of cells.
         unit
             As in ``Grid``.
 
@@ -91,16 +91,16 @@ class Grid(Thresholds):
         ------
         DtypeError, ParameterError
             A bound is not finite, upper <= lower, size is not within [1, 2^24], or the cells are
-            too narrow for doubles at this distance from zero (of times: narrower than a
+            too narrow for doubles at this distance from zero (for times: narrower than a
             microsecond).
 
         Notes
         -----
-        Thresholds of times are rounded down to microseconds. A threshold that is a date is the
-        midnight with which that day begins, so the cells of the days of 2024 have ``lower``
-        "2024-01-01" and ``upper`` "2025-01-01". Of a column of dates without times, which are
-        midnights themselves, each day has its own cell between "2023-12-31" and "2024-12-31", just
-        as whole numbers from 1 to 10 have between 0 and 10.
+        Thresholds of times are rounded down to microseconds. A date as a threshold means the
+        midnight at which that day begins. So the cells of the days of 2024 have ``lower``
+        "2024-01-01" and ``upper`` "2025-01-01". Dates without times are midnights themselves. In a
+        column of such dates, each day has its own cell between "2023-12-31" and "2024-12-31", just
+        as whole numbers from 1 to 10 have their own cells between 0 and 10.
 
         Examples
         --------
@@ -132,7 +132,7 @@ class Grid(Thresholds):
     def log(cls, lower: float, upper: float, size: int) -> Grid:
         """Return thresholds in geometric progression: tau_i = lower (upper / lower)^(i / size).
 
-        Relative, not absolute, precision is the same everywhere; 0 < lower < upper.
+        The relative precision is the same everywhere. Needs 0 < lower < upper.
 
         Raises
         ------
@@ -171,10 +171,10 @@ class Grid(Thresholds):
         ----------
         values
             (n,) real numbers: a NumPy array of any real dtype, a sequence, a pandas or polars
-            series, an Arrow array; or a Dask array, or one column of a Dask dataframe, which is
-            counted where it lies. Objects may be integers of any size, fractions and decimals.
-            Infinities are out of bounds and are clamped like any other. On a grid of times or
-            durations: a column of these, in any of the same containers, or of Python's objects.
+            series, or an Arrow array. A Dask array or one column of a Dask dataframe is counted
+            where it lies. Objects may be integers of any size, fractions and decimals. Infinities
+            are out of bounds and are clamped like other values. On a grid of times or durations,
+            the column holds times or durations, in the same containers or as Python objects.
         nan_policy
             {nan_policy}
         weights
@@ -183,20 +183,21 @@ class Grid(Thresholds):
         Returns
         -------
         numpy.ndarray
-            (N,) int64. Counts of chunks add up to the counts of the whole, exactly.
+            (N,) int64. The counts of the whole data are the sums of the counts of chunks, exactly.
 
         Raises
         ------
         MissingValueError
             There are missing values and nan_policy is "raise".
         DtypeError, ParameterError
-            The values are not a one-dimensional array of what the grid is of.
+            The values are not a one-dimensional array of the grid's unit.
 
         Notes
         -----
-        O(n) for uniform grids; O(n log N) for others at worst, and O(n) for linear, logarithmic
-        and other even ones. On all processors from 2^20 values on; memory N for each.
-        Exact: x <= tau_i is decided by comparing with the stored threshold, for every dtype.
+        O(n) for uniform grids. For others O(n log N) at worst, and O(n) for linear, logarithmic
+        and other even grids. From 2^20 values on, counting uses all processors, and N integers of
+        memory on each. Counts are exact: for every dtype, x <= tau_i is decided by comparing x
+        with the stored threshold.
 
         Examples
         --------
@@ -285,7 +286,7 @@ class Grid(Thresholds):
         return None, {**kept, "_guide": None}
 
     def describe(self) -> dict[str, Any]:
-        """Return what makes the grid again, in JSON's types.
+        """Return a description in JSON's types, from which the grid can be made again.
 
         Examples
         --------
@@ -301,7 +302,7 @@ class Grid(Thresholds):
 
     @classmethod
     def from_description(cls, description: dict[str, Any]) -> Grid:
-        """Return the grid that was described.
+        """Return the grid of a description.
 
         Examples
         --------
@@ -331,6 +332,6 @@ class Grid(Thresholds):
 
 
 def check_grid(argument: str, value: object) -> None:
-    """Refuse what is no grid, and say what to write instead."""
+    """Raise an error that says what to write instead, unless the value is a grid."""
     if not isinstance(value, Grid):
         raise DtypeError(argument, type(value).__name__, _instead.grid(value))

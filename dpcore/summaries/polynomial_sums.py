@@ -25,26 +25,27 @@ _PART: Final = 2**16  # values worth a thread of their own
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class PolynomialSums:
-    """Exact sums over records, as private as the records. ``first + second`` adds records up.
+    """Exact sums over records. They are as private as the records.
 
-    Made by ``polynomial_sums``, and released by ``dpcore.project_sums``. Two of them are equal if
-    their bounds, bases and sums are.
+    ``polynomial_sums`` makes them, and ``dpcore.project_sums`` releases them. ``first + second``
+    are the sums over the records of both. Two objects are equal if their bounds, bases and sums
+    are equal.
 
     Parameters
     ----------
     lower, upper
         The public bounds.
     basis
-        "legendre": sums of P_0, ..., P_{K+1} of the values, scaled to [-1, 1]. "moments": of 1, x,
-        ..., x^{K+1}.
+        "legendre": sums of P_0, ..., P_{K+1} of the values, scaled to [-1, 1]. "moments": sums of
+        1, x, ..., x^{K+1} of these.
     sums
-        (K + 2,) int64, in units of 2^-28: what a record adds is rounded to that. Sums of chunks,
-        files and sites add up, bit for bit.
+        (K + 2,) int64, in units of 2^-28, to which the terms of a record are rounded. Sums of
+        chunks, files and sites can be added, bit for bit.
 
     Raises
     ------
     DtypeError, ParameterError
-        These are no sums of up to 2^33 records.
+        The numbers cannot be sums over up to 2^33 records.
 
     Examples
     --------
@@ -85,7 +86,7 @@ class PolynomialSums:
 
     @property
     def degree(self) -> int:
-        """K, of the polynomial that these sums are for."""
+        """The degree K of the polynomial that these sums are for."""
         return self.sums.size - 2
 
     def __repr__(self) -> str:  # without the sums, which are private
@@ -124,17 +125,17 @@ def polynomial_sums(
     *,
     nan_policy: NanPolicy = "raise",
 ) -> PolynomialSums:
-    """Return the exact sums of some records. They are private: release them by ``project_sums``.
+    """Return the exact sums over records. They are private: release them with ``project_sums``.
 
     Parameters
     ----------
     values
-        (n,) real numbers, in any container that ``Grid.count`` takes; up to 2^33 of them. Values
-        beyond the bounds, infinities among them, count as the bounds.
+        (n,) real numbers, n up to 2^33, in any container that ``Grid.count`` accepts. Values beyond
+        the bounds, including infinities, count as the nearest bound.
     lower, upper
         Public bounds, finite.
     degree
-        K, 1 to 128; for moments up to 32.
+        The degree K, 1 to 128, or 1 to 32 for moments.
     basis
         As in ``PolynomialSums``.
     nan_policy
@@ -147,7 +148,7 @@ def polynomial_sums(
 
     Notes
     -----
-    O(n K), on all processors; memory that does not depend on n.
+    O(n K), on all processors. The memory does not depend on n.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Scored labels, counted by class and score: private, and additive."""
+"""Counts of records by class and score. They are private and additive."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def score_counts(
     pos_label: Label | None = None,
     nan_policy: NanPolicy = "raise",
 ) -> NDArray[np.int64]:
-    """Count records by class and score: private, and additive.
+    """Count records by class and score. The counts are private and additive.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def score_counts(
     Returns
     -------
     numpy.ndarray
-        (2 N,) int64: negatives by rising scores, then positives by falling scores.
+        (2 N,) int64: negatives by ascending scores, then positives by descending scores.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def score_counts(
 def records(
     y_true: Any, y_score: Any, pos_label: Label | None, nan_policy: NanPolicy
 ) -> tuple[NDArray[np.bool_], columns.Chunk]:
-    """Return who is positive, and the scores, without missing ones."""
+    """Return which records are positive, and the scores, without missing values."""
     _check.choice("nan_policy", nan_policy, NanPolicy)
     is_positive, scores = _classes(y_true, y_score, pos_label, nan_policy)
     if (missing := np.isnan(scores)).any():
@@ -93,7 +93,7 @@ def records(
 def _classes(
     y_true: Any, y_score: Any, pos_label: Label | None, nan_policy: NanPolicy
 ) -> tuple[NDArray[np.bool_], columns.Chunk]:
-    """Return who is positive, and the scores, NaN among them, of records with a label."""
+    """Return, for records with a label, whether they are positive, and the scores, maybe NaN."""
     is_positive, is_missing = positives(single_column(y_true), pos_label)
     scores = columns.whole(single_column(y_score), "y_score")
     if scores.shape != is_positive.shape:

@@ -26,24 +26,24 @@ _BLOCK: Final = 2**15  # records whose cells stay in the second-level cache
 
 
 class TableGrid:
-    """Public cells of two columns: those of a grid for x, times those of a grid for y.
+    """Public cells of two columns: each cell of a grid for x with each cell of a grid for y.
 
-    As in ``Grid``, values beyond the ends count in the nearest cell, and thresholds must not come
+    As in ``Grid``, values beyond the grid count in the nearest cell, and thresholds must not come
     from the data.
 
     Parameters
     ----------
     x, y
-        The thresholds of either column, N_x and N_y of them; N_x N_y is 2^24 at most.
+        The grids of both columns, of N_x and N_y cells. N_x N_y is at most 2^24.
 
     Raises
     ------
     DtypeError, ParameterError
-        The grids are none, or have more cells together.
+        An argument is not a grid, or the grids have more than 2^24 cells together.
 
     See Also
     --------
-    TableGrid.uniform : the usual one.
+    TableGrid.uniform : a grid from the bounds of both columns.
 
     Examples
     --------
@@ -75,20 +75,20 @@ class TableGrid:
         y_bounds: tuple[float, float],
         shape: int | tuple[int, int],
     ) -> TableGrid:
-        """Return cells of one width and one height.
+        """Return cells of equal width and equal height.
 
         Parameters
         ----------
         x_bounds, y_bounds
-            The least and the greatest value of either column.
+            The least and the greatest value of each column.
         shape
-            How many cells along x and along y; one number for both.
+            The numbers of cells along x and along y, or one number for both.
 
         Raises
         ------
         DtypeError, ParameterError
-            The bounds are not two finite numbers each that rise, or too far apart or too near to
-            each other for doubles; shape is not as above.
+            The bounds are not two finite numbers in ascending order, or they are too far apart or
+            too near to each other for doubles; or shape is not as above.
 
         Examples
         --------
@@ -130,27 +130,28 @@ class TableGrid:
         Parameters
         ----------
         x, y
-            (n,) real numbers each, the columns of the same records; as in ``Grid.count``.
+            (n,) real numbers each: two columns of the same records, as in ``Grid.count``.
         nan_policy
             {nan_policy}
 
         Returns
         -------
         numpy.ndarray
-            (N_x, N_y) int64. Counts of chunks add up to the counts of the whole, exactly.
+            (N_x, N_y) int64. The counts of the whole data are the sums of the counts of chunks,
+            exactly.
 
         Raises
         ------
         MissingValueError
             There are missing values and nan_policy is "raise".
         DtypeError, ParameterError
-            The columns are not one-dimensional arrays of real numbers, of one length.
+            The columns are not one-dimensional arrays of real numbers with the same length.
 
         Notes
         -----
-        As exact as ``Grid.count``, and as fast for either column. On all processors from 2^20
-        records on; memory N_x N_y for each. Columns that are not arrays of float64 or float32 are
-        held as such, whole: large ones are better counted in chunks.
+        As exact as ``Grid.count``, and as fast for each column. From 2^20 records on, counting uses
+        all processors, and N_x N_y integers of memory on each. A column that is not an array of
+        float64 or float32 is converted to one, as a whole. So count large columns in chunks.
 
         Examples
         --------
@@ -186,7 +187,7 @@ class TableGrid:
         return counts.reshape(self.shape)
 
     def describe(self) -> dict[str, Any]:
-        """Return what makes the grid again, in JSON's types.
+        """Return a description in JSON's types, from which the grid can be made again.
 
         Examples
         --------
@@ -197,7 +198,7 @@ class TableGrid:
 
     @classmethod
     def from_description(cls, description: dict[str, Any]) -> TableGrid:
-        """Return the grid that was described.
+        """Return the grid of a description.
 
         Examples
         --------
@@ -221,9 +222,9 @@ class TableGrid:
 
 @lru_cache(maxsize=4)  # they are as large as tables
 def in_a_row(shape: tuple[int, int]) -> NDArray[np.int64]:
-    """Return the cells of a table, as places in its flat counts, along Hilbert's curve. Cached.
+    """Return the cells of a table along Hilbert's curve, as places in its flat counts. Cached.
 
-    Neighbours in the row are neighbours in the table, so that runs of the row are patches of it.
+    Neighbours in the row are neighbours in the table, so a run of the row is a patch of the table.
     The order depends on the shape only, which is public.
     """
     order = hilbert.rectangle(*shape)
@@ -234,14 +235,14 @@ def in_a_row(shape: tuple[int, int]) -> NDArray[np.int64]:
 def complete_pairs(
     x: Any, y: Any, names: tuple[str, str], nan_policy: NanPolicy
 ) -> tuple[columns.Chunk, columns.Chunk]:
-    """Return two columns of the same records, without those that lack a value.
+    """Return two columns of the same records, without the records that lack a value.
 
     Parameters
     ----------
     x, y, nan_policy
         As in ``TableGrid.count``.
     names
-        What errors call the columns.
+        The names of the columns in errors.
 
     Raises
     ------
@@ -268,14 +269,14 @@ def _pairs(x: Any, y: Any, names: tuple[str, str]) -> tuple[columns.Chunk, colum
 
 
 def _placing(grid: Grid, records: int) -> Callable[[columns.Chunk, NDArray[np.uint32]], int]:
-    """Return what overwrites an array with the cells of values, and returns how many were NaN.
+    """Return a function that writes the cells of values to an array, and returns how many are NaN.
 
     Parameters
     ----------
     grid
-        Of the column.
+        The grid of the column.
     records
-        How many there will be in all.
+        The number of all values.
     """
     line, thresholds = grid._uniform_line(), grid.positions
     if line is None:
@@ -285,7 +286,7 @@ def _placing(grid: Grid, records: int) -> Callable[[columns.Chunk, NDArray[np.ui
 
 
 def _uniform(argument: str, bounds: Any, size: int) -> Grid:
-    """Return cells of one width between two bounds, which errors call by the argument's name."""
+    """Return cells of equal width between two bounds. Errors use the argument's name for both."""
     ends = _check.items(argument, bounds, "must be two numbers")
     if len(ends) != 2:
         raise ParameterError(argument, bounds, "must be two numbers")
@@ -299,6 +300,6 @@ def _uniform(argument: str, bounds: Any, size: int) -> Grid:
 
 
 def check_table_grid(value: object) -> None:
-    """Refuse what is no grid of a table, and say what to write instead."""
+    """Raise an error that says what to write instead, unless the value is a grid of a table."""
     if not isinstance(value, TableGrid):
         raise DtypeError("grid", type(value).__name__, _instead.table_grid(value))

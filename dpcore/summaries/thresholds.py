@@ -1,4 +1,4 @@
-"""Thresholds in order, and what they are of: numbers, times or durations."""
+"""Thresholds in order, and their unit: numbers, times or durations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Thresholds"]
 
 
 class Thresholds:
-    """The half of ``Grid`` that counts nothing: where its cells are, and what users see of that.
+    """The half of ``Grid`` that does not count: where cells are, and how users see thresholds.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class Thresholds:
 
     @property
     def thresholds(self) -> NDArray[Any]:
-        """(N,) the thresholds, read-only: floats; or datetime64 (in UTC) or timedelta64."""
+        """(N,) the thresholds, read-only: floats, datetime64 (in UTC) or timedelta64."""
         if self._unit is None:
             return self._positions
         found = self.shown(self._positions)
@@ -69,7 +69,7 @@ class Thresholds:
 
     @property
     def positions(self) -> NDArray[np.float64]:
-        """(N,) the thresholds as the doubles that are compared with, read-only."""
+        """(N,) the thresholds as doubles, with which values are compared, read-only."""
         return self._positions
 
     @property
@@ -79,32 +79,33 @@ class Thresholds:
 
     @property
     def unit(self) -> Unit | None:
-        """What the grid is of: None, numbers; "time", dates and times without a time zone.
+        """The kind of values: None, "time", "instant" or "duration".
 
-        "instant", times with a time zone, which are kept and shown in UTC; "duration", durations.
+        None means numbers. "time" means dates and times without a time zone. "instant" means times
+        with a time zone, which are kept and shown in UTC. "duration" means durations.
         """
         return self._unit
 
     @property
     def lower(self) -> Any:
-        """Where the first cell begins, as thresholds are; -inf, or NaT, where that is not known."""
+        """Where the first cell begins, in the grid's unit; -inf or NaT if it is not known."""
         return self._lower if self._unit is None else self.shown(np.array(self._lower))[()]
 
     @property
     def start(self) -> float:
-        """Where the first cell begins, as a double; -inf where that is not known."""
+        """Where the first cell begins, as a double; -inf if it is not known."""
         return self._lower
 
     @property
     def step(self) -> float:
-        """What whole records are whole numbers of: 1, or the microseconds of a day."""
+        """The step between whole records: 1, or the microseconds of a day."""
         return 1.0 if self._unit is None else times.DAY
 
     def shown(self, positions: NDArray[np.float64], *, whole: bool = False) -> NDArray[Any]:
-        """Return what users see of doubles on the line of the thresholds, of any shape.
+        """Return doubles on the line of the thresholds, of any shape, as users see them.
 
-        Themselves; or times or durations, rounded to microseconds, or of days if they are
-        ``whole``.
+        On a grid of numbers, these are the doubles themselves. Otherwise they are times or
+        durations, rounded to microseconds, or in days if they are ``whole``.
 
         Examples
         --------
@@ -120,7 +121,7 @@ class Thresholds:
         return found
 
     def shown_differences(self, differences: NDArray[np.float64]) -> NDArray[Any]:
-        """Return what users see of differences of such doubles: themselves, or timedelta64.
+        """Return differences of such doubles as users see them: doubles, or timedelta64.
 
         Examples
         --------
@@ -133,20 +134,20 @@ class Thresholds:
         return times.shown(differences, None if self._unit is None else "duration")
 
     def points(self, argument: str, values: Any) -> NDArray[np.float64]:
-        """Return points that users name as doubles, of any shape, to compare with ``positions``.
+        """Return points from users as doubles, of any shape, to compare them with ``positions``.
 
         Parameters
         ----------
         argument
-            What errors call them.
+            The name of the points in errors.
         values
-            Of the grid's unit. NumPy's times, as ``thresholds`` has them, are in UTC on a grid of
-            times with a time zone. What is between two microseconds is rounded down.
+            The points, in the grid's unit. On a grid of times with a time zone, NumPy's times are
+            in UTC, as in ``thresholds``. Times between two microseconds are rounded down.
 
         Raises
         ------
         DtypeError, ParameterError
-            They are of another unit, or NaN or missing.
+            The points have another unit, or are NaN or missing.
 
         Examples
         --------
@@ -169,7 +170,7 @@ class Thresholds:
         return found
 
     def _refuse_times(self, argument: str) -> None:
-        """Refuse a grid of times or durations, for what is about numbers.
+        """Refuse a grid of times or durations, in a function for numbers only.
 
         Raises
         ------
@@ -180,10 +181,10 @@ class Thresholds:
             raise DtypeError(argument, f'a grid of unit "{self._unit}"', "must be of numbers")
 
     def is_of_integers(self) -> bool:
-        """Return whether the thresholds are consecutive whole numbers, so that cells hold one each.
+        """Return whether the thresholds are consecutive integers, so that each cell holds one.
 
-        False of times: between two midnights there are others. O(N) if they may be, and O(1)
-        mostly.
+        False for times, because other times lie between two midnights. O(1) in most cases, and
+        O(N) at worst.
 
         Examples
         --------

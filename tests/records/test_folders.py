@@ -168,7 +168,7 @@ def test_a_pipe_among_the_files_is_not_waited_for(tmp_path):
     os.mkfifo(folder / "part-1.parquet")
     writer = os.open(folder / "part-1.parquet", os.O_RDWR)  # else this would wait, and not fail
     try:
-        with pytest.raises(FileError, match=r"t \(file 2 of 2\)' is no regular file$"):
+        with pytest.raises(FileError, match=r"t \(file 2 of 2\)' is not a regular file$"):
             counts_of(folder)
     finally:
         os.close(writer)
