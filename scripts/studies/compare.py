@@ -1,7 +1,8 @@
 """How often two curves differ by chance: ``python scripts/study.py compare``.
 
-Writes the tables of docs/compare.md: how often ``dp.compare`` finds equal populations, and others,
-to differ, beside a textbook test, and how often its intervals cover. Takes eight minutes.
+Writes the tables of docs/compare.md. They say how often ``dp.compare`` rejects equality, for equal
+and for different populations and beside a textbook test, and how often its intervals cover. Takes
+eight minutes.
 """
 
 import numpy as np
@@ -70,13 +71,15 @@ def main() -> None:
     rows = {"shape": "{}", "mechanism": "{}", "epsilon": "{:g}"}
     columns = {"sizes": "{}", "shift": "shift {:.2g}"}
     page = parts(
-        f"{replicates(results)} pairs of each, {CELLS} cells, {SIMULATIONS} simulations, level"
-        f" {LEVEL:g}. How often equality is rejected: by the Kolmogorov-Smirnov statistic, by the"
-        " difference of medians, and by `scipy.stats.ks_2samp` of samples of the curves. Without a"
-        f" shift {LEVEL:.0%} are right, and fewer are on the safe side; with one, more are better."
-        f" A share of {LEVEL:.0%} is known to {error:.0%} (one standard error).",
+        f"Each entry is of {replicates(results)} pairs of curves, with {CELLS} cells, {SIMULATIONS}"
+        f" simulations and the level {LEVEL:g}. It says how often equality is rejected: by the"
+        " Kolmogorov-Smirnov statistic, by the difference of medians, and by"
+        " `scipy.stats.ks_2samp` of samples of the curves. Without a shift,"
+        f" {LEVEL:.0%} are right, and fewer are on the safe side. With a shift, more are better."
+        f" The standard error of a share of {LEVEL:.0%} is {error:.0%}.",
         pivot(results, rows, columns, tests),
-        "How often the 95 % interval of the difference of medians has that of the populations:",
+        "How often the 95 % interval of the difference of medians contains the difference of the"
+        " populations' medians:",
         pivot(results, rows, columns, lambda **at: share("covered", **at)),
     )
     fill("compare.md", page)

@@ -1,7 +1,7 @@
 """Quantiles within cells and at thresholds: ``python scripts/study.py quantiles``.
 
-Errors of the deciles of released curves, by the method and the grid; see docs/quantiles.md, whose
-tables this writes. Takes some seconds.
+Measures the errors of the deciles of released curves, for each method and several grids, and
+writes the tables of docs/quantiles.md. Takes some seconds.
 """
 
 from typing import Any, Final
@@ -88,13 +88,13 @@ def main() -> None:
         return " / ".join(f"{whole.array(each, **at).mean():.0f} %" for each in METHODS)
 
     page = parts(
-        f"Written by `python scripts/study.py quantiles`: means over {replicates(smooth)} releases"
-        " by the best hierarchy, of new records each, against the deciles of the same records.",
-        "Smooth data: the mean error of the nine deciles, in % of the grid's width, linear / at"
-        " thresholds.",
+        "`python scripts/study.py quantiles` writes these tables. Each entry is a mean over"
+        f" {replicates(smooth)} releases by the best hierarchy. Each release is of new records, and"
+        " is compared with the deciles of these records. An entry has two numbers: for"
+        ' "linear", and for "inverted_cdf".',
+        "Smooth data: the mean error of the nine deciles, in % of the grid's width.",
         pivot(smooth, {"data": "{}", "n": "{:,}", "epsilon": "{:g}"}, {"cells": "N = {:,}"}, error),
-        f"Whole numbers, n = {MANY:,}: how many of the deciles are exactly right, linear / at"
-        " thresholds.",
+        f"Whole numbers, n = {MANY:,}: the share of the deciles that are exactly right.",
         pivot(whole, {"data_and_cells": "{}"}, {"epsilon": "epsilon = {:g}"}, exact),
     )
     fill("quantiles.md", page)
