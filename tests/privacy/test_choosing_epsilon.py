@@ -67,6 +67,7 @@ def test_the_belief_after_a_noisy_count_is_within_the_bound_and_reaches_it(epsil
     assert after.max() == pytest.approx(belief(prior, epsilon), rel=1e-12)
 
 
+@pytest.mark.needs_jit
 def test_the_examples_on_the_page():
     blocks = re.findall(r"```pycon\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
     example = doctest.DocTestParser().get_doctest("".join(blocks), {}, PAGE.name, str(PAGE), 0)
