@@ -1,8 +1,8 @@
 """Trust models: where the noise is made, and so who has to be trusted.
 
-Each is a mechanism, and goes wherever one does: ``dpcore.cdf``, ``dpcore.score_curves``, and all
-that is read off their releases. Clients and servers run the protocols for which they stand. May
-import all rooms but ``command_line``, ``releases`` and ``streams``.
+Each trust model is a mechanism. It can be used wherever a mechanism can, as in ``dpcore.cdf`` and
+``dpcore.score_curves``. Clients and servers run the protocols that the models stand for. This
+package may import all rooms except ``command_line``, ``releases`` and ``streams``.
 """
 
 from . import comparison

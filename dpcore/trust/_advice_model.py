@@ -1,6 +1,6 @@
-"""A model of the errors of what is read off a release, and the settings where they are least.
+"""A model of the errors in statistics of a release, and the settings where they are least.
 
-docs/advice.md has the terms, how the three constants were measured, and the theorems beside them.
+docs/advice.md explains the terms, the measurement of the three constants, and the theorems.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ Purpose = Literal["auc", "metrics", "calibration"]
 
 MOST_CLIENTS: Final = 2**40
 MOST_HEIGHT: Final = 16
-# Measured (docs/advice.md, section 3): mean absolute errors that noise makes, in units of its
-# deviation in a cumulative count over M; of a bucket's rate, times the number of buckets.
+# Measured (docs/advice.md, section 3): mean absolute errors that noise causes, in units of its
+# deviation in a cumulative count over M. For a bucket's rate, this is times the number of buckets.
 _RECALL: Final = 1.45
 _AREA: Final = 1.25
 _RATE: Final = 0.5
@@ -48,7 +48,7 @@ class Population(NamedTuple):
     clients
         M, 1 to 2^40.
     epsilon
-        Of the mechanism; without a meaning where sums are exact.
+        The epsilon of the mechanism; without a meaning where sums are exact.
     model
         Who is trusted.
     """
@@ -58,7 +58,7 @@ class Population(NamedTuple):
     model: TrustModel
 
     def noise(self, height: int) -> float:
-        """Return the deviation of the noise in a cumulative count, over M, 2^h cells to a class."""
+        """Return the noise deviation of a cumulative count, over M, with 2^h cells for a class."""
         unit = _unit_noise(self.epsilon, self.model, height)
         return unit / (math.sqrt(self.clients) if self.model == "local" else self.clients)
 
@@ -69,13 +69,13 @@ class Setting(NamedTuple):
     Parameters
     ----------
     height
-        h, for 2^h cells to a class.
+        h, for 2^h cells for each class.
     buckets
         B, how many buckets to read off the release; at most 2^h.
     error
-        The root of the sum of the squares of the terms, or 1 if that is less.
+        The square root of the sum of the squares of the terms, or 1 if that is less.
     noise, bucketing, sampling
-        These terms: of noise, of buckets or cells that have a width, and of the records being a
+        The terms: from noise, from the width of buckets or cells, and from the records being a
         sample.
     """
 
@@ -90,7 +90,7 @@ class Setting(NamedTuple):
 def mechanism(
     epsilon: float | Fraction, clients: int, model: TrustModel
 ) -> DistributedNoise | Local:
-    """Return the mechanism of a model that has noise."""
+    """Return the mechanism of a trust model with noise."""
     kind = DistributedNoise if model == "distributed-noise" else Local
     return kind(epsilon, clients)
 
@@ -134,9 +134,9 @@ def theorem_errors(
 
 @lru_cache(maxsize=1024)
 def _unit_noise(epsilon: float, model: TrustModel, height: int) -> float:
-    """Return the root mean square error over thresholds, 2^h cells to a class, of spread records.
+    """Return the root mean square error over thresholds, for 2^h cells a class and spread records.
 
-    Of local privacy it is divided by the root of M, to which it is proportional.
+    For local privacy it is proportional to the square root of M, and divided by it.
     """
     if model == "secure-aggregation":
         return 0.0
@@ -147,7 +147,7 @@ def _unit_noise(epsilon: float, model: TrustModel, height: int) -> float:
 
 
 def _setting(population: Population, purpose: Purpose, height: int) -> Setting:
-    """Return how to read a release of some height."""
+    """Return how to read a release of a given height."""
     noise = population.noise(height)
     if purpose == "metrics":
         return _metrics(noise, height)
@@ -172,7 +172,7 @@ def _area(clients: int, noise: float, height: int) -> Setting:
 
 
 def _area_buckets(clients: int, most: int, goal: float) -> int:
-    """Return the fewest buckets that add no more than ``goal``, or the most there may be."""
+    """Return the fewest buckets that add no more than ``goal``, or the largest number allowed."""
     if _area_bucketing(clients, most) >= goal:
         return most
     low, high = 0, most
@@ -186,10 +186,10 @@ def _area_buckets(clients: int, most: int, goal: float) -> int:
 
 
 def _area_bucketing(clients: int, buckets: int) -> float:
-    """Buckets are Eq. 5's: a rate that rises linearly, and how the labels in a bucket fall.
+    """Return the error of Eq. 5's buckets: a rate that rises linearly, and labels that are random.
 
-    These go with the third power of the records in a bucket, m. Where there are few, m is nearly
-    Poisson with mean M / B, and E (m^3 - m) is (M / B)^3 (1 + 3 B / M).
+    The latter goes with the third power of m, the number of records in a bucket. If they are few, m
+    is nearly Poisson with mean M / B, and E (m^3 - m) is (M / B)^3 (1 + 3 B / M).
     """
     labels = 0.38 / (buckets * math.sqrt(clients)) * math.sqrt(1.0 + 3.0 * buckets / clients)
     return math.hypot(1.0 / (3.0 * buckets**2), labels)
@@ -205,7 +205,7 @@ def _calibration(clients: int, noise: float, height: int) -> Setting:
 
 
 def _calibration_of(clients: int, noise: float, height: int, buckets: int) -> Setting:
-    """Buckets have one rate each, which is drawn with the records, and has noise."""
+    """Return the error of buckets with one rate each, which is of a sample, and has noise."""
     one_rate = 0.25 / buckets
     sampling = math.sqrt(2.0 / math.pi) * math.pi / 8.0 * math.sqrt(buckets / clients)
     of_noise = _RATE * noise * buckets

@@ -1,4 +1,4 @@
-"""Which of its records a client contributes: chosen at random, and secret."""
+"""The records that a client contributes: chosen at random, and the choice is secret."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Contributed", "choose", "choose_slots", "grouped"]
 
 
 class Contributed(NamedTuple):
-    """What is reported: which records, (n,) booleans, and how many empty ones."""
+    """The reported records, (n,) booleans, and the number of empty ones."""
 
     records: NDArray[np.bool_]
     empty: int
@@ -37,7 +37,7 @@ def choose(
 def choose_slots(
     client_ids: Any, size: int, clients: int, most: int, rng: np.random.Generator | None
 ) -> Contributed:
-    """Choose one of those that ``choose`` would choose, or of the empty ones, of each client."""
+    """Choose, for each client, one of the records or empty ones that ``choose`` would choose."""
     order, ends = _by_client(client_ids, size, clients)
     chosen = _tried(kernels.choose_slots, order, ends, most, ends.size, rng)
     return Contributed(chosen, clients - int(np.count_nonzero(chosen)))
@@ -51,7 +51,7 @@ def _tried(
     words: int,
     rng: np.random.Generator | None,
 ) -> NDArray[np.bool_]:
-    """Return the choice that a kernel makes of so many random words."""
+    """Return the choice that a kernel makes by so many random words."""
     stream, fresh = source(rng), np.empty(words, np.uint64)
     while True:  # goes on with a probability of about words times records over 2^64
         stream.fill(fresh)
@@ -63,15 +63,15 @@ def _tried(
 def _by_client(
     client_ids: Any, size: int, clients: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the records by client, (n,), and where each client's end."""
+    """Return the records in the order of clients, (n,), and where each client's records end."""
     order, ends = grouped(_numbers(client_ids, size))
     if ends.size > clients:  # how many they are is private
-        raise ParameterError("clients", clients, "must be no less than those that have records")
+        raise ParameterError("clients", clients, "must be no less than the clients with records")
     return order, ends
 
 
 def _numbers(client_ids: Any, size: int) -> NDArray[np.integer[Any]]:
-    """Return an integer for each record, (n,), the same for all of a client's."""
+    """Return an integer for each record, (n,), the same for all records of a client."""
     ids = _column(client_ids)
     if ids.shape != (size,):
         raise ParameterError("client_ids", ids.shape, f"must have shape ({size},)")
@@ -95,7 +95,7 @@ def _numbers(client_ids: Any, size: int) -> NDArray[np.integer[Any]]:
 
 
 def _column(client_ids: Any) -> NDArray[Any]:
-    """Return the ids as one array: of objects, if they were in a list."""
+    """Return the ids as one array, which is of objects if they were in a list."""
     given = np.array(client_ids, object) if isinstance(client_ids, list | tuple) else client_ids
     columns = list(parts(given, "client_ids"))
     if any(part.absent is not None for part in columns):
@@ -107,7 +107,10 @@ def _column(client_ids: Any) -> NDArray[Any]:
 
 
 def grouped(ids: NDArray[np.integer[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the records by id, (n,), and where those of each id end: a stable radix sort."""
+    """Return the records in the order of ids, (n,), and where each id's records end.
+
+    The sort is a stable radix sort.
+    """
     if ids.size == 0:
         return np.empty(0, np.int64), np.empty(0, np.int64)
     first = int(ids.min())

@@ -27,24 +27,27 @@ __all__ = ["Advice", "Enough", "Purpose", "TrustModel", "advise", "enough"]
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """How to release and to read the scores of a number of clients.
+    """Advice on how finely to count the scores of a number of clients, and what error to expect.
 
-    Made by ``advise``.
+    ``advise`` returns it.
 
     Parameters
     ----------
     heights
-        By purpose, h: scores are counted in 2^h cells, ``Grid.uniform(0, 1, 2**h)``. One release
-        for several purposes has the largest of theirs, and somewhat more noise.
+        For each purpose, the height h: count scores in 2^h cells, ``Grid.uniform(0, 1, 2**h)``. One
+        release for several purposes takes the largest of their heights, and has somewhat more
+        noise.
     buckets
-        By purpose, how many buckets to read off the release; at most 2^h.
+        For each purpose, how many buckets to read off the release; at most 2^h.
     expected_errors
-        By purpose, the mean absolute error that is expected with these: of the area under the ROC
-        curve; of recall, at thresholds over [0, 1]; and of a calibrated score.
+        For each purpose, the mean absolute error to expect with this height and these buckets. For
+        "auc" it is the error of the area under the ROC curve, for "metrics" that of recall at
+        thresholds over [0, 1], and for "calibration" that of a calibrated score.
     theorem_errors
-        By purpose, what the O( ) of the federated paper's theorems are with all constants 1.
+        For each purpose, the order of the error by the federated paper's theorems, with all
+        constants 1.
     reasons
-        Sentences: which terms are balanced, and how large they are.
+        Sentences that say which terms are balanced, and how large they are.
 
     Examples
     --------
@@ -75,7 +78,7 @@ class Enough(NamedTuple):
     enough: bool
     expected_error: float
     clients: int | None
-    """The fewest clients that are enough, to within 1 %; None: more than 2^40."""
+    """The fewest clients that are enough, to within 1 %; None if more than 2^40 are needed."""
 
 
 def advise(clients: int, epsilon: float | Fraction | None, model: TrustModel) -> Advice:
@@ -84,17 +87,17 @@ def advise(clients: int, epsilon: float | Fraction | None, model: TrustModel) ->
     Parameters
     ----------
     clients
-        M, with one scored and labelled record each.
+        M, the number of clients, with one scored and labelled record each.
     epsilon
-        Of ``DistributedNoise`` or of ``Local``; not used for "secure-aggregation", may be None
-        there.
+        The epsilon of ``DistributedNoise`` or of ``Local``. It is not used for
+        "secure-aggregation", and may be None there.
     model
         "secure-aggregation", "distributed-noise" (without dropouts) or "local".
 
     Returns
     -------
     Advice
-        For scores that spread over [0, 1], with about as many positives as negatives.
+        Advice for scores that are spread over [0, 1], with about as many positives as negatives.
 
     Raises
     ------
@@ -103,10 +106,12 @@ def advise(clients: int, epsilon: float | Fraction | None, model: TrustModel) ->
 
     Notes
     -----
-    Noise is predicted from the closed form of the model's own ``mean_squared_error``, and errors
-    it makes by constants that were measured (docs/advice.md). Errors are to the records of clients
-    themselves for "auc" and "metrics", and to the population they come from for "calibration", as
-    in Theorems 2 and 4 to 8 of the federated paper. A guide: real scores differ. Nothing is spent.
+    The closed form of the model's own ``mean_squared_error`` predicts the noise. Measured constants
+    turn this into errors (docs/advice.md). For "auc" and "metrics" the errors are relative to the
+    clients' own records, and for "calibration" to the population that they come from, as in
+    Theorems 2 and 4 to 8 of Cormode & Markov, *Federated Calibration and Evaluation of Binary
+    Classifiers* (the federated paper). The advice is a guide, because real scores differ. It spends
+    nothing.
 
     Examples
     --------
@@ -136,16 +141,16 @@ def enough(
     error: float,
     purpose: Purpose = "metrics",
 ) -> Enough:
-    """Say whether so many clients are enough for an error, and how many would be.
+    """Say whether a number of clients is enough for an error, and how many would be enough.
 
     Parameters
     ----------
     clients, epsilon, model
         As in ``advise``.
     error
-        The mean absolute error that is aimed at, above 0.
+        The mean absolute error to reach, above 0.
     purpose
-        "auc", "metrics" or "calibration": of what, as in ``Advice``.
+        What the error is of, as in ``Advice``: "auc", "metrics" or "calibration".
 
     Returns
     -------
@@ -158,7 +163,7 @@ def enough(
 
     Notes
     -----
-    As ``advise``, for some 40 numbers of clients.
+    It takes about as long as 40 calls of ``advise``.
 
     Examples
     --------
@@ -177,7 +182,7 @@ def enough(
     now = expected(population.clients)
     if expected(MOST_CLIENTS) > goal:
         return Enough(now <= goal, now, None)
-    low, high = 0, MOST_CLIENTS  # high is enough, low is not, up to steps from height to height
+    low, high = 0, MOST_CLIENTS  # high is enough, low is not, except at steps between heights
     while high - low > max(1, high // 200):
         middle = math.isqrt(max(low, 1) * high) if high > 2 * low + 2 else (low + high) // 2
         if expected(middle) <= goal:
@@ -188,7 +193,7 @@ def enough(
 
 
 def _population(clients: int, epsilon: float | Fraction | None, model: TrustModel) -> Population:
-    """Check what both functions take."""
+    """Check the arguments that both functions take."""
     _check.choice("model", model, TrustModel)
     checked = _check.integer("clients", clients, 1, MOST_CLIENTS)
     if model == "secure-aggregation":
@@ -204,26 +209,28 @@ def _reasons(population: Population, found: Mapping[Purpose, Setting]) -> tuple[
     area, metrics, rates = found["auc"], found["metrics"], found["calibration"]
     if population.model == "secure-aggregation":
         of_area = (
-            f"AUC: without noise all {area.buckets} cells are buckets, off by {area.bucketing:.2g}."
+            f"AUC: without noise all {area.buckets} cells are buckets; they cause an error of "
+            f"{area.bucketing:.2g}."
         )
         of_metrics = (
-            f"Metrics: without noise finer cells are better, up to a record a cell and "
-            f"2^{MOST_HEIGHT} cells; at height {metrics.height} a recall is off by "
+            f"Metrics: without noise finer cells are better, up to one record in each cell and "
+            f"2^{MOST_HEIGHT} cells. At height {metrics.height} the error of recall is "
             f"{metrics.bucketing:.2g}."
         )
     else:
         of_area = (
-            f"AUC: height {area.height}, {area.buckets} buckets, which add {area.bucketing:.2g} to "
-            f"{area.noise:.2g} for noise; more buckets change nothing."
+            f"AUC: height {area.height}, {area.buckets} buckets. The error is {area.noise:.2g} for "
+            f"noise and {area.bucketing:.2g} for the buckets; more buckets change nothing."
         )
         of_metrics = (
-            f"Metrics: height {metrics.height} balances {metrics.noise:.2g} for noise, which grows "
-            f"with the height, and {metrics.bucketing:.2g} for a cell's width. The noise of "
-            f"cumulative counts does not grow with buckets, so all {metrics.buckets} cells are."
+            f"Metrics: height {metrics.height} balances an error of {metrics.noise:.2g} for noise, "
+            f"which grows with the height, and {metrics.bucketing:.2g} for the width of a cell. "
+            f"The noise of cumulative counts does not grow with the number of buckets, so all "
+            f"{metrics.buckets} cells are buckets."
         )
     of_rates = (
-        f"Calibration: height {rates.height}, {rates.buckets} buckets: {rates.bucketing:.2g} for "
-        f"one rate in each, {rates.sampling:.2g} for the clients being a sample, "
-        f"{rates.noise:.2g} for noise."
+        f"Calibration: height {rates.height}, {rates.buckets} buckets. The error is "
+        f"{rates.bucketing:.2g} for one rate in each bucket, {rates.sampling:.2g} for the clients "
+        f"being a sample, and {rates.noise:.2g} for noise."
     )
     return of_area, of_metrics, of_rates

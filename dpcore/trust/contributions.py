@@ -1,4 +1,4 @@
-"""Clients with any number of records: what they contribute, and the curves of that."""
+"""Clients with any number of records: the records that they contribute, and curves of these."""
 
 from __future__ import annotations
 
@@ -41,24 +41,28 @@ def client_cdf(
     isotonic: bool = True,
     rng: np.random.Generator | None = None,
 ) -> CDF:
-    """Release the distribution of values of which every client has any number.
+    """Release the distribution of values when every client may have any number of them.
 
-    At most ``trust.records`` of a client's values count, chosen at random. A client with fewer
-    fills up with empty records, which are counted apart. So all clients contribute alike, and
-    ``privacy`` is about all that a client has: how much it is is protected, too.
+    At most ``trust.records`` of a client's values count; they are chosen at random. A client with
+    fewer values fills up with empty records, which are counted in a cell of their own. So all
+    clients contribute the same number of records. ``privacy`` covers everything that a client has,
+    including the number of its records.
 
     Parameters
     ----------
     client_ids
-        (n,) integers or strings: whose each record is. Clients without records have none.
+        (n,) integers or strings: the client of each record. A client without records does not
+        appear.
     values
         (n,) real numbers, n >= 0, none of them missing.
     grid
         N public thresholds.
     trust
-        With the contribution bound ``records``. ``record_privacy`` is the guarantee for one record.
+        The trust model, with the contribution bound ``records``. Its ``record_privacy`` is the
+        guarantee for one record.
     clients
-        M, the public number of clients, for Central and SecureAggregation; the others say it.
+        M, the public number of clients, for Central and SecureAggregation. The other trust models
+        contain it.
     isotonic
         {isotonic}
     rng
@@ -67,18 +71,19 @@ def client_cdf(
     Returns
     -------
     CDF
-        Of the records that count: clients with more than ``records`` have a smaller share than
-        their records. ``n`` is their number, released like the counts; of Local, how many
-        reports were about a record, a part of 1 / ``records`` of the former.
+        The curve of the records that count. Clients with more than ``records`` records have a
+        smaller share in it than in all records. ``n`` is the number of records that count, released
+        with noise like the counts. For Local, ``n`` is the number of reports that were about a
+        record, which is in expectation 1 / ``records`` of the records that count.
 
     Raises
     ------
     DtypeError, ParameterError, MissingValueError
-        An argument is not as above; or more than M clients have records, which M says cannot be.
+        An argument is not as above; or more clients have records than there are clients, M.
 
     Notes
     -----
-    docs/clients.md has the proofs. O(n + N), and what the trust model takes.
+    docs/clients.md has the proofs. O(n + N), and the time that the trust model takes.
 
     Examples
     --------
@@ -118,15 +123,16 @@ def client_score_curves(
     isotonic: bool = True,
     rng: np.random.Generator | None = None,
 ) -> ScoreCurves:
-    """Release the score distributions of two classes, where clients have any number of records.
+    """Release the score distributions of two classes when clients may have any number of records.
 
-    ``dpcore.score_curves`` for clients with several, unequally many, or no records, and with
-    classes that are spread unevenly over them. ``client_cdf`` says what of them counts.
+    This is ``dpcore.score_curves`` for clients with several records, with different numbers of
+    records, or with none, and for any distribution of the classes over clients. ``client_cdf`` says
+    which records count.
 
     Parameters
     ----------
     client_ids
-        (n,) integers or strings: whose each record is.
+        (n,) integers or strings: the client of each record.
     y_true, y_score, pos_label
         As in ``dpcore.score_curves``; n >= 0, and none missing.
     grid
@@ -141,8 +147,8 @@ def client_score_curves(
 
     Notes
     -----
-    docs/clients.md. The empty records are counted between the classes, so that each class is read
-    off an end, with the noise of a cumulative count.
+    docs/clients.md has the proofs. The empty records are counted between the classes, so that each
+    class is read off one end, with the noise of a cumulative count.
 
     Examples
     --------
@@ -169,7 +175,7 @@ def client_score_curves(
 
 
 def _checked(grid: Grid, most: int, trust: object, clients: int | None, isotonic: object) -> int:
-    """Check what is public, and return how many clients report."""
+    """Check the public arguments, and return how many clients report."""
     check_grid("grid", grid)
     grid._refuse_times("grid")
     if grid.size > most:
@@ -191,7 +197,7 @@ def _checked(grid: Grid, most: int, trust: object, clients: int | None, isotonic
 def _contributed(
     client_ids: Any, size: int, trust: Trust, clients: int, rng: np.random.Generator | None
 ) -> Contributed:
-    """Choose records of each client at random: a local report is about one of those that count."""
+    """Choose records of each client at random: for Local, one of the records that count."""
     chooser = choose_slots if isinstance(trust, Local) else choose
     return chooser(client_ids, size, clients, trust.records, rng)
 

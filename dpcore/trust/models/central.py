@@ -1,4 +1,4 @@
-"""A curator who sees the records, and secure aggregation, where none sees more than their sum."""
+"""A curator who sees the records, and secure aggregation, where nobody sees more than their sum."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ _MOST_SERVERS = 2**8
 class Central(Releases):
     """A curator sees the records, and adds the noise: ``mechanisms.Hierarchy``.
 
-    The trust model that all mechanisms of ``dpcore.mechanisms`` stand for. This one is there to
-    be compared with the others: the same tree, and the same noise as ``DistributedNoise`` without
-    dropouts.
+    All mechanisms of ``dpcore.mechanisms`` stand for this trust model. This class serves to compare
+    it with the other trust models: it has the same tree and the same noise as ``DistributedNoise``
+    without dropouts.
 
     Parameters
     ----------
     epsilon, rho, delta
-        As in ``mechanisms.Hierarchy``, of all that counts of a client.
+        As in ``mechanisms.Hierarchy``, for all records of a client that count.
     records
-        The most records of a client that count, 1 to 64: its contribution bound (docs/clients.md).
-        Above 1 this is for ``client_cdf`` and ``client_score_curves``, which see to it.
+        The contribution bound: the most records of a client that count, 1 to 64 (docs/clients.md).
+        Values above 1 are for ``client_cdf`` and ``client_score_curves``, which keep the bound.
 
     Raises
     ------
@@ -105,11 +105,11 @@ class Central(Releases):
         }
 
     def _whole(self) -> Allowance:
-        """Return what a client's records may spend together."""
+        """Return the allowance for all records of a client together."""
         return Allowance.checked(self.epsilon, self.rho, "replace-one", self.delta)
 
     def _hierarchy(self) -> Hierarchy:
-        """Return the tree for which one record spends its part."""
+        """Return the tree with the noise for one record's part of the allowance."""
         if self.records == 1:
             return Hierarchy(self.epsilon, rho=self.rho, delta=self.delta)
         whole = self._whole()
@@ -127,18 +127,18 @@ class Central(Releases):
 
 @dataclass(frozen=True, slots=True)
 class SecureAggregation(Releases):
-    """The exact sum of all reports, and nothing else of them: **no differential privacy**.
+    """The exact sum of all reports, and nothing else about them: **no differential privacy**.
 
-    Each client splits its report into shares for servers that do not collude; any of them alone
-    sees uniform random numbers. Their sum is exact, and so is the curve: it tells what a sum tells,
-    and whoever knows all records but one knows that one.
+    Each client splits its report into shares for servers that do not collude. Each server alone
+    sees uniform random numbers. The sum of all shares is exact, and so is the curve. Somebody who
+    knows all records but one learns that record from the sum.
 
     Parameters
     ----------
     servers
-        How many, 2 to 256.
+        The number of servers, 2 to 256.
     records
-        The most records of a client that count, 1 to 64.
+        The contribution bound: the most records of a client that count, 1 to 64.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""How many records of a client count, and what is promised for one of them or for all."""
+"""How many records of a client count, and the guarantees for one of them and for all."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def most_records(records: object, clients: int = MOST_CLIENTS) -> int:
 
 
 def for_client(privacy: Privacy, records: int) -> Privacy:
-    """Return the guarantee said of a client with so many records."""
+    """Return a guarantee as one for a client with so many records."""
     return privacy if records == 1 else replace(privacy, neighbours="replace-client")
 
 
 def raw_curve(
     counts: NDArray[np.int64] | NDArray[np.float64], n: int, trust: Mechanism, simulated: bool
 ) -> CDF:
-    """Return what a trust model has released, over cells by their number."""
+    """Return the raw curve that a trust model has released, over numbered cells."""
     return CDF(
         grid=numbered(counts.size),
         counts=counts,
@@ -54,12 +54,12 @@ def raw_curve(
 
 
 def of_clients(joint: CDF) -> CDF:
-    """Return the curve of records of which clients have any number, and not one each."""
+    """Return the curve with the guarantee for clients that may have any number of records."""
     return replace(joint, privacy=replace(joint.privacy, neighbours="replace-client"))
 
 
 def without_empty(joint: CDF, grid: Grid) -> CDF:
-    """Return the curve of the records that there are, from a raw one with the others behind them.
+    """Return the curve of the records that are not empty; the empty ones are in the last cell.
 
     Their number is released like the counts, as under add-or-remove-one.
     """

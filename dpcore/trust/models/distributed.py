@@ -1,4 +1,4 @@
-"""Distributed noise: every client adds a share, and only the sum is ever seen."""
+"""Distributed noise: every client adds a share, and nobody sees more than the sum."""
 
 from __future__ import annotations
 
@@ -25,32 +25,32 @@ __all__ = ["DistributedNoise"]
 
 @dataclass(frozen=True, slots=True)
 class DistributedNoise(TreeOfShares):
-    """Differential privacy for the sum of reports that hold a share of the noise each.
+    """Differential privacy for a sum of reports, each of which contains a share of the noise.
 
     A client reports the counts of its own record on all levels of a tree, with a Polya share of
-    discrete Laplace noise on each. Secure aggregation shows the server the sum of all reports and
-    nothing else, and in the sum the noise is that of ``mechanisms.Hierarchy``. Neighbours: one
-    client's record replaced, or all of its records. Nothing is promised against whoever sees a
-    single report.
+    discrete Laplace noise on each node. Secure aggregation shows the server the sum of all reports
+    and nothing else. The noise in the sum is that of ``mechanisms.Hierarchy``. Neighbours: one
+    client's record is replaced, or all of its records. There is no guarantee against somebody who
+    sees a single report.
 
     Parameters
     ----------
     epsilon
-        Of the sum, for a client: a positive number (a Fraction is taken exactly).
+        The guarantee of the sum, for a client: a positive number. A Fraction is used exactly.
     clients
-        M, how many are asked.
+        M, the number of clients that are asked.
     dropout
-        The part of them that may vanish, 0 or more and below 1: the shares are so large that the
-        guarantee holds if at least (1 - dropout) M report.
+        The part of the clients that may drop out, 0 or more and below 1. The guarantee holds if at
+        least (1 - dropout) M clients report.
     reporting
-        How many do report, which the server knows; None: all. More than are required make more
-        noise than it takes.
+        How many clients do report, which the server knows; None: all. If more report than are
+        required, there is more noise than the guarantee needs.
     branching, budgets
         As in ``mechanisms.Hierarchy``.
     records
-        The most records of a client that count, its contribution bound (docs/clients.md): 1 to 64,
-        or more where there are fewer than 2^40 clients. Above 1 for ``client_cdf``,
-        ``client_score_curves`` and rounds alone.
+        The contribution bound: the most records of a client that count (docs/clients.md). It is 1
+        to 64, or more if there are fewer than 2^40 clients. Values above 1 are only for
+        ``client_cdf``, ``client_score_curves`` and rounds.
 
     Raises
     ------
@@ -60,7 +60,7 @@ class DistributedNoise(TreeOfShares):
     Notes
     -----
     docs/trust.md; federated paper, section 2.2. As a mechanism it releases what the protocol
-    would: the law of the sum is drawn exactly, and no report is made. O(N) draws.
+    would release: it draws the noise of the sum exactly, and makes no reports. O(N) draws.
 
     Examples
     --------
@@ -111,7 +111,7 @@ class DistributedNoise(TreeOfShares):
 
     @property
     def required(self) -> int:
-        """How many reports make up the noise that it takes, (1 - dropout) M, rounded up."""
+        """How many reports the noise of the guarantee takes: (1 - dropout) M, rounded up."""
         return math.ceil((1 - Fraction(self.dropout)) * self.clients)
 
     @property
@@ -145,7 +145,7 @@ class DistributedNoise(TreeOfShares):
         return Hierarchy(self._of_record(), self.branching, self.budgets)
 
     def _of_record(self) -> float | Fraction:
-        """Return what one record spends, epsilon / records."""
+        """Return the epsilon that one record spends, epsilon / records."""
         return self.epsilon if self.records == 1 else Fraction(self.epsilon) / self.records
 
     def _budget(self) -> Allowance:

@@ -1,4 +1,4 @@
-"""Function secret sharing: servers that evaluate sums of step functions, and know none."""
+"""Function secret sharing: servers evaluate sums of step functions, and learn none of these."""
 
 from __future__ import annotations
 
@@ -19,26 +19,29 @@ _MOST_SERVERS: Final = 2**8
 
 @dataclass(frozen=True, slots=True)
 class FunctionSharing(TreeOfShares):
-    """Differential privacy for what servers open, of functions that clients have shared with them.
+    """Differential privacy for counts that servers open, of functions that clients have shared.
 
     A client's record is a step function: 1 from its cell on, 0 before. The client shares this
-    function among servers once, and goes home. Servers that do not all collude learn nothing of it,
-    but each can evaluate its share at any threshold and add up over clients. Each server adds noise
-    on the nodes of a tree, drawn once and remembered, so that the budget is spent once, however
-    many thresholds are opened. Neighbours: one client's record replaced.
+    function among servers once, and is then no longer needed. Servers learn nothing about it unless
+    all of them collude. But each server can evaluate its share at any threshold, and add up over
+    clients. Each server adds noise on the nodes of a tree. It draws the noise once and remembers
+    it, so the budget is spent once, however many thresholds are opened. Neighbours: one client's
+    record is replaced.
 
     Parameters
     ----------
     epsilon
-        Of all that is ever opened, for a client: a positive number (a Fraction is taken exactly).
+        The guarantee of all counts that are ever opened, for a client: a positive number. A
+        Fraction is used exactly.
     servers
-        How many, 2 to 256. Two: keys of some hundred bytes (docs/function-sharing.md). More: one
-        server gets 8 bytes for each cell, all others 32 bytes.
+        The number of servers, 2 to 256. With two, a client sends keys of some hundred bytes
+        (docs/function-sharing.md). With more, one server gets 8 bytes for each cell, and each other
+        one 32 bytes.
     honest
-        How many servers keep their noise to themselves, 1 to ``servers``: the noise of any so many
-        has the guarantee. 1: epsilon holds against all servers but one together. As many as there
-        are: only against those who know no server's noise, with less noise. Whatever it is, the
-        functions stay secret as long as one server does not share what it has.
+        How many servers keep their noise secret, 1 to ``servers``: the noise of any that many
+        servers has the guarantee. With 1, epsilon holds against all servers but one together. With
+        ``servers``, it holds only against those who know no server's noise, and there is less
+        noise. In any case the functions stay secret as long as one server keeps its keys secret.
     branching, budgets
         As in ``mechanisms.Hierarchy``.
 
@@ -54,9 +57,10 @@ class FunctionSharing(TreeOfShares):
 
     Notes
     -----
-    ECDF paper (Barczewski, Mawass & Ramon), section 4.2; docs/pointwise.md has the guarantee. As a
-    mechanism it releases the whole curve that the servers would open: the law of the sum is drawn
-    exactly, and nothing is shared. O(N) draws.
+    Barczewski, Mawass & Ramon, *Differentially Private Empirical Cumulative Distribution Functions*
+    (the ECDF paper), section 4.2; docs/pointwise.md has the guarantee. As a mechanism it releases
+    the whole curve that the servers would open: it draws the noise of the sum exactly, and shares
+    nothing. O(N) draws.
 
     Examples
     --------
@@ -87,7 +91,7 @@ class FunctionSharing(TreeOfShares):
 
     @property
     def required(self) -> int:
-        """How many servers' noise is what it takes: of the honest ones."""
+        """How many servers make up the noise that the guarantee needs: the honest ones."""
         return self.honest
 
     @property

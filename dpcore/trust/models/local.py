@@ -37,25 +37,25 @@ _ROUNDING = Fraction(1, 2**48)  # more than that of a few operations
 class Local(Releases):
     """Differential privacy for every single report: optimised unary encoding on a tree.
 
-    Each client is asked for one level of a tree, chosen at random and without its data. It reports
-    which node of that level holds its record, one bit for each node, and perturbs the bits. With
-    several records it reports one of them, chosen at random. Neighbours: anything that a client
-    may have; so the server needs no trust at all.
+    Each client is asked for one level of a tree, which is chosen at random and without its data. It
+    reports which node of that level contains its record, one bit for each node, and perturbs the
+    bits. A client with several records reports one of them, chosen at random. Neighbours: any two
+    data sets of one client. So nobody has to trust the server.
 
     Parameters
     ----------
     epsilon
-        Of every report, from 2^-20 to 40 (a Fraction is taken exactly).
+        The guarantee of every report, from 2^-20 to 40. A Fraction is used exactly.
     clients
-        M, how many report.
+        M, the number of clients that report.
     branching
-        Of the tree, as in ``mechanisms.Hierarchy``; "auto": the least ``mean_squared_error``
-        among that of a Gaussian hierarchy, those with one branching, and those of two levels or
-        one.
+        The branching of the tree, as in ``mechanisms.Hierarchy``. "auto" takes the tree with the
+        least ``mean_squared_error`` among that of a Gaussian hierarchy, those with one branching
+        throughout, and those of one or two levels.
     records
-        The most records of a client that count, its contribution bound (docs/clients.md): 1 to 64,
-        or more where there are fewer than 2^40 clients. Above 1 for ``client_cdf``,
-        ``client_score_curves`` and rounds alone.
+        The contribution bound: the most records of a client that count (docs/clients.md). It is 1
+        to 64, or more if there are fewer than 2^40 clients. Values above 1 are only for
+        ``client_cdf``, ``client_score_curves`` and rounds.
 
     Raises
     ------
@@ -65,9 +65,9 @@ class Local(Releases):
     Notes
     -----
     docs/trust.md; Wang, Blocki, Li & Jha 2017; federated paper, sections 2.2 and 2.3. Estimates
-    are unbiased, and never clipped before they are summed. With a generator, the law of all reports
-    together is drawn, in O(N) and floating point; without one clients are dealt out to levels
-    exactly, and all M reports are made, in O(M N).
+    are unbiased, and are not clipped before they are summed. With a generator, a release draws from
+    the joint distribution of all reports, in O(N) and in floating point. Without one, it assigns
+    clients to levels exactly and makes all M reports, in O(M N).
 
     Examples
     --------
@@ -110,7 +110,7 @@ class Local(Releases):
 
     @property
     def encoding(self) -> UnaryEncoding:
-        """What a client does with its bits."""
+        """The encoding by which a client perturbs its bits."""
         return UnaryEncoding(self.epsilon)
 
     def levels(self, size: int) -> tuple[Branching, NDArray[np.int64]]:
@@ -140,10 +140,11 @@ class Local(Releases):
     def noise_deviation(self, size: int) -> NDArray[np.float64]:
         """Return a bound on the standard deviation of the error in each cumulative count, (N,).
 
-        Of the bits of nodes that a client's record is not in (closed form), of the one that it is
-        in, and of asking each client for one level alone. The last two depend on the records: they
-        are taken as large as they can be for any. For epsilon up to 1 that hardly matters; for
-        large epsilon the error of records that are spread is lower (docs/trust.md, section 3).
+        The error has three sources: the bits of nodes without the client's record (in closed form),
+        the bit of the node with it, and asking each client for one level only. The last two depend
+        on the records, and the bound takes their largest values for any records. For epsilon up to
+        1 that hardly matters. For large epsilon, the error is lower for records that are spread
+        (docs/trust.md, section 3).
 
         O(N) for each level of the tree.
 
@@ -164,8 +165,9 @@ class Local(Releases):
     def estimated_deviation(self, released: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the standard deviation of the error in each count of a release, (N,).
 
-        The terms that depend on the records are those of the release, made monotone, instead
-        of the largest ones: an estimate, for many clients (docs/trust.md, section 3).
+        It is an estimate, for many clients: the terms that depend on the records are computed from
+        the release, made monotone. ``noise_deviation`` takes their largest values instead
+        (docs/trust.md, section 3).
 
         Parameters
         ----------
@@ -175,7 +177,7 @@ class Local(Releases):
         Raises
         ------
         DtypeError, ParameterError
-            They are no such numbers.
+            ``released`` is not as above.
 
         Examples
         --------
@@ -206,7 +208,7 @@ class Local(Releases):
     def mean_squared_error(self, size: int) -> float:
         """Return the mean squared error of a cumulative count over the N thresholds, in counts^2.
 
-        Of records that are spread over the cells: in closed form, and no bound.
+        It is in closed form, for records that are spread over the cells. It is not a bound.
 
         Examples
         --------
@@ -262,7 +264,7 @@ class Local(Releases):
         return np.asarray(found)
 
     def _weighed(self, size: int, branching: Branching, asked: NDArray[np.int64]) -> _Weighed:
-        """Return what the terms that depend on the records are worked out from."""
+        """Return the numbers from which the terms that depend on the records are computed."""
         children = np.array(branching, np.int64)
         starts = kernels.level_starts(size, children)
         shares = np.append(1.0, asked / self.clients)
@@ -278,12 +280,12 @@ class Local(Releases):
         return hierarchy_errors.prefix_variances(children, starts, self._variances(asked))
 
     def _of_own_bits(self, branching: Branching, asked: NDArray[np.int64]) -> float:
-        """Return the variance of who is asked for which level, and of the bits of their own nodes.
+        """Return the variance from the choice of levels, and from the bits of clients' own nodes.
 
         A cumulative count M F at a boundary of the first level is estimated from level l with the
-        weight w_l: M F (1 - F) (sum of w_l^2 (1 + v) M / M_l, less 1), with v for what a bit with
-        p has more variance than one with q. F (1 - F) <= 1/4 (docs/trust.md). Records that are
-        spread have about as much at all thresholds.
+        weight w_l. Its variance is M F (1 - F) (-1 + sum of w_l^2 (1 + v) M / M_l), where v is the
+        variance of a bit with p minus that of a bit with q. F (1 - F) <= 1/4 (docs/trust.md). For
+        records that are spread, it is about the same at all thresholds.
         """
         variances = self._variances(asked)[1:]
         below, weights = variances[-1], np.ones(asked.size)
@@ -345,7 +347,7 @@ class Local(Releases):
 
 
 class _Weighed(NamedTuple):
-    """A tree, the variances that levels are weighed by, their shares of M clients, and M/(M-1)."""
+    """A tree, the variances that weigh its levels, their shares of the M clients, and M/(M-1)."""
 
     branching: NDArray[np.int64]
     starts: NDArray[np.int64]
@@ -355,7 +357,7 @@ class _Weighed(NamedTuple):
 
 
 def _hierarchy(branching: Literal["auto", "hb"] | int | Sequence[int]) -> Hierarchy:
-    """Return a tree whose noise has, as here, a variance inversely proportional to a share."""
+    """Return a tree whose variances are inversely proportional to shares, as they are here."""
     return Hierarchy(rho=1, branching=branching)
 
 

@@ -30,21 +30,21 @@ _MOST_RESOLUTION: Final = 2**16
 class SquareWave(Releases):
     """Differential privacy for every single report: a cell near the client's own, and smoothing.
 
-    Each client reports one cell, most likely one near its own (``SquareWaveEncoding``), and the
-    server finds the distribution that explains all reports best, as smooth as they allow. Where
-    a density changes little from cell to cell, or clients are few, this is more accurate than
-    ``Local``; where many clients share few values, it is less so (docs/square-wave.md, section 4).
-    It is biased, and has no bands: so it is there by name.
+    Each client reports one cell, most likely one near its own (``SquareWaveEncoding``). The server
+    finds the distribution that explains all reports best, as smooth as they allow. If the density
+    changes little from cell to cell, or clients are few, this is more accurate than ``Local``. If
+    many clients share few values, it is less accurate (docs/square-wave.md, section 4). The result
+    is biased and has no bands, so no function chooses this model by itself.
 
     Parameters
     ----------
     epsilon
-        Of every report, from 2^-20 to 40 (a Fraction is taken exactly).
+        The guarantee of every report, from 2^-20 to 40. A Fraction is used exactly.
     clients
-        M, how many report, with one record each.
+        M, the number of clients that report, with one record each.
     resolution
-        R, how many cells reports are about at most, 2 to 65,536. On finer grids runs of as
-        many cells as it takes are one, and the curve is linear within each.
+        R, the most cells that reports are about, 2 to 65,536. On a finer grid, runs of cells are
+        merged into at most R, and the curve is linear within each run.
 
     Raises
     ------
@@ -53,13 +53,13 @@ class SquareWave(Releases):
 
     Notes
     -----
-    Li, Wang, Lopuhaa-Zwakenberg, Li & Skoric 2020; docs/square-wave.md. The release does not fall,
-    and ends at M. Neighbours: anything that a client may have. With a generator, the law
-    of all reports together is drawn, in O(R log R) and floating point; without one all M
-    reports are made, in O(M). Cells are taken to be equally far from each other, so thresholds
-    should be even in a unit in which the density is smooth. Score curves are refused: the two
-    classes would be one row of cells, in which the highest scores of both are neighbours, and an
-    output near both says too little of the class. ``Local`` is for them.
+    Li, Wang, Lopuhaa-Zwakenberg, Li & Skoric 2020; docs/square-wave.md. The release is monotone,
+    and ends at M. Neighbours: any two data sets of one client. With a generator, a release draws
+    from the joint distribution of all reports, in O(R log R) and in floating point. Without one, it
+    makes all M reports, in O(M). Neighbouring cells are assumed to be equally far from each other,
+    so thresholds should be evenly spaced in a unit in which the density is smooth. Score curves are
+    refused: the two classes would be one row of cells, in which the highest scores of both are
+    neighbours, and an output near both says too little about the class. Use ``Local`` for them.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class SquareWave(Releases):
     clients: int
     resolution: int = 2**10
     one_row_only: ClassVar[bool] = True
-    """Cells that are not on one line, as those of two classes, are refused."""
+    """Cells that are not on one line, such as those of two classes, are refused."""
 
     def __post_init__(self) -> None:
         clients = _check.integer("clients", self.clients, 1, MOST_CLIENTS)
@@ -87,7 +87,7 @@ class SquareWave(Releases):
         checked_epsilon(self.epsilon)
 
     def encoding(self, size: int) -> SquareWaveEncoding:
-        """Return what the clients report of a grid with 2 or more cells.
+        """Return the encoding of the clients' reports, for a grid with 2 or more cells.
 
         Examples
         --------
@@ -99,7 +99,7 @@ class SquareWave(Releases):
         return SquareWaveEncoding(self.epsilon, self.edges(size).size - 1)
 
     def edges(self, size: int) -> NDArray[np.int64]:
-        """Return where the runs of cells that reports are about start, and N at the end.
+        """Return the first cell of each run of cells that reports are about, and N at the end.
 
         Examples
         --------
@@ -111,9 +111,9 @@ class SquareWave(Releases):
         return np.append(np.arange(0, size, -(-size // self.resolution)), size)
 
     def noise_deviation(self, size: int) -> NDArray[np.float64]:
-        """Return infinities, (N,): how much smoothing moves a curve depends on the records.
+        """Return infinities, (N,), because the effect of smoothing depends on the records.
 
-        But for the last count, which is known, and 0.
+        The last entry is 0, because the last count is known.
 
         Examples
         --------
@@ -172,5 +172,5 @@ class SquareWave(Releases):
             below = self.clients * np.cumsum(encoding.reconstruct(totals))
             at = np.append(0.0, np.minimum(below, self.clients))
             row[:] = np.interp(np.arange(1, row.size + 1), edges, at)
-            np.maximum.accumulate(row, out=row)  # what was rounded
+            np.maximum.accumulate(row, out=row)  # rounding may make it fall
             row[-1] = self.clients

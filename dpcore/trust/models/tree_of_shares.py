@@ -1,4 +1,4 @@
-"""A tree whose noise is made of shares: what several of those who hold one add up to."""
+"""A tree whose noise is made of shares, which several parties hold."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ __all__ = ["TreeOfShares", "shares_of"]
 
 
 class TreeOfShares(Releases):
-    """A trust model in which several parties add a share of a hierarchy's noise each."""
+    """A trust model in which each of several parties adds a share of a hierarchy's noise."""
 
     __slots__ = ()
 
     @property
     @abstractmethod
     def required(self) -> int:
-        """How many shares make up the noise that it takes."""
+        """How many shares make up the noise that the guarantee needs."""
 
     @property
     @abstractmethod
@@ -38,11 +38,11 @@ class TreeOfShares(Releases):
 
     @abstractmethod
     def _hierarchy(self) -> Hierarchy:
-        """Return the mechanism with that noise."""
+        """Return the mechanism with the noise that the guarantee needs."""
 
     @property
     def excess(self) -> float:
-        """How many times the variance of the noise is what it takes."""
+        """The variance of the noise, divided by the variance that the guarantee needs."""
         return self.reports / self.required
 
     def shares(self, size: int) -> list[PolyaShares | None]:
@@ -61,7 +61,7 @@ class TreeOfShares(Releases):
         return shares_of(self.tree(size), self.required)
 
     def tree(self, size: int) -> Tree:
-        """Return the tree over ``size`` cells, with the noise that it takes on each level.
+        """Return the tree over ``size`` cells, with the noise that each level needs.
 
         Examples
         --------
@@ -97,7 +97,7 @@ class TreeOfShares(Releases):
 def shares_of(tree: Tree, required: int) -> list[PolyaShares | None]:
     """Return one share of the noise on a node of each level, root first; None: no noise.
 
-    ``required`` of them add up to the noise that the tree takes.
+    ``required`` of these shares add up to the noise of the tree.
     """
     return [
         PolyaShares(law.scale, required) if isinstance(law, DiscreteLaplace) else None
