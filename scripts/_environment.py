@@ -146,7 +146,10 @@ def pip_command(extras: Iterable[str]) -> list[str]:
 
 
 def lowest_versions(extras: Iterable[str]) -> list[str]:
-    """Return pip's constraints for what the project asks for, each at its lower bound."""
+    """Return pip's constraints for what the project asks for, each at its lower bound.
+
+    A bound that is for some Pythons only is a constraint for those.
+    """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     waiting = [*project["dependencies"], f"dpcore[{','.join(extras)}]"]
     found = set()
@@ -156,10 +159,10 @@ def lowest_versions(extras: Iterable[str]) -> list[str]:
             names = filter(None, own[1].split(","))
             waiting += [r for name in names for r in project["optional-dependencies"][name]]
             continue
-        bound = re.fullmatch(r"([\w.-]+)>=([\w.]+)", requirement)
+        bound = re.fullmatch(r"([\w.-]+)>=([\w.]+)(;.*)?", requirement)
         if bound is None:
             raise SetupError(f"pyproject.toml gives no lower bound in {requirement!r}")
-        found.add(f"{bound[1]}=={bound[2]}")
+        found.add(f"{bound[1]}=={bound[2]}{bound[3] or ''}")
     return sorted(found)
 
 
