@@ -199,8 +199,9 @@ def _of_arrow(chunk: Any, argument: str) -> Part:
     if not (is_number or ticks):
         return Part(chunk.to_numpy(zero_copy_only=False), absent)
     # A view of the buffer: to_numpy would import pandas, which takes half a second.
-    stored = np.dtype(f"i{chunk.type.bit_width // 8}") if ticks else chunk.type.to_pandas_dtype()
-    numbers = np.frombuffer(chunk.buffers()[1], stored)
+    kind = "f" if pa.types.is_floating(chunk.type) else "i"
+    kind = "u" if pa.types.is_unsigned_integer(chunk.type) else kind
+    numbers = np.frombuffer(chunk.buffers()[1], f"{kind}{chunk.type.bit_width // 8}")
     numbers = numbers[chunk.offset : chunk.offset + len(chunk)]
     if ticks is None:
         return Part(numbers, absent)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -83,3 +85,24 @@ def test_nullable_integers_are_integers(dtype: Any) -> None:
     assert (
         dp.cdf(values.astype("Float64"), GRID, epsilon=100.0, nan_policy="omit").integers is False
     )
+
+
+def test_arrow_without_pandas():
+    """It is no dependency, and pyarrow before 23 needs it to name a dtype."""
+    script = """
+import sys
+
+class Missing:
+    def find_spec(name, *_):
+        if name == "pandas":
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Missing)
+import pyarrow as pa, dpcore as dp
+grid = dp.Grid([0, 1, 2, 3])
+for kind in (pa.float16(), pa.float32(), pa.float64(), pa.int8(), pa.uint64()):
+    values = pa.array([0, 1, None, 3, 1], pa.int8()).cast(pa.float32()).cast(kind)
+    assert list(grid.count(values, nan_policy="omit")) == [1, 2, 0, 1], kind
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
