@@ -1,0 +1,83 @@
+"""The source distribution and the wheel: built from what Git tracks, and what has to be in them."""
+
+import re
+import shutil
+import tarfile
+import zipfile
+from pathlib import Path
+
+from _environment import ROOT, python
+from _release_commands import ReleaseError, run
+
+_LINK = "dpcore/kernels"  # serves a clone: see CONTRIBUTING.md
+
+
+def tracked() -> "list[str]":
+    """Return the paths of the files that Git tracks, as they are now."""
+    names = run(["git", "-c", "safe.directory=*", "ls-files", "-z"], ROOT).split("\0")
+    return [name for name in names if name != _LINK and (ROOT / name).is_file()]
+
+
+def build(scratch: Path) -> "tuple[Path, Path]":
+    """Build both from a clean copy, so that no leftovers get in; return where they are.
+
+    A second wheel is built without the source distribution between, for ``check``.
+    """
+    source = scratch / "source"
+    for name in tracked():
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(str(ROOT / name), str(source / name))
+    run([python(), "-m", "build", "--outdir", scratch / "built", source], scratch)
+    run([python(), "-m", "build", "--wheel", "--outdir", scratch / "direct", source], scratch)
+    (sdist,) = (scratch / "built").glob("dpcore-*.tar.gz")
+    (wheel,) = (scratch / "built").glob("dpcore-*.whl")
+    return sdist, wheel
+
+
+def check(scratch: Path, sdist: Path, wheel: Path) -> None:
+    """Check that each has all that it has to have, and nothing else."""
+    (direct,) = (scratch / "direct").glob("dpcore-*.whl")
+    entries = _digests(wheel)
+    sources = set(tracked())
+    expected = {"dpcore/py.typed"}
+    for name in sources:
+        if name.startswith(("dpcore/", "kernels/")) and name.endswith(".py"):
+            expected.add(name if name.startswith("dpcore/") else "dpcore/" + name)
+    with tarfile.open(str(sdist)) as file:
+        packed = {name.partition("/")[2] for name in file.getnames()}
+    for what, names in [
+        ("not in the source distribution", sources - packed),
+        (
+            "in one wheel only, that of the sources or of their distribution",
+            {name for name, _ in set(entries.items()) ^ set(_digests(direct).items())},
+        ),
+        (
+            "strays in the wheel",
+            {
+                n
+                for n in entries
+                if n not in expected and not re.match(r"dpcore-[^/]*\.dist-info/", n)
+            },
+        ),
+        ("not in the wheel", expected - set(entries)),
+    ]:
+        if names:
+            raise ReleaseError(f"{what}: {sorted(names)}")
+    print(f"{sdist.name}: all {len(sources)} sources")
+    print(
+        f"{wheel.name}: {len(entries)} entries, {len(expected)} as expected, no strays", flush=True
+    )
+
+
+def _digests(wheel: Path) -> "dict[str, int]":
+    with zipfile.ZipFile(str(wheel)) as file:
+        return {entry.filename: entry.CRC for entry in file.infolist()}
+
+
+def collect_tests(scratch: Path, sdist: Path) -> None:
+    """Check that the tests of the source distribution find all that they import, in its folder."""
+    shutil.unpack_archive(str(sdist), str(scratch / "unpacked"))
+    (folder,) = (scratch / "unpacked").iterdir()
+    pytest = [python(), "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider"]
+    said = run(pytest, folder, NUMBA_CACHE_DIR=str(scratch / "numba"))
+    print("tests of the source distribution:", said.strip().splitlines()[-1], flush=True)
