@@ -1,4 +1,4 @@
-"""The parser of the command line."""
+"""The arguments of the command line: how they are parsed."""
 
 from __future__ import annotations
 
@@ -24,27 +24,26 @@ TAKE_VALUES: Final = (*_SINGLE, *_RANGES)
 
 
 class UsageError(DpcoreError, ValueError):
-    """The arguments of the command line are wrong."""
+    """The command line cannot be obeyed."""
 
 
 def parse(argv: Sequence[str], options: argparse.Namespace) -> None:
-    """Parse the arguments into ``options``.
+    """Fill ``options`` in.
 
     Raises
     ------
     UsageError
-        An argument is missing or unknown, or has a wrong type.
+        An argument is missing, unknown or not of its type.
     SystemExit
-        ``--help`` or ``--version`` was given; its text is on standard output.
+        ``--help`` or ``--version`` was asked for, and is on standard output.
     """
     parser().parse_args(_glued(argv), options)
 
 
 def _glued(argv: Sequence[str]) -> list[str]:
-    """Write ``--lower -1e5`` as ``--lower=-1e5``: argparse recognises only -5 and -.5 as numbers.
+    """Write ``--lower -1e5`` as ``--lower=-1e5``: argparse takes only -5 and -.5 for numbers.
 
-    The two ends of a range cannot be written so. They get a leading blank, because no option
-    begins with one.
+    Both ends of a range cannot be written so. They get a blank, which no option begins with.
     """
     single, ranges = ([f"--{name}" for name in names] for names in (_SINGLE, _RANGES))
     glued: list[str] = []
@@ -60,14 +59,14 @@ def _glued(argv: Sequence[str]) -> list[str]:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that raises its errors, which argparse would print after many lines of usage."""
+    """Raises what argparse would print with a usage of many lines."""
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message)
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser for all commands."""
+    """Return what reads the arguments of all commands."""
     whole = _Parser(
         prog="dpcore", allow_abbrev=False, description="Differentially private distributions."
     )

@@ -17,6 +17,7 @@ EXACT = [*FLAGS, "--epsilon", "1e6", "--mechanism", "dyadic"]  # integer noise t
 COMMAND = [sys.executable, "dpcore"]  # the script that pip makes
 MODULE = [sys.executable, "-m", "dpcore"]
 WAY_IN = pytest.mark.parametrize("start", [COMMAND, MODULE], ids=["command", "module"])
+REDIRECTS = pytest.mark.skipif(sys.platform == "win32", reason="it takes a POSIX shell")
 
 
 @pytest.fixture
@@ -37,6 +38,7 @@ def redirected(start: list[str], redirection: str, *argv: str) -> subprocess.Com
 
 
 @WAY_IN
+@REDIRECTS
 @pytest.mark.parametrize("argv", [["cdf", "t.csv", *EXACT, "--json", "o.json"], ["--help"]])
 def test_closed_output_is_an_error_before_anything_is_spent(folder, start, argv):
     done = redirected(start, ">&-", *argv)
@@ -46,6 +48,7 @@ def test_closed_output_is_an_error_before_anything_is_spent(folder, start, argv)
 
 
 @WAY_IN
+@REDIRECTS
 def test_without_standard_error_nothing_is_said_elsewhere(folder, start):
     done = redirected(start, "2>&-", "cdf", "none.csv", *EXACT)
     assert (done.returncode, done.stdout, done.stderr) == (2, b"", b"")
@@ -65,6 +68,7 @@ def test_full_standard_error_changes_no_exit_code(folder):
 
 
 @WAY_IN
+@pytest.mark.skipif(sys.platform == "win32", reason="a broken pipe has another error there")
 @pytest.mark.parametrize("argv", [["cdf", "t.csv", *EXACT], ["cdf", "--help"], ["--version"]])
 def test_readers_that_have_gone(folder, start, argv):
     reading, writing = os.pipe()
@@ -92,6 +96,7 @@ def test_an_interrupt_of_another_program_is_not_ours(folder):
 
 
 @WAY_IN
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signal can be sent there")
 def test_an_interrupt_while_a_pipe_is_read(folder, start):
     with subprocess.Popen(
         [*start, "cdf", "-", *EXACT, "--json", "o.json"],

@@ -112,11 +112,12 @@ def test_an_interrupt_without_a_folder_is_quiet(folder):
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
 def test_a_worker_that_ends_is_an_error(folder):
     done = run("study", "s.py:killed", "--workers", "2", "--out", "o")
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.splitlines()[-1].startswith(
-        b"dpcore: error: a worker has ended, perhaps because memory ran out: use fewer --workers"
+        b"dpcore: error: a worker has ended, as where memory runs out: --workers takes fewer"
     )
 
 

@@ -154,6 +154,12 @@ def test_folders_that_are_no_data_sets(tmp_path):
         dp.ParameterError, match=r"^format must be 'parquet' for a folder; got 'csv'"
     ):
         column_batches(folder, "x", format="csv")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a privilege on Windows")
+def test_links_to_files_are_followed_and_links_to_folders_refused(tmp_path):
+    (tmp_path / "t").mkdir()
+    folder = folder_of(tmp_path / "u", VALUES)
     os.symlink(tmp_path / "t", folder / "linked", target_is_directory=True)
     with pytest.raises(FileError, match=r"holds a link to a folder, which would not be followed$"):
         counts_of(folder)

@@ -141,7 +141,9 @@ def test_scikit_learn_displays_the_curve_and_the_diagram():
 def test_weights_are_refused_by_name_before_anything_else(verb):
     release = getattr(dp, verb)
     for weights in (np.ones(6), [2, 1, 1, 1, 1, 7], 1.0, object()):
-        with pytest.raises(dp.DtypeError, match="sample_weight must be None: the noise hides") as told:
+        with pytest.raises(
+            dp.DtypeError, match="sample_weight must be None: the noise hides"
+        ) as told:
             release(LABELS, SCORES, epsilon=1.0, sample_weight=weights)
         assert type(weights).__name__ in str(told.value)
         assert "7" not in str(told.value)

@@ -71,6 +71,7 @@ def test_of_many_that_resume_one_does(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.skipif(os.name == "nt", reason="links need a privilege on Windows")
 def test_links_are_followed(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "count")
     seeded().save(tmp_path / "link")

@@ -101,6 +101,7 @@ def waiting(at, folder, rng):
     return {"x": rng.random(at)}
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
 def test_a_worker_of_a_cluster_that_dies_changes_nothing(client, tmp_path, monkeypatch):
     monkeypatch.setattr(plan, "_SECONDS", 0.0)  # each call is a task
     (tmp_path / "told").mkdir()

@@ -48,6 +48,7 @@ def test_a_refused_record_is_in_no_log(client):
     assert str(SECRET) not in logs
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
 def test_a_worker_that_dies_while_it_counts_changes_nothing(client, tmp_path):
     values = np.tile(X, 2)
 
