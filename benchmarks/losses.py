@@ -14,8 +14,8 @@ GROUPS = (
     (("inexact",), "With inexact noise"),
     (("none",), "Without the noise that makes dpcore's answer private"),
 )
-UNCLEAR = "The quartiles overlap: as fast, as far as this run can tell."
-UNSTATED = "**No reason is stated.** It belongs into benchmarks/reasons.toml."
+UNCLEAR = "The quartiles overlap, so this run cannot tell them apart."
+UNSTATED = "**No reason is stated.** It belongs in benchmarks/reasons.toml."
 
 
 class Loss(NamedTuple):

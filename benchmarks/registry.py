@@ -19,7 +19,7 @@ class Contender:
     Parameters
     ----------
     name
-        As tables show it. A looser tolerance belongs into the name.
+        The name in tables. A looser tolerance belongs in the name.
     kind
         "ours", "numpy" (by hand, with NumPy and SciPy), "peer", or "floor".
     start

@@ -19,12 +19,13 @@ START, END = "<!-- benchmarks: start -->", "<!-- benchmarks: end -->"
 WORTH_SAYING = 0.03  # seconds of a first use
 PAGE, FASTER = "docs/benchmarks.md", "Faster than dpcore, and why"
 HOW_TO_READ = """\
-**Times slower**: their median over dpcore's; in bold, where they are faster. **Best peer**: the
-fastest library whose noise is exact, as dpcore's is; any, in a job without noise. Where there is
-none, the table has the next best, and says what it lacks, as of NumPy: *inexact noise* is drawn in
-floating point, so that its law is not quite the one that the proof of privacy is about; *no noise*
-is not private at all. **The floor's share**: how much of dpcore's time goes to a part that nobody
-can avoid, in brackets; 100 % would be perfect."""
+**Times slower** is the other median divided by dpcore's median. It is in bold if the other one is
+faster. **Best peer** is the fastest library with exact noise, like dpcore's, or the fastest of all
+in a job without noise. If no library has exact noise, the table has the next best, and says what it
+lacks; it says so for NumPy, too. *Inexact noise* is drawn in floating point, so its law is not
+quite the law of the proof of privacy. *No noise* is not private at all. **The floor's share** is
+the share of dpcore's time that goes to a part that nobody can avoid, which is named in brackets.
+100 % would be perfect."""
 
 
 def heading(job: Job, size: int) -> str:

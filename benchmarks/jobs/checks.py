@@ -112,7 +112,7 @@ JOBS = (
         outcome=lambda inputs, answer: answer,
         disagreements=positives_disagreements,
         agreement=(
-            "observed and expected positives off by no more than a thousandth of n and 200; only"
+            "observed and expected positives differ by at most a thousandth of n plus 200; only"
             " dpcore's are private"
         ),
         contenders=(
@@ -133,7 +133,7 @@ JOBS = (
         make=records,
         outcome=lambda inputs, answer: answer,
         disagreements=area_disagreements,
-        agreement=f"areas off by no more than {AREA_TOLERANCE}; only dpcore's is private",
+        agreement=f"areas differ by at most {AREA_TOLERANCE}; only dpcore's is private",
         contenders=(
             Contender("dpcore", "ours", ours_area, noise="exact"),
             Contender("scikit-learn", "peer", scikit_learn_area, "sklearn.metrics", noise="none"),

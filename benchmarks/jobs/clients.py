@@ -111,8 +111,8 @@ JOBS = (
         outcome=lambda inputs, answer: answer,
         disagreements=disagreements,
         agreement=(
-            "as many records as count; of these as many positive as of all, within "
-            f"{STANDARD_ERRORS} standard deviations"
+            "the number of counted records is right; the share of positives among them is that of "
+            f"all records, within {STANDARD_ERRORS} standard deviations"
         ),
         contenders=(
             Contender("dpcore", "ours", ours),

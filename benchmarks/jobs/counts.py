@@ -94,8 +94,8 @@ def disagreements(inputs: Inputs, outcomes):
 
 
 AGREEMENT = (
-    f"dpcore's counts are exact; others may have {MOVED:g} of the values (and two more) in the"
-    " cell next to theirs"
+    f"dpcore's counts are exact; others may have a share of {MOVED:g} of the values (and two more)"
+    " in the neighbouring cell"
 )
 EVERY_THREAD = 0  # in boost-histogram's words
 

@@ -223,8 +223,8 @@ def job(
         outcome=lambda given, answer: answer(given.checked),
         disagreements=disagreements,
         agreement=(
-            f"equal counts at {CHECKED} thresholds; of sycret, off by {SYCRET_OFF} at most, as its"
-            " comparisons are wrong where a random mask wraps around"
+            f"equal counts at {CHECKED} thresholds; sycret's may differ by at most {SYCRET_OFF},"
+            " because its comparisons are wrong if a random mask wraps around"
         ),
         contenders=tuple(contenders),
     )

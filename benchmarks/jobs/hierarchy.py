@@ -159,7 +159,7 @@ def job(name, title, make, sizes, small, *contenders):
         outcome=lambda inputs, answer: answer,
         disagreements=disagreements,
         agreement=(
-            f"counts off by no more than {STANDARD_ERRORS} standard errors of a binary hierarchy's"
+            f"counts differ by at most {STANDARD_ERRORS} standard errors of a binary hierarchy"
         ),
         contenders=(*contenders, Contender("random bits", "floor", random_bits)),
     )

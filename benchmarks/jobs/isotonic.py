@@ -44,7 +44,7 @@ JOBS = (
         make=raw_curve,
         outcome=lambda curve, answer: np.clip(answer, 0, curve.n),
         disagreements=disagreements,
-        agreement=f"counts clipped to [0, n] within {TOLERANCE:g} n of SciPy's",
+        agreement=f"counts, clipped to [0, n], differ from SciPy's by at most {TOLERANCE:g} n",
         contenders=(
             Contender("dpcore", "ours", lambda c: lambda: c.isotonic().counts),
             Contender("SciPy", "numpy", lambda c: lambda: isotonic_regression(c.counts).x),

@@ -65,8 +65,8 @@ JOBS = (
         outcome=lambda values, answer: answer,
         disagreements=disagreements,
         agreement=(
-            f"sums within {TOLERANCE:g} n of NumPy's (dpcore's are of polynomials rounded to "
-            "multiples of 2^-28, and are the same bits in any order)"
+            f"sums differ from NumPy's by at most {TOLERANCE:g} n (dpcore sums polynomials rounded "
+            "to multiples of 2^-28, and gets the same bits in any order)"
         ),
         contenders=(
             Contender("dpcore, all threads", "ours", ours),

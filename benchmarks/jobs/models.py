@@ -126,7 +126,7 @@ def job(name, title, make, ours, scikit_learn, by_hand) -> Job:
         outcome=lambda inputs, answer: answer,
         disagreements=disagreements(by_hand),
         agreement=(
-            f"predictions off by no more than {TOLERANCE} and 500 / n on average; only dpcore's"
+            f"predictions differ by at most {TOLERANCE} plus 500 / n on average; only dpcore's"
             " are private"
         ),
         contenders=(

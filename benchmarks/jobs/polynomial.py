@@ -59,8 +59,8 @@ JOBS = (
         outcome=lambda counts, answer: answer,
         disagreements=disagreements,
         agreement=(
-            f"counts off by no more than {STANDARD_ERRORS} times the largest standard error and "
-            "one percent of n, for what a polynomial misses"
+            f"counts differ by at most {STANDARD_ERRORS} times the largest standard error plus "
+            "one percent of n, for the error of a polynomial without noise"
         ),
         contenders=(
             Contender("dpcore", "ours", lambda c: lambda: MECHANISM.release(c), noise="exact"),

@@ -102,7 +102,7 @@ def job(name, title, unit, make, sizes, *contenders):
         make=make,
         outcome=lambda inputs, answer: np.asarray(answer),
         disagreements=disagreements,
-        agreement=f"counts off by no more than {STANDARD_ERRORS} standard errors of dpcore's",
+        agreement=f"counts are off by at most {STANDARD_ERRORS} standard errors of dpcore's",
         contenders=contenders,
     )
 

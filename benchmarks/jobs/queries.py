@@ -139,8 +139,8 @@ def job(name, title, make, numpy, replicates):
         outcome=lambda inputs, answer: np.asarray(answer).mean(axis=0),
         disagreements=disagreements,
         agreement=(
-            f"counts off by no more than {STANDARD_ERRORS} times a standard error of the noise and "
-            "a step of the curve; of many releases, their mean"
+            f"counts are off by at most {STANDARD_ERRORS} times a standard error of the noise plus "
+            "a step of the curve; for many releases, the mean is compared"
         ),
         contenders=tuple(contenders),
     )

@@ -125,7 +125,8 @@ def job(name, title, *contenders):
         outcome=lambda inputs, answer: answer,
         disagreements=disagreements,
         agreement=(
-            f"F off the records' by no more than {STANDARD_ERRORS} standard errors of a dyadic tree"
+            f"F differs from the exact one by at most {STANDARD_ERRORS} standard errors of a dyadic"
+            " tree"
         ),
         contenders=contenders,
     )

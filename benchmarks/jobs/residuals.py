@@ -105,7 +105,7 @@ JOBS = (
         make=records,
         outcome=shown,
         disagreements=disagreements,
-        agreement=f"in 10 x 10 cells a total variation distance to the records of {FAR} at most",
+        agreement=f"total variation distance to the records in 10 x 10 cells of at most {FAR}",
         contenders=(
             Contender("dpcore", "ours", ours, noise="exact"),
             Contender(

@@ -151,7 +151,7 @@ JOBS = (
         outcome=rates,
         disagreements=roc_disagreements,
         agreement=(
-            "true positive rates and the area off the exact ones by no more than"
+            "true positive rates and the area differ from the exact ones by at most"
             f" {STANDARD_ERRORS} standard errors of the noise on average; only dpcore's are private"
         ),
         contenders=(

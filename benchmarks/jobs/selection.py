@@ -159,7 +159,7 @@ JOBS = (
         make=residuals,
         outcome=lambda values, found: found,
         disagreements=bounds_disagreements,
-        agreement="what a search without noise finds: noise is far too small to matter",
+        agreement="the same results as a search without noise, as the noise is far too small here",
         contenders=(
             Contender("dpcore", "ours", our_bounds, noise="exact"),
             Contender(
@@ -185,7 +185,7 @@ JOBS = (
         make=cells,
         outcome=rank,
         disagreements=disagreements,
-        agreement=f"no more ranks off than is likely with probability {FAILURE:g}",
+        agreement=f"more ranks off than allowed only with a probability of {FAILURE:g}",
         contenders=(
             Contender("dpcore", "ours", ours, noise="exact"),
             Contender(

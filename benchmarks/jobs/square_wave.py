@@ -215,7 +215,7 @@ JOBS = (
         make=totals,
         outcome=lambda inputs, answer: answer,
         disagreements=reconstruction_disagreements,
-        agreement=f"shares with the sum 1, within {CLOSE:g} of each other in sum",
+        agreement=f"the shares sum to 1, and differ by at most {CLOSE:g} in sum",
         contenders=(
             Contender("dpcore, the paper's smoothing", "ours", ours_reconstruction),
             Contender("NumPy, a dense matrix", "numpy", numpy_matrix, largest=1024),

@@ -96,8 +96,8 @@ JOBS = (
         outcome=lambda size, answer: float(answer),
         disagreements=disagreements,
         agreement=(
-            f"the mean is that of the law, within {STANDARD_ERRORS} standard errors; one worker and"
-            " two have the same bits"
+            f"the mean is the mean of the law, within {STANDARD_ERRORS} standard errors; one worker"
+            " and two workers give the same bits"
         ),
         contenders=(
             Contender("dpcore", "ours", ours(1), noise="exact"),

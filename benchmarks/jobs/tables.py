@@ -166,8 +166,8 @@ def job(name, title, make, disagreements, agreement, *contenders):
 
 
 COUNTS = (
-    f"dpcore's counts are exact; others may have {MOVED:g} of the pairs (and two more) in the cell"
-    " next to theirs"
+    f"dpcore's counts are exact; others may have a share of {MOVED:g} of the pairs (and two more)"
+    " in the neighbouring cell"
 )
 JOBS = (
     job(
