@@ -1,6 +1,6 @@
-"""Statistics read off released curves: post-processing, at no further cost in privacy.
+"""Statistics of released curves: post-processing, at no further cost in privacy.
 
-May import ``curves`` and what is below; no mechanism.
+This room may import ``curves`` and the rooms below it, but no mechanism.
 """
 
 from . import classifier

@@ -1,4 +1,4 @@
-"""Curves as they might have been released, had the model been right."""
+"""Simulated releases of curves, with labels for which the model is right."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ __all__ = ["SimulatedCurves"]
 
 @dataclass(frozen=True, slots=True)
 class SimulatedCurves:
-    """Releases, by the mechanism of some curves, of labels that go with their probabilities.
+    """Simulated releases of labels that fit their probabilities, by the mechanism of some curves.
 
     Parameters
     ----------
     curves
-        As they were released.
+        The released curves.
     mechanism
-        What released them.
+        The mechanism that released them.
     labels
-        A simulated record has the middle of its cell as its probability of being positive; as many
-        are in each cell as were released.
+        The labels to draw. The probability of a simulated record is the middle of its cell. Each
+        cell has as many simulated records as released ones.
     """
 
     curves: ScoreCurves
@@ -36,13 +36,13 @@ class SimulatedCurves:
 
     @classmethod
     def of(cls, curves: ScoreCurves, mechanism: Releases, fitted: bool) -> SimulatedCurves:
-        """Return those for released curves; ``fitted``: the model was fitted to the records."""
+        """Return the releases for some curves; ``fitted``: the model was fitted to the records."""
         cells = Cells.of(curves)
         records = np.diff(np.rint(cells.totals)).astype(np.int64)
         return cls(curves, mechanism, RightLabels.of(records, cells.middles, fitted))
 
     def draw(self, rng: np.random.Generator) -> ScoreCurves:
-        """Return raw curves of labels that nobody has."""
+        """Return raw curves of simulated labels."""
         positives, joint = self.labels.draw(rng), self.curves.joint
         counts = np.concatenate([self.labels.records - positives, positives[::-1]])
         if self.curves.has_empty:

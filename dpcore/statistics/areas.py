@@ -1,4 +1,4 @@
-"""The area under a ROC curve that is known at the ends of buckets, and the noise in it."""
+"""The area under a ROC curve that is known only at the ends of buckets, and its noise."""
 
 from __future__ import annotations
 
@@ -18,23 +18,24 @@ __all__ = ["UNSEEN", "BucketedScores", "area_of"]
 Reals = NDArray[np.float64]
 Ties = float | NDArray[np.float64]
 
-# Of what a mechanism loses in buckets, as if all of it went one way: about nine buckets do not.
+# The part of the loss in buckets that counts, as a share of a loss with one sign everywhere. It is
+# the effect of nine similar buckets with independent signs.
 UNSEEN: Final = 1.0 / 3.0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class BucketedScores:
-    """How many negatives and positives have scores in each of B buckets.
+    """The numbers of negatives and positives with scores in each of B buckets.
 
     Parameters
     ----------
     curves
         The released scores.
     ends
-        (B,) the indices of the thresholds at which buckets end, never decreasing; the last one is
-        the curves' last.
+        (B,) the indices of the thresholds at which buckets end, never decreasing. The last one is
+        that of the last threshold.
     mechanism
-        What released the curves, or None if that is not known.
+        The mechanism that released the curves, or None if it is not known.
     """
 
     curves: ScoreCurves
@@ -46,13 +47,14 @@ class BucketedScores:
         return float(area_of(*self._records(self.curves.joint.counts), ties))
 
     def deviations(self, *ties: Ties) -> Reals:
-        """Return how far off the areas are, by noise: root mean squares, or bounds of them.
+        """Return the errors of the areas by noise: root mean squares, or bounds of deviations.
 
-        Simulated, if the mechanism is known; a simulated class without records has an area that is
-        as wrong as can be. A mechanism that estimates its own error has lost something of the
-        records before: what its estimate has beyond the simulated errors counts, too. Otherwise
-        what a standard deviation is at most, whatever the correlations of the noise, to first
-        order. Infinite where the error of a count is not known.
+        If the mechanism is known, the errors are simulated. A simulated class without records
+        counts with the largest possible error. A mechanism that estimates its own error has lost a
+        part of the records before, so the excess of its estimate over the simulated errors counts,
+        too. If the mechanism is not known, the result is a bound of the standard deviation, to
+        first order, whatever the correlations of the noise. It is infinite if the error of a count
+        is not known.
         """
         of_negatives, of_positives = (each[self.ends] for each in self.curves.deviations)
         areas = np.array([self.area(each) for each in ties])
@@ -80,11 +82,11 @@ class BucketedScores:
         return np.hypot(of_areas, unseen_areas)
 
     def sampling_deviation(self, ties: Ties) -> float:
-        """Return how far areas of so many records are from that of the population they come from.
+        """Return the deviation of the area by sampling from a population.
 
-        DeLong, DeLong & Clarke-Pearson 1988: a mean over the positives and one over the negatives.
-        Where classes do not overlap that is nothing, so one record more of the rarer class, which
-        might lie anywhere, is counted in.
+        The formula is that of DeLong, DeLong & Clarke-Pearson (1988): a mean over the positives
+        plus a mean over the negatives. It is 0 for classes that do not overlap, so a term for one
+        more record of the rarer class, which might lie anywhere, is added.
         """
         negatives, positives = self._records(self.curves.joint.counts)
         own, other = float(positives.sum()), float(negatives.sum())
@@ -95,18 +97,18 @@ class BucketedScores:
         return math.hypot(math.sqrt(variance), 1.0 / (min(own, other) + 1.0))
 
     def may_be_noise(self, width: float) -> bool:
-        """Return whether ``width`` deviations of noise may be all there is of a class."""
+        """Return whether the size of a class is within ``width`` deviations of its noise."""
         totals = self.curves.negatives[-1], self.curves.positives[-1]
         noise = (width * float(each[-1]) for each in self.curves.deviations)
         return any(total <= reach for total, reach in zip(totals, noise, strict=True))
 
     def _records(self, joint: NDArray[Any]) -> tuple[Reals, Reals]:
-        """Return the negatives and the positives in each bucket, (..., B), by joint curves."""
+        """Return the negatives and the positives in each bucket, (..., B), from joint curves."""
         negatives, positives = (each[..., self.ends] for each in self.curves.classes(joint))
         return np.diff(negatives, prepend=0.0), np.diff(positives, prepend=0.0)
 
     def _bound(self, ties: Ties, of_negatives: Reals, of_positives: Reals) -> float:
-        """Return the sum of the absolute terms: docs/score-histograms.md, section 4."""
+        """Return the sum of the absolute terms (docs/score-histograms.md, section 4)."""
         negatives, positives = self._records(self.curves.joint.counts)
         total_negatives, total_positives = float(negatives.sum()), float(positives.sum())
         area, tie = self.area(ties), np.broadcast_to(np.asarray(ties), negatives.shape)
@@ -121,7 +123,7 @@ class BucketedScores:
 
 
 def _variance(values: Reals, weights: Reals) -> float:
-    """Return the variance of values that so many records have."""
+    """Return the variance of values, weighted by numbers of records."""
     weights = weights / weights.sum()
     return float(np.sum(weights * (values - np.sum(weights * values)) ** 2))
 
@@ -134,7 +136,8 @@ def area_of(negatives: Reals, positives: Reals, ties: Ties) -> Reals:
     negatives, positives
         (..., B) records in each bucket, by rising scores.
     ties
-        What pairs in one bucket count: 1/2, or anything within [0, 1], or one for each bucket.
+        The weight of a pair in one bucket: 1/2, or any number within [0, 1], or one for each
+        bucket.
     """
     pairs = negatives.sum(axis=-1) * positives.sum(axis=-1)
     below = np.cumsum(negatives, axis=-1) - (1.0 - np.asarray(ties)) * negatives

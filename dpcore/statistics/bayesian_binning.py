@@ -20,8 +20,8 @@ from .calibrators import steps
 __all__ = ["BayesianBinning"]
 
 _PRIOR_RECORDS: Final = 2.0  # in each bin
-_LEAST_PRIOR_MEAN: Final = 0.005  # and 1 less that is the most
-_BINS_PER_ROOT: Final = 10.0  # of the cubic root of n, at most; and the same part of it at least
+_LEAST_PRIOR_MEAN: Final = 0.005  # the largest one is 1 - 0.005
+_BINS_PER_ROOT: Final = 10.0  # there are at most 10 n^(1/3) bins, and at least n^(1/3) / 10
 _LEAST_RECORDS: Final = 5  # in a bin
 
 
@@ -29,13 +29,13 @@ _LEAST_RECORDS: Final = 5  # in a bin
 class BayesianBinning:
     """An average of equi-depth binnings, weighted by how well each explains the labels.
 
-    Bayesian binning into quantiles, BBQ (Naeini, Cooper & Hauskrecht 2015). Made by
+    This is Bayesian binning into quantiles, BBQ (Naeini, Cooper & Hauskrecht 2015). Made by
     ``BayesianBinning.fit``.
 
     Parameters
     ----------
     edges
-        (N + 1,) of the curves' cells.
+        (N + 1,) the edges of the curves' cells.
     values
         (N,) the probability in each cell.
     sizes
@@ -70,10 +70,11 @@ class BayesianBinning:
         Parameters
         ----------
         curves
-            Of scores that are probabilities: thresholds within [0, 1], the last one 1.
+            Curves of scores that are probabilities: thresholds within [0, 1], the last one 1.
         sizes
-            The numbers of bins; None: from n^(1/3) / 10 to 10 n^(1/3), or to n / 5, as published,
-            but at most as many as cells, and sqrt(n / d), d the largest deviation of the noise.
+            The numbers of bins. None: from n^(1/3) / 10 to 10 n^(1/3) or n / 5, as published. They
+            are also at most the number of cells, and at most sqrt(n / d), where d is the largest
+            deviation of the noise.
 
         Raises
         ------
@@ -82,18 +83,18 @@ class BayesianBinning:
 
         Notes
         -----
-        Before the labels are seen, all numbers of bins are alike, and the share of positives in a
-        bin is Beta(2 m, 2 (1 - m)), m the middle of the bin, but within [0.005, 0.995]: two records
-        that say that the scores are right, which is what the authors' own code has. With p
-        positives and q negatives the bin's marginal likelihood is B(2 m + p, 2 (1 - m) + q) /
-        B(2 m, 2 (1 - m)), for real p and q as for integers, and its posterior mean is
-        (p + 2 m) / (p + q + 2).
+        The prior gives all numbers of bins the same weight. The prior of the share of positives in
+        a bin is Beta(2 m, 2 (1 - m)), where m is the middle of the bin, clipped to [0.005, 0.995].
+        It counts as much as two records that agree with the scores, as in the authors' own code.
+        With p positives and q negatives, the marginal likelihood of the bin is
+        B(2 m + p, 2 (1 - m) + q) / B(2 m, 2 (1 - m)), where p and q need not be integers, and its
+        posterior mean is (p + 2 m) / (p + q + 2).
 
-        The likelihood takes the released counts for the records', so it explains noise by more and
-        more bins: hence sqrt(n / d), where noise moves a share by 2 d B / n = 2 / B or less
-        (docs/calibration.md).
+        The likelihood treats the released counts as the records' counts, so it explains noise by
+        more and more bins. The limit sqrt(n / d) prevents this: with it, noise changes a share by
+        at most 2 d B / n <= 2 / B (docs/calibration.md).
 
-        O(N) for each of the sizes.
+        The cost is O(N) for each of the sizes.
 
         Examples
         --------
@@ -112,7 +113,7 @@ class BayesianBinning:
         weights = np.exp(scores - scores.max())
         weights /= weights.sum()
         values = np.zeros(cells.middles.size)
-        # what is left out adds up to less than a rounding
+        # the omitted weights add up to less than a rounding error
         for k in np.flatnonzero(weights > np.finfo(np.float64).eps / tried.size):
             edges, prior = binnings[k].edges, _prior(binnings[k])
             means = (binnings[k].positives + prior) / (binnings[k].counts + _PRIOR_RECORDS)
@@ -130,7 +131,7 @@ class BayesianBinning:
         Returns
         -------
         numpy.ndarray
-            Of the shape of ``y_score``; NaN for NaN.
+            An array of the shape of ``y_score``; NaN for NaN.
 
         Examples
         --------
@@ -145,7 +146,7 @@ class BayesianBinning:
 
 
 def _sizes(cells: Cells, n: int) -> NDArray[np.int64]:
-    """Return the numbers of bins that are tried by default."""
+    """Return the default numbers of bins."""
     root, noise = float(np.cbrt(n)), max(float(each.max()) for each in cells.deviations)
     most = min(math.ceil(n / _LEAST_RECORDS), math.ceil(root * _BINS_PER_ROOT), cells.middles.size)
     if noise > 0.0:
@@ -162,13 +163,13 @@ def _checked(sizes: Iterable[int]) -> NDArray[np.int64]:
 
 
 def _prior(bins: Bins) -> NDArray[np.float64]:
-    """Return how many positives each bin has before the labels are seen."""
+    """Return how many positives the prior counts in each bin."""
     middles = (bins.edges[:-1] + bins.edges[1:]) / 2
     return _PRIOR_RECORDS * np.clip(middles, _LEAST_PRIOR_MEAN, 1.0 - _LEAST_PRIOR_MEAN)
 
 
 def _log_likelihood(bins: Bins) -> float:
-    """Return the marginal likelihood's logarithm: the labels in order, given the bins."""
+    """Return the logarithm of the marginal likelihood of the labels in order, given the bins."""
     from scipy.special import betaln  # a tenth of a second, on first use
 
     positives = _prior(bins)

@@ -13,7 +13,7 @@ __all__ = ["Rates", "symmetric_difference"]
 
 
 class Rates(Protocol):
-    """Points of a monotone curve from (0, 0) to (1, 1), with lines between them."""
+    """Points of a monotone curve from (0, 0) to (1, 1), joined by straight lines."""
 
     @property
     def fpr(self) -> NDArray[np.float64]:
@@ -37,17 +37,19 @@ def symmetric_difference(first: Rates, second: Rates) -> float:
     Returns
     -------
     float
-        The integral of the distance of the true positive rates over the false positive rates. It
-        is exact, but for rounding: curves are straight between their points, and may be vertical.
+        The integral, over the false positive rates, of the distance between the true positive
+        rates. It is exact apart from rounding: curves are straight between their points, and may
+        be vertical.
 
     Raises
     ------
     DtypeError, ParameterError
-        An argument is no curve, or one is not monotone: ``ROC.from_curves`` makes it so.
+        An argument is not a curve, or is not monotone. ``ROC.from_curves`` makes monotone curves.
 
     Notes
     -----
-    The error of Figure 5 of the ECDF paper. Curves with the same area may differ. O(K log K).
+    This is the error in Figure 5 of the ECDF paper. Curves with the same area may differ. The cost
+    is O(K log K) for K points.
 
     Examples
     --------
@@ -73,7 +75,8 @@ def symmetric_difference(first: Rates, second: Rates) -> float:
     (first_low, first_high), (second_low, second_high) = (_ends(*rates, at) for rates in curves)
     start, end = first_low - second_low, first_high - second_high
     total = np.abs(start) + np.abs(end)
-    # Where a difference changes its sign, it has two triangles: start^2 and end^2 over the total.
+    # Where the difference changes its sign, the area is two triangles: start^2 and end^2, each
+    # divided by the total.
     crossing = np.divide(start**2 + end**2, total, out=np.zeros_like(total), where=total > 0.0)
     heights = np.where(start * end < 0.0, crossing, total) / 2
     return float(np.sum(heights * np.diff(at)))
@@ -84,12 +87,12 @@ def _ends(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return a curve's values at both ends of the intervals between some abscissae.
 
-    Every abscissa of the curve is among them, and the curve may jump there: at the lower end of an
-    interval the value after the jump counts, and at the upper end the one before it.
+    All abscissae of the curve are among them. The curve may jump there. The lower end of an
+    interval then has the value after the jump, and the upper end the value before the jump.
     """
     low, high = at[:-1], at[1:]
     before = np.searchsorted(fpr, low, side="right") - 1  # the last point at or before
-    after = np.searchsorted(fpr, high, side="left")  # the first one at or behind: before + 1
+    after = np.searchsorted(fpr, high, side="left")  # the first one at or after: before + 1
     run, rise = fpr[after] - fpr[before], tpr[after] - tpr[before]
     return (
         tpr[before] + rise * ((low - fpr[before]) / run),

@@ -1,4 +1,4 @@
-"""Bins of scores: counts of both classes, and mean scores, read off released curves."""
+"""Bins of scores: counts of both classes and mean scores, from released curves."""
 
 from __future__ import annotations
 
@@ -18,24 +18,25 @@ __all__ = ["Bins", "Cells", "counted_bins", "equi_depth_bins", "uniform_bins"]
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Bins:
-    """What a released pair of curves says of each of B bins of scores.
+    """The released counts and mean scores of B bins of scores.
 
-    Made by ``uniform_bins`` or ``equi_depth_bins``. Bin b holds edges[b] < score <= edges[b + 1],
-    and the first one its lower edge too. Bins may be empty; where edges coincide they are.
+    Made by ``uniform_bins`` or ``equi_depth_bins``. Bin b holds edges[b] < score <= edges[b + 1];
+    the first bin also holds its lower edge. Bins may be empty; bins whose edges coincide are empty.
 
     Parameters
     ----------
     edges
-        (B + 1,) within [0, 1], never decreasing, the first 0 and the last 1.
+        (B + 1,) the edges of the bins within [0, 1], never decreasing; the first one is 0 and the
+        last one is 1.
     negatives, positives
-        (B,) released counts of records, at least 0, and not integers in general.
+        (B,) released counts of records. They are at least 0, and in general not integers.
     mean_score
-        (B,) released mean score of the bin's records, within its edges. NaN where the bin is empty.
-        Every record is taken to be in the middle of its cell: wrong by at most half of the width
-        of the bin's widest cell.
+        (B,) the released mean score of the bin's records, within its edges; NaN if the bin is
+        empty. Every record is assumed to be in the middle of its cell, so the error is at most half
+        of the width of the widest cell in the bin.
     negatives_deviation, positives_deviation
-        (B,) what the standard deviations of the noise in the counts are at most, for raw curves:
-        a count is a difference of two cumulative ones, and their deviations are added.
+        (B,) bounds of the standard deviations of the noise in the counts, for raw curves. A count
+        is a difference of two cumulative counts, whose deviations are added.
 
     Examples
     --------
@@ -60,12 +61,12 @@ class Bins:
 
     @property
     def counts(self) -> NDArray[np.float64]:
-        """(B,) the records of both classes; they add up to n."""
+        """(B,) the counts of both classes together; they add up to n."""
         return self.negatives + self.positives
 
     @property
     def positive_rate(self) -> NDArray[np.float64]:
-        """(B,) the share of positives, within [0, 1]; NaN where the bin is empty."""
+        """(B,) the share of positives, within [0, 1]; NaN if the bin is empty."""
         return share(self.positives, self.counts)
 
 
@@ -78,9 +79,9 @@ class Cells:
     edges
         (N + 1,) 0 and the thresholds.
     negatives, positives
-        (N + 1,) how many records of the class are in the first k cells, k = 0, ..., N.
+        (N + 1,) the number of records of the class in the first k cells, k = 0, ..., N.
     deviations
-        Of the noise in them, each (N + 1,).
+        The standard deviations of the noise in these counts, each (N + 1,).
     """
 
     edges: NDArray[np.float64]
@@ -90,7 +91,7 @@ class Cells:
 
     @classmethod
     def of(cls, curves: ScoreCurves) -> Cells:
-        """Return the cells of curves whose scores are probabilities, made monotone if need be."""
+        """Return the cells of curves whose scores are probabilities, made monotone if necessary."""
         if not isinstance(curves, ScoreCurves):
             raise DtypeError("curves", type(curves).__name__, "must be ScoreCurves")
         first, last = curves.thresholds[0], curves.thresholds[-1]
@@ -111,16 +112,16 @@ class Cells:
 
     @property
     def middles(self) -> NDArray[np.float64]:
-        """(N,) where the records of a cell are taken to be."""
+        """(N,) the middle of each cell, where its records are assumed to be."""
         return (self.edges[:-1] + self.edges[1:]) / 2
 
     @property
     def totals(self) -> NDArray[np.float64]:
-        """(N + 1,) how many records of both classes are in the first k cells."""
+        """(N + 1,) the number of records of both classes in the first k cells."""
         return self.negatives + self.positives
 
     def bins(self, ends: NDArray[np.int64]) -> Bins:
-        """Return the bins that end after so many cells: (B + 1,), from 0 to N."""
+        """Return the bins that end after these numbers of cells: (B + 1,), from 0 to N."""
         lengths = np.diff(ends)
         weights = np.diff(self.negatives) + np.diff(self.positives)
         which = np.repeat(np.arange(lengths.size), lengths)
@@ -140,7 +141,7 @@ class Cells:
     def nearest_bins(self, edges: NDArray[np.float64]) -> Bins:
         """Return the bins between the thresholds nearest to some inner edges, (B + 1,) with ends.
 
-        The first one always has the first cell, so that scores of 0 are where their records are.
+        The first bin always has the first cell, so scores of 0 are in the bin of their records.
         """
         thresholds, inner = self.edges[1:], edges[1:-1]
         above = np.searchsorted(thresholds[:-1], inner)
@@ -154,10 +155,10 @@ class Cells:
         return self.nearest_bins(np.arange(size + 1) / size)
 
     def equi_depth_bins(self, size: int) -> Bins:
-        """Return bins of about as many records each."""
+        """Return bins of about equally many records each."""
         totals = self.totals[1:]
         ends = np.searchsorted(totals, np.arange(1, size) * totals[-1] / size) + 1
-        ends[totals[ends - 1] >= totals[-1]] = totals.size  # or a last bin would be empty, but wide
+        ends[totals[ends - 1] >= totals[-1]] = totals.size  # no empty last bin
         return self.bins(np.concatenate([[0], ends, [totals.size]]))
 
 
@@ -167,14 +168,14 @@ def uniform_bins(curves: ScoreCurves, bins: int = 10) -> Bins:
     Parameters
     ----------
     curves
-        Of scores that are probabilities: thresholds within [0, 1], the last one 1.
+        Curves of scores that are probabilities: thresholds within [0, 1], the last one 1.
     bins
-        How many, B, from 1 to 2^24.
+        The number of bins, B, from 1 to 2^24.
 
     Returns
     -------
     Bins
-        With inner edges at the thresholds nearest to b / B: there, if the grid has these.
+        The inner edges are the thresholds nearest to b / B.
 
     Raises
     ------
@@ -183,7 +184,7 @@ def uniform_bins(curves: ScoreCurves, bins: int = 10) -> Bins:
 
     Notes
     -----
-    O(N + B log N). Nothing about the edges depends on the records.
+    The cost is O(N + B log N). The edges do not depend on the records.
 
     Examples
     --------
@@ -208,9 +209,9 @@ def equi_depth_bins(curves: ScoreCurves, bins: int = 10) -> Bins:
     Returns
     -------
     Bins
-        The b-th one ends at the first threshold at which the released count of both classes
-        reaches b n / B. A cell with more than n / B records may make several edges coincide:
-        bins without a cell, which are empty. All others hold records.
+        Bin b ends at the first threshold where the released count of both classes reaches b n / B.
+        If a cell has more than n / B records, several edges may coincide. The bins between them
+        have no cell and are empty. All other bins hold records.
 
     Raises
     ------
@@ -219,7 +220,7 @@ def equi_depth_bins(curves: ScoreCurves, bins: int = 10) -> Bins:
 
     Notes
     -----
-    O(N + B log N). The edges are read off the release, noise and all.
+    The cost is O(N + B log N). The edges come from the release, so they depend on the noise.
 
     Examples
     --------
@@ -236,14 +237,14 @@ def equi_depth_bins(curves: ScoreCurves, bins: int = 10) -> Bins:
 def counted_bins(
     curves: ScoreCurves, bins: int | Bins, make: Callable[[ScoreCurves, int], Bins]
 ) -> Bins:
-    """Return so many bins, or bins with the edges of others, with the counts of these curves."""
+    """Return new bins, or bins with the edges of others, with the counts of these curves."""
     return (
         Cells.of(curves).nearest_bins(bins.edges) if isinstance(bins, Bins) else make(curves, bins)
     )
 
 
 def share(parts: NDArray[np.float64], wholes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return parts / wholes, and NaN where the whole is 0."""
+    """Return parts / wholes, or NaN where the whole is 0."""
     out = np.full(wholes.shape, np.nan)
     np.divide(parts, wholes, out=out, where=wholes > 0.0)
     return out

@@ -1,4 +1,4 @@
-"""The symmetric binormal ROC curve: what an area alone says of a classifier."""
+"""The symmetric binormal ROC curve, which an area alone determines."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from ..privacy.guarantees import Privacy
 __all__ = ["BinormalROC"]
 
 _POINTS: Final = 2**12
-_TAIL: Final = 9.0  # standard deviations; there is nothing beyond that doubles could show
+_TAIL: Final = 9.0  # standard deviations; doubles cannot represent anything beyond
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class BinormalROC(EqualByValue):
     """The ROC curve of normal scores with one variance in both classes, and a given area.
 
-    TPR = Phi(a + Phi^-1(FPR)), a = sqrt(2) Phi^-1(area). Made by
-    ``dpcore.releases.roc_curve.smooth_roc_curve``. Nothing but the area comes from the records.
+    The curve is TPR = Phi(a + Phi^-1(FPR)) with a = sqrt(2) Phi^-1(area). Made by
+    ``dpcore.releases.roc_curve.smooth_roc_curve``. Only the area comes from the records.
 
     Parameters
     ----------
@@ -38,9 +38,9 @@ class BinormalROC(EqualByValue):
     n
         The public number of records.
     privacy
-        What the release cost.
+        The cost of the release.
     mechanism
-        Name and parameters of what released the area.
+        The name and the parameters of the mechanism that released the area.
 
     Raises
     ------
@@ -75,9 +75,8 @@ class BinormalROC(EqualByValue):
     def __call__(self, fpr: ArrayLike) -> Any:
         """Return the true positive rates at some false positive rates, of any shape.
 
-        A float for a number.
-
-        An area of 1 or 0 is a curve that jumps at 0 or at 1; there the value after the jump counts.
+        The result is a float if a number is given. If the area is 1 or 0, the curve jumps at 0 or
+        at 1, and the result there is the value after the jump.
         """
         rates = _check.probabilities("fpr", fpr)
         if self.auc in (0.0, 1.0):
@@ -88,17 +87,17 @@ class BinormalROC(EqualByValue):
 
     @property
     def fpr(self) -> NDArray[np.float64]:
-        """Abscissae of points of the curve, from 0 to 1, to be joined by straight lines."""
+        """The abscissae of points of the curve, from 0 to 1, to be joined by straight lines."""
         return self._points(-1.0)
 
     @property
     def tpr(self) -> NDArray[np.float64]:
-        """Ordinates of these points."""
+        """The ordinates of these points."""
         return self._points(1.0)
 
     @property
     def _distance(self) -> float:
-        """How many standard deviations the means of the classes are apart."""
+        """The distance between the means of the classes, in standard deviations."""
         return math.sqrt(2.0) * NormalDist().inv_cdf(self.auc)
 
     def _points(self, side: float) -> NDArray[np.float64]:

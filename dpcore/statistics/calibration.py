@@ -27,21 +27,22 @@ ErrorNorm = Literal[1, 2]
 def expected_calibration_error(
     curves: ScoreCurves, bins: int | Bins = 10, norm: ErrorNorm = 1
 ) -> float:
-    """Return the distance of mean score and share of positives, averaged over the records.
+    """Return the distance between mean score and share of positives, averaged over the records.
 
     Parameters
     ----------
     curves
-        Of scores that are probabilities: thresholds within [0, 1], the last one 1.
+        Curves of scores that are probabilities: thresholds within [0, 1], the last one 1.
     bins
-        So many bins of one width; or the edges of these ``Bins``, whose counts are not used.
+        The number of bins of equal width; or ``Bins``, whose edges are used and whose counts are
+        not.
     norm
         1: the mean of the distances, which is the textbook's; 2: the root of their mean square.
 
     Returns
     -------
     float
-        Within [0, 1].
+        A number within [0, 1].
 
     Raises
     ------
@@ -50,14 +51,15 @@ def expected_calibration_error(
 
     Notes
     -----
-    Naeini, Cooper & Hauskrecht 2015: the sum over the bins of n_b / n times |o_b - e_b|, with the
-    share of positives o_b and the mean score e_b. Empty bins add nothing. For norm 1 noise moves
-    it by at most 2 (B + 1) / n times the largest noise in a cumulative count (docs/calibration.md).
-    Noise and few records rather raise it than lower it. O(N + B log N).
+    The definition is that of Naeini, Cooper & Hauskrecht (2015): the sum over the bins of
+    n_b / n times |o_b - e_b|, with the share of positives o_b and the mean score e_b. Empty bins
+    contribute nothing. With norm 1, noise changes it by at most 2 (B + 1) / n times the largest
+    noise in a cumulative count (docs/calibration.md). Noise, and a small number of records, usually
+    raise it rather than lower it. The cost is O(N + B log N).
 
     Examples
     --------
-    Half of the records are positive, where the scores are 0.9:
+    All scores are 0.9, and half of the records are positive:
 
     >>> import dpcore as dp
     >>> from dpcore.statistics.calibration import expected_calibration_error
@@ -79,7 +81,7 @@ def expected_calibration_error(
 
 
 def maximum_calibration_error(curves: ScoreCurves, bins: int | Bins = 10) -> float:
-    """Return the largest distance of mean score and share of positives in a bin.
+    """Return the largest distance between mean score and share of positives in a bin.
 
     Parameters
     ----------
@@ -89,7 +91,7 @@ def maximum_calibration_error(curves: ScoreCurves, bins: int | Bins = 10) -> flo
     Returns
     -------
     float
-        Within [0, 1]. Empty bins do not count.
+        A number within [0, 1]. Empty bins do not count.
 
     Raises
     ------
@@ -98,8 +100,9 @@ def maximum_calibration_error(curves: ScoreCurves, bins: int | Bins = 10) -> flo
 
     Notes
     -----
-    Naeini, Cooper & Hauskrecht 2015. In bins with few records there is little but noise, and the
-    largest distance is likely to be that of such a bin: prefer the edges of ``equi_depth_bins``.
+    The definition is that of Naeini, Cooper & Hauskrecht (2015). Bins with few records are mostly
+    noise, and the largest distance is likely to come from such a bin. So prefer the edges of
+    ``equi_depth_bins``.
 
     Examples
     --------
@@ -115,16 +118,16 @@ def maximum_calibration_error(curves: ScoreCurves, bins: int | Bins = 10) -> flo
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Reliability:
-    """A reliability table: what the scores say, what the labels say, and how sure that is.
+    """A reliability table: mean scores, shares of positives and their errors, by bins.
 
     Made by ``reliability``.
 
     Parameters
     ----------
     bins
-        The released counts.
+        The bins, with released counts.
     privacy
-        What the release cost.
+        The cost of the release.
 
     Examples
     --------
@@ -147,12 +150,12 @@ class Reliability:
 
     @property
     def mean_score(self) -> NDArray[np.float64]:
-        """(B,) the mean score of each bin; NaN where it is empty."""
+        """(B,) the mean score of each bin; NaN if it is empty."""
         return self.bins.mean_score
 
     @property
     def positive_rate(self) -> NDArray[np.float64]:
-        """(B,) the share of positives in each bin; NaN where it is empty."""
+        """(B,) the share of positives in each bin; NaN if it is empty."""
         return self.bins.positive_rate
 
     @property
@@ -162,34 +165,35 @@ class Reliability:
 
     @property
     def noise_deviation(self) -> NDArray[np.float64]:
-        """(B,) standard deviation of the privacy noise in ``positive_rate``, on the safe side.
+        """(B,) a bound of the standard deviation of the privacy noise in ``positive_rate``.
 
-        To first order, for raw curves and edges that do not depend on the noise. For curves that
-        were made monotone, and equi-depth bins, it is a guide. NaN where the bin is empty.
+        The bound holds to first order, for raw curves and edges that do not depend on the noise.
+        For curves that were made monotone, and for equi-depth bins, it is a guide. NaN if the bin
+        is empty.
         """
         rate, positives = self.positive_rate, self.bins.positives_deviation
-        with np.errstate(invalid="ignore"):  # 0 times infinity, where nothing is known of the noise
+        with np.errstate(invalid="ignore"):  # 0 times infinity, if the noise is not known
             noise = (1.0 - rate) * positives + rate * self.bins.negatives_deviation
         is_unknown = np.isinf(positives) | np.isinf(self.bins.negatives_deviation)
         return share(np.where(is_unknown, np.inf, noise), self.counts)
 
     @property
     def sampling_deviation(self) -> NDArray[np.float64]:
-        """(B,) binomial standard deviation of ``positive_rate``: records stray from a population.
+        """(B,) the binomial standard deviation of ``positive_rate``, by sampling from a population.
 
-        NaN where the bin is empty.
+        NaN if the bin is empty.
         """
         rate = self.positive_rate
         return np.sqrt(share(rate * (1.0 - rate), self.counts))
 
     @property
     def standard_error(self) -> NDArray[np.float64]:
-        """(B,) both deviations together: the root of the sum of their squares."""
+        """(B,) noise and sampling together: the root of the sum of both squared deviations."""
         return np.hypot(self.noise_deviation, self.sampling_deviation)
 
     @property
     def table(self) -> Mapping[str, NDArray[np.float64]]:
-        """Columns by name, each (B,); ``pandas.DataFrame(found.table)`` shows them."""
+        """The columns by name, each (B,); ``pandas.DataFrame(found.table)`` shows them."""
         return {
             "lower": self.bins.edges[:-1],
             "upper": self.bins.edges[1:],
@@ -202,7 +206,7 @@ class Reliability:
         }
 
     def display(self, **options: Any) -> CalibrationDisplay:
-        """Return scikit-learn's display of the diagram; needs the extra ``models``.
+        """Return scikit-learn's display of the diagram. This needs the extra ``models``.
 
         Parameters
         ----------
@@ -212,8 +216,9 @@ class Reliability:
         Returns
         -------
         sklearn.calibration.CalibrationDisplay
-            Of the bins that are not empty. Not drawn yet: call its ``plot()``, which needs the
-            extra ``plot``. Its ``y_prob``, the scores of the records, is None: nobody has them.
+            The display of the bins that are not empty. It is not drawn yet: call its ``plot()``,
+            which needs the extra ``plot``. Its ``y_prob``, the scores of the records, is None,
+            because they are not released.
 
         Raises
         ------
@@ -236,24 +241,24 @@ class Reliability:
         return found
 
     def plot(self, ax: Axes | None = None, *, level: float = 0.95, **style: Any) -> Axes:
-        """Draw the reliability diagram with a legend, the counts below; needs the extra ``plot``.
+        """Draw the reliability diagram with a legend and the counts. This needs the extra ``plot``.
 
         Parameters
         ----------
         ax
-            Matplotlib axes, or None for new ones. The counts hang below the axes, for which figures
-            with ``layout="constrained"`` have room.
+            Matplotlib axes, or None for new ones. The counts are drawn below the axes; figures with
+            ``layout="constrained"`` leave room for them.
         level
-            Confidence of the bars, one bin at a time: thick for the noise alone, thin for noise
-            and sampling.
+            The confidence level of the bars, for each bin alone. Thick bars are for the noise
+            alone, thin bars for noise and sampling.
         **style
-            Passed on to ``Axes.plot``, for the line through the bins; ``label`` is what the legend
-            says of it.
+            Passed on to ``Axes.plot``, for the line through the bins; ``label`` is its text in the
+            legend.
 
         Returns
         -------
         matplotlib.axes.Axes
-            Of the diagram.
+            The axes of the diagram.
 
         Examples
         --------
@@ -303,8 +308,8 @@ def reliability(curves: ScoreCurves, bins: int | Bins = 10) -> Reliability:
 
     Notes
     -----
-    On exact curves the non-empty bins are those of ``sklearn.calibration.calibration_curve``, but
-    for mean scores, which are wrong by at most half of a cell's width.
+    On exact curves, the non-empty bins are those of ``sklearn.calibration.calibration_curve``.
+    Mean scores may differ by at most half of the width of a cell.
 
     Examples
     --------
@@ -321,5 +326,5 @@ def reliability(curves: ScoreCurves, bins: int | Bins = 10) -> Reliability:
 
 
 def _gaps(bins: Bins) -> NDArray[np.float64]:
-    """Return |o_b - e_b|, 0 for empty bins."""
+    """Return |o_b - e_b|, or 0 for empty bins."""
     return np.where(bins.counts > 0.0, np.abs(bins.positive_rate - bins.mean_score), 0.0)

@@ -1,4 +1,4 @@
-"""Intervals of the expected calibration error: of the records, and of their population."""
+"""Intervals for the expected calibration error, of the records and of their population."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 
 Reals = NDArray[np.float64]
 
-_BLOCK: Final = 2**20  # counts that are simulated at once
+_BLOCK: Final = 2**20  # how many counts are simulated at once
 
 
 def expected_calibration_error_interval(
@@ -38,25 +38,26 @@ def expected_calibration_error_interval(
     level: float = 0.95,
     mechanism: Releases | None = None,
 ) -> Interval[float]:
-    """Return a confidence interval for the records' own calibration error, by the noise alone.
+    """Return a confidence interval for the records' own calibration error: noise only.
 
     Parameters
     ----------
     curves, bins
-        As in ``expected_calibration_error``, of norm 1; the curves are raw or ``isotonic``, if the
-        mechanism is given. Records count with the middles of their cells.
+        As in ``expected_calibration_error`` with norm 1. If a mechanism is given, the curves must
+        be raw or ``isotonic``. The score of each record is taken as the middle of its cell.
     level
-        Between 0 and 1.
+        The confidence level, between 0 and 1.
     mechanism
-        What released the curves, for its noise to be simulated: ``ROC.mechanism``, or
-        ``dpcore.mechanisms.from_curve(curves.joint)``. None: not known, and the interval is a
-        bound for any correlation of the noise, much wider.
+        The mechanism that released the curves, so that its noise can be simulated:
+        ``ROC.mechanism``, or ``dpcore.mechanisms.from_curve(curves.joint)``. None: it is not known;
+        the interval is then a bound for any correlation of the noise, and much wider.
 
     Returns
     -------
     Interval
-        Within [0, 1], and [0, 1] where the mechanism's error is not known. It has the released
-        error within, and more of it below than above: noise rather raises the error.
+        The interval is within [0, 1], and it is [0, 1] if the error of the mechanism is not known.
+        It contains the released error, and more of it is below this error than above, because noise
+        usually raises the error.
 
     Raises
     ------
@@ -65,7 +66,8 @@ def expected_calibration_error_interval(
 
     Notes
     -----
-    docs/calibration.md, section 2; docs/intervals.md has its coverage. 200 simulated releases.
+    docs/calibration.md, section 2, explains the method, and docs/intervals.md has its coverage. The
+    cost is that of 200 simulated releases.
 
     Examples
     --------
@@ -91,8 +93,8 @@ def population_expected_calibration_error_interval(
 ) -> Interval[float]:
     """Return a confidence interval for the calibration error in the population.
 
-    As ``expected_calibration_error_interval``, with what sampling adds to the noise: the records
-    are taken as independent draws from the population. Parameters, errors and cost as there.
+    This is ``expected_calibration_error_interval`` for noise and sampling together: the records are
+    assumed to be independent draws from the population. Parameters, errors and cost are as there.
 
     Examples
     --------
@@ -118,9 +120,10 @@ def _interval(
     *,
     sampling: bool,
 ) -> Interval[float]:
-    """The error is a norm of a linear function of the counts, so noise moves it by its own norm.
+    """The reaches of the interval. The error is a norm of a linear function of the counts.
 
-    It never falls on average (Jensen), so upwards it is no more than its own deviation.
+    So noise changes the error by at most the norm of this function of the noise. On average, noise
+    never lowers the error (Jensen), so the upper reach needs only the deviation of the error.
     """
     width = deviations(level)
     if mechanism is not None:
@@ -138,14 +141,14 @@ def _interval(
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Gaps:
-    """Positives less the sum of scores, in each bin, as linear functions of cumulative counts.
+    """Positives minus the sum of scores in each bin, as linear functions of cumulative counts.
 
     Parameters
     ----------
     middles
         (N,) the scores of the cells.
     ends
-        (B + 1,) after how many cells the bins begin and end.
+        (B + 1,) the numbers of cells after which bins begin and end.
     """
 
     middles: Reals
@@ -155,11 +158,11 @@ class _Gaps:
     def of(cls, curves: ScoreCurves, bins: int | Bins) -> _Gaps:
         cells, counted = Cells.of(curves), counted_bins(curves, bins, uniform_bins)
         ends = np.searchsorted(cells.edges, counted.edges, side="right") - 1
-        ends[0] = 0  # where the first cell has no width, too
+        ends[0] = 0  # even if the first cell has no width
         return cls(cells.middles, ends)
 
     def sizes(self, negatives: Reals, positives: Reals) -> Reals:
-        """Return what the gaps of counts, (..., N), add up to: (...)."""
+        """Return the sum of the absolute gaps of counts, (..., N): (...)."""
         cells = (np.diff(each, prepend=0.0) for each in (negatives, positives))
         below, above = cells
         sums = np.cumsum(above * (1.0 - self.middles) - below * self.middles, axis=-1)
@@ -167,7 +170,7 @@ class _Gaps:
         return np.asarray(np.abs(np.diff(sums[..., self.ends], axis=-1)).sum(axis=-1))
 
     def bound(self, of_negatives: Reals, of_positives: Reals) -> float:
-        """Return what the deviation of these sums is at most, for any correlation of the noise."""
+        """Return a bound of the deviation of these sums, for any correlation of the noise."""
         is_end = np.zeros(self.middles.size, bool)
         is_end[self.ends[1:] - 1] = True
         after = np.append(self.middles[1:], 0.0)
@@ -181,11 +184,11 @@ class _Gaps:
 def _reaches(
     curves: ScoreCurves, mechanism: Releases | None, gaps: _Gaps, width: float, sampling: bool
 ) -> tuple[float, float]:
-    """Return how far what the error is of may be below and above it, times n.
+    """Return how far the true error may be below and above the released one, times n.
 
-    What is released, made monotone and rounded, is the truth of the simulation. It is released
-    again, if the mechanism is known, and records are drawn from it, with ``sampling``: what counts
-    change by is added up.
+    The released counts, made monotone and rounded, are the truth of the simulation. With
+    ``sampling``, records are drawn from it; if the mechanism is known, it is released again. The
+    changes of the counts by both are added up.
     """
     joint = curves.joint
     truth = np.rint((joint if joint.is_monotone else joint.isotonic()).counts)

@@ -19,16 +19,16 @@ __all__ = ["HistogramBinning", "IsotonicCalibration", "steps"]
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class HistogramBinning:
-    """The share of positives of the bin that a score is in (Zadrozny & Elkan 2001).
+    """A map from a score to the share of positives in its bin (Zadrozny & Elkan 2001).
 
     Made by ``HistogramBinning.fit``.
 
     Parameters
     ----------
     edges
-        (B + 1,) of the bins, as in ``Bins``.
+        (B + 1,) the edges of the bins, as in ``Bins``.
     values
-        (B,) their shares of positives; NaN where a bin is empty.
+        (B,) the shares of positives in the bins; NaN if a bin is empty.
 
     Examples
     --------
@@ -49,15 +49,15 @@ class HistogramBinning:
 
     @classmethod
     def fit(cls, curves: ScoreCurves, bins: int | Bins = 10) -> Self:
-        """Read the shares off released curves, at no further cost in privacy.
+        """Compute the shares from released curves, at no further cost in privacy.
 
         Parameters
         ----------
         curves
-            Of scores that are probabilities: thresholds within [0, 1], the last one 1.
+            Curves of scores that are probabilities: thresholds within [0, 1], the last one 1.
         bins
-            So many bins of about as many records each; or the edges of these ``Bins``, whose
-            counts are not used.
+            The number of bins, which then have about equally many records each; or ``Bins``, whose
+            edges are used and whose counts are not.
 
         Raises
         ------
@@ -87,7 +87,7 @@ class HistogramBinning:
         Returns
         -------
         numpy.ndarray
-            Of the shape of ``y_score``. NaN for NaN, and in bins that were empty.
+            An array of the shape of ``y_score``. It is NaN for NaN, and in bins that were empty.
 
         Examples
         --------
@@ -103,17 +103,18 @@ class HistogramBinning:
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class IsotonicCalibration:
-    """The non-decreasing map that is nearest to the labels (Zadrozny & Elkan 2002).
+    """The non-decreasing map from scores that is nearest to the labels (Zadrozny & Elkan 2002).
 
     Made by ``IsotonicCalibration.fit``.
 
     Parameters
     ----------
     scores
-        (K,) increasing: the middles of the cells (or the mean scores of the bins) with records.
+        (K,) increasing scores: the middles of the cells, or the mean scores of the bins, that have
+        records.
     values
-        (K,) never decreasing, within [0, 1]: the map there. It is linear in between, and constant
-        beyond, as scikit-learn's.
+        (K,) the values of the map at these scores, never decreasing, within [0, 1]. The map is
+        linear in between and constant beyond, as in scikit-learn.
 
     Examples
     --------
@@ -139,10 +140,10 @@ class IsotonicCalibration:
         Parameters
         ----------
         curves
-            Of scores that are probabilities: thresholds within [0, 1], the last one 1.
+            Curves of scores that are probabilities: thresholds within [0, 1], the last one 1.
         bins
-            None: one share of positives for each cell, weighted with its count. Or as in
-            ``HistogramBinning.fit``: one for each bin.
+            None: the fit uses one share of positives for each cell, weighted by its count.
+            Otherwise bins as in ``HistogramBinning.fit``: it uses one share for each bin.
 
         Raises
         ------
@@ -151,9 +152,9 @@ class IsotonicCalibration:
 
         Notes
         -----
-        Pool adjacent violators. The values are the slopes of the greatest convex minorant of
-        cumulative positives over cumulative records, so that noise in cumulative counts does not
-        add up over the cells of a block (docs/calibration.md). O(N).
+        The algorithm is pool adjacent violators. The values are the slopes of the greatest convex
+        minorant of cumulative positives over cumulative records. So noise in cumulative counts does
+        not add up over the cells of a block (docs/calibration.md). The cost is O(N).
 
         Examples
         --------
@@ -176,7 +177,7 @@ class IsotonicCalibration:
             found = counted_bins(curves, bins, equi_depth_bins)
         some = found.counts > 0.0
         values = isotonic_regression(found.positive_rate[some], weights=found.counts[some]).x
-        # means of shares, but for rounding
+        # means of shares, apart from rounding
         return cls(found.mean_score[some], np.clip(values, 0.0, 1.0))
 
     def predict(self, y_score: Any) -> Any:
@@ -190,7 +191,7 @@ class IsotonicCalibration:
         Returns
         -------
         numpy.ndarray
-            Of the shape of ``y_score``, a float for a number; NaN for NaN.
+            An array of the shape of ``y_score``, or a float if a number is given. NaN for NaN.
 
         Examples
         --------
@@ -203,13 +204,13 @@ class IsotonicCalibration:
         """
         scores = _real(y_score)
         found = np.interp(scores, self.scores, self.values)
-        found = np.where(np.isnan(scores), np.nan, found)  # one point would do for NaN, too
+        found = np.where(np.isnan(scores), np.nan, found)  # a map of one point has a value for NaN
         return float_or_array(found)
 
 
 def steps(edges: NDArray[np.float64], values: NDArray[np.float64], y_score: Any) -> Any:
     """Return the value of the bin that each score is in."""
-    scores = np.clip(_real(y_score), 0.0, 1.0)  # beyond coinciding edges there may be no records
+    scores = np.clip(_real(y_score), 0.0, 1.0)  # bins beyond coinciding edges may be empty
     found = values[np.searchsorted(edges[1:-1], scores)]
     return float_or_array(np.where(np.isnan(scores), np.nan, found))
 

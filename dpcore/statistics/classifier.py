@@ -1,4 +1,4 @@
-"""Metrics of a classifier at given thresholds, read off the released scores of two classes."""
+"""Metrics of a classifier at given thresholds, from the released scores of both classes."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ __all__ = [
 
 
 class Confusion(NamedTuple):
-    """Released counts of records by label and prediction, in the order of scikit-learn's.
+    """Released counts of records by label and prediction, in the order of scikit-learn.
 
-    Each is a float for a number t, and an array of the shape of t otherwise.
+    Each is a float if t is a number, and otherwise an array of the shape of t.
 
     Examples
     --------
@@ -56,16 +56,17 @@ def confusion(curves: ScoreCurves, t: ArrayLike) -> Confusion:
     Parameters
     ----------
     curves
-        The released scores; made monotone first if they are not.
+        The released scores. They are made monotone first if they are not.
     t
         Thresholds, any shape; infinities are allowed, NaN is not.
 
     Returns
     -------
     Confusion
-        Four arrays of the shape of ``t``, floats for a number, at least 0, and not integers in
-        general. Curves are known at the grid's thresholds: the last one that is <= t stands for t,
-        and -inf for one before the first. From the last threshold on nothing is predicted positive.
+        Four arrays of the shape of ``t``, or floats if ``t`` is a number. They are at least 0 and
+        in general not integers. Curves are known only at the thresholds of the grid, so the last
+        threshold <= t stands for t, and -inf stands for any t before the first threshold. From the
+        last threshold on, nothing is predicted positive.
 
     Raises
     ------
@@ -74,7 +75,8 @@ def confusion(curves: ScoreCurves, t: ArrayLike) -> Confusion:
 
     Notes
     -----
-    All metrics here are functions of these. O(log N) each, and O(N) for the curves.
+    All metrics of this module are functions of these counts. The cost is O(log N) for each
+    threshold, and O(N) for the curves.
 
     Examples
     --------
@@ -92,10 +94,10 @@ def confusion(curves: ScoreCurves, t: ArrayLike) -> Confusion:
 
 
 def precision(curves: ScoreCurves, t: ArrayLike) -> Any:
-    """Return the share of positives among the scores above ``t``; NaN where there are none.
+    """Return the share of positives among the scores above ``t``; NaN if no score is above.
 
-    Parameters, errors and cost as in ``confusion``. Within [0, 1], of the shape of ``t``; a float
-    for a number.
+    Parameters, errors and cost are as in ``confusion``. The result is within [0, 1] and has the
+    shape of ``t``; it is a float if ``t`` is a number.
 
     Examples
     --------
@@ -115,8 +117,8 @@ def precision(curves: ScoreCurves, t: ArrayLike) -> Any:
 def recall(curves: ScoreCurves, t: ArrayLike) -> Any:
     """Return the share of the positives with scores above ``t``; NaN if there are no positives.
 
-    Parameters, errors and cost as in ``confusion``. Within [0, 1], of the shape of ``t``; a float
-    for a number.
+    Parameters, errors and cost are as in ``confusion``. The result is within [0, 1] and has the
+    shape of ``t``; it is a float if ``t`` is a number.
 
     Examples
     --------
@@ -132,10 +134,10 @@ def recall(curves: ScoreCurves, t: ArrayLike) -> Any:
 
 
 def accuracy(curves: ScoreCurves, t: ArrayLike) -> Any:
-    """Return the share of records whose label is what "score above ``t``" predicts; NaN of none.
+    """Return the share of records whose label "score above ``t``" predicts; NaN without records.
 
-    Parameters, errors and cost as in ``confusion``. Within [0, 1], of the shape of ``t``; a float
-    for a number.
+    Parameters, errors and cost are as in ``confusion``. The result is within [0, 1] and has the
+    shape of ``t``; it is a float if ``t`` is a number.
 
     Examples
     --------
@@ -154,8 +156,9 @@ def accuracy(curves: ScoreCurves, t: ArrayLike) -> Any:
 def f1(curves: ScoreCurves, t: ArrayLike) -> Any:
     """Return the harmonic mean of precision and recall, 2 TP / (2 TP + FP + FN).
 
-    NaN where there is neither a positive nor a score above ``t``. Parameters, errors and cost as in
-    ``confusion``. Within [0, 1], of the shape of ``t``; a float for a number.
+    NaN if there is neither a positive nor a score above ``t``. Parameters, errors and cost are as
+    in ``confusion``. The result is within [0, 1] and has the shape of ``t``; it is a float if ``t``
+    is a number.
 
     Examples
     --------
@@ -172,21 +175,21 @@ def f1(curves: ScoreCurves, t: ArrayLike) -> Any:
 
 
 def precision_interval(curves: ScoreCurves, t: ArrayLike, level: float = 0.95) -> Interval[Any]:
-    """Return confidence intervals for the precision of the records themselves, by the noise alone.
+    """Return confidence intervals for the precision of the records themselves: noise only.
 
     Parameters
     ----------
     curves, t
         As in ``confusion``.
     level
-        Of each interval alone, between 0 and 1.
+        The confidence level of each interval alone, between 0 and 1.
 
     Returns
     -------
     Interval
-        Each end of the shape of ``t``, and a float for a number; within [0, 1]. Nothing is known,
-        [0, 1], where that is so of the mechanism's noise, and where noise may be all that there is
-        above the threshold.
+        Each end is within [0, 1] and has the shape of ``t``; it is a float if ``t`` is a number.
+        The interval is [0, 1] if the noise of the mechanism is not known, or if all released
+        records above the threshold may be noise.
 
     Raises
     ------
@@ -195,8 +198,9 @@ def precision_interval(curves: ScoreCurves, t: ArrayLike, level: float = 0.95) -
 
     Notes
     -----
-    docs/roc.md, section 3: on the safe side for any correlation of the noise at three thresholds,
-    so rather wide. Noise is taken as normal, and as that of raw curves.
+    docs/roc.md, section 3, explains the method. The intervals are safe for any correlation of the
+    noise at three thresholds, and therefore rather wide. They assume that the noise is normal, and
+    that it is the noise of raw curves.
 
     Examples
     --------
@@ -215,10 +219,10 @@ def precision_interval(curves: ScoreCurves, t: ArrayLike, level: float = 0.95) -
 
 
 def recall_interval(curves: ScoreCurves, t: ArrayLike, level: float = 0.95) -> Interval[Any]:
-    """Return confidence intervals for the recall of the records themselves, by the noise alone.
+    """Return confidence intervals for the recall of the records themselves: noise only.
 
-    Parameters, what is returned, errors and notes as in ``precision_interval``; [0, 1] where noise
-    may be all that there is of the positives.
+    Parameters, result, errors and notes are as in ``precision_interval``. The interval is [0, 1] if
+    all released positives may be noise.
 
     Examples
     --------
@@ -241,12 +245,12 @@ def population_precision_interval(
 ) -> Interval[Any]:
     """Return confidence intervals for the precision in the population: noise and sampling.
 
-    Parameters, what is returned and errors as in ``precision_interval``. The records are taken as
+    Parameters, result and errors are as in ``precision_interval``. The records are assumed to be
     independent draws from the population.
 
     Notes
     -----
-    Wilson's interval, with the noise (docs/roc.md, section 3).
+    This is Wilson's interval, with the noise included (docs/roc.md, section 3).
 
     Examples
     --------
@@ -269,7 +273,7 @@ def population_recall_interval(
 ) -> Interval[Any]:
     """Return confidence intervals for the recall in the population: noise and sampling.
 
-    Parameters, what is returned, errors and notes as in ``population_precision_interval``.
+    Parameters, result, errors and notes are as in ``population_precision_interval``.
 
     Examples
     --------
@@ -296,7 +300,7 @@ def _precision_interval(
     of_negatives = _noise_above(curves, 0, at)
     found = _counted(curves, at)
     part, whole = found.true_positives, found.true_positives + found.false_positives
-    with np.errstate(invalid="ignore"):  # infinite less infinite is not known
+    with np.errstate(invalid="ignore"):  # infinity minus infinity means unknown
         slope = of_negatives - of_positives
         ends = share_interval(part, whole, of_positives, slope, width, sampling)
     return Interval(*map(float_or_array, ends))
@@ -305,7 +309,7 @@ def _precision_interval(
 def _recall_interval(
     curves: ScoreCurves, t: ArrayLike, level: float, *, sampling: bool
 ) -> Interval[Any]:
-    """TP - s P is a sum of two joint counts, with the factors 1 and s - 1, as n is public."""
+    """TP - s P is a sum of two joint counts with the factors 1 and s - 1, because n is public."""
     width, curves, at = deviations(level), *_checked(curves, t)
     of_all = curves.deviations[1][-1]
     found = _counted(curves, at)
@@ -316,13 +320,13 @@ def _recall_interval(
 
 
 def _noise_above(curves: ScoreCurves, label: int, at: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return what the deviation of a class's records above thresholds is at most: of two counts."""
+    """Return bounds of the deviation of a class's number of records above thresholds."""
     noise = curves.deviations[label]
     return np.asarray(np.append(0.0, noise)[at] + noise[-1])
 
 
 def _checked(curves: ScoreCurves, t: ArrayLike) -> tuple[ScoreCurves, NDArray[np.intp]]:
-    """Return monotone curves, and how many of their thresholds are at most each t."""
+    """Return monotone curves and, for each t, the number of their thresholds that are <= t."""
     if not isinstance(curves, ScoreCurves):
         raise DtypeError("curves", type(curves).__name__, "must be ScoreCurves")
     points = _check.points("t", t)

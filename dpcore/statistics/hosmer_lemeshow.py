@@ -1,4 +1,4 @@
-"""The Hosmer-Lemeshow test: do the labels go with the predicted probabilities?"""
+"""The Hosmer-Lemeshow test: do predicted probabilities fit the labels?"""
 
 from __future__ import annotations
 
@@ -27,40 +27,41 @@ if TYPE_CHECKING:
 
 __all__ = ["HosmerLemeshow"]
 
-_ESTIMATED: Final = 2  # degrees of freedom that a fit to the same records takes
+_ESTIMATED: Final = 2  # degrees of freedom that are lost by a fit to the same records
 _MOST_REPLICATES: Final = 2**20
 
 
-@dataclass(frozen=True, eq=False, repr=False)  # no slots: the p-value is kept
+@dataclass(frozen=True, eq=False, repr=False)  # no slots, because the p-value is cached
 class HosmerLemeshow:
     """Observed and expected records by groups of predicted probability, and the test's statistic.
 
     Made by ``from_curves``, ``dpcore.hosmer_lemeshow``, or ``hosmer_lemeshow_by_groups`` of the
-    module ``dpcore.releases.hosmer_lemeshow_by_groups``.
-    In arrays (G, 2) negatives come first, and then positives.
+    module ``dpcore.releases.hosmer_lemeshow_by_groups``. Arrays (G, 2) have negatives first and
+    positives second.
 
     Parameters
     ----------
     edges
-        (G + 1,) of the groups, within [0, 1], never decreasing: lower < probability <= upper.
+        (G + 1,) the edges of the groups, within [0, 1], never decreasing. A group has
+        lower < probability <= upper.
     observed
         (G, 2) released numbers of records.
     expected
-        (G, 2) the sums of their predicted probabilities, released.
+        (G, 2) released sums of their predicted probabilities.
     deviations
-        (G, 2) what the standard deviations of the noise in ``observed`` are at most, for raw
-        curves; infinite where the mechanism has none in closed form.
+        (G, 2) bounds of the standard deviations of the noise in ``observed``, for raw curves. They
+        are infinite if the mechanism has no closed form for them.
     merged
-        (G,) how many of the groups that were asked for are in each.
+        (G,) how many of the requested groups are in each group.
     n
         The number of records.
     privacy
-        What the release cost.
+        The cost of the release.
     fitted
         Whether the model was fitted to these records by maximum likelihood: see ``from_curves``.
     simulation
-        Returns the test of a simulated release of a right model's labels, drawn by the generator;
-        None if it is not known what released this one.
+        A function of a generator. It returns the test of a simulated release, with labels for which
+        the model is right. None if the mechanism of the release is not known.
 
     Examples
     --------
@@ -101,34 +102,34 @@ class HosmerLemeshow:
         Parameters
         ----------
         curves
-            Of predicted probabilities: thresholds within [0, 1], the last one 1. They are made
-            monotone by ``isotonic`` if they are not.
+            Curves of predicted probabilities: thresholds within [0, 1], the last one 1. They are
+            made monotone by ``isotonic`` if they are not.
         groups
-            Q, how many groups of about n / Q records to make, 3 <= Q <= n. Group q ends at the
-            first threshold up to which q n / Q records were released: records of one cell, and so
-            those of one probability, are never torn apart.
+            Q, the number of groups, 3 <= Q <= n. Each group has about n / Q records. Group q ends
+            at the first threshold up to which q n / Q records were released. So records of one
+            cell, and all records with one probability, are in one group.
         minimum_expected
-            The least expected number of positives, and of negatives, in a group. One with less,
-            or with none at all, is merged with the next one, and the last with the one before.
-            None: 5, or what the deviation of the noise in the group's count is at most, whichever
-            is larger. 0: merges only groups in which no positive, or no negative, is expected.
+            The least expected number of positives, and of negatives, in a group. A group with
+            fewer, or with none at all, is merged with the next one, and the last group with the one
+            before. None: the larger of 5 and a bound of the deviation of the noise in the group's
+            count. 0: only groups in which no positive, or no negative, is expected are merged.
         mechanism
-            What released the curves, for ``pvalue`` and ``under_noise`` to simulate: any mechanism
-            or trust model; ``dpcore.mechanisms.from_curve(curves.joint)`` has it again from what
-            the release says of itself. The curves are then raw, or made monotone by ``isotonic``.
-            None: not known, and these two raise.
+            The mechanism or trust model that released the curves; ``pvalue`` and ``under_noise``
+            simulate it. ``dpcore.mechanisms.from_curve(curves.joint)`` makes it again from the
+            description in the release. The curves must then be raw or made monotone by
+            ``isotonic``. None: it is not known; ``pvalue`` and ``under_noise`` then raise an error.
         fitted
-            Whether the model was fitted to these records: then there are G - 2 degrees of freedom,
-            and otherwise G. It holds for logistic regression with an intercept, by maximum
-            likelihood without a penalty, whatever the features: such a model, if right, is
-            rejected at most as often as it says. It does not hold for boosting, trees or strong
-            penalties, whose residuals on their own training records have a trend: test those on
+            Whether the model was fitted to these records. If so, there are G - 2 degrees of
+            freedom, and otherwise G. True is valid for logistic regression with an intercept, by
+            maximum likelihood without a penalty, whatever the features: such a model, if right, is
+            rejected at most as often as stated. It is not valid for boosting, trees or strong
+            penalties, whose residuals on their own training records have a trend. Test these on
             other records (docs/hosmer-lemeshow.md, section 5).
 
         Returns
         -------
         HosmerLemeshow
-            Of 1 to Q groups. ``merged`` tells which ones are larger than asked for.
+            A test of 1 to Q groups. ``merged`` shows which of them were merged.
 
         Raises
         ------
@@ -137,9 +138,10 @@ class HosmerLemeshow:
 
         Notes
         -----
-        Hosmer & Lemeshow 1980; Eq. 5 of the ECDF paper. Every record counts with the middle of its
-        cell as its probability, so an expected number is off by at most half a cell for each
-        record of the group (docs/hosmer-lemeshow.md). O(N + Q log N).
+        The test is that of Hosmer & Lemeshow (1980), and Eq. 5 of the ECDF paper. The probability
+        of every record is taken as the middle of its cell, so the error of an expected number is at
+        most half a cell for each record of the group (docs/hosmer-lemeshow.md). The cost is
+        O(N + Q log N).
 
         Examples
         --------
@@ -171,7 +173,7 @@ class HosmerLemeshow:
         minimum: float | None,
         fitted: bool,
     ) -> HosmerLemeshow:
-        """Return the test for arguments that ``from_curves`` would not refuse."""
+        """Return the test for arguments that ``from_curves`` has checked."""
         bins, merged = risk_groups(curves, groups, minimum)
         simulation = None
         if mechanism is not None:
@@ -191,7 +193,7 @@ class HosmerLemeshow:
 
     @property
     def contributions(self) -> NDArray[np.float64]:
-        """(G,) what each group adds to the statistic; nothing where 0 are expected and there."""
+        """(G,) the term of each group in the statistic; 0 where 0 are expected and 0 observed."""
         squares = (self.observed - self.expected) ** 2
         with np.errstate(divide="ignore", invalid="ignore"):
             terms = np.where(squares == 0.0, 0.0, squares / self.expected)
@@ -204,21 +206,22 @@ class HosmerLemeshow:
 
     @property
     def degrees_of_freedom(self) -> int:
-        """G - 2 if the model was fitted to these records, and otherwise G."""
+        """G - 2 if the model was fitted to these records, and G otherwise."""
         return self.merged.size - (_ESTIMATED if self.fitted else 0)
 
     @cached_property
     def pvalue(self) -> float:
-        """How likely a right model, released in the same way, has as large a statistic or larger.
+        """The probability that a right model, released in the same way, has such a statistic.
 
-        **The noise of the release is taken into account**: ``under_noise().pvalue``, of 999
-        simulated releases, and so at least 0.001. They take as long as 999 releases of counts
-        (half a second for the default grid, and half a minute for 2^16 cells), once: the number is
-        kept. The same release has the same p-value, also when it is read from JSON again. Where
-        there is no noise (``dpcore.mechanisms.NoNoise``) it is ``pvalue_ignoring_noise``.
+        That is, a statistic at least as large as this one. **The noise of the release is taken into
+        account**: the value is ``under_noise().pvalue`` of 999 simulated releases, so it is at
+        least 0.001. The simulations take as long as 999 releases of counts: half a second for the
+        default grid, and half a minute for 2^16 cells. They run once, and the value is kept. The
+        same release always has the same p-value, also after it is read from JSON. Without noise
+        (``dpcore.mechanisms.NoNoise``) it is ``pvalue_ignoring_noise``.
 
-        NaN if no degree of freedom is left. Raises ``ParameterError`` if it is not known what
-        released the test: say so to ``from_curves``.
+        NaN if no degree of freedom is left. Raises ``ParameterError`` if the mechanism of the
+        release is not known: pass it to ``from_curves``.
         """
         if not self.deviations.any():
             return self.pvalue_ignoring_noise
@@ -228,9 +231,9 @@ class HosmerLemeshow:
     def pvalue_ignoring_noise(self) -> float:
         """The textbook's p-value, by the chi-squared law: **too small wherever there is noise**.
 
-        Noise makes the statistic larger, and the law does not know of it: right models are
-        rejected, at epsilon = 1 and 10,000 records more often than not. NaN if no degree of freedom
-        is left.
+        Noise makes the statistic larger, and the chi-squared law does not account for it. So right
+        models are rejected: at epsilon = 1 and 10,000 records, more often than not. NaN if no
+        degree of freedom is left.
         """
         if self.degrees_of_freedom < 1:
             return math.nan
@@ -241,29 +244,30 @@ class HosmerLemeshow:
     def under_noise(
         self, replicates: int = 999, rng: np.random.Generator | None = None
     ) -> HosmerLemeshowUnderNoise[HosmerLemeshow]:
-        """Return the test beside simulated releases of a model that is right.
+        """Compare the test with simulated releases of a model that is right.
 
-        Post-processing: simulated labels are released again and again, the records themselves are
-        not touched, and nothing is spent.
+        This is post-processing. Only simulated labels are released; the records are not used, and
+        nothing is spent.
 
         Parameters
         ----------
         replicates
-            R, how many releases to simulate, 1 to 2^20. The p-value is at least 1 / (R + 1), and
-            the standard error of a small one, p, about sqrt(p / R).
+            R, how many releases to simulate, 1 to 2^20. The p-value is at least 1 / (R + 1). The
+            standard error of a small p-value p is about sqrt(p / R).
         rng
-            None: seeded by the released numbers, so that the same test has the same answer. No
-            secrecy is needed: they are public already.
+            The generator for the simulations. None: a generator seeded by the released numbers, so
+            the same test always has the same result. It need not be secret, because these numbers
+            are already public.
 
         Raises
         ------
         DtypeError, ParameterError
-            An argument is not as above, or it is not known what released the test.
+            An argument is not as above, or the mechanism of the release is not known.
 
         Notes
         -----
-        A parametric bootstrap; docs/hosmer-lemeshow.md has its assumptions, and
-        docs/hosmer-lemeshow-accuracy.md how often it rejects. R releases.
+        This is a parametric bootstrap. docs/hosmer-lemeshow.md states its assumptions, and
+        docs/hosmer-lemeshow-accuracy.md shows how often it rejects. The cost is that of R releases.
 
         Examples
         --------
@@ -286,7 +290,7 @@ class HosmerLemeshow:
             raise ParameterError(
                 "mechanism",
                 None,
-                "must be known, to simulate its noise: give it to HosmerLemeshow.from_curves "
+                "must be known, to simulate its noise: pass it to HosmerLemeshow.from_curves "
                 "(dpcore.mechanisms.from_curve(curves.joint) makes it from a release)",
             )
         null, degrees = np.empty(replicates), np.empty(replicates, np.int64)
@@ -297,12 +301,12 @@ class HosmerLemeshow:
 
     @property
     def is_small(self) -> NDArray[np.bool_]:
-        """(G,) where of either class less than 5, or than the noise's deviation, is expected."""
+        """(G,) whether the expected number of a class is below 5 or below the noise deviation."""
         return np.asarray((self.expected < least_expected(self.deviations, None)).any(axis=1))
 
     @property
     def table(self) -> Mapping[str, NDArray[Any]]:
-        """Columns by name, each (G,): for ``pandas.DataFrame(test.table)``."""
+        """The columns by name, each (G,); ``pandas.DataFrame(test.table)`` shows them."""
         return {
             "lower": self.edges[:-1],
             "upper": self.edges[1:],
@@ -316,17 +320,18 @@ class HosmerLemeshow:
         }
 
     def plot(self, ax: Axes | None = None, **bars: Any) -> Axes:
-        """Draw observed and expected positives, group by group; needs the extra ``plot``.
+        """Draw observed and expected positives of each group. This needs the extra ``plot``.
 
-        Groups end at thresholds, where a private curve puts them: they need not be of one size. A
-        line above each bar is at all records of the group.
+        Groups end at thresholds, at the places that the private curve gives, and need not be of one
+        size. A line above each bar marks all records of the group.
 
         Parameters
         ----------
         ax
             Matplotlib axes, or None for new ones.
         **bars
-            Passed on to ``Axes.bar``, for what was observed; ``label`` is what the legend says.
+            Passed on to ``Axes.bar``, for the observed numbers; ``label`` is their text in the
+            legend.
 
         Examples
         --------
@@ -359,7 +364,7 @@ class HosmerLemeshow:
 
 @dataclass(frozen=True, slots=True)
 class _Simulation:
-    """The test of simulated curves, as of the released ones."""
+    """The test of simulated curves, made in the same way as that of the released curves."""
 
     curves: SimulatedCurves
     groups: int

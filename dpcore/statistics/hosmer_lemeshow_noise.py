@@ -1,4 +1,4 @@
-"""The Hosmer-Lemeshow test beside simulated releases of a right model."""
+"""The Hosmer-Lemeshow test, compared with simulated releases of a right model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["HosmerLemeshowUnderNoise", "Tested"]
 
 
 class Tested(Protocol):
-    """What ``HosmerLemeshow`` is, as far as its p-value goes."""
+    """The part of ``HosmerLemeshow`` that its p-value needs."""
 
     @property
     def statistic(self) -> float:
@@ -24,7 +24,7 @@ class Tested(Protocol):
 
     @property
     def degrees_of_freedom(self) -> int:
-        """Those of the chi-squared law."""
+        """The degrees of freedom of the chi-squared law."""
         ...
 
 
@@ -33,18 +33,18 @@ Test = TypeVar("Test", bound=Tested)
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class HosmerLemeshowUnderNoise(Generic[Test]):
-    """A released Hosmer-Lemeshow test beside simulated ones, for a model that is right.
+    """A released Hosmer-Lemeshow test, with simulated ones for a model that is right.
 
     Made by ``HosmerLemeshow.under_noise``.
 
     Parameters
     ----------
     test
-        The ``HosmerLemeshow`` test as it was released.
+        The released ``HosmerLemeshow`` test.
     null
-        (R,) statistics of the simulated releases.
+        (R,) the statistics of the simulated releases.
     null_degrees_of_freedom
-        (R,) theirs: what is merged differs from one to the next.
+        (R,) their degrees of freedom, which differ because merging depends on the noise.
 
     Examples
     --------
@@ -73,10 +73,10 @@ class HosmerLemeshowUnderNoise(Generic[Test]):
 
     @property
     def pvalue(self) -> float:
-        """The share of releases, this one among them, whose statistic is as large or larger.
+        """The share of releases, including this one, whose statistic is at least as large.
 
-        At least 1 / (R + 1). Compared by their normal scores, since they may have other degrees of
-        freedom. NaN if the test has none.
+        It is at least 1 / (R + 1). Statistics are compared by their normal scores, because their
+        degrees of freedom may differ. NaN if the test has no degree of freedom.
         """
         found = _normal_scores(self.test.statistic, self.test.degrees_of_freedom)
         if math.isnan(found):
@@ -86,16 +86,16 @@ class HosmerLemeshowUnderNoise(Generic[Test]):
 
     @property
     def statistic(self) -> float:
-        """H less what noise adds to it, on average, where the model is right; may be negative."""
+        """H minus the mean amount that noise adds to it for a right model; it may be negative."""
         noise = float(self.null.mean()) - float(self.null_degrees_of_freedom.mean())
         return self.test.statistic - noise
 
 
 def _normal_scores(statistic: Any, degrees_of_freedom: Any) -> NDArray[np.float64]:
-    """Return where statistics lie under the chi-squared law, in normal deviations.
+    """Return the normal scores of chi-squared statistics.
 
-    Wilson & Hilferty 1931: far out, too, where probabilities are too small for doubles. NaN where
-    there is no degree of freedom.
+    The approximation is that of Wilson & Hilferty (1931). It also works far out, where
+    probabilities are too small for doubles. NaN if there is no degree of freedom.
     """
     degrees = np.where(np.asarray(degrees_of_freedom) < 1, np.nan, degrees_of_freedom)
     variance = 2.0 / (9.0 * degrees)

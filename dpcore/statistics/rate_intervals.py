@@ -1,4 +1,4 @@
-"""Intervals of shares of released counts: how many of those that are in a whole are in a part."""
+"""Intervals for shares of released counts: which part of a whole."""
 
 from __future__ import annotations
 
@@ -20,20 +20,22 @@ def share_interval(
     part, whole
         Released counts of records.
     noise, slope
-        The standard deviation of the noise in part - s whole is at most noise + s slope; infinite
-        where nothing is known of it.
+        The standard deviation of the noise in part - s whole is at most noise + s slope. Infinite
+        if the noise is not known.
     width
         How many standard deviations the interval reaches.
     sampling
-        Whether records stray from a population as well: part is binomial, of whole and s.
+        Whether records are also a sample of a population: part is then binomial, with whole trials
+        and the probability s.
 
     Notes
     -----
-    Fieller's interval, and with sampling and without noise Wilson's: all s in [0, 1] with
+    This is Fieller's interval; with sampling and without noise, it is Wilson's. It consists of all
+    s in [0, 1] with
 
         (part - s whole)^2 <= width^2 ((noise + s slope)^2 + s (1 - s) whole),
 
-    the last term with sampling only. It is [0, 1] where the whole may be noise (docs/roc.md).
+    where the last term is for sampling only. It is [0, 1] if the whole may be noise (docs/roc.md).
     """
     known = np.isfinite(noise) & np.isfinite(slope) & (whole > 0.0)
     part, whole, noise, slope = (np.where(known, each, 0.0) for each in (part, whole, noise, slope))

@@ -1,4 +1,4 @@
-"""How far two residual plots are apart."""
+"""The distance between two residual plots."""
 
 from __future__ import annotations
 
@@ -23,25 +23,27 @@ def residual_plot_distance(
     cells: int = 10,
     margin: float = 0.1,
 ) -> float:
-    """Return the total variation distance of two residual plots, over cells where the first one is.
+    """Return the total variation distance of two residual plots, over cells around the first one.
 
     Parameters
     ----------
     first, second
-        Released plots, whose ``points`` count; or (k, 2) and (m, 2) points, finite ones in the
-        first. With the points of records themselves the distance is not private.
+        Released plots, whose ``points`` are compared; or (k, 2) and (m, 2) points. The points of
+        the first must be finite. With the points of records themselves, the distance is not
+        private.
     cells
-        How many cells of one width along either axis, from 1 to 2048.
+        The number of cells of equal width along each axis, from 1 to 2048.
     margin
-        By how much the cells reach beyond the points of the first plot, on all four sides, in the
-        unit of the points; 0 or more.
+        How far the cells reach beyond the points of the first plot, on all four sides, in the unit
+        of the points; 0 or more.
 
     Returns
     -------
     float
-        Within [0, 1]: half the sum of |P(c) - Q(c)| over the cells, where P and Q are the shares of
-        the points of the first and of the second plot, and half of the share of the second that is
-        in none. 0 where neither plot has points, and 1 where one of them has none.
+        A number within [0, 1]. It is half the sum of |P(c) - Q(c)| over the cells, plus half of the
+        share of the second plot's points that are in no cell. P and Q are the shares of the points
+        of the first and of the second plot. It is 0 if neither plot has points, and 1 if exactly
+        one of them has none.
 
     Raises
     ------
@@ -51,9 +53,10 @@ def residual_plot_distance(
     Notes
     -----
     Chen, Machanavajjhala, Reiter & Barrientos, *Differentially private regression diagnostics*
-    (2016), section III.C, who call it similarity, though 0 means alike. It is not symmetric: the
-    first plot says where the cells are. It depends on the units of both axes, by the margin only.
-    Points on a border count in the cell above. O(k + m + cells^2).
+    (2016), section III.C, call this distance similarity, although 0 means alike. It is not
+    symmetric, because the first plot determines the cells. It depends on the units of both axes
+    only through the margin. Points on a border count in the cell above. The cost is
+    O(k + m + cells^2).
 
     Examples
     --------
@@ -77,7 +80,7 @@ def residual_plot_distance(
         raise ParameterError("margin", margin, "must leave cells that end within doubles")
     p, q = (_counts(each, low, high, side) for each in points)
     k, m = map(len, points)
-    apart = np.sum(np.abs(m * p - k * q)) + k * (m - q.sum())  # k m times too much: whole numbers
+    apart = np.sum(np.abs(m * p - k * q)) + k * (m - q.sum())  # times k m, so whole numbers
     return int(apart) / (2 * k * m)
 
 
@@ -98,7 +101,7 @@ def _counts(
     high: NDArray[np.float64],
     side: int,
 ) -> NDArray[np.int64]:
-    """Return how many of the points are in each cell, (side^2,)."""
+    """Return the number of points in each cell, (side^2,)."""
     within = points[((points >= low) & (points <= high)).all(axis=1)]
     width = np.maximum(high / 2 - low / 2, np.finfo(np.float64).tiny)  # halves do not overflow
     places = ((within / 2 - low / 2) / width * side).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Labels that go with predicted probabilities: what a right model is tested against."""
+"""Simulated labels that fit predicted probabilities, to show how a right model is tested."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ __all__ = ["RightLabels"]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RightLabels:
-    """Labels of a right model, to be drawn again and again.
+    """Labels of a right model, which can be drawn repeatedly.
 
     Parameters
     ----------
     records
-        (N,) in each cell or group.
+        (N,) the number of records in each cell or group.
     probabilities
-        (N,) of being positive, for each of its records.
+        (N,) the probability of being positive, for the records of each cell or group.
     design
-        (p, N) what residuals are orthogonal to: 1 and the logit of the probability, or nothing.
+        (p, N) the vectors to which residuals are orthogonal: 1 and the logit of the probability, or
+        none.
     inverse
-        (p, p) of the design's Fisher information.
+        (p, p) the inverse of the design's Fisher information.
     """
 
     records: NDArray[np.int64]
@@ -35,7 +36,7 @@ class RightLabels:
     def of(
         cls, records: NDArray[np.int64], probabilities: NDArray[np.float64], fitted: bool
     ) -> RightLabels:
-        """Return those of so many records; ``fitted``: by maximum likelihood, to these labels."""
+        """Return the labels of some records; ``fitted``: the model was fitted to the labels."""
         inside = np.clip(probabilities, 1e-12, 1.0 - 1e-12)  # a cell {0} has no weight
         logits = np.log(inside) - np.log1p(-inside)
         design = np.stack([np.ones(inside.size), logits])[: 2 if fitted else 0]
@@ -43,10 +44,10 @@ class RightLabels:
         return cls(records, probabilities, design, np.linalg.pinv(information, hermitian=True))
 
     def draw(self, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Return how many records are positive, (N,)."""
+        """Draw labels; return the number of positives in each cell or group, (N,)."""
         expected = self.records * self.probabilities
         positives = rng.binomial(self.records, self.probabilities)
-        # one step of Newton's method: what a fit to these labels would add to the probabilities
+        # One step of Newton's method: the change of the probabilities by a fit to these labels.
         step = self.inverse @ (self.design @ (positives - expected))
         shift = expected * (1.0 - self.probabilities) * (step @ self.design)
         whole = np.diff(np.rint(np.cumsum(shift)), prepend=0.0).astype(np.int64)

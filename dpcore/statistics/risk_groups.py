@@ -16,16 +16,16 @@ from .binning import Bins, Cells
 __all__ = ["check_groups", "check_minimum", "expected_counts", "least_expected", "risk_groups"]
 
 _LEAST_GROUPS: Final = 3  # with two, a fit leaves no degree of freedom
-_FEW: Final = 5.0  # expected records, below which the chi-squared law is a poor guide
+_FEW: Final = 5.0  # with fewer expected records, the chi-squared law is a poor guide
 
 
 def risk_groups(
     curves: ScoreCurves, groups: int, minimum: float | None
 ) -> tuple[Bins, NDArray[np.int64]]:
-    """Return groups in which enough is expected, and how many of those asked for are in each.
+    """Return groups with enough expected records, and how many requested groups are in each.
 
-    Invariant: the groups of ``kept`` are large enough; ``rest`` is expected in the bins since the
-    last of them, which ended where the noise is ``start``.
+    Invariant: the groups of ``kept`` are large enough. ``rest`` is the expected number in the bins
+    after the last of them, and ``start`` is the noise at its end.
     """
     cells = Cells.of(curves)
     asked = cells.equi_depth_bins(groups)
@@ -37,7 +37,7 @@ def risk_groups(
         if rest.min() > 0.0 and (rest >= least_expected(start + noise[i], minimum)).all():
             kept.append(i + 1)
             start, rest = noise[i], np.zeros(2)
-    kept[max(1, len(kept) - 1) :] = [groups]  # what is left over goes with the last one
+    kept[max(1, len(kept) - 1) :] = [groups]  # the remaining bins belong to the last group
     return cells.nearest_bins(asked.edges[kept]), np.diff(kept)
 
 
@@ -48,14 +48,14 @@ def expected_counts(bins: Bins) -> NDArray[np.float64]:
 
 
 def least_expected(deviations: NDArray[np.float64], minimum: float | None) -> NDArray[np.float64]:
-    """Return how many records have to be expected; noise that is not known sets no limit."""
+    """Return how many records must be expected; unknown noise sets no limit."""
     if minimum is not None:
         return np.full(deviations.shape, minimum)
     return np.maximum(_FEW, np.where(np.isfinite(deviations), deviations, 0.0))
 
 
 def check_groups(groups: object, n: int, fitted: object) -> int:
-    """Return the number of groups, if it is one for n records, and check ``fitted``."""
+    """Return the number of groups, if it is valid for n records, and check ``fitted``."""
     if not isinstance(fitted, bool):
         raise DtypeError("fitted", type(fitted).__name__, "must be a bool")
     checked = _check.integer("groups", groups, _LEAST_GROUPS, MOST_CELLS)
@@ -65,7 +65,7 @@ def check_groups(groups: object, n: int, fitted: object) -> int:
 
 
 def check_minimum(minimum_expected: object) -> float | None:
-    """Return the least expected number, if it is one."""
+    """Return the least expected number, if it is valid."""
     if minimum_expected is None:
         return None
     checked = _check.finite("minimum_expected", minimum_expected)

@@ -1,4 +1,4 @@
-"""ROC curves, and precision against recall, read off the released scores of two classes."""
+"""ROC curves, and precision against recall, from the released scores of both classes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["ROC", "Band"]
 
 
 class Band(NamedTuple):
-    """Ends of pointwise confidence intervals for both rates, each (N + 1,)."""
+    """The ends of pointwise confidence intervals for both rates, each (N + 1,)."""
 
     fpr_low: NDArray[np.float64]
     fpr_high: NDArray[np.float64]
@@ -41,29 +41,32 @@ class Band(NamedTuple):
 class ROC(EqualByValue):
     """A receiver operating characteristic: the true positive rate against the false positive rate.
 
-    Made by ``from_curves``. Everything is post-processing of the curves, and computed when it is
-    asked for. Where a released class has no records, its rate is 0/0, and NaN, and so is the area.
+    Made by ``from_curves``. Everything is post-processing of the curves, and is computed when it is
+    first used. If a released class has no records, its rate is 0/0, which is NaN, and so is the
+    area.
 
     Parameters
     ----------
     curves
-        The released scores, taken as they are: raw curves give rates that may leave [0, 1].
+        The released scores, which are not changed: raw curves give rates that may leave [0, 1].
     mechanism
-        What released the curves, for ``auc_interval`` to simulate: any mechanism or trust model.
-        None: not known.
+        The mechanism or trust model that released the curves; ``auc_interval`` simulates it. None:
+        it is not known.
 
     Raises
     ------
     DtypeError, ParameterError
-        The mechanism is not the one that the curves name, or they were smoothed.
+        The mechanism is not the one that the curves name, or the curves were smoothed.
 
     Notes
     -----
-    Like scikit-learn's ``roc_curve`` with ``drop_intermediate=False``: a point for every threshold,
-    thresholds descending, and one point more. There a score >= threshold is predicted positive, and
-    the additional threshold is +inf; here it is a score > threshold, as cells are open on the left,
-    and -inf. So the points are the same, and a threshold here is the next lower one there.
-    ``fpr, tpr, thresholds = roc`` unpacks it as scikit-learn's triple, with these thresholds.
+    The points are those of scikit-learn's ``roc_curve`` with ``drop_intermediate=False``: one for
+    every threshold, in descending order, and one more. In scikit-learn, a score >= threshold is
+    predicted positive, and the additional threshold is +inf. Here, a score > threshold is predicted
+    positive, because cells are open on the left, and the additional threshold is -inf. So the
+    points are the same, and a threshold here is the next lower one there.
+    ``fpr, tpr, thresholds = roc`` unpacks the curve like scikit-learn's triple, with these
+    thresholds.
 
     Examples
     --------
@@ -102,21 +105,22 @@ class ROC(EqualByValue):
 
     @classmethod
     def from_curves(cls, curves: ScoreCurves, mechanism: Releases | None = None) -> ROC:
-        """Return the ROC curve of released scores, made monotone first if they are not.
+        """Return the ROC curve of released scores, which are made monotone first if they are not.
 
         Parameters
         ----------
         curves
-            Raw or processed.
+            Raw or processed curves.
         mechanism
-            What released them, if it is known: the interval of the area is much shorter then.
-            ``dpcore.mechanisms.from_curve(curves.joint)`` has it again from what the release says
-            of itself.
+            The mechanism that released the curves, if it is known; the interval of the area is then
+            much shorter. ``dpcore.mechanisms.from_curve(curves.joint)`` makes it again from the
+            description in the release.
 
         Raises
         ------
         DtypeError, ParameterError
-            The curves are no ScoreCurves; the mechanism is none, or not the one that they name.
+            ``curves`` are not ScoreCurves, or ``mechanism`` is not a mechanism, or not the one that
+            the curves name.
 
         Examples
         --------
@@ -142,12 +146,12 @@ class ROC(EqualByValue):
 
     @property
     def privacy(self) -> Privacy:
-        """What the release cost."""
+        """The cost of the release."""
         return self.curves.privacy
 
     @property
     def thresholds(self) -> NDArray[np.float64]:
-        """(N + 1,) descending, from the last of the grid to -inf."""
+        """(N + 1,) the thresholds in descending order, from the last of the grid to -inf."""
         return np.append(self.curves.thresholds[::-1], -np.inf)
 
     @property
@@ -162,14 +166,14 @@ class ROC(EqualByValue):
 
     @property
     def recall(self) -> NDArray[np.float64]:
-        """(N + 1,) the same as ``tpr``, by its name beside ``precision``."""
+        """(N + 1,) the same as ``tpr``: the name to use together with ``precision``."""
         return self.tpr
 
     @property
     def precision(self) -> NDArray[np.float64]:
         """(N + 1,) the share of positives among the scores above each threshold.
 
-        1 where there are none above, as scikit-learn ends its ``precision_recall_curve``.
+        It is 1 if no score is above, as at the end of scikit-learn's ``precision_recall_curve``.
         """
         positives = _above(self.curves.positives)
         found = share(positives, positives + _above(self.curves.negatives))
@@ -177,11 +181,11 @@ class ROC(EqualByValue):
 
     @property
     def auc(self) -> float:
-        """The area under the curve, by trapezoids; 0.5 is that of guessing.
+        """The area under the curve, by trapezoids; guessing has the area 0.5.
 
-        How likely it is that a random positive is in a higher cell than a random negative, ties
-        counting half: Eq. 5 of the federated paper. Of the exact scores it is known to within half
-        of the probability that both are in one cell.
+        It is the probability that a random positive is in a higher cell than a random negative,
+        with ties counting half: Eq. 5 of the federated paper. It differs from the area of the exact
+        scores by at most half of the probability that both are in one cell.
         """
         return float(np.trapezoid(self.tpr, self.fpr))
 
@@ -191,27 +195,29 @@ class ROC(EqualByValue):
         Parameters
         ----------
         level
-            Between 0 and 1.
+            The confidence level, between 0 and 1.
 
         Returns
         -------
         Interval
-            Within [0, 1], and [0, 1] where the noise may be all that there is of a class. If the
-            mechanism is known, its releases are simulated, 200 times, which takes as long; the
-            same curve has the same interval. If it is not, the correlations of the noise are not
-            known, and this is a safe bound for any: up to four times as wide.
+            It is within [0, 1], and it is [0, 1] if a whole released class may be noise. If the
+            mechanism is known, 200 of its releases are simulated, which takes the time of 200
+            releases; one curve always has the same interval. If the mechanism is not known, the
+            correlations of the noise are not known either, and the interval is a safe bound for any
+            of them. It is up to four times as wide.
 
         Raises
         ------
         DtypeError, ParameterError
-            level is not such a number.
+            ``level`` is not such a number.
 
         Notes
         -----
-        The error is taken as normal, with the root mean square of the simulated ones (docs/roc.md,
-        section 3; docs/intervals.md has its coverage). Where a mechanism's error is not known
-        between some thresholds, all or none of the pairs there count. The area of the records' own
-        scores differs by up to half of the pairs in one cell: ``ScoreHistogram.auc_interval``.
+        The error is assumed to be normal, with the root mean square of the simulated errors
+        (docs/roc.md, section 3; docs/intervals.md has its coverage). If the error of a mechanism is
+        not known between some thresholds, from none to all of the pairs there may count. The area
+        of the records' own scores differs by up to half of the pairs in one cell:
+        ``ScoreHistogram.auc_interval``.
 
         Examples
         --------
@@ -229,29 +235,30 @@ class ROC(EqualByValue):
     def population_auc_interval(self, level: float = 0.95) -> Interval[float]:
         """Return a confidence interval for the area of the population that the records come from.
 
-        As ``auc_interval``, which is for the noise alone, and with what sampling adds: the records
-        are taken as independent draws from the population. The area is that over the same cells.
+        ``auc_interval`` is for the noise alone; this interval includes the noise and the sampling.
+        The records are assumed to be independent draws from the population. The area is the one
+        over the same cells.
 
         Parameters
         ----------
         level
-            Between 0 and 1.
+            The confidence level, between 0 and 1.
 
         Returns
         -------
         Interval
-            Within [0, 1], and [0, 1] where the noise may be all that there is of a class.
+            It is within [0, 1], and it is [0, 1] if a whole released class may be noise.
 
         Raises
         ------
         DtypeError, ParameterError
-            level is not such a number.
+            ``level`` is not such a number.
 
         Notes
         -----
-        The variance of sampling is DeLong, DeLong & Clarke-Pearson's (1988), of the released
-        curves, and a record of the rarer class on top of it (docs/roc.md, section 3). Its coverage
-        is in docs/intervals.md.
+        The variance of sampling is that of DeLong, DeLong & Clarke-Pearson (1988) for the released
+        curves, plus a term for one more record of the rarer class (docs/roc.md, section 3). Its
+        coverage is in docs/intervals.md.
 
         Examples
         --------
@@ -282,29 +289,30 @@ class ROC(EqualByValue):
         return Interval(max(low, 0.0), min(high, 1.0))
 
     def band(self, level: float = 0.95) -> Band:
-        """Return pointwise confidence intervals for the records' own rates, on the safe side.
+        """Return pointwise, conservative confidence intervals for the records' own rates.
 
         Parameters
         ----------
         level
-            Of each interval alone, between 0 and 1.
+            The confidence level of each interval alone, between 0 and 1.
 
         Returns
         -------
         Band
-            Within [0, 1]. Nothing is known, [0, 1], where the mechanism's error is not, and where
-            the noise may be all that there is of a class.
+            The intervals are within [0, 1]. An interval is [0, 1] if the error of the mechanism is
+            not known there, or if a whole released class may be noise.
 
         Raises
         ------
         DtypeError, ParameterError
-            level is not such a number.
+            ``level`` is not such a number.
 
         Notes
         -----
-        The number of records in a class is noisy, too, and correlated with the counts: this holds
-        for any correlation, and without linearisation (docs/roc.md, section 3). Noise is taken as
-        normal, and as that of raw curves; for processed ones it is a guide, as ``CDF.band``.
+        The number of records in a class is noisy, too, and correlated with the counts. The
+        intervals hold for any correlation, and nothing is linearised (docs/roc.md, section 3). They
+        assume that the noise is normal, and that it is the noise of raw curves. For processed
+        curves they are a guide, as ``CDF.band``.
 
         Examples
         --------
@@ -327,19 +335,19 @@ class ROC(EqualByValue):
         )
 
     def display(self, **options: Any) -> RocCurveDisplay:
-        """Return scikit-learn's display of the curve; needs the extra ``models``.
+        """Return scikit-learn's display of the curve. This needs the extra ``models``.
 
         Parameters
         ----------
         **options
-            Passed on to ``sklearn.metrics.RocCurveDisplay``: ``name`` or ``estimator_name``,
-            whichever its version takes, and so on.
+            Passed on to ``sklearn.metrics.RocCurveDisplay``, for example ``name``, or
+            ``estimator_name`` in versions that take this name instead.
 
         Returns
         -------
         sklearn.metrics.RocCurveDisplay
-            Not drawn yet: call its ``plot()``, which needs the extra ``plot``. It has no band:
-            ``plot`` here has one.
+            It is not drawn yet: call its ``plot()``, which needs the extra ``plot``. It has no
+            band; ``ROC.plot`` draws one.
 
         Raises
         ------
@@ -360,16 +368,17 @@ class ROC(EqualByValue):
         return found
 
     def plot(self, ax: Axes | None = None, *, level: float = 0.95, **line: Any) -> Axes:
-        """Draw the curve with its band, the diagonal and a legend; needs the extra ``plot``.
+        """Draw the curve with its band, the diagonal and a legend. This needs the extra ``plot``.
 
         Parameters
         ----------
         ax
             Matplotlib axes, or None for new ones, whose lines differ in colour and in style.
         level
-            Confidence of each rate's interval. The band is what the boxes of both intervals cover.
+            The confidence level of the interval of each rate. The band is the union of the boxes
+            that the intervals of both rates make.
         **line
-            Passed on to ``Axes.plot``; ``label`` is what the legend says.
+            Passed on to ``Axes.plot``; ``label`` is the text in the legend.
 
         Examples
         --------
@@ -383,35 +392,36 @@ class ROC(EqualByValue):
         from ..curves.plots import plot_path, shortly
 
         band, outline = self.band(level), None
-        if all(np.isfinite(each[-1]) for each in self.curves.deviations):  # or nothing is known
+        if all(np.isfinite(each[-1]) for each in self.curves.deviations):  # else unknown
             outline = (band.fpr_low, band.tpr_high), (band.fpr_high, band.tpr_low)
         name = f"{shortly(self.privacy)}, AUC = {self.auc:.3f}"
         return plot_path(self.fpr, self.tpr, outline, name, ax=ax, level=level, style=line)
 
 
 def _above(cumulative: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how many of a class are above each threshold of a ROC curve: (N + 1,)."""
+    """Return how many records of a class are above each threshold of a ROC curve: (N + 1,)."""
     return np.append(cumulative[-1] - cumulative[::-1], cumulative[-1])
 
 
 def _rate(above: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return counts as shares of the last one; NaN if that is none."""
+    """Return counts as shares of the last one; NaN if the last one is 0."""
     return share(above, np.full_like(above, above[-1]))
 
 
 def _interval(
     cumulative: NDArray[np.float64], reach: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the ends of a rate's intervals, if counts are off by at most so much.
+    """Return the ends of a rate's intervals, if the errors of counts are at most ``reach``.
 
-    Where that is not known, the rate is between those of the nearest thresholds where it is.
+    Where ``reach`` is not known, the rate is between the rates at the nearest thresholds where it
+    is known.
     """
     total, of_total = cumulative[-1], reach[-1]
-    least, most = np.zeros_like(reach), np.ones_like(reach)  # of the share at or below
+    least, most = np.zeros_like(reach), np.ones_like(reach)  # of the share up to the threshold
     known = np.isfinite(reach) & np.isfinite(of_total)
     np.divide(cumulative - reach, total + of_total, out=least, where=known & (total > 0.0))
     np.divide(cumulative + reach, total - of_total, out=most, where=known & (total > of_total))
     least, most = from_neighbours(least, most, known)
     low, high = 1.0 - most[::-1], 1.0 - least[::-1]
-    low[0] = high[0] = 0.0  # all are at or below the last threshold, whatever the noise
+    low[0] = high[0] = 0.0  # no record is above the last threshold
     return np.append(low, 1.0), np.append(high, 1.0)

@@ -1,4 +1,4 @@
-"""Histograms of scores by class: the area under the ROC curve, and how far it is known."""
+"""Histograms of scores by class: the area under the ROC curve, and its error."""
 
 from __future__ import annotations
 
@@ -28,30 +28,31 @@ IntervalKind = Literal["worst-case", "well-behaved"]
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class ScoreHistogram:
-    """Counts of negatives and positives in B buckets of scores, and what they say of the area.
+    """Counts of negatives and positives in B buckets of scores, and the area under the ROC curve.
 
     Made by ``quantile`` or ``uniform``, from the curves of any mechanism or trust model, by
-    post-processing. Precision, recall and accuracy at a threshold are those of
-    ``statistics.classifier`` at ``nearest(t)``, and finer at the threshold itself.
+    post-processing. For precision, recall and accuracy of the buckets, use
+    ``statistics.classifier`` at ``nearest(t)``; at the threshold itself they are finer.
 
     Parameters
     ----------
     curves
-        The released scores, monotone: probabilities, with thresholds within [0, 1].
+        The released scores, monotone. They are probabilities, with thresholds within [0, 1].
     bins
         The buckets. Their edges are thresholds of the curves, and 0.
     mechanism
-        What released the curves, for the noise to be simulated: any mechanism or trust model.
-        None: not known, and the noise is bounded.
+        The mechanism or trust model that released the curves, so that its noise can be simulated.
+        None: it is not known; errors are then bounds.
 
     Raises
     ------
     DtypeError, ParameterError
-        The mechanism is not the one that the curves name, or they were smoothed.
+        The mechanism is not the one that the curves name, or the curves were smoothed.
 
     Notes
     -----
-    Federated paper, sections 4 and 5. docs/score-histograms.md has derivations and measurements.
+    The source is the federated paper, sections 4 and 5. docs/score-histograms.md has derivations
+    and measurements.
 
     Examples
     --------
@@ -85,19 +86,19 @@ class ScoreHistogram:
     def quantile(
         cls, curves: ScoreCurves, buckets: int = 100, mechanism: Releases | None = None
     ) -> ScoreHistogram:
-        """Return buckets of about as many released records each.
+        """Return buckets of about equally many released records each.
 
         Parameters
         ----------
         curves
-            Of scores that are probabilities: thresholds within [0, 1], the last one 1. Made
-            monotone first if they are not.
+            Curves of scores that are probabilities: thresholds within [0, 1], the last one 1. They
+            are made monotone first if they are not.
         buckets
-            B, how many. Where a cell has more than n / B records, some are empty.
+            B, the number of buckets. If a cell has more than n / B records, some are empty.
         mechanism
-            What released the curves, if it is known: intervals are much shorter then.
-            ``dpcore.mechanisms.from_curve(curves.joint)`` has it again from what the release says
-            of itself.
+            The mechanism that released the curves, if it is known; intervals are then much shorter.
+            ``dpcore.mechanisms.from_curve(curves.joint)`` makes it again from the description in
+            the release.
 
         Raises
         ------
@@ -106,7 +107,7 @@ class ScoreHistogram:
 
         Notes
         -----
-        ``equi_depth_bins``: O(N + B log N).
+        The buckets are those of ``equi_depth_bins``. The cost is O(N + B log N).
 
         Examples
         --------
@@ -125,7 +126,7 @@ class ScoreHistogram:
     def uniform(
         cls, curves: ScoreCurves, buckets: int = 100, mechanism: Releases | None = None
     ) -> ScoreHistogram:
-        """Return buckets of one width, as near as the grid's thresholds allow.
+        """Return buckets of equal width, as nearly as the thresholds of the grid allow.
 
         Parameters
         ----------
@@ -151,26 +152,28 @@ class ScoreHistogram:
 
     @property
     def privacy(self) -> Privacy:
-        """What the release cost."""
+        """The cost of the release."""
         return self.curves.privacy
 
     @property
     def auc(self) -> float:
-        """The share of pairs whose positive is in a higher bucket, those in one counting half.
+        """The share of pairs whose positive is in a higher bucket; pairs in one bucket count half.
 
-        Eq. 5 of the federated paper. Within [0, 1]; NaN if a released class is empty.
+        This is Eq. 5 of the federated paper. It is within [0, 1], and NaN if a released class is
+        empty.
         """
         return self._area(0.5)
 
     @property
     def auc_corrected(self) -> float:
-        """The area by Eq. 5, and what the order of the scores within buckets adds to it.
+        """The area by Eq. 5, corrected for the order of the scores within buckets.
 
-        Within a bucket the rate of positives is taken as linear in the rank of the score, with the
-        slope between the neighbouring buckets. Where the rate is smooth, what is left is of a
-        higher order in 1 / B than what Eq. 5 lacks. Not for scores with many ties: the more records
-        have one score, the less is there to correct (docs/score-histograms.md, section 3). Within
-        the worst case of ``auc_interval`` without noise; NaN if a released class is empty.
+        The rate of positives within a bucket is assumed to be linear in the rank of the score, with
+        the slope between the neighbouring buckets. If the rate is smooth, the remaining error is of
+        a higher order in 1 / B than the error of Eq. 5. Do not use it for scores with many ties:
+        the more records have one score, the less there is to correct (docs/score-histograms.md,
+        section 3). The result is within the worst case of ``auc_interval`` without noise; it is NaN
+        if a released class is empty.
         """
         filled = self.bins.counts > 0.0
         counts, positives = self.bins.counts[filled], self.bins.positives[filled]
@@ -179,17 +182,18 @@ class ScoreHistogram:
             return self.auc
         slopes = np.gradient(positives / counts, np.cumsum(counts) - counts / 2, edge_order=1)
         within = slopes * counts * np.maximum(counts**2 - 1.0, 0.0) / 12.0
-        most = positives * (counts - positives) / 3.0  # of a line whose rates are within [0, 1]
+        most = positives * (counts - positives) / 3.0  # for a line with rates within [0, 1]
         return self.auc + float(np.clip(within, -most, most).sum()) / pairs
 
     @property
     def auc_noise_deviation(self) -> float:
-        """How far the privacy noise moves ``auc``: a standard deviation, or a bound of it.
+        """The standard deviation of the privacy noise in ``auc``, or a bound of it.
 
-        If the mechanism is known, the root mean square of 200 simulated releases' errors, with the
-        same edges. If not, the correlations of the noise are not known, and the deviations of
-        single counts are added up, which is on the safe side for any, to first order: up to four
-        times as much. NaN if a released class is empty, infinite if the mechanism's error is.
+        If the mechanism is known, it is the root mean square error of 200 simulated releases, with
+        the same edges. If not, the correlations of the noise are not known, and the deviations of
+        single counts are added up. To first order, this is safe for any correlation; it is up to
+        four times as large. NaN if a released class is empty; infinite if the error of the
+        mechanism is infinite.
         """
         return float(self._scores.deviations(0.5)[0])
 
@@ -201,19 +205,20 @@ class ScoreHistogram:
         Parameters
         ----------
         kind
-            "worst-case": sum of p_b n_b / (2 P N), half of all pairs in one bucket. It takes no
-            assumption, and is attained. "well-behaved": the least of that and
+            "worst-case": the sum of p_b n_b / (2 P N), half of all pairs in one bucket. It needs no
+            assumption, and is attained. "well-behaved": the smaller one of this and
 
                 V max(m_b)^2 / (8 P N) + z sqrt(sum of p_b n_b (m_b + 1) / 12) / (P N),
 
-            for m_b records in bucket b, and V = 1: of order 1 / B^2.
+            for m_b records in bucket b, and V = 1. It is of order 1 / B^2.
         level
-            Of the second term, which is for labels drawn independently; between 0 and 1.
+            The confidence level of the second term, which is for labels that are drawn
+            independently; between 0 and 1.
 
         Returns
         -------
         float
-            At least 0; NaN if a released class is empty.
+            A number of at least 0, or NaN if a released class is empty.
 
         Raises
         ------
@@ -222,10 +227,10 @@ class ScoreHistogram:
 
         Notes
         -----
-        docs/score-histograms.md, sections 2 and 3. "well-behaved" assumes that labels are
-        independent draws with a rate of positives that depends on the score, and whose total
-        variation V within buckets is at most 1: any rate that never falls. Where that is wrong, so
-        may it be.
+        docs/score-histograms.md, sections 2 and 3, has the proofs. "well-behaved" assumes that
+        labels are independent draws, that the rate of positives depends on the score, and that the
+        total variation V of this rate within buckets is at most 1. Any rate that never falls has
+        V <= 1. If an assumption is wrong, the result may be wrong, too.
 
         Examples
         --------
@@ -241,20 +246,20 @@ class ScoreHistogram:
     def auc_interval(
         self, kind: IntervalKind = "worst-case", *, level: float = 0.95
     ) -> Interval[float]:
-        """Return an interval for the area of the records' own scores, ties counting half.
+        """Return an interval for the area of the records' own scores, with ties counting half.
 
         Parameters
         ----------
         kind
-            What is assumed of scores in one bucket, as in ``auc_discretisation``.
+            The assumption on scores in one bucket, as in ``auc_discretisation``.
         level
-            Confidence, between 0 and 1.
+            The confidence level, between 0 and 1.
 
         Returns
         -------
         Interval
-            Within [0, 1], and [0, 1] if the noise may be all that there is of a class. If the
-            curves are exact, the worst case is what the buckets allow, and is certain.
+            The interval is within [0, 1], and it is [0, 1] if a whole released class may be noise.
+            If the curves are exact, the worst case is what the buckets allow, and is certain.
 
         Raises
         ------
@@ -263,8 +268,8 @@ class ScoreHistogram:
 
         Notes
         -----
-        In the worst case all pairs in one bucket are counted, or none of them, and each of these
-        two areas has its own noise, which is that of ``auc_noise_deviation``, taken as normal.
+        In the worst case, all pairs in one bucket are counted, or none of them. Each of these two
+        areas has its own noise, as in ``auc_noise_deviation``, which is assumed to be normal.
 
         Examples
         --------
@@ -300,17 +305,19 @@ class ScoreHistogram:
         Returns
         -------
         float or numpy.ndarray
-            Of the shape of ``t``: the nearest edge, and of two the lower one.
+            The nearest edge for each ``t``, in the shape of ``t``; of two equally near edges, the
+            lower one.
 
         Raises
         ------
         DtypeError, ParameterError
-            t is not as above.
+            ``t`` is not as above.
 
         Notes
         -----
-        Federated paper, section 4. ``classifier.precision(histogram.curves, histogram.nearest(t))``
-        is that of the buckets. O(log B) each.
+        The source is the federated paper, section 4.
+        ``classifier.precision(histogram.curves, histogram.nearest(t))`` is the precision of the
+        buckets. The cost is O(log B) for each threshold.
 
         Examples
         --------
@@ -327,7 +334,7 @@ class ScoreHistogram:
         return float_or_array(np.asarray(np.where(inner - low <= high - inner, low, high)))
 
     def _discretisation(self, kind: IntervalKind, width: float) -> tuple[float, float]:
-        """Return a bound, and ``width`` deviations of a normal error, in addition to it."""
+        """Return a bound plus ``width`` deviations of a normal error."""
         _check.choice("kind", kind, IntervalKind)
         negatives, positives, counts = self.bins.negatives, self.bins.positives, self.bins.counts
         pairs = float(negatives.sum()) * float(positives.sum())
