@@ -54,10 +54,15 @@ def _python(version: str) -> "str | None":
     commands += [[launcher, "-" + version]] if launcher else []
     for command in commands:  # PATH may have a stand-in that only says what is missing
         code = "import sys; print(sys.executable, *sys.version_info[:2], sep='\\n')"
-        done = subprocess.run([*command, "-c", code], stdout=subprocess.PIPE, check=False)
-        said = done.stdout.decode().split("\n")
-        if done.returncode == 0 and ".".join(said[1:3]).strip() == version:
-            return said[0].strip()
+        done = subprocess.run(
+            [*command, "-c", code],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            check=False,
+        )
+        said = done.stdout.decode().splitlines()
+        if done.returncode == 0 and ".".join(said[1:3]) == version:
+            return said[0]
     return None
 
 

@@ -28,10 +28,14 @@ def names(folder: Path) -> list[str]:
 
 
 def run(*argv: str, **options) -> subprocess.CompletedProcess:
-    return subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-m", "dpcore", *argv],
         env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": ""},
         capture_output="stdout" not in options,
         check=False,
         **options,
     )
+    if "stdout" not in options:  # lines end as the system has it
+        newline = os.linesep.encode()
+        done.stdout, done.stderr = (x.replace(newline, b"\n") for x in (done.stdout, done.stderr))
+    return done

@@ -28,7 +28,7 @@ def test_tables_of_others_stay(tmp_path, name):
     (tmp_path / "parts").mkdir()
     pd.DataFrame({"a": [1]}).to_parquet(tmp_path / name)
     before = content(tmp_path)
-    with pytest.raises(FileError, match=f"{name}' is not the table of a study"):
+    with pytest.raises(FileError, match=f"{name.rpartition('/')[2]}' is not the table of a study"):
         studies.run(UNCALLED, replicates=1, out=tmp_path)
     (tmp_path / ".lock").unlink(missing_ok=True)
     assert content(tmp_path) == before
@@ -37,7 +37,7 @@ def test_tables_of_others_stay(tmp_path, name):
 @pytest.mark.parametrize("name", ["replicates.parquet", "summary.parquet"])
 def test_folders_in_the_place_of_a_table_are_told_at_once(tmp_path, name):
     (tmp_path / name).mkdir()
-    with pytest.raises(FileError, match=f"{name}' cannot be read: Is a directory"):
+    with pytest.raises(FileError, match=f"{name}' cannot be read: (Is a dir|Permission)"):
         studies.run(UNCALLED, replicates=1, out=tmp_path)
 
 
