@@ -1,0 +1,137 @@
+"""The examples of docs/backend.md run as they stand, and its tables are true to the functions."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dpcore as dp
+
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "docs" / "backend.md").read_text("utf-8")
+EXAMPLES = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+
+
+def run(example):
+    """Run an example, and return its names and the value of its last line."""
+    names: dict = {}
+    *_, last = example.strip().splitlines()
+    exec(example, names)
+    return names, eval(last, names)
+
+
+def test_there_are_three_examples():
+    assert len(EXAMPLES) == 3
+
+
+def test_a_library_that_has_counts_already():
+    names, ranks = run(EXAMPLES[0])
+    incomes, thresholds = names["incomes"], names["ranks"].thresholds
+    counts = np.bincount(
+        np.digitize(incomes, thresholds[:-1], right=True), minlength=thresholds.size
+    )
+    np.testing.assert_array_equal(counts, dp.Grid(thresholds).count(incomes))
+    exact = [(incomes <= each).mean() for each in (10, 30, 100)]  # 33 is between 30 and 35
+    np.testing.assert_allclose(ranks, exact, atol=0.03)
+    assert not names["ranks"].curve_.privacy.simulated
+
+
+def test_what_the_page_says_of_histogram():
+    grid, values = dp.Grid([1.0, 2.0, 3.0]), [1.0, 2.0, 9.0]
+    assert grid.count(values).tolist() == [1, 1, 1]
+    assert np.histogram(values, [0.0, 1.0, 2.0, 3.0])[0].tolist() == [0, 1, 1]
+
+
+def test_a_server_that_adds_the_counts_of_shards():
+    names, (median, high) = run(EXAMPLES[1])
+    curve = names["curve"]
+    assert curve.n == 400_000
+    assert curve.privacy == dp.Privacy(0.5)
+    assert len(names["messages"][0]) == 8 * names["GRID"].size
+    assert median == pytest.approx(np.exp(4), rel=0.1)
+    assert high == pytest.approx(np.exp(4 + 1.645), rel=0.1)
+
+
+@pytest.mark.needs_jit
+def test_a_simulation_with_thousands_of_replicates():
+    names, deviations = run(EXAMPLES[2])
+    assert names["noisy"].shape == (5_000, 256)
+    stated = names["mechanism"].noise_deviation(256)
+    np.testing.assert_allclose(deviations[:-1], stated[:-1], rtol=0.06)  # four standard errors
+    assert deviations[-1] == stated[-1] == 0
+    again = names["mechanism"].release(
+        names["counts"],
+        rng=np.random.default_rng(1).spawn(1)[0],
+        replicates=5_000,
+        workers=1,
+    )
+    np.testing.assert_array_equal(again, names["noisy"])
+
+
+def test_all_functions_that_the_tables_name_are_there():
+    rows = re.findall(r"^\| (`.*?) \|", TEXT, re.MULTILINE)
+    names = [name for row in rows for name in re.findall(r"`([A-Za-z_.]+)`", row)]
+    assert len(rows) >= 30
+    for name in names:
+        found = [
+            part
+            for home in (dp, dp.mechanisms, dp.statistics.classifier)
+            if (part := _looked_up(home, name)) is not None
+        ]
+        assert found, name
+
+
+def _looked_up(home, name):
+    for part in name.split("."):
+        home = getattr(home, part, None)
+    return home
+
+
+GRID = dp.Grid.uniform(0, 1, 8)
+TABLE = dp.TableGrid.uniform((0, 1), (0, 1), (4, 2))
+VALUES = np.linspace(0, 1, 50)
+COUNTS = GRID.count(VALUES)
+KEYS = dp.trust.comparison.gen([1, 2, 3], bits=4)[0]
+ARRAYS = {
+    "Grid.count": (lambda: COUNTS, (8,), np.int64),
+    "TableGrid.count": (lambda: TABLE.count(VALUES, VALUES), (4, 2), np.int64),
+    "score_counts": (lambda: dp.score_counts(VALUES > 0.5, VALUES, GRID), (16,), np.int64),
+    "polynomial_sums": (lambda: dp.polynomial_sums(VALUES, 0, 1, 5).sums, (7,), np.int64),
+    "release": (lambda: dp.mechanisms.Hierarchy(1.0).release(COUNTS), (8,), np.float64),
+    "replicates": (
+        lambda: dp.mechanisms.Dyadic(1.0).release(COUNTS, replicates=3),
+        (3, 8),
+        np.int64,
+    ),
+    "NoNoise": (lambda: dp.mechanisms.NoNoise().release(COUNTS), (8,), np.int64),
+    "laplace": (lambda: dp.noise.discrete_laplace(2, (3, 4)), (3, 4), np.int64),
+    "gaussian": (lambda: dp.noise.discrete_gaussian(4, 5), (5,), np.int64),
+    "smooth": (lambda: dp.smooth([[1, 3, 2], [2, 1, 4]], 5).cumulative, (2, 3), np.float64),
+    "at": (lambda: dp.smooth([[1, 3, 2], [2, 1, 4]], 5, at=[1]).cumulative, (2, 1), np.float64),
+    "evaluate": (lambda: dp.trust.comparison.evaluate(KEYS, [4, 5]), (3, 2), np.uint64),
+    "evaluate_sum": (lambda: dp.trust.comparison.evaluate_sum(KEYS, [4, 5]), (2,), np.uint64),
+}
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_shapes_and_types_are_those_of_the_tables(name):
+    make, shape, dtype = ARRAYS[name]
+    found = make()
+    assert found.shape == shape
+    assert found.dtype == dtype
+
+
+@pytest.mark.parametrize("counts", [COUNTS.astype(float), COUNTS > 0])
+def test_counts_are_integers(counts):
+    with pytest.raises(dp.DtypeError, match="counts must hold integers"):
+        dp.cdf_from_counts(counts, GRID, epsilon=1.0)
+
+
+def test_counts_stay_as_they_are():
+    counts = COUNTS.astype(np.uint16)
+    counts.flags.writeable = False
+    assert dp.cdf_from_counts(counts, GRID, epsilon=1.0).n == 50
+    np.testing.assert_array_equal(counts, COUNTS)
