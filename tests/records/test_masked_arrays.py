@@ -47,7 +47,7 @@ def test_masked_records_are_missing(take):
 
 
 CURVE = dp.cdf([0.1, 0.4, 0.8], GRID, NoNoise())
-RAW = dp.cdf([0.1, 0.4, 0.8], GRID, NoNoise(), isotonic=False)
+RAW, OTHER = (dp.cdf([0.1, 0.4, 0.8], GRID, NoNoise(), isotonic=False) for _ in range(2))
 CURVES = dp.score_curves([0, 1, 0, 1], [0.1, 0.4, 0.35, 0.8], GRID, NoNoise())
 RATES = np.ma.array([0.5, 0.25], mask=[False, True])
 CASES = {
@@ -60,7 +60,7 @@ CASES = {
     "sample": lambda: dp.BoxPlot.from_sample(HIDDEN),
     "increments": lambda: dp.streams.RunningCount(9, epsilon=1.0).extend(WHOLE),
     "counts": lambda: dp.cdf_from_counts(np.ma.array([1] * 4, mask=[0, 0, 0, 1]), GRID, epsilon=1),
-    "weights": lambda: dp.combine([RAW, RAW], np.ma.array([1.0, 2.0], mask=[0, 1])),
+    "weights": lambda: dp.combine([RAW, OTHER], np.ma.array([1.0, 2.0], mask=[0, 1])),
     "branching": lambda: Hierarchy(1.0, branching=np.ma.array([2, 2], mask=[0, 1])),
     "budgets": lambda: Hierarchy(1.0, budgets=np.ma.array([2, 2], mask=[0, 1])),
     "t": lambda: CURVE(RATES),
