@@ -45,6 +45,7 @@ def test_what_the_page_says_of_histogram():
     assert np.histogram(values, [0.0, 1.0, 2.0, 3.0])[0].tolist() == [0, 1, 1]
 
 
+@pytest.mark.needs_jit
 def test_a_server_that_adds_the_counts_of_shards():
     names, (median, high) = run(EXAMPLES[1])
     curve = names["curve"]
