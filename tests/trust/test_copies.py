@@ -193,5 +193,5 @@ def test_a_call_amid_a_call_is_refused(monkeypatch):
 
 def test_copies_are_refused_by_a_typed_error():
     for each in (Server(SECURE), Client(SECURE)):
-        with pytest.raises(DpcoreError, match="is not copied or pickled"):
+        with pytest.raises(DpcoreError, match="must not be copied or pickled"):
             each.__reduce_ex__(2)

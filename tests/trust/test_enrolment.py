@@ -67,7 +67,7 @@ def test_one_client_is_not_as_many_as_are_required():
     for server, report in zip(servers, reports, strict=True):
         server.add(report)
     assert agree(servers) == 1
-    with pytest.raises(RoundError, match="it takes at least 10"):
+    with pytest.raises(RoundError, match="at least 10 are needed"):
         servers[0].close()
 
 

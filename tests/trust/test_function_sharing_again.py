@@ -324,7 +324,7 @@ def test_what_is_not_settled_when_a_round_ends_is_forgotten(ending):
 
 def test_who_forgets_to_settle_is_told_that_reports_wait():
     servers = servers_of(Protocol(TRUSTS[0], 20, ROUND))
-    with pytest.raises(RoundError, match="it takes at least 1; 30 wait to be settled"):
+    with pytest.raises(RoundError, match="at least 1 are needed; 30 wait to be settled"):
         FunctionServers(servers)
     assert not any(server.is_closed for server in servers)
 

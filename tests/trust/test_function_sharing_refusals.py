@@ -146,7 +146,7 @@ def test_a_round_is_ended_before_it_answers():
     np.testing.assert_array_equal(counts_of(back), first)
     with pytest.raises(RoundError, match="0 reports"):
         server_of(protocol_of()).end()
-    with pytest.raises(RoundError, match="no functions"):
+    with pytest.raises(RoundError, match="not one of FunctionSharing"):
         Server(Protocol(DistributedNoise(1.0, clients=5), 20, ROUND)).end()
 
 
@@ -188,7 +188,7 @@ def test_no_cells_and_one():
 def test_other_rounds_have_no_answers():
     noisy = Protocol(DistributedNoise(1.0, clients=5), 20, ROUND)
     for refused in (lambda: Server(noisy).answer([1]), Server(noisy).add_up):
-        with pytest.raises(RoundError, match="no functions"):
+        with pytest.raises(RoundError, match="not one of FunctionSharing"):
             refused()
     with pytest.raises(ParameterError, match="rng"):
         Server(noisy, rng=RNG(1))

@@ -161,5 +161,5 @@ def test_sums_of_too_few_are_not_combined():
         PartialSum(NOISY, server._tally.totals, 1, bytes(32), (), simulated=True)
         for server in servers
     ]
-    with pytest.raises(RoundError, match="1 reports, and it takes"):
+    with pytest.raises(RoundError, match="of 1 reports, but"):
         combine(few)

@@ -129,10 +129,10 @@ def test_rounds_with_fewer_reports_than_levels_stay_open():
     server = Server(protocol)
     rows = reports_of(protocol, np.zeros(40), seed=4)
     for (report,) in [row for row in rows if decode(row[0]).payload[0] == 3][:2]:
-        with pytest.raises(RoundError, match="reports are settled, and it takes at least 3"):
+        with pytest.raises(RoundError, match="reports are settled, but at least 3 are needed"):
             server.close()
         server.add(report)
-    with pytest.raises(RoundError, match="2 reports are settled, and it takes at least 3"):
+    with pytest.raises(RoundError, match="2 reports are settled, but at least 3 are needed"):
         server.close()
     assert not server.is_closed
     server.add(next(row[0] for row in rows if decode(row[0]).payload[0] == 1))

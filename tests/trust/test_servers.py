@@ -155,7 +155,7 @@ def test_a_client_counts_once():
     assert combine([first.close(), second.close()])[3] == 1
     client = Client(SECURE)
     client.report(1)
-    with pytest.raises(ReportError, match="send the first again"):
+    with pytest.raises(ReportError, match="send the first one again"):
         client.report(1)
 
 
@@ -175,7 +175,7 @@ def test_too_few_reports_are_not_summed():
     servers = filled(NOISY, reports[:39])
     agree(servers)
     for server in servers:
-        with pytest.raises(RoundError, match="39 reports are settled, and it takes at least 40"):
+        with pytest.raises(RoundError, match="39 reports are settled, but at least 40 are needed"):
             server.close()
         assert not server.is_closed
     for server, report in zip(servers, reports[39], strict=True):
@@ -248,7 +248,7 @@ def test_wrong_clients_and_servers(protocol, rng):
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
 def test_neither_servers_nor_clients_are_copied(copied):
     for each in (Server(NOISY), Client(NOISY)):
-        with pytest.raises(TypeError, match="is not copied or pickled"):
+        with pytest.raises(TypeError, match="must not be copied or pickled"):
             copied(each)
 
 

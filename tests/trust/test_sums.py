@@ -71,7 +71,7 @@ def test_local_totals_have_at_most_a_one_from_each_report():
 def test_local_levels_add_up():
     (part,) = sums_of(LOCAL, 60)
     first, *others = part.by_level
-    message = "levels add up to {}, and there are {}"
+    message = "levels add up to {}, but there are {}"
     refused([replace(part, by_level=(first + 1, *others))], message.format(61, 60))
     refused([replace(part, reports=59)], message.format(60, 59))
     refused([replace(part, reports=2**41)], "at most 2\\^40 clients")
@@ -83,9 +83,9 @@ def test_exact_cells_are_counts():
     sums = sums_of(SECURE, 20)
     assert combine(sums).tolist() == [3, 3, 3, 3, 2, 2, 2, 2]
     below = changed(changed(sums[0], 4, -3), 0, 3)
-    refused([below, sums[1]], "fewer than no records")
+    refused([below, sums[1]], "below 0")
     around = changed(changed(sums[0], 4, 2**62), 0, -(2**62))
-    refused([around, sums[1]], "fewer than no records, or more than all")
+    refused([around, sums[1]], "below 0, or above the number of records")
     refused([changed(sums[0], 4, 1), sums[1]], "the total is not the number of reports")
 
 

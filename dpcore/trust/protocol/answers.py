@@ -1,4 +1,4 @@
-"""What servers that share functions say at thresholds, and what these answers open to."""
+"""Answers of servers that share functions, and the noisy counts that these open to."""
 
 from __future__ import annotations
 
@@ -20,24 +20,25 @@ __all__ = ["Answer", "Opened", "opened"]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Answer:
-    """What one server says at some thresholds: its shares of noisy counts. By ``Server.answer``.
+    """One server's shares of noisy counts at some thresholds. ``Server.answer`` returns it.
 
-    Nothing is checked here; ``opened`` does so, with the answers of all servers.
+    This class checks nothing. ``opened`` checks the answers of all servers together.
 
     Parameters
     ----------
     protocol
-        Of the round.
+        The public parameters of the round.
     cells
-        (k,) int64: up to and including which cell records are counted.
+        (k,) int64: records up to and including this cell are counted.
     shares
         (k,) uint64, modulo 2^64, with this server's noise.
     total
-        This server's share of the count at the last cell, which has no noise: n, if nobody lies.
+        This server's share of the count at the last cell, without noise. The total of all servers
+        is n if nobody lies.
     reports
-        How many clients there are in it.
+        The number of clients in the counts.
     clients
-        SHA-256 of their ids in order; all servers have to have the same.
+        SHA-256 of the clients' report ids in order. It has to be the same for all servers.
     simulated
         Whether a report or the noise was made for a study.
 
@@ -66,7 +67,7 @@ class Answer:
         return f"<Answer at {self.cells.size} cells, about {self.reports} reports>"
 
     def to_bytes(self) -> bytes:
-        """Return it as bytes, for whoever has asked (docs/wire.md).
+        """Return the answer as bytes, for whoever has asked (docs/wire.md).
 
         Examples
         --------
@@ -92,12 +93,12 @@ class Answer:
 
     @classmethod
     def from_bytes(cls, data: bytes, protocol: Protocol) -> Answer:
-        """Read it back.
+        """Return the answer from its bytes.
 
         Raises
         ------
         FormatError
-            It is damaged, or belongs to another round or other parameters.
+            The data are damaged, or belong to another round or other parameters.
 
         Examples
         --------
@@ -122,14 +123,14 @@ class Opened(NamedTuple):
     Parameters
     ----------
     cells
-        (k,) int64: up to and including which cell records are counted.
+        (k,) int64: records up to and including this cell are counted.
     counts
-        (k,) int64, with the noise of all servers; n at the last cell, without noise.
+        (k,) int64, with the noise of all servers. The count at the last cell is n, without noise.
     n
-        How many clients there are, each with one record.
+        The number of clients, each with one record.
     clients
-        SHA-256 of their ids in order. Where it changes from one question to the next, a server has
-        gone back to an older file, and the budget is being spent again.
+        SHA-256 of the clients' report ids in order. If it changes from one question to the next, a
+        server has gone back to an older file, and the budget is being spent again.
     simulated
         Whether a report or some noise was made for a study.
 
@@ -160,16 +161,16 @@ def opened(answers: Sequence[Answer]) -> Opened:
     Parameters
     ----------
     answers
-        One of each server, in any order, all to one question.
+        One answer of each server, in any order, all to one question.
 
     Raises
     ------
     DtypeError
-        They are no answers, or do not hold what these do.
+        ``answers`` are not answers, or have fields of a wrong type or shape.
     RoundError
-        They are not one from each server of one round, to one question and about the same clients;
-        or the count at the last cell, which every answer has, is not the number of clients, so that
-        some client or server did not keep to the protocol.
+        The answers are not one from each server of one round, to one question and about the same
+        clients; or the count at the last cell, which every answer contains, is not the number of
+        clients, so some client or server did not keep to the protocol.
 
     Examples
     --------
@@ -200,15 +201,15 @@ def opened(answers: Sequence[Answer]) -> Opened:
     total = sum(answer.total for answer in answers) % 2**64
     if total != first.reports or np.any(signed[first.cells == protocol.cells - 1] != total):
         raise RoundError(
-            "the count at the last cell is not the number of reports: some client sent something "
-            "else than shares of a step function, or two answers are of one server"
+            "the count at the last cell is not the number of reports: some client did not send "
+            "shares of a step function, or two answers are of one server"
         )
     simulated = any(answer.simulated for answer in answers)
     return Opened(first.cells, signed, first.reports, first.clients, simulated)
 
 
 def _check_form(answer: Answer) -> None:
-    """Check what bytes cannot get wrong: an answer that is made by hand may hold anything."""
+    """Check the types of fields, which are right in an answer that was read from bytes."""
     for name in ("total", "reports"):
         if not isinstance(number := getattr(answer, name), int):
             raise DtypeError("answers", type(number).__name__, f"must have an integer {name}")
@@ -218,4 +219,4 @@ def _check_form(answer: Answer) -> None:
             what = f"must have {name}, (k,) {np.dtype(kind).name}"
             raise DtypeError("answers", type(array).__name__, what)
     if answer.cells.size != answer.shares.size:
-        raise DtypeError("answers", "cells and shares", "must be equally many")
+        raise DtypeError("answers", "cells and shares", "must have the same size")

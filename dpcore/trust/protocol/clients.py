@@ -1,4 +1,4 @@
-"""A client: its records, made into reports that servers may see."""
+"""A client, which makes reports of its records that servers may see."""
 
 from __future__ import annotations
 
@@ -36,24 +36,27 @@ class Client:
     Parameters
     ----------
     protocol
-        Of the round.
+        The public parameters of the round.
     rng
-        None for a report: random numbers from the operating system. A generator is for studies:
-        such a report says so, and what is released of it is marked as simulated.
+        None for random numbers from the operating system. A generator is for studies: it marks the
+        report, and any release of it, as simulated.
     ticket
-        Of this client for this round, ``Enrolment.ticket``, if the protocol has ``enrolled``.
+        The ticket of this client for this round, ``Enrolment.ticket``, if the protocol has
+        ``enrolled``.
 
     Raises
     ------
     DtypeError, ParameterError
-        An argument is not as above; or a ticket is missing, or is not asked for.
+        An argument is not as above; or the protocol needs a ticket and it is missing; or the
+        protocol has no tickets and one is given.
 
     Notes
     -----
-    The reports of a client go to different servers, over channels that nobody else can read: who
-    sees all of an additive protocol sees the record. If a message is lost, the *same bytes* are
-    sent again; a second, fresh report would spend the budget twice, so there is none: not from
-    another thread, and not after a fork from the copy that the child has.
+    Send the reports of a client to different servers, over channels that nobody else can read.
+    In an additive protocol, somebody who sees all of them sees the record. If a message is lost,
+    send the *same bytes* again. A second, fresh report would spend the budget twice. So a client
+    reports only once: not a second time from another thread, and not from the copy that a child
+    process has after a fork.
 
     Examples
     --------
@@ -79,7 +82,7 @@ class Client:
             raise DtypeError("ticket", type(ticket).__name__, "must be a Ticket")
         if protocol.enrolled != (ticket is not None):
             what = "must be given" if protocol.enrolled else "must be left out"
-            raise ParameterError("ticket", ticket, f"{what}, as the protocol says")
+            raise ParameterError("ticket", ticket, f"{what}: the protocol decides this")
         self._protocol = protocol
         self._ticket = ticket
         self._rng = rng
@@ -89,7 +92,7 @@ class Client:
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         """Refuse to be copied: a copy would report a second time."""
         raise DtypeError(
-            "client", type(self).__name__, "is not copied or pickled, as it reports once"
+            "client", type(self).__name__, "must not be copied or pickled: it reports only once"
         )
 
     def report(self, cells: int | Sequence[int] | NDArray[np.integer[Any]]) -> list[bytes]:
@@ -98,24 +101,25 @@ class Client:
         Parameters
         ----------
         cells
-            Where the record is, 0 to size - 1: ``cell_of``. If the protocol has a cell for those
-            that clients lack: where each of any number of records is. Of more than count, some are
-            chosen at random.
+            The cell of the record, 0 to size - 1, as ``cell_of`` returns it. If the protocol has a
+            cell for empty records, the cells of any number of records. If these are more than
+            count, some are chosen at random.
 
         Raises
         ------
         DtypeError, ParameterError
-            cells are not such numbers, or not one where the protocol has no such cell.
+            The cells are not as above; or they are not exactly one, and the protocol has no cell
+            for empty records.
         ReportError
-            For "duplicate": this client has reported before, or another thread makes it report.
+            For "duplicate": this client has reported before, or is reporting in another thread.
         RoundError
-            This is a copy that a fork has made: a client reports in the process that made it.
+            This is a copy that a fork has made. A client reports in the process that made it.
 
         Notes
         -----
-        Additive protocols: all servers but the last get a seed of 32 bytes, and the last one
+        Additive protocols: all servers but the last get a seed of 32 bytes, and the last one gets
         8 bytes for each node. O(nodes), and as many bytes of AES for each seed. FunctionSharing
-        with two servers: a key each (docs/function-sharing.md), O(log N). Local: O(N).
+        with two servers: each gets a key (docs/function-sharing.md), O(log N). Local: O(N).
 
         Examples
         --------
@@ -129,7 +133,7 @@ class Client:
         held = self._checked(cells)
         self._check_here()
         if not self._unused.acquire(blocking=False):
-            raise ReportError("duplicate", "would be this client's second: send the first again")
+            raise ReportError("duplicate", "is this client's second: send the first one again")
         stream = source(self._rng)
         contributed, empty = self._contributed(held, stream)
         payloads = self._payloads(contributed, empty, stream)
@@ -141,7 +145,7 @@ class Client:
         return encoded
 
     def _check_here(self) -> None:
-        """Check that this is no copy that a fork has made."""
+        """Check that this is not a copy that a fork has made."""
         if not self._owner.is_here:
             raise RoundError(
                 f"the client belongs to process {self._owner.process}: a copy of it made by a fork "
@@ -160,10 +164,10 @@ class Client:
         if isinstance(cells, np.ndarray):
             given = _check.array("cells", cells, "biufO", "must be integers").tolist()
         if isinstance(cells, str | bytes | bytearray | memoryview) or _is_table(cells):
-            raise DtypeError("cells", type(cells).__name__, "must be an integer, or several")
+            raise DtypeError("cells", type(cells).__name__, "must be one or several integers")
         held = list(given) if isinstance(given, Sequence) else [given]
         if protocol.empty is None and len(held) != 1:
-            what = "must be one record: the protocol has no cell for those that clients lack"
+            what = "must be one record: the protocol has no cell for empty records"
             raise ParameterError("cells", len(held), what)
         for cell in held:  # messages must not quote records
             if isinstance(cell, _NO_CELLS) or not isinstance(cell, Integral):
@@ -173,7 +177,7 @@ class Client:
         return [protocol.counted(int(cell)) for cell in held]
 
     def _contributed(self, held: list[int], stream: Source) -> tuple[list[int], int]:
-        """Return which records are reported, and how many empty ones beside them."""
+        """Return the records that are reported, and the number of empty ones."""
         protocol, most = self._protocol, self._protocol.trust.records
         if protocol.records < most:  # one of those that count
             drawn = _below(max(most, len(held)), stream)
@@ -217,7 +221,7 @@ class Client:
             if share is not None:
                 share.fill(counts[start:stop], stream)
             elif level > 0:
-                continue  # not counted: without noise it must not be told
+                continue  # not counted: it has no noise, so it must not be sent
             for cell, number in times.items():
                 counts[start + protocol.node(cell, level)] += number
         return counts
@@ -233,7 +237,7 @@ class Client:
         return [*payloads, (wire.ADDITIVE, rest.astype("<u8").tobytes())]
 
     def _bits(self, cell: int, stream: Source) -> bytes:
-        """Return a level, which is no secret, and the perturbed bits of its nodes."""
+        """Return a level, which is not secret, and the perturbed bits of its nodes."""
         protocol = self._protocol
         assert isinstance(protocol.trust, Local)
         shares = np.cumsum(protocol.asked)
@@ -248,7 +252,7 @@ class Client:
 
 
 def cell_of(score: Any, grid: Grid, label: bool | None = None) -> int:
-    """Return the cell of one record, as ``Grid.count`` and ``dpcore.score_counts`` have it.
+    """Return the cell in which ``Grid.count`` or ``dpcore.score_counts`` counts one record.
 
     Parameters
     ----------
@@ -257,17 +261,17 @@ def cell_of(score: Any, grid: Grid, label: bool | None = None) -> int:
     grid
         N public thresholds.
     label
-        None: a value, in one of N cells. Otherwise whether a scored record is positive: it is in
-        one of 2 N cells.
+        None for a value, which is in one of N cells. For a scored record, whether it is positive;
+        it is in one of 2 N cells.
 
     Raises
     ------
     DtypeError, ParameterError, MissingValueError
-        score is not such a number, or grid not a grid.
+        An argument is not as above.
 
     Notes
     -----
-    O(N): the functions named above count one record.
+    O(N), because the functions named above count one record.
 
     Examples
     --------
@@ -290,7 +294,7 @@ def _is_table(cells: object) -> bool:
 
 
 def _below(bound: int, stream: Source) -> int:
-    """Return a uniform integer of at least 0 and below bound, exactly."""
+    """Return an exactly uniform integer of at least 0 and below ``bound``."""
     while True:  # goes on with a probability below bound / 2^64
         word = int.from_bytes(random_bytes(8, stream), "little")
         if word < _WORD - _WORD % bound:

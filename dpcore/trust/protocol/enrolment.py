@@ -16,19 +16,20 @@ _LABEL: Final = b"dpcore report id"
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Ticket:
-    """What one client needs to take part in one round: the id of its report, and a key.
+    """A client's ticket for one round: the id of its report, and a key.
 
     Parameters
     ----------
     report_id
-        16 bytes. Not secret, but tells whoever has the enrolment which client it is.
+        16 bytes. They are not secret, but somebody with the enrolment can tell which client it is.
     key
-        32 bytes, a secret of this client and the servers: whoever has it can report in its place.
+        32 bytes, a secret of this client and the servers. Whoever has it can report in place of the
+        client.
 
     Raises
     ------
     DtypeError, ParameterError
-        They are not so many bytes.
+        An argument is not as above.
 
     Examples
     --------
@@ -50,7 +51,9 @@ class Ticket:
         return "<Ticket>"
 
     def to_bytes(self) -> bytes:
-        """Return id and key, 48 bytes: for the client alone, over a channel that nobody reads.
+        """Return id and key, 48 bytes.
+
+        Send them to the client only, over a channel that nobody else can read.
 
         Examples
         --------
@@ -64,7 +67,12 @@ class Ticket:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Ticket:
-        """Read it back; DtypeError or ParameterError if it is none.
+        """Return the ticket from its bytes.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            ``data`` are not the bytes of a ticket.
 
         Examples
         --------
@@ -79,10 +87,10 @@ class Ticket:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Enrolment:
-    """The secret of those who enrol clients, and of the servers of a round.
+    """The secret that the servers of a round share with whoever enrols clients.
 
-    Servers take no report but from clients with a ticket, one from each, and unchanged
-    (docs/wire.md, section 6). Protocols say ``enrolled=True``.
+    With it, servers take only reports from clients with a ticket, one from each client, and only
+    unchanged reports (docs/wire.md, section 6). The protocol needs ``enrolled=True``.
 
     Parameters
     ----------
@@ -92,7 +100,7 @@ class Enrolment:
     Raises
     ------
     DtypeError, ParameterError
-        They are not so many bytes, or all are zero.
+        ``key`` is not 32 bytes, or all of them are zero.
 
     Examples
     --------
@@ -123,10 +131,10 @@ class Enrolment:
         Parameters
         ----------
         protocol
-            Of the round; the tickets of two rounds have nothing in common.
+            The parameters of the round. The tickets of two rounds have nothing in common.
         client
-            What whoever enrols knows the client by. The same name has the same ticket, so that
-            asking again does not make a second client.
+            The name by which whoever enrols knows the client. The same name gets the same ticket,
+            so asking again does not make a second client.
 
         Raises
         ------

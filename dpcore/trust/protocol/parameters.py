@@ -1,4 +1,4 @@
-"""What clients and servers have to agree about before a round begins."""
+"""The parameters about which clients and servers agree before a round begins."""
 
 from __future__ import annotations
 
@@ -41,46 +41,47 @@ class Protocol:
     Parameters
     ----------
     trust
-        SecureAggregation, DistributedNoise, FunctionSharing or Local. Who reports is not known
-        beforehand: ``reporting`` of DistributedNoise is left out.
+        SecureAggregation, DistributedNoise, FunctionSharing or Local. Nobody knows beforehand who
+        will report, so ``reporting`` of DistributedNoise is ignored.
     size
-        N, the number of cells, 2 to 2^24 (with ``empty`` below that); for scored labels twice the
-        thresholds.
+        N, the number of cells, 2 to 2^24, or below 2^24 with ``empty``. For scored labels it is
+        twice the number of thresholds.
     round_id
         16 bytes that no other round has, ``secrets.token_bytes(16)``.
     servers
-        For DistributedNoise: how many, 2 to 256; None: 2. SecureAggregation and FunctionSharing say
-        that themselves, and for Local there is one.
+        For DistributedNoise: the number of servers, 2 to 256; None: 2. SecureAggregation and
+        FunctionSharing contain the number themselves, and Local has one server.
     empty
-        Before which cell there is one more, for records that a client does not have:
-        size for values, or half of it for scored labels, where the classes meet. None: every
-        client has one record. Needed where more than one counts.
+        The place of a further cell, for empty records: it is put before this cell. Give ``size``
+        for values, or half of it for scored labels, where the classes meet. None: every client has
+        one record. It must be given if more than one record of a client counts.
     enrolled
-        Whether servers take reports from clients with a ticket alone: ``Enrolment``. Otherwise
-        everybody may report as often as he likes, unless the transport sees to it.
+        Whether servers take reports only from clients with a ticket: see ``Enrolment``. Otherwise
+        anybody may report any number of times, unless the transport prevents it.
 
     Attributes
     ----------
     digest
-        16 bytes, of ``parameters()``: a report made for others is refused.
+        16 bytes, a hash of ``parameters()``. Servers refuse a report with another digest.
     cells
-        How many are counted: N, or N + 1.
+        The number of counted cells, N or N + 1.
     records
-        How many a report holds.
+        The number of records in a report.
     receivers
-        How many servers there are, and reports a client makes.
+        The number of servers, and of reports that a client makes.
     branching, starts
-        The tree that is counted, as in ``kernels.trees.hierarchy``; SecureAggregation: one level.
+        The tree that is counted, as in ``kernels.trees.hierarchy``. For SecureAggregation it has
+        one level.
     noise
-        Of DistributedNoise, a client's noise on a node of each level, root first; of
-        FunctionSharing, a server's; None: none.
+        For DistributedNoise, a client's noise on a node of each level, root first; for
+        FunctionSharing, a server's noise. None: no noise.
     asked
-        Of Local: how many clients out of all are to report each level below the root.
+        For Local: how many of all clients are to report each level below the root.
 
     Raises
     ------
     DtypeError, ParameterError
-        An argument is not as above, or the trust model does not take this size.
+        An argument is not as above, or the trust model cannot have this size.
 
     Examples
     --------
@@ -125,9 +126,9 @@ class Protocol:
             _check.integer("size", size, 2, MOST_CELLS - 1)
             empty, cells = _check.integer("empty", empty, 1, size), size + 1
             if empty != size and 2 * empty != size:
-                raise ParameterError("empty", empty, f"must be {size}, or half of it")
+                raise ParameterError("empty", empty, f"must be {size} or half of it")
         elif trust.records > 1:
-            raise ParameterError("empty", None, "must be given where clients have several records")
+            raise ParameterError("empty", None, "must be given if clients have several records")
         branching: tuple[int, ...] = ()
         starts = np.array([0, cells])
         noise: tuple[PolyaShares | None, ...] = ()
@@ -168,7 +169,7 @@ class Protocol:
         object.__setattr__(self, "digest", digest)
 
     def parameters(self) -> bytes:
-        """Return all that the numbers in a report depend on: JSON with sorted keys, ASCII.
+        """Return all parameters on which reports depend, as JSON with sorted keys, in ASCII.
 
         Examples
         --------
@@ -195,22 +196,22 @@ class Protocol:
 
     @property
     def key(self) -> tuple[bytes, bytes]:
-        """Round id and digest: the same in all reports and sums that go together."""
+        """Round id and digest, which are the same in all reports and sums of a round."""
         return self.round_id, self.digest
 
     @property
     def is_additive(self) -> bool:
-        """Whether reports are shares that only their sum makes sense of."""
+        """Whether reports are shares, which are random numbers except for their sum."""
         return not isinstance(self.trust, Local)
 
     @property
     def shares_functions(self) -> bool:
-        """Whether shares are those of a client's step function, which servers evaluate."""
+        """Whether clients share step functions, which servers evaluate."""
         return isinstance(self.trust, FunctionSharing)
 
     @property
     def kinds(self) -> tuple[int, ...]:
-        """Of the reports that there may be."""
+        """The kinds of reports in this round."""
         if isinstance(self.trust, Local):
             return (wire.BITS,)
         if self.shares_functions and self.receivers == _KEYED_SERVERS:
@@ -219,35 +220,35 @@ class Protocol:
 
     @property
     def words(self) -> int:
-        """How many numbers a sum has: of the nodes of the tree, or of the cells."""
+        """How many numbers a sum has: one for each node of the tree, or for each cell."""
         return int(self.starts[-1])
 
     @property
     def shared_words(self) -> int:
-        """How many numbers a client shares: those, or the values of its step function."""
+        """How many numbers a client shares: ``words``, or the values of its step function."""
         return self.cells if self.shares_functions else self.words
 
     @property
     def bits(self) -> int:
-        """L: keys of comparison functions are for 2^L thresholds, the least that hold the cells."""
+        """L, the least number with 2^L >= cells: keys of comparison functions have L bits."""
         return max(1, (self.cells - 1).bit_length())
 
     @property
     def most_reports(self) -> int | None:
-        """How many reports a server takes: of as many clients as are asked; None: any number."""
+        """The most reports that a server takes, one of each client asked; None: any number."""
         return self.trust.clients if isinstance(self.trust, DistributedNoise) else None
 
     @property
     def least_reports(self) -> int:
-        """How many reports there have to be, or their sum is not given away.
+        """The fewest reports for which a server gives a sum away.
 
-        Of Local: as many as there are levels, as it has no tree for fewer clients.
+        For Local it is the number of levels, because it has no tree for fewer clients.
         """
         required = self.trust.required if isinstance(self.trust, DistributedNoise) else 1
         return max(required, len(self.asked))
 
     def level_size(self, level: int) -> int:
-        """Return the number of nodes of a level, the root's being 0.
+        """Return the number of nodes of a level; the root is level 0.
 
         Examples
         --------
@@ -259,7 +260,7 @@ class Protocol:
         return int(self.starts[level + 1] - self.starts[level])
 
     def node(self, cell: int, level: int) -> int:
-        """Return which node of a level has a cell.
+        """Return the node of a level that contains a cell.
 
         Examples
         --------
@@ -271,7 +272,7 @@ class Protocol:
         return cell // math.prod(self.branching[level:])
 
     def counted(self, cell: int) -> int:
-        """Return which of the counted cells is one of the N.
+        """Return the place of one of the N cells among the counted cells.
 
         Examples
         --------
@@ -301,7 +302,7 @@ class Protocol:
         return 1 + -(-self.level_size(level) // 8)
 
     def is_for(self, report: Report, place: int) -> bool:
-        """Say whether a report, which has been checked, is the one that a server is to get.
+        """Say whether a report, which has been checked, is for the server at a place.
 
         Examples
         --------
@@ -341,7 +342,7 @@ class Protocol:
         if report.round_id != self.round_id:
             raise ReportError("round", "is for another round")
         if report.digest != self.digest:
-            raise ReportError("parameters", "was made for other parameters")
+            raise ReportError("parameters", "was made with other parameters")
         if report.kind not in self.kinds:
             raise ReportError("kind", f"is of kind {report.kind}, which this protocol does not use")
         level = 0
@@ -366,7 +367,7 @@ class Protocol:
 
 
 def _party(report: Report) -> Literal[0, 1]:
-    """Return whose key this is: its first bit says so (docs/function-sharing.md)."""
+    """Return for which server this key is, by its first bit (docs/function-sharing.md)."""
     return 1 if report.payload[0] & 1 else 0
 
 

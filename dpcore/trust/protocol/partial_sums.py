@@ -1,4 +1,4 @@
-"""What servers give away at the end of a round, and the sum of it over all servers."""
+"""The partial sums that servers give away at the end of a round, and their total."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ __all__ = ["PartialSum", "combine", "of_all_servers"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartialSum:
-    """What a server gives away at the end, once: its part of the sum. Made by ``Server.close``.
+    """A server's part of the sum, which ``Server.close`` gives away once, at the end of a round.
 
-    Nothing is checked here; ``combine`` and ``release`` do so, with the sums of all servers.
+    This class checks nothing. ``combine`` and ``release`` check the sums of all servers together.
 
     Parameters
     ----------
     protocol
-        Of the round.
+        The public parameters of the round.
     totals
-        (nodes,) uint64: sums of shares modulo 2^64; Local: how many bits were set.
+        (nodes,) uint64: sums of shares modulo 2^64. For Local, how many bits were set.
     reports
-        How many reports there are in it.
+        The number of reports in the sum.
     clients
-        SHA-256 of their ids in order; all servers have to have the same.
+        SHA-256 of the reports' ids in order. It has to be the same for all servers.
     by_level
-        Of Local: how many reports were about each level below the root.
+        For Local: how many reports were about each level below the root.
     simulated
         Whether a report was made for a study.
 
@@ -61,7 +61,7 @@ class PartialSum:
     simulated: bool = False
 
     def to_bytes(self) -> bytes:
-        """Return it as bytes, for whoever adds up (docs/wire.md).
+        """Return the partial sum as bytes, for whoever adds up the sums (docs/wire.md).
 
         Examples
         --------
@@ -86,12 +86,12 @@ class PartialSum:
 
     @classmethod
     def from_bytes(cls, data: bytes, protocol: Protocol) -> PartialSum:
-        """Read it back.
+        """Return the partial sum from its bytes.
 
         Raises
         ------
         FormatError
-            It is damaged, or belongs to another round or other parameters.
+            The data are damaged, or belong to another round or other parameters.
 
         Examples
         --------
@@ -111,22 +111,22 @@ class PartialSum:
 
 
 def combine(sums: PartialSum | Sequence[PartialSum]) -> NDArray[np.int64]:
-    """Return the totals of a round, (nodes,), root first; SecureAggregation: of the cells.
+    """Return the totals of all nodes, (nodes,), root first; for SecureAggregation, of the cells.
 
     Parameters
     ----------
     sums
-        Of all servers, in any order; of the one server of Local.
+        The partial sums of all servers, in any order; for Local, that of its one server.
 
     Raises
     ------
     DtypeError
-        They are no partial sums, or do not hold what these do.
+        ``sums`` are not partial sums, or have fields of a wrong type or shape.
     RoundError
-        They are not one from each server of one round; or they are not of the same clients; or
-        these are fewer than the trust model requires, or more than were asked; or the numbers
-        cannot come from so many reports (docs/wire.md, section 5), so that some client or server
-        did not keep to the protocol.
+        The sums are not one from each server of one round; or they are not of the same clients; or
+        the clients are fewer than the trust model requires, or more than were asked; or so many
+        reports cannot make these totals (docs/wire.md, section 5), so some client or server did not
+        keep to the protocol.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def of_all_servers(sums: PartialSum | Sequence[PartialSum]) -> PartialSum:
     least, most = protocol.least_reports, protocol.most_reports
     if first.reports < least or (most is not None and first.reports > most):
         wanted = f"at least {least}" if most is None else f"{least} to {most}"
-        raise RoundError(f"{first.reports} reports, and it takes {wanted}")
+        raise RoundError(f"the sums are of {first.reports} reports, but {wanted} are needed")
     totals = np.zeros(protocol.words, np.uint64)
     for part in parts:
         totals += part.totals
@@ -167,7 +167,7 @@ def of_all_servers(sums: PartialSum | Sequence[PartialSum]) -> PartialSum:
 
 
 def _check_form(part: PartialSum) -> None:
-    """Check what bytes cannot get wrong: a sum that is made by hand may hold anything."""
+    """Check the types of fields, which are right in a sum that was read from bytes."""
     totals, words = part.totals, part.protocol.words
     if not isinstance(totals, np.ndarray) or totals.dtype != np.uint64 or totals.shape != (words,):
         raise DtypeError("sums", type(totals).__name__, f"must have totals, ({words},) uint64")
@@ -179,7 +179,7 @@ def _check_form(part: PartialSum) -> None:
 
 
 def _check_possible(whole: PartialSum) -> None:
-    """Check that so many reports can make such totals: before anything is released of them."""
+    """Check that so many reports can make these totals, before anything is released."""
     protocol, totals = whole.protocol, whole.totals
     if not protocol.is_additive:
         _check_bits(whole)
@@ -189,11 +189,10 @@ def _check_possible(whole: PartialSum) -> None:
     if total != most:
         each = "one record" if protocol.records == 1 else f"{protocol.records} records"
         raise RoundError(
-            "the total is not the number of reports: some client sent something else than "
-            f"shares of {each}"
+            f"the total is not the number of reports: some client did not send shares of {each}"
         )
     if not protocol.noise and (signed.min() < 0 or signed.max() > most):
-        raise RoundError("a cell has fewer than no records, or more than all")
+        raise RoundError("the count of a cell is below 0, or above the number of records")
     for level, share in enumerate(protocol.noise[1:], 1):
         part = slice(protocol.starts[level], protocol.starts[level + 1])
         if share is None and signed[part].any():
@@ -204,10 +203,10 @@ def _check_bits(whole: PartialSum) -> None:
     """Check that no more bits are set at a node than there are reports of its level."""
     protocol, totals = whole.protocol, whole.totals
     if whole.reports > MOST_CLIENTS:
-        raise RoundError(f"{whole.reports} reports, and there are at most 2^40 clients")
+        raise RoundError(f"the sum is of {whole.reports} reports, but of at most 2^40 clients")
     if len(whole.by_level) != len(protocol.asked) or sum(whole.by_level) != whole.reports:
         raise RoundError(
-            f"the reports of the levels add up to {sum(whole.by_level)}, and there are "
+            f"the reports of the levels add up to {sum(whole.by_level)}, but there are "
             f"{whole.reports}"
         )
     for level, reports in enumerate((0, *whole.by_level)):  # nobody reports the root

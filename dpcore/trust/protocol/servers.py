@@ -1,4 +1,4 @@
-"""Servers: reports in, refused or counted, and a sum out."""
+"""Servers: they refuse or count reports, and give away a sum."""
 
 from __future__ import annotations
 
@@ -36,41 +36,44 @@ class Server:
     Parameters
     ----------
     protocol
-        Of the round.
+        The public parameters of the round.
     enrolment
-        The one that clients have their tickets from, if the protocol has ``enrolled``. It is not
-        saved with the server.
+        The enrolment from which clients have their tickets, if the protocol has ``enrolled``. It is
+        not saved with the server.
     place
-        Of FunctionSharing: which server this is, 0 to ``servers`` - 1. Clients send it the report
-        of that number, and others are refused.
+        For FunctionSharing: which server this is, 0 to ``servers`` - 1. Clients send it the report
+        with that number, and it refuses others.
     rng
-        Of FunctionSharing, whose servers make the noise. None: from the operating system. A
-        generator is for studies, and what is released is marked as simulated.
+        For FunctionSharing, whose servers make the noise. None: random numbers from the operating
+        system. A generator is for studies, and marks releases as simulated.
 
     Raises
     ------
     DtypeError, ParameterError
-        An argument is not as above; or it is missing, or not asked for.
+        An argument is not as above; or one that the protocol needs is missing; or one is given that
+        the protocol does not have.
 
     Notes
     -----
     Additive protocols: a client may reach one server and not the other, and its share alone would
-    spoil the sum. So shares wait, apart, until ``settle`` says that all servers have the client's
-    report; then they are added up and forgotten. Settle as often as is convenient: memory is 16
-    bytes of id a settled client, 48 bytes a waiting seed, and 8 bytes a node for a waiting share
-    (docs/wire.md has what Python adds to that). Local: reports are complete, and counted at once.
+    spoil the sum. So each share waits by itself until ``settle`` says that all servers have the
+    client's report. Then the server adds it up and forgets it. Settle as often as is convenient.
+    Memory is 16 bytes of id for a settled client, 48 bytes for a waiting seed, and 8 bytes a node
+    for a waiting share (docs/wire.md says what Python adds). Local: reports are complete, and the
+    server counts them at once.
 
-    FunctionSharing: keys of settled clients are kept, and evaluated where ``answer`` is asked, or
-    everywhere by ``add_up``, which forgets them. Memory is some hundred bytes a client, or 8 bytes
-    a cell and 16 bytes of id a client.
+    FunctionSharing: the server keeps the keys of settled clients. ``answer`` evaluates them at the
+    cells asked for; ``add_up`` evaluates them at all cells, and forgets them. Memory is some
+    hundred bytes a client, or 8 bytes a cell and 16 bytes of id a client.
 
-    A server gives its sum away once (``close``). Two sums that differ in one client would be that
-    client's report. So it works in the process that made it alone, and a copy that a fork has made
-    refuses everything (RoundError).
+    A server gives its sum away once (``close``), because two sums that differ in one client would
+    reveal that client's report. So it works only in the process that made it. A copy that a fork
+    has made refuses everything (RoundError).
 
-    Calls from several threads take turns. A signal handler that comes in the middle of a call
-    is refused (RoundError). A call that an exception interrupts has done all or nothing, once the
-    next one begins; a ``merge`` may have lost what the other server had.
+    Calls from several threads take turns. A call by a signal handler in the middle of another call
+    is refused (RoundError). If an exception interrupts a call, then by the beginning of the next
+    call it has done everything or nothing; but a ``merge`` may have lost the reports of the other
+    server.
 
     Examples
     --------
@@ -105,7 +108,7 @@ class Server:
         if protocol.enrolled != (enrolment is not None):
             what = "must be given" if protocol.enrolled else "must be left out"
             raise ParameterError(
-                "enrolment", enrolment, f"{what}: the protocol says who may report"
+                "enrolment", enrolment, f"{what}: the protocol decides who may report"
             )
         self._protocol = protocol
         self._secret = wire.OPEN if enrolment is None else enrolment.key
@@ -132,41 +135,41 @@ class Server:
 
     @property
     def protocol(self) -> Protocol:
-        """Of the round."""
+        """The public parameters of the round."""
         return self._protocol
 
     @property
     def accepted(self) -> int:
-        """How many reports were taken."""
+        """How many reports the server has taken."""
         return self._tally.accepted
 
     @property
     def refused(self) -> Mapping[Reason, int]:
-        """How many were refused, by reason."""
+        """How many reports the server has refused, by reason."""
         return MappingProxyType(self._tally.refused)
 
     @property
     def ids(self) -> frozenset[bytes]:
-        """Of the reports that are here, waiting or settled."""
+        """The ids of the reports that are here, waiting or settled."""
         with self._turn():
             return self._tally.ids
 
     @property
     def is_closed(self) -> bool:
-        """Whether the sum has been given away, or anything of it."""
+        """Whether the sum, or anything about it, has been given away."""
         return self._tally.closed
 
     def add(self, report: bytes) -> None:
-        """Take a report, or refuse it and change nothing but the number of those refused.
+        """Take a report, or refuse it and change nothing but the number of refused reports.
 
         Raises
         ------
         ReportError
-            It is refused; ``reason`` says why in a word.
+            The report is refused; ``reason`` says why in a word.
         RoundError
             The round is closed.
         DtypeError
-            report is not bytes.
+            ``report`` is not bytes.
 
         Examples
         --------
@@ -193,23 +196,25 @@ class Server:
             tally.take(found, self._protocol)
 
     def settle(self, ids: Iterable[bytes]) -> None:
-        """Add up the reports of clients that have reached all servers. Has to be the same for all.
+        """Add up the reports of clients that have reached all servers.
+
+        All servers have to settle the same reports.
 
         Parameters
         ----------
         ids
-            Of reports that are here; those settled before may be among them.
+            The ids of reports that are here. Reports that were settled before may be among them.
 
         Raises
         ------
         DtypeError
-            They are no ids.
+            ``ids`` are not as above.
         RoundError
-            Some are not here, or the round is closed. Nothing has changed.
+            Some reports are not here, or the round is closed. Nothing has changed.
 
         Notes
         -----
-        O(nodes) a report; a seed is expanded here.
+        O(nodes) a report. Seeds are expanded here.
 
         Examples
         --------
@@ -234,16 +239,17 @@ class Server:
             self._tally.settle(fresh, self._protocol)
 
     def merge(self, other: Server) -> None:
-        """Take over all that another server in the same place has, which ends that one.
+        """Take over all reports of another server in the same place, which ends that server.
 
-        For one server that is several processes. Their clients must not overlap. The other is left
-        closed and empty: two sums that overlap would tell of the clients in which they differ.
+        This is for one server that runs as several processes. Their clients must not overlap. The
+        other server is left closed and empty, because two sums that overlap would reveal something
+        about the clients in which they differ.
 
         Raises
         ------
         DtypeError, RoundError
-            other is no server of the same round and parameters, has a client that is here, too,
-            is closed, or together they have too many. Nothing has changed.
+            ``other`` is not a server of the same round and parameters; or it is closed; or it has a
+            client that is here, too; or together they have too many clients. Nothing has changed.
 
         Examples
         --------
@@ -261,7 +267,7 @@ class Server:
         if other is self:
             raise RoundError("the other server is this one")
         with ExitStack() as turns:
-            for server in sorted((self, other), key=id):  # in one order, whoever merges whom
+            for server in sorted((self, other), key=id):  # in one order: no two wait for each other
                 turns.enter_context(server._turn())
             self._check_open()
             other._check_open()
@@ -276,22 +282,22 @@ class Server:
             self._tally.change(change)
 
     def close(self) -> PartialSum:
-        """End the round, forget what is not settled, and return this server's part of the sum.
+        """End the round, forget reports that are not settled, and return this server's partial sum.
 
-        Again, it returns the same. A server that goes on from ``to_bytes`` must not be closed a
-        second time with other clients: save it after closing, and before the sum is sent.
+        A second call returns the same. A server that goes on from ``to_bytes`` must not be closed a
+        second time with other clients. So save it after closing, and before sending the sum.
 
         Raises
         ------
         RoundError
-            Fewer clients are settled than DistributedNoise requires, or none: the sum would not
-            have the noise that was promised; or, of Local, fewer than there are levels, or none
-            has reported the cells. The round stays open.
+            No client is settled, or fewer than DistributedNoise requires, so that the sum would not
+            have the promised noise. For Local: fewer are settled than there are levels, or none has
+            reported the cells. The round stays open.
 
         Notes
         -----
-        FunctionSharing: the counts of all nodes, with this server's noise: what ``answer`` has said
-        before or says afterwards has the same noise.
+        FunctionSharing: the sum has the counts of all nodes, with this server's noise. Answers
+        before and afterwards have the same noise.
 
         Examples
         --------
@@ -317,28 +323,28 @@ class Server:
             return PartialSum(self._protocol, totals, settled, clients, by_level, simulated)
 
     def answer(self, cells: Sequence[int] | NDArray[np.integer[Any]]) -> Answer:
-        """Return this server's share of noisy counts: of the clients up to and including cells.
+        """Return this server's share of the noisy number of clients up to and including each cell.
 
-        Of FunctionSharing. Ends the round, if ``end`` was not called; from then on any cells may be
-        asked, any number of times, for the budget of one release. The noise depends on the reports
-        that are settled, the cells, and a secret that ``to_bytes`` keeps.
+        This is for FunctionSharing. It ends the round, if ``end`` was not called. From then on any
+        cells may be asked for, any number of times, for the budget of one release. The noise
+        depends on the settled reports, the cells, and a secret that ``to_bytes`` keeps.
 
         Parameters
         ----------
         cells
-            (k,) integers, 0 to N - 1, in any order, any number of times.
+            (k,) integers, 0 to N - 1, in any order. They may repeat.
 
         Returns
         -------
         Answer
-            For ``opened``, with those of all other servers.
+            This server's part; ``opened`` takes the answers of all servers.
 
         Raises
         ------
         DtypeError, ParameterError
-            cells are not as above.
+            ``cells`` are not as above.
         RoundError
-            No client is settled; or this is a round in which servers are not asked at cells.
+            No client is settled; or the round is not one of FunctionSharing.
 
         Notes
         -----
@@ -376,16 +382,20 @@ class Server:
             return Answer(protocol, asked, shares, total, settled, clients, tally.simulated)
 
     def end(self) -> None:
-        """End the round, and forget what is not settled; answers come from what is.
+        """End the round, and forget reports that are not settled.
 
-        Of FunctionSharing. Save the server afterwards, and before it answers: one that goes on from
-        an older file could end with other clients, and its answers spend the budget again. What is
-        saved later adds nothing. Again, nothing changes.
+        Answers are about the settled reports.
+
+        This is for FunctionSharing. Save the server afterwards, and before it answers. A server
+        that goes on from an older file could end the round with other clients, and its answers
+        would spend the budget again. Saving it again later is not necessary. A second call changes
+        nothing.
 
         Raises
         ------
         RoundError
-            No client is settled, and the round stays open; or this is a round without functions.
+            No client is settled, and the round stays open; or the round is not one of
+            FunctionSharing.
 
         Examples
         --------
@@ -407,17 +417,18 @@ class Server:
     def add_up(self) -> None:
         """Evaluate the functions of all settled clients at all cells, and forget their keys.
 
-        Of FunctionSharing; the answers stay the same. Afterwards a cell costs nothing, and memory
-        does not grow with the keys; call it as often as is convenient, like ``settle``.
+        This is for FunctionSharing. The answers stay the same. Afterwards a cell costs next to no
+        time, and memory does not grow with the keys. Call it as often as is convenient, like
+        ``settle``.
 
         Raises
         ------
         RoundError
-            This is a round without functions.
+            The round is not one of FunctionSharing.
 
         Notes
         -----
-        O(N) a client: worth it where more than a few hundred cells are asked, or memory is short.
+        O(N) a client. It pays if more than a few hundred cells are asked for, or memory is short.
 
         Examples
         --------
@@ -438,7 +449,9 @@ class Server:
             self._tally.add_up(self._protocol)
 
     def to_bytes(self) -> bytes:
-        """Return all that the server knows, to go on from (docs/wire.md). As secret as reports.
+        """Return the whole state of the server, to go on from it later (docs/wire.md).
+
+        Keep the bytes as secret as the reports.
 
         Examples
         --------
@@ -462,7 +475,7 @@ class Server:
         Raises
         ------
         DtypeError, ParameterError
-            As for ``Server``, or data is not bytes.
+            As for ``Server``; or ``data`` are not bytes.
         FormatError
             The data are damaged, or belong to another round or other parameters.
 
@@ -483,14 +496,14 @@ class Server:
         return server
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
-        """Refuse to be copied: two copies could give two sums away. ``to_bytes`` is for a file."""
+        """Refuse to be copied, because two copies could give two sums away: see ``to_bytes``."""
         raise DtypeError(
-            "server", type(self).__name__, "is not copied or pickled, as it gives one sum away"
+            "server", type(self).__name__, "must not be copied or pickled: it gives one sum away"
         )
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """Do what follows alone, once what an interrupt has left undone is done."""
+        """Take a turn, and first finish a change that an interrupt has left undone."""
         with self._turns.take():
             self._tally.finish()
             yield
@@ -505,7 +518,7 @@ class Server:
         settled = len(tally.settled)
         if settled < least:
             raise RoundError(
-                f"{settled} reports are settled, and it takes at least {least}; "
+                f"{settled} reports are settled, but at least {least} are needed; "
                 f"{self._waiting} wait to be settled"
             )
         if tally.by_level.size and not tally.by_level[-1]:
@@ -518,15 +531,15 @@ class Server:
             return frozenset(self._tally.settled)
 
     def _noise_of_settled(self) -> RememberedNoise:
-        """Return this server's noise, which is another for other reports."""
+        """Return this server's noise, which depends on the settled reports."""
         if self._noise is None:
             self._noise = noise_of(self._tally, self._protocol)
         return self._noise
 
     def _check_shares_functions(self) -> None:
         if not self._protocol.shares_functions:
-            raise RoundError("this round has no functions: its servers give sums away, by close")
+            raise RoundError("the round is not one of FunctionSharing: its servers only close")
 
     def _check_open(self) -> None:
         if self.is_closed:
-            raise RoundError("the round is closed: its sum, or all it had, has been given away")
+            raise RoundError("the round is closed: its sum or its reports have been given away")

@@ -230,7 +230,7 @@ def _begun(magic: bytes, data: bytes, protocol: Protocol) -> tuple[BytesIO, int]
     if round_id != protocol.round_id:
         raise FormatError("belongs to another round")
     if digest != protocol.digest:
-        raise FormatError("was made for other parameters")
+        raise FormatError("was made with other parameters")
     return body, flags[0]
 
 

@@ -1,4 +1,4 @@
-"""Reports as bytes, and back; the format is in docs/wire.md. Pure functions, without any state."""
+"""Reports to bytes, and back; docs/wire.md has the format. The functions have no state."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ Reason = Literal[
 REASONS: Final[tuple[Reason, ...]] = get_args(Reason)
 
 VERSION: Final = 2
-ADDITIVE: Final = 1  # what is left of a client's numbers, as 64-bit words
+ADDITIVE: Final = 1  # a client's numbers minus its other shares, as 64-bit words
 SEED: Final = 2  # 32 bytes that expand to such a share
 BITS: Final = 3  # a level, and perturbed bits
 FUNCTION: Final = 4  # a key of a comparison function
@@ -78,13 +78,13 @@ _PREFIX: Final = 5  # magic and version, which stay where they are in all versio
 class ReportError(DpcoreError, ValueError):
     """A report is refused, and has changed nothing.
 
-    The message never quotes what a report holds.
+    The message never quotes the contents of a report.
 
     Parameters
     ----------
     reason
-        One word for it: "length", "magic", "version", "kind", "flags", "round", "parameters",
-        "payload", "tag", "duplicate" or "full".
+        The reason in one word: "length", "magic", "version", "kind", "flags", "round",
+        "parameters", "payload", "tag", "duplicate" or "full".
     problem
         What is wrong, as the end of a sentence.
     """
@@ -97,7 +97,7 @@ class ReportError(DpcoreError, ValueError):
 class RoundError(DpcoreError, ValueError):
     """The reports of a round cannot be released, or the servers do not agree about them.
 
-    Or a copy of a client or a server that a fork has made was used in the child.
+    It is also raised if a child process uses the copy of a client or a server that a fork has made.
     """
 
 
@@ -110,13 +110,14 @@ class Report:
     kind
         1: an additive share; 2: the seed of one; 3: packed bits; 4: a key of a shared function.
     round_id, digest, report_id
-        16 bytes each: of the round, of the protocol's parameters, of the client's report.
+        16 bytes each: the ids of the round, of the protocol's parameters, and of the client's
+        report.
     payload
-        Of the length that ``Protocol.check`` asks for.
+        Bytes, as many as ``Protocol.check`` asks for.
     simulated
         Whether its random numbers came from a generator.
     tag
-        32 bytes, ``tag_of`` all that is above.
+        32 bytes, ``tag_of`` all fields above.
     """
 
     kind: int
