@@ -78,10 +78,11 @@ def _page(known: dict[str, Any], quick: bool) -> list[str]:
     lines = [
         "# The figures of the four papers",
         "",
-        f"Written by `python scripts/figures.py{' --quick' if quick else ''}`: each figure and",
-        "each table of the papers that dpcore implements, made again. *The paper's method* is what",
-        "the paper describes, as published; *ours* is what dpcore does by default. Pictures say",
-        "which data they show.",
+        f"Written by `python scripts/figures.py{' --quick' if quick else ''}`. This page repeats",
+        "each figure and each table of the papers that dpcore implements, for readers of the papers",
+        "who want to check a claim. *The paper's method* is the published method, made again here.",
+        "*Ours* is dpcore's default. The last column of the tables says whether the results agree",
+        "with the paper's claim. Pictures name the data that they show.",
     ]
     for prefix, paper in PAPERS.items():
         rows = {name: each for name, each in known.items() if name.startswith(prefix)}

@@ -71,22 +71,22 @@ def beta(rng: np.random.Generator, n: int) -> Values:
 
 
 def exponential(rng: np.random.Generator, n: int) -> Values:
-    """Exponential, of mean 1."""
+    """Exponential, with mean 1."""
     return rng.exponential(1, n)
 
 
 def uniform(rng: np.random.Generator, n: int) -> Values:
-    """Evenly spread over half of what is possible."""
+    """Uniform on [-1, 1]."""
     return rng.uniform(-1, 1, n)
 
 
 def bimodal(rng: np.random.Generator, n: int) -> Values:
-    """Normal humps: 0.4 of it of mean -2 and deviation 0.4, the rest of mean 1.6 and 0.5."""
+    """0.4 of it normal around -2 (deviation 0.4), and the rest around 1.6 (deviation 0.5)."""
     return np.where(rng.random(n) < 0.4, rng.normal(-2, 0.4, n), rng.normal(1.6, 0.5, n))
 
 
 def spike(rng: np.random.Generator, n: int) -> Values:
-    """Half of the records are 0.8, the others normal, of deviation 1.2."""
+    """Half of the records are 0.8. The others are normal with standard deviation 1.2."""
     return np.where(rng.random(n) < 0.5, 0.8, rng.normal(0, 1.2, n))
 
 

@@ -36,30 +36,34 @@ def of_curves(found: Outcomes, others: Outcomes, releases: int) -> list[str]:
         beginning(found, releases),
         "## The default",
         tables.summary(found),
-        "Gain: mean squared error of the best tree over that of the default, a geometric mean over"
-        " the cases, and the least. K-S: the same of the mean Kolmogorov-Smirnov distance. Regret:"
-        " root mean square error over that of the best in hindsight, a geometric mean, and the"
-        " largest. Where the default is the best tree, gains differ from 1 by chance alone.",
+        "The gain is the mean squared error of the best tree divided by that of the default. The"
+        " table shows its geometric mean over the cases, and the least gain. The gain in K-S is the"
+        " same for the mean Kolmogorov-Smirnov distance. The regret is the root mean square error"
+        " of the default divided by that of the best contender in hindsight. The table shows its"
+        " geometric mean, and the largest regret. Where the default is the best tree, gains differ"
+        " from 1 by chance alone.",
         "![Regrets by n epsilon / N, and how they are spread](regret.png)",
         tables.by_setting(found),
         *tables.worst(found),
         "## All contenders",
-        "Geometric means of the ratio of RMSEs to the best in hindsight, by n epsilon / N; the"
-        " largest; and in how many cases none is better. Held-out shapes:",
+        "The tables show the root mean square error of each contender, divided by that of the best"
+        " in hindsight: geometric means by n epsilon / N, and the largest ratio. The last column"
+        " is the share of cases in which no contender is better. Held-out shapes:",
         tables.by_mechanism(by_group["held-out"]),
         "Shapes for tuning:",
         tables.by_mechanism(by_group["tuning"]),
         "## Who is the best where",
-        f"{_LISTED.cells:,} cells, epsilon = {_LISTED.epsilon:g}, by n epsilon / N; in brackets,"
-        " the default's regret.",
+        f"The table names the best contender for {_LISTED.cells:,} cells and epsilon ="
+        f" {_LISTED.epsilon:g}, by n epsilon / N. The default's regret is in brackets.",
         tables.winners(found.where(np.logical_and.reduce(listed))),
         "## Shape by shape",
         tables.by_shape(found),
         "## Bands",
-        f"Shares of thresholds and releases at which the default's {LEVEL:.0%} band covers the"
-        " records' own F: over all thresholds but the last; over those where F is strictly between"
-        " 0 and 1; and the least of the latter in a case. Left, where data are scarce, n epsilon /"
-        f" N up to {SCARCE:g}; right, where they are not.",
+        f"The table shows the share of thresholds and releases at which the default's {LEVEL:.0%}"
+        " band covers the records' own F. *All* is over all thresholds but the last. *Inside* is"
+        " over the thresholds where F is strictly between 0 and 1, and *least* is the least such"
+        " share in any case. The left columns are for scarce data, with n epsilon / N up to"
+        f" {SCARCE:g}. The right columns are for the other cases.",
         tables.bands(found),
         *of_kinds,
     )
@@ -85,48 +89,52 @@ def beginning(found: Outcomes, releases: int) -> list[str]:
     return [
         "# Regret: the default beside the best in hindsight",
         "",
-        "Written by `python scripts/study.py regret --data DIR`. Nobody knows which mechanism is",
-        "the most accurate one for some data without looking at them. Regret is the error of",
-        "`dp.cdf`, given no mechanism, over that of whichever contender was the best for the data.",
+        "Written by `python scripts/study.py regret --data DIR`. This page measures how good the",
+        "choice of `dp.cdf` is. Without looking at the data, nobody knows which mechanism is the",
+        "most accurate one for them. Regret is the error of `dp.cdf` without a given mechanism,",
+        "divided by the error of the contender that turned out to be the best for the data.",
         "",
         *point(
-            f"{len(shapes)} shapes: {groups.count('tuning')} on which rules may be tuned, and"
-            f" {groups.count('held-out')} held out, which are for measuring only. Histograms of"
-            " DPBench (Hay et al. 2016), columns of data sets that statsmodels and scikit-learn"
-            " bring with them, and synthetic ones (`scripts/studies/_regret_shapes.py`). DPBench"
-            " has no histogram of more than 4,096 cells but Loan, a table, which is in the order"
-            " of Hilbert's curve."
+            f"There are {len(shapes)} shapes of data. Rules may be tuned on"
+            f" {groups.count('tuning')} of them. The other {groups.count('held-out')} are held out,"
+            " for measuring only. The shapes are histograms of DPBench (Hay et al. 2016), columns"
+            " of data sets that come with statsmodels and scikit-learn, and synthetic shapes"
+            " (`scripts/studies/_regret_shapes.py`). Loan is the only histogram of DPBench with"
+            " more than 4,096 cells. It is a table, in the order of Hilbert's curve."
         ),
         *point(
-            "n records are drawn from a shape once, as in DPBench. The error of a curve is that"
-            " of F against the records' own F: the mean square over the thresholds, averaged over"
-            f" {releases} releases; a quarter as many for 65,536 cells, and half as many with"
-            " delta or rho. Neighbours: one record replaced."
+            "n records are drawn from a shape once, as in DPBench. The error of a curve is the"
+            " mean squared difference of its F from the records' own F over the thresholds,"
+            f" averaged over {releases} releases (a quarter as many for 65,536 cells, and half as"
+            " many with delta or rho). The relation of neighbours is replace-one."
         ),
         *point(
             f"{sizes(LARGEST + SETTINGS)}. n epsilon / N is"
             f" {', '.join(f'{ratio:g}' for ratio in RATIOS)}."
         ),
         *point(
-            f'"{TREE}" is `Hierarchy`, whose error does not depend on the data; with delta or'
-            " rho, that or `ToeplitzGaussian`, whichever has less noise. It is fixed: gains are"
-            " against it."
+            f'"{TREE}" is `Hierarchy`, whose error does not depend on the data. With delta or'
+            " rho, it is `Hierarchy` or `ToeplitzGaussian`, whichever has less noise. Gains are"
+            " measured against it."
         ),
         *point(
-            f'"{UNIFORM}" is no release at all. A "tree on 16 cells" is the same on a coarser'
+            f'"{UNIFORM}" is not a release. A "tree on 16 cells" is the best tree on a coarser'
             ' grid, with straight lines in between. "Bins" are `HistogramQueries`, "adaptive" is'
-            ' `AdaptiveQuantiles`, and "8 medians" a curve through recursive medians.'
-            f' "{PAPER}" is `Dyadic` with the paper\'s scale, smoothed in norm 2.'
+            ' `AdaptiveQuantiles`, and "8 medians" is a curve through recursive medians.'
+            f' "{PAPER}" is `Dyadic` with the scale of Barczewski, Mawass & Ramon,'
+            " *Differentially Private Empirical Cumulative Distribution Functions*, smoothed in the"
+            " 2-norm."
         ),
         *point(
-            f'"{OPENDP}" has noise and consistency by `Hierarchy`, as OpenDP makes them, and'
-            " counts over the noisy total, clipped to [0, 1], without isotonic regression. All"
-            " others but the ECDF paper's are isotonic."
+            f'"{OPENDP}" has the noise and consistency of OpenDP, made by `Hierarchy`. Its counts'
+            " are divided by the noisy total and clipped to [0, 1], without isotonic regression."
+            " All others except the ECDF paper's curves are isotonic."
         ),
         *point(
-            "The best in hindsight may be any of them, the default among them. It is found on"
-            " half of the releases and its error on the other half, both ways round: the least of"
-            " many noisy numbers is too small. So a regret just below 1 may come up."
+            "The best in hindsight may be any contender, including the default. It is found on one"
+            " half of the releases, and its error is measured on the other half, and the other way"
+            " round. The reason is that the least of many noisy numbers is too small. So a regret"
+            " just below 1 is possible."
         ),
     ]
 

@@ -73,14 +73,15 @@ def of_roc(results: studies.Results) -> list[str]:
     """Return this part of the page."""
     return parts(
         "## ROC curves",
-        f"Scores of a logistic regression ({bank().name}): `dp.roc_curve`, given no grid and no"
-        " mechanism, beside the best tree on even grids. By epsilon, the mean over"
-        f" {replicates(results)} releases of the area between the released curve and the exact"
-        f" one, and of how far AUC and expected calibration error ({BINS} bins) are from the"
-        " records' own.",
+        f"The records are scores of a logistic regression ({bank().name}). The table compares"
+        " `dp.roc_curve` without a grid and a mechanism with the best tree on even grids. It shows,"
+        f" for each epsilon, means over {replicates(results)} releases: the area between the"
+        " released and the exact curve, the error of the AUC, and the error of the expected"
+        f" calibration error ({BINS} bins). Errors are differences from the records' own numbers.",
         by_grid(results),
-        "`ROC.auc_interval` of the default, at 95 %: how often it covers the area of the records'"
-        " own curve over the same cells, which is what it is for, and that of their own scores.",
+        "The next table is about `ROC.auc_interval` of the default, at 95 %. It shows how often the"
+        " interval covers the area of the records' own curve over the same cells, which is its"
+        " purpose, and how often it covers the area of their own scores.",
         of_intervals(results),
     )
 

@@ -254,19 +254,22 @@ def drawn(results: Results) -> Any:
 ONE = """\
 # Private bounds, measured
 
-Written by `python scripts/study.py bounds`.
+Written by `python scripts/study.py bounds`. This page helps to choose between the functions that
+release bounds.
 
-## Which of them
+## Which function
 
-`dp.bounds`, `dp.symmetric_bounds`, `dp.compact_bounds` ([selection.md](selection.md));
-n = {n:,}, {runs} runs of each with new records. In each cell:
+The functions are `dp.bounds`, `dp.symmetric_bounds` and `dp.compact_bounds`
+([selection.md](selection.md)). There are n = {n:,} records, and {runs} runs for each cell of the
+tables, with new records in each run. A cell shows
 
-- the mean share of the records inside;
-- the median width, in widths of the range that has 95 % of the column's law / 99 %;
-- how many runs have gone wrong: less than {least:.0%} of the records are inside, or the
-  bounds are more than {most} times as wide as the range of 95 %.
+- the mean share of the records inside the bounds;
+- the median width, as a multiple of the width of the range that has 95 % / 99 % of the column's
+  law;
+- the share of runs that went wrong: less than {least:.0%} of the records are inside, or the bounds
+  are more than {most} times as wide as the range of 95 %.
 
-`dp.bounds` has its defaults, and refuses where n is too small for them. The others have
+`dp.bounds` has its defaults, and refuses if n is too small for them. The others have
 unit = 1. `dp.symmetric_bounds` has coverage = 95 %, its default, or 90 %, and
 `dp.compact_bounds` has gain = {gain:g}, its default.
 
@@ -274,21 +277,25 @@ unit = 1. `dp.symmetric_bounds` has coverage = 95 %, its default, or 90 %, and
 BOTH = """\
 ## Both axes of a residual plot
 
-Predicted values are uniform on [1, 50] and residuals standard normal, as in the paper's
-experiments. epsilon_1 = min(0.3 epsilon, 470 / n) is spent on both axes together, and
-unit is 1. {runs} runs of each. In each cell:
+Predicted values are uniform on [1, 50] and residuals standard normal, as in the experiments of
+Chen, Machanavajjhala, Reiter & Barrientos, *Differentially Private Regression Diagnostics* (the
+regression-diagnostics paper). Both axes together spend
+$\\epsilon_1 = \\min(0.3 \\epsilon, 470 / n)$, and unit is 1. There are {runs} runs for each cell.
+A cell shows
 
 - the mean share of the records inside the box;
-- its median area, in areas of the box that has 95 % of the law of each axis;
-- how many runs have gone wrong: less than {least:.0%} of the records are inside,
-  or the area is more than {most:g} times that of the box.
+- the median area of the box, as a multiple of the area of the box that has 95 % of the law of each
+  axis;
+- the share of runs that went wrong: less than {least:.0%} of the records are inside, or the area is
+  more than {most:g} times the area of that box.
 
 *Searches* are `dp.symmetric_bounds` on each axis, and the searches of `dp.bounds` among 0 and
-+-2^i, with coverage as stated. Here and in boxes i goes up to 16.
+$\\pm 2^i$, with the stated coverage. Here and in boxes, $i$ goes up to 16.
 
-*Compact* is `dp.compact_bounds` on each axis, with the gain as stated.
+*Compact* is `dp.compact_bounds` on each axis, with the stated gain.
 
-*Boxes* are chosen by the exponential mechanism for both axes at once, with all of epsilon_1. The
-score is the number of records inside, less the gain for each doubling of the area. Such scores are
-not monotonic, so all of epsilon_1 buys as much as half of it does for an axis by itself; but then
-intervals on one side of zero, [0, 2^i] and [-2^i, 0], are there at no further cost."""
+*Boxes* are chosen by the exponential mechanism for both axes at once, with all of $\\epsilon_1$.
+The score is the number of records inside, minus the gain for each doubling of the area. Such scores
+are not monotonic. So all of $\\epsilon_1$ buys as much as half of it buys for one axis alone. On
+the other hand, intervals on one side of zero, $[0, 2^i]$ and $[-2^i, 0]$, are candidates at no
+further cost."""

@@ -89,10 +89,11 @@ def main() -> None:
     measured = [*memory(), *costs()]  # first: nothing of the runner is there yet
     page = parts(
         "# Function sharing, measured",
-        "Written by `python scripts/study.py functions`. Clients share step functions among servers"
-        " ([function-sharing.md](function-sharing.md)), who add noise that they remember"
-        " ([pointwise.md](pointwise.md)): `trust.FunctionSharing`, of [trust.md](trust.md). Speed"
-        " beside other libraries: [benchmarks.md](benchmarks.md).",
+        "Written by `python scripts/study.py functions`. This page measures the errors, lengths,"
+        " memory and times of `trust.FunctionSharing` ([trust.md](trust.md)). Clients share step"
+        " functions among servers ([function-sharing.md](function-sharing.md)). The servers add"
+        " noise that they remember ([pointwise.md](pointwise.md)). [benchmarks.md](benchmarks.md)"
+        " compares the speed with other libraries.",
         *errors(run(quantiles, RUNS)),
         *lengths(),
         *measured,
@@ -116,18 +117,19 @@ def errors(results: Results) -> Section:
 
     yield "## Errors"
     yield (
-        f"Epsilon = {EPSILON:g}, and {RECORDS:,} clients, whose records are spread evenly over N"
-        " cells. *Whole*: the curve that all nodes of the servers' tree give by least squares."
-        " *Pointwise*: `PointwiseCDF`, counts that are asked for one by one. Both have noise of the"
+        f"Epsilon is {EPSILON:g}. There are {RECORDS:,} clients, whose records are spread evenly"
+        " over N cells. *Whole* is the least-squares curve from all nodes of the servers' tree."
+        " *Pointwise* is `PointwiseCDF`, which asks for counts one by one. Both have noise of the"
         " same law on the same nodes, for the same budget. A curator releases whole curves only."
     )
     yield "Counts: root mean squares over all thresholds, in records, by the exact law."
     yield by_size(of_counts)
     yield (
-        f"Quantiles at {', '.join(f'{p:g}' for p in PROBABILITIES)}: how many records are between"
-        f" the released and the true one; root mean squares of {replicates(results)} runs, with new"
-        " noise for each number of the table: lines of the same law differ by chance. Whole curves"
-        " are made monotone, as `dp.cdf` does; pointwise it is binary search."
+        f"Quantiles at {', '.join(f'{p:g}' for p in PROBABILITIES)}: the number of records between"
+        " the released and the true quantile. The table shows root mean squares of"
+        f" {replicates(results)} runs. Each number has its own noise, so lines of the same law"
+        " differ by chance. Whole curves are made monotone, as in `dp.cdf`. Pointwise quantiles"
+        " are found by binary search."
     )
     yield by_size(of_quantiles)
     yield (
@@ -135,8 +137,8 @@ def errors(results: Results) -> Section:
         "(function-sharing-accuracy.png)"
     )
     yield (
-        "A count that is asked for by itself is a sum and difference of few nodes; least squares"
-        " takes all nodes into account, and costs all of them: the server sends 8 bytes a node."
+        "A single count is a sum and difference of few nodes. Least squares uses all nodes, so the"
+        " server has to send all of them, with 8 bytes for each node."
     )
 
 
@@ -149,12 +151,14 @@ def lengths() -> Section:
     """Return the section on keys."""
     yield "## Lengths"
     yield (
-        "Of what one client makes, in bytes. Two servers get a key each. The ECDF paper says"
-        " O(L (lambda + log n)) bits; here is that with the constant 1, the logarithm to base 2,"
-        f" lambda = {SECURITY} and n = {PEOPLE:,}. A level of dpcore's keys has 128 bits, and a"
-        " word of 64, modulo which counts are added up, whatever n is. Keys of sycret are for"
-        f" L = 32. Of {MANY_SERVERS} servers one gets a vector of shares, and each other one a seed"
-        " that stands for one."
+        "The table shows what one client makes, in bytes. Each of two servers gets a key."
+        " Barczewski, Mawass & Ramon, *Differentially Private Empirical Cumulative Distribution"
+        " Functions* (the ECDF paper), state $O(L (\\lambda + \\log n))$ bits. The table has this"
+        " with the constant 1, the logarithm to base 2,"
+        f" $\\lambda = {SECURITY}$ and n = {PEOPLE:,}. A level of dpcore's keys has 128 bits and a"
+        " word of 64 bits. Counts are added modulo this word, for any n. Keys of sycret are for"
+        f" L = 32. With {MANY_SERVERS} servers, one server gets a vector of shares, and each other"
+        " server gets a seed that stands for such a vector."
     )
     rows = []
     for bits in BITS:
@@ -185,14 +189,15 @@ def memory() -> Section:
         rows.append([f"{clients:,}", *megabytes])
     yield "## Memory"
     yield (
-        f"Of a `Server` with {CELLS:,} cells that settles and adds up every {EVERY:,} clients: what"
-        " `tracemalloc` counts at the most and at the end; and what a set of as many ids takes, 16"
-        f" bytes each and what Python adds. {EVERY:,} clients make reports; the others have copies"
-        " with ids of their own. What it takes at the most, less ids, is the work of"
-        f" {os.cpu_count()} threads at {EVERY:,} clients, whatever n is."
+        f"The memory of a `Server` with {CELLS:,} cells that settles and adds up every {EVERY:,}"
+        " clients. The table shows the largest memory and the memory at the end, as `tracemalloc`"
+        " counts them. It also shows the memory of a set of as many ids, with 16 bytes for each"
+        f" and Python's overhead. {EVERY:,} clients make reports, and the others have copies with"
+        " their own ids. The largest memory minus the ids is the work of"
+        f" {os.cpu_count()} threads on {EVERY:,} clients, for any number of clients."
     )
     yield table(
-        ["clients", "most", "at the end", "ids alone", "most, less ids", "end, less ids"], rows
+        ["clients", "most", "at the end", "ids alone", "most minus ids", "end minus ids"], rows
     )
     key = comparison.key_bytes(KEY_BITS)
     rows = []
@@ -200,8 +205,9 @@ def memory() -> Section:
         most = of_arrays(clients, AT_ONCE, KEY_BITS, ASKED, rng)
         rows.append([f"{clients:,}", f"{clients * key / 1e6:.0f} MB", f"{most / 1e6:.2f} MB"])
     yield (
-        f"Of `comparison.evaluate_sum` at {ASKED} thresholds, L = {KEY_BITS}, over a file of keys,"
-        f" {AT_ONCE:,} at a time ({AT_ONCE * key / 1e6:.0f} MB), on one thread. No ids are kept."
+        f"The memory of `comparison.evaluate_sum` at {ASKED} thresholds, with L = {KEY_BITS}, over"
+        f" a file of keys, {AT_ONCE:,} at a time ({AT_ONCE * key / 1e6:.0f} MB), on one thread. No"
+        " ids are kept."
     )
     yield table(["clients", "file", "most"], rows)
 
@@ -216,9 +222,10 @@ def costs() -> Section:
         rows.append([servers, f"{size:,}", *times, " + ".join(map(str, found.sent))])
     yield "## What a client costs"
     yield (
-        f"On {os.cpu_count()} logical processors, in microseconds of one client: `Client.report`;"
-        " `add` of the server that takes the longest, the median over clients; `settle` of all, and"
-        f" `answer` at {ASKED} cells, by the number of clients. Bytes are those of the reports."
+        f"Times on {os.cpu_count()} logical processors, in microseconds for each client. `report`"
+        " is `Client.report`, and `add` is of the slowest server; both are medians over clients."
+        f" `settle` is of all clients, and `answer` is at {ASKED} cells; both are divided by the"
+        " number of clients. Bytes are the lengths of the reports."
     )
     answer = f"answer at {ASKED} cells"
     yield table(["servers", "N", "report", "add", "settle", answer, "bytes"], rows)

@@ -102,21 +102,23 @@ def main() -> None:
 
     page = parts(
         "# Private models, measured",
-        "Written by `python scripts/study.py models`. Features are uniform within their bounds,"
-        f" [0, 10]; medians over {replicates(by_odds)} runs, each with new records and new noise,"
-        f" tested on {TESTED:,} others. [models.md](models.md) has the methods.",
+        "Written by `python scripts/study.py models`. This page shows how much accuracy private"
+        " models lose. Features are uniform within their bounds, [0, 10]. Numbers are medians over"
+        f" {replicates(by_odds)} runs, each with new records and new noise, and are tested on"
+        f" {TESTED:,} other records. [models.md](models.md) describes the methods.",
         "![What is lost, by the number of records](models.png)",
         "## Logistic regression",
-        "How much less of the labels are predicted right than by the true odds, of which the"
-        " logarithm has a standard deviation of 3.",
+        "The share of labels that the true odds predict correctly, minus the share that the model"
+        " predicts correctly. The logarithm of the true odds has a standard deviation of 3.",
         lost(by_odds, ".1%"),
         "## Linear regression",
-        "How much smaller R^2 is than scikit-learn's, which is 0.8. More than 0.8 is worse than no"
-        " model at all.",
+        "scikit-learn's $R^2$, which is 0.8, minus the $R^2$ of the private model. If the"
+        " difference is more than 0.8, the model is worse than no model at all.",
         lost(by_line, ".3f"),
         "## What floating point costs",
-        "The deviation of the noise that covers rounding errors and the solver's, as a share of"
-        f" the deviation of released coefficients: `objective`, C = 1, d = {MOST}.",
+        "The standard deviation of the noise that covers rounding errors and the errors of the"
+        " solver, as a share of the standard deviation of released coefficients, for `objective`,"
+        f" C = 1 and d = {MOST}.",
         pivot(
             alone,
             {"epsilon": "{:g}"},

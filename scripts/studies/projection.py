@@ -85,31 +85,32 @@ def main() -> None:
     found = run(rivals, RUNS)
     page = parts(
         "# The accuracy of polynomial projection",
-        f"Written by `python scripts/study.py projection`. n = {RECORDS:,}, delta = n^-1.5, means"
-        f" of {replicates(found)} runs with new records each; distances from the records' own"
-        " curve, on the grid of 1,024 cells that all share. The populations, on their public"
-        " bounds:",
+        "Written by `python scripts/study.py projection`. This page compares polynomial projection"
+        " with its rivals. It is from Tao & Sarwate, *Differentially Private Distribution"
+        " Estimation Using Functional Approximation* (the projection paper)."
+        f" There are n = {RECORDS:,} records, and $\\delta = n^{{-1.5}}$. Numbers are means of"
+        f" {replicates(found)} runs, with new records in each run. Distances are from the records'"
+        " own curve, on one grid of 1,024 cells. The populations, on their public bounds, are:",
         [
             f"- {name}, on [{low:g}, {high:g}]: {POPULATIONS[name].__doc__}"
             for name, (low, high) in BOUNDS.items()
         ],
-        "*Projection, published* is the paper's mechanism (moments, K = 6, its bound of the"
-        " sensitivity), and *ours* the default (degree 32). Histogram queries have 30 bins and"
-        " adaptive quantiles 50 steps, constant between what they know, as in the paper, or"
-        " linear. Adaptive quantiles have one count a step, where the paper's have two. *dp.cdf*"
-        " is the mechanism that `dp.cdf` takes for this grid and budget. All curves are made"
-        " monotone by isotonic regression, but for histogram queries as published, whose negative"
-        " counts are set to 0.",
-        "Two figures of `scripts/figures.py`, which make the paper's again with ours beside, and"
-        " say what its order depends on: distances against epsilon; and of ten sites with noise of"
-        " their own, and ten rounds of new records, in which adaptive quantiles ask all records so"
-        " far for a tenth of the budget.",
+        "*Projection, published* is the paper's mechanism (moments, K = 6, and its bound on the"
+        " sensitivity). *Projection, ours* is dpcore's default (degree 32). Histogram queries have"
+        " 30 bins, and adaptive quantiles have 50 steps. Between the known points, their curves are"
+        " constant, as in the paper, or linear. dpcore's adaptive quantiles use one count for each"
+        " step, and the paper's use two. *dp.cdf* is the mechanism that `dp.cdf` uses for this grid"
+        " and budget. All curves are made monotone by isotonic regression, except for histogram"
+        " queries as published, whose negative counts are set to 0.",
+        "`scripts/figures.py` makes the two figures below. They repeat the paper's figures, with"
+        " dpcore's methods added. The first shows distances against epsilon. The second shows ten"
+        " sites with their own noise, and ten rounds of new records. In each round, adaptive"
+        " quantiles ask all records so far, for a tenth of the budget.",
         "![Mean distances against epsilon](figures/projection_figure_d2.png)",
         "![Mean distances, sites and rounds](figures/projection_figure_03.png)",
         *(part for at in enumerate(DISTANCES) for part in compared(found, *at)),
-        "A jump is out of reach for polynomials: at the spike all of them are off by half of its"
-        " height, whatever the noise, and histograms of all cells and trees are the better choice"
-        " there.",
+        "A polynomial cannot follow a jump. At the spike, all polynomials are off by half of its"
+        " height, with any noise. Histograms of all cells and trees are better there.",
         *by_degree(run(degrees, RUNS)),
         *by_processing(run(processing, RUNS)),
     )
@@ -152,8 +153,9 @@ def by_degree(results: Results) -> list[Any]:
     rows, columns = {"budgets": '"{}"', "degree": "{}"}, {"population": "{}"}
     return [
         "## The degree",
-        "The sensitivity times n: of equal noise in the differences (the default), and of moments,"
-        " exact and by the paper's bound. Of equal noise in the coefficients it is 1.4142.",
+        "The table shows the sensitivity times n: for equal noise in the differences (the default),"
+        " and for moments, exact and by the paper's bound. For equal noise in the coefficients, it"
+        " is 1.4142.",
         table(["K", "differences", "moments, exact", "moments, paper"], sensitivities),
         *(
             part
@@ -179,9 +181,9 @@ def by_processing(results: Results) -> list[Any]:
     rows, columns = {"epsilon": "{:g}", "basis": "{}"}, {"population": "{}"}
     return [
         "## Isotonic regression",
-        "What it costs or gains: distances with it over the same without, of the projection by"
-        " default and of moments. The energy distance can only gain: isotonic regression is a"
-        " projection. Kolmogorov-Smirnov:",
+        "The tables show distances with isotonic regression divided by distances without it, for"
+        " the default projection and for moments. The energy distance can only become smaller,"
+        " because isotonic regression is a projection. Kolmogorov-Smirnov distance:",
         pivot(results, rows, columns, ratio("KS")),
         "Energy:",
         pivot(results, rows, columns, ratio("energy")),
