@@ -79,8 +79,8 @@ def _page(known: dict[str, Any], quick: bool) -> list[str]:
         "# The figures of the four papers",
         "",
         f"Written by `python scripts/figures.py{' --quick' if quick else ''}`. This page repeats",
-        "each figure and each table of the papers that dpcore implements, for readers of the papers",
-        "who want to check a claim. *The paper's method* is the published method, made again here.",
+        "each figure and each table of the papers that dpcore implements, for readers who want to",
+        "check a claim of a paper. *The paper's method* is the published method, made again here.",
         "*Ours* is dpcore's default. The last column of the tables says whether the results agree",
         "with the paper's claim. Pictures name the data that they show.",
     ]
