@@ -1,8 +1,8 @@
 """Hosmer-Lemeshow tests of fitted models: ``python scripts/study.py fitted_models``.
 
-Asks how often the p-value rejects models that are right, and were fitted to the tested records in
-one way or another, and writes docs/hosmer-lemeshow-fits.md. All records are simulated. Takes a
-quarter of an hour.
+Measures how often the p-value rejects right models that were fitted to the tested records in
+different ways. Writes docs/hosmer-lemeshow-fits.md. All records are simulated. Takes a quarter of
+an hour.
 """
 
 from collections.abc import Callable
@@ -87,7 +87,7 @@ def by_scikit_learn(estimator: Any, records: Drawn) -> Values:
 MODELS: dict[str, Callable[[float, Drawn, Rng], Values]] = {
     each.__name__: each for each in (other, released, penalised, boosted)
 }
-# The model and its number, whether the test is told that it was fitted; features, n, lopsided.
+# The model and its parameter, whether the test is told that it was fitted; features, n, lopsided.
 CASES: dict[str, tuple[str, float, bool, int, int, bool]] = {
     "right, not fitted here": ("other", 1.0, False, 15, RECORDS, False),
     "right, not fitted here, but `fitted=True`": ("other", 1.0, True, 15, RECORDS, False),
@@ -128,10 +128,10 @@ def rejected(case: str, rng: Rng) -> dict[str, bool]:
 
 
 BULLETS = f"""\
-- exact: without noise, by the chi-squared law;
-- ignoring noise: `hosmer_lemeshow` with epsilon = {EPSILON:g}, `pvalue_ignoring_noise`;
-- with noise: `under_noise({REPLICATES}).pvalue` of the same releases; `pvalue` is this with 999
-  simulated releases;
+- exact: without noise, by the chi-squared law.
+- ignoring noise: `pvalue_ignoring_noise` of `hosmer_lemeshow` with epsilon = {EPSILON:g}.
+- with noise: `under_noise({REPLICATES}).pvalue` of the same releases; `pvalue` does the same with
+  999 simulated releases.
 - by groups: the same for `hosmer_lemeshow_by_groups`, with epsilon = {EPSILON:g}."""
 
 
@@ -144,16 +144,18 @@ def main() -> None:
     )
     page = parts(
         "# The Hosmer-Lemeshow test of models that were fitted to the same records",
-        f"Written by `python scripts/study.py fitted_models`. Shares of {count} releases with a"
-        f" p-value of at most {LEVEL:g}. Labels are drawn from a logistic regression on features"
-        f" whose logits have mean {BASE:g} and standard deviation {SPREAD:g}; n = {RECORDS:,}"
-        " where nothing else is said. Where the model is right, and the p-value holds, the share"
-        f" is 5 % with a standard error of {(LEVEL * (1 - LEVEL) / count) ** 0.5:.1%}."
-        " [hosmer-lemeshow.md](hosmer-lemeshow.md), section 5, says what is promised, and why.",
+        "This page shows how often the Hosmer-Lemeshow test rejects models that were fitted to the"
+        " tested records. It is written by `python scripts/study.py fitted_models`. The table shows"
+        f" which share of {count} releases has a p-value of at most {LEVEL:g}. Labels are drawn"
+        f" from a logistic regression on features whose logits have mean {BASE:g} and standard"
+        f" deviation {SPREAD:g}. Unless a row says otherwise, n = {RECORDS:,}. If the model is"
+        " right and the p-value is valid, the share is 5 % with a standard error of"
+        f" {(LEVEL * (1 - LEVEL) / count) ** 0.5:.1%}. [hosmer-lemeshow.md](hosmer-lemeshow.md),"
+        " section 5, says what is promised, and why.",
         BULLETS,
-        "Released models have normal noise in their coefficients, of the covariance of the"
+        "Released models have normal noise in their coefficients. Its covariance is that of the"
         " estimates themselves times the square of the factor. Boosting is scikit-learn's"
-        " `HistGradientBoostingClassifier`, penalties are those of its `LogisticRegression`.",
+        " `HistGradientBoostingClassifier`, and penalties are those of its `LogisticRegression`.",
         table(["model, tested on its own records", *WAYS], rows),
     )
     write("hosmer-lemeshow-fits.md", page)

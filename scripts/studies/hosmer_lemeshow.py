@@ -1,7 +1,7 @@
 """Private Hosmer-Lemeshow tests: ``python scripts/study.py hosmer_lemeshow --data DIR``.
 
-Ways beyond those of Figures 6 and 10 of the ECDF paper, and how often p-values reject a model that
-is right; writes docs/hosmer-lemeshow-accuracy.md and its picture. It needs a folder with
+Compares more ways than Figures 6 and 10 of the ECDF paper, and measures how often p-values reject a
+model that is right. Writes docs/hosmer-lemeshow-accuracy.md and its picture. Needs a folder with
 bank-full.csv and diabetic_data.csv (UCI; not part of this project). Takes some minutes.
 """
 
@@ -134,11 +134,11 @@ def of_data(errors: Results, data: str) -> list[str | list[str]]:
     missed = ", ".join(f"{e:g}" for e, ratio in ratios.items() if ratio > 0.5)
     where = f"but not at epsilon = {missed}" if missed else "at every epsilon"
     return [
-        f"{data}: E (H' / H - 1)^2, by epsilon:",
+        f"{data}: the mean of $(H' / H - 1)^2$, by epsilon:",
         pivot(errors, *by, lambda **at: f"{np.mean(values(**at) ** 2):.2g}", way=list(WAYS)),
-        f"{data}: median of abs(H' / H - 1), by epsilon:",
+        f"{data}: the median of the absolute value of $H' / H - 1$, by epsilon:",
         pivot(errors, *by, lambda **at: f"{np.median(np.abs(values(**at))):.2g}", way=list(WAYS)),
-        f"{data}: our mean squared error is at most half of the published, {where}.",
+        f"{data}: our mean squared error is at most half of the published one, {where}.",
     ]
 
 
@@ -157,28 +157,33 @@ def picture(errors: Results) -> Any:
 INTRODUCTION = """\
 # The accuracy of private Hosmer-Lemeshow tests
 
-Written by `python scripts/study.py hosmer_lemeshow --data DIR`. Logistic regressions are fitted to
-a random {trained:.0%} of the records, which nothing is said about, and tested on the others, in
-Q = {groups} groups. Neighbours: one record replaced. H is the statistic of the records themselves,
-with their own probabilities and deciles."""
-LISTED = """\
-- published: Algorithm 2 of the ECDF paper with its constants, but half-open groups
-  ([hosmer-lemeshow.md](hosmer-lemeshow.md), section 4);
-- published, exact: the same with as much noise as it takes;
-- ours: `hosmer_lemeshow`, one joint release;
-- ours, less the noise: `under_noise({replicates}).statistic` of it.
+This page shows how close released Hosmer-Lemeshow statistics are to the exact ones, and how often
+the test rejects models. It is written by `python scripts/study.py hosmer_lemeshow --data DIR`.
 
-All of them on the same grid, `arcsine_grid()` of 128 cells; finer ones make all noise larger. Means
-and medians of {runs} releases.
+Logistic regressions are fitted to a random {trained:.0%} of the records and tested on the others,
+in Q = {groups} groups. The guarantee is for the tested records only. Neighbours: one record is
+replaced. $H$ is the statistic of the records themselves, with their own probabilities and deciles,
+and $H'$ is the released one."""
+LISTED = """\
+- published: Algorithm 2 of Barczewski, Mawass & Ramon, *Differentially Private Empirical Cumulative
+  Distribution Functions* (the ECDF paper), with its constants, but with half-open groups
+  ([hosmer-lemeshow.md](hosmer-lemeshow.md), section 3).
+- published, exact: the same, with only as much noise as the guarantee needs.
+- ours: `hosmer_lemeshow`, one joint release.
+- ours, less the noise: `under_noise({replicates}).statistic` of the same release. This subtracts
+  what noise adds on average.
+
+All of them use the same grid, `arcsine_grid()` of 128 cells; a finer grid makes all noise larger.
+Numbers are means and medians of {runs} releases.
 
 ## Relative mean squared error of H"""
 REJECTIONS = """\
 ## Rejections at 5 %
 
-Shares of {runs:,} releases with a p-value of at most {level:g}: by the chi-squared law
-(`pvalue_ignoring_noise`), and by {replicates} simulated releases (`under_noise`; `pvalue` has 999).
-With epsilon = inf there is no noise. Labels are drawn from the probabilities of the Bank model; or
-from a logistic regression on three normal features, which is then fitted to the records themselves.
-The wrong model is right but for the slope: labels are drawn from probabilities whose logits are
-{steeper:g} times as large. Where the model is right the standard error of a share of 5 % is
-{deviation:.1%}."""
+The table shows which share of {runs:,} releases has a p-value of at most {level:g}: by the
+chi-squared law (`pvalue_ignoring_noise`), and by {replicates} simulated releases (`under_noise`;
+`pvalue` uses 999). With epsilon = inf there is no noise. Labels are drawn from the probabilities of
+the Bank model, or from a logistic regression on three normal features, which is then fitted to the
+records themselves. Only the slope of the wrong model is wrong: labels are drawn from probabilities
+whose logits are {steeper:g} times as large. If the model is right, the standard error of a share of
+5 % is {deviation:.1%}."""

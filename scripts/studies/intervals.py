@@ -1,9 +1,8 @@
 """How often intervals cover: ``python scripts/study.py intervals --data DIR``.
 
-Writes docs/intervals.md: intervals of areas under ROC curves, and bands of distribution functions,
-by closed forms and by simulation; intervals of quantiles and means, and of classifiers' metrics.
-Takes seven minutes.
-DIR has bank-full.csv (UCI Bank Marketing).
+Writes docs/intervals.md, about intervals of areas under ROC curves, bands of distribution functions
+(by closed forms and by simulation), intervals of quantiles and means, and intervals of metrics of
+classifiers. Takes seven minutes. DIR must contain bank-full.csv (UCI Bank Marketing).
 """
 
 from functools import cache
@@ -82,7 +81,7 @@ def scored(kind: str, n: int, rng: Rng) -> tuple[NDArray[np.bool_], NDArray[np.f
 
 @studies.study({"scores": ["Bank", *OF_NORMALS], "n": [1000, 26_000, 200_000], "epsilon": EPSILONS})
 def areas(scores: str, n: int, epsilon: float, rng: Rng) -> dict[str, float]:
-    """Return whether intervals have the area of new records within, and how wide they are."""
+    """Return whether intervals contain the area of new records, and how wide they are."""
     grid = dp.Grid.uniform(0, 1, CELLS)
     counts = dp.score_counts(*scored(scores, n, rng), grid)
     true = ROC.from_curves(dp.score_curves_from_counts(counts, grid, NoNoise())).auc
@@ -99,7 +98,7 @@ def areas(scores: str, n: int, epsilon: float, rng: Rng) -> dict[str, float]:
 
 @studies.study({"shape": list(WEIGHTS), "n": [1000, 10_000, 100_000]})
 def bands(shape: str, n: int, rng: Rng) -> dict[str, float]:
-    """Return which share of thresholds and releases bands cover, and what at few thresholds."""
+    """Return the share of thresholds and releases that bands cover, and that at few thresholds."""
     grid, weights = dp.Grid.uniform(0, 1, CELLS), WEIGHTS[shape](CELLS)
     assert weights is not None
     counts = rng.multinomial(n, weights / weights.sum())
@@ -121,7 +120,7 @@ def bands(shape: str, n: int, rng: Rng) -> dict[str, float]:
 
 @studies.study({"shape": SHAPES, "curve": list(CURVES), "n": [1000, 10_000, 100_000]})
 def quantiles_and_means(shape: str, curve: str, n: int, rng: Rng) -> dict[str, float]:
-    """Return which intervals have quantiles and means of new records, and of all, within."""
+    """Return which intervals contain quantiles and means of new records, or of the population."""
     grid, weights = dp.Grid.uniform(0, 1, CELLS), WEIGHTS[shape](CELLS)
     assert weights is not None
     shares = weights / weights.sum()
@@ -187,41 +186,50 @@ def main() -> None:
 
     page = parts(
         "# How often intervals cover",
-        "Written by `python scripts/study.py intervals --data DIR`. The level is 95 %, and what is"
-        " to be covered is what the records themselves have, where nothing else is said: the noise"
-        " is all that is random.",
+        "This page shows how often confidence intervals contain the true number. It is written by"
+        " `python scripts/study.py intervals --data DIR`. The level is 95 %. Unless stated"
+        " otherwise, the true number is that of the records themselves, so only the noise is"
+        " random.",
         "## The area under a ROC curve",
-        f"`dp.roc_curve(...).auc_interval()` over {CELLS:,} cells, {count} releases of each, of"
-        " new records each: how many of the intervals have the area of the records in these cells"
-        " within. In brackets, how many of them are [0, 1], because noise may be all that there is"
-        " of a class. The mean over epsilon; the same for the bound that is used where the"
-        " mechanism is not known; and how many times wider that is, at the most (medians).",
+        f"The intervals are `dp.roc_curve(...).auc_interval()` over {CELLS:,} cells, for {count}"
+        " releases of each case, each of new records. The columns of epsilon show how many"
+        " intervals contain the area of the records in these cells. In brackets is the share of"
+        " intervals that are [0, 1], because a whole released class may be noise. The next column"
+        " is the mean over epsilon, and the next one is the same for the bound that is used if the"
+        " mechanism is not known. The last column shows how many times wider the bound is at most"
+        " (medians).",
         by_scores(of_areas),
-        f"In all, {total:.1%} of the intervals cover. A single number is known to {error:.1%} (one"
-        " standard error).",
-        f"Bank: records drawn at random ({bank().name}), scored by a logistic regression. The"
-        " others: scores of two normals; the same with 1 % of the records positive; with half of"
-        " the records at one score, and the rest rounded to multiples of 1/12.",
+        f"In total, {total:.1%} of the intervals cover. The standard error of a single number is"
+        f" {error:.1%}.",
+        f"Bank: records drawn at random ({bank().name}), scored by a logistic regression. The other"
+        " scores are simulated. Binormal: the scores of the classes have two normal distributions."
+        " 1 % positive: the same with 1 % of the records positive. Clumped: half of the records"
+        " have one score, and the scores of the others are rounded to multiples of 1/12.",
         "## Bands of a distribution function",
-        f"`dp.cdf(...).band()` over {CELLS:,} cells, {RELEASES} releases of each, epsilon ="
-        f" {EPSILON:g}: the share of thresholds and releases that the default's band covers, and"
-        " in brackets what it is at a twentieth of the thresholds or less (the nominal level would"
-        f" have {least:.0%}, with so few releases). The default takes DAWA at n = 1,000, 10,000"
-        " and 100,000 here, whose error is estimated: it covers on average, and may fail beside"
-        " values that many records have. Behind the semicolon the same of the isotonic hierarchy:"
-        " of its closed form, of `dp.mechanisms.with_simulated_deviation`, in brackets as before,"
-        " and the width of the simulated band as a part of the other's (medians). The shapes are"
+        f"The bands are `dp.cdf(...).band()` over {CELLS:,} cells, for {RELEASES} releases of each"
+        f" case and epsilon = {EPSILON:g}. The first number is the share of thresholds and releases"
+        " that the band of the default covers. The number in brackets is for its worst thresholds:"
+        " at a twentieth of them, it covers in this share of the releases or less. (A band of"
+        f" exactly the nominal level would have {least:.0%} there, with so few releases.) The"
+        " default here is DAWA for n = 1,000, 10,000"
+        " and 100,000. Its error is estimated: the band covers on average, and may fail next to"
+        " values that many records have. After the semicolon are the shares for the isotonic"
+        " hierarchy. The first is for its closed form. The second is for"
+        " `dp.mechanisms.with_simulated_deviation`, with brackets as before. The last number is the"
+        " width of the simulated band as a part of the width of the other (medians). The shapes are"
         " those of `scripts/study.py regret`.",
         pivot(of_bands, {"shape": "{}"}, {"n": "n = {:,}"}, band),
         "## Quantiles and means",
-        "`curve.quantile_interval(p)`, `curve.mean_interval()`; and behind the semicolon"
-        " `curve.population_quantile_interval(p)`, `curve.population_mean_interval()`, of the"
-        f" shape that the records are drawn from. Over {CELLS:,} cells, {replicates(of_others)}"
-        f" releases of each, of new records each, epsilon = {EPSILON:g}: how many of the quantiles"
-        f" for p = {', '.join(f'{p:g}' for p in PROBABILITIES)} are within; in brackets of those"
-        " that are least often; and how many of the means. Curves are made monotone, but for the"
-        " raw ones. The noise of all but the default is known in closed form; of the default that"
-        " of DAWA is estimated, which it takes here.",
+        "The intervals are `curve.quantile_interval(p)` and `curve.mean_interval()`. After the"
+        " semicolon they are `curve.population_quantile_interval(p)` and"
+        " `curve.population_mean_interval()`, for the shape from which the records are drawn. There"
+        f" are {CELLS:,} cells, {replicates(of_others)} releases of each case, each of new records,"
+        f" and epsilon = {EPSILON:g}. The first number shows how many intervals contain the"
+        f" quantiles for p = {', '.join(f'{p:g}' for p in PROBABILITIES)}. In brackets is the share"
+        " for the p with the lowest share. The next number shows how many intervals contain the"
+        " mean. All curves except the raw ones are made monotone. The noise of all mechanisms"
+        " except the default is known in closed form. The default here is DAWA, and its noise is"
+        " estimated.",
         of_quantiles_and_means(of_others),
         *of_classifiers(),
     )
@@ -263,7 +271,7 @@ def population(scores: str) -> dp.ScoreCurves:
 
 @studies.study({"scores": list(OF_NORMALS), "n": [1000, 26_000], "epsilon": (0.1, 1.0)})
 def classifiers(scores: str, n: int, epsilon: float, rng: Rng) -> dict[str, float]:
-    """Return which share of the intervals of new records' metrics cover, and how wide they are."""
+    """Return the share of intervals that cover metrics of new records, and how wide they are."""
     grid = dp.Grid.uniform(0, 1, CELLS)
     counts = dp.score_counts(*scored(scores, n, rng), grid)
     everyone, exact = population(scores), dp.score_curves_from_counts(counts, grid, NoNoise())
@@ -323,11 +331,12 @@ def of_classifiers() -> list[str | list[str]]:
     head = ["scores", "metric", "of", *(f"n = {n:,}, epsilon {e:g}" for n, e in cases)]
     return [
         "## Metrics of classifiers",
-        f"The same scores, {replicates(found)} releases by the default of each: how many of the"
-        " intervals cover, and how wide they are (medians). Precision and recall are at three"
-        " thresholds, the calibration error in ten bins. Of the records: the noise alone, and what"
-        f" they have in these cells. Of the population, of which there are {POPULATION:,} records:"
-        " noise and sampling. The mechanism is known for areas and calibration errors; intervals"
-        " of precision and recall do not use it.",
+        f"The scores are the same, with {replicates(found)} releases of each case by the default."
+        " Each entry shows how many of the intervals cover, and how wide they are (medians)."
+        " Precision and recall are at three thresholds, and the calibration error is in ten bins."
+        " Intervals of the records include only the noise, and are for the records in these cells."
+        f" Intervals of the population, which has {POPULATION:,} records, include noise and"
+        " sampling. The mechanism is known for areas and calibration errors; intervals of precision"
+        " and recall do not use it.",
         table(head, rows),
     ]

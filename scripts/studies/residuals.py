@@ -1,8 +1,8 @@
-"""What else a residual plot could do: ``python scripts/study.py residuals``.
+"""Alternatives to the choices of residual plots: ``python scripts/study.py residuals``.
 
-How far released plots are from the true ones, with one choice of ``dp.residual_plot`` changed at a
-time; writes docs/residuals-accuracy.md. What the regression-diagnostics paper shows is made again
-by scripts/figures.py. Takes a minute.
+Measures how far released plots are from the true ones, with one choice of ``dp.residual_plot``
+changed at a time. Writes docs/residuals-accuracy.md. The figures of the regression-diagnostics
+paper are made by scripts/figures.py. Takes a minute.
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ SETTINGS = {
 
 @studies.study({"n_epsilon": list(SETTINGS)})
 def choices(n_epsilon: int, rng: np.random.Generator) -> Mapping[str, float]:
-    """Return how far plots by all ways are from that of the same records: means of scenarios."""
+    """Return the distance of plots by all ways from the true plot: means over the scenarios."""
     n, epsilon = SETTINGS[n_epsilon]
     far = dict.fromkeys(WAYS, 0.0)
     for model in SCENARIOS.values():
@@ -58,23 +58,23 @@ def main() -> None:
     results = run(choices, RUNS)
     page = parts(
         "# How far private residual plots can be trusted",
-        "Written by `python scripts/study.py residuals`. Which misfits released plots show, how"
-        " well they tell them, and how much of that is left of the published way: Figures 1 to 5"
-        " and Table I of Chen, Machanavajjhala, Reiter & Barrientos, *Differentially private"
-        " regression diagnostics* (2016), are on [figures.md](figures.md). Here is what else could"
-        " have been chosen.",
+        "This page compares the choices of `dp.residual_plot` with alternatives. It is written by"
+        " `python scripts/study.py residuals`. Which misfits released plots show, how well they"
+        " show them, and how this compares with the published way is on [figures.md](figures.md):"
+        " Figures 1 to 5 and Table I of Chen, Machanavajjhala, Reiter & Barrientos,"
+        " *Differentially private regression diagnostics* (2016).",
         "## What was chosen",
-        "How far is a released plot from the true plot of the same records? The mean over the"
-        " scenarios Ideal, Heteroscedastic and Nonlinear of the paper, and"
-        f" {replicates(results):,} runs of each, by n epsilon, with one thing changed at a time."
-        " The distance is `dp.statistics.residual_plot_distance`. Bold: less than the default, by"
-        " more than three standard errors of the difference.",
+        "How far is a released plot from the true plot of the same records? Each number is the mean"
+        " distance over the scenarios Ideal, Heteroscedastic and Nonlinear of the paper, with"
+        f" {replicates(results):,} runs of each. Each row changes one thing, and the columns are"
+        " for n epsilon. The distance is `dp.statistics.residual_plot_distance`. Bold numbers are"
+        " below the default by more than three standard errors of the difference.",
         table(
             ["", *(f"{each:,}" for each in SETTINGS)],
             ([name, *cells(results, name)] for name in WAYS),
         ),
-        "Bounds of predicted values around 0 leave half of the picture empty here. The default's"
-        " gain depends on n epsilon: 0.1 at most, where records are scarce, and 0.02 at least."
-        " Bounds reach 2^i units with i gain < 1 only.",
+        "Bounds of predicted values around 0 leave half of the picture empty here. The gain of the"
+        " default depends on n epsilon. It is at most 0.1, for few records, and at least 0.02."
+        " Bounds reach $2^i$ units only for $i$ times the gain below 1.",
     )
     write("residuals-accuracy.md", page)

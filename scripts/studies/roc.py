@@ -1,9 +1,9 @@
-"""Private ROC curves beside each other: ``python scripts/study.py roc --data DIR``.
+"""Private ROC curves, compared: ``python scripts/study.py roc --data DIR``.
 
-More ways than those of Figure 5 of the ECDF paper and Figure 9 of the regression-diagnostics paper,
-and how well thresholds are chosen; writes docs/roc-accuracy.md and docs/roc-accuracy.png. It needs
-a folder with bank-full.csv (UCI Bank Marketing; not part of this project). Takes a quarter of an
-hour.
+Compares more ways than Figure 5 of the ECDF paper and Figure 9 of the regression-diagnostics paper,
+and measures how well thresholds are chosen. Writes docs/roc-accuracy.md and docs/roc-accuracy.png.
+Needs a folder with bank-full.csv (UCI Bank Marketing; not part of this project). Takes a quarter of
+an hour.
 """
 
 import functools
@@ -114,7 +114,7 @@ def bank_counts() -> Any:
 
 @studies.study({"method": METHODS, "epsilon": (0.1, 1.0, 10.0)})
 def thresholds(method: Any, epsilon: float, rng: Rng) -> dict[str, float]:
-    """Return how far off the first of ten levels is, in records, and how uneven five levels are."""
+    """Return the error of the first of ten levels, in records, and how uneven five levels are."""
     counts, below = bank_counts(), np.cumsum(bank_counts())
     step = epsilon if method == "curve" else epsilon / 10  # what one level gets
     first = RecursiveMedians(step, 1, method).choose(counts, rng=rng)[0]
@@ -256,36 +256,44 @@ def picture(errors: Results) -> Any:
 CURVES = """\
 # The accuracy of private ROC curves
 
-Written by `python scripts/study.py roc --data DIR`. The mechanisms are those of
+This page compares ways to release a ROC curve with differential privacy: how far the released
+curve is from the exact one, and how well thresholds are chosen. It is written by
+`python scripts/study.py roc --data DIR`. The mechanisms are explained in
 [scores.md](scores.md), [medians.md](medians.md) and [dawa.md](dawa.md).
+
+Two papers are compared: Barczewski, Mawass & Ramon, *Differentially Private Empirical Cumulative
+Distribution Functions* (the ECDF paper), and Chen, Machanavajjhala, Reiter & Barrientos,
+*Differentially Private Regression Diagnostics* (the regression-diagnostics paper).
 
 ## The area between the released curve and the exact one
 
-{n:,} records of the Bank data, {positive:.1%} of them positive, scored by a logistic regression
-(AUC {auc:.4f}). The mean of {runs} releases, by epsilon; for neighbours by one replaced record. The
-exact curve has a point for every score.
+The data are {n:,} records of the Bank data. {positive:.1%} of them are positive, and the scores are
+those of a logistic regression (AUC {auc:.4f}). Each number is the mean of {runs} releases.
+Neighbours: one record is replaced. The exact curve has a point for every score.
 
-- published: two dyadic trees with epsilon / 2 and the published scale over even cells, one less
-  than {cells:,}, smoothed in norm 2: Figure 5 of the ECDF paper;
-- published, sizes public: the same if the numbers of positives and negatives take no noise;
-- score_curves: its default over {cells:,} even cells, or over 32;
-- PriROC-fix: the same cells, by DAWA;
-- PriROC: 2^10 recursive medians among {candidates:,} even cells with a fifth of epsilon, method
-  "paper", and DAWA with the rest;
-- score_curves_at_medians: 2^5 recursive medians among those, method "exponential", a hierarchy
-  ("hb") with the rest; and with one thing changed."""
+- published: two dyadic trees, each with epsilon / 2 and the published scale, over even cells, one
+  less than {cells:,}, smoothed in norm 2. This is the way of Figure 5 of the ECDF paper.
+- published, sizes public: the same, but without noise in the numbers of positives and negatives.
+- score_curves: its default over {cells:,} even cells, or over 32.
+- PriROC-fix, of the regression-diagnostics paper: the same cells, released by DAWA.
+- PriROC, of the same paper: $2^{{10}}$ recursive medians among {candidates:,} even cells with a
+  fifth of epsilon, method "paper", and DAWA with the rest.
+- score_curves_at_medians: $2^5$ recursive medians among the same cells, method "exponential", and a
+  hierarchy ("hb") with the rest. The rows below it change one thing each."""
 THRESHOLDS = """\
 ## Thresholds
 
-The Bank scores again, in {candidates:,} cells, by what is spent on thresholds. *First*: how many
-records the first of ten medians is away from half of them, the median of {chosen} runs. *Uneven*:
-which part of the records is too many in its interval, where 32 intervals (depth 5) ought to have
-the same number; the mean of as many runs."""
+The scores are those of the Bank data again, in {candidates:,} cells. The columns show the epsilon
+that is spent on thresholds. *First*: by how many records the first of ten medians misses half of
+the records (the median of {chosen} runs). *Uneven*: 32 intervals (depth 5) should have equally many
+records; the number is the share of the records that are too many in their interval (the mean of
+{chosen} runs)."""
 AREAS = """\
 ## Telling classifiers apart
 
-As in Figure 9 of the regression-diagnostics paper: binormal scores with AUCs from {first:g} to
-{last:g}, n = {records:,}, half of them positive, and {tests} releases of each. Two AUCs are told
-apart if the areas of their releases differ in a two-sample t-test, p < {level:g}. By n epsilon: the
-least difference of AUCs, in steps of {step:g}, for which all pairs are told apart, and the largest
-p of all pairs that are {step:g} apart."""
+The setting is that of Figure 9 of the regression-diagnostics paper: binormal scores with AUCs from
+{first:g} to {last:g}, n = {records:,}, half of them positive, and {tests} releases of each. Two
+AUCs are told apart if the areas of their releases differ in a two-sample t-test with
+p < {level:g}. The columns are for n epsilon. Each entry is the least difference of AUCs, in steps
+of {step:g}, for which all pairs are told apart. In brackets is the largest p-value of all pairs
+that are {step:g} apart."""

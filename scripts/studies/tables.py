@@ -178,46 +178,52 @@ def main() -> None:
     names = [name.capitalize() for name in MEASURES]
     page = parts(
         INTRODUCTION,
-        f"Shapes to choose the rule by: {', '.join(TUNING)}. Held out:"
-        f" {', '.join(HELD_OUT)}. epsilon = {EPSILON:g}, and n is what each n epsilon asks for;"
-        f" {replicates(results)} runs of each with new records, from which errors are told. Tables"
-        " are isotonic, unless said otherwise. Numbers are one mechanism's error over another's,"
-        " geometric means over the shapes; below 1 the first is better.",
+        f"The rule was chosen with the shapes {', '.join(TUNING)}. The held-out shapes are"
+        f" {', '.join(HELD_OUT)}. Always epsilon = {EPSILON:g}, and n follows from n epsilon."
+        f" There are {replicates(results)} runs of each case, with new records; the error is the"
+        " distance from these records. Tables are isotonic unless stated otherwise. Each number is"
+        " the error of one mechanism over that of another, as a geometric mean over the shapes; if"
+        " it is below 1, the first mechanism is better.",
         "![Errors by n epsilon for each cell](table-accuracy.png)",
         "## DAWA or noise on each cell",
-        "`Dawa` over `Histogram`, all four measures together; tuning shapes / held-out shapes."
-        " **Bold**: the default takes DAWA, which is up to n epsilon = N^1.5 / 16 for N cells in"
-        " all.",
+        "The error of `Dawa` over that of `Histogram`, for all four measures together: tuning"
+        " shapes / held-out shapes. **Bold**: the default is DAWA, up to n epsilon ="
+        " $N^{1.5} / 16$ for $N$ cells in all.",
         both[0],
-        f"The default's error over that of the better one of the two is {mean:.3f} on average and"
-        f" {most:.2f} at most; for the held-out shapes {mean_held:.3f} and {most_held:.2f}.",
+        "The error of the default over that of the better one of the two is"
+        f" {mean:.3f} on average and {most:.2f} at most; for the held-out shapes it is"
+        f" {mean_held:.3f} and {most_held:.2f}.",
         *(
             each
             for name, rows in zip(names, both[1:], strict=True)
             for each in (f"{name} alone:", rows)
         ),
         "## Gaussian noise",
-        f"The same for rho = {RHO:g}, which has as much noise in a count; all shapes. Trees over"
-        " buckets cost less there, so the default takes DAWA up to N^1.5 / 4.",
+        f"The same for rho = {RHO:g}, which gives a count the same noise, for all shapes. Trees"
+        " over buckets cost less with Gaussian noise, so the default is DAWA up to"
+        " $N^{1.5} / 4$.",
         grid_of(found.over("dawa, rho", "histogram, rho")[0], bold=taken(RHO)),
         "## Trees",
-        "`Hierarchy` over `Histogram` / `Hierarchy(4)`, a quadtree, over `Histogram`; all shapes."
-        " Trees lose in cells what they gain in boxes and marginals, so the default is none of"
-        " them; name one where sums of many cells matter and there are many cells.",
+        "The error of `Hierarchy` over that of `Histogram` / the error of `Hierarchy(4)`, a"
+        " quadtree, over that of `Histogram`, for all shapes. Trees lose in cells what they gain in"
+        " boxes and marginals, so none of them is the default. Choose one if the table has many"
+        " cells and sums of many cells matter.",
         *(
             each
             for name, rows in zip(names, by_trees[1:], strict=True)
             for each in (f"{name}:", rows)
         ),
         "## Isotonic regression",
-        "The raw table's error over that of the isotonic one; all shapes, `Histogram` / `Dawa`.",
+        "The error of the raw table over that of the isotonic one, for all shapes: `Histogram` /"
+        " `Dawa`.",
         *(
             each
             for name, rows in zip(names[:2], by_raw[1:3], strict=True)
             for each in (f"{name}:", rows)
         ),
-        "The nearest cells of 0 or more with the sum n, in least squares, over isotonic"
-        " regression, for `Histogram`; cells / boxes. It knows no neighbours.",
+        "An alternative to isotonic regression is the nearest cells of 0 or more with the sum n, in"
+        " least squares. It does not use neighbouring cells. The table has its error over that of"
+        " isotonic regression, for `Histogram`: cells / boxes.",
         grid_of(*found.over("histogram, projected", "histogram")[1:3]),
     )
     write("table-accuracy.md", page)
@@ -226,15 +232,17 @@ def main() -> None:
 INTRODUCTION = f"""\
 # Tables: which mechanism, measured
 
-Written by `python scripts/study.py tables --data DIR`. A table is released as one row of cells
-([table.md](table.md)), by any mechanism. Which is better depends on the number of cells, on
-n epsilon, and on what is read off:
+This page compares mechanisms for tables. It is written by
+`python scripts/study.py tables --data DIR`. A table is released as one row of cells
+([table.md](table.md)), by any mechanism. Which mechanism is better depends on the number of cells,
+on n epsilon, and on the use of the table. There are four measures of the error:
 
-- *cells*: the total variation distance between the released and the true shares of cells;
-- *boxes*: the root mean squared error of the share of records in {BOXES} random boxes;
-- *marginals*: the same of the F of either column;
-- *medians*: the same of the median of y in each column of cells, weighted by its records. Squares
-  of {BLUR:g} cells are added, so that two medians without an error have the ratio 1."""
+- *cells*: the total variation distance between the released and the true shares of cells.
+- *boxes*: the root mean squared error of the share of records in {BOXES} random boxes.
+- *marginals*: the root mean squared error of the distribution function F of each column.
+- *medians*: the root mean squared error of the median of y in each column of cells, weighted by
+  its records. The square of {BLUR:g} cells is added, so that the ratio of two medians without error
+  is 1."""
 
 
 def drawn(found: Compared) -> Any:
