@@ -3,6 +3,7 @@
 import re
 import shutil
 import tarfile
+import tempfile
 import zipfile
 from pathlib import Path
 
@@ -13,9 +14,19 @@ _LINK = "dpcore/kernels"  # serves a clone: see CONTRIBUTING.md
 
 
 def tracked() -> "list[str]":
-    """Return the paths of the files that Git tracks, as they are now."""
-    names = run(["git", "-c", "safe.directory=*", "ls-files", "-z"], ROOT).split("\0")
-    return [name for name in names if name != _LINK and (ROOT / name).is_file()]
+    """Return the paths of the files that Git tracks, as they are now.
+
+    Without a repository, as in an unpacked source distribution: of all that it would not ignore.
+    """
+    git = ["git", "-c", "safe.directory=*"]
+    if (ROOT / ".git").exists():
+        names = run([*git, "ls-files", "-z"], ROOT)
+    else:
+        with tempfile.TemporaryDirectory() as empty:
+            run([*git, "init", "--quiet", "--bare", empty], ROOT)
+            git += ["--git-dir", empty, "--work-tree", str(ROOT)]
+            names = run([*git, "ls-files", "-z", "--others", "--exclude-standard"], ROOT)
+    return [name for name in names.split("\0") if name != _LINK and (ROOT / name).is_file()]
 
 
 def build(scratch: Path) -> "tuple[Path, Path]":
@@ -45,28 +56,19 @@ def check(scratch: Path, sdist: Path, wheel: Path) -> None:
             expected.add(name if name.startswith("dpcore/") else "dpcore/" + name)
     with tarfile.open(str(sdist)) as file:
         packed = {name.partition("/")[2] for name in file.getnames()}
+    different = {name for name, _ in set(entries.items()) ^ set(_digests(direct).items())}
+    described = {name for name in entries if re.match(r"dpcore-[^/]*\.dist-info/", name)}
+    strays = set(entries) - expected - described
     for what, names in [
         ("not in the source distribution", sources - packed),
-        (
-            "in one wheel only, that of the sources or of their distribution",
-            {name for name, _ in set(entries.items()) ^ set(_digests(direct).items())},
-        ),
-        (
-            "strays in the wheel",
-            {
-                n
-                for n in entries
-                if n not in expected and not re.match(r"dpcore-[^/]*\.dist-info/", n)
-            },
-        ),
+        ("in one wheel only, that of the sources or of their distribution", different),
+        ("strays in the wheel", strays),
         ("not in the wheel", expected - set(entries)),
     ]:
         if names:
             raise ReleaseError(f"{what}: {sorted(names)}")
     print(f"{sdist.name}: all {len(sources)} sources")
-    print(
-        f"{wheel.name}: {len(entries)} entries, {len(expected)} as expected, no strays", flush=True
-    )
+    print(f"{wheel.name}: all {len(expected)} modules, and no strays", flush=True)
 
 
 def _digests(wheel: Path) -> "dict[str, int]":
