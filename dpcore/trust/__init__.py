@@ -3,6 +3,10 @@
 Each trust model is a mechanism. It can be used wherever a mechanism can, as in ``dpcore.cdf`` and
 ``dpcore.score_curves``. Clients and servers run the protocols that the models stand for. This
 package may import all rooms except ``command_line``, ``releases`` and ``streams``.
+
+The *federated paper* is Cormode & Markov, *Federated Calibration and Evaluation of Binary
+Classifiers*. The *ECDF paper* is Barczewski, Mawass & Ramon, *Differentially Private Empirical
+Cumulative Distribution Functions*.
 """
 
 from . import comparison

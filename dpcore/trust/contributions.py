@@ -187,10 +187,10 @@ def _checked(grid: Grid, most: int, trust: object, clients: int | None, isotonic
         raise DtypeError("isotonic", type(isotonic).__name__, "must be a bool")
     if isinstance(trust, DistributedNoise | Local):
         if clients is not None:
-            raise ParameterError("clients", clients, "is what the trust model says: leave it out")
+            raise ParameterError("clients", clients, "must be left out: the trust model has it")
         return trust.reports if isinstance(trust, DistributedNoise) else trust.clients
     if clients is None:
-        raise ParameterError("clients", None, "must be given, as this trust model does not say it")
+        raise ParameterError("clients", None, "must be given: this trust model does not have it")
     return _check.integer("clients", clients, 1, MOST_CLIENTS)
 
 

@@ -1,1 +1,1 @@
-"""What clients contribute: records grouped by client, who is dealt where, and unary encodings."""
+"""Clients: grouping of their records, drawing of their places, and perturbed reports."""

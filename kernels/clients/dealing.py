@@ -1,6 +1,6 @@
-"""Who goes where, without replacement: exact draws from an urn with a number of places for each.
+"""Places for people, drawn exactly and without replacement.
 
-What noise/samplers.py says of windows and of words past the end holds here, too.
+What noise/samplers.py says about windows and about words past the end holds here, too.
 """
 
 from __future__ import annotations
@@ -20,32 +20,33 @@ def deal(
     dealt: NDArray[np.int64],
     cell: int,
 ) -> tuple[int, int]:
-    """Give everybody one of the places that are left, each place with the same probability.
+    """Give each person one of the places that are left, each place with the same probability.
 
     Parameters
     ----------
     words
         Uniform 32-bit words.
     people
-        (N,) how many of each cell have no place yet; changed. They sum to no more than ``places``.
+        (N,) how many people of each cell have no place yet; changed. Their sum is at most that of
+        ``places``.
     places
         (H,) how many places of each kind are left, below 2^63 in all; changed.
     dealt
         (H, N) how many people of a cell have a place of a kind; added to.
     cell
-        How far it had come: 0 at first, and then what was returned.
+        The cell to go on with: 0 in the first call, and then the returned one.
 
     Returns
     -------
     cell, used
-        Nothing is left to do if ``cell`` is N. The words from ``used`` on are to be shown again, in
-        front of new ones.
+        The work is done if ``cell`` is N. Otherwise show the words from ``used`` on again, in front
+        of new ones.
 
     Notes
     -----
     Invariant: ``people``, ``places``, ``dealt`` and ``cell`` are functions of ``words[:start]`` and
-    of nothing after it; ``left`` is the sum of ``places``. How many words it takes depends on
-    the sum of ``people`` and of ``places``, and on the words. O(H) a person.
+    of nothing after it; ``left`` is the sum of ``places``. The number of words depends on the sums
+    of ``people`` and of ``places``, and on the words. O(H) a person.
     """
     at = 0
     left = np.int64(0)
@@ -60,7 +61,7 @@ def deal(
         if at > words.size:
             return cell, start
         place, kind = np.int64(drawn), 0
-        while place >= places[kind]:  # ends: place is below what is left of all kinds
+        while place >= places[kind]:  # it ends, because place is below the sum of all kinds
             place -= places[kind]
             kind += 1
         places[kind] -= 1

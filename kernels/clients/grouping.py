@@ -1,8 +1,8 @@
-"""Records by group: sorted, and some of each group chosen at random.
+"""Records by group: sorting, and choosing some of each group at random.
 
 Random numbers below k are words modulo k. A word among the last 2^64 mod k ones would favour small
-numbers; it makes a choice fail, and the caller begins anew with other words. So what is returned
-is uniform, exactly, and a choice of a million fails with probability below 2^-24.
+numbers. Such a word makes a choice fail, and the caller begins again with other words. So a choice
+is exactly uniform. A choice of a million fails with probability below 2^-24.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ def by_digit(
     sorted_keys: NDArray[np.uint64],
     sorted_records: NDArray[np.int64],
 ) -> None:
-    """Sort by eleven bits of the keys, from bit ``shift`` on; equal ones keep their order.
+    """Sort by eleven bits of the keys, from bit ``shift`` on. Equal keys keep their order.
 
     Parameters
     ----------
     keys, records
-        (n,) keys, and what goes with them.
+        (n,) the keys, and a record for each.
     sorted_keys, sorted_records
         (n,) overwritten.
 
     Notes
     -----
-    A step of a radix sort, from the lowest digit to the highest. Invariant: starts[d] is where the
-    next key with the digit d goes. O(n + 2^11), 2^11 places written to by turns.
+    This is a step of a radix sort, from the lowest digit to the highest. Invariant: starts[d] is
+    the place of the next key with the digit d. O(n + 2^11); it writes to 2^11 places by turns.
     """
     starts = np.zeros(_DIGITS + 1, np.int64)
     for i in range(keys.size):
@@ -62,20 +62,20 @@ def choose(
     words: NDArray[np.uint64],
     chosen: NDArray[np.bool_],
 ) -> bool:
-    """Choose so many records of each group, each set of them with the same probability.
+    """Choose ``most`` records of each group, each set of them with the same probability.
 
     Parameters
     ----------
     order
-        (n,) the records by group; moved around within groups that have more than ``most``.
+        (n,) the records by group. They are moved around within groups that have more than ``most``.
     ends
-        (G,) where each group ends in ``order``.
+        (G,) the end of each group in ``order``.
     most
-        How many of a group are chosen, 1 or more; of smaller groups all are.
+        How many records of a group are chosen, 1 or more. Of smaller groups all are chosen.
     words
-        ``most`` random words for each group that is larger.
+        ``most`` random words for each larger group.
     chosen
-        (n,) False; overwritten. Without meaning if the choice failed.
+        (n,) False; overwritten. It has no meaning if the choice failed.
 
     Returns
     -------
@@ -84,8 +84,8 @@ def choose(
 
     Notes
     -----
-    Fisher & Yates, cut short. Invariant: the records before ``place`` are chosen, and any set of so
-    many was as likely. O(n).
+    This is the shuffle of Fisher & Yates, cut short. Invariant: the records before ``place`` are
+    chosen, and every set of that many records was equally likely. O(n).
     """
     start = used = 0
     for group in range(ends.size):
@@ -117,15 +117,15 @@ def choose_slots(
     words: NDArray[np.uint64],
     chosen: NDArray[np.bool_],
 ) -> bool:
-    """Choose a slot of each group: a record, or none of them.
+    """Choose one slot of each group, which holds a record or is empty.
 
     Parameters
     ----------
     order, ends, chosen
-        As in ``choose``; ``order`` stays as it is.
+        As in ``choose``; ``order`` does not change.
     slots
-        A group has so many, or as many as it has records, if they are more; the first ones hold
-        its records.
+        The number of slots of a group; a group with more records has as many slots as records. The
+        first slots hold its records.
     words
         (G,) random words.
 

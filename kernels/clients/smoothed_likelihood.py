@@ -1,4 +1,4 @@
-"""Where reports of a square wave came from: maximum likelihood with smoothing (EMS)."""
+"""The distribution behind reports of a square wave: maximum likelihood with smoothing (EMS)."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ def _explain(
     below: NDArray[np.float64],
     ratios: NDArray[np.float64],
 ) -> None:
-    """Set running sums of shares, and of totals over what the shares explain of them.
+    """Set running sums of shares, and of totals divided by the expected share of each output.
 
-    Output j is near the cells from j - near + 1 to j. Sums of what is not negative do not fall,
-    so no difference of two of them is negative, and what an output is expected to have is above 0.
+    Output j is near the cells from j - near + 1 to j. Running sums of numbers that are not negative
+    do not fall. So no difference of two of them is negative, and the expected share of an output is
+    above 0.
     """
     for i in range(shares.size):
         below[i + 1] = below[i] + shares[i]
@@ -43,37 +44,38 @@ def reconstruct(
     most: int,
     shares: NDArray[np.float64],
 ) -> int:
-    """Take steps of expectation-maximisation, and smooth after each, until they are small.
+    """Take steps of expectation-maximisation, and smooth after each, until steps are small.
 
     Parameters
     ----------
     totals
-        (D,) how many reports there are of each output, some of them not 0.
+        (D,) how many reports there are of each output; not all of them are 0.
     near
-        L, how many outputs are near a cell, D = N + L - 1: those from its own number on.
+        L, the number of outputs near a cell, D = N + L - 1: the outputs from the cell's number on.
     p, q
-        The probability of an output that is near, and of one that is not, above 0.
+        The probabilities, above 0, of a near output and of any other one.
     smoothing
-        Between 0 and 1: how much of a share is replaced by the mean of its neighbours and itself,
-        in the proportions 1, 2, 1.
+        Between 0 and 1: how much of a share is replaced by the weighted mean of its neighbours and
+        itself, with the weights 1, 2, 1.
     tolerance
-        The sum of absolute changes of a step, of shares that add up to 1, that ends the steps.
+        The steps end when the absolute changes of a step have at most this sum. The shares add up
+        to 1.
     most
-        How many steps there may be.
+        The most steps.
     shares
-        (N,) where to begin, above 0; the result, which adds up to 1.
+        (N,) where to begin, above 0; overwritten by the result, which adds up to 1.
 
     Returns
     -------
     int
-        How many steps were taken.
+        The number of steps that were taken.
 
     Notes
     -----
-    Li et al. 2020, section 5.2. The matrix of probabilities is q, and p - q more on a band of
-    ones, so a product with it, or with its transpose, is a difference of running sums: O(N + D) a
-    step, and as much memory. Beyond the ends the neighbour is the end cell itself, so smoothing
-    moves shares and makes none. Invariant: shares are not negative, and add up to 1.
+    Li et al. 2020, section 5.2. The matrix of probabilities is q everywhere, plus p - q on a band.
+    So a product with it, or with its transpose, is a difference of running sums: O(N + D) a step,
+    and as much memory. Beyond the ends the neighbour is the end cell itself, so smoothing moves
+    shares and does not create any. Invariant: shares are not negative, and add up to 1.
     """
     size = shares.size
     below, ratios, fitted = np.empty(size + 1), np.empty(totals.size + 1), np.empty(size)

@@ -1,6 +1,6 @@
-"""Reports of a discrete square wave: an output near the client's cell, or one that is not.
+"""Reports of a discrete square wave: an output near the client's cell, or a far one.
 
-What noise/samplers.py says of windows and of words past the end holds here, too.
+What noise/samplers.py says about windows and about words past the end holds here, too.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ def perturb(
     words
         Uniform 32-bit words.
     cells
-        (R,) each client's cell, from 0 to ``far``. The outputs from the cell on, as many as
-        ``near``, are near it; all others are far.
+        (R,) each client's cell, from 0 to ``far``. The ``near`` outputs from the cell on are near
+        it; all others are far.
     near, far
-        How many outputs are near a cell, and how many are not: 1 or more.
+        How many outputs are near a cell, and how many are far: 1 or more.
     far_share
         2^64 times the probability that the output is a far one.
     reports
@@ -45,8 +45,8 @@ def perturb(
     Notes
     -----
     All near outputs have the same probability, and so have all far ones. Invariant:
-    ``reports[:r]`` is a function of ``words[:at]`` and of nothing after it. How many words a
-    client takes does not depend on its cell.
+    ``reports[:r]`` is a function of ``words[:at]`` and of nothing after it. The number of words
+    that a client takes does not depend on its cell.
     """
     at = 0
     for r in range(cells.size):

@@ -1,13 +1,14 @@
 """Unary encodings, 64 bits to a word: independent bits, ones with a small probability.
 
-Bit i % 64 of word i // 64 is position i. The bits are drawn by inversion, several at a time: a
-*symbol*, one of 256, stands for 8 bits (``perturb_dense``), or for how many zeros come before the
-next one (``perturb_sparse``). A uniform 16-bit word is a cell of a table; most cells belong to
-one symbol, and those from ``certain`` on to none. There the digits of a uniform real are compared
-with thresholds that are exact, so that the law is exact, too.
+Bit i % 64 of word i // 64 is position i. The bits are drawn by inversion, several at a time. A
+*symbol*, one of 256, stands for 8 bits (``perturb_dense``), or for the number of zeros before the
+next one (``perturb_sparse``). A uniform 16-bit word is a cell of a table. Cells below ``certain``
+belong to one symbol each. For the other cells, the digits of a uniform real are compared with exact
+thresholds, so the distribution is exact, too.
 
-As in ``samplers``, what is drawn is a function of the stream of words alone: a client whose draws
-the window ends in is rolled back, and the caller shows its words again with more behind them.
+As in ``samplers``, the draws are a function of the stream of words alone. If the window ends within
+the draws of a client, the client is rolled back, and the caller shows its words again with more
+words behind them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from .._compile import inner, kernel
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
 _PLACE = np.uint64(63)
-_LAST = 255  # symbol of as many zeros, with no one behind them
+_LAST = 255  # the symbol of 255 zeros, without a one behind them
 
 
 @inner
@@ -39,10 +40,10 @@ def _uncertain(
 ) -> tuple[int, int]:
     """Return the first symbol k with V < thresholds[k], and the next position.
 
-    V = cell + U, where U is a uniform real in [0, 1): its digits in base 2^64 begin at ``at``, and
-    only those are read that a comparison needs. Thresholds do not fall; they have finitely many
-    digits, the whole part first, so an equal prefix means V >= threshold. Invariant: the symbol is
-    within [low, high].
+    V = cell + U, where U is a uniform real in [0, 1). Its digits in base 2^64 begin at ``at``, and
+    only the digits that a comparison needs are read. Thresholds do not fall. They have finitely
+    many digits, the whole part first, so an equal prefix means V >= threshold. Invariant: the
+    symbol is within [low, high].
     """
     low, high, read = 0, thresholds.shape[0] - 1, at
     while low < high:
@@ -76,11 +77,12 @@ def perturb_dense(
     words
         Uniform 16-bit words.
     ones
-        (R,) the position whose bit is one with probability 1/2; none if it is not within the size.
+        (R,) the position whose bit is one with probability 1/2. A position beyond the size is none.
     size
-        How many positions there are; the bits after them are zero.
+        The number of positions. The bits after them are zero.
     table, certain, thresholds
-        (2^16,) the symbol of each cell, 0 from ``certain`` on, and what decides there: (256, n).
+        (2^16,) the symbol of each cell, 0 from ``certain`` on; and the thresholds that decide
+        there, (256, n).
     reports
         (R, W) with W = ceil(size / 64).
 
@@ -92,8 +94,9 @@ def perturb_dense(
     Notes
     -----
     Invariant: ``reports[:r]`` is a function of ``words[:at]`` and of nothing after it. A client
-    takes 8 W words for its bits, one for the bit at its value (or to no purpose, so that how many
-    words it takes does not depend on the value), and four or more where a cell is uncertain.
+    takes 8 W words for its bits, one for the bit at its value, and four or more for each uncertain
+    cell. A client without a value takes the one word, too, so that the number of words does not
+    depend on the value.
     """
     width = reports.shape[1]
     padding = np.uint64(64 * width - size)
@@ -134,10 +137,10 @@ def perturb_sparse(
     thresholds: NDArray[np.uint64],
     reports: NDArray[np.uint64],
 ) -> tuple[int, int]:
-    """Do as ``perturb_dense`` does, from one to the next: a word of randomness for each of them.
+    """Do as ``perturb_dense``, from each one to the next, with a word of randomness for each one.
 
     Symbol k < 255 is k zeros and a one; symbol 255 is 255 zeros. Invariant: all bits before
-    ``position`` are final, and all others zero.
+    ``position`` are final, and all others are zero.
     """
     at, end = 0, words.size
     for r in range(ones.size):
@@ -164,7 +167,7 @@ def perturb_sparse(
 
 @inner
 def _set(reports: NDArray[np.uint64], r: int, one: int, size: int, coin: int) -> None:
-    """Make the bit at a client's value the coin's last bit."""
+    """Set the bit at a client's value to the last bit of ``coin``."""
     if 0 <= one < size:
         place = np.uint64(one) & _PLACE
         reports[r, one >> 6] &= ~(_ONE << place)

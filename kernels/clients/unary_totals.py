@@ -1,4 +1,4 @@
-"""How many of many packed reports have a one, for each position."""
+"""The number of packed reports with a one, for each position."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ _ONE = np.uint64(1)
 _BYTE = np.uint64(0xFF)
 _BYTES = np.uint64(0x0101010101010101)
 _PLANES = 13
-_MOST_PAIRS = 2 ** (_PLANES - 1) - 1  # until the planes have to be emptied
-_STRIP = 128  # words; shorter strips spend their time on beginning
+_MOST_PAIRS = 2 ** (_PLANES - 1) - 1  # then the planes have to be emptied
+_STRIP = 128  # words; the loops over shorter strips spend their time on starting
 
 
 @kernel
 def add_reports(words: NDArray[np.uint64], width: int, totals: NDArray[np.int64]) -> None:
-    """Add how many reports have a one at each position.
+    """Add the number of reports with a one at each position.
 
     Parameters
     ----------
     words
         (R W,) one packed report after the other: bit i % 64 of its word i // 64 is position i.
     width
-        W, the words of a report.
+        W, the number of words of a report.
     totals
-        (d,) added to in place, 64 (W - 1) < d <= 64 W; positions beyond d are left out.
+        (d,) added to in place, 64 (W - 1) < d <= 64 W. Positions beyond d are left out.
 
     Notes
     -----
-    Some whole reports make a *strip*, whose words are counted apart. 64 counters are kept in the
-    bits of a word's *planes*: bit i of plane k is bit k of the counter of bit i. A full adder takes
-    three words of weight 2^k to one of weight 2^k and a carry of weight 2^(k + 1), for 64 bits at
-    once. A carry waits for a second one, and both are added to the next plane together: one full
-    adder for a strip on average, all planes counted.
+    Some whole reports make a *strip*. Each word of a strip has counters of its own: 64 counters are
+    in the bits of its *planes*, where bit i of plane k is bit k of the counter of bit i. A full
+    adder takes three words of weight 2^k, and makes one of weight 2^k and a carry of weight
+    2^(k + 1), for 64 bits at once. A carry waits for a second one, and both are added to the next
+    plane together. So a word of a strip takes one full adder on average, with all planes counted.
 
     Invariant: totals, and the sums over k of planes[k] 2^k and of those waiting[k] 2^k for which
     bit k - 1 of ``pairs`` is set, add up to the ones of all strips so far.
@@ -82,10 +82,10 @@ def _empty(
     width: int,
     totals: NDArray[np.int64],
 ) -> None:
-    """Move what the planes count, and what waits for them, to the totals.
+    """Move the counts of the planes, and the waiting carries, to the totals.
 
-    Eight bits that lie eight apart are taken together, so that a byte of ``part`` is what
-    eight planes from ``low`` on say of one position.
+    Eight bits that lie eight apart are taken together, so that a byte of ``part`` has the bits of
+    eight planes, from ``low`` on, for one position.
     """
     for w in range(planes.shape[1] if pairs else 0):
         first = 64 * (w % width)

@@ -1,1 +1,1 @@
-"""Function secret sharing: what is done to blocks before and after they are encrypted."""
+"""Function secret sharing: operations on blocks before and after their encryption."""

@@ -1,7 +1,7 @@
-"""Correction words of comparison functions: what makes two parties' states equal, or not.
+"""Correction words of comparison functions, which make two parties' states equal or not.
 
 A *block* is two 64-bit words; the lowest bit of its first word is the control bit. Arithmetic is
-modulo 2^64. Nothing branches on values: 0 - bit is a mask of 64 bits. The names are those of
+modulo 2^64. There are no branches on values: 0 - bit is a mask of 64 bits. The names are those of
 docs/function-sharing.md.
 """
 
@@ -40,24 +40,24 @@ def correct_level(
     Parameters
     ----------
     values
-        (C,) one of each client.
+        (C,) one value of each client.
     shift
-        Of the bit that tells whether a value's next node is a right child.
+        The place of the bit that tells whether a value's next node is a right child.
     states
         (2, C, 2) both parties' blocks; overwritten by those of the next nodes.
     encrypted
         (3, 2, C, 2) ``states`` under the keys of left children, right children and numbers.
     gaps
-        (C,) what party 0 has added up, less what party 1 has; updated.
+        (C,) the sum of party 0 minus the sum of party 1; updated.
     level, levels
-        Which level it is, 0 at the root, and how many there are.
+        The level, 0 at the root, and the number of levels.
     keys
-        (C, W) whose words of this level, and bit of the control word, are written.
+        (C, W) keys; the words of this level, and its bit of the control word, are written.
 
     Notes
     -----
-    Invariant: on a value's path the parties' control bits differ; beside it, their blocks are
-    equal, and what they have added up differs by the comparison's result. O(C).
+    Invariant: on a value's path the parties' control bits differ. Off the path their blocks are
+    equal, and their sums differ by the result of the comparison. O(C).
     """
     at, control = 2 + 3 * level, 2 + 3 * levels
     left, right, numbers = encrypted[0], encrypted[1], encrypted[2]
@@ -79,7 +79,7 @@ def correct_level(
         )
         left_control = (l00 ^ l10 ^ bit ^ _ONE) & _ONE
         right_control = (r00 ^ r10 ^ bit) & _ONE
-        # What both lose has to become equal: the difference is the correction.
+        # The lost children have to become equal: their difference is the correction.
         word0 = (l00 ^ l10) & goes_right | (r00 ^ r10) & ~goes_right
         word1 = (l01 ^ l11) & goes_right | (r01 ^ r11) & ~goes_right
         lost = (numbers[1, c, 0] ^ s10) - (numbers[0, c, 0] ^ s00)
@@ -87,7 +87,7 @@ def correct_level(
         swap = (lost ^ kept) & ~goes_right
         lost, kept = lost ^ swap, kept ^ swap
         one = s10 & _ONE  # party 1's control bit
-        # Whoever leaves the path to the right is above the value.
+        # Thresholds that leave the path to the right are above the value.
         number = _signed(one, lost - gaps[c] + (bit ^ _ONE))
         gaps[c] += _signed(one, number) - kept
         word0 &= _UPPER
@@ -123,13 +123,13 @@ def correct_leaves(
     encrypted
         (2, C, 2) ``states`` under the key of this block.
     block
-        Which block of the leaf it is: that of its outputs 2 block and 2 block + 1.
+        The block of the leaf, which has its outputs 2 block and 2 block + 1.
     width
-        How many outputs a leaf has, a power of 2. Their words are a key's last ones.
+        The number of outputs of a leaf, a power of 2. Their words are the last ones of a key.
 
     Notes
     -----
-    Afterwards both parties' outputs at j differ by 1 if j >= value, and else are equal. O(C).
+    Afterwards both parties' outputs at j differ by 1 if j >= value, and are equal if not. O(C).
     """
     at = keys.shape[1] - width + 2 * block
     last = np.uint64(width - 1)

@@ -1,8 +1,8 @@
-"""One party's way down the trees of many clients' comparison functions, one level at a time.
+"""One party's walk down the trees of many clients' comparison functions, one level at a time.
 
 Blocks are those of ``generation``. A row has the 2 C words of C clients' blocks at one node. Loops
-are over words, so that they become vector instructions: what is meant for one of a block's words is
-picked by a mask of it. Sums over clients are modulo 2^64, the same in any order.
+are over words, so that they become vector instructions. A mask picks one of the two words of a
+block. Sums over clients are modulo 2^64, and the same in any order.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ def unpack(
     states
         (1, 2 C) set to the seeds.
     corrections
-        (D, 2, 2 C) set to what left and right children's blocks are corrected by.
+        (D, 2, 2 C) set to the corrections of left and right children's blocks.
     numbers
-        (D, 2 C) set to what numbers are corrected by, twice.
+        (D, 2 C) set to the corrections of numbers, each twice.
     leaves
-        (w / 2, 2 C) set to what the w outputs of a leaf are corrected by.
+        (w / 2, 2 C) set to the corrections of the w outputs of a leaf.
     """
     levels, clients = corrections.shape[0], states.shape[1] // 2
     control = 2 + 3 * levels
@@ -69,7 +69,7 @@ def _take(keys: NDArray[np.uint64], at: int, row: NDArray[np.uint64]) -> None:
 
 @inner
 def _mask(state: NDArray[np.uint64], masks: NDArray[np.uint64]) -> None:
-    """Set all bits of both words of the blocks that are corrected: whose control bit is set."""
+    """Set all bits of both words for the blocks that are corrected: their control bit is set."""
     for c in range(masks.size // 2):
         masks[2 * c] = masks[2 * c + 1] = _ZERO - (state[2 * c] & _ONE)
 
@@ -95,8 +95,9 @@ def _add_up(
     masks: NDArray[np.uint64],
     added: NDArray[np.uint64],
 ) -> None:
-    """Set the numbers in blocks, corrected, two for each client; or, if there is room for two only,
-    the sums of the first and of the second ones.
+    """Set the corrected numbers in blocks, two for each client.
+
+    If there is room for only two, set the sum of the first numbers and the sum of the second ones.
     """
     if added.size == masks.size:
         for i in range(masks.size):
@@ -130,20 +131,20 @@ def go_down(
     Parameters
     ----------
     first, last
-        Which of P nodes.
+        The range of nodes, out of P.
     states
         (P, 2 C) the nodes' blocks.
     sums
-        (P, G) what has been added up on the way to a node: by each client, G = C, or by all, G = 1.
+        (P, G) the sums on the way to each node: of each client if G = C, or of all if G = 1.
     encrypted
         (., R, 2 C) ``states[first:last]`` under the keys of left children, right children and
         numbers, as far as there are such children.
     corrections, numbers
-        (2, 2 C) and (2 C,): the level's, of ``unpack``.
+        (2, 2 C) and (2 C,): those of the level, from ``unpack``.
     lefts, rights
-        Nodes below ``lefts`` have a left child, those from ``rights`` on a right one.
+        Nodes below ``lefts`` have a left child, and nodes from ``rights`` on have a right child.
     places
-        (K,) of each child, left ones first, where it goes.
+        (K,) the place of each child, left children first.
     children, child_sums
         (K, 2 C) and (K, G), set at the places of the children that are made.
 
@@ -183,7 +184,7 @@ def add_outputs(
     entry: int,
     outputs: NDArray[np.uint64],
 ) -> None:
-    """Add outputs of the leaves ``first``, ..., ``last`` - 1.
+    """Add the outputs of the leaves ``first``, ..., ``last`` - 1.
 
     Parameters
     ----------
@@ -192,11 +193,11 @@ def add_outputs(
     encrypted
         (., R, 2 C) ``states[first:last]`` under the key of each block of outputs.
     corrections
-        (w / 2, 2 C) of all blocks.
+        (w / 2, 2 C) the corrections of all blocks.
     blocks
-        Which blocks are encrypted.
+        The blocks that are encrypted.
     entry
-        Where the first leaf's first block goes; a leaf's blocks come one after the other.
+        The place of the first leaf's first block. A leaf's blocks follow each other.
     outputs
         (E, G, 2) added to.
 

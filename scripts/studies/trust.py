@@ -176,12 +176,12 @@ def of_memory() -> list[str]:
         "",
         f"| N = {CELLS:,}, {found.nodes:,} nodes | memory |",
         "|---|---|",
-        f"| a waiting seed, of {CLIENTS:,} | {1e3 * seed:.2f} kB |",
-        f"| a waiting share, of {WAITING:,} | {1e3 * share:.2f} kB |",
+        f"| one waiting seed, if {CLIENTS:,} wait | {1e3 * seed:.2f} kB |",
+        f"| one waiting share, if {WAITING:,} wait | {1e3 * share:.2f} kB |",
         f"| {CLIENTS:,} waiting seeds | {CLIENTS * seed:.0f} MB |",
         f"| {CLIENTS:,} waiting shares, extrapolated | {CLIENTS * share:.0f} MB |",
         f"| {CLIENTS:,} shares, settled every {EVERY:,}: at most | {most:.1f} MB |",
-        f"| of it the ids of settled clients, at the end | {settled:.1f} MB |",
+        f"| the part of it for ids of settled clients, at the end | {settled:.1f} MB |",
         "",
     ]
 

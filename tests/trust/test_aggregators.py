@@ -202,7 +202,7 @@ def test_servers_that_do_not_go_together_are_refused():
     with pytest.raises(RoundError, match="different reports"):
         FunctionServers(late)
     missing = Protocol(SHARINGS[0], SIZE, bytes(16), empty=SIZE)
-    with pytest.raises(ParameterError, match="without a cell for missing records"):
+    with pytest.raises(ParameterError, match="without a cell for empty records"):
         FunctionServers([server_of(missing), server_of(missing, 1)])
     local = Protocol(Local(1.0, clients=N), SIZE, bytes(16))
     with pytest.raises(RoundError):

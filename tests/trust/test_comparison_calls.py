@@ -198,7 +198,7 @@ def test_other_arguments_are_refused():
     for values in ([0.0], [True], ["1"], None):
         with pytest.raises(DtypeError, match="values must hold integers"):
             comparison.gen(values, BITS)
-    with pytest.raises(ParameterError, match="values must be on one axis"):
+    with pytest.raises(ParameterError, match="values must have one axis"):
         comparison.gen([[1]], BITS)
     with pytest.raises(DtypeError, match="rng"):
         comparison.gen([1], BITS, rng=1)
@@ -216,7 +216,7 @@ def test_other_arguments_are_refused():
             evaluate(FIRST, -1)
         with pytest.raises(DtypeError, match="thresholds must hold integers"):
             evaluate(FIRST, [0.5])
-        with pytest.raises(ParameterError, match="thresholds must be on one axis"):
+        with pytest.raises(ParameterError, match="thresholds must have one axis"):
             evaluate(FIRST, [[1]])
         with pytest.raises(ParameterError, match="workers must be between 1"):
             evaluate(FIRST, [1], workers=0)

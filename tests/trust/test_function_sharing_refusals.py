@@ -200,8 +200,8 @@ def test_answers_that_do_not_go_together():
     servers = filled(protocol_of())
     one, other = (server.answer([3, 19]) for server in servers)
     for wrong, words in [
-        ([one], "1 answers, of 2 servers"),
-        ([one, other, one], "3 answers, of 2"),
+        ([one], "1 answers for 2 servers"),
+        ([one, other, one], "3 answers for 2"),
         ([], "no answers"),
         ([one, servers[1].answer([4, 19])], "different questions"),
         ([one, servers[1].answer([3])], "different questions"),

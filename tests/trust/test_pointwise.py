@@ -244,7 +244,7 @@ def test_another_number_of_clients_is_refused():
 def test_too_few_and_too_many_clients_are_refused():
     few, many = DistributedNoise(1.0, clients=500, dropout=0.1), DistributedNoise(1.0, clients=300)
     for trust, wanted in ((few, "450 to 500"), (many, "300 to 300")):
-        with pytest.raises(RoundError, match=f"400 clients, and the trust model takes {wanted}"):
+        with pytest.raises(RoundError, match=f"400 clients; the trust model needs {wanted}"):
             SimulatedSum(COUNTS, trust)
         outside = Watched(simulated())
         outside.trust = trust
@@ -260,11 +260,11 @@ def test_bad_arguments_are_refused_and_records_are_not_quoted():
         PointwiseClient(NOISY, SIZE, 100)
     with pytest.raises(DtypeError, match="cell must be an integer; got a float"):
         PointwiseClient(NOISY, SIZE, 4.25)
-    with pytest.raises(ParameterError, match="rng must be left out where a key is given"):
+    with pytest.raises(ParameterError, match="rng must be left out if a key is given"):
         PointwiseClient(NOISY, SIZE, 4, bytes(32), RNG(1))
     with pytest.raises(ParameterError, match="key must be 32 bytes; got 3"):
         PointwiseClient(NOISY, SIZE, 4, b"abc")
-    with pytest.raises(ParameterError, match="one record to a client"):
+    with pytest.raises(ParameterError, match="one record for each client"):
         PointwiseClient(DistributedNoise(1.0, clients=N, records=2), SIZE, 4)
     with pytest.raises(DtypeError, match="trust must be"):
         PointwiseClient(dp.trust.Local(1.0, clients=N), SIZE, 4)

@@ -55,9 +55,9 @@ def test_one_simulated_answer_marks_all_later_ones():
 
 def test_clients_with_several_records_are_refused_wherever_they_are_added_up():
     several = DistributedNoise(1.0, clients=4, records=2)
-    with pytest.raises(ParameterError, match="trust must have one record to a client; got 2"):
+    with pytest.raises(ParameterError, match="trust must have one record for each client; got 2"):
         SimulatedSum([1, 2, 1], several)
     outside = SimulatedSum([1, 2, 1], TRUST)
     outside.trust = several
-    with pytest.raises(ParameterError, match="trust must have one record to a client; got 2"):
+    with pytest.raises(ParameterError, match="trust must have one record for each client; got 2"):
         PointwiseCDF(outside)

@@ -1,11 +1,12 @@
-"""Distributed comparison functions: keys that two servers evaluate, and learn nothing from.
+"""Distributed comparison functions: two servers evaluate keys, and learn nothing from them.
 
 >>> from dpcore.trust import comparison
 >>> first, second = comparison.gen([3, 200, 77], bits=8)
 >>> comparison.evaluate_sum(first, [2, 77, 255]) + comparison.evaluate_sum(second, [2, 77, 255])
 array([0, 2, 3], dtype=uint64)
 
-The cryptographic part of function secret sharing (docs/function-sharing.md); it knows of no noise.
+This is the cryptographic part of function secret sharing (docs/function-sharing.md). It adds no
+noise.
 """
 
 from .evaluation import evaluate, evaluate_sum

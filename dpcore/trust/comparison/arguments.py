@@ -1,4 +1,4 @@
-"""Integers as callers have them."""
+"""Checks of integers that callers give."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ __all__ = ["integers"]
 
 
 def integers(argument: str, value: object) -> NDArray[Any]:
-    """Return integers on one axis, or on none if it is one integer; an empty list is none."""
+    """Return an array of integers with one axis, or with none for one integer.
+
+    An empty list has no integers.
+    """
     found = _check.array(argument, value, "iuf", "must hold integers")
     if found.size:
         found = _check.array(argument, found, "iu", "must hold integers")
     if found.ndim > 1:
-        raise ParameterError(argument, found.shape, "must be on one axis")
+        raise ParameterError(argument, found.shape, "must have one axis")
     return found if found.size else found.astype(np.int64)

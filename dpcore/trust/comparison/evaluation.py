@@ -1,4 +1,4 @@
-"""Servers: shares of comparisons with thresholds, of each client, or summed over all of them."""
+"""Servers: shares of comparisons with thresholds, for each client, or summed over all clients."""
 
 from __future__ import annotations
 
@@ -29,29 +29,30 @@ def evaluate(
     Parameters
     ----------
     keys
-        Of n clients.
+        The party's keys of n clients.
     thresholds
-        (T,) integers, 0 to 2^bits - 1, in any order, or one integer; None: all, up to 24 bits.
+        (T,) integers, 0 to 2^bits - 1, in any order, or one integer. None: all thresholds, for up
+        to 24 bits.
     workers
-        How many threads; None: one for each processor. Results are the same for all numbers.
+        The number of threads; None: one for each processor. Results do not depend on it.
 
     Returns
     -------
     shares
-        (n, T), or (n,) for one integer. Both parties' add up, modulo 2^64, to 1 where the
-        threshold is at least the client's value, and else to 0.
+        (n, T), or (n,) for one integer. The shares of both parties add up, modulo 2^64, to 1 where
+        the threshold is at least the client's value, and else to 0.
 
     Raises
     ------
     DtypeError
-        ``keys`` are no keys, thresholds no integers, or ``workers`` no integer.
+        An argument has another type.
     ParameterError
-        Thresholds are not on one axis, or not below 2^bits; there are too many bits for all; or
-        ``workers`` is below 1.
+        The thresholds have more than one axis, or are not below 2^bits; or they are None and there
+        are more than 24 bits; or ``workers`` is below 1.
 
     Notes
     -----
-    O(n T) memory; O(n T bits), less where thresholds share their first bits.
+    O(n T) memory; O(n T bits) time, and less if thresholds share their first bits.
 
     Examples
     --------
@@ -71,31 +72,34 @@ def evaluate(
 def evaluate_sum(
     keys: Keys, thresholds: ArrayLike | None = None, workers: int | None = None
 ) -> NDArray[np.uint64]:
-    """Return a party's shares of how many clients' values are at most each threshold.
+    """Return a party's shares of the number of clients whose value is at most each threshold.
 
     Parameters
     ----------
     keys
-        Of n clients.
+        The party's keys of n clients.
     thresholds
-        (T,) integers, 0 to 2^bits - 1, in any order, or one integer; None: all, up to 24 bits.
+        (T,) integers, 0 to 2^bits - 1, in any order, or one integer. None: all thresholds, for up
+        to 24 bits.
     workers
-        How many threads; None: one for each processor. Results are the same for all numbers.
+        The number of threads; None: one for each processor. Results do not depend on it.
 
     Returns
     -------
     sums
-        (T,) uint64, or a number for one integer. Both parties' add up to the counts, modulo 2^64.
+        (T,) uint64, or a number for one integer. The sums of both parties add up to the counts,
+        modulo 2^64.
 
     Raises
     ------
     DtypeError, ParameterError
-        As ``evaluate``.
+        As in ``evaluate``.
 
     Notes
     -----
-    Memory does not grow with n: O(T) for each thread. O(n T bits), less where thresholds share
-    their first bits: 7 2^bits / 8 blocks of AES a client for all thresholds.
+    Memory does not grow with n: it is O(T) for each thread. O(n T bits) time, and less if
+    thresholds share their first bits. All thresholds take 7 2^bits / 8 blocks of AES for each
+    client.
 
     Examples
     --------
@@ -117,13 +121,13 @@ def evaluate_sum(
 
 
 def _pieces(points: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Return which thresholds are evaluated together: neighbours, which share most of their way."""
+    """Return groups of thresholds to evaluate together: neighbours share most of their way."""
     in_order = np.argsort(points, axis=None, kind="stable")
     return [in_order[start : start + _PIECE] for start in range(0, points.size, _PIECE)]
 
 
 def _points(keys: Keys, thresholds: ArrayLike | None) -> NDArray[np.int64]:
-    """Return thresholds as they were given, on one axis or on none, once all is checked."""
+    """Return the thresholds in the shape that was given, after all checks."""
     if not isinstance(keys, Keys):
         raise DtypeError("keys", type(keys).__name__, "must be comparison.Keys")
     if thresholds is None:
@@ -160,7 +164,7 @@ def _fill(
 def _walk(
     keys: Keys, found: Plan, sums: bool, work: Callable[[Walk, int, int], None], workers: int
 ) -> list[Walk]:
-    """Have all clients' trees walked down, some clients at a time, and return who did it."""
+    """Walk down all clients' trees, some clients at a time, and return the walks."""
     clients = max(1, min(clients_at_a_time(found), -(-len(keys) // workers)))
     groups = 1 if sums else clients
     idle: list[Walk] = []
@@ -178,5 +182,5 @@ def _walk(
 
 
 def _signed(shares: NDArray[np.uint64], keys: Keys) -> NDArray[np.uint64]:
-    """Party 1's shares are negative."""
+    """Return the shares, negated for party 1."""
     return np.negative(shares, out=shares) if keys.party else shares

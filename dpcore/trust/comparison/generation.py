@@ -27,30 +27,32 @@ def gen(values: ArrayLike, bits: int, rng: np.random.Generator | None = None) ->
     Parameters
     ----------
     values
-        (n,) one integer of each client, 0 to 2^bits - 1; or one integer.
+        (n,) one integer for each client, 0 to 2^bits - 1; or a single integer.
     bits
         L: values and thresholds are below 2^L, 1 <= L <= 32.
     rng
-        None: seeds from a cryptographic source. A NumPy generator is for studies: whoever can
-        repeat it knows the values. Integer seeds are refused.
+        None: seeds from a cryptographic source. A NumPy generator is for studies, because whoever
+        can repeat it knows the values. Integer seeds are refused.
 
     Returns
     -------
     first, second
-        The keys of party 0 and of party 1. One alone tells nothing of the values; both tell all.
+        The keys of party 0 and of party 1. One party's keys tell nothing about the values. Both
+        together tell all values.
 
     Raises
     ------
     DtypeError
-        Values are no integers, or ``rng`` is no generator.
+        The values are not integers, or ``rng`` is not a generator.
     ParameterError
-        Values are not on one axis, or not below 2^bits; ``bits`` is not between 1 and 32.
+        The values have more than one axis, or are not below 2^bits; or ``bits`` is not between 1
+        and 32.
 
     Notes
     -----
-    O(n bits). The distributed comparison function of Boyle et al., *Function secret sharing for
-    mixed-mode and fixed-point secure computation* (Eurocrypt 2021), Fig. 1, ending early
-    (docs/function-sharing.md).
+    O(n bits). This is the distributed comparison function of Boyle et al., *Function secret
+    sharing for mixed-mode and fixed-point secure computation* (Eurocrypt 2021), Fig. 1, with a tree
+    that ends early (docs/function-sharing.md).
 
     Examples
     --------
@@ -71,7 +73,7 @@ def gen(values: ArrayLike, bits: int, rng: np.random.Generator | None = None) ->
 def keys_from_seeds(
     values: NDArray[np.uint64], seeds: NDArray[np.uint64], bits: int
 ) -> tuple[Keys, Keys]:
-    """Return the keys that begin with given random blocks, (2, n, 2), which are overwritten."""
+    """Return the keys that begin with the given random blocks, (2, n, 2); these are overwritten."""
     for party in (0, 1):
         seeds[party, :, 0] &= np.uint64(2**64 - 2)
         seeds[party, :, 0] |= np.uint64(party)
@@ -92,7 +94,7 @@ def _correct(
     ciphers: Ciphers,
     keys: NDArray[np.uint64],
 ) -> None:
-    """Write the correction words of C clients, whose roots' blocks are given, (2, C, 2)."""
+    """Write the correction words of C clients, given the blocks at their roots, (2, C, 2)."""
     levels, width, rows = layout.levels(bits), layout.outputs(bits), 2 * values.size
     room = np.empty(6 * rows + 2, np.uint64)
     encrypted = room[: 6 * rows].reshape(3, 2, values.size, 2)

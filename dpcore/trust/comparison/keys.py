@@ -1,4 +1,4 @@
-"""A party's keys of many clients."""
+"""One party's keys of many clients."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Party = Literal[0, 1]
 
 
 class Keys:
-    """One party's keys, one of each client. Made by ``gen``, or read back by ``from_packed``.
+    """One party's keys, one for each client, from ``gen`` or ``from_packed``.
 
     Parameters
     ----------
     words
-        (n, W) packed, not checked; nobody may write to them any more.
+        (n, W) packed keys, which are not checked. Nobody may write to them any more.
     bits
         Values and thresholds are below 2^bits.
     party
@@ -60,36 +60,36 @@ class Keys:
 
     @property
     def party(self) -> Party:
-        """Whose keys these are, 0 or 1."""
+        """The party whose keys these are, 0 or 1."""
         return self._party
 
     @property
     def words(self) -> NDArray[np.uint64]:
-        """(n, W) the keys as words of 64 bits, which cannot be written to."""
+        """(n, W) the keys as words of 64 bits, read-only."""
         return self._words
 
     @property
     def packed(self) -> NDArray[np.uint8]:
-        """(n, key_bytes) the keys as bytes, which cannot be written to."""
+        """(n, key_bytes) the keys as bytes, read-only."""
         return self._words.view(np.uint8)
 
     @classmethod
     def from_packed(cls, packed: object, bits: int, party: Party) -> Keys:
-        """Read keys back.
+        """Return the keys from their bytes.
 
         Parameters
         ----------
         packed
-            (n, key_bytes) or (key_bytes,) uint8, or the bytes of one key after the other. They are
+            (n, key_bytes) or (key_bytes,) uint8, or bytes with one key after the other. They are
             copied.
         bits, party
-            As they were made.
+            The same as for the keys that were packed.
 
         Raises
         ------
         DtypeError, ParameterError
-            Such keys cannot have been made: of another length, of the other party, or with bits
-            set that no level has. Other damage cannot be seen, since all other bits look random.
+            The keys cannot be valid: they have another length, are of the other party, or have bits
+            set that must be 0. Other damage cannot be detected, because all other bits look random.
 
         Examples
         --------
@@ -118,6 +118,6 @@ class Keys:
         if (words[:, 0] & np.uint64(1) != np.uint64(party)).any():
             raise ParameterError("packed", "a key of the other party", f"must be party {party}'s")
         if (words[:, layout.control_word(bits)] >> np.uint64(layout.levels(bits))).any():
-            wanted = "must have no bits for levels that there are not"
+            wanted = "must have no bits for levels that do not exist"
             raise ParameterError("packed", "a damaged key", wanted)
         return cls(words, bits, cast(Party, int(party)))

@@ -1,4 +1,4 @@
-"""How long a key is, and where its words are (docs/function-sharing.md, section 2)."""
+"""The length of a key, and the places of its words (docs/function-sharing.md, section 2)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST_LEAF_BITS: Final = 3
 
 
 def leaf_bits(bits: int) -> int:
-    """Return the logarithm of how many outputs a leaf has: one state is enough for 8 of them."""
+    """Return the binary logarithm of a leaf's outputs: one block is enough for 8 of them."""
     return min(_MOST_LEAF_BITS, bits)
 
 
@@ -28,7 +28,7 @@ def levels(bits: int) -> int:
 
 
 def control_word(bits: int) -> int:
-    """Return which word of a key has a bit for each level; those of the leaves come after it."""
+    """Return which word of a key has a bit for each level; the words of the leaves follow it."""
     return 2 + 3 * levels(bits)
 
 
@@ -43,9 +43,9 @@ def key_bytes(bits: int) -> int:
     Raises
     ------
     DtypeError
-        ``bits`` is no integer.
+        ``bits`` is not an integer.
     ParameterError
-        It is not between 1 and 32.
+        ``bits`` is not between 1 and 32.
 
     Examples
     --------

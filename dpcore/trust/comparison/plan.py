@@ -1,9 +1,10 @@
-"""Which nodes of the tree some thresholds need, level by level, in an order without gaps.
+"""The nodes of the tree that some thresholds need, level by level, in an order without gaps.
 
-The children that are made on a level come as blocks of left ones and right ones; where each goes
-is free. So the nodes of a level are ordered by which children they need themselves: left, both,
-right. Those that need a left child are then a run, and so are those that need a right one: one
-call of the cipher for each, without copying, whatever the thresholds are.
+The children that are made on a level come as a run of left ones and a run of right ones, and may
+then be put in any order. So the nodes of a level are ordered by the children that they need
+themselves: left, both, right. Then the nodes that need a left child are a run, and so are those
+that need a right child. Each run takes one call of the cipher, without copying, whatever the
+thresholds are.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ class Level:
     Parameters
     ----------
     nodes
-        P, how many there are.
+        P, the number of these nodes.
     lefts, rights
-        Those below ``lefts`` need a left child, those from ``rights`` on a right one.
+        Nodes below ``lefts`` need a left child, and nodes from ``rights`` on a right child.
     places
-        (K,) of each child, left ones first, where it is on the next level.
+        (K,) the place of each child on the next level, left children first.
     """
 
     nodes: int
@@ -46,16 +47,16 @@ class Level:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Leaves:
-    """A run of leaves of which the same blocks of outputs are needed.
+    """A run of leaves that need the same blocks of outputs.
 
     Parameters
     ----------
     first, last
         The leaves ``first``, ..., ``last`` - 1.
     blocks
-        Which blocks.
+        The blocks that they need.
     entry
-        Where the first block's outputs are among all; a leaf's blocks come one after the other.
+        The place of the first block's outputs among all outputs. A leaf's blocks follow each other.
     """
 
     first: int
@@ -66,18 +67,18 @@ class Leaves:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """What to encrypt.
+    """The blocks to encrypt.
 
     Parameters
     ----------
     levels
-        From the root to above the leaves.
+        The levels from the root to above the leaves.
     leaves
         Runs of leaves, in order.
     entries
         How many blocks of outputs there are.
     found
-        (T,) of each threshold, where its output is among the 2 ``entries``.
+        (T,) the place of each threshold's output among the 2 ``entries`` outputs.
     """
 
     levels: list[Level]
@@ -87,7 +88,7 @@ class Plan:
 
     @property
     def widest(self) -> int:
-        """How many nodes the widest level has, leaves among them."""
+        """How many nodes the widest level has, where the leaves are a level, too."""
         return max([1, *(each.places.size for each in self.levels)])
 
     @property
@@ -98,7 +99,7 @@ class Plan:
 
 
 class _Parents(NamedTuple):
-    """Nodes of a level, in order: which children they need, as bits, and where the first one is."""
+    """Nodes of a level, in order: the children that they need, as bits, and where these begin."""
 
     nodes: NDArray[np.int64]
     masks: NDArray[np.uint8]
@@ -106,7 +107,7 @@ class _Parents(NamedTuple):
 
 
 def plan(thresholds: NDArray[np.int64], bits: int) -> Plan:
-    """Return what some thresholds need, (T,), T >= 1, in ascending order. O(T bits)."""
+    """Return the plan for thresholds, (T,), T >= 1, in ascending order. O(T bits)."""
     leaf_bits = layout.leaf_bits(bits)
     needed = [_parents(thresholds >> 1, leaf_bits - 1)]
     for _ in range(layout.levels(bits)):
@@ -127,7 +128,7 @@ def plan(thresholds: NDArray[np.int64], bits: int) -> Plan:
 
 
 def _parents(nodes: NDArray[np.int64], bits: int) -> _Parents:
-    """Return the parents of sorted nodes, 2^bits of which have one parent."""
+    """Return the parents of sorted nodes; a parent has 2^bits children."""
     parents = nodes >> bits
     first = np.flatnonzero(np.diff(parents, prepend=-1))
     which = np.left_shift(1, nodes & (2**bits - 1), dtype=np.uint8, casting="unsafe")
@@ -146,7 +147,7 @@ def _with_leaves(
     needed: _Parents,
     thresholds: NDArray[np.int64],
 ) -> Plan:
-    """Return the plan, once it is known which of the leaves goes where."""
+    """Return the plan, given the order of the leaves."""
     kinds = needed.masks[at]
     counts = np.bitwise_count(kinds).astype(np.int64)
     entries = np.cumsum(counts) - counts

@@ -19,7 +19,7 @@ _KEYS: Final = tuple(
 class Ciphers:
     """Four ciphers, for one thread at a time.
 
-    What is pseudo-random is AES_k(x) xor x: kernels do the xor, in the pass that uses it.
+    AES_k(x) xor x is pseudo-random. The kernels do the xor, in the pass that uses it.
     """
 
     def __init__(self) -> None:
@@ -27,5 +27,5 @@ class Ciphers:
         self._encryptors = [each.encryptor() for each in ciphers]
 
     def encrypt(self, which: int, blocks: memoryview, out: memoryview) -> None:
-        """Encrypt blocks, as bytes, to where there is room for at least one more."""
+        """Encrypt blocks, as bytes, into ``out``, which must have room for one block more."""
         self._encryptors[which].update_into(blocks, out)

@@ -1,4 +1,4 @@
-"""One thread's way down the trees of some clients at a time, and the memory that it takes."""
+"""One thread's walk down the trees of some clients at a time, and the memory for it."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _AT_ONCE: Final = 2**13  # blocks that are encrypted at once, for a kernel to fi
 
 
 def clients_at_a_time(found: Plan) -> int:
-    """Return for how many clients at a time the plan is followed."""
+    """Return for how many clients at a time a walk follows the plan."""
     return max(1, min(_MOST_CLIENTS, _WIDEST // found.widest))
 
 
 class _Nodes(NamedTuple):
-    """What is known of a level's nodes: blocks, (P, 2 C), also as bytes, and sums, (P, G)."""
+    """The blocks of a level's nodes, (P, 2 C), also as bytes, and their sums, (P, G)."""
 
     states: NDArray[np.uint64]
     plain: memoryview
@@ -34,18 +34,18 @@ class _Nodes(NamedTuple):
 
 
 class Walk:
-    """What goes down the trees.
+    """A walk down the trees of some clients at a time.
 
     Parameters
     ----------
     keys
-        A party's.
+        One party's keys.
     found
-        Which nodes are needed.
+        The plan, which says what nodes are needed.
     clients
-        For how many clients at a time, at most.
+        The most clients at a time.
     groups
-        1 to sum over clients, or ``clients`` not to.
+        1 to sum over clients; ``clients`` to keep them apart.
     """
 
     def __init__(self, keys: Keys, found: Plan, clients: int, groups: int) -> None:
@@ -58,7 +58,7 @@ class Walk:
         self._states = np.empty((2, 2 * found.widest * clients), np.uint64)
         self._sums = np.empty((2, found.widest * groups), np.uint64)
         self.outputs = np.zeros((found.entries, groups, 2), np.uint64)
-        """What has been added up, (E, G, 2), where the plan says."""
+        """The sums of outputs, (E, G, 2), at the places that the plan gives."""
 
     def add(self, start: int, stop: int) -> None:
         """Add the outputs of the clients ``start``, ..., ``stop`` - 1."""
@@ -84,7 +84,7 @@ class Walk:
         return _Nodes(states.reshape(nodes, words), states.view(np.uint8).data, sums)
 
     def _encrypt(self, which: int, nodes: _Nodes, start: int, stop: int, to: int) -> None:
-        """Encrypt the blocks of some nodes, to a row of the room for what is encrypted."""
+        """Encrypt the blocks of some nodes, into a row of the room for encrypted blocks."""
         if start < stop:
             row = 8 * nodes.states.shape[1]
             room = self._room.view(np.uint8).data[row * to :]

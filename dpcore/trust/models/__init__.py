@@ -1,5 +1,5 @@
 """Trust models as mechanisms: a curator, secure aggregation, distributed noise, local privacy.
 
-What each protocol's release is drawn from, given the exact counts of all clients. Knows
-no ``protocol``.
+Given the exact counts of all clients, each model draws what its protocol would release. This
+package does not import ``protocol``.
 """

@@ -1,4 +1,4 @@
-"""Clients in blocks, each with a stream of its own: reports do not depend on how many threads."""
+"""Blocks of clients, each with its own stream, so that threads do not change the reports."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CLIENTS: Final = 2**15  # of a block
 def on_blocks(
     work: Callable[[int, int, Source], None], clients: int, stream: Source, workers: int | None
 ) -> None:
-    """Call ``work`` on clients start to stop, and their stream, for all blocks."""
+    """Call ``work`` with the first client, the end and the stream of each block."""
     starts = range(0, clients, _CLIENTS)
     blocks = list(zip(starts, stream.spawn(len(starts)), strict=True))
     on_threads(
@@ -28,9 +28,9 @@ def on_blocks(
 
 
 def values_in_order(ends: NDArray[np.int64], start: int, stop: int) -> NDArray[np.int64]:
-    """Return the values of clients start to stop, of whom ``ends`` have a value or a lower one.
+    """Return the values of clients start to stop, who are sorted by their values.
 
-    -1 for those behind the last.
+    ``ends`` says how many clients have each value or a lower one. Clients behind these have -1.
     """
     bounds = np.clip(ends, start, stop)
     present = np.diff(bounds, prepend=start)

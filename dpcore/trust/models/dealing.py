@@ -1,4 +1,4 @@
-"""Which clients are asked for which level: drawn from the counts of all, without replacement."""
+"""The levels that clients are asked for, drawn from the counts of all without replacement."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ __all__ = ["dealt", "dealt_exactly", "generator"]
 def dealt(
     counts: NDArray[np.int64], asked: NDArray[np.int64], stream: Source
 ) -> list[NDArray[np.int64]]:
-    """Return the counts of the cells, (N,), of the clients that are asked for each level.
+    """Return, for each level, the counts of the cells, (N,), of the clients asked for it.
 
-    Who is asked for what does not depend on the records and need not be secret, where clients have
-    names. Here they have none: they are counts by cell, and whoever knew how these were divided
-    would know of them. So the law has to be exact, and the bits secret (docs/trust.md, section 3).
-    A study draws from the same law with NumPy's floating-point sampler, in O(N).
+    If clients have names, who is asked for what does not depend on the records and need not be
+    secret. Here they have none: they are counts by cell, and somebody who knew how these are
+    divided would learn something about them. So the distribution has to be exact, and the random
+    bits secret (docs/trust.md, section 3). A study draws from the same distribution with NumPy's
+    floating-point sampler, in O(N).
     """
     if not stream.simulated:
         return dealt_exactly(counts, asked, stream)
@@ -35,7 +36,7 @@ def dealt(
 def dealt_exactly(
     counts: NDArray[np.int64], asked: NDArray[np.int64], stream: Source
 ) -> list[NDArray[np.int64]]:
-    """Do that for one client after the other, in integers: O(clients), some 10^7 a second."""
+    """Do as ``dealt`` for one client after another, in integers: O(clients), some 10^7 a second."""
     if asked.size == 1:
         return [counts.copy()]
     people, places = counts.copy(), asked.astype(np.int64)

@@ -1,4 +1,4 @@
-"""Cumulative counts as sums and differences of a tree's nodes, with as little noise as can be."""
+"""Cumulative counts as sums and differences of a tree's nodes, with the least noise."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ Sums = Callable[["Level", Array, Array, Array], tuple[Array, Array, Array]]
 
 
 class Level(NamedTuple):
-    """A level whose nodes prefixes are made of.
+    """A level of nodes that are used to make prefixes.
 
     Parameters
     ----------
     depth
-        Which level of the tree it is, the root's being 0.
+        The number of the level in the tree; the root has 0.
     size
         How many nodes it has.
     children
-        How many of them a node of the last such level above has, or the root.
+        How many children on this level a node of the next used level above has, or the root.
     weight
         The variance of a node's noise, in units that all levels share.
     last
-        That of the last node, or of the nodes that stand for it; they may be fewer.
+        The variance of the last node, or of the children that stand for it, which may be fewer.
     by_children
-        Whether the nodes below stand for the last node, as they have less noise together.
+        Whether children stand for the last node, because they have less noise together.
     """
 
     depth: int
@@ -52,15 +52,15 @@ class Level(NamedTuple):
 
 @lru_cache(maxsize=64)
 def levels_of(tree: Tree, shares: tuple[PolyaShares | None, ...]) -> tuple[Level, ...]:
-    """Return the levels that prefixes are made of, from below the root down to the cells. Cached.
+    """Return the levels that are used to make prefixes, from below the root to the cells. Cached.
 
-    A level without noise is not counted; one whose nodes have at least the noise of all their
-    children together is of no use. Neither is among them.
+    A level without noise is not counted, and is left out. A level whose nodes have at least the
+    noise of all their children together is of no use, and is left out, too.
     """
     weights = _weights(shares)
     sizes, levels = np.diff(tree.starts).tolist(), list[Level]()
     branching: list[int] = tree.branching.tolist()
-    children = 1  # of a node of this level, on the next one that is of use
+    children = 1  # of a node of this level, on the next level that is used
     for depth in range(len(sizes) - 1, 0, -1):
         own, below = weights[depth], levels[-1] if levels else None
         if below is not None and (own is None or own >= children * below.weight):
@@ -80,17 +80,18 @@ def levels_of(tree: Tree, shares: tuple[PolyaShares | None, ...]) -> tuple[Level
 
 
 def prefix_sums(levels: Sequence[Level], cells: Array, sums: Sums) -> tuple[Array, Array]:
-    """Return, for all up to each of some cells, what nodes have in sum, and the least variance.
+    """Return, for the prefix up to each given cell, the signed sum over nodes and its variance.
 
     Parameters
     ----------
     levels
-        Of ``levels_of``.
+        From ``levels_of``.
     cells
         (k,) 0 to N - 1.
     sums
-        What siblings first, ..., stop - 1 of a level have in sum, for arrays of these and of one
-        child of each: before the child, it, and behind it. All together, at the root, have 0.
+        A function of a level, and of arrays of ``first``, ``child`` and ``stop``. It returns the
+        sums over the siblings ``first``, ..., ``stop`` - 1: before the child, of the child, and
+        behind it. At the root all together have the sum 0.
 
     Returns
     -------
@@ -99,10 +100,11 @@ def prefix_sums(levels: Sequence[Level], cells: Array, sums: Sums) -> tuple[Arra
 
     Notes
     -----
-    docs/pointwise.md, section 2. Invariant: ``low`` and ``high`` are for the prefixes up to where a
-    node begins and where it ends, the node that has the cell on the level. The prefix up to a child
-    is low and the siblings before it, or high less the child and the siblings behind it. O(k) for
-    each level, and integers throughout: of equal sums the first is taken, on any machine.
+    docs/pointwise.md, section 2. Invariant: ``low`` and ``high`` are for the prefixes up to the
+    beginning and up to the end of the level's node that contains the cell. The prefix up to a child
+    is low plus the siblings before it, or high minus the child and the siblings behind it. O(k) for
+    each level. All numbers are integers; if two variances are equal, the first is taken, on any
+    machine.
     """
     nothing = np.zeros(cells.size, np.int64)
     low, low_weight, high, high_weight = nothing, nothing, nothing, nothing
@@ -130,10 +132,10 @@ def prefix_sums(levels: Sequence[Level], cells: Array, sums: Sums) -> tuple[Arra
 
 
 def _weights(shares: Sequence[PolyaShares | None]) -> list[int | None]:
-    """Return the variances of levels as whole numbers: which way is best has no rounding.
+    """Return the variances of levels as whole numbers, so that comparing ways has no rounding.
 
-    In decimals: doubles may differ between machines, and the noise of clients that go different
-    ways does not add up to that of nodes.
+    They are computed in decimals, because doubles may differ between machines. If clients took
+    different ways, their noise would not add up to the noise of nodes.
     """
     found = [None if share is None else _variance(share) for share in shares]
     most = max((each for each in found if each is not None), default=Decimal(0))

@@ -1,4 +1,4 @@
-"""Which shares of clients explain the reports of a square wave: likelihood, and how smooth."""
+"""The shares of clients that explain the reports of a square wave: likelihood and smoothing."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _LEAST: Final = 2.0**-53
 
 
 class Wave(NamedTuple):
-    """The law of a report: L outputs have probability p each, and all others q.
+    """The distribution of a report: L outputs have probability p each, and all others q each.
 
     Parameters
     ----------
     size
-        N, how many cells there are.
+        N, the number of cells.
     near
-        L: of cell i the outputs i to i + L - 1 are near.
+        L: the outputs i to i + L - 1 are near cell i.
     p, q
         The probabilities, p > q > 0.
     """
@@ -36,10 +36,10 @@ class Wave(NamedTuple):
     q: float
 
     def best_fit(self, totals: NDArray[np.int64], tolerance: float) -> NDArray[np.float64]:
-        """Return the shares that Akaike's criterion takes, among several smoothings.
+        """Return the shares for which Akaike's criterion is least, among several smoothings.
 
-        From the smoothest on, for as long as twice the gain in log-likelihood exceeds twice the
-        parameters that it takes. Each fit starts from the one before.
+        The search goes from the smoothest on, as long as the gain in log-likelihood exceeds the
+        number of further parameters. Each fit starts from the one before.
         """
         found = np.full(self.size, 1.0 / self.size)
         best, least = found, np.inf
@@ -73,17 +73,18 @@ class Wave(NamedTuple):
         return shares
 
     def log_likelihood(self, totals: NDArray[np.int64], shares: NDArray[np.float64]) -> float:
-        """Return that of shares, but for a constant."""
+        """Return the log-likelihood of shares, up to a constant."""
         below, ends = np.append(0.0, np.cumsum(shares)), np.arange(1, totals.size + 1)
         near = below[np.minimum(ends, self.size)] - below[np.maximum(ends - self.near, 0)]
         return float(np.sum(totals * np.log(self.q * below[-1] + (self.p - self.q) * near)))
 
     def parameters(self, smoothing: float) -> float:
-        """Return about how many parameters a smoothed fit has in effect, for a uniform column.
+        """Return the approximate effective number of parameters of a fit, for a uniform column.
 
-        Near it, a step takes the share j of what is left in a cosine of k half-waves, and smoothing
-        leaves the share s: the fit has the share h of what would fit best. The sum of all h, but
-        for the ends of the grid (docs/square-wave.md, section 3).
+        Consider a deviation from the uniform column that is a cosine of k half-waves. A step takes
+        the share j of what is left of it, and smoothing leaves the share s. So the fit has a share
+        h of the best fit. The result is the sum of all h, without what the ends of the grid add
+        (docs/square-wave.md, section 3).
         """
         half = np.pi * np.arange(1, self.size) / (2 * self.size)
         together = np.sin(self.near * half) / np.sin(half)
@@ -94,5 +95,5 @@ class Wave(NamedTuple):
         return float(np.sum(left * step * taken))
 
     def _weight(self, smoothing: float) -> float:
-        """Return the weight of a step's smoothing: over all cells it is as wide for any N."""
+        """Return the weight of a step's smoothing, so that its width on the grid is the same."""
         return smoothing * min(1.0, (self.size / _FULLY_SMOOTHED) ** 2)

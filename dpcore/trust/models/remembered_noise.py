@@ -1,4 +1,4 @@
-"""Noise on a tree's nodes that is drawn where it is asked for, once, and again the same."""
+"""Noise on the nodes of a tree that is drawn on request, and is the same on every request."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ _PLACE: Final = struct.Struct("<QQ")  # level and block
 class RememberedNoise:
     """The noise on the nodes of a tree, as a function of a key.
 
-    What is asked of it, in what order, and in which process does not matter: with the same key, the
-    same node has the same noise. So the noise of any cumulative counts is a function of the same
-    noisy counts of nodes, and costs what these cost, once (docs/pointwise.md).
+    With the same key, the same node has the same noise, whatever is asked for, in any order and in
+    any process. So noisy cumulative counts are a function of one vector of noisy node counts, and
+    all of them together cost what this vector costs (docs/pointwise.md).
 
     Parameters
     ----------
     tree
-        Over N cells. The root is n, and public.
+        A tree over N cells. Its root is n, which is public.
     shares
-        The noise of a node on each level, root first; None: none. A level below the root without
-        noise is not counted.
+        The noise of a node on each level, root first; None: no noise. A level below the root
+        without noise is not counted.
     key
-        32 bytes, secret, that no other data have, and no other set of clients
+        32 secret bytes, which are used for no other data and no other set of clients
         (docs/pointwise.md, section 4).
     simulated
         Whether a seeded generator has made the key.
@@ -56,9 +56,10 @@ class RememberedNoise:
 
     Notes
     -----
-    The nodes of a level are drawn in blocks of 2^10, each from a ``KeyedSource`` of its own, whose
-    key is HMAC-SHA256 of the level and the block. Its key is that of the tree and the laws, from
-    ``key``: other trees and other scales have independent noise. 8 bytes for each node drawn.
+    The nodes of a level are drawn in blocks of 2^10. Each block has a ``KeyedSource`` of its own.
+    The key of this source is HMAC-SHA256 of the level and the block, under a key that is derived
+    from ``key``, the tree and the laws. So other trees and other scales have independent noise.
+    Memory is 8 bytes for each drawn node.
 
     A later version of dpcore has to draw the same noise, or take another label.
     """
@@ -90,7 +91,7 @@ class RememberedNoise:
 
     @property
     def digest(self) -> bytes:
-        """32 bytes, of the tree and the laws: shares add up where it is the same."""
+        """32 bytes, a hash of the tree and the laws: only shares with the same one may be added."""
         laws = [share and (str(share.scale), share.shares) for share in self._shares]
         children = [level.children for level in self._levels]
         content = [self._starts, children, laws, self._count]
@@ -107,24 +108,24 @@ class RememberedNoise:
         return noise
 
     def of_prefixes(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the noise in the counts of all cells up to each of some, that one among them.
+        """Return the noise in the count of all cells up to and including each given cell.
 
         Parameters
         ----------
         cells
-            (k,) int64, 0 to N - 1. The last one's count is n, and has no noise.
+            (k,) int64, 0 to N - 1. The count at the last cell is n, and has no noise.
 
         Notes
         -----
-        docs/pointwise.md, section 2: the sum and difference of nodes with the least variance.
-        O(k) for each level, and what the nodes take that were not drawn before.
+        It is the signed sum of nodes with the least variance (docs/pointwise.md, section 2). O(k)
+        for each level, and the time to draw nodes that were not drawn before.
         """
         return prefix_sums(self._levels, cells, self._sums)[0]
 
     def _sums(
         self, level: Level, first: Array, child: Array, stop: Array
     ) -> tuple[Array, Array, Array]:
-        """Return the noise in sum of siblings before a child, of it, and of those behind it."""
+        """Return the summed noise of siblings before a child, of the child, and behind it."""
         begin, end = first // _BLOCK, (stop - 1) // _BLOCK
         changes = np.zeros(-(-level.size // _BLOCK) + 1, np.int64)
         np.add.at(changes, begin, 1)
@@ -146,7 +147,7 @@ class RememberedNoise:
         )
 
     def _of_level(self, level: Level, block: int) -> Array:
-        """Return the noise of a block's nodes, or of those that stand for its last one."""
+        """Return the noise of a block's nodes; children may stand for the last node."""
         drawn = self._block(level.depth, block)
         if level.by_children and (block + 1) * _BLOCK >= level.size:
             below = self._levels[self._levels.index(level) + 1]
@@ -156,7 +157,7 @@ class RememberedNoise:
         return drawn
 
     def _block(self, depth: int, block: int) -> Array:
-        """Return the noise of the nodes of a block: drawn, or remembered."""
+        """Return the noise of the nodes of a block, drawn now or remembered."""
         found = self._blocks.get((depth, block))
         if found is None:
             share = self._shares[depth]
@@ -174,14 +175,14 @@ def prefix_deviation(
     count: int = 1,
     cells: NDArray[np.int64] | None = None,
 ) -> NDArray[np.float64]:
-    """Return the standard deviation of the noise in the counts up to some cells. No draws.
+    """Return the standard deviation of the noise in the counts up to some cells, without draws.
 
     Parameters
     ----------
     tree, shares, count
         As in ``RememberedNoise``.
     cells
-        (k,) 0 to N - 1; None: all of them.
+        (k,) 0 to N - 1; None: all cells.
 
     Returns
     -------

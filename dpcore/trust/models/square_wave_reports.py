@@ -1,4 +1,4 @@
-"""Discrete square waves: a client's cell as a perturbed one, and what a server makes of them."""
+"""Discrete square waves: reports that perturb a client's cell, and shares made from them."""
 
 from __future__ import annotations
 
@@ -30,18 +30,19 @@ _WORDS_PER_CLIENT: Final = 3  # of 32 bits, and more with a probability below ne
 
 @dataclass(frozen=True, slots=True)
 class SquareWaveEncoding:
-    """One of a public number of outputs: most likely one near the client's own cell.
+    """One of a public number of outputs, most likely one near the client's own cell.
 
-    A client in cell i of N reports one of the L outputs i, ..., i + L - 1 with probability p each,
-    and any other of the D = N + L - 1 with probability q each, p <= exp(epsilon) q. Each report is
-    epsilon-differentially private for any two cells of its client: nobody has to be trusted.
+    There are D = N + L - 1 outputs. A client in cell i of N reports each of the L outputs i, ...,
+    i + L - 1 with probability p, and each other output with probability q, where p <= exp(epsilon)
+    q. Each report is epsilon-differentially private for any two cells of its client. So nobody has
+    to be trusted.
 
     Parameters
     ----------
     epsilon
-        Of every report, from 2^-20 to 40. Kept as the fraction it is.
+        The guarantee of every report, from 2^-20 to 40. It is kept as an exact fraction.
     size
-        N, how many cells there are, from 2 to 2^16.
+        N, the number of cells, from 2 to 2^16.
 
     Raises
     ------
@@ -76,23 +77,23 @@ class SquareWaveEncoding:
 
     @property
     def near(self) -> int:
-        """L: how many outputs are near a cell, 1 + 2 floor(b N).
+        """L, the number of outputs near a cell, 1 + 2 floor(b N).
 
-        b = (epsilon - 1 + exp(-epsilon)) / (2 (exp(epsilon) - 1 - epsilon)), the paper's, has
-        the most mutual information of a value that is uniform and its report.
+        As in the paper, b = (epsilon - 1 + exp(-epsilon)) / (2 (exp(epsilon) - 1 - epsilon)). It
+        maximises the mutual information of a uniform value and its report.
         """
         return 1 + 2 * _reach(Fraction(self.epsilon), self.size)
 
     @property
     def outputs(self) -> int:
-        """D = N + L - 1: how many outputs there are."""
+        """D = N + L - 1, the number of outputs."""
         return self.size + self.near - 1
 
     @property
     def far_share(self) -> Fraction:
         """The probability that the output is not near.
 
-        The least multiple of 2^-64 that is not below (N - 1) / (N - 1 + L exp(epsilon)).
+        It is the least multiple of 2^-64 that is not below (N - 1) / (N - 1 + L exp(epsilon)).
         """
         return least_q(Fraction(self.epsilon), self.near, self.size - 1)
 
@@ -113,12 +114,13 @@ class SquareWaveEncoding:
         Parameters
         ----------
         cells
-            (R,) integers: each client's cell, from 0 to ``size - 1``. What is beyond is in the
-            first or the last cell; that is not an error, for an error would tell of the cell.
+            (R,) integers: each client's cell, from 0 to ``size - 1``. Cells beyond are taken as the
+            first or the last one. They are not an error, because an error would reveal something
+            about the cell.
         rng
             None draws from a cryptographic source. A generator is for studies.
         workers
-            Threads; None takes all processors. What is drawn does not depend on it.
+            The number of threads; None: one for each processor. Reports do not depend on it.
 
         Returns
         -------
@@ -132,7 +134,8 @@ class SquareWaveEncoding:
 
         Notes
         -----
-        O(R). The law is exact: integer arithmetic on uniform bits (docs/square-wave.md, section 2).
+        O(R). The distribution is exact: it is made by integer arithmetic on uniform bits
+        (docs/square-wave.md, section 2).
         """
         given = _check.array("cells", cells, "iu", "must hold integers")
         if given.ndim != 1:
@@ -148,12 +151,14 @@ class SquareWaveEncoding:
         return reports
 
     def totals(self, reports: ArrayLike) -> NDArray[np.int64]:
-        """Return how many reports there are of each output, (D,): those of several parts add up.
+        """Return how many reports there are of each output, (D,).
+
+        Totals of several parts of the reports may be added up.
 
         Raises
         ------
         DtypeError, ParameterError
-            Reports are not integers from 0 to ``outputs - 1`` in one dimension.
+            The reports are not integers from 0 to ``outputs - 1`` in one dimension.
         """
         given = _check.array("reports", reports, "iu", "must hold integers")
         if given.ndim != 1:
@@ -169,22 +174,22 @@ class SquareWaveEncoding:
         smoothing: Literal["auto"] | float = "auto",
         tolerance: float = 1e-5,
     ) -> NDArray[np.float64]:
-        """Return the share of clients in each cell: maximum likelihood, with smoothing.
+        """Return the share of clients in each cell, by maximum likelihood with smoothing.
 
         Parameters
         ----------
         totals
-            (D,) integers: how many reports there are of each output, 1 or more in all.
+            (D,) integers: how many reports there are of each output, with a sum of at least 1.
         smoothing
-            How much of the paper's smoothing follows each step: 1 is EMS for 1,024 cells, 0 is
+            How much of the paper's smoothing follows each step: 1 is EMS for 1,024 cells, and 0 is
             EM. "auto" takes 1, 1/16, 1/256 or 0, by Akaike's criterion.
         tolerance
-            The steps end when one changes shares by no more than that, in sum; above 0.
+            The steps end when one changes the shares by at most this much, in sum. Above 0.
 
         Returns
         -------
         numpy.ndarray
-            (N,) float64, not negative, with the sum 1. It depends on the totals alone, and so it
+            (N,) float64, not negative, with the sum 1. The result depends only on the totals, so it
             costs no privacy.
 
         Raises
@@ -194,15 +199,15 @@ class SquareWaveEncoding:
 
         Notes
         -----
-        At most 10,000 steps of O(N) for each smoothing that is tried: some milliseconds for N =
-        1,024. With fewer cells than that a step's smoothing is weaker, by (N / 1024)^2: over
-        the whole width of the grid it is the same (docs/square-wave.md, section 3).
+        It takes at most 10,000 steps of O(N) for each smoothing that is tried: some milliseconds
+        for N = 1,024. With fewer cells, the smoothing of a step is multiplied by (N / 1024)^2, so
+        over the whole width of the grid it is the same (docs/square-wave.md, section 3).
         """
         found = _check.counts("totals", totals)
         if found.shape != (self.outputs,):
             raise ParameterError("totals", found.shape, f"must have the shape ({self.outputs},)")
         if not found.any():
-            raise ParameterError("totals", 0, "must be those of at least one report")
+            raise ParameterError("totals", 0, "must be of at least one report")
         tolerance = _check.positive("tolerance", tolerance)
         p, q = self.probabilities
         wave = Wave(self.size, self.near, float(p), float(q))
@@ -214,14 +219,14 @@ class SquareWaveEncoding:
         return wave.fit(found, float(smoothing), tolerance)
 
     def simulated_totals(self, counts: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw totals from their law, without a report being made: for studies.
+        """Draw totals from their distribution, without making reports. This is for studies.
 
         Parameters
         ----------
         counts
             (N,) integers: how many clients are in each cell.
         rng
-            A generator, which is advanced; never None, as for a release.
+            A generator, which is advanced. None, which stands for a release, is refused.
 
         Returns
         -------
@@ -235,7 +240,7 @@ class SquareWaveEncoding:
 
         Notes
         -----
-        O(N log N), however many clients there are. Probabilities are rounded to doubles.
+        O(N log N), whatever the number of clients. Probabilities are rounded to doubles.
         """
         exact = self._counts(counts)
         if not isinstance(rng, np.random.Generator):
@@ -316,7 +321,7 @@ class SquareWaveEncoding:
 
 @lru_cache(maxsize=64)
 def _reach(epsilon: Fraction, size: int) -> int:
-    """Return floor(b N), the same on every machine; 60 digits are enough for b near 1/2, too."""
+    """Return floor(b N), the same on every machine. 60 digits are enough even for b near 1/2."""
     with decimal.localcontext(decimal.Context(prec=60)):
         exponent = decimal.Decimal(epsilon.numerator) / decimal.Decimal(epsilon.denominator)
         grown = exponent.exp()
@@ -325,10 +330,11 @@ def _reach(epsilon: Fraction, size: int) -> int:
 
 
 def _spread(counts: NDArray[np.int64], length: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Move each of many by 0 to ``length - 1`` places, each with the same probability.
+    """Move each of many reports by 0 to ``length - 1`` places, each with the same probability.
 
-    The last ``length - 1`` places are empty at first. Those who are in one place have the same law,
-    whence ever they came: so they are divided in halves together, O(places) for each halving.
+    The last ``length - 1`` places are empty at first. All reports in one place have the same
+    distribution, wherever they came from. So one binomial draw divides them, O(places) for each
+    halving of ``length``.
     """
     moving, arrived = counts.copy(), np.zeros_like(counts)
     while length > 1:

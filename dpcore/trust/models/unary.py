@@ -1,4 +1,4 @@
-"""Optimised unary encoding: a client's value as perturbed bits, and what a server makes of them."""
+"""Optimised unary encoding: perturbed bits for a client's value, and estimates from them."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ _MOST_REPORTS: Final = 2**40
 class UnaryEncoding:
     """One bit for each possible value, each perturbed on its own.
 
-    The bit at the client's value is one with probability p = 1/2, every other bit with
+    The bit at the client's value is one with probability p = 1/2, and every other bit is one with
     probability q. Each report is epsilon-differentially private for any two inputs of its client,
-    of which "no value" is one: nobody has to be trusted.
+    where "no value" is an input, too. So nobody has to be trusted.
 
     Parameters
     ----------
     epsilon
-        Of every report, from 2^-20 to 40. Kept as the fraction it is.
+        The guarantee of every report, from 2^-20 to 40. It is kept as an exact fraction.
 
     Raises
     ------
     DtypeError, ParameterError
-        It is no such number.
+        ``epsilon`` is not as above.
 
     Notes
     -----
@@ -67,9 +67,9 @@ class UnaryEncoding:
 
     @property
     def q(self) -> Fraction:
-        """The probability of a one that says nothing.
+        """The probability of a one at any position but the client's value.
 
-        The least multiple of 2^-64 that is not below 1 / (exp(epsilon) + 1).
+        It is the least multiple of 2^-64 that is not below 1 / (exp(epsilon) + 1).
         """
         return least_q(Fraction(self.epsilon))
 
@@ -85,20 +85,21 @@ class UnaryEncoding:
         Parameters
         ----------
         values
-            (R,) integers: each client's value, from 0 to ``size - 1``. Anything else, such as
-            -1, is no value; that is not an error, for an error would tell of the value.
+            (R,) integers: each client's value, from 0 to ``size - 1``. Any other integer, such as
+            -1, is no value. It is not an error, because an error would reveal something about the
+            value.
         size
-            d, how many values there are, at most 2^24.
+            d, the number of values, at most 2^24.
         rng
             None draws from a cryptographic source. A generator is for studies.
         workers
-            Threads; None takes all processors. What is drawn does not depend on it.
+            The number of threads; None: one for each processor. Reports do not depend on it.
 
         Returns
         -------
         numpy.ndarray
-            (R, W) uint64, W = ceil(d / 64). Bit i % 64 of word i // 64 is value i; the bits behind
-            the last value are zero.
+            (R, W) uint64, W = ceil(d / 64). Bit i % 64 of word i // 64 is for value i. The bits
+            behind the last value are zero.
 
         Raises
         ------
@@ -107,8 +108,8 @@ class UnaryEncoding:
 
         Notes
         -----
-        O(R d) bits. The law is exact: integer arithmetic on uniform bits (docs/unary.md,
-        section 3).
+        O(R d) bits. The distribution is exact: it is made by integer arithmetic on uniform bits
+        (docs/unary.md, section 3).
         """
         size = _check.integer("size", size, 1, _MOST_SIZE)
         checked = _values(values)
@@ -120,7 +121,7 @@ class UnaryEncoding:
         Parameters
         ----------
         reports
-            (R, W) uint64, packed as ``perturb`` does. Bits behind the last value are not counted.
+            (R, W) uint64, packed as by ``perturb``. Bits behind the last value are not counted.
         size
             d, with W = ceil(d / 64).
 
@@ -136,7 +137,7 @@ class UnaryEncoding:
 
         Notes
         -----
-        O(R W), about as fast as memory is read.
+        O(R W), about as fast as reading the memory.
         """
         size = _check.integer("size", size, 1, _MOST_SIZE)
         packed = _check.array("reports", reports, "iuf", "must hold uint64")
@@ -155,18 +156,18 @@ class UnaryEncoding:
         totals
             (..., d) integers, C: how many of the reports have a one at each value.
         reports
-            M, how many reports there are; from all clients, with a value or without.
+            M, the number of reports, from clients with a value or without.
 
         Returns
         -------
         numpy.ndarray
-            (..., d) float64, (C - M q) / (p - q). They may be negative or above M: to clip
-            them before they are added up would bias the sum.
+            (..., d) float64, (C - M q) / (p - q). Estimates may be negative or above M. Clipping
+            them before adding them up would bias the sum.
 
         Raises
         ------
         DtypeError, ParameterError
-            Totals that are no counts, or a number of reports out of range.
+            The totals are not counts, or the number of reports is out of range.
         """
         reports = _check.integer("reports", reports, 0, _MOST_REPORTS)
         ones = _check.counts("totals", totals)
@@ -179,19 +180,19 @@ class UnaryEncoding:
         Parameters
         ----------
         reports
-            M, how many clients report.
+            M, the number of clients that report.
         count
-            n, how many of them have the value.
+            n, the number of clients that have the value.
 
         Returns
         -------
         float
-            M q (1 - q) / (p - q)^2, with p = 1/2, and n more: one for each of these clients.
+            M q (1 - q) / (p - q)^2 + n, with p = 1/2: each client that has the value adds 1.
 
         Raises
         ------
         DtypeError, ParameterError
-            Not 0 <= n <= M <= 2^40.
+            0 <= n <= M <= 2^40 does not hold.
         """
         reports = _check.integer("reports", reports, 0, _MOST_REPORTS)
         count = _check.integer("count", count, 0, reports)
@@ -205,18 +206,19 @@ class UnaryEncoding:
         rng: np.random.Generator,
         replicates: int | None = None,
     ) -> NDArray[np.int64]:
-        """Draw totals from their law, without a report being made: for studies.
+        """Draw totals from their distribution, without making reports. This is for studies.
 
         Parameters
         ----------
         counts
             (d,) integers, n: how many clients have each value.
         reports
-            M >= the sum of n, how many clients report; those left over have no value.
+            M, the number of clients that report, at least the sum of ``counts``. The other clients
+            have no value.
         rng
-            A generator, which is advanced; never None, as for a release.
+            A generator, which is advanced. None, which stands for a release, is refused.
         replicates
-            S draws; None draws once.
+            S, the number of draws. None draws once.
 
         Returns
         -------
@@ -230,7 +232,7 @@ class UnaryEncoding:
 
         Notes
         -----
-        O(S d), whatever M is. In the law, q is rounded to a double.
+        O(S d), whatever M is. Here q is rounded to a double.
         """
         exact, reports = _checked_counts(counts, reports)
         if not isinstance(rng, np.random.Generator):
@@ -269,14 +271,14 @@ class UnaryEncoding:
 
         Notes
         -----
-        O(M d) bits, of which a thread holds about 2 MiB at a time (and 16 bytes for each value).
+        O(M d) bits. A thread holds about 2 MiB of them at a time, and 16 bytes for each value.
         """
         exact, reports = _checked_counts(counts, reports)
         return unary_reports.perturbed_totals(exact, reports, self.q, source(rng), workers)
 
 
 def _values(values: Any) -> NDArray[np.int64]:
-    """Return the values of clients, (R,); what is missing or does not fit 64 bits is no value."""
+    """Return the values of clients, (R,); missing entries and those beyond 64 bits are no value."""
     found = [np.empty(0, np.int64)]
     for part in parts(values, "values"):
         columns.checked_kind(part.present, "iuO", "values", "must hold integers")
@@ -291,7 +293,7 @@ def _values(values: Any) -> NDArray[np.int64]:
 
 
 def _fitting(objects: NDArray[Any]) -> NDArray[np.int64]:
-    """Return integers of any size, and -1 for those that are no value or missing."""
+    """Return integers of any size as 64 bits, and -1 for missing entries and for no value."""
     kinds = {cls: object_kinds.kind_of(cls) for cls in set(map(type, objects))}
     number = [cls for cls in kinds if kinds[cls] == "number" and issubclass(cls, numbers.Integral)]
     if wrong := [cls for cls in kinds if cls not in number and kinds[cls] != "missing"]:

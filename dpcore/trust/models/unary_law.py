@@ -51,10 +51,10 @@ def checked_epsilon(epsilon: object) -> Fraction:
 def least_q(epsilon: Fraction, likely: int = 1, others: int = 1) -> Fraction:
     """Return the least multiple of 2^-64 that is at least u / (l exp(epsilon) + u).
 
-    That is the probability of ``others``, u outcomes, beside ``likely`` ones, l, of which each has
-    exp(epsilon) times the probability. exp(epsilon) is irrational, so it is a ceiling of no
-    integer; 60 digits leave an error far below the 10^-30 that is added, and a value that close to
-    an integer would make q one unit too large, which is on the safe side.
+    This is the probability of ``others``, u outcomes in all, if there are also ``likely`` ones, l,
+    each with exp(epsilon) times the probability of one of the others. exp(epsilon) is irrational,
+    so the number to round up is not an integer. 60 digits leave an error far below the 10^-30 that
+    is added. A number that close to an integer would make q one unit too large, which is safe.
     """
     with decimal.localcontext(decimal.Context(prec=60)):
         exponent = decimal.Decimal(epsilon.numerator) / decimal.Decimal(epsilon.denominator)

@@ -1,4 +1,4 @@
-"""Reports of a unary encoding: made from exact bits, block by block of clients, and added up."""
+"""Reports of a unary encoding, made from exact bits in blocks of clients, and added up."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .unary_law import law_of
 
 __all__ = ["perturbed", "perturbed_totals", "totals_of", "width"]
 
-_WORDS: Final = 2**16  # of reports that are made and added up at a time
+_WORDS: Final = 2**16  # words of reports that are made and added up at a time
 
 
 def width(size: int) -> int:
-    """Return how many words of 64 bits a report about so many values has."""
+    """Return the number of 64-bit words of a report about ``size`` values."""
     return -(-size // 64)
 
 
@@ -51,7 +51,8 @@ def perturbed_totals(
 ) -> NDArray[np.int64]:
     """Return the totals of the reports of all clients, (size,), without keeping the reports.
 
-    The first ones have the values that ``counts`` tells, in their order, and the others have none.
+    The first clients have the values that ``counts`` gives, in ascending order. The others have no
+    value.
     """
     size, ends = counts.size, np.cumsum(counts)
     rows = max(1, _WORDS // width(size))

@@ -1,4 +1,4 @@
-"""Private curves that are asked point by point, of a secure sum that may be anybody's.
+"""Private curves that are asked point by point, from any secure sum.
 
-Knows ``models`` and ``protocol``.
+This package imports ``models`` and ``protocol``.
 """

@@ -1,4 +1,4 @@
-"""Secure sums over clients: what a curve asks, whoever runs them."""
+"""The interface of a secure sum over clients."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ Trust = SecureAggregation | DistributedNoise | FunctionSharing
 
 @runtime_checkable
 class Aggregator(Protocol):
-    """A secure sum over clients, whoever runs it: what ``PointwiseCDF`` asks.
+    """The interface of a secure sum over clients, as ``PointwiseCDF`` needs it.
 
-    Write a class with these five, and bring your own: it need not inherit from this one.
+    To use your own secure sum, write a class with these four attributes and the method ``sum``. It
+    need not inherit from this class.
 
     Attributes
     ----------
     clients
-        How many clients are in a sum: in every sum the same ones, each with one record.
+        The number of clients in a sum. Every sum is over the same clients, each with one record.
     trust
-        Who makes the noise: DistributedNoise where the clients do, and add ``PointwiseClient``'s
-        vectors; FunctionSharing where servers do; SecureAggregation where nobody does.
+        Who makes the noise: DistributedNoise if clients do, by the vectors of ``PointwiseClient``;
+        FunctionSharing if servers do; SecureAggregation if nobody does.
     size
         N, the number of cells.
     simulated
@@ -39,11 +40,12 @@ class Aggregator(Protocol):
 
     Notes
     -----
-    The guarantee takes three things for granted. Nobody sees more than the sums. **All sums are
-    over the same clients**: the difference of two sums over two sets is what the clients in one of
-    them alone have sent, which hides next to nothing; so a sum that lacks a client must not be
-    opened. And the noise of a cumulative count is the same whenever it is asked for, a signed sum
-    of noise on nodes, as ``PointwiseClient`` and servers have it (docs/pointwise.md).
+    The guarantee needs three things. First, nobody sees more than the sums. Second, **all sums are
+    over the same clients**: the difference of two sums over two sets of clients is what the clients
+    in only one of them have sent, which hides next to nothing. So a sum that lacks a client must
+    not be opened. Third, the noise of a cumulative count is the same whenever it is asked for. It
+    is a signed sum of the noise on nodes, as in ``PointwiseClient`` and in servers
+    (docs/pointwise.md).
 
     Examples
     --------
@@ -75,12 +77,12 @@ class Aggregator(Protocol):
     def simulated(self) -> bool: ...  # noqa: D102
 
     def sum(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return how many records are in all cells up to each of some, with noise.
+        """Return, for each given cell, the noisy number of records in it and all cells before it.
 
         Parameters
         ----------
         cells
-            (k,) int64, 0 to N - 1, ascending; the last one of all is among them.
+            (k,) int64, 0 to N - 1, ascending, and including the last cell, N - 1.
 
         Returns
         -------
@@ -90,7 +92,7 @@ class Aggregator(Protocol):
         Raises
         ------
         RoundError
-            A client is missing. Nothing is opened.
+            A client is missing. Nothing is opened then.
 
         Examples
         --------
@@ -104,15 +106,15 @@ class Aggregator(Protocol):
 
 
 def of_clients(trust: object, clients: int) -> Trust:
-    """Return a trust model with so many clients in the sums, or raise."""
+    """Return a trust model for so many clients in the sums, or raise."""
     if not isinstance(trust, Trust):
         what = "must be a SecureAggregation, DistributedNoise or FunctionSharing"
         raise DtypeError("trust", type(trust).__name__, what)
     if trust.records != 1:
-        raise ParameterError("trust", trust.records, "must have one record to a client")
+        raise ParameterError("trust", trust.records, "must have one record for each client")
     if not isinstance(trust, DistributedNoise):
         return trust
     if not trust.required <= clients <= trust.clients:
         wanted = f"{trust.required} to {trust.clients}"
-        raise RoundError(f"{clients} clients, and the trust model takes {wanted}")
+        raise RoundError(f"the sums are over {clients} clients; the trust model needs {wanted}")
     return replace(trust, reporting=clients)

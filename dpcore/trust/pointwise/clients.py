@@ -1,4 +1,4 @@
-"""A client that is asked point by point: its record, and its share of noise that is remembered."""
+"""A client that is asked point by point, with its share of remembered noise."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ __all__ = ["PointwiseClient", "checked_cells"]
 class PointwiseClient:
     """One client of a secure sum that is asked point by point, with one record.
 
-    Its vector for some cells is 1 where the record is in the cell or before it and 0 elsewhere,
-    with the client's share of the noise. The vector is for the secure sum alone: its noise is
-    mostly 0.
+    Its vector for some cells is 1 where the record is in the cell or before it, and 0 elsewhere,
+    plus the client's share of the noise. Give the vector only to the secure sum, because its noise
+    is mostly 0.
 
     Parameters
     ----------
@@ -33,21 +33,20 @@ class PointwiseClient:
     size
         N, the number of cells, 1 to 2^24.
     cell
-        Where the record is, 0 to N - 1: ``cell_of``.
+        The cell of the record, 0 to N - 1, as ``cell_of`` returns it.
     key
-        What the noise is made of: that of this client, after a restart, if ``digest`` is what it
-        was. None: a new one.
+        The key from which the noise is made. After a restart, give the key that this client had
+        before, provided that ``digest`` has not changed. None: a new key.
     rng
         None for a release: a key from the operating system. A generator is for studies.
 
     Attributes
     ----------
     key
-        32 bytes. **As secret as the record**, to be kept as long as questions are answered, and
-        for one record, one size and one set of clients: see Notes.
+        32 bytes, **as secret as the record**. Keep it as long as questions are answered. It is for
+        one record, one size and one set of clients: see Notes.
     simulated
-        Whether a generator has made the key, as far as is known: a key that is given is taken for
-        one of a release.
+        Whether a generator has made the key. A key that is given is taken for one of a release.
 
     Raises
     ------
@@ -56,11 +55,11 @@ class PointwiseClient:
 
     Notes
     -----
-    docs/pointwise.md. Any number of questions may be answered, again too: the noise is a function
-    of the key. So a copy does no harm, and neither does a pickle, if it is kept as secret as the
-    record is. What does harm is a second key for the same record: where a client is lost, or a
-    client drops out and sums go on over the others, all begin again with new keys, and spend the
-    budget again.
+    docs/pointwise.md has the guarantee. A client may answer any number of questions, and the same
+    one again, because the noise is a function of the key. So a copy or a pickle does no harm if it
+    is kept as secret as the record. A second key for the same record does harm: if a client is lost
+    or drops out, and sums go on over the others, then all clients begin again with new keys, and
+    spend the budget again.
 
     Examples
     --------
@@ -87,14 +86,14 @@ class PointwiseClient:
             what = "must be a SecureAggregation or DistributedNoise"
             raise DtypeError("trust", type(trust).__name__, what)
         if trust.records != 1:
-            raise ParameterError("trust", trust.records, "must have one record to a client")
+            raise ParameterError("trust", trust.records, "must have one record for each client")
         self.size = _check.integer("size", size, 1, MOST_CELLS)
         self._trust, self._cell = trust, _own(cell, self.size)
         stream = source(rng)
         if key is None:
             key = random_bytes(KEY_BYTES, stream)
         elif rng is not None:
-            raise ParameterError("rng", "a generator", "must be left out where a key is given")
+            raise ParameterError("rng", "a generator", "must be left out if a key is given")
         self.key, self.simulated = checked_key(key), stream.simulated
         self._noise: RememberedNoise | None = None
         if isinstance(trust, DistributedNoise):
@@ -108,27 +107,27 @@ class PointwiseClient:
 
     @property
     def trust(self) -> SecureAggregation | DistributedNoise:
-        """Who makes the noise."""
+        """The trust model, which says who makes the noise."""
         return self._trust
 
     @property
     def digest(self) -> bytes:
-        """32 bytes that clients have in common whose vectors may be added up: of size and noise."""
+        """32 bytes, a hash of size and noise: vectors may be added up only if it is the same."""
         noise = b"" if self._noise is None else self._noise.digest
         return hashlib.sha256(f"{self.trust!r} {self.size} ".encode() + noise).digest()
 
     def vector(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return what this client adds to the sum, (k,) int64.
+        """Return the vector that this client adds to the sum, (k,) int64.
 
         Parameters
         ----------
         cells
-            (k,) integers, 0 to N - 1: up to and including which cell records are counted.
+            (k,) integers, 0 to N - 1: records up to and including this cell are counted.
 
         Raises
         ------
         DtypeError, ParameterError
-            They are not such numbers.
+            ``cells`` are not as above.
 
         Notes
         -----

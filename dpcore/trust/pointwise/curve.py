@@ -1,4 +1,4 @@
-"""A curve of which only the points are opened that somebody asks for."""
+"""A curve that opens only the points that somebody asks for."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ __all__ = ["PointwiseCDF"]
 
 
 class _Open(NamedTuple):
-    """Which cells are open, ascending, the last one of all among them, and their counts."""
+    """The open cells, in ascending order and including the last one, and their counts."""
 
     cells: NDArray[np.int64]
     counts: NDArray[np.int64]
 
     def at(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the counts at cells that are open; of others, anything."""
+        """Return the counts at open cells. For other cells the result means nothing."""
         places = np.searchsorted(self.cells, cells)
         return np.asarray(self.counts[np.minimum(places, self.cells.size - 1)])
 
 
 class PointwiseCDF:
-    """A private distribution function of which only the points are opened that are asked for.
+    """A private distribution function that opens only the points that are asked for.
 
-    The budget is spent once, however many points these are, and whatever earlier answers they
-    depend on. Each point is asked for once: answers are remembered.
+    The budget is spent once, however many points are asked for, and even if they depend on earlier
+    answers. Each point is asked for once, because answers are remembered.
 
     Parameters
     ----------
     aggregator
-        The secure sum that is asked, over n clients: ``FunctionServers``, ``SharedVectors``,
-        ``SimulatedSum``, or one of your own.
+        The secure sum over n clients: ``FunctionServers``, ``SharedVectors``, ``SimulatedSum``, or
+        your own.
     grid
-        The public thresholds, N of them. None: cells by their number, 1 to N.
+        The N public thresholds. None: numbered cells, 1 to N.
     integers
         As in ``CDF``.
 
@@ -62,10 +62,10 @@ class PointwiseCDF:
 
     Notes
     -----
-    ECDF paper, section 4; docs/pointwise.md has the guarantee. Every sum has the last cell's count,
-    too, which is n without noise: where it is another number, a client has dropped out, or did not
-    keep to the protocol, and nothing of that sum is kept. Threads may ask at once, if they may ask
-    the aggregator.
+    ECDF paper, section 4; docs/pointwise.md has the guarantee. Every sum also has the last cell's
+    count, which is n without noise. If it is another number, a client has dropped out or did not
+    keep to the protocol, and nothing of that sum is kept. Threads may ask at the same time if they
+    may do so with the aggregator.
 
     Examples
     --------
@@ -117,7 +117,7 @@ class PointwiseCDF:
 
     @property
     def privacy(self) -> Privacy:
-        """What all answers together cost, however many there will be."""
+        """The guarantee of all answers together, however many there will be."""
         simulated = self._simulated or bool(self._aggregator.simulated)
         return replace(self._trust.privacy, simulated=simulated)
 
@@ -128,7 +128,7 @@ class PointwiseCDF:
 
     @property
     def asked(self) -> NDArray[np.float64]:
-        """(k,) the thresholds whose counts are open, ascending; from the beginning the last one."""
+        """(k,) the thresholds whose counts are open, ascending; the last one always is."""
         return np.asarray(self.grid.positions[self._open.cells])
 
     @property
@@ -147,19 +147,20 @@ class PointwiseCDF:
         Returns
         -------
         float or numpy.ndarray
-            Of the shape of ``t``: the noisy count at the last threshold <= t over n; 0 before the
-            first threshold, 1 from the last one on. It may decrease, and leave [0, 1], in between.
+            In the shape of ``t``: the noisy count at the last threshold <= t, divided by n. It is 0
+            before the first threshold, and 1 from the last one on. In between it may decrease, and
+            leave [0, 1].
 
         Raises
         ------
         DtypeError, ParameterError
-            t is not as above.
+            ``t`` is not as above.
         RoundError
             As in ``counts_at``.
 
         Notes
         -----
-        One sum, for all that was not asked before.
+        It takes one sum, for all thresholds that were not asked for before.
         """
         return self.counts_at(t) / self.n
 
@@ -171,7 +172,7 @@ class PointwiseCDF:
         DtypeError, ParameterError
             t is not real, or NaN.
         RoundError
-            The sum is not over n clients: nothing of it is kept.
+            The sum is not over n clients. Nothing of it is kept.
 
         Examples
         --------
@@ -190,7 +191,7 @@ class PointwiseCDF:
     def noise_at(self, t: ArrayLike) -> float | NDArray[np.float64]:
         """Return the standard deviation of the noise in the counts at ``t``, in the shape of ``t``.
 
-        Nothing is asked for this: it is known before.
+        It is known beforehand, so no sum is needed.
 
         Raises
         ------
@@ -227,21 +228,22 @@ class PointwiseCDF:
         Returns
         -------
         float or numpy.ndarray
-            Of the shape of ``p``: what ``CDF.quantile`` returns of all N counts. The search ends in
-            a cell at whose end F is at least p, and below p at the one before. Noise can make F
-            decrease, and then there may be several such cells: it is one of them.
+            In the shape of ``p``: what ``CDF.quantile`` would return for all N counts. The search
+            ends in a cell where F at the end is at least p, while F at the end of the cell before
+            is below p. Noise can make F decrease. Then there may be several such cells, and the
+            search ends in one of them.
 
         Raises
         ------
         DtypeError, ParameterError
-            p is not real, or not within [0, 1]; the method is another one.
+            An argument is not as above.
         RoundError
             As in ``counts_at``.
 
         Notes
         -----
-        Algorithm 1 of the ECDF paper on the grid's indices. log2 N sums, rounded up, each of as
-        many points at most as there are probabilities.
+        This is Algorithm 1 of the ECDF paper on the indices of the grid. It takes log2 N sums,
+        rounded up, each with at most as many points as there are probabilities.
         Invariant: F(low) < p <= F(high), with F(-1) < p and p <= F(N - 1) = 1; both are open.
 
         Examples
@@ -266,9 +268,9 @@ class PointwiseCDF:
         return found
 
     def to_cdf(self) -> CDF:
-        """Return the raw curve over the thresholds that were asked for, the last one among them.
+        """Return the raw curve over the thresholds that were asked for, including the last one.
 
-        For bands, pictures, JSON, and isotonic regression, at no cost.
+        It offers bands, pictures, JSON, and isotonic regression, at no cost.
 
         Examples
         --------
@@ -294,9 +296,9 @@ class PointwiseCDF:
         )
 
     def _asked(self, cells: NDArray[np.int64]) -> _Open:
-        """Return what is open, with some cells, after one sum if need be; -1 stands for no cell.
+        """Return the open cells, including the given ones, after one sum if needed; -1 is no cell.
 
-        Of threads that ask at once, one may forget what the other has opened, and asks again.
+        If two threads ask at once, one may forget what the other has opened, and ask again.
         """
         known = self._open
         fresh = np.setdiff1d(cells[cells >= 0], known.cells)
@@ -310,7 +312,7 @@ class PointwiseCDF:
             raise ParameterError("aggregator", found.shape, what)
         if self._aggregator.clients != self.n or found[-1] != self.n:
             raise RoundError(
-                f"the sum is not over {self.n} clients, with one record each: some have dropped "
+                f"the sum is not over {self.n} clients with one record each: some have dropped "
                 "out, or did not keep to the protocol"
             )
         self._simulated |= bool(self._aggregator.simulated)
@@ -323,7 +325,7 @@ class PointwiseCDF:
     def _places(
         self, cells: NDArray[np.int64], p: NDArray[np.float64], method: Method
     ) -> NDArray[np.float64]:
-        """Return where in its cell F reaches each p, from the counts at both of its ends."""
+        """Return where in its cell F reaches each p, from the counts at both ends of the cell."""
         if method == "inverted_cdf":
             return np.asarray(self.grid.positions[cells])
         ends = 0, self.grid.size - 1  # of the grid: where whole numbers end

@@ -1,4 +1,4 @@
-"""Secure sums that come with dpcore: by functions, by shared vectors, and simulated."""
+"""The secure sums of dpcore: by functions, by shared vectors, and simulated."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ __all__ = ["FunctionServers", "SharedVectors", "SimulatedSum"]
 
 
 class FunctionServers:
-    """Servers to which clients have shared their functions once, asked in this process.
+    """Servers with which clients have shared their functions once, asked in this process.
 
-    Clients are not asked again. For servers elsewhere, five lines like those of ``sum`` send the
-    cells to each, and ``opened`` the answers that come back.
+    Clients are not asked again. For servers elsewhere, write a few lines like those of ``sum`` that
+    send the cells to each server, and open the answers with ``opened``.
 
     Parameters
     ----------
     servers
         All servers of one round of FunctionSharing, with clients settled (``agree``) and without a
-        cell for missing records. Their round ends here, as with the first ``Server.answer``; not
-        if this raises.
+        cell for empty records. This ends their round, as the first ``Server.answer`` does, unless
+        it raises.
 
     Raises
     ------
     DtypeError, ParameterError
-        They are no servers, or have such a cell.
+        ``servers`` are not servers, or have a cell for empty records.
     RoundError
-        They are not all servers of such a round, or disagree about the clients.
+        They are not all servers of one such round, or do not agree about the clients.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class FunctionServers:
         check_settled(self._servers)
         protocol = self._servers[0].protocol
         if protocol.empty is not None:
-            what = "must be of a round without a cell for missing records"
+            what = "must be of a round without a cell for empty records"
             raise ParameterError("servers", protocol.empty, what)
         self.size = protocol.size
         first = opened([server.answer([]) for server in self._servers])
@@ -79,7 +79,7 @@ class FunctionServers:
         return f"<FunctionServers of {self.clients} clients, {self.size} cells>"
 
     def sum(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return what the servers' answers open to, (k,): see ``Aggregator.sum``.
+        """Return the noisy counts that the servers' answers open to, (k,): see ``Aggregator.sum``.
 
         Examples
         --------
@@ -102,22 +102,22 @@ class FunctionServers:
 class SharedVectors:
     """Vectors of clients that are split among servers, and added up by these, in this process.
 
-    The secure sum of ``Protocol``, point by point: shares that are uniform in Z_2^64 but for their
-    sum. For a network, five lines like these go to either side of it.
+    This is the secure sum of ``Protocol``, point by point: the shares are uniform in Z_2^64 except
+    for their sum. In a network, clients and servers each need a few lines like those of ``sum``.
 
     Parameters
     ----------
     clients
         All clients, of one trust model and one size, each with a key of its own.
     servers
-        How many, 2 to 256.
+        The number of servers, 2 to 256.
 
     Raises
     ------
     DtypeError, ParameterError
         An argument is not as above.
     RoundError
-        They are fewer clients than DistributedNoise requires, or more than it asks.
+        There are fewer clients than DistributedNoise requires, or more than it asks.
 
     Notes
     -----
@@ -192,16 +192,18 @@ class SharedVectors:
 
 
 class SimulatedSum:
-    """What the sums over many clients would be, from their exact counts.
+    """The noisy sums over many clients, simulated from their exact counts.
 
-    The law is exact, and no client is made: the shares of all are drawn as one variable a node. For
-    studies; and for a curator who wants a curve to be asked point by point. Each new one has noise
-    of its own: it is another release, and spends again.
+    The noise has exactly the distribution that the sums would have. No clients are made: the shares
+    of all clients are drawn as one variable for each node. This is for studies, and for a curator
+    who lets others ask for a curve point by point. Each new object has noise of its own, so it is
+    another release and spends the budget again.
 
     Parameters
     ----------
     counts
-        (N,) how many clients' records are in each cell, ``Grid.count``: one client or more.
+        (N,) how many clients' records are in each cell, as ``Grid.count`` returns them. There must
+        be at least one client.
     trust
         DistributedNoise, FunctionSharing or SecureAggregation.
     rng
@@ -212,12 +214,12 @@ class SimulatedSum:
     DtypeError, ParameterError
         An argument is not as above.
     RoundError
-        They are fewer clients than DistributedNoise requires, or more than it asks.
+        There are fewer clients than DistributedNoise requires, or more than it asks.
 
     Notes
     -----
     A sum takes O(k) for each level, and some 2^10 draws for each block of nodes that was not asked
-    for before, however many clients there are.
+    for before, whatever the number of clients.
 
     Examples
     --------
@@ -256,7 +258,7 @@ class SimulatedSum:
         return f"<SimulatedSum of {self.clients} clients, {self.size} cells>"
 
     def sum(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the counts with the noise of all, (k,): see ``Aggregator.sum``.
+        """Return the counts with all noise, (k,): see ``Aggregator.sum``.
 
         Examples
         --------

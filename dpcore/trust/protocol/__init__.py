@@ -1,4 +1,4 @@
-"""Clients and servers: a round's parameters, reports as bytes, sums, and the curves they make.
+"""Clients and servers: the parameters of a round, reports as bytes, sums, and their curves.
 
-Imports the models.
+This package imports ``models``.
 """

@@ -1,4 +1,4 @@
-"""What a server takes: which reports, which ids to settle, and whose tallies."""
+"""Checks of the reports, ids and tallies that a server takes."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ __all__ = ["admitted", "check_disjoint", "checked_ids"]
 
 
 def admitted(report: bytes, tally: Tally, protocol: Protocol, secret: bytes) -> Report:
-    """Return a report that is to be taken, or raise ReportError or DtypeError."""
+    """Return a report that the server can take, or raise ReportError or DtypeError."""
     found, most = wire.decode(report), protocol.most_reports
     protocol.check(found)
     key = wire.client_key(secret, found.round_id, found.report_id)
     if not hmac.compare_digest(wire.tag_of(found, key), found.tag):
         raise ReportError("tag", "is not what the client with its id has sent")
     if found.report_id in tally:
-        raise ReportError("duplicate", "is from a client that has reported")
+        raise ReportError("duplicate", "is from a client that has already reported")
     if tally.place is not None and not protocol.is_for(found, tally.place):
         raise ReportError("payload", "is for another server")
     if most is not None and tally.accepted >= most:
-        raise ReportError("full", f"is beyond the {most} that were asked for")
+        raise ReportError("full", f"is beyond the {most} reports that were asked for")
     return found
 
 
 def check_disjoint(own: Tally, other: Tally, protocol: Protocol) -> None:
-    """Check that what another server of the round has can be taken over, or raise RoundError."""
+    """Check that a server can take over another one's tally of the round, or raise RoundError."""
     if own.place != other.place:
         raise RoundError("the other server is in another place")
     both = len(own.ids & other.ids)
@@ -40,11 +40,11 @@ def check_disjoint(own: Tally, other: Tally, protocol: Protocol) -> None:
         raise RoundError(f"{both} clients have reported to both servers")
     most = protocol.most_reports
     if most is not None and own.accepted + other.accepted > most:
-        raise RoundError(f"together they have more than the {most} that were asked for")
+        raise RoundError(f"together they have more than the {most} reports that were asked for")
 
 
 def checked_ids(ids: Iterable[bytes]) -> set[bytes]:
-    """Return ids that are to be settled, or raise DtypeError."""
+    """Return the ids to settle, or raise DtypeError."""
     requirement = "must be several ids, of bytes each"
     if isinstance(ids, str | bytes):
         raise DtypeError("ids", type(ids).__name__, requirement)

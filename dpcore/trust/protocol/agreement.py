@@ -1,4 +1,4 @@
-"""Which clients have reached all servers of a round, and whether servers go together."""
+"""The clients that have reached all servers of a round, and checks that servers go together."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ __all__ = ["agree", "check_settled"]
 def agree(servers: Sequence[Server]) -> int:
     """Settle, on each server, the clients that have reached all of them, and return how many.
 
-    For servers in one process; others send each other ``ids`` (scripts/rehearse.py).
+    This is for servers in one process. Servers elsewhere send each other their ``ids``
+    (scripts/rehearse.py).
 
     Raises
     ------
     DtypeError, RoundError
-        They are not all servers of one round, each once; or one is closed. Nothing has changed.
+        ``servers`` are not all servers of one round, each once; or one is closed. Nothing has
+        changed.
 
     Examples
     --------
@@ -49,7 +51,8 @@ def check_settled(servers: Sequence[Server]) -> None:
     Raises
     ------
     DtypeError, RoundError
-        They are not all servers of one round, each once; or have settled different clients.
+        ``servers`` are not all servers of one round, each once; or they have settled different
+        clients.
     """
     _check_kinds(servers)
     _check_together(servers)

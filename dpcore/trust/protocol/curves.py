@@ -1,4 +1,4 @@
-"""From the sums of a round to curves."""
+"""Curves from the sums of a round."""
 
 from __future__ import annotations
 
@@ -29,34 +29,34 @@ __all__ = ["release", "release_scores"]
 def release(
     sums: PartialSum | Sequence[PartialSum], grid: Grid | None = None, *, isotonic: bool = True
 ) -> CDF:
-    """Return the curve that the reports of a round make.
+    """Return the curve of the records in the reports of a round.
 
     Parameters
     ----------
     sums
         As in ``combine``.
     grid
-        What the cells are, N of them; None: cells by their number, 1 to N.
+        The N thresholds of the cells. None: numbered cells, 1 to N.
     isotonic
         As in ``dpcore.cdf``.
 
     Returns
     -------
     CDF
-        ``n`` is the number of records in the reports: public, or with a cell for missing ones
-        released like the counts. ``mechanism`` and ``noise_deviation`` are those of the trust model
-        with as many clients as did report.
+        ``n`` is the number of records in the reports. It is public, or, if there is a cell for
+        empty records, it is released like the counts. ``mechanism`` and ``noise_deviation`` are
+        those of the trust model for as many clients as have reported.
 
     Raises
     ------
     RoundError
-        As in ``combine``; or the reports are fewer than the trust model requires.
+        As in ``combine``; or there are fewer reports than the trust model requires.
     DtypeError, ParameterError
         Another argument is not as above.
 
     Notes
     -----
-    Post-processing of the totals, by the same least squares as in the mechanisms; O(nodes).
+    This is post-processing of the totals, by the same least squares as in the mechanisms. O(nodes).
 
     Examples
     --------
@@ -91,14 +91,15 @@ def release(
 def release_scores(
     sums: PartialSum | Sequence[PartialSum], grid: Grid, *, isotonic: bool = True
 ) -> ScoreCurves:
-    """Return the curves of both classes, of a round about scored labels.
+    """Return the curves of both classes from a round about scored labels.
 
     Parameters
     ----------
     sums, isotonic
         As in ``release``.
     grid
-        Thresholds of the scores, half as many as the round has cells (``cell_of`` with a label).
+        The thresholds of the scores, half as many as the round has cells (``cell_of`` with a
+        label).
 
     Raises
     ------
@@ -137,7 +138,7 @@ def release_scores(
 
 
 def _released(whole: PartialSum) -> CDF:
-    """Return the raw curve over the counted cells, by their number."""
+    """Return the raw curve over the counted cells, which are numbered."""
     n, trust = whole.reports, whole.protocol.trust
     counts: NDArray[np.int64] | NDArray[np.float64]
     if isinstance(trust, DistributedNoise):
@@ -156,16 +157,16 @@ def _released(whole: PartialSum) -> CDF:
 
 
 def _of_noisy_nodes(whole: PartialSum, trust: TreeOfShares) -> NDArray[np.float64]:
-    """Return cumulative counts, (N,), from counts that have the noise of the trust model."""
+    """Return cumulative counts, (N,), from node counts with the noise of the trust model."""
     variances = trust.tree(whole.protocol.cells).variances
     return _estimates(whole, whole.totals.view(np.int64), variances)
 
 
 def _of_levels(whole: PartialSum, trust: Local) -> NDArray[np.float64]:
-    """Return cumulative counts, (N,), from perturbed bits, each level scaled to all clients."""
+    """Return cumulative counts, (N,), from perturbed bits; each level is scaled to all clients."""
     protocol, encoding = whole.protocol, trust.encoding
     nodes = np.zeros(protocol.words)
-    variances = np.full(len(whole.by_level) + 1, np.inf)  # of a level that nobody has reported
+    variances = np.full(len(whole.by_level) + 1, np.inf)  # stays for a level without reports
     nodes[0], variances[0] = whole.reports, 0.0
     for level, reports in enumerate(whole.by_level, 1):
         part = slice(protocol.starts[level], protocol.starts[level + 1])

@@ -20,11 +20,11 @@ _LABEL: Final = b"dpcore server noise"
 
 
 def noise_of(tally: Tally, protocol: Protocol) -> RememberedNoise:
-    """Return a server's noise: of its key, the round, and what its clients have sent.
+    """Return a server's noise, from its key, the round, and what its clients have sent.
 
     A server that starts again from an older file and closes with other reports has independent
-    noise for them, though they may have the same ids, which are no secret. The same noise would
-    show in what the two differ (docs/pointwise.md, section 4).
+    noise for them, even if they have the same ids, which are not secret. With the same noise, the
+    two releases would show in what the reports differ (docs/pointwise.md, section 4).
     """
     assert isinstance(protocol.trust, FunctionSharing)
     content = tally.content.to_bytes(CONTENT_BYTES, "little")
@@ -40,11 +40,11 @@ def noise_of(tally: Tally, protocol: Protocol) -> RememberedNoise:
 def noisy_nodes(
     totals: NDArray[np.uint64], protocol: Protocol, noise: RememberedNoise
 ) -> NDArray[np.uint64]:
-    """Return the share of the counts of all nodes, root first, from that of cumulative counts."""
+    """Return noisy shares of all nodes' counts, root first, from shares of cumulative counts."""
     counts = np.diff(totals, prepend=np.uint64(0)).view(np.int64)
     nodes = kernels.node_sums(counts, np.array(protocol.branching, np.int64), protocol.starts)
     nodes += noise.of_nodes()
     for level, share in enumerate(protocol.noise[1:], 1):
-        if share is None:  # not counted: without noise it must not be told
+        if share is None:  # not counted: it has no noise, so it must not be told
             nodes[protocol.starts[level] : protocol.starts[level + 1]] = 0
     return nodes.view(np.uint64)

@@ -1,4 +1,4 @@
-"""What several servers of a round say: whether it goes together."""
+"""Checks that sums or answers of several servers belong together."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ __all__ = ["check_kinds", "check_together"]
 
 
 def check_kinds(argument: str, parts: Sequence[Any], kind: type[Any], requirement: str) -> None:
-    """Check that there are parts, of one kind, with a protocol and a number of reports.
+    """Check that there are parts, of one kind, with a protocol.
 
     Raises
     ------
     DtypeError, RoundError
-        They are others, or none.
+        They are of another kind, or there are none.
     """
     for part in parts:
         if not isinstance(part, kind):
@@ -36,13 +36,13 @@ def check_together(argument: str, parts: Sequence[Any]) -> None:
     Raises
     ------
     RoundError
-        They are not.
+        They are not as above.
     """
     first, protocol = parts[0], parts[0].protocol
     if any(part.protocol.key != protocol.key for part in parts):
         raise RoundError(f"the {argument} are of different rounds, or have different parameters")
     if len(parts) != protocol.receivers:
-        raise RoundError(f"{len(parts)} {argument}, of {protocol.receivers} servers")
+        raise RoundError(f"{len(parts)} {argument} for {protocol.receivers} servers")
     if any(part.clients != first.clients or part.reports != first.reports for part in parts):
         found = ", ".join(str(part.reports) for part in parts)
         raise RoundError(f"the servers settled different reports ({found} of them)")

@@ -1,4 +1,4 @@
-"""Saved servers and partial sums as bytes, and back; the format is in docs/wire.md, section 5."""
+"""Saved servers, partial sums and answers to bytes, and back; docs/wire.md, section 5."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ _CHECKSUM: Final = 32
 
 
 def dump_tally(tally: Tally, protocol: Protocol) -> bytes:
-    """Return all that a server knows. As secret as the reports in it."""
+    """Return the state of a server, which is as secret as the reports in it."""
     waiting = [tally.waiting[kind] for kind in _waiting_kinds(protocol)]
     counts = [tally.accepted, len(REASONS), len(tally.settled), *map(len, waiting)]
     refused = [tally.refused[reason] for reason in REASONS]
     totals = tally.totals
     flags = _SIMULATED * tally.simulated | _CLOSED * tally.closed
-    if protocol.shares_functions and not totals.any():  # many, where keys wait to be evaluated
+    if protocol.shares_functions and not totals.any():  # many zeros, if keys are not evaluated
         totals, flags = totals[:0], flags | _NO_TOTALS
     parts = [
         *protocol.key,
@@ -62,7 +62,7 @@ def dump_tally(tally: Tally, protocol: Protocol) -> bytes:
 
 
 def load_tally(data: bytes, protocol: Protocol) -> Tally:
-    """Return what a server knew.
+    """Return the state of a saved server.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def load_tally(data: bytes, protocol: Protocol) -> Tally:
     kinds = _waiting_kinds(protocol)
     accepted, reasons, settled, *waiting = _words(body, 3 + len(kinds)).tolist()
     if reasons != len(REASONS):
-        raise FormatError(f"has {reasons} reasons to refuse a report; here are {len(REASONS)}")
+        raise FormatError(f"has {reasons} reasons to refuse a report, instead of {len(REASONS)}")
     tally.accepted = accepted
     tally.refused = dict(zip(REASONS, _words(body, reasons).tolist(), strict=True))
     tally.by_level = _words(body, len(protocol.asked))
@@ -93,7 +93,7 @@ def load_tally(data: bytes, protocol: Protocol) -> Tally:
         kept = _read(body, int(_words(body, 1)[0]))
         tally.keys = (kept,) if kept else ()
         if tally.place >= protocol.receivers or not _are_keys(kept, protocol):
-            raise FormatError("has another place, or other keys, than such a server")
+            raise FormatError("has a place or keys that such a server cannot have")
     tally.simulated, tally.closed = bool(flags & _SIMULATED), bool(flags & _CLOSED)
     _ended(body)
     return tally
@@ -120,7 +120,7 @@ def dump_sum(
 
 
 def load_sum(data: bytes, protocol: Protocol) -> dict[str, Any]:
-    """Return the arguments that make the partial sum again.
+    """Return the arguments that make the partial sum.
 
     Raises
     ------
@@ -162,7 +162,7 @@ def dump_answer(
 
 
 def load_answer(data: bytes, protocol: Protocol) -> dict[str, Any]:
-    """Return the arguments that make the answer again.
+    """Return the arguments that make the answer.
 
     Raises
     ------
@@ -188,23 +188,23 @@ def load_answer(data: bytes, protocol: Protocol) -> dict[str, Any]:
 
 
 def sealed(magic: bytes, body: bytes) -> bytes:
-    """Return magic, version, body, and a checksum of all that.
+    """Return magic number, version, body, and a checksum of these.
 
-    The checksum, SHA-256, is against damage; it is no signature.
+    The checksum, SHA-256, detects damage; it is no signature.
     """
     content = magic + bytes([wire.VERSION]) + body
     return content + hashlib.sha256(content).digest()
 
 
 def opened(magic: bytes, data: bytes) -> bytes:
-    """Return the body of what was sealed.
+    """Return the body of sealed data.
 
     Raises
     ------
     DtypeError
-        data is not bytes.
+        ``data`` are not bytes.
     FormatError
-        It is something else, of another version, cut short or damaged.
+        They are something else, of another version, cut short or damaged.
     """
     if not isinstance(data, bytes | bytearray | memoryview):
         raise DtypeError("data", type(data).__name__, "must be bytes")
@@ -217,12 +217,12 @@ def opened(magic: bytes, data: bytes) -> bytes:
     if data[start - 1] != wire.VERSION:
         raise FormatError(f"is of version {data[start - 1]}; this dpcore reads {wire.VERSION}")
     if hashlib.sha256(data[:-_CHECKSUM]).digest() != data[-_CHECKSUM:]:
-        raise FormatError("is damaged: the checksum is another")
+        raise FormatError("is damaged: its checksum is wrong")
     return data[start:-_CHECKSUM]
 
 
 def _begun(magic: bytes, data: bytes, protocol: Protocol) -> tuple[BytesIO, int]:
-    """Return what is behind the flags, and the flags."""
+    """Return the rest of the body behind the flags, and the flags."""
     if not isinstance(protocol, Protocol):
         raise DtypeError("protocol", type(protocol).__name__, "must be a Protocol")
     body = BytesIO(opened(magic, data))
@@ -240,7 +240,7 @@ def _waiting_kinds(protocol: Protocol) -> tuple[int, ...]:
 
 
 def _are_keys(kept: bytes, protocol: Protocol) -> bool:
-    """Whether these are as many bytes as several keys have, of a round that has keys."""
+    """Whether bytes can be settled keys: none if the round has no keys, else whole keys."""
     if wire.FUNCTION not in protocol.kinds:
         return not kept
     return len(kept) % protocol.payload_bytes(wire.FUNCTION) == 0
@@ -248,7 +248,7 @@ def _are_keys(kept: bytes, protocol: Protocol) -> bool:
 
 def _ended(body: BytesIO) -> None:
     if body.read(1):
-        raise FormatError("has more behind its end")
+        raise FormatError("has more bytes behind its end")
 
 
 def _read(body: BytesIO, length: int) -> bytes:

@@ -1,4 +1,4 @@
-"""What a server has of a round: reports that wait, ids that are settled, and totals."""
+"""The state of a server in a round: reports that wait, ids that are settled, and totals."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _LABEL: Final = b"dpcore settled report"
 
 
 class _Change(NamedTuple):
-    """What reports make of a tally, as values and not as differences: twice is once."""
+    """A change of a tally, as values and not as differences: applying it twice is no harm."""
 
     accepted: int
     simulated: bool
     by_level: NDArray[np.uint64]
-    part: slice  # of the totals, and what they are there
+    part: slice  # of the totals that change, and their new values
     totals: NDArray[np.uint64]
-    settled: Collection[bytes] = ()  # no longer waiting, too
+    settled: Collection[bytes] = ()  # they do not wait any more, either
     waiting: Mapping[int, Mapping[bytes, bytes]] = {}
     keys: tuple[bytes, ...] | None = None  # None: as they are
     content: int | None = None  # None: as it is
@@ -39,37 +39,37 @@ class _Change(NamedTuple):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Tally:
-    """Numbers and reports, without the rules about them, which are ``Server``'s.
+    """Numbers and reports. The rules about them are in ``Server``.
 
     Parameters
     ----------
     totals
-        (nodes,) uint64: sums of settled shares modulo 2^64; Local: how many bits were set;
-        FunctionSharing: (cells,), of the values of functions.
+        (nodes,) uint64: sums of settled shares modulo 2^64. For Local, how many bits were set. For
+        FunctionSharing, (cells,), sums of shares of the functions' values.
     by_level
-        Of Local: how many reports were about each level below the root, uint64.
+        For Local: how many reports were about each level below the root, uint64.
     accepted, refused
-        How many reports were taken, and refused by reason.
+        How many reports were taken, and how many were refused, by reason.
     settled
-        Ids of the reports that are in the totals.
+        The ids of the reports that are in the totals.
     waiting
-        Of each additive kind, the payloads that are not, by id.
+        For each additive kind, the payloads that are not in the totals, by id.
     keys
-        Of comparison functions: of those that are settled, and whose values are not in the totals.
-        Blocks of one key behind the other.
+        Keys of comparison functions that are settled, and whose values are not in the totals, in
+        blocks of one key behind the other.
     place
-        Of FunctionSharing: which server this is, from 0.
+        For FunctionSharing: which server this is, from 0.
     noise_key
-        Of FunctionSharing: what the server's noise is made of, 32 bytes.
+        For FunctionSharing: the 32 bytes that the server's noise is made of.
     content
-        Of FunctionSharing: what settled clients have sent, 256 bits. The exclusive or of the keyed
-        hashes of their reports: the same in any order, and no other reports have it.
+        For FunctionSharing: 256 bits for what settled clients have sent. They are the exclusive or
+        of the keyed hashes of the reports: the same in any order, and different for other reports.
     simulated
         Whether a report was made for a study.
     closed
         Whether the totals have been given away.
     begun
-        A change that is decided, and of which an interrupt may have left a part undone.
+        A change that has begun. An interrupt may have left a part of it undone.
     """
 
     totals: NDArray[np.uint64]
@@ -90,7 +90,7 @@ class Tally:
 
     @classmethod
     def empty(cls, protocol: Protocol) -> Tally:
-        """Return that of a round which begins."""
+        """Return the tally of a round that begins."""
         totals = np.zeros(protocol.shared_words, np.uint64)
         return cls(totals, np.zeros(len(protocol.asked), np.uint64))
 
@@ -99,7 +99,7 @@ class Tally:
 
     @property
     def ids(self) -> frozenset[bytes]:
-        """Of the reports that are here, waiting or settled."""
+        """The ids of the reports that are here, waiting or settled."""
         return frozenset(self.settled).union(*self.waiting.values())
 
     def take(self, report: Report, protocol: Protocol) -> None:
@@ -150,7 +150,7 @@ class Tally:
             self.change(_Change(*same, slice(None), totals, keys=()))
 
     def finish(self) -> None:
-        """Do what an interrupt has left undone of the last change; the caller's first step."""
+        """Finish the last change if an interrupt has left a part undone; callers do this first."""
         if (change := self.begun) is None:
             return
         self.accepted, self.simulated = change.accepted, change.simulated
@@ -170,13 +170,13 @@ class Tally:
         self.begun = None
 
     def close(self) -> None:
-        """Forget what waits."""
+        """Mark the totals as given away, and forget reports that wait."""
         self.closed = True
         for payloads in self.waiting.values():
             payloads.clear()
 
     def with_all_of(self, other: Tally) -> _Change:
-        """Return the change that takes over what another one has, of other clients."""
+        """Return the change that takes over another tally, which is of other clients."""
         return _Change(
             self.accepted + other.accepted,
             self.simulated or other.simulated,
@@ -191,7 +191,7 @@ class Tally:
         )
 
     def _content_with(self, ids: Collection[bytes]) -> int:
-        """Return ``content`` when some that wait are settled."""
+        """Return ``content`` with some waiting reports settled."""
         found = self.content
         for kind, payloads in self.waiting.items():
             start = _LABEL + bytes([kind])
@@ -202,13 +202,13 @@ class Tally:
         return found
 
     def change(self, change: _Change) -> None:
-        """Change all at once: an interrupt finds it not begun, or begun and to be finished."""
+        """Make a change: after an interrupt it has not begun, or ``finish`` will complete it."""
         self.begun = change
         self.finish()
 
 
 def _with(blocks: tuple[bytes, ...], fresh: bytes) -> tuple[bytes, ...]:
-    """Return blocks and one more, joined so that there are few, and each byte is seldom moved."""
+    """Return blocks and one more, joined so that blocks are few and bytes are seldom copied."""
     while blocks and len(blocks[-1]) <= len(fresh):
         blocks, fresh = blocks[:-1], blocks[-1] + fresh
     return (*blocks, fresh)

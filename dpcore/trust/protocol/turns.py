@@ -1,4 +1,4 @@
-"""One call of a server after the other, in one process."""
+"""Turns, so that a server runs one call after the other, in one process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Turns"]
 
 
 class Turns:
-    """Turns of threads, which a fork or a signal handler does not get."""
+    """Turns for threads. A child process after a fork, or a signal handler, does not get one."""
 
     __slots__ = ("_is_busy", "_lock", "_owner")
 
@@ -24,11 +24,11 @@ class Turns:
 
     @contextmanager
     def take(self) -> Iterator[None]:
-        """Do what follows alone: in the process that made this, and not amid another call."""
+        """Take a turn: in the process that made this object, and not during another call."""
         if not self._owner.is_here:
             raise RoundError(
                 f"the server belongs to process {self._owner.process}: a copy of it made by a fork "
-                "could give a second sum away"
+                "could give away a second sum"
             )
         with self._lock:
             if self._is_busy:  # of this thread, which a signal has interrupted

@@ -129,7 +129,7 @@ class Report:
     tag: bytes = bytes(_TAG_BYTES)
 
     def __repr__(self) -> str:
-        """Tell the kind and the length alone: what clients send is not for logs."""
+        """Return only the kind and the length, because a client's data must not get into logs."""
         return f"<Report of kind {self.kind}, {len(self.payload)} bytes>"
 
 
@@ -139,12 +139,12 @@ def keyed_hash(key: bytes, content: bytes) -> bytes:
 
 
 def client_key(secret: bytes, round_id: bytes, report_id: bytes) -> bytes:
-    """Return the key of a client's reports; of ``OPEN``, which is no secret, it is none either."""
+    """Return the key of a client's reports; if ``secret`` is ``OPEN``, it is not secret either."""
     return keyed_hash(secret, _LABEL + round_id + report_id)
 
 
 def tag_of(report: Report, key: bytes) -> bytes:
-    """Return what binds header and payload together: nobody makes it without the key."""
+    """Return the tag of header and payload, which nobody can make without the key."""
     return keyed_hash(key, _head(report) + report.payload)
 
 
@@ -172,23 +172,23 @@ def _head(report: Report) -> bytes:
 
 
 def decode(data: bytes | bytearray | memoryview) -> Report:
-    """Read a report. Of which round and parameters it is, and its tag, are checked elsewhere.
+    """Return the report that bytes hold, without checking its round, parameters and tag.
 
     Parameters
     ----------
     data
-        All of it, and nothing behind it.
+        The whole report, and nothing behind it.
 
     Raises
     ------
     DtypeError
-        data is not bytes.
+        ``data`` are not bytes.
     ReportError
         For "length", "magic", "version", "kind" or "flags".
 
     Notes
     -----
-    O(length), which is what the caller has received, whatever the header says.
+    O(length) of the received bytes, whatever the header says.
 
     Examples
     --------
@@ -206,7 +206,7 @@ def decode(data: bytes | bytearray | memoryview) -> Report:
     if len(content) < _PREFIX:
         raise ReportError("length", f"has {len(content)} bytes, fewer than a header")
     if content[:4] != _MAGIC:
-        raise ReportError("magic", "does not begin as reports do")
+        raise ReportError("magic", "does not begin like a report")
     if content[4] != VERSION:
         raise ReportError("version", f"is of version {content[4]}; this server reads {VERSION}")
     if len(content) < HEADER_BYTES:
@@ -218,7 +218,7 @@ def decode(data: bytes | bytearray | memoryview) -> Report:
         raise ReportError("flags", "has flags that mean nothing in this version")
     if length != len(content) - HEADER_BYTES:
         found = len(content) - HEADER_BYTES
-        raise ReportError("length", f"says that {length} bytes follow, and {found} do")
+        raise ReportError("length", f"says that {length} bytes follow, but {found} do")
     tag, payload = content[_HEADER.size : HEADER_BYTES], content[HEADER_BYTES:]
     return Report(kind, round_id, digest, report_id, payload, bool(flags), tag)
 
@@ -226,8 +226,8 @@ def decode(data: bytes | bytearray | memoryview) -> Report:
 def expanded(seed: bytes, words: int) -> NDArray[np.uint64]:
     """Return the share that a seed of 32 bytes stands for, (words,), read-only.
 
-    The key stream of AES-256 in counter mode from a counter of zero, as little-endian words. A seed
-    is a key that is used for this alone, so that no nonce is needed.
+    It is the key stream of AES-256 in counter mode from a counter of zero, as little-endian words.
+    A seed is a key that is used only for this, so no nonce is needed.
     """
     stream = Cipher(algorithms.AES(seed), modes.CTR(bytes(16))).encryptor()
     return np.frombuffer(stream.update(bytes(8 * words)), "<u8")
