@@ -50,7 +50,11 @@ def _mathml(found: re.Match[str]) -> str:
 
     formula = html.unescape(found[2]).strip()
     display = "block" if formula.startswith("\\[") else "inline"
-    return str(convert(formula[2:-2], display=display))
+    # Bars of absolute values are fences, or browsers put spaces around the second one.
+    for bar in ("\\lvert", "\\rvert"):
+        formula = formula.replace(bar, rf"\{'left' if bar[1] == 'l' else 'right'}{bar}")
+    made = str(convert(formula[2:-2], display=display))
+    return f'<div class="formula">{made}</div>' if display == "block" else made
 
 
 def on_startup(**_: Any) -> None:
