@@ -86,8 +86,8 @@ class UnaryEncoding:
         ----------
         values
             (R,) integers: each client's value, from 0 to ``size - 1``. Any other integer, such as
-            -1, is no value. It is not an error, because an error would reveal something about the
-            value.
+            -1, and a missing entry are no value. They are not an error, because an error would
+            reveal something about the value.
         size
             d, the number of values, at most 2^24.
         rng
