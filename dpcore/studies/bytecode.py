@@ -1,4 +1,4 @@
-"""What a function does, as text: its instructions, without lines, comments and docstrings."""
+"""A function as text: its instructions, without line numbers, comments and docstrings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambd
 
 
 def text_of(code: CodeType) -> str:
-    """Return the instructions of a code object, and of those in it, a line each.
+    """Return the instructions of a code object and of the code objects in it, one on each line.
 
     Instructions and not the source: they are what runs, also where the file has been edited since,
     and where there is none. Another version of Python has other instructions. Since some of them
@@ -32,7 +32,7 @@ def text_of(code: CodeType) -> str:
 
 
 def every_code(code: CodeType) -> Iterator[CodeType]:
-    """Return a code object and all that are in it: of inner functions and comprehensions."""
+    """Return a code object and all code objects in it: inner functions and comprehensions."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -51,7 +51,7 @@ def global_names(code: CodeType) -> set[str]:
 
 @functools.lru_cache(maxsize=64)
 def _without_lines(source: str) -> Mapping[CodeType, CodeType]:
-    """Return what each code object of a source is when all of a function is on one line."""
+    """Return each code object of a source, compiled with each function on one line."""
     try:
         with warnings.catch_warnings(action="ignore"):
             return _pairs(source)
@@ -92,7 +92,7 @@ def _lines(code: CodeType) -> Iterator[str]:
 
 
 def _constant(value: Any) -> str:
-    """Return a constant as text; sets have no order of their own."""
+    """Return a constant as text. The members of sets are sorted."""
     if isinstance(value, frozenset):
         return f"{{{', '.join(sorted(map(_constant, value)))}}}"
     if isinstance(value, tuple):

@@ -1,4 +1,4 @@
-"""Calls of a study's function, one behind the other: what a worker does."""
+"""Calls of a study's function, one after the other: the work of a worker."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ Row = dict[str, float | NDArray[np.float64]]
 
 
 class StudyError(DpcoreError, RuntimeError):
-    """The function of a study failed, or returned what a table cannot hold."""
+    """The function of a study failed, or returned something that a table cannot hold."""
 
 
 class Chunk(NamedTuple):
-    """Some calls of the cell that has a key, ``start`` to ``stop`` - 1."""
+    """The calls ``start`` to ``stop`` - 1 of the cell with a key."""
 
     key: str
     start: int
@@ -42,7 +42,7 @@ class Chunk(NamedTuple):
 
 
 class Done(NamedTuple):
-    """What the calls of a chunk returned, a row for each replicate, and the seconds they took.
+    """The results of the calls of a chunk, one row for each replicate, and their seconds.
 
     ``strayed``: it, or another chunk of its task, drew from NumPy's global generator.
     """
@@ -54,7 +54,7 @@ class Done(NamedTuple):
 
 
 class Shipped:
-    """A study on its way to workers: pickled once with all that it needs, and unpickled once.
+    """A study on its way to workers, pickled once with everything it needs, and unpickled once.
 
     Functions that live in a script or a notebook go by value, so that no worker has to import
     them. Where nothing is pickled, as with threads or one worker, this is the study itself.
@@ -96,7 +96,7 @@ def make(shipped: Shipped, chunks: Sequence[Chunk]) -> list[Done]:
     """
     if shipped.differs:
         raise StudyError(
-            f"a worker has other versions than the process it is for: {shipped.differs}"
+            f"a worker has other versions than the process that runs the study: {shipped.differs}"
         )
     before = _global_state()
     # Releases warn mostly of much noise, which studies look for; budgets are of this process alone.
@@ -107,13 +107,13 @@ def make(shipped: Shipped, chunks: Sequence[Chunk]) -> list[Done]:
 
 
 def _global_state() -> bytes:
-    """Return the state of NumPy's global generator, to be compared."""
+    """Return the state of NumPy's global generator, for a comparison."""
     return pickle.dumps(np.random.get_state(legacy=False))  # noqa: NPY002
 
 
 @contextmanager
 def ignored(category: type[Warning], beginning: str = "") -> Iterator[None]:
-    """Show no warnings of a category whose message begins so.
+    """Show no warnings of a category whose message begins with a text.
 
     In the main thread alone, as workers have it: elsewhere filters are not a thread's own, and
     might stay when it has gone.
@@ -150,7 +150,7 @@ def _message(study: Study, cell: Cell, call: int, seed: int, error: Exception) -
 
 
 def _place(study: Study, error: Exception) -> str:
-    """Return which line of the function's own file failed, if one did."""
+    """Return the line of the function's own file that failed, if one did."""
     code = getattr(inspect.unwrap(study.function), "__code__", None)
     file = getattr(code, "co_filename", None)
     lines = [each.lineno for each in extract_tb(error.__traceback__) if each.filename == file]
@@ -158,7 +158,7 @@ def _place(study: Study, error: Exception) -> str:
 
 
 def _row(found: Mapping[str, Any]) -> Row:
-    """Return one replicate as the table holds it: floats, and arrays of one dimension."""
+    """Return one replicate in the form of the table: floats, and arrays of one dimension."""
     return {name: _value(name, value) for name, value in _mapping(found).items()}
 
 
@@ -167,7 +167,7 @@ def _value(name: str, value: Any) -> float | NDArray[np.float64]:
         return float(value)
     array = _numbers(name, value)
     if array.ndim > 1:
-        raise StudyError(f"{name!r} has the shape {array.shape}; numbers or one dimension are kept")
+        raise StudyError(f"{name!r} has the shape {array.shape}; it must have at most one axis")
     return array if array.ndim else float(array)
 
 

@@ -1,4 +1,4 @@
-"""The cells of a study: the combinations of its parameters, and what they are called in tables."""
+"""The cells of a study: the combinations of its parameters, and their labels in tables."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def values_of(name: str, given: object) -> Values:
 
 
 def cells_of(blocks: Sequence[Mapping[str, Values]]) -> Iterator[Cell]:
-    """Return all combinations within each block, the last parameter running first.
+    """Return all combinations within each block. The last parameter changes fastest.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def cells_of(blocks: Sequence[Mapping[str, Values]]) -> Iterator[Cell]:
 
 
 def label_of(argument: str, value: object) -> Label:
-    """Return what tables call a value; whole numbers are integers, so that 1e3 is 1000.
+    """Return the label of a value in tables. Whole numbers become integers, so 1e3 is 1000.
 
     Raises
     ------

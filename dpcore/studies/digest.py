@@ -1,4 +1,4 @@
-"""The digest of code: what a function does, and what it refers to, on and on."""
+"""The digest of code: what a function does, and everything that it refers to."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _WRITTEN_BY_PYTHON: Final = frozenset(
 
 
 def digest(found: Any) -> tuple[str, frozenset[str]]:
-    """Return 16 hexadecimal digits that name code or a value, and the packages it uses.
+    """Return a name of 16 hexadecimal digits for code or a value, and the packages that it uses.
 
     They change with what a function does, and with the functions, classes, objects and constants
     that it names, on and on: not with comments, layout and docstrings, and not with installed
@@ -47,7 +47,7 @@ def digest(found: Any) -> tuple[str, frozenset[str]]:
 
 
 class _Walk:
-    """Goes through objects, and says of each what it is, in an order that is always the same."""
+    """Goes through objects and describes each, always in the same order."""
 
     def __init__(self) -> None:
         self.hash = hashlib.sha256()
@@ -58,7 +58,7 @@ class _Walk:
         self.hash.update(("\0".join(map(str, words)) + "\n").encode(errors="surrogatepass"))
 
     def go(self, found: Any, names: frozenset[str] = frozenset()) -> None:
-        """Say what an object is; of a module only ``names`` are of interest."""
+        """Describe an object. For a module, describe only ``names``."""
         if type(found) in _PLAIN:
             self.say(repr(found))
         elif isinstance(found, np.generic):
@@ -101,7 +101,7 @@ class _Walk:
             self.go(each, names)
 
     def _apart(self, found: Any) -> str:
-        """Return what would be said of an object next: those of a set have no order."""
+        """Return the next description of an object, to sort the members of a set."""
         walk = _Walk()
         walk._seen = dict(self._seen)
         walk.go(found)
@@ -118,7 +118,7 @@ class _Walk:
             self.go(getattr(module, name), names)
 
     def _definition(self, found: Any) -> None:
-        """Say what a function or a class is: if it is installed, by its name."""
+        """Describe a function or a class; use its name if it is installed."""
         module, name = getattr(found, "__module__", None) or "builtins", found.__qualname__
         if self._is_installed(module):
             self.say(module, name)
@@ -153,7 +153,7 @@ class _Walk:
                 self.go(function.__globals__[name], names)
 
     def _attribute(self, value: Any) -> None:
-        """Say what an attribute of a class is."""
+        """Describe an attribute of a class."""
         if isinstance(value, property):
             self._items((value.fget, value.fset, value.fdel), frozenset())
         elif isinstance(value, functools.cached_property):
@@ -162,7 +162,7 @@ class _Walk:
             self.go(value)
 
     def _instance(self, found: Any, names: frozenset[str]) -> None:
-        """Say of what class an object is, and what it holds."""
+        """Describe the class of an object and its contents."""
         kind = type(found)
         self.go(kind)
         if isinstance(found, _RANDOM):  # whose state changes as it is used
@@ -181,7 +181,7 @@ class _Walk:
 
 
 def _held(found: Any) -> list[Any]:
-    """Return what an object holds, as for pickling, but for functions by what they do."""
+    """Return the contents of an object, as for pickling, with functions by what they do."""
     registered = copyreg.dispatch_table.get(type(found))
     try:
         reduced = registered(found) if registered else found.__reduce_ex__(4)
@@ -194,7 +194,7 @@ def _held(found: Any) -> list[Any]:
 
 
 def _kept(kind: type, state: Any) -> Any:
-    """Return the attributes of an object, sorted, without those that are only computed once."""
+    """Return the attributes of an object, sorted, without cached results."""
     if type(state) is not dict:
         return state
     return sorted(

@@ -1,4 +1,4 @@
-"""Studies that are asked for as text: one that comes with dpcore, or one in a file of the user's.
+"""Studies that are named by text: one that comes with dpcore, or one in the user's file.
 
 A file is run as Python runs a script, its own folder first where modules are looked for, but as a
 module that is not ``__main__``. What is in it goes to workers by value.
@@ -31,7 +31,7 @@ def names() -> list[str]:
 
 
 def find(study: str) -> Study:
-    """Return the study that is meant.
+    """Return the study with a name.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def find(study: str) -> Study:
 
 
 def in_file(file: str) -> dict[str, Study]:
-    """Run a file, and return the studies that are its global variables, by their names.
+    """Run a file, and return the studies among its global variables, by their names.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def in_file(file: str) -> dict[str, Study]:
 
 
 def _parts(study: str) -> tuple[str | None, str]:
-    """Return the file, if one is meant, and the name in it."""
+    """Return the file, if there is one, and the name in it."""
     if study.endswith(".py"):
         return study, ""
     file, _, name = study.rpartition(":")
@@ -107,7 +107,7 @@ def _parts(study: str) -> tuple[str | None, str]:
 
 
 def _studies(variables: Mapping[str, object]) -> dict[str, Study]:
-    """Return each study once, by the first name that it has."""
+    """Return each study once, under its first name."""
     found: dict[str, Study] = {}
     for name, value in variables.items():
         if isinstance(value, Study) and name[0] != "_" and value not in found.values():
@@ -116,7 +116,7 @@ def _studies(variables: Mapping[str, object]) -> dict[str, Study]:
 
 
 def _place(error: BaseException, path: Path) -> str:
-    """Return where a file fails: in one of its own lines, or in that of a neighbour."""
+    """Return where a file fails: in one of its own lines, or in a line of a neighbouring file."""
     places = [(frame.filename, frame.lineno) for frame in extract_tb(error.__traceback__)]
     if isinstance(error, SyntaxError):
         places.append((error.filename or "", error.lineno))

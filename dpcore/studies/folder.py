@@ -1,4 +1,4 @@
-"""The folder of a study: one tidy file, and the parts that a run has yet to put into it.
+"""The folder of a study: one tidy file, and the parts that are not yet in it.
 
 Parts are written whole or not at all. Whoever puts them together holds the folder's lock, takes
 all that are there, writes the tidy file, and removes them after that: whenever it is interrupted,
@@ -41,7 +41,7 @@ class Folder:
         self._parts: list[Path] = []  # that have been read
 
     def read(self) -> list[pyarrow.Table]:
-        """Return the tables that are there: the tidy one first, then parts in order of time.
+        """Return the existing tables: the tidy one first, then the parts in the order of time.
 
         Raises
         ------
@@ -78,7 +78,7 @@ class Folder:
             write_together({self._folder / f"{_name()}.parquet": _bytes(part)})
 
     def tidy(self, together: Callable[[list[pyarrow.Table]], list[pyarrow.Table]]) -> None:
-        """Put what is there together, if there are parts.
+        """Put the parts and the tidy file together, if there are parts.
 
         ``together`` takes all tables, and returns the rows and their summary.
         """
@@ -98,7 +98,7 @@ class Folder:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep others who write into the folder waiting; the lock ends with the process."""
+        """Make other runs wait before they write to the folder. The lock ends with the process."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             file = open(self.path / ".lock", "ab")  # noqa: SIM115
@@ -119,7 +119,7 @@ class Folder:
 
 
 def _lock(file: IO[bytes]) -> None:
-    """Wait for a lock; where a file system has none, runs must not share a folder."""
+    """Wait for a lock. On a file system without locks, runs must not share a folder."""
     try:
         import fcntl
     except ImportError:  # Windows
@@ -136,7 +136,7 @@ def _lock(file: IO[bytes]) -> None:
 
 
 def _read(path: Path) -> pyarrow.Table | None:
-    """Return the table of a file, or None if it is not there."""
+    """Return the table of a file, or None if the file does not exist."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -1,4 +1,4 @@
-"""What the table of a study says of itself, in the metadata of its schema."""
+"""The header of a study's table, in the metadata of its schema."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PACKAGES: Final = ("dpcore", "numpy", "scipy", "numba")  # which may change wha
 
 
 class Header(NamedTuple):
-    """What a table says of itself.
+    """The header of a table: the study, the seed, the makers and the cells.
 
     Parameters
     ----------
@@ -55,25 +55,25 @@ class Header(NamedTuple):
         return list(dict.fromkeys(name for labels in self.cells.values() for name in labels))
 
     def on(self, table: pyarrow.Table) -> pyarrow.Table:
-        """Return a table that says this of itself."""
+        """Return a table with this header."""
         return table.replace_schema_metadata({_KEY: json.dumps(self._asdict())})
 
     @classmethod
     def read(cls, schema: pyarrow.Schema) -> Header | None:
-        """Return what a schema says, or None, if it is not that of a study."""
+        """Return the header in a schema, or None if the schema is not that of a study."""
         text = (schema.metadata or {}).get(_KEY)
         return None if text is None else cls(**json.loads(text))
 
 
 def header_of(table: pyarrow.Table) -> Header:
-    """Return what a table of a study says of itself."""
+    """Return the header of a study's table."""
     header = Header.read(table.schema)
     assert header is not None
     return header
 
 
 def maker_of(study: Study) -> Maker:
-    """Return the digests of the code, and the versions that may change what it returns."""
+    """Return the digests of the code, and the versions that may change its results."""
     digests = dict(study.code)
     used = {name: _version(name) for name in digests.pop("packages").split()}
     return {
@@ -86,12 +86,12 @@ def maker_of(study: Study) -> Maker:
 
 
 def versions() -> Maker:
-    """Return the versions that this process has of what all studies may hang on."""
+    """Return this process's versions of the packages on which all studies may depend."""
     return {name: _installed(name) for name in _PACKAGES}
 
 
 def united(headers: Sequence[Header]) -> tuple[list[Maker], list[NDArray[np.int32]]]:
-    """Return all makers, and for each header where those of it are among them.
+    """Return all makers, and for each header the places of its makers among them.
 
     Two that agree in what both say are one: values of a parameter that only one of them knew were
     added, and change no row.
@@ -111,7 +111,7 @@ def united(headers: Sequence[Header]) -> tuple[list[Maker], list[NDArray[np.int3
 
 
 def differences(before: Maker, now: Maker) -> str:
-    """Return in what two makers do not agree; nothing, if they do."""
+    """Return the differences of two makers as text, empty if there are none."""
     both = [name for name in now if name in before and before[name] != now[name]]
     return ", ".join(f"{name} {before[name]} -> {now[name]}" for name in both)
 
@@ -128,6 +128,6 @@ def _installed(package: str) -> str:
 
 
 def _version(package: str) -> str | None:
-    """Return the version of an imported package, as it says; None for Python's own."""
+    """Return the version that an imported package states; None for Python's own packages."""
     found = getattr(sys.modules.get(package), "__version__", None)
     return found if isinstance(found, str) and package not in sys.stdlib_module_names else None

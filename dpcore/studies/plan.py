@@ -1,4 +1,4 @@
-"""Which calls come next, and how many at a time: tasks of some seconds, smaller at the end."""
+"""The order and the size of tasks: a few seconds each, and smaller ones at the end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LEAST: Final = 0.02  # seconds, of these: less is not worth a message
 
 
 class Plan:
-    """The calls that are missing, as tasks; it learns from what is done how long calls take.
+    """The missing calls, as tasks. It learns from finished chunks how long calls take.
 
     Cells take turns, so that early results are of all of them. joblib may ask for tasks in another
     thread than the one that learns.
@@ -43,12 +43,12 @@ class Plan:
         self._lock = threading.Lock()
 
     def seconds_left(self) -> float | None:
-        """Return how long the rest will take; None: nothing is known yet."""
+        """Return how long the rest will take, or None if nothing is known yet."""
         with self._lock:
             return self._rest()
 
     def tasks(self) -> Iterator[list[Chunk]]:
-        """Return all chunks, some at a time; each task is made as it is asked for."""
+        """Return all chunks, several at a time. Each task is made when it is requested."""
         waiting = deque((key, deque(ranges), 1) for key, ranges in self._missing.items() if ranges)
         task: list[Chunk] = []
         room, firsts = self._wished(), 0
@@ -72,7 +72,7 @@ class Plan:
             yield task
 
     def learn(self, done: Done) -> None:
-        """Take note of a chunk that is done."""
+        """Take note of a finished chunk."""
         key, calls = done.chunk.key, done.chunk.stop - done.chunk.start
         with self._lock:
             before = self._seconds.get(key)

@@ -1,4 +1,4 @@
-"""A bar that says how much of a study is done, and how long the rest will take."""
+"""A bar that shows how much of a study is done, and how long the rest will take."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BAR: Final = "{desc}: {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} {elapsed}{p
 
 
 class Progress:
-    """A bar of tqdm, with the time left by what each cell takes, and not by the mean of all."""
+    """A bar of tqdm. It predicts the remaining time from the time of each cell, not the mean."""
 
     def __init__(self, study: Study, plan: Plan, shown: bool | None) -> None:
         self._plan = plan
@@ -25,7 +25,7 @@ class Progress:
         self._shown = sys.stderr is not None and sys.stderr.isatty() if shown is None else shown
 
     def show(self, done: Done) -> None:
-        """Move the bar by what is done."""
+        """Move the bar by a finished chunk."""
         if self._bar is not None:
             self._bar.set_postfix_str(_left(self._plan.seconds_left()), refresh=False)
             self._bar.update((done.chunk.stop - done.chunk.start) * self._size)

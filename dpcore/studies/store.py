@@ -1,4 +1,4 @@
-"""What is known of a study while it runs: in memory, and in a folder if there is one."""
+"""The results of a study while it runs, in memory, and in a folder if there is one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["Store", "StudyWarning", "stored"]
 
 
 class StudyWarning(DpcoreWarning):
-    """A run may give other numbers: by other code or versions, or generators of its own."""
+    """A run may give other numbers, because of other code, other versions or other generators."""
 
 
 class Store:
@@ -69,7 +69,7 @@ class Store:
         self._warn()
 
     def add(self, done: Sequence[Done]) -> None:
-        """Take the rows of some chunks, and write them as a part.
+        """Add the rows of some chunks, and write them as a part.
 
         Raises
         ------
@@ -90,7 +90,7 @@ class Store:
             self._folder.add(self._tables[-1])
 
     def whole(self) -> pyarrow.Table:
-        """Return the rows that were asked for; in the folder, put those in parts into one file."""
+        """Return the requested rows. In the folder, put the parts together into one file."""
         if self._folder is not None:
             self._folder.tidy(self._together)
         return only(self._tables, self._study.cells, self._replicates)
@@ -102,7 +102,7 @@ class Store:
         return [whole, summary(whole, header, quantities, 0.95, QUANTILES)]
 
     def _checked(self, seed: int | None) -> int:
-        """Return the seed, if the tables are of this study and have it."""
+        """Return the seed of the tables, if they are of this study."""
         for header in map(header_of, self._tables):
             if (header.study, header.batch) != (self._study.name, self._study.batch):
                 batch = "" if header.batch is None else f", {header.batch} at a time"
@@ -115,7 +115,7 @@ class Store:
         return secrets.randbits(128) if seed is None else seed
 
     def _begin(self, folder: Folder, seed: int | None) -> None:
-        """Write a table without rows: which study, what seed, and which cells in what order.
+        """Write a table without rows, which states the study, the seed and the order of the cells.
 
         Others may have begun in the meantime: then the seed is theirs.
         """
@@ -128,7 +128,7 @@ class Store:
             folder.begin(self._tables[-1])
 
     def _missing(self) -> Mapping[str, list[range]]:
-        """Return the calls of each cell that are not yet made, in ranges."""
+        """Return the calls of each cell that are missing, in ranges."""
         size, calls = self._study.size, self._replicates // self._study.size
         have: dict[str, list[NDArray[np.int64]]] = {key: [] for key in self._study.by_key}
         for table in self._tables:
@@ -148,7 +148,7 @@ class Store:
         return Header(self._study.name, self.seed, self._study.batch, [self._maker], cells)
 
     def _learn_shapes(self) -> None:
-        """Take note of what the rows that are there look like."""
+        """Take note of the shapes of the existing rows."""
         import pyarrow as pa
 
         for table in self._tables:
@@ -167,13 +167,13 @@ class Store:
             before = self._shapes.setdefault((key, name), shape)
             if shape != before or (kind is None) != (shape is None):
                 raise StudyError(
-                    f"{name!r} must be a number throughout, or an array, as long in all replicates "
-                    f"of a cell; {self._study.name} at {self._study.by_key.get(key)} "
+                    f"{name!r} must always be a number, or an array of the same length in all "
+                    f"replicates of a cell; {self._study.name} at {self._study.by_key.get(key)} "
                     f"returned {_words(shape)} after {_words(before if shape != before else kind)}"
                 )
 
     def _warn(self) -> None:
-        """Warn if some rows were made by others than this code and these versions."""
+        """Warn if other code or other versions made some of the rows."""
         tables = [table for table in self._tables if len(table)]
         makers = [maker for table in tables for maker in header_of(table).makers]
         found = next(filter(None, (differences(each, self._maker) for each in makers)), None)
@@ -190,7 +190,7 @@ class Store:
 
 
 def stored(out: Path) -> pyarrow.Table:
-    """Return all rows that a folder holds, those of an interrupted run among them.
+    """Return all rows in a folder, including those of an interrupted run.
 
     Raises
     ------
@@ -204,7 +204,7 @@ def stored(out: Path) -> pyarrow.Table:
 
 
 def _gaps(have: Sequence[NDArray[np.int64]], calls: int) -> list[range]:
-    """Return what is missing of ``calls`` numbers, in ranges."""
+    """Return the missing ones of ``calls`` numbers, in ranges."""
     known = np.unique(np.concatenate([*have, np.empty(0, np.int64)]))
     edges = np.concatenate([[-1], known[known < calls], [calls]]).tolist()
     pairs = itertools.pairwise(edges)

@@ -1,4 +1,4 @@
-"""What the replicates of a study come to: means, their intervals, and quantiles."""
+"""The summary of a study's replicates: means, their intervals, and quantiles."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _numbers(
 
 
 def _quantiles(known: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return quantiles as NumPy does, and also between two that are infinite alike."""
+    """Return quantiles as NumPy does, and also between two equal infinities."""
     found = np.quantile(known, points, axis=0)
     if np.isnan(found).any():
         lower = np.quantile(known, points, axis=0, method="lower")

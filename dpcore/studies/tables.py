@@ -110,7 +110,7 @@ def only(tables: Sequence[pyarrow.Table], cells: Sequence[Cell], replicates: int
 
 
 def quantities_of(table: pyarrow.Table, header: Header) -> list[str]:
-    """Return the names of what the function returned, sorted."""
+    """Return the names of the numbers and arrays that the function returned, sorted."""
     others = {*header.parameters, *TAKEN}
     return sorted(name for name in table.column_names if name not in others)
 
@@ -138,7 +138,7 @@ def labels_column(labels: Sequence[Label]) -> pyarrow.Array:
 
 
 def _values(column: pyarrow.Array) -> NDArray[np.float64]:
-    """Return the values of a cell; what was not returned is NaN."""
+    """Return the values of a cell. Values that were not returned are NaN."""
     if not _is_list(column.type):
         return np.asarray(column.to_numpy(zero_copy_only=False), np.float64)
     lengths = column.value_lengths().drop_null().unique().to_pylist()
@@ -151,7 +151,7 @@ def _values(column: pyarrow.Array) -> NDArray[np.float64]:
 
 
 def _rows_of(table: pyarrow.Table, header: Header, places: NDArray[np.int32]) -> pyarrow.Table:
-    """Return a table without parameters, and whose makers are where ``places`` says."""
+    """Return a table without parameters, with its makers renumbered by ``places``."""
     import pyarrow as pa
 
     made_by = pa.array(places[table.column("made_by").to_numpy()], pa.int32())

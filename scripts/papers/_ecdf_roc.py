@@ -190,12 +190,13 @@ def outcome_of_many(results: Results, name: str, epsilon: float) -> Outcome:
         f" {published:.3f} (norm 2), the mean of many releases",
         ours=f"{area('area, ours', name):.4f}",
         verdict=verdict(published < few, published < GOOD),
-        why=f"We ask for less area than in Figure 1, whose {size('Heart disease'):,} records have"
-        f" {few:.3f} at epsilon = 0.5 and these {size(name):,} have {epsilon:g}; and for less than"
-        f" {GOOD:g}, so that an AUC is off by no more. The picture is one release; the numbers are"
-        " means. Were the numbers of positives and negatives public, which take their share of the"
-        f" noise here, the paper's curves would have {area('area, sizes public', name):.3f}; its"
-        " text divides by the noisy numbers, its pictures may not.",
+        why=f"The test is a smaller area than in Figure 1, whose {size('Heart disease'):,} records"
+        f" have {few:.3f} at epsilon = 0.5, while these {size(name):,} have {epsilon:g}, and an"
+        f" area below {GOOD:g}, so that the error of an AUC is at most that. The picture is one"
+        " release; the numbers are means. The numbers of positives and negatives are private here"
+        " and get a share of the noise. If they were public, the paper's curves would have"
+        f" {area('area, sizes public', name):.3f}. The paper's text divides by the noisy numbers,"
+        " but its pictures may not.",
     )
 
 

@@ -24,20 +24,20 @@ def draw(made: Made) -> Outcome:
         f" {mean['area, norm 2']:.3f} (norm 2)",
         ours=f"area between the curves {mean['area, ours']:.3f}",
         verdict=verdict(*closer),
-        why="The picture is one release; the numbers are means of many. We ask whether the points"
-        " of the smoothed curves are nearer to the exact ones of the same thresholds, in the"
-        f" picture (raw {shown['points, raw']:.3f}, norm 2 {shown['points, norm 2']:.3f}) and on"
-        " average. The paper does not say how many thresholds it has; here they are"
-        f" {CELLS:,} even ones. Epsilon is split in halves (the text adds them up to 2 epsilon, an"
-        " oversight). Were the numbers of positives and negatives public, the area would be"
-        f" {mean['area, sizes public']:.3f}.",
+        why="The picture is one release; the numbers are means of many. The test is whether the"
+        " points of the smoothed curves are nearer to the exact points at the same thresholds, in"
+        f" the picture (raw {shown['points, raw']:.3f}, norm 2 {shown['points, norm 2']:.3f}) and"
+        f" on average. The paper does not state its number of thresholds. Here there are {CELLS:,}"
+        " evenly spaced ones. Epsilon is split in halves (the text adds them up to 2 epsilon,"
+        " which is an oversight). If the numbers of positives and negatives were public, the area"
+        f" would be {mean['area, sizes public']:.3f}.",
     )
 
 
 FIGURE = Figure(
     source="Figure 1 (section 5.1)",
-    claim="On few records the noise shows clearly. Smoothed curves stay much closer to the exact"
-    " one.",
+    claim="With few records, the noise is clearly visible. Smoothed curves stay much closer to the"
+    " exact one.",
     runs=(Runs(STUDY, replicates=RUNS, quick=10),),
     draw=draw,
 )

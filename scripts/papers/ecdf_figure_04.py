@@ -76,17 +76,17 @@ def draw(made: Made) -> Outcome:
         ours=f"at epsilon = 1: curve {mean['our curve'][at]:.2g}, inverse"
         f" {mean['our inverse'][at]:.2g}",
         verdict=verdict(apart < ORDER),
-        why=f"We ask for factors below {ORDER:g}. Values are divided by N, so that curve and"
-        " inverse have the same unit; the paper does not say which norm it smooths in."
-        " Smoothing before inverting changes the error by factors of"
-        f" {numbers(three[2] / three[1], '.2f')} at epsilon = {numbers(EPSILONS, 'g')}.",
+        why=f"The test is a factor below {ORDER:g}. Values are divided by N, so that curve and"
+        " inverse have the same unit. The paper does not say in which norm it smooths. Smoothing"
+        f" before inverting changes the error by factors of {numbers(three[2] / three[1], '.2f')}"
+        f" at epsilon = {numbers(EPSILONS, 'g')}.",
     )
 
 
 FIGURE = Figure(
     source="Figure 4 (section 6.4)",
-    claim="That the noisy curve may fall does not harm binary search much: the mean squared errors"
-    " of the curve and of its inverse, smoothed or not, are of the same order of magnitude.",
+    claim="Binary search suffers little if the noisy curve falls in places: the mean squared"
+    " errors of the curve and of its inverse, smoothed or not, have the same order of magnitude.",
     runs=(Runs(inverse_errors, replicates=RUNS, quick=4, quickly={"size": 2**12}),),
     draw=draw,
 )

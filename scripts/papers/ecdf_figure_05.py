@@ -59,13 +59,14 @@ def draw(made: Made) -> Outcome:
         f" norm 2 {two[0]:.3f} and {mean['norm 2'][1]:.4f}",
         ours=f"{mean['ours'][EPSILONS[0]]:.3f} and {mean['ours'][1]:.4f}",
         verdict=verdict(less, 1 / ALIKE < ratio < ALIKE),
-        why=f"The errors of norm 1 are {ratio:.2f} times those of norm 2, on average over epsilon;"
-        f" we ask for less than {ALIKE:g} either way, and for errors that fall with epsilon."
-        f" Thresholds are {CELLS:,} even ones, as the paper says nothing of them; with {FEW}, at"
-        f" epsilon = {SHOWN:g}, norm 2 has {few['norm 2']:.4f} in place of"
+        why=f"The errors of norm 1 are {ratio:.2f} times those of norm 2, on average over epsilon."
+        f" The test is a ratio below {ALIKE:g} either way, and errors that fall with epsilon."
+        f" There are {CELLS:,} evenly spaced thresholds, because the paper does not describe its"
+        f" own. With {FEW}, at epsilon = {SHOWN:g}, norm 2 has {few['norm 2']:.4f} in place of"
         f" {mean['norm 2'][SHOWN]:.4f}, and ours {few['ours']:.4f} in place of"
-        f" {mean['ours'][SHOWN]:.4f}. Were the numbers of positives and negatives public, which"
-        f" take their share of the noise here, norm 2 would have {mean['sizes'][SHOWN]:.4f} there.",
+        f" {mean['ours'][SHOWN]:.4f}. The numbers of positives and negatives are private here and"
+        " get a share of the noise. If they were public, norm 2 would have"
+        f" {mean['sizes'][SHOWN]:.4f} there.",
     )
 
 

@@ -32,19 +32,20 @@ def draw(made: Made) -> Outcome:
         why=(f"Not so: {'; '.join(failed)}. " if failed else "")
         + f"The mean is {numbers(here, '.2g')} times the median at epsilon ="
         f" {numbers(EPSILONS, 'g')}, and {numbers(there, '.2g')} times for the Diabetes data. The"
-        " term of Eq. 5 that is most off is that of the positives in the lowest group in"
-        f" {numbers(lowest, '.0%')} of the runs, and of the positives in the next four in"
+        " term of Eq. 5 with the largest error belongs to the positives in the lowest group in"
+        f" {numbers(lowest, '.0%')} of the runs, and to the positives in the next four groups in"
         f" {numbers(others, '.0%')}. The model is fitted to a fifth of the records and tested on"
-        " the others; curves have 128 cells, fine near 0 and 1, of which the paper says nothing;"
-        " groups are half open, since its theorem does not hold otherwise (hosmer-lemeshow.md).",
+        " the others. Curves have 128 cells, which are fine near 0 and 1; the paper does not"
+        " describe its own. Groups are half open, because the paper's theorem does not hold"
+        " otherwise (hosmer-lemeshow.md).",
     )
 
 
 FIGURE = Figure(
     source="Figure 6 (section 6.6)",
-    claim="The relative mean squared error of the Hosmer-Lemeshow statistic falls with epsilon, and"
-    " varies much from run to run: few positives are expected in the lowest groups, and these"
-    " numbers are denominators.",
+    claim="The relative mean squared error of the Hosmer-Lemeshow statistic falls with epsilon,"
+    " and varies much from run to run, because the small expected numbers of positives in the"
+    " lowest groups are denominators.",
     runs=(Runs(STUDY, replicates=RUNS, quick=4),),
     draw=draw,
 )

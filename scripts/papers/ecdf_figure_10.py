@@ -18,8 +18,8 @@ def draw(made: Made) -> Outcome:
         paper=in_words(published),
         ours=in_words(ours),
         verdict=verdict(falls(published)),
-        why="Logarithms of errors fall from each epsilon to the next, on average and but for"
-        " three standard errors: so we ask. All else is as in Figure 6.",
+        why="The test is that the mean logarithm of the errors falls from each epsilon to the"
+        " next, to within three standard errors. Everything else is as in Figure 6.",
     )
 
 

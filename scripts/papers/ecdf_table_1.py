@@ -40,9 +40,9 @@ def draw(made: Made) -> Outcome:
         verdict="in part" if missing else verdict(*right),
         why=(f"There are no files of {', '.join(missing)} here. " if missing else "")
         + (f"Not so: {'; '.join(differ)}. " if differ else "")
-        + "Public files of Heart disease have 4,240 or 4,238 records, so that the paper's 4,328"
-        " looks like two digits in the wrong order; the figures leave out incomplete records, the"
-        " paper says nothing of them. Its part of positives of Diabetes is cut off after three"
+        + "Public files of Heart disease have 4,240 or 4,238 records, so the paper's 4,328 looks"
+        " like two digits in the wrong order. The figures leave out incomplete records; the paper"
+        " does not mention them. The paper's share of positives in Diabetes is cut off after three"
         " digits, not rounded.",
         table=tuple(
             table(

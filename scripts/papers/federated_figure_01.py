@@ -45,13 +45,13 @@ def draw(made: Made) -> Outcome:
         f"{BUCKETS} buckets released under DistDP: each has its {BUCKETS}th of the records to "
         f"within {even:.1%}; shares of a class in a bucket are off by {max(off):.1g} at most",
         verdict(even < 0.02 and max(off) < 0.01),
-        "On the right, dotted: the score functions.",
+        "The dotted lines on the right are the score functions.",
     )
 
 
 FIGURE = Figure(
     source="Figure 1 (section 2.1)",
-    claim="Positives have higher scores, negatives lower ones; a histogram with buckets of as many "
-    "records each stands for their score functions.",
+    claim="Positives have higher scores than negatives. A histogram whose buckets have equally"
+    " many records represents their score functions.",
     draw=draw,
 )

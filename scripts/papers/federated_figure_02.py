@@ -56,20 +56,21 @@ def draw(made: Made) -> Outcome:
         + f"; without noise at h = 14 at most {exact[PUBLISHED].errors.max():.1g}",
         f"DistDP {distributed[OURS]}; LocalDP {local[OURS]}; without noise the same",
         verdict(*common, *max(holds.values(), key=sum)),
-        "Means over thresholds; the least for precision, recall and accuracy, and its h. DistDP "
-        "and LocalDP are as the paper says if the medians of these three are: h within 1.5, errors "
-        "within a factor of 2.5. The paper can be read in two ways: the counts of a tree's leaves, "
-        "which have epsilon / h each, or an h-th of the clients, are added up, as the proof of "
-        "Theorem 2 adds up buckets; or the same tree answers prefix queries (section 2.3). Of "
-        "these four statements "
+        "Numbers are means over thresholds: the least error of precision, recall and accuracy, and"
+        " its h. DistDP and LocalDP agree with the paper if the medians of these three agree: h"
+        " within 1.5, errors within a factor of 2.5. The paper can be read in two ways. Either the"
+        " counts of a tree's leaves are added up, as the proof of Theorem 2 adds up buckets; each"
+        " level has epsilon / h, or an h-th of the clients. Or the same tree answers prefix"
+        " queries (section 2.3). Of these four statements "
         + ", ".join(f"{sum(holds[each])} hold for {name}" for each, name in READINGS.items())
-        + f"; the verdict is that of the better. Without noise {worst} is the worst (precision "
-        f"{precision[-5]:.1g}, recall {others[0][-5]:.1g} at h = 10), and {real_worst} in the data "
-        f"below (precision {real[0]:.1g}, recall {real[1]:.1g}): recall is off by the density of "
-        "positives at the threshold, precision by how it changes there, which depends on the "
-        "scores. Ours has the tree of least error over the same cells, and monotone curves. "
-        "Neighbours differ by one record more or less in the paper, and by one replaced in ours, "
-        "which takes twice the noise under DistDP at the same epsilon.",
+        + f". The verdict is that of the better reading. Without noise {worst} is the worst"
+        f" (precision {precision[-5]:.1g}, recall {others[0][-5]:.1g} at h = 10), and {real_worst}"
+        f" in the data below (precision {real[0]:.1g}, recall {real[1]:.1g}): the error of recall"
+        " is the density of positives at the threshold, and the error of precision is its change"
+        " there, which depends on the scores. Ours has the tree of least error over the same"
+        " cells, and monotone curves. Neighbours differ by one record more or less in the paper,"
+        " and by one replaced record in ours. This takes twice the noise under DistDP at the same"
+        " epsilon.",
     )
 
 
@@ -96,8 +97,9 @@ class _Least(NamedTuple):
 
 FIGURE = Figure(
     source="Figure 2 (section 7.1)",
-    claim="Without noise errors fall with h, below 10^-4 at h = 14, precision's being the largest; "
-    "DistDP has least, 0.001, at h = 10 or 11, and LocalDP 0.005 at h = 8.",
+    claim="Without noise, errors fall with h, to below 10^-4 at h = 14, and the error of precision"
+    " is the largest. DistDP has its least error, 0.001, at h = 10 or 11, and LocalDP has 0.005 at"
+    " h = 8.",
     runs=(Runs(metrics_by_height, 10, quick=1, quickly={"clients": 10**5}),),
     draw=draw,
 )

@@ -51,16 +51,16 @@ def draw(made: Made) -> Outcome:
         "; ".join(f"{name}: {said(reading)}" for reading, name in READINGS.items()),
         said(OURS),
         verdict(same, *max(holds.values(), key=sum)),
-        "Medians of precision, recall and accuracy, each a mean over thresholds, for "
-        f"{' to '.join(f'{size:,}' for size in (sizes[0], sizes[-1]))} clients, without noise, "
-        "DistDP and LocalDP; exponents from 10,000 clients on; small is below "
-        f"{GOOD:g}. Of the four statements about noise, "
+        "Medians of precision, recall and accuracy, each a mean over thresholds, for"
+        f" {' to '.join(f'{size:,}' for size in (sizes[0], sizes[-1]))} clients, without noise,"
+        f" DistDP and LocalDP. Exponents are from 10,000 clients on. Small means below {GOOD:g}."
+        " Of the four statements about noise, "
         + ", ".join(f"{sum(holds[each])} hold for {name}" for each, name in READINGS.items())
-        + "; the verdict is that of the better (two readings of the paper: Figure 2). Under local "
-        "privacy each client adds noise, so errors should fall as 1 / sqrt(M), by a factor of 3 "
-        "where M grows by 10: so section 2.2 of the paper has it, too. Theorem 2's "
-        "exponents, -2/3 and -1/3, are for numbers of buckets that grow with M (Table 1). What "
-        f"has less noise falls more slowly where the error of 2^{HEIGHT} cells is left.",
+        + ". The verdict is that of the better reading (two readings of the paper: Figure 2)."
+        " Under local privacy each client adds noise, so errors should fall as 1 / sqrt(M), by a"
+        " factor of 3 if M grows by 10. Section 2.2 of the paper says so, too. Theorem 2's"
+        " exponents, -2/3 and -1/3, are for numbers of buckets that grow with M (Table 1). Errors"
+        f" with less noise fall more slowly where only the error of 2^{HEIGHT} cells remains.",
     )
 
 
@@ -79,8 +79,8 @@ def _fits(fits: list[float]) -> str:
 
 FIGURE = Figure(
     source="Figure 3 (section 7.1)",
-    claim="Without noise M does not matter; errors of DistDP and LocalDP fall as 1 / M, and are "
-    "small above 10,000 and 100,000 clients.",
+    claim="Without noise, M does not matter. Errors of DistDP and LocalDP fall as 1 / M, and are"
+    " small above 10,000 and 100,000 clients.",
     runs=(Runs(metrics_by_clients, 10, quick=2, quickly={"clients": SIZES[:3]}),),
     draw=draw,
 )

@@ -159,20 +159,20 @@ def draw(made: Made) -> Outcome:
         f"{', '.join(last[UNIFORM])}",
         f"{', '.join(last[OURS])}; with 10 buckets {few}",
         verdict(*holds),
-        f"Buckets are made of 2^{HEIGHT} leaves of a binary tree. Their counts are added up, or "
-        "read off by prefix queries, as Theorem 6 has it: two readings of the paper (Figure 2). Of "
-        "the four statements about where errors end, flat and at the paper's level (within a "
-        f"factor of 2.5), {sum(levels[QUANTILE])} hold for sums, {sum(levels[PREFIXES])} for "
-        "prefix queries; the verdict is that of the better. Without noise the errors are "
-        f"{', '.join(f'{each:.2f}' for each in exact * 3 * at**2)} times 1 / 3B²: the cells are "
-        "too wide for many buckets to be even. With "
-        f"{', '.join(map(str, BUCKETS[2:]))} buckets sums have {flat[0]} under DistDP, and "
-        f"{flat[1]} under LocalDP. Without the tree's other levels, so that all of epsilon and all "
-        f"clients go to the leaves, they have {last[LEAVES][1]} and {last[LEAVES][2]}. Ours: "
-        f"`ScoreHistogram.auc_corrected` on 2^{FINE} cells. Its neighbours differ by one record "
-        "replaced, the paper's by one more or less, which takes half the noise under DistDP: with "
-        f"that, ours has {last[ALIKE][1]}; for the data below prefix queries have {real[0]}, ours "
-        f"{real[1]}, and with the paper's neighbours {real[2]}.",
+        f"Buckets are made of 2^{HEIGHT} leaves of a binary tree. Their counts are added up, or"
+        " read with prefix queries, as in Theorem 6. These are two readings of the paper (Figure"
+        " 2). Of the four statements about where errors end, flat and at the paper's level (within"
+        f" a factor of 2.5), {sum(levels[QUANTILE])} hold for sums, {sum(levels[PREFIXES])} for"
+        " prefix queries. The verdict is that of the better reading. Without noise the errors are"
+        f" {', '.join(f'{each:.2f}' for each in exact * 3 * at**2)} times 1 / 3B²: the cells are"
+        f" too wide for many buckets to be even. With {', '.join(map(str, BUCKETS[2:]))} buckets"
+        f" sums have {flat[0]} under DistDP, and {flat[1]} under LocalDP. Without the tree's other"
+        " levels, so that all of epsilon and all clients go to the leaves, they have"
+        f" {last[LEAVES][1]} and {last[LEAVES][2]}. Ours: `ScoreHistogram.auc_corrected` on"
+        f" 2^{FINE} cells. Its neighbours differ by one replaced record, and the paper's by one"
+        " record more or less, which takes half the noise under DistDP. With the paper's"
+        f" neighbours, ours has {last[ALIKE][1]}; for the data below prefix queries have"
+        f" {real[0]}, ours {real[1]}, and with the paper's neighbours {real[2]}.",
     )
 
 
@@ -182,9 +182,9 @@ def _within(values: Any, of: float, factor: float) -> bool:
 
 FIGURE = Figure(
     source="Figure 4 (section 7.2)",
-    claim="Without noise quantile buckets follow 1 / 3B², and 100 have an error of 10^-5, uniform "
-    "ones ten times as much; noise ends that: DistDP at 20 to 40 buckets and 0.001, LocalDP at 20 "
-    "and 0.005. The worst case follows 1 / 2B.",
+    claim="Without noise, the error with quantile buckets follows 1 / 3B². With 100 buckets it is"
+    " 10^-5, and ten times as much with uniform buckets. Noise limits this: DistDP at 20 to 40"
+    " buckets and 0.001, LocalDP at 20 buckets and 0.005. The worst case follows 1 / 2B.",
     runs=(Runs(areas, 100, quick=3, quickly={"clients": 10**5}),),
     draw=draw,
 )

@@ -109,16 +109,15 @@ def draw(made: Made) -> Outcome:
         f"{_listed(errors[OURS])} by isotonic regression, {_listed(errors[OURS_BAYESIAN])} by "
         "Bayesian binning",
         verdict(max(exact, large, local) < before[at], large < 1.5 * exact, local > 1.5 * large),
-        "Our copy of the paper breaks off before it says what the figure shows: the claim is that "
-        f"of its section 6. Errors are those of the population; {before[at]:.2g} before "
-        "calibration. Histogram binning has as many buckets as the error has bins, "
-        "whose counts are sums of leaves; read off by prefix queries (Figure 2) the errors are "
-        f"{_listed(errors[PREFIXES])}. Bayesian "
-        f"binning, as published, tries {SIZES[0]} to {SIZES[-1]}, ours what the noise leaves room "
-        "for. The error sees nothing of what differs within a bin: the mean distance to the true "
-        f"probability is {_listed(distances[BAYESIAN])} (Bayesian, as published), "
-        f"{_listed(distances[OURS])} (isotonic, ours), {_listed(distances[OURS_BAYESIAN])} "
-        "(Bayesian, ours).",
+        "Our copy of the paper ends before it describes the figure, so the claim is from its"
+        f" section 6. Errors are those of the population; {before[at]:.2g} before calibration."
+        " Histogram binning has as many buckets as the error has bins. Their counts are sums of"
+        f" leaves. With prefix queries (Figure 2), the errors are {_listed(errors[PREFIXES])}."
+        f" Bayesian binning, as published, tries {SIZES[0]} to {SIZES[-1]} buckets; ours tries as"
+        " many as the noise allows. The error ignores differences within a bin. The mean distance"
+        f" to the true probability is {_listed(distances[BAYESIAN])} (Bayesian, as published),"
+        f" {_listed(distances[OURS])} (isotonic, ours), {_listed(distances[OURS_BAYESIAN])}"
+        " (Bayesian, ours).",
     )
 
 
@@ -128,8 +127,8 @@ def _listed(errors: list[float]) -> str:
 
 FIGURE = Figure(
     source="Figure 5 (section 7.3)",
-    claim="Calibration works under all models; the noise of DistDP hardly matters, and that of "
-    "LocalDP does.",
+    claim="Calibration works under all models. The noise of DistDP hardly matters, and that of"
+    " LocalDP does.",
     runs=(Runs(calibration_by_bins, 10, quick=1, quickly={"clients": 10**5}),),
     draw=draw,
 )

@@ -147,14 +147,15 @@ def draw(made: Made) -> Outcome:
         f"{sum(bounded)} of {len(bounded)} errors fall as fast as stated, or faster",
         f"{sum(f != 'slower' for m, f in falls if m == 'ours')} of {len(bounded)} do",
         "agrees" if all(bounded) else "in part" if any(bounded) else "differs",
-        "Orders are bounds, so that what falls faster agrees. Slopes are of the logarithms of mean "
-        "errors, over B for metrics and areas without noise and over M for the others, from "
-        f"{clients_of(steps[0]):,} to {clients_of(steps[-1]):,} clients, with a standard deviation "
-        "by the bootstrap; slower or faster is by more than two of them, and 0.05. The error of "
-        "calibration is the mean distance to the true probability. "
-        "The theorem's buckets are those of the proofs, not those of Figures 2 to 5: of as many "
-        "records each, at the records' own quantiles, with noise of their own, all of epsilon and "
-        "no tree. " + " ".join(dict.fromkeys(each for each in reasons if each)).format(*raw),
+        "Orders are bounds, so an error that falls faster agrees. Slopes are those of the"
+        " logarithms of mean errors, over B for metrics and areas without noise and over M for the"
+        f" others, from {clients_of(steps[0]):,} to {clients_of(steps[-1]):,} clients, with a"
+        " standard deviation by the bootstrap. Slower or faster means by more than two standard"
+        " deviations and 0.05. The error of calibration is the mean distance to the true"
+        " probability. The theorem's buckets are those of the proofs, not those of Figures 2 to 5:"
+        " they have equally many records each, at the records' own quantiles, and their own noise,"
+        " with all of epsilon and no tree. "
+        + " ".join(dict.fromkeys(each for each in reasons if each)).format(*raw),
         tuple(table(("", "", *named), rows)),
     )
 

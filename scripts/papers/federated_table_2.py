@@ -38,12 +38,12 @@ def draw(made: Made) -> Outcome:
         rows.append(("", "", "", "", f"{scored.name}, logistic regression", *_of(records)))
     off = float(np.abs(np.subtract(areas, list(AREAS.values()))).max())
     return Outcome(
-        "not here: competitors' data of Kaggle",
+        "not here: data of Kaggle's competitions",
         f"as many binormal scores, whose areas are those of the table to within {off:.1g}",
         "in part" if off < 0.01 else "differs",
-        "Only areas and sizes are known of the paper's scores, so only these are alike. Normal "
-        "scores, 1 apart on average for the area 0.76, are mapped so that most are small. Diabetes "
-        "is real, and nearly balanced; Bank is not.",
+        "Only the areas and sizes of the paper's scores are known, so only these are alike here."
+        " Normal scores, 1 apart on average for the area 0.76, are mapped so that most are small."
+        " Diabetes is real and nearly balanced. Bank is real and not balanced.",
         tuple(
             table(
                 ("the paper's", "rows", "model", "area", "here", "records", "positive", "area"),

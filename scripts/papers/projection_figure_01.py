@@ -35,8 +35,8 @@ def draw(made: Made) -> Outcome:
 
 FIGURE = Figure(
     source="Figure 1 (section IV.A)",
-    claim="Histogram queries with few bins miss the curve even without noise; adaptive quantiles"
-    " are the nearest without noise, and with it ask most where the curve is steepest; the"
+    claim="Histogram queries with few bins miss the curve even without noise. Adaptive quantiles"
+    " are the nearest without noise, and with noise they ask most where the curve is steepest. The"
     " projection fits, with noise or without.",
     runs=(Runs(with_and_without_noise, replicates=50, quick=3),),
     draw=draw,

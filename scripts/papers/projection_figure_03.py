@@ -53,8 +53,8 @@ def draw(made: Made) -> Outcome:
 
 FIGURE = Figure(
     source="Figure 3 (section IV.A)",
-    claim="Where ten sites hold the records, the projection is the best for small epsilon, and"
-    " competitive for large; where new records come in ten rounds, it is always the best.",
+    claim="If ten sites hold the records, the projection is the best for small epsilon, and"
+    " competitive for large epsilon. If new records come in ten rounds, it is always the best.",
     runs=(Runs(weights_in_parts, 50, 2, {"epsilon": pictures.NAMED}),),
     draw=draw,
 )

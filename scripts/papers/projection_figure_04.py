@@ -80,17 +80,17 @@ def draw(made: Made) -> Outcome:
         f"{said(FIVE)}; {said(PAPER)} (the records: {true_ones:.3g}).",
         f"{said(OURS)}.",
         pictures.verdict(holds.values()),
-        "The five numbers have a fifth of epsilon each: quartiles by the exponential mechanism, "
-        "extremes by the sparse vector technique. The paper shows one release of each and judges "
-        "by eye; the numbers are means of many. "
-        f"Of the claim, {pictures.spelled(holds)}.",
+        "Each of the five numbers has a fifth of epsilon. Quartiles come from the exponential"
+        " mechanism, and extremes from the sparse vector technique. The paper shows one release of"
+        " each kind and judges by eye. The numbers here are means of many releases. Of the claim,"
+        f" {pictures.spelled(holds)}.",
     )
 
 
 FIGURE = Figure(
     source="Figure 4 (section IV.B)",
-    claim="A box plot of a sample of the private curve is nearer to that of the records than one"
-    " of five private numbers, and shows outliers as these do.",
+    claim="A box plot from a sample of the private curve is nearer to the box plot of the records"
+    " than one from five private numbers, and shows outliers like that of the records.",
     runs=(Runs(box_plots, replicates=50, quick=5),),
     draw=draw,
 )

@@ -34,10 +34,9 @@ def draw(made: Made) -> Outcome:
         f"released: {said(PP, 'with')} (adaptive quantiles: {said(AQ, 'with')}).",
         f"Without noise: {said(OURS, 'without')}; released: {said(OURS, 'with')}.",
         pictures.verdict(pictures.every(claims.values())),
-        f"Of the claim, for how many distributions: {pictures.counted_up(claims)}. "
-        "The paper's text does not name its distributions but for the normal and a beta; these "
-        "are ours. Without noise, what is left is what polynomials of degree 6 (ours: 32) cannot "
-        "follow.",
+        f"Of the claim, for how many distributions: {pictures.counted_up(claims)}. The paper's"
+        " text names only the normal and a beta distribution; we chose the others. Without noise,"
+        " the remaining error is what polynomials of degree 6 (ours: 32) cannot follow.",
     )
 
 

@@ -29,15 +29,16 @@ def draw(made: Made) -> Outcome:
         "nothing is released here",
         verdict(seen == expected),
         "The fan is the interquartile range of the residuals in the last third of the predicted"
-        " values over that in the first; the hook is how far the median of the middle third lies"
-        f" below those of the others, over the interquartile range of all. Visible: above {FANS:g},"
-        f" and above {HOOKS:g}. N(0, x) is read as a variance of x.",
+        " values, divided by that in the first third. The hook is the distance of the median of"
+        " the middle third below the medians of the others, divided by the interquartile range of"
+        f" all residuals. Visible: above {FANS:g}, and above {HOOKS:g}. N(0, x) is read as a"
+        " variance of x.",
     )
 
 
 FIGURE = Figure(
     source="Figure 1 (section III.C)",
-    claim="Residuals that are not private show which assumption fails: a random scatter, a fan"
-    " where the variance grows, a hook where the line is wrong.",
+    claim="Residuals without privacy show which assumption fails: a random scatter if none fails,"
+    " a fan if the variance grows, a hook if the line is wrong.",
     draw=draw,
 )

@@ -76,13 +76,13 @@ def draw(made: Made) -> Outcome:
         paper,
         ours,
         verdict(preserved, diluted and told),
-        "Seen: the fan of Heteroscedastic, or the hook of Nonlinear, is larger than that of 95 % of"
-        f" released Ideal plots; all of {RECORDS:,} new records. Preserved or diagnosable: seen in"
-        f" {OFTEN:.0%} of the releases. The median of PriRP's fans falls from {fans[0]:.2f} to"
-        f" {fans[1]:.2f}. Where its search for bounds runs on, most of the plot is empty; with half"
-        f" of the noise of its queries, which is enough, {_said(LESS, 0.1, seen)}."
-        " Shown: of 21 releases, the one whose distance to the true plot is the median."
-        f" {NOT_THEIRS}",
+        "A pattern is seen if the fan of Heteroscedastic, or the hook of Nonlinear, is larger than"
+        f" that of 95 % of released Ideal plots; all of {RECORDS:,} new records. It is preserved"
+        f" or diagnosable if it is seen in {OFTEN:.0%} of the releases. The median of PriRP's fans"
+        f" falls from {fans[0]:.2f} to {fans[1]:.2f}. If its search for bounds runs too far, most"
+        " of the plot is empty. With half of the noise of its queries, which is enough,"
+        f" {_said(LESS, 0.1, seen)}. The picture shows, of 21 releases, the one with the median"
+        f" distance to the true plot. {NOT_THEIRS}",
     )
 
 

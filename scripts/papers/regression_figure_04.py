@@ -92,13 +92,13 @@ def draw(made: Made) -> Outcome:
         paper,
         ours,
         verdict(*(share >= OFTEN for share in seen.values())),
-        "The pattern is the rise that a line which is off leaves in its residuals: their median in"
-        " the last third of predicted values less that in the first. It counts as evident where the"
-        " released rise is half to one and a half of the true one: by PriRP in"
+        "The pattern is the rise that a wrong line leaves in its residuals: their median in the"
+        " last third of predicted values minus their median in the first third. It counts as"
+        " evident if the released rise is half to one and a half of the true one: by PriRP in"
         f" {seen[1.0]:.0%} of releases for epsilon = 1, and in {seen[0.1]:.0%} for 0.1; with half"
         f" of the noise of the queries for bounds, which is enough, in {evident(LESS, 0.1):.0%}."
-        f" The line by output perturbation has the penalty {PENALTY:g},"
-        " which the paper does not say. Shown: the median of 21 releases, as for Figure 2.",
+        f" The line by output perturbation has the penalty {PENALTY:g}, which the paper does not"
+        " state. The picture shows the median of 21 releases, as for Figure 2.",
     )
 
 
@@ -116,8 +116,8 @@ def _said(results: Any, name: str) -> str:
 
 FIGURE = Figure(
     source="Figure 4 (section III.C)",
-    claim="The plot of a line that was fitted with differential privacy (output perturbation,"
-    " epsilon = 1) still shows its pattern when it is released.",
+    claim="If a line was fitted with differential privacy (output perturbation, epsilon = 1), its"
+    " released residual plot still shows the pattern.",
     runs=(Runs(rises, replicates=200, quick=20),),
     draw=draw,
 )

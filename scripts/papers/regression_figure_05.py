@@ -77,12 +77,12 @@ def draw(made: Made) -> Outcome:
         f"of {PAPER:,} records {said('PriRP', PAPER)}; of 9,275 {said('PriRP', 9275)}",
         f"of {PAPER:,} records {said('dpcore', PAPER)}; of 9,275 {said('dpcore', 9275)}",
         verdict(*(shown and share >= OFTEN for share in shares)),
-        "Seen in a released plot: a fan of income (its spread is 1.25 times as large in the last"
-        " third of predicted values as in the first), and less of one of log(income). The true fans"
-        f" are {true['income']:.2f} and {true['log(income)']:.2f}. The survey of the paper is not"
-        f" at hand, and has {PAPER:,} records; the verdict is on as many, drawn from ours with"
-        " replacement. Units are 1 thousand dollars, and 0.25 for the logarithm. Shown: the"
-        " median of 21 releases, as for Figure 2.",
+        "A released plot must show a fan of income (its spread is 1.25 times as large in the last"
+        " third of predicted values as in the first), and a smaller fan of log(income). The true"
+        f" fans are {true['income']:.2f} and {true['log(income)']:.2f}. The survey of the paper is"
+        f" not available here. It has {PAPER:,} records, and the verdict is about as many records,"
+        " drawn from ours with replacement. Units are 1 thousand dollars, and 0.25 for the"
+        " logarithm. The picture shows the median of 21 releases, as for Figure 2.",
     )
 
 
@@ -93,8 +93,8 @@ def _improves(plain: Any, logs: Any) -> Any:
 
 FIGURE = Figure(
     source="Figure 5 (section III.C)",
-    claim="Residuals of income have a fan, which also released plots show; with log(income) as the"
-    " outcome the variance is more nearly constant, which they show as well.",
+    claim="Residuals of income have a fan, and released plots show it. With log(income) as the"
+    " outcome, the variance is more nearly constant, and released plots show this as well.",
     runs=(Runs(fans, replicates=50, quick=10),),
     draw=draw,
 )

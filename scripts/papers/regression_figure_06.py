@@ -51,13 +51,12 @@ def draw(made: Made) -> Outcome:
         ours,
         verdict(*near.values(), all(skewed)),
         f"Tracks: the mean area between the curves is at most {NEAR:g}. It is for"
-        f" {sum(near.values())} of 4 by PriROC. Checked: with half of the noise and public"
-        f" sizes of the classes the areas are {', '.join(f'{each:.3f}' for each in generous)}. SMS"
-        " has 558 records and TWITTER 684, so with epsilon = 0.1 the noise is of the size of the"
-        " smaller class. Curves are one release; shaded"
-        " is where nine of ten are. The model of the paper is private, and its budget is not said;"
-        " ours is not private, and fitted to other messages."
-        f" {NOT_THEIRS}",
+        f" {sum(near.values())} of 4 by PriROC. Checked: with half of the noise and public sizes"
+        f" of the classes the areas are {', '.join(f'{each:.3f}' for each in generous)}. SMS has"
+        " 558 records and TWITTER 684, so with epsilon = 0.1 the noise is as large as the smaller"
+        " class. Curves are one release, and nine of ten releases are in the shaded region. The"
+        " paper's model is private, with a budget that is not stated. Ours is not private, and is"
+        f" fitted to other messages. {NOT_THEIRS}",
     )
 
 

@@ -68,8 +68,8 @@ def draw(made: Made) -> Outcome:
         verdict(max(enough) <= STEP, falls),
         f"Told apart: p < {LEVEL:g} in Welch's test of the areas of two samples of releases, for"
         f" all pairs of binormal curves with areas from {AREAS[0]:g} to {AREAS[-1]:g}. n is"
-        f" {RECORDS:,}, half of them positive; the paper does not say its own. Smaller differences"
-        f" than {STEP:g} are not looked at. Checked: {_said(GENEROUS, least[GENEROUS], products)},"
+        f" {RECORDS:,}, half of them positive; the paper does not state its n. Differences below"
+        f" {STEP:g} are not examined. Checked: {_said(GENEROUS, least[GENEROUS], products)},"
         " which is half of the noise and public sizes of the classes."
         f" {NOT_THEIRS}",
     )

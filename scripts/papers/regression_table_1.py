@@ -164,22 +164,22 @@ def _outcome(
         f"epsilon = 1: {said('PriRP')}",
         f"epsilon = 1: {said('dpcore')}; without privacy: {said(PLAIN)}",
         verdict(falls("PriRP") and falls(PLAIN), all(small)),
-        f"Told: two samples of distances, {plots:,} plots of each, have a total variation distance"
-        f" of {TOLD:g} or more. Small: alpha up to {SMALL['alpha']:g} and beta up to"
-        f" {SMALL['beta']:g}: the text of the paper names no number. By bisection, in steps of"
-        f" {step:.0%}; none: nothing is told up to alpha = {VIOLATIONS['alpha'][2]:g}, or beta ="
-        f" {VIOLATIONS['beta'][2]:g}. N(0, s) is read as of variance s. Where the search of PriRP"
-        f" for bounds runs on in more than {1 - TOLD:.0%} of the releases, nothing can be told so"
-        " well. With half of the noise of its queries, which is enough, and epsilon = 1 the least"
-        f" are {checked}. {NOT_THEIRS}",
+        f"Two plots are told apart if two samples of distances, {plots:,} plots of each, have a"
+        f" total variation distance of {TOLD:g} or more. Small: alpha up to {SMALL['alpha']:g} and"
+        f" beta up to {SMALL['beta']:g}: the text of the paper names no number. By bisection, in"
+        f" steps of {step:.0%}; none: nothing is told up to alpha = {VIOLATIONS['alpha'][2]:g}, or"
+        f" beta = {VIOLATIONS['beta'][2]:g}. N(0, s) is read as of variance s. Where the search of"
+        f" PriRP for bounds runs on in more than {1 - TOLD:.0%} of the releases, nothing can be"
+        " told so well. With half of the noise of its queries, which is enough, and epsilon = 1"
+        f" the least are {checked}. {NOT_THEIRS}",
         lines,
     )
 
 
 FIGURE = Figure(
     source="Table I (section III.C)",
-    claim="Plots tell smaller violations of the assumptions the more records there are; released"
-    " ones need larger violations, but still tell small ones where n epsilon is 1,000 or more.",
+    claim="With more records, plots show smaller violations of the assumptions. Released plots"
+    " need larger violations, but still show small ones where n epsilon is 1,000 or more.",
     runs=(
         Runs(
             least_violation,

@@ -187,7 +187,9 @@ def test_the_page_keeps_lines_short_and_counts_shapes(study, monkeypatch):
     monkeypatch.setattr(page, "_LISTED", experiments.Setting("epsilon", EPSILON, SIZE))
     lines = page.of_curves(some(study), some(study, "delta", "rho"), 3)
     assert max(len(line) for line in lines if not line.startswith("|")) <= 100
-    first = "- There are 2 shapes of data. Rules may be tuned on 1 of them. The other 1 are held out"
+    first = (
+        "- There are 2 shapes of data. Rules may be tuned on 1 of them. The other 1 are held out"
+    )
     assert first in "\n".join(lines)
     assert "## With delta = 10^-9" in lines
 

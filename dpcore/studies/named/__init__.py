@@ -1,4 +1,4 @@
 """The studies that come with dpcore: ``dpcore study --list`` names them.
 
-Each is a short file that can be copied and changed: its study has the name of the file.
+Each study is a short file that you can copy and change. The study has the name of the file.
 """

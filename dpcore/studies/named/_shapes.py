@@ -1,4 +1,4 @@
-"""Shapes of data that several studies have: the share of each cell."""
+"""Shapes of data for several studies: the share of records in each cell."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ Shape = Callable[[int], NDArray[np.float64]]
 
 
 def uniform(cells: int) -> NDArray[np.float64]:
-    """All cells alike."""
+    """The same share in all cells."""
     return np.full(cells, 1 / cells)
 
 
 def normal(cells: int) -> NDArray[np.float64]:
-    """A normal distribution, of which the grid has seven deviations."""
+    """A normal distribution. The grid spans seven standard deviations."""
     at = (np.arange(cells) + 0.5) / cells
     density = np.exp(-(((at - 0.4) * 7) ** 2) / 2)
     return np.asarray(density / density.sum())
 
 
 def spike(cells: int) -> NDArray[np.float64]:
-    """Half of the records in one cell, and the others anywhere."""
+    """Half of the records in one cell, and the others spread evenly."""
     shares = np.full(cells, 0.5 / cells)
     shares[cells // 3] += 0.5
     return shares

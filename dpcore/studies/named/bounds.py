@@ -1,6 +1,6 @@
 """How good private bounds of a column are, by the method.
 
-Bounds that are wide make cells wide, and what is outside counts in the end cells
+Wide bounds make wide cells, and records outside the bounds count in the first or last cell
 (docs/bounds-accuracy.md).
 """
 

@@ -1,8 +1,8 @@
 """Errors of released distribution functions, by the mechanism.
 
-Shows which mechanism is better where: the hierarchy's error is a number of records, whatever n
-and the shape are; DAWA's depends on them, and wins where n epsilon is small for the grid
-(docs/plan.md, docs/dawa.md). The records are the shape's own, so that noise is all that is random.
+Shows where each mechanism is better. The hierarchy's error is the same number of records for any
+n and shape. DAWA's error depends on them, and is smaller if n epsilon is small for the grid
+(docs/plan.md, docs/dawa.md). The records follow the shape exactly, so only the noise is random.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Errors of areas under ROC curves, by the trust model.
 
-As in the federated paper's figures of the area: without noise under secure aggregation, with
-distributed noise, and with local privacy. Clients are simulated in aggregate: how many have their
-score in each cell is drawn at once, and so is the sum of their reports, both from their exact laws.
-A million clients take no longer than a thousand.
+As in the figures on the area in Cormode & Markov, "Federated Calibration and Evaluation of Binary
+Classifiers": without noise under secure aggregation, with distributed noise, and with local
+privacy. Clients are simulated together: the number of clients in each cell is drawn at once, and so
+is the sum of their reports, both from their exact laws. A million clients take no longer than a
+thousand.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Errors of deciles: read off a released curve, or released alone.
 
-A curve has all quantiles for one budget; quantiles that are released alone divide it among
-themselves, and need no more cells than that (docs/selection.md, docs/quantiles.md).
+A curve gives all quantiles for one budget. Quantiles that are released alone divide the budget
+among themselves (docs/selection.md, docs/quantiles.md).
 """
 
 from __future__ import annotations
