@@ -149,7 +149,7 @@ def compact_end(
         As in ``compact_bounds``.
     """
     inside = np.cumsum(counts)
-    price = gain * int(inside[-1])  # public, as n is
+    price = gain * int(inside[-1])  # public, because n is
     scores = inside - np.array([floor(i * price) for i in range(inside.size)])
     return exponential_mechanism(scores, epsilon=epsilon, monotonic=True, rng=rng)
 

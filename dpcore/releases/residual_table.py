@@ -41,7 +41,7 @@ def sides_of(cells: Any) -> tuple[int, int]:
     first, second = (
         _check.integer("cells", each, 1, MOST_CELLS) for each in for_both_axes("cells", cells)
     )
-    if (first + 2) * (second + 2) > MOST_CELLS:  # with what is beyond
+    if (first + 2) * (second + 2) > MOST_CELLS:  # with the cells beyond the ends
         what = f"must make at most {MOST_CELLS} cells, together with a rim around them"
         raise ParameterError("cells", cells, what)
     return first, second

@@ -202,9 +202,9 @@ def suggest(
     name = mechanism.describe()["name"]
     reasons = (
         f"Release dp.cdf(values, dp.{grid!r}, {budget.name}=...), by {name}.",
-        f"Counts of records up to a value are off by {counts:.3g} (root mean square).",
-        f"Quantiles are off by {100 * share:.2g} % of the ranks, or {short(value, 2)} where values"
-        " spread evenly over the bounds.",
+        f"The error of the number of records up to a value is {counts:.3g} (root mean square).",
+        f"The error of a quantile is {100 * share:.2g} % of the ranks, or {short(value, 2)} where"
+        " values spread evenly over the bounds.",
         _about_quantiles(few, budget),
         *([] if goal is None else [_about_enough(enough, budget, _wished(goal, grid, unit))]),
     )
@@ -283,12 +283,12 @@ def _least(holds: Callable[[float], bool], low: float, high: float) -> float | N
 
 def _about_quantiles(few: int, budget: _Budget) -> str:
     if budget.epsilon is None or budget.neighbours != "replace-one":
-        return "dp.quantiles is for epsilon and replace-one alone: take dp.cdf(...).quantile(p)."
+        return "dp.quantiles needs epsilon and replace-one: use dp.cdf(...).quantile(p) instead."
     if few < 1:
         return "Quantiles of the curve are more accurate than those of dp.quantiles."
     return (
-        f"For up to {few} quantiles, and no curve, dp.quantiles is more accurate: off by"
-        f" {_OF_A_CHOICE / float(budget.epsilon):.2g} records for each that is asked for."
+        f"If you need at most {few} quantiles and no curve, dp.quantiles is more accurate: its"
+        f" error is {_OF_A_CHOICE / float(budget.epsilon):.2g} records times their number."
     )
 
 
@@ -306,7 +306,7 @@ def _goal(error: Any, grid: Grid, unit: Unit) -> float:
 
 def _about_enough(enough: float | None, budget: _Budget, wished: str) -> str:
     if enough is None:
-        return f"No {budget.name} reaches an error of {wished} with so many records."
+        return f"No {budget.name} reaches an error of {wished} with this number of records."
     return f"For an error of {wished}, {budget.name} = {enough:.2g} is enough."
 
 

@@ -63,7 +63,7 @@ def test_it_says_up_to_how_many_quantiles_are_better_drawn():
     found = dp.suggest(n=100_000, epsilon=1.0, lower=0, upper=1)
     assert found.few_quantiles == np.floor(found.count_error / np.sqrt(8))
     assert found.few_quantiles >= 3
-    assert f"up to {found.few_quantiles} quantiles" in str(found)
+    assert f"at most {found.few_quantiles} quantiles" in str(found)
     assert dp.suggest(n=100_000, rho=0.5, lower=0, upper=1).few_quantiles == 0
 
 
