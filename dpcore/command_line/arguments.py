@@ -1,4 +1,4 @@
-"""The arguments of the command line: how they are parsed."""
+"""The parser of the command line."""
 
 from __future__ import annotations
 
@@ -24,26 +24,27 @@ TAKE_VALUES: Final = (*_SINGLE, *_RANGES)
 
 
 class UsageError(DpcoreError, ValueError):
-    """The command line cannot be obeyed."""
+    """The arguments of the command line are wrong."""
 
 
 def parse(argv: Sequence[str], options: argparse.Namespace) -> None:
-    """Fill ``options`` in.
+    """Parse the arguments into ``options``.
 
     Raises
     ------
     UsageError
-        An argument is missing, unknown or not of its type.
+        An argument is missing or unknown, or has a wrong type.
     SystemExit
-        ``--help`` or ``--version`` was asked for, and is on standard output.
+        ``--help`` or ``--version`` was given; its text is on standard output.
     """
     parser().parse_args(_glued(argv), options)
 
 
 def _glued(argv: Sequence[str]) -> list[str]:
-    """Write ``--lower -1e5`` as ``--lower=-1e5``: argparse takes only -5 and -.5 for numbers.
+    """Write ``--lower -1e5`` as ``--lower=-1e5``: argparse recognises only -5 and -.5 as numbers.
 
-    Both ends of a range cannot be written so. They get a blank, which no option begins with.
+    The two ends of a range cannot be written so. They get a leading blank, because no option
+    begins with one.
     """
     single, ranges = ([f"--{name}" for name in names] for names in (_SINGLE, _RANGES))
     glued: list[str] = []
@@ -59,14 +60,14 @@ def _glued(argv: Sequence[str]) -> list[str]:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Raises what argparse would print with a usage of many lines."""
+    """A parser that raises its errors, which argparse would print after many lines of usage."""
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message)
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return what reads the arguments of all commands."""
+    """Return the parser for all commands."""
     whole = _Parser(
         prog="dpcore", allow_abbrev=False, description="Differentially private distributions."
     )

@@ -1,4 +1,4 @@
-"""``--budget FILE``, and ``dpcore budget``: what releases cost together, kept in a file."""
+"""``--budget FILE`` and ``dpcore budget``: the joint cost of releases, kept in a file."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["show", "watching"]
 
 
 def watching(options: argparse.Namespace) -> AbstractContextManager[Any]:
-    """Return the context of the budget that was named, or one without a budget."""
+    """Return the context of the named budget, or a context without a budget."""
     named = getattr(options, "budget", None)
     return nullcontext() if named is None else Budget.open(named)
 
 
 def show(options: argparse.Namespace) -> str:
-    """Open a budget, or make it, and return what was charged to it."""
+    """Open or make a budget, and return its charges as text."""
     budget = Budget.open(
         options.file, options.epsilon, rho=options.rho, delta=options.delta, neighbours=None
     )
@@ -39,6 +39,6 @@ def show(options: argparse.Namespace) -> str:
 
 
 def _short(privacy: Privacy) -> str:
-    """Return a guarantee without its relation, which is that of the budget."""
+    """Return a guarantee without its relation of neighbours, which the budget states."""
     text, _, note = str(privacy).partition(" (")
     return f"{text} (SIMULATED)" if "SIMULATED" in note else text

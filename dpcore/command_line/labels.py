@@ -1,7 +1,7 @@
-"""Labels as files have them: text, numbers or booleans, and which of them are positive.
+"""Labels in files: text, numbers or booleans, and which of them are positive.
 
-Without a positive label the column is taken as one of numbers or booleans, as scores are, and 1 is
-positive. Text is then refused: of all mistakes, to count all of it as negative is a likely one.
+Without a positive label, the column must hold numbers or booleans, and 1 is positive. Text is then
+refused, because it would all count as negative, and this is a likely mistake.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ POSITIVE: Final = "1"  # of numbers and booleans
 def scored_labels(
     batch: pyarrow.RecordBatch, positive: str | None
 ) -> tuple[NDArray[np.bool_], pyarrow.Array, int | None]:
-    """Return the records of a batch that are complete.
+    """Return the complete records of a batch.
 
     Parameters
     ----------
     batch
         A column of labels, and a column of scores.
     positive
-        The label of the positives, as it is typed; None: 1, of a column without text.
+        The label of the positives, as typed; None: 1, for a column without text.
 
     Returns
     -------
     is_positive : numpy.ndarray
-        One for each record that has a label and a score; NaN is none.
+        One entry for each record that has a label and a score. NaN is neither.
     scores : pyarrow.Array
-        Theirs.
+        The scores of these records.
     missing : int or None
-        The first column in which something is missing.
+        The first column that has a missing value.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def scored_labels(
 
 
 def _check_no_text(batch: pyarrow.RecordBatch) -> None:
-    """Check that labels are not of a type of text; or, in a CSV file, that all read as numbers."""
+    """Check that labels are not text. In a CSV file, all must read as numbers."""
     from pyarrow import types
 
     labels = batch.column(0)
@@ -76,13 +76,13 @@ def _check_no_text(batch: pyarrow.RecordBatch) -> None:
         is_text = any(each is not None and _number(_text(each)) is None for each in found)
     if is_text:
         raise UsageError(
-            f"--label {batch.schema.names[0]!r} holds text: say which label is that of the "
-            "positives, with --positive"
+            f"--label {batch.schema.names[0]!r} holds text: give the label of the positives "
+            "with --positive"
         )
 
 
 def is_label(found: Any, typed: str) -> bool:
-    """Return whether a label is the typed one: the same text, or the same number.
+    """Return whether a label equals the typed one: as text, or as a number.
 
     True and False are 1 and 0, in text as well.
     """
@@ -97,7 +97,7 @@ def _text(found: Any) -> str:
 
 
 def _number(text: str) -> Decimal | None:
-    """Return exactly what a text stands for, or None."""
+    """Return the exact number that a text stands for, or None."""
     word = {"true": "1", "false": "0"}.get(text.lower(), text)
     if "_" in word:  # of Python's own numbers, not of anybody's file
         return None

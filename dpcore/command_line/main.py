@@ -1,8 +1,8 @@
-"""The command line: each command releases what a file tells, once.
+"""The command line: each command makes one release from a file.
 
-What can be refused is refused before the data are read. The release stays in memory until all
-files are written, and is printed last: who sees an error has seen nothing of the records. Warnings
-of a release follow it.
+A command refuses bad arguments before it reads the data. The release stays in memory until all
+files are written, and is printed last. So whoever sees an error has seen nothing of the records.
+Warnings about a release follow it.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     argv
-        The arguments; None: those of the process.
+        The arguments; None: the arguments of the process.
 
     Returns
     -------
     int
-        The exit code: 0; 2 after an error, which is one line on standard error; 130 if
-        interrupted; 1 if the reader of standard output went before everything was printed.
+        The exit code. 0: success. 2: an error, which is one line on standard error. 130: an
+        interrupt. 1: the reader of standard output ended before everything was printed.
     """
     if getattr(sys.stdout, "closed", True):  # or None: what is paid for could not be told
         return _fail("standard output is closed")
@@ -74,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         at = extract_tb(error.__traceback__)[-1]
         return _fail(
             f"dpcore has failed ({type(error).__name__} in {at.filename}, line {at.lineno}); "
-            "what the error says is not shown, for it may hold a record"
+            "the message is not shown, because it may contain a record"
         )
 
 
@@ -84,7 +84,7 @@ def _fail(message: str) -> int:
 
 
 def _warn(caught: Sequence[warnings.WarningMessage]) -> int:
-    """Say what was warned of: our own in a line each, once."""
+    """Show the warnings: those of dpcore once, each in one line."""
     ours = [each for each in caught if issubclass(each.category, dpcore.DpcoreWarning)]
     for text in dict.fromkeys(str(each.message) for each in ours):
         for argument, flag in _TYPED.items():
@@ -97,7 +97,7 @@ def _warn(caught: Sequence[warnings.WarningMessage]) -> int:
 
 
 def _say(text: str) -> None:
-    """Print a line to standard error, or nowhere: without ``file``, standard output is meant."""
+    """Print a line to standard error, or nowhere if there is none (``print`` would use stdout)."""
     if sys.stderr is None:
         return
     try:
@@ -121,6 +121,6 @@ def _print(text: str) -> int:
 
 
 def _discard(stream: TextIO) -> None:
-    """Send what is left in the buffer nowhere, so that nothing fails as the process ends."""
+    """Discard the rest of the buffer, so that nothing fails when the process ends."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -1,4 +1,4 @@
-"""What each command takes, and what its help says."""
+"""The options of each command, and their help texts."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ["PICTURES", "add_commands"]
 PICTURES: Final = (".png", ".pdf", ".svg")
 _MECHANISMS: Final = ("best", "hierarchy", "histogram", "dawa", "dyadic", "dyadic-paper")
 _OF_TABLES: Final = ("best", "hierarchy", "histogram", "dawa")
-_FILE: Final = "a CSV or Parquet file, or a folder of Parquet files; - is CSV on standard input"
+_FILE: Final = "a CSV or Parquet file, a folder of Parquet files, or - for CSV on standard input"
 _SMOOTH: Final[dict[str, Any]] = {
     "type": int,
     "choices": (1, 2),
-    "help": "smooth a dyadic curve in a norm",
+    "help": "smooth a dyadic curve, in the 1-norm or the 2-norm",
 }
 
 _Command = Callable[..., argparse.ArgumentParser]  # makes one from a name, help and description
@@ -44,18 +44,18 @@ def _add_cdf(command: _Command) -> None:
         "cdf",
         help="release the distribution of a column",
         description="Release the distribution of a column of a CSV or Parquet file of any size, "
-        "with differential privacy. Every run spends epsilon again. The bounds are public: take "
-        "them from what is known of the column, never from its values.",
+        "with differential privacy. Every run spends epsilon again. The bounds are public: choose "
+        "them from knowledge about the column, never from its values.",
     )
     cdf.add_argument("file", metavar="FILE", help=_FILE)
     cdf.add_argument(
         "--column",
         metavar="C",
         required=True,
-        help="name of the column, which holds numbers; or dates or times, if the bounds are such",
+        help="name of the column. It holds numbers, or dates or times if the bounds are such",
     )
     _add_bounds(cdf, date_or_float)
-    _add_size(cdf, "number of cells between them (by the number of records and the budget)")
+    _add_size(cdf, "number of cells between the bounds (by the number of records and the budget)")
     _add_budget(cdf)
     after = cdf.add_mutually_exclusive_group()
     after.add_argument("--smooth", **_SMOOTH)
@@ -63,8 +63,8 @@ def _add_cdf(command: _Command) -> None:
     cdf.add_argument(
         "--integers",
         action=argparse.BooleanOptionalAction,
-        help="the column holds whole numbers, or days, and so do its quantiles (they do if a "
-        "Parquet file has integers or dates, or if the cells are one whole number each)",
+        help="the column holds whole numbers or days, so its quantiles are whole numbers or days "
+        "(yes if a Parquet file has integers or dates, or if each cell holds one whole number)",
     )
     _add_files(cdf)
 
@@ -72,7 +72,7 @@ def _add_cdf(command: _Command) -> None:
 def _add_roc(command: _Command) -> None:
     roc = _add_scored(command, "roc", "the ROC curve of scored labels", "the ROC curve")
     _add_bounds(roc)
-    _add_size(roc, "number of cells between them (by the number of records and the budget)")
+    _add_size(roc, "number of cells between the bounds (by the number of records and the budget)")
     _add_budget(roc)
     roc.add_argument("--smooth", **_SMOOTH)
     _add_files(roc)
@@ -83,12 +83,13 @@ def _add_calibration(command: _Command) -> None:
         command,
         "calibration",
         "how far scores are from probabilities",
-        "how far they are from shares of positives. Scores beyond 0 or 1 count as these",
+        "how far the scores are from the shares of positives. Scores below 0 count as 0, and "
+        "scores above 1 as 1",
     )
     _add_size(calibration, "number of cells of [0, 1] (1000)", default=1000)
     add = calibration.add_argument
-    add("--bins", metavar="B", type=int, default=10, help="bins of one width in the table (10)")
-    add("--equi-depth", action="store_true", help="bins of about as many records each")
+    add("--bins", metavar="B", type=int, default=10, help="bins of equal width in the table (10)")
+    add("--equi-depth", action="store_true", help="bins with about the same number of records each")
     _add_budget(calibration)
     add("--smooth", **_SMOOTH)
     _add_files(calibration)
@@ -100,7 +101,7 @@ def _add_hosmer_lemeshow(command: _Command) -> None:
         "hosmer-lemeshow",
         "the Hosmer-Lemeshow test of predicted probabilities",
         "the Hosmer-Lemeshow test, with a p-value that takes the noise into account. Scores are "
-        "predicted probabilities, by a model that does not depend on the records or was "
+        "predicted probabilities. Their model must not depend on the records, or must have been "
         "released itself",
     )
     _add_size(test, "number of cells of [0, 1], of a width like sqrt(p (1 - p)) (128)", default=128)
@@ -108,8 +109,7 @@ def _add_hosmer_lemeshow(command: _Command) -> None:
     test.add_argument(
         "--not-fitted",
         action="store_true",
-        help="the model was fitted to other records: as many degrees of freedom as groups, not 2 "
-        "less",
+        help="the model was fitted to other records: the test has Q degrees of freedom, not Q - 2",
     )
     _add_budget(test)
     test.set_defaults(smooth=None)
@@ -120,11 +120,12 @@ def _add_residuals(command: _Command) -> None:
     residuals = command(
         "residuals",
         help="release residuals against predicted values",
-        description="Release a residual plot of a regression, two columns of a CSV or Parquet "
-        "file, with differential privacy, and show quartiles of the residuals for ranges of "
+        description="Release a residual plot of a regression with differential privacy, from two "
+        "columns of a CSV or Parquet file, and show quartiles of the residuals for ranges of "
         "predicted values. Every run spends epsilon again. The model must not depend on the "
-        "records, or was released itself. Both columns are kept in memory, since bounds are found "
-        "before records are counted: 16 bytes a record, and about as much again for a moment.",
+        "records, or must have been released itself. The command keeps both columns in memory, "
+        "because it finds bounds before it counts records. This takes 16 bytes for each record, "
+        "and for a moment about twice that.",
     )
     add = residuals.add_argument
     add("file", metavar="FILE", help=_FILE)
@@ -134,7 +135,7 @@ def _add_residuals(command: _Command) -> None:
     other.add_argument(
         "--actual",
         metavar="Y",
-        help="of the column of observed values: residuals are these, less the predicted ones",
+        help="name of the column of observed values: residuals are observed minus predicted values",
     )
     add("--epsilon", metavar="E", type=float, required=True, help="epsilon to spend")
     add(
@@ -142,8 +143,8 @@ def _add_residuals(command: _Command) -> None:
         metavar="U",
         type=float,
         action="append",
-        help="a unit of both columns, known beforehand (1): bounds are it times a power of two; "
-        "give it twice where residuals have another one",
+        help="a unit of both columns, known beforehand (1). Bounds are the unit times a power of "
+        "two. Give it twice if residuals have another unit",
     )
     for name in ("predicted", "residual"):
         add(
@@ -151,46 +152,57 @@ def _add_residuals(command: _Command) -> None:
             metavar=("A", "B"),
             nargs=2,
             type=float,
-            help=f"bounds of --{name}, known beforehand (found for a part of epsilon)",
+            help=f"bounds of --{name}, known beforehand (found with a part of epsilon)",
         )
     add(
         "--search",
         choices=("compact", "sparse-vector"),
         default="compact",
-        help="how bounds are found: widths that are worth it (compact), or for 95%% of the records",
+        help="how bounds are found: widths that trade records for precision (compact), or bounds "
+        "of 95%% of the records (sparse-vector)",
     )
     add(
         "--cells",
         metavar="M",
         type=int,
         action="append",
-        help="number of cells along both axes, or once for each (by the number of records)",
+        help="number of cells along both axes; give it twice for one number for each axis (by the "
+        "number of records)",
     )
-    add("--mechanism", choices=_OF_TABLES, default="best", help="(best: by n, epsilon and cells)")
+    add(
+        "--mechanism",
+        choices=_OF_TABLES,
+        default="best",
+        help="the mechanism (best: chosen by n, epsilon and cells)",
+    )
     _add_files(residuals)
 
 
 def _add_budget_command(command: _Command) -> None:
     budget = command(
         "budget",
-        help="make a budget in a file, or show what was spent of one",
-        description="Show the cap of a budget, what was spent, what remains, and the log; with a "
-        "cap, make the file if there is none. Name it to other commands by --budget FILE: they "
-        "are refused beyond the cap.",
+        help="make a budget in a file, or show what was spent",
+        description="Show the cap of a budget, the privacy that was spent and remains, and the "
+        "log. With a cap, make the file if it does not exist. Other commands charge their release "
+        "to the budget with --budget FILE, and are refused beyond the cap.",
     )
     budget.add_argument("file", metavar="FILE", help="an SQLite file")
-    budget.add_argument("--epsilon", metavar="E", type=float, help="a new budget's cap, or")
-    budget.add_argument("--rho", metavar="R", type=float, help="of zero-concentrated privacy")
-    budget.add_argument("--delta", metavar="D", type=float, help="beside either (0)")
+    budget.add_argument("--epsilon", metavar="E", type=float, help="the cap of a new budget, or")
+    budget.add_argument(
+        "--rho", metavar="R", type=float, help="the cap in zero-concentrated privacy"
+    )
+    budget.add_argument(
+        "--delta", metavar="D", type=float, help="the cap on delta, with either (0)"
+    )
 
 
 def _add_warm(command: _Command) -> None:
     warm = command(
         "warm",
         help="compile everything now, so that first uses do not wait",
-        description="Compile everything now, for container images and tests: what is compiled is "
-        "kept on disk, below NUMBA_CACHE_DIR or the user's folder of caches, for this processor "
-        "and these versions of Python, NumPy and Numba.",
+        description="Compile everything now, for container images and tests. The machine code is "
+        "kept on disk, in NUMBA_CACHE_DIR or the user's cache folder. It is for this processor and "
+        "these versions of Python, NumPy and Numba.",
     )
     warm.add_argument("--quiet", action="store_true", help="no progress bar")
 
@@ -200,8 +212,8 @@ def _add_scored(command: _Command, name: str, what: str, shown: str) -> argparse
     parser = command(
         name,
         help=f"release {what}",
-        description="Release how the scores of positives and of negatives are distributed, "
-        "two columns of a CSV or Parquet file of any size, with differential privacy, and show "
+        description="Release the distributions of the scores of positives and of negatives, with "
+        "differential privacy, from two columns of a CSV or Parquet file of any size, and show "
         f"{shown}. Every run spends epsilon again.",
     )
     add = parser.add_argument
@@ -210,9 +222,9 @@ def _add_scored(command: _Command, name: str, what: str, shown: str) -> argparse
     add(
         "--positive",
         metavar="L",
-        help="the label of the positives (1, or true, where labels are numbers or booleans; to be "
-        "given where they are text); what is not that is negative, and a label that no record has "
-        "is no error",
+        help="the label of the positives (1 or true, if labels are numbers or booleans; required "
+        "if they are text). All other labels are negative. It is allowed that no record has this "
+        "label",
     )
     add("--score", metavar="C", required=True, help="name of the column of scores")
     return parser
@@ -229,7 +241,13 @@ def _add_bounds(
         type=kind,
         help="least value, known beforehand",
     )
-    add("--upper", metavar="B", required=True, type=kind, help="greatest value; others are moved")
+    add(
+        "--upper",
+        metavar="B",
+        required=True,
+        type=kind,
+        help="greatest value, known beforehand. Values out of bounds count in the nearest cell",
+    )
 
 
 def _add_size(parser: argparse.ArgumentParser, what: str, default: int | None = None) -> None:
@@ -241,30 +259,46 @@ def _add_budget(parser: argparse.ArgumentParser) -> None:
     budget = parser.add_mutually_exclusive_group(required=True)
     budget.add_argument("--epsilon", metavar="E", type=float, help="epsilon to spend, or")
     budget.add_argument("--rho", metavar="R", type=float, help="zero-concentrated privacy to spend")
-    add("--delta", metavar="D", type=float, help="beside --epsilon")
-    add("--mechanism", choices=_MECHANISMS, default="best", help="(best: the most accurate)")
-    add("--base", metavar="K", type=int, help="children per node of a dyadic noise tree (2)")
+    add("--delta", metavar="D", type=float, help="delta to spend, together with --epsilon")
+    add(
+        "--mechanism",
+        choices=_MECHANISMS,
+        default="best",
+        help="the mechanism (best: the most accurate one)",
+    )
+    add("--base", metavar="K", type=int, help="children of each node of a dyadic tree (2)")
 
 
 def _add_files(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--nan-policy", choices=("raise", "omit"), default="raise", help="on missing values")
-    add("--format", choices=("csv", "parquet"), help="of FILE, if its name does not say")
-    add("--delimiter", metavar="D", type=_delimiter, default=",", help=r"of CSV (,); \t is a tab")
+    add(
+        "--nan-policy",
+        choices=("raise", "omit"),
+        default="raise",
+        help="refuse missing values, or leave them out (raise)",
+    )
+    add("--format", choices=("csv", "parquet"), help="format of FILE (by its suffix)")
+    add(
+        "--delimiter",
+        metavar="D",
+        type=_delimiter,
+        default=",",
+        help=r"character between the cells of a CSV file (,); \t is a tab",
+    )
     add("--plot", metavar="OUT", type=Path, help=f"draw the release to a {'/'.join(PICTURES)} file")
-    add("--json", metavar="OUT", type=Path, help="store the release")
-    add("--budget", metavar="FILE", help="charge it to this budget: see dpcore budget")
+    add("--json", metavar="OUT", type=Path, help="store the release as JSON")
+    add("--budget", metavar="FILE", help="charge the release to this budget: see dpcore budget")
     add("--quiet", action="store_true", help="no progress bar")
 
 
 def date_or_float(text: str) -> float | str:
-    """Return a number, or a date or time in ISO 8601 as it is."""
+    """Return a number; return a date or time in ISO 8601 unchanged."""
     if scalar("bound", text, exactly=False) is not None:
         return text
     try:
         return float(text)
     except ValueError:
-        what = "a number, or a date or a time in ISO 8601, as 2024-01-31"
+        what = "a number, or a date or a time in ISO 8601, such as 2024-01-31"
         raise argparse.ArgumentTypeError(f"must be {what}; got {text!r}") from None
 
 

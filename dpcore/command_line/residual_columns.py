@@ -1,4 +1,4 @@
-"""Predicted values and residuals from a file, kept in memory: bounds come before the counts."""
+"""Predicted values and residuals from a file, kept in memory, because bounds come before counts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["residual_columns"]
 
 
 def residual_columns(options: argparse.Namespace) -> tuple[NDArray[Any], ...]:
-    """Return the predicted values and the residuals of the records that are complete, (n,) each."""
+    """Return the predicted values and the residuals of the complete records, (n,) each."""
     source, form = input_of(options)
     predicted = Column(options.predicted, argument="--predicted")
     other = (
@@ -54,10 +54,10 @@ def residual_columns(options: argparse.Namespace) -> tuple[NDArray[Any], ...]:
 
 
 def _less(actual: Chunk, predicted: Chunk) -> NDArray[np.float64]:
-    """Return residuals: NaN where a value is missing, and nowhere else.
+    """Return residuals, which are NaN only where a value is missing.
 
-    An infinite value less itself is beyond all bounds, as the record is: were it missing, the
-    number of records, which is public, would depend on what they are.
+    An infinite value minus itself becomes infinite, which is beyond all bounds, like the record.
+    If it counted as missing, the number of records, which is public, would depend on their values.
     """
     with np.errstate(invalid="ignore", over="ignore"):
         residuals = np.subtract(actual, predicted, dtype=np.float64)
@@ -66,7 +66,7 @@ def _less(actual: Chunk, predicted: Chunk) -> NDArray[np.float64]:
 
 
 def _joined(parts: list[Chunk]) -> NDArray[Any]:
-    """Return the parts as one array, and let go of them."""
+    """Return the parts as one array, and release the memory of the parts."""
     joined = np.concatenate(parts)
     parts.clear()
     return joined

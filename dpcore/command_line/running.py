@@ -1,4 +1,4 @@
-"""What the commands of the command line share: mechanisms, inputs, outputs, and how errors read."""
+"""Shared parts of the commands: mechanisms, inputs, outputs and the wording of errors."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ __all__ = [
 def mechanism_of(
     options: argparse.Namespace, size: int
 ) -> Callable[[int | None], dpcore.mechanisms.Mechanism]:
-    """Return what gives the mechanism that was asked for, for so many cells, and n records.
+    """Return a function that takes n, or None, and returns the mechanism for so many cells.
 
-    None: whatever n is.
+    None stands for any n.
     """
     name, epsilon, rho, base = options.mechanism, options.epsilon, options.rho, options.base
     if not name.startswith("dyadic"):
@@ -68,7 +68,7 @@ def mechanism_of(
 
 
 def check_outputs(options: argparse.Namespace) -> None:
-    """Check that what is asked for can be written, and is written over nothing that is needed."""
+    """Check that the output files can be written, and that they replace no file that is needed."""
     if options.plot is not None:
         if options.plot.suffix.lower() not in PICTURES:
             allowed = ", ".join(PICTURES)
@@ -89,7 +89,7 @@ def check_outputs(options: argparse.Namespace) -> None:
 
 
 def input_of(options: argparse.Namespace) -> tuple[str | BinaryIO, Format | None]:
-    """Return what to read from, and its format if that is known."""
+    """Return the source, and its format if that is known."""
     _check.extra("pyarrow", "reading files", "io")
     import pyarrow
 
@@ -99,9 +99,9 @@ def input_of(options: argparse.Namespace) -> tuple[str | BinaryIO, Format | None
     if source != "-":
         return source, form
     if form == "parquet":
-        raise UsageError("FILE must not be '-' with --format parquet, which has to seek")
+        raise UsageError("FILE must not be '-' with --format parquet, which must be seekable")
     if sys.stdin is None:
-        raise UsageError("FILE '-' is standard input, and that is closed")
+        raise UsageError("FILE '-' is standard input, which is closed")
     return sys.stdin.buffer, "csv"
 
 

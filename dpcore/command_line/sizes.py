@@ -1,4 +1,4 @@
-"""How many cells a command takes, where that was left to it: by public numbers."""
+"""The number of cells of a command without ``--size``, chosen by public numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["coarser", "grid_of", "with_size"]
 
 
 def grid_of(options: argparse.Namespace) -> dpcore.Grid:
-    """Return the grid that was asked for; without a size, the finest that ``coarser`` takes."""
+    """Return the requested grid; without a size, the finest grid that ``coarser`` accepts."""
     size = FINEST if options.size is None else options.size
     return dpcore.Grid.uniform(options.lower, options.upper, size)
 
@@ -24,16 +24,16 @@ def grid_of(options: argparse.Namespace) -> dpcore.Grid:
 def coarser(
     options: argparse.Namespace, grid: dpcore.Grid, counts: NDArray[np.int64]
 ) -> tuple[dpcore.Grid, NDArray[np.int64]]:
-    """Return the grid that ``dpcore.suggest`` takes for so many records, and the counts on it.
+    """Return the grid that ``dpcore.suggest`` chooses for so many records, and the counts on it.
 
     Parameters
     ----------
     options
-        Of the command line.
+        The options of the command line.
     grid, counts
-        From ``grid_of``, and the exact counts on it, (k N,): of one class after the other. Its
-        thresholds are among them, as both sizes are powers of two, and the number of records is
-        public.
+        The grid from ``grid_of``, and the exact counts on it, (k N,), one class after the other.
+        The thresholds of the new grid are among those of ``grid``, because both sizes are powers
+        of two. The number of records is public.
     """
     n = int(counts.sum())
     size = suggested_size(n, options.epsilon, options.rho, options.delta) if n else grid.size
@@ -42,7 +42,7 @@ def coarser(
 
 
 def with_size(options: argparse.Namespace, text: str, grid: dpcore.Grid) -> str:
-    """Return a summary; with the number of cells, if that was not asked for."""
+    """Return a summary, with the number of cells if the command chose it."""
     if options.size is not None:
         return text
     said = f"{grid.size} (by the records and the budget; --size sets it)"

@@ -20,11 +20,11 @@ __all__ = ["run_study"]
 
 
 def run_study(options: argparse.Namespace) -> str:
-    """Run a study or what is missing of it, and return what it found; or list studies."""
+    """Run a study or its missing calls, and return its results as text; or list studies."""
     if options.list:
         return study_list(_listed(options.study))
     if options.study is None:
-        raise UsageError("STUDY is required: a name that dpcore study --list says, or FILE.py")
+        raise UsageError("STUDY is required: a name from dpcore study --list, or FILE.py")
     for module in ("joblib", "cloudpickle", "pyarrow", "tqdm"):
         _check.extra(module, "dpcore study", "studies")
     level = _check.proportion("level", options.level)
@@ -34,7 +34,7 @@ def run_study(options: argparse.Namespace) -> str:
 
 
 def _listed(study: str | None) -> dict[str, Study]:
-    """Return all studies that come with dpcore, those of a file, or the one that is named."""
+    """Return all studies that come with dpcore, the studies of a file, or the named study."""
     if study is None:
         return {name: files.find(name) for name in files.names()}
     return files.in_file(study) if study.endswith(".py") else {study: files.find(study)}
@@ -57,7 +57,7 @@ def _results(study: Study, options: argparse.Namespace) -> Results:
     except KeyboardInterrupt:
         raise KeyboardInterrupt(*_kept(options.out)) from None
     except BrokenProcessPool:
-        said = ["a worker has ended, as where memory runs out: --workers takes fewer"]
+        said = ["a worker has ended, perhaps because memory ran out: use fewer --workers"]
         raise UsageError("; ".join([*said, *_kept(options.out)])) from None
     except PicklingError as error:
         cause = str(error.__cause__ or error).strip('"\n ').splitlines()[-1]
@@ -67,7 +67,7 @@ def _results(study: Study, options: argparse.Namespace) -> Results:
 
 
 def _start_workers(workers: int) -> None:
-    """Start the workers while interrupts are ignored, and so in them as long as they live.
+    """Start the workers while interrupts are ignored, so that the workers ignore them, too.
 
     A terminal interrupts all processes of a command, and workers would end with tracebacks.
     """
@@ -86,7 +86,7 @@ def _start_workers(workers: int) -> None:
 
 
 def _kept(out: Path | None) -> list[str]:
-    """Return what is to be said of results that were kept, if there are any."""
+    """Return a message about the results that were kept, if there are any."""
     if out is None or not any([*out.glob("*.parquet"), *out.glob("parts/*.parquet")]):
         return []
     return [f"what was done is kept in {str(out)!r}; the same command goes on"]

@@ -1,4 +1,4 @@
-"""What ``dpcore study`` takes, and what its help says."""
+"""The options of ``dpcore study``, and their help texts."""
 
 from __future__ import annotations
 
@@ -17,45 +17,51 @@ def add_study(command: Callable[..., argparse.ArgumentParser]) -> None:
     study = command(
         "study",
         help="run a Monte Carlo study, or list them",
-        description="Run a Monte Carlo study: one that comes with dpcore, or one in a Python file "
-        "of your own, and show means of what it found, with their intervals. Numbers are the same, "
-        "bit for bit, for one seed on any number of workers. Studies simulate: nothing that they "
-        "find protects anybody whose records are in them.",
+        description="Run a Monte Carlo study that comes with dpcore, or one in your own Python "
+        "file, and show the means of its results with their intervals. For one seed, the numbers "
+        "are the same, bit for bit, on any number of workers. Studies simulate: their results do "
+        "not protect the records that they use.",
     )
     add = study.add_argument
     add(
         "study",
         metavar="STUDY",
         nargs="?",
-        help="a name that --list says; or FILE.py; or FILE.py:NAME, if the file has several",
+        help="a name from --list; or FILE.py; or FILE.py:NAME, if the file has several studies",
     )
     add(
         "--list",
         action="store_true",
-        help="say what studies there are, or what STUDY is, with their parameters; run nothing",
+        help="list all studies, or describe STUDY, with their parameters; run nothing",
     )
     add(
         "--replicates",
         metavar="R",
         type=int,
-        help=f"how many of each combination of parameters ({REPLICATES}, or the next multiple of "
-        "the study's batch)",
+        help=f"number of replicates of each combination of parameters ({REPLICATES}, or the next "
+        "multiple of the study's batch)",
     )
     add(
         "--set",
         metavar="P=V,...",
         action="append",
         default=[],
-        help="other values of a parameter: numbers, or labels that the study knows; again for "
+        help="other values for a parameter: numbers, or labels that the study knows; repeat it for "
         "other parameters",
     )
     add(
         "--out",
         metavar="DIR",
         type=Path,
-        help="keep the results as Parquet files in this folder, and go on from what it holds",
+        help="keep the results as Parquet files in this folder, and continue from its results",
     )
-    add("--seed", metavar="S", type=int, help="of all generators (that of DIR, or a new one)")
-    add("--workers", metavar="K", type=int, default=-1, help="processes (one for each core)")
-    add("--level", metavar="L", type=float, default=0.95, help="of the intervals of means (0.95)")
+    add("--seed", metavar="S", type=int, help="seed of all generators (that of DIR, or a new one)")
+    add("--workers", metavar="K", type=int, default=-1, help="number of processes (one per core)")
+    add(
+        "--level",
+        metavar="L",
+        type=float,
+        default=0.95,
+        help="level of the intervals of means (0.95)",
+    )
     add("--quiet", action="store_true", help="no progress bar")

@@ -1,4 +1,4 @@
-"""``dpcore warm``: everything is compiled now, and kept."""
+"""``dpcore warm``: compile everything now, and keep the machine code."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _WIDTH = 30  # of the bar
 
 
 def warm(options: argparse.Namespace) -> str:
-    """Compile whatever is not in the cache yet, and return where that is and what it holds.
+    """Compile everything that is not in the cache, and return where the cache is and its size.
 
     Raises
     ------
     UsageError
-        Nothing can be compiled, or nothing can be kept.
+        Nothing can be compiled, or the machine code cannot be kept.
     """
     if not _compile.KERNELS:
         raise UsageError("nothing is compiled while NUMBA_DISABLE_JIT is set")
@@ -48,7 +48,7 @@ def warm(options: argparse.Namespace) -> str:
 
 
 def _shown(quiet: bool) -> Iterator[str]:
-    """Yield the names of the uses, behind a bar on standard error: a line for each in a log."""
+    """Yield the names of the uses, and show a bar on standard error, or one line each in a log."""
     for done, use in enumerate(USES):
         if not quiet:
             _show(done, use)

@@ -1,8 +1,8 @@
 """Monte Carlo studies: a function of parameters and a generator, run many times, in a tidy table.
 
-``study`` makes a study of a function, ``run`` runs it on one machine or many, and ``load`` reads
-what a folder holds. Needs the extra ``studies``, which is imported when a study runs. May import
-all rooms but ``command_line``.
+``study`` makes a study from a function, ``run`` runs it on one or many machines, and ``load`` reads
+the results in a folder. Needs the extra ``studies``, which is imported when a study runs. May
+import all rooms except ``command_line``.
 """
 
 from .calls import StudyError

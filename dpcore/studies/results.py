@@ -1,4 +1,4 @@
-"""The results of a study: a tidy table of replicates, and what it comes to."""
+"""The results of a study: a tidy table of replicates, and its summary."""
 
 from __future__ import annotations
 
@@ -22,15 +22,14 @@ __all__ = ["Results"]
 
 
 class Results:
-    """What a study found.
-
-    Made by ``studies.run`` and ``studies.load``.
+    """The results of a study, made by ``studies.run`` and ``studies.load``.
 
     Parameters
     ----------
     table
-        A row for each replicate of each cell: the parameters, ``replicate``, what the function
-        returned, ``made_by`` (which of ``makers`` made the row) and ``cell`` (names the cell).
+        A table with one row for each replicate of each cell. Its columns are the parameters,
+        ``replicate``, the quantities that the function returned, ``made_by`` (an index into
+        ``makers``) and ``cell`` (a name for the cell).
 
     Examples
     --------
@@ -58,12 +57,12 @@ class Results:
 
     @property
     def seed(self) -> int:
-        """The entropy from which all generators were spawned."""
+        """The entropy of all generators."""
         return self._header.seed
 
     @property
     def makers(self) -> list[Maker]:
-        """What made the rows: the digest of the code and the versions; one, as a rule."""
+        """The code (as a digest) and the versions that made the rows; usually one entry."""
         return self._header.makers
 
     @property
@@ -77,31 +76,31 @@ class Results:
 
     @property
     def quantities(self) -> list[str]:
-        """The names of what the function returned, sorted."""
+        """The names of the numbers and arrays that the function returned, sorted."""
         return quantities_of(self.table, self._header)
 
     def array(self, quantity: str, /, **selected: Any) -> NDArray[np.float64]:
-        """Return a quantity as an array: a parameter an axis, then the replicates.
+        """Return a quantity as an array with one axis for each parameter, then the replicates.
 
         Parameters
         ----------
         quantity
-            Its name.
+            The name of the quantity.
         **selected
-            Parameters that are held at one of their labels, and get no axis. A function or class
-            is what tables call it.
+            Parameters to hold at one of their labels. They get no axis. The label of a function or
+            a class is its name.
 
         Returns
         -------
         array of float64, shape (values of a parameter, ..., replicates)
-            The other parameters that have more than one value are the axes, in the order of the
-            study. If the function returned arrays, their positions are a last axis.
+            Each other parameter with more than one value has an axis, in the order of the study.
+            If the function returned arrays, their axis is the last one.
 
         Raises
         ------
         ParameterError
             There is no such quantity, parameter or label; or the cells are not all combinations
-            of the values, or have replicates or arrays of different number.
+            of the values; or their numbers of replicates or the lengths of their arrays differ.
 
         Examples
         --------
@@ -138,7 +137,7 @@ class Results:
         shapes = {values.shape for values in found.values()}
         if len(found) < len(cells) or len(cells) != prod(map(len, axes)) or len(shapes) != 1:
             raise ParameterError(
-                "quantity", quantity, "must be known of all combinations, as often of each"
+                "quantity", quantity, "must be known for all combinations, equally often for each"
             )
         places = {tuple(map(dict.__getitem__, axes, each)): key for key, each in cells.items()}
         stacked = np.stack([found[places[place]] for place in sorted(places)])
@@ -147,22 +146,24 @@ class Results:
     def summary(
         self, *, level: float = 0.95, quantiles: Sequence[float] = QUANTILES
     ) -> pyarrow.Table:
-        """Return means, their intervals, and quantiles: a row for each cell and quantity.
+        """Return means, their intervals, and quantiles, in one row for each cell and quantity.
 
         Parameters
         ----------
         level
-            Of the intervals of means, which are Student's: right for means of many replicates.
+            The level of the intervals of means. They are Student's intervals, which are right for
+            means of many replicates.
         quantiles
-            Which, in [0, 1]; they are columns, ``q0.05`` and so on; 0 and 1 are extremes.
+            The probabilities of the quantiles, in [0, 1]. 0 and 1 are the extremes. The columns
+            are named ``q0.05`` and so on.
 
         Returns
         -------
         pyarrow.Table
-            The parameters; ``quantity``; ``position``, if the function returned arrays;
-            ``replicates``, and how many of them are ``undefined`` (NaN, or not returned), which
-            enter nothing else; ``mean``, ``mean_low``, ``mean_high``, ``deviation``, and the
-            quantiles.
+            The columns are the parameters; ``quantity``; ``position``, if the function returned
+            arrays; ``replicates``; ``undefined``, the number of replicates that are NaN or were
+            not returned; ``mean``, ``mean_low``, ``mean_high``, ``deviation``, and the quantiles.
+            Undefined replicates count in no other column.
 
         Examples
         --------
@@ -180,7 +181,7 @@ class Results:
         return summary(self.table, self._header, self.quantities, level, quantiles)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Hand out the table of replicates, to whatever reads Arrow."""
+        """Return the table of replicates as a stream for readers of Arrow."""
         return self.table.__arrow_c_stream__(requested_schema)
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""The runner: the calls that are missing, on as many workers as joblib has, kept as they come."""
+"""The runner: makes the missing calls on the workers of joblib, and saves the results."""
 
 from __future__ import annotations
 
@@ -37,28 +37,30 @@ def run(
     workers: int | None = None,
     progress: bool | None = None,
 ) -> Results:
-    """Run a study, or what is missing of it.
+    """Run a study, or the missing calls of it.
 
     Parameters
     ----------
     study
-        What to run.
+        The study to run.
     replicates
-        How many of each cell; a multiple of the study's batch.
+        The number of replicates of each cell; a multiple of the study's batch.
     out
-        A folder for the results; None: they are only returned. A folder that holds some of them,
-        after an interruption or a run with fewer replicates or cells, is continued. It has
-        ``replicates.parquet`` and ``summary.parquet``.
+        A folder for the results; None: they are only returned. If the folder holds results of an
+        interrupted run, or of a run with fewer replicates or cells, only the missing calls are
+        made. The folder gets ``replicates.parquet`` and ``summary.parquet``.
     seed
-        The entropy of a ``numpy.random.SeedSequence``; None: that of the folder, or a new one.
-        Each call has a child of its own, by the labels of its cell and its number, so that
-        results are the same, bit for bit, on any number of workers, in any order.
+        The entropy of a ``numpy.random.SeedSequence``; None: the seed of the folder, or a new one.
+        Each call has its own child of this seed, which depends on the labels of its cell and on
+        its number. So the results are the same, bit for bit, on any number of workers and in any
+        order.
     workers
-        Processes; -1: one for each core. None: what ``joblib.parallel_config`` says, and one if
-        it says nothing. Under ``joblib.parallel_config(backend="dask")`` they are those of a
+        The number of processes; -1: one for each core; None: as in ``joblib.parallel_config``, or
+        one process. With ``joblib.parallel_config(backend="dask")``, the workers are those of the
         cluster.
     progress
-        Whether to show a bar with the time left on standard error; None: if that is a terminal.
+        Whether to show a progress bar with the remaining time on standard error; None: only if
+        standard error is a terminal.
 
     Returns
     -------
@@ -68,26 +70,28 @@ def run(
     Raises
     ------
     FileError
-        The folder cannot be written, or holds other files under these names.
+        The folder is not writable, or holds other files with these names.
     MissingExtraError
         The extra ``studies`` is not installed.
     ParameterError
         An argument is not as above; or the folder holds another study, or another seed.
     StudyError
-        A call failed: the message names it. What was done before is kept in the folder. Or a
-        worker has other versions of dpcore, NumPy, SciPy or Numba than this process.
+        A call failed; the message names it, and the folder keeps the calls that were finished
+        before. Or a worker has other versions of dpcore, NumPy, SciPy or Numba than this process.
 
     Warns
     -----
     StudyWarning
-        The folder was begun by other code or by other versions; or the function draws from NumPy's
-        global generator, as by ``np.random.normal``, and no run repeats what it did.
+        The folder holds results of other code or other versions; or the function draws from
+        NumPy's global generator, for example with ``np.random.normal``, so no run can repeat its
+        results.
 
     Notes
     -----
-    What a call costs beyond the function is some 10 to 20 microseconds, most of that for its
-    generator. A run that is killed loses what each worker has in hand, about two seconds, and what
-    was not yet written: that of one second, and of up to ten when it has run for an hour.
+    A call costs about 10 to 20 microseconds beyond the function, most of it for its generator. A
+    run that is killed loses the calls that workers have in hand, about two seconds of work, and the
+    results that are not yet written: those of one second, or of up to ten seconds if it has run
+    for an hour.
 
     Examples
     --------
@@ -134,7 +138,7 @@ def run(
 
 
 def load(out: str | os.PathLike[str]) -> Results:
-    """Return what a folder holds: also while a study runs, or after it was interrupted.
+    """Return the results in a folder, even while a study runs or after an interruption.
 
     Parameters
     ----------
@@ -144,12 +148,12 @@ def load(out: str | os.PathLike[str]) -> Results:
     Returns
     -------
     Results
-        All replicates of all cells.
+        All replicates of all cells in the folder.
 
     Raises
     ------
     FileError
-        There is no study in the folder, or a file of it cannot be read.
+        The folder holds no study, or one of its files cannot be read.
     MissingExtraError
         The extra ``studies`` is not installed.
 
@@ -175,7 +179,7 @@ def load(out: str | os.PathLike[str]) -> Results:
 
 @contextmanager
 def _keeping(store: Store) -> Iterator[Callable[[Done], None]]:
-    """Hand out a function that keeps chunks, some at a time; all of them, however it ends."""
+    """Yield a function that saves chunks, several at a time. All are saved in the end, always."""
     waiting: list[Done] = []
     begun = since = time.monotonic()
 

@@ -1,4 +1,4 @@
-"""Studies: a function of parameters and a generator, and the parameters to call it with."""
+"""Studies: a function of parameters and a generator, and the values of these parameters."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ _COLUMNS = (  # of the tables that a parameter is in
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Study:
-    """A Monte Carlo study: ``function`` is called for each cell of ``parameters``, many times.
+    """A Monte Carlo study, which calls a function many times for each combination of parameters.
 
-    Usually made by the decorator ``studies.study``.
+    Usually made with the decorator ``studies.study``.
 
     Parameters
     ----------
     function
         Takes the parameters and ``rng``, a ``numpy.random.Generator``, all by keyword. Returns
-        a mapping of names to numbers, or to arrays of one dimension, as long in each replicate of
-        a cell; they are kept as doubles, and NaN is one. It has to draw from ``rng`` alone, and to
-        leave its arguments as they are.
+        a mapping of names to numbers, or to arrays of one dimension. An array has the same length
+        in all replicates of a cell. Numbers are stored as doubles, and may be NaN. The function
+        must draw from ``rng`` alone, and must not change its arguments.
     parameters
-        The values of each parameter; all combinations are cells. One value need not be in a
-        list. Values that are no numbers or strings have labels for the tables: functions and
-        classes are called by their names, and others are given as a dict of label: value. Several
-        such mappings in a list: the cells of each, one behind the other.
+        The values of each parameter. All combinations of values are cells. A single value need
+        not be in a list. Tables show labels for values that are neither numbers nor strings: the
+        names of functions and classes, or the keys if the values are given as a dict of
+        label: value. A list of such mappings gives the cells of each, one after the other.
     batch
-        None: each call makes one replicate. An integer: each call also gets ``replicates``, which
-        is this number, and returns arrays that have it as their first axis. For mechanisms with
-        a replicate axis, which then loop in compiled code.
+        None: each call makes one replicate. An integer: each call makes so many. The function then
+        also gets this number as ``replicates``, and returns arrays whose first axis has this
+        length. Batches suit mechanisms with a replicate axis, which loop in compiled code.
 
     Raises
     ------
@@ -94,7 +94,7 @@ class Study:
 
     @functools.cached_property
     def blocks(self) -> tuple[Mapping[str, Values], ...]:
-        """The values of each parameter by their labels; several, if ``parameters`` is a list."""
+        """The values of each parameter by label; one mapping for each item of ``parameters``."""
         given = self.parameters
         if isinstance(given, Mapping):
             given = [given]
@@ -106,7 +106,7 @@ class Study:
 
     @functools.cached_property
     def cells(self) -> tuple[Cell, ...]:
-        """All combinations of the parameters, the last parameter running first."""
+        """All combinations of the parameters. The last parameter changes fastest."""
         return tuple(cells_of(self.blocks))
 
     @functools.cached_property
@@ -121,17 +121,17 @@ class Study:
 
     @property
     def size(self) -> int:
-        """How many replicates one call makes."""
+        """The number of replicates of one call."""
         return self.batch or 1
 
     @property
     def digest(self) -> str:
-        """Names the code: that of the function, and of what it calls outside of packages."""
+        """A name for the code of the function and of everything that it calls outside packages."""
         return self.code["code"]
 
     @functools.cached_property
     def code(self) -> Mapping[str, str]:
-        """The digests of the function and of all values that have labels, and the packages used."""
+        """The digests of the function and of all values with labels, and the packages used."""
         found, used = digest(self.function)
         digests, packages = {"code": found}, set(used)
         labelled = {
@@ -147,12 +147,12 @@ class Study:
         return digests | {"packages": " ".join(sorted(packages))}
 
     def over(self, /, **parameters: Any) -> Study:
-        """Return this study with other values of some of its parameters.
+        """Return this study with other values for some of its parameters.
 
         Raises
         ------
         ParameterError
-            It has no such parameter.
+            The study has no such parameter.
 
         Examples
         --------
@@ -173,7 +173,7 @@ class Study:
         return replace(self, parameters=changed[0] if len(changed) == 1 else changed)
 
     def rng(self, cell: Cell, call: int, seed: int) -> np.random.Generator:
-        """Return the generator of one call: a child of ``seed`` by the cell's key and the call.
+        """Return the generator of one call: the child of ``seed`` for the cell's key and the call.
 
         Examples
         --------
@@ -188,7 +188,7 @@ class Study:
         return np.random.default_rng(child)
 
     def call(self, cell: Cell, call: int, seed: int) -> Mapping[str, Any]:
-        """Call the function, as the runner does: one replicate, or a batch.
+        """Call the function as the runner does, for one replicate or one batch.
 
         Examples
         --------
@@ -205,26 +205,27 @@ class Study:
         return self.function(**cell.values, rng=rng, replicates=self.batch)
 
     def replay(self, call: int, seed: int, /, **labels: Any) -> Mapping[str, Any]:
-        """Repeat one call of a run, in this process, as a debugger needs it.
+        """Repeat one call of a run in this process, for example under a debugger.
 
         Parameters
         ----------
         call
-            Its number: that of the replicate, or in batches the replicate // batch.
+            The number of the call, which is the number of the replicate. With batches, it is
+            replicate // batch.
         seed
-            That of the run: ``Results.seed``.
+            The seed of the run, ``Results.seed``.
         **labels
-            The parameters of its cell, as tables call them.
+            The parameters of its cell, by their labels in tables.
 
         Returns
         -------
         Mapping
-            What the function returns.
+            The result of the function.
 
         Raises
         ------
         ParameterError
-            There is no such cell, or the numbers are out of range.
+            There is no such cell, or a number is out of range.
 
         Examples
         --------
@@ -247,7 +248,7 @@ class Study:
         return self.call(cell, call, seed)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Mapping[str, Any]:
-        """Call the function as it is."""
+        """Call the function itself."""
         return self.function(*args, **kwargs)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -261,7 +262,7 @@ class Study:
 def study(
     parameters: Parameters | Sequence[Parameters], *, batch: int | None = None
 ) -> Callable[[Callable[..., Mapping[str, Any]]], Study]:
-    """Return a decorator that makes a ``Study`` of a function.
+    """Return a decorator that turns a function into a ``Study``.
 
     Parameters
     ----------
@@ -271,7 +272,7 @@ def study(
     Returns
     -------
     Callable
-        Takes the function, and returns the study, which can be called as the function.
+        Takes the function and returns the study, which can be called like the function.
 
     Examples
     --------
@@ -297,7 +298,7 @@ def _block(given: object) -> Mapping[str, Values]:
 
 
 def _check_call(function: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
-    """Check that a function takes these arguments by keyword, and needs no others."""
+    """Check that a function accepts these arguments by keyword, and needs no others."""
     try:
         inspect.signature(function).bind(**arguments)
     except TypeError as error:

@@ -80,7 +80,7 @@ def test_quantiles_of_columns_of_dates(
         (
             "day",
             ["--lower", "2024-02-30", "--upper", "2025-01-01"],
-            "--lower: must be a number, or a date or a time in ISO 8601, as 2024-01-31; got",
+            "--lower: must be a number, or a date or a time in ISO 8601, such as 2024-01-31; got",
         ),
         (
             "day",

@@ -20,10 +20,7 @@ BOUNDS = ["--lower", "0", "--upper", "1", "--size", "8"]
 EXACT = ["--epsilon", "1e6", "--mechanism", "dyadic"]  # integer noise that is zero
 RUNS = {"roc": [*SCORED, *BOUNDS, *EXACT], "calibration": [*SCORED, *EXACT]}
 RUNS["hosmer-lemeshow"] = [*SCORED, *EXACT, "--size", "16", "--groups", "4"]
-ASKED = (
-    "dpcore: error: --label 'y' holds text: say which label is that of the positives, "
-    "with --positive\n"
-)
+ASKED = "dpcore: error: --label 'y' holds text: give the label of the positives with --positive\n"
 SCORES = np.linspace(0.05, 0.95, 200)
 
 

@@ -170,5 +170,5 @@ def test_as_a_process_with_standard_input(folder):
     done = run("cdf", "-", *EXACT, "--format", "parquet", input=b"")
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr == (
-        b"dpcore: error: FILE must not be '-' with --format parquet, which has to seek\n"
+        b"dpcore: error: FILE must not be '-' with --format parquet, which must be seekable\n"
     )

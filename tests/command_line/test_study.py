@@ -230,7 +230,7 @@ def test_what_a_study_says_is_shown(folder, capsys):
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        ([], "STUDY is required: a name that dpcore study --list says, or FILE.py"),
+        ([], "STUDY is required: a name from dpcore study --list, or FILE.py"),
         (["cfd"], "study must be one of bounds, cdf, "),
         (["s.py"], "study must be one of s.py:errors, s.py:batched, s.py:blocks, s.py:fails; got"),
         (["none.py", "--out", "."], "FILE 'none.py' cannot be read: No such file or directory"),

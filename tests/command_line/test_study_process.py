@@ -117,7 +117,7 @@ def test_a_worker_that_ends_is_an_error(folder):
     done = run("study", "s.py:killed", "--workers", "2", "--out", "o")
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.splitlines()[-1].startswith(
-        b"dpcore: error: a worker has ended, as where memory runs out: --workers takes fewer"
+        b"dpcore: error: a worker has ended, perhaps because memory ran out: use fewer --workers"
     )
 
 

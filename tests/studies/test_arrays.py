@@ -51,7 +51,7 @@ def test_arrays_hold_what_calls_return_where_their_labels_are(shape):
 def test_arrays_of_other_lengths_are_chosen_one_by_one():
     results = studies.run(studies.Study(tuned, {"n": [1, 3]}), replicates=4, seed=1)
     assert results.array("x", n=3).shape == (4, 3)
-    with pytest.raises(errors.ParameterError, match="must be known of all combinations"):
+    with pytest.raises(errors.ParameterError, match="must be known for all combinations"):
         results.array("x")
 
 
@@ -60,7 +60,7 @@ def test_cells_that_are_known_more_often_are_no_array(tmp_path):
     studies.run(study, replicates=2, seed=1, out=tmp_path)
     studies.run(study.over(a=2), replicates=3, out=tmp_path)
     results = studies.load(tmp_path)
-    with pytest.raises(errors.ParameterError, match="as often of each"):
+    with pytest.raises(errors.ParameterError, match="equally often for each"):
         results.array("x")
     assert results.array("x", a=2).shape == (3,)
 
@@ -69,7 +69,7 @@ def test_results_of_some_rows_of_a_table():
     table = studies.run(studies.Study(draw, {"a": [1, 2]}), replicates=3, seed=1).table
     some = studies.Results(table.slice(0, 3))
     assert some.array("x", a=1).tolist() == table.column("x").to_pylist()[:3]
-    with pytest.raises(errors.ParameterError, match="must be known of all combinations"):
+    with pytest.raises(errors.ParameterError, match="must be known for all combinations"):
         some.array("x")
     assert studies.Results(table.slice(0, 0)).summary().num_rows == 0
 

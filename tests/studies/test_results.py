@@ -80,7 +80,7 @@ def test_cells_that_are_no_grid_are_no_array():
     results = studies.run(study, replicates=2, seed=1)
     assert results.parameters == {"n": [1, 2], "kind": ["a", "b"]}
     assert results.table.column("kind").to_pylist() == 4 * [None] + ["a", "a", "b", "b"]
-    with pytest.raises(errors.ParameterError, match="must be known of all combinations"):
+    with pytest.raises(errors.ParameterError, match="must be known for all combinations"):
         results.array("x")
     assert results.array("x", kind="a").shape == (2,)
     assert results.summary().num_rows == 4
