@@ -1,7 +1,8 @@
 """Mechanisms: each turns exact counts into noisy cumulative counts, and states what that costs.
 
-Those that choose among candidates are ``exponential_mechanism`` and ``above_threshold``. May
-import ``curves``, as one can be made again from its release, and what is below; no statistic.
+``exponential_mechanism`` and ``above_threshold`` choose among candidates instead. This room may
+import ``curves``, since a mechanism can be made again from its release, and the rooms below. It
+imports no statistic.
 """
 
 from __future__ import annotations

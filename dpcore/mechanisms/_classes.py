@@ -6,5 +6,5 @@ __all__ = ["last_class"]
 
 
 def last_class(size: int) -> int:
-    """Return T for so many candidates: the least T >= 1 with 2^T >= size."""
+    """Return T for ``size`` candidates: the least T >= 1 with 2^T >= size."""
     return max(1, (size - 1).bit_length())

@@ -1,4 +1,4 @@
-"""What every mechanism offers, and all that the rest of the house may ask of one."""
+"""The methods of every mechanism, and the functions by which other rooms use mechanisms."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Mechanism(Protocol):
     """A way to release cumulative counts over a grid of N cells.
 
     If ``privacy.neighbours`` is "replace-one", the number of records n is public, and the last
-    cumulative count is n. Otherwise that has noise, too.
+    cumulative count is n. Otherwise the last count has noise, too.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class Mechanism(Protocol):
 
 
 def check_mechanism(argument: str, value: object, kind: type = Mechanism) -> None:
-    """Refuse what is no mechanism of this kind, or the class of one, and say what to write."""
+    """Refuse a value that is not a mechanism of this kind, or is its class; say what to write."""
     what = _instead.mechanism(value, "mechanism" if kind is Mechanism else kind.__name__)
     if isinstance(value, type):
         raise DtypeError(argument, f"the class {value.__name__}", what)
@@ -91,8 +91,8 @@ def check_mechanism(argument: str, value: object, kind: type = Mechanism) -> Non
 def deviation_of(mechanism: Mechanism, released: NDArray[Any]) -> NDArray[np.float64]:
     """Return the standard deviation of the noise in each count of a release, (N,).
 
-    What ``noise_deviation`` says of all records; or what ``estimated_deviation`` makes of the
-    release, of a mechanism that has it because its error depends on the records.
+    This is ``noise_deviation``, which holds for all records. If the error of a mechanism depends on
+    the records, it has ``estimated_deviation`` instead, which uses the release.
     """
     estimated = getattr(mechanism, "estimated_deviation", None)
     if estimated is None:
@@ -105,7 +105,7 @@ def release_with_deviation(
 ) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """Return one release, and the standard deviation of the noise in each of its counts, both (N,).
 
-    A mechanism that learns on the way what its error is has a method of this name.
+    A mechanism that finds out its error during the release has a method of this name.
     """
     own = getattr(mechanism, "release_with_deviation", None)
     if own is None:

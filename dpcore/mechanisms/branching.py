@@ -1,4 +1,4 @@
-"""How many children the nodes of a hierarchy have, level by level."""
+"""The branchings of a hierarchy: how many children the nodes of each level have."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ Branching = tuple[int, ...]
 
 
 def trimmed(size: int, branching: Branching) -> Branching:
-    """Return the branchings with the root's as small as ``size`` cells allow; 1: it is not needed.
+    """Return the branchings with the root's as small as ``size`` cells allow; 1: not needed.
 
-    The last ones must cover fewer cells than all, or the second level would be the root again.
+    The branchings without the first must cover fewer cells than all. Otherwise the second level
+    would be the root again.
     """
     return (-(-size // math.prod(branching[1:])), *branching[1:])
 
@@ -57,9 +58,9 @@ def best_shares(branching: Branching, power: float, known_root: bool) -> tuple[f
 def best_branching(size: int, power: float, known_root: bool) -> Branching:
     """Return the branchings with the least error that a local search finds, 2 cells or more.
 
-    From the best two trees that are as even as can be, over all heights: one level's branching
-    grows, another's shrinks, as long as that lowers the closed-form error with the best shares.
-    Some milliseconds; the data have no part in it.
+    The search begins with the best two of the most even trees of all heights. It enlarges one
+    level's branching and reduces another's as long as that lowers the closed-form error with the
+    best shares. It takes some milliseconds and does not use the data.
     """
     known: dict[Branching, float] = {}
 
@@ -82,7 +83,7 @@ def _descend(here: Branching, size: int, error: Callable[[Branching], float]) ->
 
 
 def _even(size: int, height: int) -> Branching:
-    """Return nearly equal branchings whose product is barely ``size`` or more."""
+    """Return nearly equal branchings whose product is at least ``size``, and only just."""
     branching = [max(2, math.ceil(size ** (1 / height)))] * height
     for level in range(height):
         rest = math.prod(branching) // branching[level]

@@ -1,4 +1,4 @@
-"""Records in buckets that are found privately, and counted: the two stages of DAWA."""
+"""The two stages of DAWA: it finds buckets privately, and counts the records in them."""
 
 from __future__ import annotations
 
@@ -18,28 +18,29 @@ from .tree import Tree
 
 __all__ = ["Buckets", "Records", "Stages", "deviation", "line"]
 
-# Of a bucket's squared cost, what a straight line misses, squared: 1/6 if all records are in one
-# cell, 2/15 on a slope, less where records are spread.
+# The squared error of a straight line, as a share of a bucket's squared cost: 1/6 if all records
+# are in one cell, 2/15 on a slope, less where records are spread.
 _WEIGHT: Final = 0.1
-_ALLOWANCES: Final = np.array([1.0, 2.0, 4.5])  # variances of a cost that are not believed
-_DOUBT: Final = 0.25  # of that variance, what of a bucket's square is taken to be there, at least
+_ALLOWANCES: Final = np.array([1.0, 2.0, 4.5])  # of a squared cost, in variances of its noise
+_DOUBT: Final = 0.25  # the least squared cost that is assumed, in variances of its noise
 
 
 class Stages(NamedTuple):
-    """What is done for so many cells and records.
+    """The plan of both stages, for a number of cells and of records.
 
     Parameters
     ----------
     scales
-        What may be a bucket.
+        The possible buckets.
     law
-        The noise of a bucket's cost; None where there is no choice, and nothing is spent on it.
+        The noise of a bucket's cost. None if there is no choice; then stage 1 spends nothing.
     hierarchy
-        What counts the buckets.
+        The mechanism that counts the buckets.
     errors
-        Mean squared errors of counting 1, 2, 4, ... buckets.
+        The mean squared errors of counting 1, 2, 4, ... buckets.
     caution
-        Deviations of its own noise that are added to what is estimated of a partition.
+        The number of deviations of its own noise that are added to the estimated error of a
+        partition.
     """
 
     scales: Scales
@@ -55,10 +56,10 @@ class Buckets(NamedTuple):
     Parameters
     ----------
     edges
-        (buckets + 1,) where they start, and N at the end.
+        (buckets + 1,) the cells at which buckets start, and N at the end.
     unevenness
-        (buckets,) what is estimated of the mean square of what a straight line misses in each; 0
-        where nothing was asked, for single groups.
+        (buckets,) the estimated mean square of the error of a straight line in each bucket. It is 0
+        for single groups, which have no noisy cost.
     """
 
     edges: NDArray[np.int64]
@@ -74,12 +75,12 @@ class Records(NamedTuple):
 
     @classmethod
     def of(cls, counts: NDArray[np.int64], stages: Stages) -> Records:
-        """Return them for the counts of the cells, (N,)."""
+        """Return the records of the counts of the cells, (N,)."""
         costs = stages.scales.costs(counts) if stages.law else np.empty(0, np.int64)
         return cls(stages, costs, np.concatenate([[0], np.cumsum(counts)]))
 
     def find_buckets(self, stream: Source) -> Buckets:
-        """Release the costs, and return the partition that follows: stage 1."""
+        """Release the costs, and return the partition that follows from them: stage 1."""
         starts, law = self.stages.scales.starts(), self.stages.law
         if law is None:
             edges = np.unique(starts)
@@ -118,7 +119,7 @@ class Records(NamedTuple):
 
 
 def line(edges: NDArray[np.int64], ends: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what runs straight between the edges, (N,)."""
+    """Return straight lines between the values at the edges, (N,)."""
     out = np.empty((1, edges[-1]))
     lines_through(edges[np.newaxis], ends, out)
     return np.asarray(out[0])
@@ -127,8 +128,8 @@ def line(edges: NDArray[np.int64], ends: NDArray[np.float64]) -> NDArray[np.floa
 def deviation(found: Buckets, tree: Tree, ends: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the estimated deviation of each cumulative count, (N,): docs/dawa.md, section 3."""
     variances = line(found.edges, np.append(0.0, tree.prefix_variances())[np.newaxis])
-    # of a group nothing else is known than its count, all of which may be in one of its cells
+    # only the count of a group is known, and all its records may be in one of its cells
     of_groups = _WEIGHT * np.maximum(np.diff(ends[0]) ** 2 - tree.variances[-1], 0.0)
     unevenness = np.where(found.unevenness > 0.0, found.unevenness, of_groups)
-    add_parabolas(found.edges, unevenness, variances)  # of what lines miss
+    add_parabolas(found.edges, unevenness, variances)  # the errors of lines
     return np.sqrt(variances, out=variances)

@@ -1,4 +1,4 @@
-"""The hierarchy over buckets of many widths: of trees that are kept, the one of least error."""
+"""The hierarchy over buckets of different widths: the cached tree with the least error."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from .tree import Tree
 
 __all__ = ["weighted_tree"]
 
-_DIGITS: Final = 4  # binary ones, of the numbers of buckets for which trees are sought
+_DIGITS: Final = 4  # binary digits of the numbers of buckets for which trees are computed
 _WIDTHS: Final = (2, 4, 8, 16, 32)  # even trees that compete with the best one for equal buckets
 
 
 def weighted_tree(hierarchy: Hierarchy, widths: NDArray[np.int64]) -> Tree:
-    """Return the tree over buckets with the least error, a bucket weighing as its cells do.
+    """Return the tree over buckets with the least error; a bucket weighs as much as its cells.
 
-    The partition is released, so this is public.
+    The partition is released, so the tree is public.
     """
     trees = _candidates(hierarchy, widths.size)
     if not trees:
-        return hierarchy.tree(widths.size)  # which says what is wrong with it
+        return hierarchy.tree(widths.size)  # this call raises the error with the reason
     weights = (widths + np.append(widths[1:], 0)).astype(np.float64)
-    # Not as a product of vectors: BLAS would start threads for it, and wait for them.
+    # This is not a product of vectors: BLAS would start threads for it, and wait for them.
     return min(trees, key=lambda tree: float(np.sum(weights * tree.prefix_variances())))
 
 
@@ -42,10 +42,10 @@ def _candidates(hierarchy: Hierarchy, buckets: int) -> tuple[Tree, ...]:
 
 @lru_cache(maxsize=128)
 def _kept(hierarchy: Hierarchy, buckets: int) -> tuple[Tree, ...]:
-    """Return these trees for one of few numbers of buckets.
+    """Return these trees for one of a few numbers of buckets, cached.
 
-    So releases with about as many buckets use the same trees, and noise of the same scales: neither
-    are sought anew each time.
+    So releases with similar numbers of buckets use the same trees, and noise of the same scales.
+    Neither is computed anew each time.
     """
     even = [
         replace(hierarchy, branching=branching, budgets="auto")
@@ -60,6 +60,6 @@ def _kept(hierarchy: Hierarchy, buckets: int) -> tuple[Tree, ...]:
 
 
 def _rounded_up(buckets: int) -> int:
-    """Return the least number >= buckets with four binary digits, and zeros after them."""
+    """Return the least number >= buckets that has four binary digits followed by zeros."""
     unit = 1 << max(0, buckets.bit_length() - _DIGITS)
     return -(-buckets // unit) * unit

@@ -1,4 +1,4 @@
-"""How finely DAWA looks at its records: lengths of buckets, by rules in public numbers."""
+"""The lengths of DAWA's buckets, by rules in public numbers."""
 
 from __future__ import annotations
 
@@ -12,26 +12,27 @@ from ..kernels.trees import partition
 
 __all__ = ["Scales", "part_at_medians", "scales"]
 
-_FEWEST_CELLS: Final = 32  # which are told apart however little the records say
+_FEWEST_CELLS: Final = 32  # the least number of groups, however small the signal is
 _CLEAR: Final = 256.0  # of the signal, from which on spikes may be worth cells of their own
 _BRANCHING: Final = 8  # how many times longer the longer buckets are
 
 
 class Scales(NamedTuple):
-    """What may be a bucket of a row of cells.
+    """The possible buckets of a row of cells.
 
-    The row is cut into halves, and buckets start anew in the second one: where both classes of
-    scores are in one row, none joins them. Both halves are as long as so many of the longest
-    buckets, the last of which may lack cells.
+    The row is cut into halves, and buckets start anew in the second half. So no bucket joins the
+    two classes where both are in one row of scores. The length of both halves is a multiple of the
+    longest bucket's, and the last bucket may lack cells.
 
     Parameters
     ----------
     size
-        N.
+        The number of cells N.
     unit
-        How many cells are taken together, as one, before anything else: a group.
+        The number of cells in a group, which are taken together as one before anything else.
     lengths
-        (K,) groups of a bucket that is not one group, rising; each a multiple of the one before.
+        (K,) the number of groups in a bucket that is not one group, rising. Each is a multiple of
+        the one before.
     """
 
     size: int
@@ -40,22 +41,22 @@ class Scales(NamedTuple):
 
     @property
     def groups(self) -> int:
-        """How many groups there are room for, in both halves."""
+        """The number of groups for which both halves have room."""
         longest = int(self.lengths[-1]) if self.lengths.size else 1
         middle = (self.size + 1) // 2
         return 2 * longest * -(-middle // (self.unit * longest))
 
     def starts(self) -> NDArray[np.int64]:
-        """Return how many cells lie before each group, and N, (groups + 1,)."""
+        """Return the number of cells before each group, and N at the end, (groups + 1,)."""
         middle = (self.size + 1) // 2
         ends = np.arange(1, self.groups // 2 + 1) * self.unit
         halves = np.minimum(ends, middle), middle + np.minimum(ends, self.size - middle)
         return np.concatenate([[0], *halves])
 
     def costs(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return what each bucket costs, (nodes,), from the cells' counts, (N,).
+        """Return the cost of each bucket, (nodes,), from the cells' counts, (N,).
 
-        Length after length, from the shortest, and from left to right. O(N K).
+        The order is by length, from the shortest, and then from left to right. It takes O(N K).
         """
         middle = (self.size + 1) // 2
         halves = [self._joined(counts[:middle]), self._joined(counts[middle:])]
@@ -68,28 +69,28 @@ class Scales(NamedTuple):
         return np.concatenate(costs)
 
     def _joined(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return a copy of the counts, of cells that are taken together."""
+        """Return the counts of groups, as a copy."""
         if self.unit == 1 or not counts.size:
             return counts.copy()
         return np.add.reduceat(counts, np.arange(0, counts.size, self.unit))
 
 
 def scales(size: int, signal: float) -> Scales:
-    """Return what may be a bucket of ``size`` cells, where records say so much.
+    """Return the possible buckets of ``size`` cells, given a signal.
 
     Parameters
     ----------
     size
-        N.
+        The number of cells N.
     signal
-        n epsilon, or what it would have to be for noise of one count with this deviation.
+        n epsilon; for Gaussian noise, with the epsilon whose noise has the same deviation.
 
     Notes
     -----
-    There are about ``signal`` groups, and no fewer than 32: more could not be told apart; four
-    times as many where there is enough of it for values that many records have. About
-    sqrt(signal) buckets make up the row, or 8 sqrt(signal) short ones. With more lengths each
-    would have more noise (docs/dawa.md, section 2).
+    There are about ``signal`` groups, and at least 32, because more groups could not be
+    distinguished. For a large signal there are four times as many, for values that many records
+    have. About sqrt(signal) buckets make up the row, or 8 sqrt(signal) short ones. With more
+    lengths each length would have more noise (docs/dawa.md, section 2).
     """
     told_apart = signal if signal < _CLEAR else 4.0 * signal
     groups = max(_FEWEST_CELLS, 2 ** math.ceil(math.log2(max(1.0, told_apart))))
@@ -109,12 +110,12 @@ def part_at_medians(cells: NDArray[np.int64], length: int, costs: NDArray[np.int
     Parameters
     ----------
     cells
-        (N,) counts, whose sums must stay within 64 bits. Those of a bucket are put in another
-        order, parted at their median: longer buckets hold the same ones.
+        (N,) counts, whose sums must stay within 64 bits. The counts of a bucket are reordered and
+        divided at their median. Longer buckets still hold the same counts.
     length
-        Of the buckets; the last one may be shorter.
+        The length of the buckets. The last one may be shorter.
     costs
-        (K,) with K buckets or more; the first entries are overwritten. O(N).
+        One entry for each bucket, or more; the first entries are overwritten. It takes O(N).
     """
     whole = cells.size - cells.size % length
     for nodes in (cells[:whole].reshape(-1, length), cells[np.newaxis, whole:]):

@@ -1,4 +1,4 @@
-"""What the mechanisms share: checked counts in, one or many releases out."""
+"""The base of the mechanisms: it checks counts, and makes one or many releases."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..summaries.grid import MOST_CELLS
 __all__ = ["MOST_RECORDS", "Releases", "Work", "cell_counts"]
 
 MOST_RECORDS: Final = 2**46  # sums in fine units stay inside 64 bits; beyond, they wrap around
-_BLOCK_DRAWS: Final = 2**16  # replicates are dealt to threads in blocks of about so many draws
+_BLOCK_DRAWS: Final = 2**16  # threads get replicates in blocks of about this many draws
 
 
 class Work(NamedTuple):
@@ -31,11 +31,12 @@ class Work(NamedTuple):
     Parameters
     ----------
     fill
-        Overwrites an array (rows, N) with independent releases, given a noise stream.
+        A function that overwrites an array (rows, N) with independent releases, given a noise
+        stream.
     draws
-        About how many noise variates a release takes; blocks, and so results, depend on it.
+        About how many noise variates a release takes. The blocks, and so the results, depend on it.
     dtype
-        Of the releases.
+        The type of the releases.
     """
 
     fill: Callable[[NDArray[Any], Source], None]
@@ -50,11 +51,11 @@ class Releases(ABC):
 
     @abstractmethod
     def _budget(self) -> Allowance:
-        """Return what one release may spend."""
+        """Return the allowance of one release."""
 
     @abstractmethod
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
-        """Return how to release the counts of N cells, (N,)."""
+        """Return the work of releasing the counts of N cells, (N,)."""
 
     @abstractmethod
     def noise_deviation(self, size: int) -> NDArray[np.float64]:
@@ -75,7 +76,7 @@ class Releases(ABC):
     def mean_squared_error(self, size: int) -> float:
         """Return the mean squared error of a cumulative count over the N thresholds, in counts^2.
 
-        In closed form. The last threshold counts; where n is public its error is 0.
+        It is a closed form. The mean includes the last threshold, whose error is 0 if n is public.
 
         Examples
         --------
@@ -102,12 +103,12 @@ class Releases(ABC):
         counts
             (N,) integers, the exact counts of the cells, from ``Grid.count``.
         rng
-            None for a release: a cryptographic source. A generator is for studies; its children
-            are used, so that results do not depend on the number of threads.
+            None for a release: noise from a cryptographic source. A generator is for studies. The
+            noise comes from its children, so results do not depend on the number of threads.
         replicates
-            None for one release, or the number of independent ones. Each of them spends the budget.
+            None for one release, or the number of independent releases. Each spends the budget.
         workers
-            Threads to use for replicates; None for all processors.
+            The number of threads for replicates; None for all processors.
 
         Returns
         -------
@@ -119,12 +120,12 @@ class Releases(ABC):
         ------
         DtypeError, ParameterError
             counts is not a non-empty array of integers that are 0 or more, their public sum is
-            beyond 2^46, or another argument is not as above.
+            above 2^46, or another argument is not as above.
 
         Notes
         -----
-        O(N) draws and memory a replicate, and O(N) additions (``ToeplitzGaussian``: O(N log N);
-        ``Dawa``: the same for each of some fifty partitions that it tries).
+        Each replicate takes O(N) draws and memory, and O(N) additions. ``ToeplitzGaussian`` takes
+        O(N log N) operations. ``Dawa`` takes O(N) for each of some fifty partitions that it tries.
 
         Examples
         --------
@@ -158,7 +159,7 @@ class Releases(ABC):
         return out if replicates is not None else out[0]
 
     def _checked(self, counts: object) -> NDArray[np.int64]:
-        """Return the counts of the cells, (N,), if they are such."""
+        """Return the counts of the cells, (N,), checked."""
         exact = cell_counts(counts)
         total = int(exact.sum())
         if self._budget().total_is_public and total > MOST_RECORDS:

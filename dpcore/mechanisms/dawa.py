@@ -35,13 +35,14 @@ _SHARES: Final = Fraction(1, 6), Fraction(1, 10)
 @documented
 @dataclass(frozen=True, slots=True)
 class Dawa(Releases):
-    """Data-aware cumulative counts: cells are put in buckets within which they are taken as equal.
+    """Data-aware cumulative counts: cells are put in buckets and taken as equal inside a bucket.
 
-    After Li, Hay, Miklau & Wang, *A data- and workload-aware algorithm for range queries under
-    differential privacy* (PVLDB 2014), with another first stage: noisy costs of aligned buckets of
-    two lengths, around the median, which has a short proof; and the partition that promises the
-    least error of cumulative counts (docs/dawa.md). It pays where n epsilon is small for so many
-    cells; it is biased.
+    The mechanism follows Li, Hay, Miklau & Wang, *A data- and workload-aware algorithm for range
+    queries under differential privacy* (PVLDB 2014), with another first stage. That stage releases
+    noisy costs of aligned buckets of two lengths, as deviations from the median, which has a short
+    proof. It takes the partition with the least estimated error of cumulative counts
+    (docs/dawa.md). The mechanism is worthwhile where n epsilon is small for the number of cells.
+    It is biased.
 
     Parameters
     ----------
@@ -53,8 +54,8 @@ class Dawa(Releases):
     rho
         {rho}
     neighbours
-        "replace-one" or "add-or-remove-one". How finely it looks depends on n; where that is not
-        public, it is as if n epsilon were the number of cells.
+        "replace-one" or "add-or-remove-one". The lengths of the buckets depend on n epsilon. Where
+        n is not public, the number of cells takes the place of n epsilon.
     delta
         Beside epsilon: for (epsilon, delta)-differential privacy, by the rho that implies it.
 
@@ -92,16 +93,17 @@ class Dawa(Releases):
         return Allowance.checked(self.epsilon, self.rho, self.neighbours, self.delta)
 
     def _pays(self, size: int, n: int) -> bool:
-        """Whether so few records, or so small a budget, are better told by buckets, as a rule.
+        """Return whether buckets are usually better for this number of records and this budget.
 
-        n epsilon up to N^1.5; for rho n sqrt(8 rho) up to N / 4, since trees with Gaussian noise
-        are better. As measured (docs/regret.md); n has to be public.
+        This holds for n epsilon up to N^1.5. For rho it holds for n sqrt(8 rho) up to N / 4, since
+        trees with Gaussian noise are better. The rule was measured (docs/regret.md). n must be
+        public.
         """
         most = size / 4 if self.rho is not None else float(size) ** 1.5
         return self._budget().total_is_public and self._signal(n) <= most
 
     def _signal(self, n: int) -> float:
-        """Return n epsilon; for rho with the epsilon whose noise on a count has its variance."""
+        """Return n epsilon; for rho, take the epsilon whose noise has the same variance."""
         budget = self._budget()
         if budget.epsilon is not None:
             return n * float(budget.epsilon)
@@ -111,7 +113,7 @@ class Dawa(Releases):
     def _counting_error(self, size: int, n: int) -> float:
         """Return the mean squared error of counting the longer buckets, if all are taken.
 
-        To compare kinds of noise: how many buckets there will be depends on the records.
+        This serves to compare kinds of noise. The actual number of buckets depends on the records.
         """
         stages = self._stages(size, n)
         lengths = stages.scales.lengths
@@ -120,21 +122,21 @@ class Dawa(Releases):
         return float(stages.errors[max(1, round(math.log2(stages.scales.groups / lengths[-1])))])
 
     def _stages(self, size: int, n: int) -> Stages:
-        """Return what is done for N cells and n records; cached.
+        """Return the two stages for N cells and n records; cached.
 
-        Where n is not public it makes no difference. If there is nothing to choose, nothing is
-        spent on it, and all is left for the counts.
+        If n is not public, the stages do not depend on it. If there is no choice of buckets, the
+        first stage spends nothing, and the counts get the whole budget.
         """
         budget = self._budget()
         signal = float(size)
         if budget.total_is_public:
             signal = self._signal(n)
-        # few different ones, which are kept
+        # there are only a few different rungs, whose stages are kept
         rung = 2.0 ** round(math.log2(min(max(signal, 1.0), _MOST_SIGNAL)))
         return _kept_stages(self, _check.integer("size", size, 1, MOST_CELLS), rung)
 
     def noise_deviation(self, size: int) -> NDArray[np.float64]:
-        """Return infinities, (N,): how far cells in a bucket are from equal is not known.
+        """Return infinities, (N,), because the differences of cells in a bucket are not known.
 
         Examples
         --------
@@ -175,7 +177,7 @@ class Dawa(Releases):
     def release_with_deviation(
         self, counts: NDArray[np.integer[Any]], *, rng: np.random.Generator | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return a release, and what is estimated of its own error, both (N,).
+        """Return a release and an estimate of its own error, both (N,).
 
         Parameters
         ----------
@@ -187,9 +189,9 @@ class Dawa(Releases):
         counts
             As from ``release``.
         deviation
-            Of each cumulative count: of the noise between the ends of buckets, in closed form, and
-            of how far the records of a bucket are from evenly spread, as the noisy costs tell. It
-            is an estimate, from what is released: docs/dawa.md, section 3.
+            The estimated deviation of each cumulative count. It has two parts: the noise, from a
+            closed form at the ends of buckets, and the uneven spread of records inside a bucket,
+            from the noisy costs. It is computed from released numbers (docs/dawa.md, section 3).
 
         Raises
         ------
@@ -207,7 +209,7 @@ class Dawa(Releases):
         >>> deviation.round(1)
         array([26.5, 34.6, 38.7, 40. , 38.7, 34.6, 26.5,  0. ])
         """
-        exact, stream = self._checked(counts), source(rng).spawn(1)[0]  # as there
+        exact, stream = self._checked(counts), source(rng).spawn(1)[0]  # as in ``release``
         records = Records.of(exact, self._stages(exact.size, int(exact.sum())))
         with spending(replace(self.privacy, simulated=rng is not None), "Dawa.release"):
             found = records.find_buckets(stream)
@@ -224,7 +226,7 @@ def _kept_stages(mechanism: Dawa, size: int, signal: float) -> Stages:
     split = _SHARES[signal >= _SCARCE]
     if not isinstance(mechanism.split, str):
         split = _check.fraction("split", mechanism.split)
-    # A moved record may change one cost by two, or two costs by one: docs/dawa.md, section 1.
+    # A moved record may change one cost by two, or two costs by one (docs/dawa.md, section 1).
     changes = budget.moved * levels if budget.epsilon is not None else budget.moved**2 * levels
     law, hierarchy = budget.law(changes, split), _counting(budget, 1 - split)
     steps = math.ceil(math.log2(looked_at.groups)) + 1

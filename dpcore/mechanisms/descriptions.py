@@ -1,4 +1,4 @@
-"""Mechanisms made again from what a release says of them."""
+"""Mechanisms that are made again from their descriptions in releases."""
 
 from __future__ import annotations
 
@@ -36,28 +36,28 @@ _SEQUENCES: Final[Mapping[str, Callable[[str], float]]] = {"branching": int, "bu
 
 
 def from_curve(curve: CDF) -> Mechanism:
-    """Return the mechanism that released a curve, made from what the release says of it.
+    """Return the mechanism that released a curve, made from its description in the release.
 
     Parameters
     ----------
     curve
-        Raw or processed. Of scores: ``curves.joint``.
+        A raw or processed curve. For score curves, ``curves.joint``.
 
     Returns
     -------
     Mechanism
-        For studies of the release: its noise has the law of the curve's.
+        The mechanism, for studies of the release. Its noise has the law of the curve's noise.
 
     Raises
     ------
     DtypeError, ParameterError
-        Not a curve; or one that no single mechanism of ``dpcore.mechanisms`` has released. Trust
-        models are not made again: who knows how many took part has the model.
+        The argument is not a curve, or no single mechanism of ``dpcore.mechanisms`` released it.
+        Trust models are not made again, because the number of participants is not in the release.
 
     Notes
     -----
-    Parameters are those of the description: an epsilon given as a Fraction is rounded to a double,
-    and budgets of a hierarchy are rounded to 6 digits.
+    The parameters are those of the description: an epsilon that was a Fraction is rounded to a
+    double, and budgets of a hierarchy are rounded to 6 digits.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Noise on a tree: O(log N) terms in every cumulative count, however many thresholds there are."""
+"""Noise on a tree: every cumulative count has O(log N) noise terms, for N thresholds."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ class Dyadic(Releases):
     ----------
     epsilon
         For pure differential privacy, by discrete Laplace noise: a positive number (a Fraction is
-        taken exactly). Neighbours: one record replaced; the number of records is public.
+        taken exactly). Neighbours: one record is replaced, and the number of records is public.
     base
-        Children per tree node, 2 or more.
+        The number of children of a tree node, 2 or more.
     sensitivity
-        "exact": how much noise a replaced record can use up, computed for this size and base as a
-        distance in the dyadic graph, or an effective resistance (docs/dyadic.md). "paper": the
-        bound L + 1 of Theorem 1, to reproduce its figures; for epsilon and base 2 only, because
-        for larger bases it is *below* the truth.
+        "exact": the exact sensitivity for this size and base. It is a distance in the dyadic graph,
+        or for Gaussian noise an effective resistance (docs/dyadic.md). "paper": the bound L + 1 of
+        Theorem 1, to reproduce the figures of the paper. It is for epsilon and base 2 only, because
+        for larger bases it is *below* the true sensitivity.
     rho
         {rho}
     delta
@@ -95,13 +95,13 @@ class Dyadic(Releases):
     def noise_scale(self, size: int) -> Fraction:
         """Return the scale of each node's discrete Laplace noise, in counts; 0 for one cell.
 
-        The sensitivity over epsilon, rounded up to 31 significant bits; epsilon is never exceeded.
-        The sensitivity takes O(base log size) once.
+        It is the sensitivity divided by epsilon, rounded up to 31 significant bits, so the cost
+        never exceeds epsilon. The sensitivity takes O(base log size) once.
 
         Raises
         ------
         DtypeError, ParameterError
-            size is not within [1, 2^24], the scale would pass 2^40, or noise is Gaussian.
+            size is not within [1, 2^24], the scale would exceed 2^40, or the noise is Gaussian.
 
         Examples
         --------
@@ -117,7 +117,7 @@ class Dyadic(Releases):
         return law.scale if law else Fraction(0)
 
     def noise(self, size: int) -> tuple[Law | None, int]:
-        """Return each node's noise, and how many of its units make a count; no noise for one cell.
+        """Return each node's noise and the number of its units in a count; None for one cell.
 
         The unit is 1 count for Laplace noise. For Gaussian noise it is a small fraction of a
         count, so that integers can follow the electrical flow (docs/dyadic.md, section 6).
@@ -144,7 +144,7 @@ class Dyadic(Releases):
         return self._budget().law(_graph_diameter(size - 1, base)), 1
 
     def levels(self, size: int) -> int:
-        """Return how many noise terms each cumulative count gets but the last, which has none.
+        """Return the number of noise terms in each cumulative count except the last.
 
         Examples
         --------
@@ -172,9 +172,10 @@ class Dyadic(Releases):
         return self.levels(size) * law.variance / unit**2 if law else 0.0
 
     def least_variance(self, size: int) -> float:
-        """Return a lower bound of ``variance`` that takes no walk through the tree, in counts^2.
+        """Return a lower bound of ``variance``, in counts^2, without a walk through the tree.
 
-        By a sensitivity that base 2 cannot go below (docs/dyadic.md, section 5); otherwise 0.
+        For base 2 it uses a lower bound of the sensitivity (docs/dyadic.md, section 5). For other
+        bases it is 0.
 
         Examples
         --------
@@ -250,11 +251,11 @@ def _graph_diameter(thresholds: int, base: int) -> int:
 
 @lru_cache(maxsize=256)
 def _gaussian_change(thresholds: int, base: int) -> tuple[int, Fraction]:
-    """Return units a count, and the largest sum of squares by which a record shifts the noise.
+    """Return the units in a count, and the largest sum of squares by which a record shifts noise.
 
-    With K units a count, an integral flow of value K costs at most K^2 times the effective
-    resistance plus a quarter for each node: docs/dyadic.md, section 6. K is chosen so that the
-    quarters are less than 2^-12 of it.
+    With K units in a count, an integral flow of value K costs at most K^2 times the effective
+    resistance plus a quarter for each node (docs/dyadic.md, section 6). K is chosen so that the
+    quarters are less than 2^-12 of the first term.
     """
     resistance = Fraction(largest_resistance(thresholds, base)) * _MARGIN
     nodes = int(kernels.node_count(thresholds, base))

@@ -37,27 +37,29 @@ __all__ = ["Hierarchy", "Histogram"]
 class Hierarchy(Releases):
     """Cumulative counts by least squares from noisy counts on all levels of a tree over the cells.
 
-    Hay, Rastogi, Miklau & Suciu, *Boosting the accuracy of differentially private histograms
-    through consistency* (2010), for any branching on each level, any number of cells, and
-    a budget for each level; the defaults minimise the mean squared error of cumulative counts.
+    The mechanism is that of Hay, Rastogi, Miklau & Suciu, *Boosting the accuracy of differentially
+    private histograms through consistency* (2010). It allows any branching on each level, any
+    number of cells, and a budget for each level. The defaults minimise the mean squared error of
+    cumulative counts.
 
     Parameters
     ----------
     epsilon
         {epsilon}
     branching
-        "auto": the branchings with the least error that a local search finds, level by level.
-        "hb": the rule of Qardaji, Yang & Li 2013, for equal budgets. An integer: the same on all
-        levels. A sequence: one for each level below the root, from the top down.
+        The number of children of a node. "auto": the branchings with the least error that a local
+        search finds, level by level. "hb": the rule of Qardaji, Yang & Li 2013, for equal budgets.
+        An integer: the same on all levels. A sequence: one for each level below the root, from the
+        top down.
     budgets
-        "auto": the shares with the least error. "equal". A sequence of positive weights, one for
-        each level that has noise, from the top down: all below the root, and the root itself
-        under add-or-remove-one.
+        The shares of the budget. "auto": the shares with the least error. "equal": equal shares. A
+        sequence of positive weights, one for each level that has noise, from the top down: all
+        levels below the root, and the root itself under add-or-remove-one.
     rho
         {rho}
     neighbours
-        "replace-one": the number of records is public, and the root is it. "add-or-remove-one":
-        the root has noise, too.
+        "replace-one": the number of records is public, and it is the count of the root.
+        "add-or-remove-one": the root has noise, too.
     delta
         {delta}
 
@@ -68,8 +70,8 @@ class Hierarchy(Releases):
 
     Notes
     -----
-    Privacy: docs/hierarchy.md. Every error here is linear in the noise, so the error of each
-    cumulative count is known in closed form, and the best tree does not depend on the data.
+    docs/hierarchy.md has the proof of privacy. Every error is linear in the noise. So the error of
+    each cumulative count has a closed form, and the best tree does not depend on the data.
 
     Examples
     --------
@@ -117,12 +119,12 @@ class Hierarchy(Releases):
         return Allowance.checked(self.epsilon, self.rho, self.neighbours, self.delta)
 
     def branching_for(self, size: int) -> Branching:
-        """Return how many children nodes have, from the root down, for ``size`` cells.
+        """Return the number of children on each level, from the root down, for ``size`` cells.
 
         Raises
         ------
         ParameterError
-            The given branchings do not cover the cells, or some of them do alone.
+            The given branchings do not cover the cells, or they cover them without the first one.
 
         Examples
         --------
@@ -155,7 +157,7 @@ class Hierarchy(Releases):
         Raises
         ------
         ParameterError
-            The given budgets are not one for each level that has noise.
+            The given budgets do not have one entry for each level that has noise.
 
         Examples
         --------
@@ -210,7 +212,7 @@ class Hierarchy(Releases):
     def mean_squared_error(self, size: int) -> float:
         """Return the mean squared error of a cumulative count over the N thresholds, in counts^2.
 
-        As in all mechanisms, but in O(log N), for comparisons of many trees.
+        It takes O(log N), so that many trees can be compared.
 
         Examples
         --------
@@ -246,10 +248,10 @@ class Hierarchy(Releases):
 
 
 class Histogram(Hierarchy):
-    """Noise on the count of every cell, and on nothing else; its error grows with N.
+    """Noise on the count of every cell and on no other count; its error grows with N.
 
-    A hierarchy without levels between the root and the cells: where the total is public, what the
-    noisy counts miss of it is dealt out evenly.
+    This is a hierarchy without levels between the root and the cells. Where the total is public,
+    the difference between it and the sum of the noisy counts is spread evenly over the cells.
 
     Parameters
     ----------
@@ -291,7 +293,7 @@ class Histogram(Hierarchy):
         return (size,) if size > 1 else ()
 
     def shares_for(self, size: int) -> tuple[float, ...]:
-        """Return each level's share of the budget, root first: all is for the cells.
+        """Return each level's share of the budget, root first: the cells get all of it.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""The mean squared error of a hierarchy's cumulative counts, without going through its nodes."""
+"""The mean squared error of a hierarchy's cumulative counts, without visiting its nodes."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ __all__ = ["mean_prefix_variance"]
 
 
 class _Below(NamedTuple):
-    """A node with what is below it.
+    """A node with all nodes below it.
 
     Parameters
     ----------
     variance
-        Of the best estimate of its count, from its own noisy count and those below.
+        The variance of the best estimate of its count, from its own noisy count and those below.
     cells
-        How many it has.
+        The number of its cells.
     both, own, constant
         The sum of its cells' errors is ``cells`` times the variance of the count before the node,
-        plus ``both`` times that one's covariance with the node's count, plus ``own`` times the
-        variance of the node's count, plus ``constant``.
+        plus ``both`` times the covariance of that count with the node's count, plus ``own`` times
+        the variance of the node's count, plus ``constant``.
     """
 
     variance: float
@@ -36,9 +36,9 @@ def mean_prefix_variance(
 ) -> float:
     """Return the mean of ``kernels.trees.hierarchy_errors.prefix_variances``. O(levels).
 
-    What a node passes on to its children is linear in its own three numbers, and the nodes of a
-    level are alike but for the last: docs/hierarchy.md, section 4. Invariant: ``full`` and ``last``
-    are the two kinds of nodes of the level below.
+    The three numbers of a child are linear in those of its parent, and the nodes of a level are
+    alike except the last one (docs/hierarchy.md, section 4). Invariant: ``full`` and ``last`` are
+    the two kinds of nodes of the level below.
     """
     full = last = _Below(variances[-1], 1.0, 2.0, 1.0, 0.0)
     for level in range(len(branching) - 1, -1, -1):
@@ -51,7 +51,7 @@ def mean_prefix_variance(
 
 
 def _parent(noise: float, child: _Below, count: int, other: _Below | None) -> _Below:
-    """Return the node with so many equal children, and perhaps another one behind them."""
+    """Return the node with ``count`` equal children, and perhaps another one behind them."""
     behind = other.variance if other else 0.0
     total = count * child.variance + behind
     variance = total if math.isinf(noise) else total * noise / (total + noise)

@@ -1,4 +1,4 @@
-"""No noise at all: for tests, and for the true curve beside a private one."""
+"""A mechanism without noise, for tests and for the true curve beside a private one."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ __all__ = ["NoNoise"]
 class NoNoise(Releases):
     """The exact cumulative counts, **without any privacy**: ``privacy.epsilon`` is infinite.
 
-    What is computed of it is what a statistic would be without the mechanism. It cannot be written
-    as JSON.
+    Statistics of its curves are those of the records themselves. The curves cannot be written as
+    JSON.
 
     Examples
     --------

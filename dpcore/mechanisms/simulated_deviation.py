@@ -1,4 +1,4 @@
-"""Errors of a released curve by simulation, where closed forms are too large: after isotonic()."""
+"""Errors of a released curve by simulation, where closed forms are too large (after isotonic)."""
 
 from __future__ import annotations
 
@@ -32,20 +32,21 @@ def with_simulated_deviation(
 ) -> CDF:
     """Return the curve with the ``noise_deviation`` that simulated releases have.
 
-    For ``band`` and ``standard_error`` of curves that are made monotone: the closed form is that of
-    raw curves, and isotonic regression takes much of the noise away where few records are.
+    Use it for ``band`` and ``standard_error`` of curves that are made monotone. The closed form is
+    for raw curves, and isotonic regression removes much of the noise where there are few records.
 
     Parameters
     ----------
     curve
-        Raw, or made monotone by ``isotonic``, of a mechanism whose only error is noise.
+        A raw curve, or one made monotone by ``isotonic``, from a mechanism whose only error is
+        noise.
     mechanism
-        What released it. None: made again, by ``from_curve``.
+        The mechanism that released the curve. None: ``from_curve`` makes it again.
     replicates
-        How many releases to simulate, 1 to 2^20.
+        The number of releases to simulate, 1 to 2^20.
     rng
-        None: seeded by the released counts, so that the same curve has the same answer. No secrecy
-        is needed: they are public already.
+        None: a generator that is seeded by the released counts, so that the same curve has the same
+        result. The counts are already public, so no secrecy is needed.
 
     Raises
     ------
@@ -54,9 +55,10 @@ def with_simulated_deviation(
 
     Notes
     -----
-    A parametric bootstrap, post-processing: the released curve is taken as the truth, and what is
-    stated is the root mean square error of releases of it. docs/intervals.md has the coverage: the
-    nominal one on average over thresholds, less at some. As long as so many releases.
+    This is a parametric bootstrap, and post-processing: the released curve is taken as the truth,
+    and the result is the root mean square error of simulated releases of it. docs/intervals.md has
+    the coverage: it is nominal on average over thresholds, and less at some. The function takes as
+    long as ``replicates`` releases.
 
     Examples
     --------
@@ -78,12 +80,12 @@ def with_simulated_deviation(
     if not np.isfinite(curve.noise_deviation).all():
         raise ParameterError("curve", curve.mechanism["name"], what)
     if curve.privacy.neighbours == "replace-client":
-        why = "must be about records: which clients lack some is not in the curve"
+        why = "must be about records: the curve does not say which clients lack some"
         raise ParameterError("curve", "replace-client", why)
     own = check_released("curve", curve, from_curve(curve) if mechanism is None else mechanism)
-    if loses_records(own):  # its estimate has what no simulation sees
+    if loses_records(own):  # its estimate includes errors that no simulation sees
         raise ParameterError("curve", curve.mechanism["name"], what)
     deviation = root_mean_square_errors(
         curve, own, lambda counts: counts, replicates=replicates, rng=rng
     )
-    return replace(curve, noise_deviation=deviation, raw=None)  # whose deviation is not this
+    return replace(curve, noise_deviation=deviation, raw=None)  # raw has another deviation

@@ -1,4 +1,4 @@
-"""The square root of the prefix sum: the least Gaussian noise known for cumulative counts."""
+"""The square root of the prefix sum, with the least known Gaussian noise of cumulative counts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .budgeted import Releases, Work
 __all__ = ["ToeplitzGaussian"]
 
 _UNIT: Final = 2**12  # the coefficients are multiples of 1 / this
-_LIMB_BITS: Final = 16  # counts are convolved in parts of so many, so that rounding is exact
+_LIMB_BITS: Final = 16  # counts are convolved in parts of 16 bits, so that rounding is exact
 _BLOCKS: Final = 4  # into which a convolution is cut
 _MARGIN: Final = Fraction(2**40 + 1, 2**40)  # over the rounding of sums of squares
 
@@ -35,17 +35,17 @@ class Factors:
     Parameters
     ----------
     strategy
-        (N,) integers: what is released is the counts convolved with them, and noise.
+        (N,) integers. The release is the counts convolved with them, plus noise.
     reconstruction
-        (N,) what gives cumulative counts when convolved with strategy / 2^12 and the counts.
+        (N,) numbers whose convolution with strategy / 2^12 and the counts gives cumulative counts.
     largest_change
-        How much neighbours change the convolved counts, a sum of squares, at most.
+        The largest sum of squares by which neighbours change the convolved counts.
     gains
-        (N,) share of the last cumulative count's error that is in each, for a public total.
+        (N,) the share of the last cumulative count's error in each count, for a public total.
     variances
-        (N,) of the cumulative counts for noise of variance 1, before the gains are used.
+        (N,) variances of the cumulative counts for noise of variance 1, before the gains are used.
     transforms
-        Of the strategy, and of the reconstruction of counts from multiples of 2^-12.
+        The transforms of the strategy, and of the reconstruction from multiples of 2^-12.
     """
 
     strategy: NDArray[np.int64]
@@ -62,9 +62,10 @@ class ToeplitzGaussian(Releases):
 
     The N x N matrix of ones on and below the diagonal is the square of the Toeplitz matrix with
     the coefficients of (1 - t)^(-1/2), c_k = binom(2 k, k) / 4^k (Bennett 1977; Fichtenberger,
-    Henzinger & Upadhyay 2023). The counts are convolved with c, rounded to multiples of 2^-12, and
-    get discrete Gaussian noise on that lattice; convolving with the exact inverse's running sum
-    gives the cumulative counts. Under replace-one the public total then corrects all of them.
+    Henzinger & Upadhyay 2023). The mechanism convolves the counts with c, rounded to multiples of
+    2^-12, and adds discrete Gaussian noise on that lattice. A convolution with the running sum of
+    the exact inverse gives the cumulative counts. Under replace-one the public total then corrects
+    all of them.
 
     Parameters
     ----------
@@ -82,7 +83,7 @@ class ToeplitzGaussian(Releases):
 
     Notes
     -----
-    docs/toeplitz.md has the proof. The largest standard deviation grows as log N.
+    docs/toeplitz.md has the proof. The largest standard deviation grows like log N.
 
     Examples
     --------
@@ -166,7 +167,7 @@ class ToeplitzGaussian(Releases):
             out[:] = _convolution(noisy, reconstruction)
             if public:
                 out += factors.gains * (total - out[:, -1:])
-                out[:, -1] = total  # it is that up to rounding
+                out[:, -1] = total  # which it equals up to rounding
 
         return Work(fill, exact.size, np.float64)
 
@@ -183,7 +184,7 @@ def _factors(size: int, total_is_public: bool) -> Factors:
         gains = _correlations(reconstruction)[::-1] / variances[-1]
     squares = np.cumsum(strategy.astype(np.float64) ** 2)
     change = squares[-1]
-    if total_is_public:  # columns 0 and d differ most, for some d: docs/toeplitz.md
+    if total_is_public:  # some pair of columns 0 and d differs most: docs/toeplitz.md
         products = _correlations(strategy.astype(np.float64))
         apart = squares[-1] + squares[:-1][::-1] - 2.0 * products[1:]
         change = max(0.0, apart.max(initial=0.0))
@@ -198,9 +199,9 @@ def exact_convolution(
 ) -> NDArray[np.int64]:
     """Return the first N terms of a convolution of integers, exactly; the series is transformed.
 
-    By floating-point transforms of parts of the counts. Their error is below 1/2 by far
-    (docs/toeplitz.md), so that rounding gives the integers. Invariant: ``rest`` times
-    2^16^part is what has not been convolved yet.
+    It uses floating-point transforms of parts of the counts. Their error is far below 1/2
+    (docs/toeplitz.md), so rounding gives the integers. Invariant: ``rest`` times 2^16^part has not
+    been convolved yet.
     """
     total = np.zeros(counts.size, np.int64)
     rest, shift = counts, 0
@@ -212,11 +213,11 @@ def exact_convolution(
 
 
 def _transformed(series: NDArray[np.integer[Any] | np.floating[Any]]) -> NDArray[np.complex128]:
-    """Return what ``_convolution`` needs of a series, (N,).
+    """Return the transforms of a series, (N,), that ``_convolution`` needs.
 
-    The lower triangular Toeplitz matrix of the series is cut into square blocks of M numbers a
-    side, all alike along each diagonal. The ones with the distance c from the main diagonal hold
-    the terms within M of the c M-th: these are transformed.
+    The lower triangular Toeplitz matrix of the series is cut into square blocks of M x M numbers.
+    Blocks along one diagonal are equal. The blocks at the distance c from the main diagonal hold
+    the terms within M of the term c M. These terms are transformed.
     """
     block = _block(series.size)
     padded = np.zeros((_BLOCKS + 1) * block)
@@ -230,8 +231,8 @@ def _convolution(
 ) -> NDArray[np.float64]:
     """Return the first N terms of the convolution of each row, (..., N), with a series.
 
-    Block by block: transforms of a quarter of the length stay in the cache, and in memory that the
-    process has already.
+    It goes block by block: transforms of a quarter of the length stay in the cache, and in memory
+    that the process already has.
     """
     size, block = rows.shape[-1], _block(rows.shape[-1])
     length = _transform_length(2 * block)
@@ -240,7 +241,7 @@ def _convolution(
         part = rows[..., i * block : (i + 1) * block]
         buffer[..., i, : part.shape[-1]] = part
     blocks = np.fft.rfft(buffer)
-    for i in reversed(range(_BLOCKS)):  # in place: those before it are still as they were
+    for i in reversed(range(_BLOCKS)):  # in place: the blocks before it are still unchanged
         blocks[..., i, :] *= transformed[0]
         for before in range(i):
             blocks[..., i, :] += blocks[..., before, :] * transformed[i - before]
@@ -262,7 +263,7 @@ def _correlations(series: NDArray[np.float64]) -> NDArray[np.float64]:
 def _inverse_series(series: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the first N terms of 1 / (s_0 + s_1 t + ...) by Newton's method.
 
-    Invariant: ``inverse`` has its first ``inverse.size`` terms right.
+    Invariant: the first ``inverse.size`` terms of ``inverse`` are correct.
     """
     inverse = np.array([1.0 / series[0]])
     while inverse.size < series.size:
@@ -275,5 +276,5 @@ def _inverse_series(series: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _transform_length(least: int) -> int:
-    """Return a power of two that is at least so much."""
+    """Return a power of two that is at least ``least``."""
     return 1 << max(1, (least - 1).bit_length())

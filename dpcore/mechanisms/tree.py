@@ -27,15 +27,15 @@ class Tree:
     Parameters
     ----------
     branching
-        (levels - 1,) children of a node, from the root down.
+        (levels - 1,) the number of children of a node, from the root down.
     starts
-        (levels + 1,) where the nodes of each level start, in an array of all.
+        (levels + 1,) the place where the nodes of each level start, in an array of all nodes.
     laws
-        The noise of a node on each level; None for a root that is public, or no counts at all.
+        The noise of a node on each level. None if the root is public, or if a level is not counted.
     variances
-        (levels,) of that noise, in counts^2.
+        (levels,) the variance of that noise, in counts^2.
     bits
-        The noise is in units of 2^-bits counts.
+        The unit of the noise is 2^-bits counts.
     """
 
     branching: NDArray[np.int64]
@@ -48,7 +48,7 @@ class Tree:
     def of(
         cls, size: int, branching: Branching, shares: Sequence[float], budget: Allowance
     ) -> Tree:
-        """Return the tree over ``size`` cells whose levels, root first, have shares of a budget."""
+        """Return the tree over ``size`` cells, given each level's share of a budget, root first."""
         children = np.array(branching, np.int64)
         weights = [Fraction(share) for share in shares]
         exact = [weight / sum(weights) for weight in weights]  # they sum to 1
@@ -57,7 +57,7 @@ class Tree:
         laws: list[Law | None] = [
             spread.law(budget.moved * 4**bits, share) if share else None for share in exact
         ]
-        # never 0, not even where noise is all but impossible: 0 is for what is public
+        # never 0, not even where noise is nearly always 0, because 0 stands for a public count
         variances = np.array(
             [np.inf if law is None else max(law.variance * 4.0**-bits, 1e-100) for law in laws]
         )
@@ -68,9 +68,9 @@ class Tree:
         return cls(children, starts, tuple(laws), variances, bits)
 
     def resized(self, size: int) -> Tree | None:
-        """Return the tree with other cells, the same noise, and more or fewer children of the root.
+        """Return the tree over another number of cells: the noise is the same, the root is not.
 
-        None where the levels below the root hold that many cells already in one node.
+        The root has more or fewer children. None if one node of the next level holds all cells.
         """
         below = int(np.prod(self.branching[1:]))
         if self.branching.size == 0 or size <= below:
@@ -107,13 +107,13 @@ class Tree:
         if self.bits:
             out *= 2.0**-self.bits
         if self.total_is_public:
-            out[:, -1] = nodes[0]  # it is that up to rounding
+            out[:, -1] = nodes[0]  # which it equals up to rounding
 
     def noisy(self, nodes: NDArray[np.int64], rows: int, stream: Source) -> NDArray[np.int64]:
         """Return the counts of all nodes with noise, (rows, nodes), from the exact ones, (nodes,).
 
-        In units of 2^-bits counts. A level without noise is the public total, or is not counted and
-        comes out as 0.
+        The unit is 2^-bits counts. A level without noise is the public total, or it is not counted
+        and its counts are 0.
         """
         noisy = np.zeros((rows, nodes.size), np.int64)
         if self.bits:

@@ -1,6 +1,6 @@
 """Noise: where random bits come from, exact laws of integers, and draws from them.
 
-What a law costs is said in ``privacy``. Imports ``kernels``, and no other room.
+``privacy`` says what a law costs. This room imports ``kernels`` and no other room.
 """
 
 from __future__ import annotations

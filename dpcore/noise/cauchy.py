@@ -14,20 +14,20 @@ from .sources import Source
 
 __all__ = ["CauchyNoise", "rounded_cauchy"]
 
-_MOST_EPSILON: Final = 8.0  # beyond it there is next to no noise, and it counts as that
+_MOST_EPSILON: Final = 8.0  # larger epsilons count as this one, whose noise is next to nothing
 _SAFE: Final = 1 - 2.0**-40  # doubles err by less than one part in 2^45 here
 
 
 @dataclass(frozen=True, slots=True)
 class CauchyNoise:
-    """Noise of scale S / shift, S the smooth sensitivity for exp(-beta) = ratio / 2^24.
+    """Noise of scale S / shift, where S is the smooth sensitivity for exp(-beta) = ratio / 2^24.
 
     Parameters
     ----------
     ratio
         An integer within [1, 2^24].
     shift
-        By how many scales the median may move.
+        The number of scales by which the median may move.
     """
 
     ratio: int
@@ -38,7 +38,7 @@ class CauchyNoise:
         """Return the least noise for an epsilon of at least 2^-16 (docs/medians.md, section 3).
 
         beta is epsilon / sqrt(2) or a little less, which is best where the records are spread
-        evenly. With z = exp(beta), the square of the shift is the lesser one of
+        evenly. With z = exp(beta), the square of the shift is the smaller of
         2 (cosh(epsilon) - 1) and 2 z (cosh(epsilon) - cosh(beta)).
         """
         most = min(float(epsilon), _MOST_EPSILON)
@@ -52,9 +52,8 @@ class CauchyNoise:
 def rounded_cauchy(scale: Fraction, stream: Source) -> int:
     """Return the integer nearest to a Cauchy variate of that scale, exactly distributed.
 
-    V / U is standard Cauchy if (U, V) is uniform on the half disc U^2 + V^2 < 1, U > 0. Both are
-    known to so many bits as it takes to tell whether the point is inside, and which integer is the
-    nearest one: more are drawn until both are certain.
+    V / U is standard Cauchy if (U, V) is uniform on the half disc U^2 + V^2 < 1, U > 0. Bits of
+    both are drawn until it is certain whether the point is inside, and which integer is nearest.
     """
     numerator, denominator = scale.numerator, scale.denominator
     while True:

@@ -1,8 +1,8 @@
 """Distribution functions of integer laws, as integers that are certified to the last bit.
 
-F(k) = P(y <= k) is a real number. ``floors(law, bits)`` returns floor(2^bits F(k)) for all k whose
-floor says anything: all k but those below the first of them that has a floor of 0, and those above
-the first that has 2^bits - 1. The proofs are in docs/noise.md, section "Tables".
+F(k) = P(y <= k) is a real number. ``floors(law, bits)`` returns floor(2^bits F(k)) for all k that
+matter. Where the law has no least number, the first floor is 0; where it has no largest number, the
+last floor is 2^bits - 1. The proofs are in docs/noise.md, section "Tables".
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = [
     "kept_floors",
 ]
 
-_SPARE_BITS: Final = 64  # of precision: nearly always enough, but for ratios very close to 1
+_SPARE_BITS: Final = 64  # of precision: nearly always enough, except for ratios very close to 1
 
 
 class Distribution(Protocol):
@@ -38,7 +38,7 @@ class Distribution(Protocol):
     def lower_bounds(self, bits: int, precision: int) -> tuple[int, list[int], int]:
         """Return k, lower bounds of 2^precision F(k), F(k + 1), ..., and their largest error.
 
-        A value is at least its bound, and less than the sum of both. (It is below 2^precision.)
+        A value is at least its bound, and less than bound plus error. (It is below 2^precision.)
         """
         ...
 
@@ -60,7 +60,7 @@ def floors(law: Distribution, bits: int) -> tuple[int, list[int]]:
 
 @lru_cache(maxsize=64)
 def kept_floors(law: Distribution, bits: int) -> tuple[int, list[int]]:
-    """Return ``floors``, and keep them. Not for laws that depend on records."""
+    """Return ``floors``, cached. Do not use this for laws that depend on records."""
     return floors(law, bits)
 
 
@@ -95,7 +95,7 @@ class TwoSidedGeometric:
 class Geometric:
     """P(l) proportional to exp(-rate l) on 0, ..., size - 1: F(l) = (1 - r^(l + 1)) / (1 - r^size).
 
-    F(size - 1) = 1 is left out: whatever is above all others means size - 1.
+    F(size - 1) = 1 is left out: a word above all other boundaries means size - 1.
     """
 
     rate: Fraction
@@ -153,10 +153,10 @@ def _powers(first: int, ratio: int, precision: int, least: int) -> list[int]:
 def _bell(rate: Fraction, precision: int) -> tuple[list[int], int, int]:
     """Return lower bounds of the sums of exp(-rate j^2) over j > 0, over j > 1, ..., and of j = 0.
 
-    Last comes how short they may be, in units of 2^-precision. exp(-rate (j + 1)^2) is
-    exp(-rate j^2) exp(-rate (2 j + 1)), whose last factor is multiplied by exp(-2 rate) from j to
-    j + 1. That factor is short by at most (ERROR + 1) (j + 1), and so the weight of j by
-    (ERROR + 1) (j + 1)^2.
+    The last value is the largest error of the bounds, in units of 2^-precision. The weight
+    exp(-rate (j + 1)^2) is exp(-rate j^2) exp(-rate (2 j + 1)), and from j to j + 1 the last factor
+    is multiplied by exp(-2 rate). The computed factor is too small by at most (ERROR + 1) (j + 1),
+    and so the weight of j by at most (ERROR + 1) (j + 1)^2.
     """
     step, ratio = (exponential(rate * k, precision) for k in (1, 2))
     weights = [1 << precision]
@@ -174,7 +174,7 @@ def _bell(rate: Fraction, precision: int) -> tuple[list[int], int, int]:
 def _from_tails(
     tails: list[int], whole: int, error: int, bits: int, precision: int, sides: int
 ) -> tuple[int, list[int], int]:
-    """Return the bounds of F from those of tails, both of which and ``whole`` may be too small.
+    """Return bounds of F from bounds of the tails; the tails and ``whole`` may be too small.
 
     F(k) = 1 - tails[k] / whole for k >= 0, and F(-1 - k) = tails[k] / whole if there are two sides.
     """

@@ -1,4 +1,4 @@
-"""Bounds of exp(-x) as integers, to any precision: what all tables of noise are certified by."""
+"""Bounds of exp(-x) as integers, to any precision, which certify all tables of noise."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ def exponential(x: Fraction, precision: int) -> int:
 
     Notes
     -----
-    exp(-x) = exp(-y)^(2^m), y = x / 2^m <= 2^-8. The alternating series of exp(-y) has terms that
-    fall, so that what is left off is less than the last one; each term is rounded down twice, and y
-    once. Squares are rounded outwards. That the bounds are as near as promised is checked, not
-    estimated.
+    exp(-x) = exp(-y)^(2^m), y = x / 2^m <= 2^-8. The terms of the alternating series of exp(-y)
+    fall, so the error of stopping is less than the last term. Each term is rounded down twice, and
+    y once. Squares are rounded outwards. The code checks that the bounds are as close as promised.
     """
     if x >= precision:  # exp(-x) < 2^-x
         return 0
@@ -44,9 +43,9 @@ def exponential(x: Fraction, precision: int) -> int:
 
 
 def is_below_exponential(x: Fraction, words: Iterator[int], bits: int) -> bool:
-    """Whether a uniform real, its digits words of so many bits, is below exp(-x), x >= 0.
+    """Return whether a uniform real, whose digits are words, is below exp(-x), x >= 0.
 
-    Bernoulli(exp(-x)), exactly: as many words are read as it takes to tell.
+    This is exactly Bernoulli(exp(-x)). Words of ``bits`` bits are read until the answer is certain.
     """
     drawn, known = next(words), bits
     while True:

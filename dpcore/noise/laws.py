@@ -32,7 +32,7 @@ class DiscreteLaplace:
     ----------
     scale
         A positive fraction: numerator below 2^53, denominator below 2^63, in lowest terms. Other
-        real numbers are taken as the fractions they are.
+        real numbers are converted to fractions exactly.
 
     Raises
     ------
@@ -69,8 +69,8 @@ class DiscreteLaplace:
     def fill(self, out: NDArray[np.int64], stream: Source) -> None:
         """Overwrite ``out``, (size,) contiguous, with draws made from a stream of words.
 
-        The draws depend on the stream, and on whether they are few, but not on the windows through
-        which it is read.
+        The draws depend on the stream, and on whether they are few. They do not depend on the
+        windows through which the stream is read.
 
         Examples
         --------
@@ -87,7 +87,8 @@ class DiscreteLaplace:
     def fill_once(self, out: NDArray[np.int64], stream: Source) -> None:
         """Overwrite ``out`` with the same draws as ``fill``, but keep no table for the next time.
 
-        For a scale that depends on records: what is kept would hold it, and show in later times.
+        Use this for a scale that depends on records. A kept table would contain the scale, and the
+        times of later draws would show it.
 
         Examples
         --------
@@ -110,7 +111,7 @@ class DiscreteGaussian:
     ----------
     sigma_squared
         A positive fraction: numerator and denominator below 2^53, in lowest terms. Other real
-        numbers are taken as the fractions they are.
+        numbers are converted to fractions exactly.
 
     Raises
     ------
@@ -143,10 +144,10 @@ class DiscreteGaussian:
     def variance(self) -> float:
         """The variance: below sigma^2, and for sigma > 1 by less than one part in 10^6.
 
-        With p = exp(-1 / (2 sigma^2)) it is sum y^2 p^(y^2) / sum p^(y^2), and by Poisson's
-        summation sigma^2 - 4 pi^2 sigma^4 sum k^2 q^(k^2) / sum q^(k^2) with
-        q = exp(-2 pi^2 sigma^2). The smaller of p and q is at most exp(-pi), so that
-        six terms a side leave less than 10^-60.
+        With p = exp(-1 / (2 sigma^2)) it is sum y^2 p^(y^2) / sum p^(y^2). By Poisson's summation
+        it is also sigma^2 - 4 pi^2 sigma^4 sum k^2 q^(k^2) / sum q^(k^2) with
+        q = exp(-2 pi^2 sigma^2). The smaller of p and q is at most exp(-pi), so six terms on each
+        side leave an error of less than 10^-60.
         """
         sigma_squared = float(self.sigma_squared)
         if 2.0 * math.pi * sigma_squared < 1.0:
@@ -157,7 +158,7 @@ class DiscreteGaussian:
     def fill(self, out: NDArray[np.int64], stream: Source) -> None:
         """Overwrite ``out``, (size,) contiguous, with draws made from a stream of words.
 
-        The draws depend on the stream alone, not on the windows through which it is read.
+        The draws depend only on the stream, not on the windows through which it is read.
 
         Examples
         --------
@@ -182,12 +183,12 @@ def discrete_laplace(
     Parameters
     ----------
     scale
-        A positive rational: an int, a Fraction, or a float, taken as the fraction it is. In
-        lowest terms the numerator is below 2^53 and the denominator below 2^63.
+        A positive rational: an int, a Fraction, or a float, which is converted exactly. In lowest
+        terms the numerator is below 2^53 and the denominator below 2^63.
     size
-        Shape of the result.
+        The shape of the result.
     rng
-        None draws from a cryptographic source. A generator is for studies; it is advanced.
+        None draws from a cryptographic source. A generator is for studies; the draws advance it.
 
     Returns
     -------
@@ -197,16 +198,18 @@ def discrete_laplace(
     Raises
     ------
     DtypeError, ParameterError
-        A scale that is not such a number, a bad size, an integer seed.
+        The scale is not such a number, the size is not a shape, or ``rng`` is an integer seed.
 
     Notes
     -----
-    By inversion: the least y with U < P(Y <= y), for a uniform real U of which as many bits are
-    drawn as it takes to tell. Tables of certified integers tell by the first 32 bits, nearly
-    always; no floating point, so the law is exact (docs/noise.md). Added to a count of
-    sensitivity D, scale D / epsilon gives epsilon-differential privacy.
-    A 32-bit word a draw up to scale 45, and one more for each factor of 1024; for few draws the
-    tables are smaller, and there are more words. Tables are kept for the scales used last.
+    The draws use inversion: the result is the least y with U < P(Y <= y), for a uniform real U, and
+    bits of U are drawn until y is certain. Nearly always the first 32 bits decide, by tables of
+    certified integers. No floating point is used, so the law is exact (docs/noise.md). Added to a
+    count of sensitivity D, noise of scale D / epsilon gives epsilon-differential privacy.
+
+    A draw takes one 32-bit word up to scale 45, and one more word for each factor of 1024. For few
+    draws the tables are smaller and a draw takes more words. Tables are kept for the scales used
+    last.
 
     Examples
     --------
@@ -229,12 +232,12 @@ def discrete_gaussian(
     Parameters
     ----------
     sigma_squared
-        A positive rational: an int, a Fraction, or a float, taken as the fraction it is. In
-        lowest terms numerator and denominator are below 2^53.
+        A positive rational: an int, a Fraction, or a float, which is converted exactly. In lowest
+        terms numerator and denominator are below 2^53.
     size
-        Shape of the result.
+        The shape of the result.
     rng
-        None draws from a cryptographic source. A generator is for studies; it is advanced.
+        None draws from a cryptographic source. A generator is for studies; the draws advance it.
 
     Returns
     -------
@@ -244,15 +247,16 @@ def discrete_gaussian(
     Raises
     ------
     DtypeError, ParameterError
-        A sigma_squared that is not such a number, a bad size, an integer seed.
+        sigma_squared is not such a number, the size is not a shape, or ``rng`` is an integer seed.
 
     Notes
     -----
-    By inversion up to sigma = 128, as ``discrete_laplace``, and above in bins of integers, by
-    rejection of less than one in a hundred (docs/noise.md): one 32-bit word a draw, or three. No
-    floating point, so the law is exact. Added to integers whose Euclidean sensitivity is D, it
-    gives zero-concentrated differential privacy with rho = D^2 / (2 sigma^2) (Canonne, Kamath &
-    Steinke, *The discrete Gaussian for differential privacy*, 2020, Theorem 4).
+    Up to sigma = 128 the draws use inversion, as in ``discrete_laplace``, with one 32-bit word for
+    each draw. Above, they use bins of integers with three words for each draw, and reject less than
+    one proposal in a hundred (docs/noise.md). No floating point is used, so the law is exact. Added
+    to integers of Euclidean sensitivity D, the noise gives zero-concentrated differential privacy
+    with rho = D^2 / (2 sigma^2) (Canonne, Kamath & Steinke, *The discrete Gaussian for differential
+    privacy*, 2020, Theorem 4).
 
     Examples
     --------
@@ -266,9 +270,9 @@ def discrete_gaussian(
 
 
 def rounded_up(exact: Fraction, bits: int = 31) -> Fraction:
-    """Return the least fraction >= exact > 0 with that many significant bits.
+    """Return the least fraction >= exact > 0 with ``bits`` significant bits.
 
-    Above 2^(bits - 1) it is the least integer >= exact; denominators are at most 2^62.
+    Above 2^(bits - 1) it is the least integer >= exact. Denominators are at most 2^62.
 
     Examples
     --------

@@ -16,7 +16,7 @@ __all__ = ["context", "inverse", "log_gamma"]
 def log_gamma(x: int, digits: int) -> Decimal:
     """Return log((x - 1)!): Stirling's series from x >= digits on; below that, (y - 1)! / (x ...).
 
-    Its terms alternate, and the first one that is left out is more than what all of them leave.
+    The terms of the series alternate, so the error is less than the first term that is left out.
     """
     with context(digits):
         y = max(x, digits)
@@ -35,7 +35,7 @@ def log_gamma(x: int, digits: int) -> Decimal:
 
 @lru_cache(maxsize=8)
 def _half_log_two_pi(digits: int) -> Decimal:
-    """Return log(2 pi) / 2, pi by Machin's formula."""
+    """Return log(2 pi) / 2, with pi from Machin's formula."""
     unit: int = 10 ** (digits + 10)
 
     def inverse_tangent(x: int) -> int:
@@ -60,7 +60,7 @@ def _bernoulli(n: int) -> Fraction:
 
 
 def context(digits: int) -> AbstractContextManager[decimal.Context]:
-    """Return a context with so many digits, and as much room for exponents as there is."""
+    """Return a context with the given number of digits and the widest range of exponents."""
     return decimal.localcontext(
         decimal.Context(prec=digits, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)
     )

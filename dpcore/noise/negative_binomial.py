@@ -28,7 +28,7 @@ _FAR: Final = -10_000  # as a logarithm: below all bounds
 
 
 class Envelope(NamedTuple):
-    """What draws from NB(n, a) are made with: 2^-j from j widths off the mode on, on both sides."""
+    """The envelope of NB(n, a): 2^-j from j widths off the mode on, on both sides."""
 
     n: int
     scale: Fraction
@@ -41,8 +41,8 @@ class Envelope(NamedTuple):
 def draws(law: Envelope, size: int, stream: Source) -> NDArray[np.int64]:
     """Return independent draws, (size,), from P(k) = (1 - a)^n binomial(k - 1 + n, k) a^k.
 
-    By rejection. Double precision decides where its error cannot matter, and decimal arithmetic
-    with as many digits as it takes where it might.
+    The draws use rejection. Double precision decides where its error cannot matter. Elsewhere
+    decimal arithmetic decides, with as many digits as are needed.
     """
     out = np.empty(size, np.int64)
     for start in range(0, size, _BLOCK):
@@ -59,8 +59,8 @@ def draws(law: Envelope, size: int, stream: Source) -> NDArray[np.int64]:
 def envelope(n: int, scale: Fraction) -> Envelope:
     """Return the envelope of NB(n, a), a = exp(-1 / scale).
 
-    n is at least 64, the scale is below 2^53, and their product at most 2^61: so the deviation
-    is at most 2^57, and four thirds of it, the width, is below 2^58.
+    n is at least 64, the scale is below 2^53, and their product is at most 2^61. So the deviation
+    is at most 2^57, and the width, which is four thirds of it, is below 2^58.
     """
     mode = _mode(n, scale)
     digits = _DIGITS + len(str(n + mode))
@@ -131,7 +131,7 @@ def _by_doubles(
     doublings: NDArray[np.int64],
     words: NDArray[np.uint64],
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Say which proposals are accepted, and for which of them that is certain."""
+    """Return which proposals are accepted, and for which of them that is certain."""
     near = (2 * np.abs(d) <= law.mode) & (law.mode + d >= _LEAST_STIRLING)
     logarithm, error = _logarithms(law, np.where(near, d, 0).astype(np.float64))
     logarithm += doublings * np.log(2.0)
@@ -160,7 +160,10 @@ def _stirling(x: NDArray[np.float64] | float) -> NDArray[np.float64]:
 
 
 def _exactly(law: Envelope, d: int, doublings: int, word: int, stream: Source) -> bool:
-    """Whether a uniform real that begins with a word is below 2^doublings P(mode + d) / P(mode)."""
+    """Return whether a uniform real that begins with ``word`` is below 2^doublings P(d) / P(0).
+
+    P(d) stands for the probability of mode + d.
+    """
     bits, digits = 64, law.digits
     while True:  # goes on with a probability below 10^-15
         low, high = ratio(law.n, law.scale, law.mode, d, digits)
@@ -178,7 +181,7 @@ def _mode(n: int, scale: Fraction) -> int:
     digits = _DIGITS + len(str(n))
     if inverse(scale) > n.bit_length():  # a n is below (2 / e)^bits
         return 0
-    while True:  # a is irrational, so that enough digits tell
+    while True:  # a is irrational, so enough digits decide
         with context(digits):
             a = (-inverse(scale)).exp()
             if a * n < Decimal("0.9"):
@@ -194,13 +197,13 @@ def _mode(n: int, scale: Fraction) -> int:
 
 
 def _ones(words: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return how many ones each word of 63 bits ends with."""
+    """Return the number of ones at the end of each word of 63 bits."""
     lowest_zero = ~words & (words + np.uint64(1))
     return np.frexp(lowest_zero.astype(np.float64))[1].astype(np.int64) - 1
 
 
 def _more_ones(stream: Source) -> int:
-    """Return how many ones come next."""
+    """Return the number of ones that come next."""
     more = 0
     while True:  # goes on with a probability of 2^-64
         word = _word(stream)

@@ -1,4 +1,4 @@
-"""How many digits and which tables the draws of a law take."""
+"""The number of digits and the tables for the draws of a law."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .tables import WORD_BITS, Bins, Digits
 __all__ = ["gaussian_rows", "kept_laplace_digits", "laplace_digits", "table_entries"]
 
 _ENTRIES: Final = 2**11  # of a table, at most: 8 KiB
-_FEW_ENTRIES: Final = 2**7  # for up to ``_FEW`` draws, which are over before a table is made
+_FEW_ENTRIES: Final = 2**7  # for up to ``_FEW`` draws, which end before a long table is made
 _FEW: Final = 2**12
 _BOUNDARIES: Final = 1.4  # of a Laplace table, for each bit of a word and unit of its scale
 _LEAST_IN_BINS: Final = 2**14  # of sigma^2; tables have some 13 sigma entries
@@ -31,10 +31,11 @@ def laplace_digits(
     word_bits: int = WORD_BITS,
     floors: Floors = floors,
 ) -> Digits:
-    """Return the digits of discrete Laplace variables: as many as keep tables small.
+    """Return the digits of discrete Laplace variables, as many as keep the tables small.
 
-    A table holds some 2 log(2) word_bits boundaries for each unit of the scale. With ``width`` its
-    numbers are counted in, the first digit's has ``entries`` at most, and the others' have half.
+    A table holds about 2 log(2) word_bits boundaries for each unit of the scale, which is counted
+    in units of ``width``. The table of the first digit has at most ``entries`` entries, and those
+    of the other digits have half as many.
     """
     radix, width, laws = entries // 2, 1, []
     while _BOUNDARIES * word_bits * scale > entries * width:
@@ -45,18 +46,18 @@ def laplace_digits(
 
 @lru_cache(maxsize=128)
 def kept_laplace_digits(scale: Fraction, entries: int) -> Digits:
-    """Return ``laplace_digits``, and keep them. Not for a scale that depends on records."""
+    """Return ``laplace_digits``, cached. Do not use this for a scale that depends on records."""
     return laplace_digits(scale, entries, floors=kept_floors)
 
 
 def table_entries(draws: int) -> int:
-    """Return how many entries a table should have at most, for so many draws."""
+    """Return the largest sensible number of entries of a table for ``draws`` draws."""
     return _ENTRIES if draws > _FEW else _FEW_ENTRIES
 
 
 @lru_cache(maxsize=128)
 def gaussian_rows(sigma_squared: Fraction) -> Digits | Bins:
-    """Return one digit, or bins if sigma is large, and keep them."""
+    """Return one digit, or bins if sigma is large, cached."""
     if sigma_squared >= _LEAST_IN_BINS:
         return Bins(sigma_squared)
     return Digits((TwoSidedGaussian(1 / (2 * sigma_squared)),), 1)

@@ -1,4 +1,4 @@
-"""Shares of discrete Laplace noise: what many clients add, and what their sum is."""
+"""Shares of discrete Laplace noise, which many clients add, and the sums of these shares."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ __all__ = ["PolyaShares"]
 
 _MOST_SHARES: Final = 2**40
 _MOST_ENTRIES: Final = 2**40
-_MOST_SPREAD: Final = 2**61  # of count / shares times scale: beyond, sums might not fit 64 bits
+_MOST_SPREAD: Final = 2**61  # of count / shares times scale; larger sums might not fit 64 bits
 _FEW: Final = 1024  # discrete Laplace variables, which are drawn one by one and added up
 _WORDS_PER_PROPOSAL: Final = 4  # where proposals need more, there is one more window
 
 
 @dataclass(frozen=True, slots=True)
 class PolyaShares:
-    """Independent shares, so many of which add up to one discrete Laplace variable, exactly.
+    """Independent shares of discrete Laplace noise: the sum of m shares has exactly that law.
 
     A share is the difference of two negative binomial (Polya) variables of shape 1 / shares and
     ratio a = exp(-1 / scale): P(k) proportional to binomial(k - 1 + 1 / shares, k) a^k for each.
@@ -36,10 +36,11 @@ class PolyaShares:
     Parameters
     ----------
     scale
-        s, of the discrete Laplace law, G - G' for geometric G, P(G = k) = (1 - a) a^k. A positive
-        fraction, as in ``noise.DiscreteLaplace``.
+        The scale s of the discrete Laplace law, which is the law of G - G' for independent
+        geometric G and G', P(G = k) = (1 - a) a^k. A positive fraction, as in
+        ``noise.DiscreteLaplace``.
     shares
-        m, how many make up one such variable: 1 to 2^40.
+        The number m of shares that make up one discrete Laplace variable: 1 to 2^40.
 
     Raises
     ------
@@ -48,11 +49,11 @@ class PolyaShares:
 
     Notes
     -----
-    docs/polya.md has the proofs; federated paper, section 2.2; Goryczka & Xiong, *A comprehensive
-    comparison of multiparty secure additions with differential privacy* (2017); Balle,
-    Bell, Gascon & Nissim, *Private summation in the multi-message shuffle model* (2020).
-    Integer arithmetic on uniform bits, no floating point, so the law is exact. Sizes k beyond
-    2^62 / denominator of the scale are left out, where a^k is below exp(-500).
+    docs/polya.md has the proofs. Sources: the federated-calibration paper, section 2.2; Goryczka &
+    Xiong, *A comprehensive comparison of multiparty secure additions with differential privacy*
+    (2017); Balle, Bell, Gascon & Nissim, *Private summation in the multi-message shuffle model*
+    (2020). The sampler uses integer arithmetic on uniform bits and no floating point, so the law is
+    exact. It leaves out k above 2^62 / denominator of the scale, where a^k is below exp(-500).
 
     Examples
     --------
@@ -89,10 +90,11 @@ class PolyaShares:
         Parameters
         ----------
         out
-            One client's vector, (D,), or several clients', (R, D), or any shape: contiguous int64.
+            The vector of one client, (D,), or of several clients, (R, D), or any other shape. It
+            must be contiguous int64.
         stream
-            Of random words. The shares depend on the stream and on how many they are, not on the
-            windows through which it is read.
+            The source of random words. The shares depend on the stream and on their number, not on
+            the windows through which the stream is read.
 
         Raises
         ------
@@ -101,7 +103,8 @@ class PolyaShares:
 
         Notes
         -----
-        Zeros, and some 2 (log2(scale) + 2) / shares proposals for each entry, on average.
+        It writes zeros, and takes about 2 (log2(scale) + 2) / shares proposals for each entry, on
+        average.
         """
         if not isinstance(out, np.ndarray) or out.dtype != np.int64:
             found = f"dtype {out.dtype}" if isinstance(out, np.ndarray) else type(out).__name__
@@ -111,18 +114,17 @@ class PolyaShares:
         self._overwrite(out.reshape(-1), 1, stream)
 
     def sum_of(self, count: int, size: int, stream: Source) -> NDArray[np.int64]:
-        """Draw sums of ``count`` independent shares, without making these.
+        """Draw sums of ``count`` independent shares, without drawing the shares.
 
         Parameters
         ----------
         count
-            How many shares there are in each sum: 0 or more, with count / shares * scale at most
-            2^61.
+            The number of shares in each sum: 0 or more, with count / shares * scale at most 2^61.
         size
-            How many sums, 0 to 2^40.
+            The number of sums, 0 to 2^40.
         stream
-            Of random words. The sums depend on the stream and on how many they are, not on the
-            windows through which it is read.
+            The source of random words. The sums depend on the stream and on their number, not on
+            the windows through which the stream is read.
 
         Returns
         -------
@@ -136,9 +138,9 @@ class PolyaShares:
 
         Notes
         -----
-        Shapes of negative binomial variables add up, to count / shares. The whole part of that is
-        up to 1024 discrete Laplace draws for each sum, or two negative binomial ones where it is
-        more; the rest is made as in ``fill``. So time does not grow with ``count``.
+        The shapes of negative binomial variables add up to count / shares. The whole part of that
+        takes up to 1024 discrete Laplace draws for each sum, or two negative binomial draws where
+        it is larger. The rest is drawn as in ``fill``. So time does not grow with ``count``.
         """
         most = int(_MOST_SPREAD * self.shares / self.scale)
         count = _check.integer("count", count, 0, most)

@@ -1,4 +1,4 @@
-"""Where random bits come from."""
+"""Sources of random bits."""
 
 from __future__ import annotations
 
@@ -48,17 +48,17 @@ class Source(Protocol):
 
 
 class CryptographicSource:
-    """The key stream of AES-256 in counter mode, keyed afresh from the operating system.
+    """The key stream of AES-256 in counter mode, with a new key from the operating system.
 
-    Each source has its own key and first counter block, drawn when it is first used, lives for one
-    call, and is never stored: nothing to seed, to leak, or to share after a fork. Why not
-    ``os.urandom`` for each word: it is more than ten times slower (docs/noise.md).
+    Each source draws its own key and first counter block when it is first used. It lives for one
+    call and is never stored, so there is nothing to seed, to leak, or to share after a fork. Asking
+    ``os.urandom`` for each word would be more than ten times slower (docs/noise.md).
     """
 
     simulated = False
 
     def __init__(self) -> None:
-        self._stream: CipherContext | None = None  # many only spawn others
+        self._stream: CipherContext | None = None  # many sources only spawn others
 
     def fill(self, words: NDArray[np.uint64]) -> None:
         """Overwrite ``words`` with the next words of the stream."""
@@ -74,22 +74,22 @@ class CryptographicSource:
 class KeyedSource:
     """The key stream of AES-256 in counter mode, from a counter of zero: the key is the memory.
 
-    For noise that has to be drawn again the same, after a restart too. **A key is for one use**:
-    with the same key, two data sets, two trees or two scales have the same random words, and what
-    is released of them tells their difference without noise. Whoever has the key takes the noise
-    off, so that it is as secret as the records, and as long.
+    It is for noise that must be the same each time it is drawn, even after a restart. **Use a key
+    only once**: with the same key, two data sets, two trees or two scales get the same random
+    words, and their releases together disclose their difference without noise. Anyone who has the
+    key can subtract the noise. So keep the key as secret as the records, and for as long.
 
     Parameters
     ----------
     key
-        32 bytes, uniformly random, or derived from such by HMAC.
+        32 bytes, uniformly random, or derived from such bytes by HMAC.
     simulated
-        Whether somebody else can know the key, since a seeded generator has made it.
+        Whether somebody else can know the key, because a seeded generator made it.
 
     Raises
     ------
     DtypeError, ParameterError
-        The key is not such bytes.
+        The key is not 32 bytes.
     """
 
     def __init__(self, key: bytes, *, simulated: bool = False) -> None:
@@ -103,7 +103,7 @@ class KeyedSource:
         _overwrite(words, self._stream)
 
     def spawn(self, count: int) -> list[KeyedSource]:
-        """Return ``count`` sources, the same ones after a restart; a later call returns others."""
+        """Return ``count`` sources: the same after a restart, others in each later call."""
         first = self._spawned
         self._spawned += count
         labels = (_CHILD + index.to_bytes(8, "little") for index in range(first, first + count))
@@ -134,8 +134,8 @@ def source(rng: np.random.Generator | None) -> Source:
     Raises
     ------
     DtypeError
-        ``rng`` is something else: an integer seed, a legacy RandomState, or a generator that
-        cannot be spawned. Integer seeds are refused because two calls with one seed would add
+        ``rng`` is something else, such as an integer seed, a legacy RandomState, or a generator
+        that cannot be spawned. Integer seeds are refused because two calls with one seed would add
         the same noise twice.
     """
     if rng is None:
@@ -149,7 +149,7 @@ def source(rng: np.random.Generator | None) -> Source:
 
 
 def random_bytes(length: int, stream: Source) -> bytes:
-    """Return random bytes, a multiple of 8: from the operating system, but in a study."""
+    """Return random bytes, a multiple of 8; outside of studies from the operating system."""
     if not stream.simulated:
         return os.urandom(length)
     words = np.empty(length // 8, np.uint64)

@@ -1,4 +1,4 @@
-"""Tables of distribution functions, for draws that take a word a digit (docs/noise.md)."""
+"""Tables of distribution functions, for draws that take a word for each digit (docs/noise.md)."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from .exponential import is_below_exponential
 __all__ = ["WORD_BITS", "Bins", "Digits", "value"]
 
 WORD_BITS: Final = 32
-_GUIDE_BITS: Final = 14  # at most: 32 KiB a table, in the first-level cache
-_SPARE_BITS: Final = 4  # 16 or more entries of a guide for a boundary, where that is no more
-_MOST: Final = 2**62  # of a magnitude; beyond, there is less than exp(-500)
+_GUIDE_BITS: Final = 14  # at most: 32 KiB for each table, in the first-level cache
+_SPARE_BITS: Final = 4  # 16 or more entries of a guide for each boundary, within that limit
+_MOST: Final = 2**62  # the largest magnitude; larger ones have a probability below exp(-500)
 
 
 class Digits:
-    """Integers of D independent digits, each with a law of its own.
+    """Integers of D independent digits, each with its own law.
 
     Parameters
     ----------
     laws
-        Of the digits, the first of which may be negative.
+        The laws of the digits. The first digit may be negative.
     radix
-        Of all but the first.
+        The radix of all digits except the first.
     word_bits
-        Of a word, at most 32. Fewer are for tests, which go through all words there are.
+        The bits of a word, at most 32. Fewer bits are for tests, which go through all words.
     floors
         ``distributions.kept_floors``, or ``floors`` for laws that depend on records.
 
@@ -82,14 +82,14 @@ class Digits:
 
 
 class Bins:
-    """The discrete Gaussian law in bins of 2^b integers, by rejection in them.
+    """The discrete Gaussian law in bins of 2^b integers, with rejection inside the bins.
 
     Parameters
     ----------
     sigma_squared
-        At least 4096.
+        The parameter of the law, at least 4096.
     word_bits
-        Of a word, at most 32, and more than b, the largest with 64 2^b <= sigma.
+        The bits of a word: at most 32, and more than b, the largest b with 64 2^b <= sigma.
     """
 
     words = 3
@@ -133,9 +133,9 @@ class Bins:
 def value(
     law: Distribution, words: Iterator[int], word_bits: int, floors: Floors = kept_floors
 ) -> int:
-    """Return the least k with U < F(k), U a uniform real whose digits are words.
+    """Return the least k with U < F(k), where U is a uniform real whose digits are words.
 
-    As many words are read as it takes to tell.
+    Words are read until k is certain.
     """
     drawn, bits = next(words), word_bits
     while True:
@@ -147,19 +147,19 @@ def value(
 
 
 def _padded(boundaries: list[int], word_bits: int, size: int) -> NDArray[np.uint32]:
-    """Return boundaries, (size,), and the largest word behind them."""
+    """Return the boundaries, padded to (size,) with the largest word."""
     return np.array(boundaries + [2**word_bits - 1] * (size - len(boundaries)), np.uint32)
 
 
 def _guide(boundaries: NDArray[np.uint32], shift: np.uint32, word_bits: int) -> NDArray[np.uint16]:
-    """Return how many boundaries there are below each multiple of 2^shift."""
+    """Return the number of boundaries below each multiple of 2^shift."""
     size = 1 << (word_bits - int(shift))
     below = np.bincount((boundaries >> shift) + np.uint32(1), minlength=size + 1)[:size]
     return np.cumsum(below, dtype=np.uint16)
 
 
 def _shift(size: int, word_bits: int) -> np.uint32:
-    """Return how many bits of a word the guide of a table does without."""
+    """Return the number of low bits of a word that the guide of a table ignores."""
     return np.uint32(word_bits - min(word_bits, _GUIDE_BITS, size.bit_length() + _SPARE_BITS))
 
 

@@ -1,9 +1,9 @@
-"""Windows of random words: what samplers among the kernels are shown of a stream.
+"""Windows of random words, through which the samplers among the kernels read a stream.
 
-A sampler cannot finish a draw that its window ends in. It rolls that draw back, and the next window
-begins with the same words. (Fresh words in their place would favour draws that need few.) Draws by
-tables are shown in rows of words, and what a row does not decide is drawn from the words that begin
-with it. So what is drawn depends on the stream alone, and not on its windows.
+A sampler cannot finish a draw if its window ends inside the draw. It rolls that draw back, and the
+next window begins with the same words. (New words in their place would favour draws that need few.)
+Draws by tables read rows of words. If a row does not decide a draw, the words from that row on do.
+So the draws depend only on the stream, and not on its windows.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from .sources import Source
 __all__ = ["WINDOW", "Rows", "Words", "fill", "fill_from_rows", "next_window"]
 
 WINDOW: Final = 2**14  # new 64-bit words in a window, at most: 128 KiB
-_WORDS_PER_DRAW: Final = 4  # a first guess: where draws need more, there are more windows
+_WORDS_PER_DRAW: Final = 4  # a first guess; if draws need more, there are more windows
 _Word = TypeVar("_Word", np.uint16, np.uint32)
 
 
 def next_window(cut_short: NDArray[_Word], fresh: int, stream: Source) -> NDArray[_Word]:
-    """Return the words that were cut short, and behind them ``fresh`` 64-bit words of new ones."""
+    """Return the words of the unfinished draw, and behind them ``fresh`` new 64-bit words."""
     words = np.empty(fresh, np.uint64)
     stream.fill(words)
     new = words.view(cut_short.dtype)
@@ -36,10 +36,10 @@ def fill(
     stream: Source,
     sampler: Callable[[NDArray[np.uint32], NDArray[np.int64]], tuple[int, int]],
 ) -> None:
-    """Show the sampler window after window until ``out`` is full.
+    """Give the sampler window after window until ``out`` is full.
 
-    It takes a window and what is left of ``out``, and returns how many draws are final there, and
-    how many words made them.
+    The sampler takes a window and the rest of ``out``. It returns the number of draws that are
+    final, and the number of words that they took.
     """
     cut_short = np.empty(0, np.uint32)  # words of a draw that the last window ended in
     done = 0
@@ -52,7 +52,7 @@ def fill(
 
 
 class Rows(Protocol):
-    """A law whose draws take rows of so many words, all but a few of them."""
+    """A law for which nearly every draw takes one row of words."""
 
     words: int
 
@@ -64,12 +64,12 @@ class Rows(Protocol):
         ...
 
     def one(self, words: Iterator[int]) -> int:
-        """Return the draw that begins with the next word, from as many as it takes."""
+        """Return the draw that begins with the next word, from as many words as needed."""
         ...
 
 
 class Words:
-    """A stream as 32-bit words, in order: in rows, or one by one."""
+    """A stream of 32-bit words, read in order, in rows or one by one."""
 
     def __init__(self, stream: Source) -> None:
         self._stream = stream
@@ -85,7 +85,7 @@ class Words:
         return self._left[: count * length].reshape(count, length)
 
     def skip(self, count: int) -> None:
-        """Use up so many words of the rows that were shown."""
+        """Use up ``count`` words of the rows that were shown."""
         self._left = self._left[count:]
 
     def __iter__(self) -> Words:
@@ -98,10 +98,10 @@ class Words:
 
 
 def fill_from_rows(out: NDArray[np.int64], stream: Source, law: Rows) -> None:
-    """Fill ``out`` row by row, and draw what a row does not decide from its words and more.
+    """Fill ``out`` row by row; a draw that its row does not decide takes more words.
 
-    No more words are read than these draws take, but for half of a 64-bit word: no draw takes less
-    than a row.
+    No more words are read than these draws take, except for half of a 64-bit word, since no draw
+    takes less than a row.
     """
     words = Words(stream)
     done = 0

@@ -1,6 +1,6 @@
 """What a release costs: guarantees, how they add up, conversions, and budgets.
 
-Imports ``noise``, for the law that an allowance buys, and of ``records`` the errors of files.
+Imports ``noise`` for the noise that an allowance pays for, and ``records`` for the errors of files.
 """
 
 from __future__ import annotations

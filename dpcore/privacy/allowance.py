@@ -1,4 +1,4 @@
-"""What a mechanism may spend, and the noise law that a share of it buys."""
+"""What a mechanism may spend, and the law of the noise for a share of it."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Allowance:
     Parameters
     ----------
     epsilon, rho
-        One of them, exactly.
+        Exactly one of them.
     neighbours
-        The relation for which it is spent.
+        The relation that the mechanism protects.
     stated
-        The (epsilon, delta) for the sake of which it is rho, or None. It is what holds of all that
-        is spent; a mechanism that has a proof for it may spend another rho.
+        The (epsilon, delta) from which rho was converted, or None. It is the guarantee of the whole
+        release. A mechanism with a proof for (epsilon, delta) may spend another rho.
     """
 
     epsilon: Fraction | None
@@ -46,10 +46,10 @@ class Allowance:
     def checked(
         cls, epsilon: object, rho: object, neighbours: Neighbours, delta: object = None
     ) -> Allowance:
-        """Return the budget that a mechanism's arguments say, or raise.
+        """Return the allowance that a mechanism's arguments state, or raise.
 
-        epsilon with delta becomes the largest rho that implies it (docs/privacy.md, section 2).
-        Some mechanisms do better by the analytic formula (``lattice``, ``whole_counts``).
+        Epsilon with delta becomes the largest rho that implies it (docs/privacy.md, section 2).
+        Some mechanisms need less noise with the analytic formula (``lattice``, ``whole_counts``).
         """
         if epsilon is None and rho is None:
             needed = "or rho must be given" if delta is None else "must be given beside delta"
@@ -71,7 +71,7 @@ class Allowance:
 
     @property
     def privacy(self) -> Privacy:
-        """The guarantee of spending all of it, rounded up to doubles."""
+        """The guarantee of spending the whole allowance, rounded up to doubles."""
         if self.stated is not None:
             epsilon, delta = self.stated
             return Privacy(double_above(epsilon), delta, self.neighbours)
@@ -87,51 +87,52 @@ class Allowance:
 
     @property
     def moved(self) -> int:
-        """How many of some disjoint cells a neighbour can change, each by one."""
+        """In how many of several disjoint cells neighbours can differ, by one in each."""
         return 2 if self.total_is_public else 1
 
     @property
     def power(self) -> float:
-        """Of a share, to which the noise's variance is inversely proportional."""
+        """The power of a share to which the noise's variance is inversely proportional."""
         return 2.0 if self.epsilon is not None else 1.0
 
     def law(self, changes: Fraction | int, share: Fraction = Fraction(1)) -> Law:
-        """Return the noise for counts that neighbours change by so much, for a share of the budget.
+        """Return the noise for counts in which neighbours differ, for a share of the allowance.
 
         Parameters
         ----------
         changes
-            Laplace: the largest sum of absolute changes. Gaussian: the largest sum of squares.
+            For Laplace noise, the largest sum of absolute differences. For Gaussian noise, the
+            largest sum of squared differences.
         share
-            Of the budget, above 0 and up to 1.
+            The share of the allowance, above 0 and up to 1.
 
         Raises
         ------
         ParameterError
-            The scale would pass 2^40, or sigma^2 2^52.
+            The scale would exceed 2^40, or sigma^2 would exceed 2^52.
 
         Notes
         -----
         Dwork & Roth 2014, Theorem 3.6 (its discrete form), and Canonne, Kamath & Steinke 2020,
-        Theorem 4: scale changes / (share epsilon), and sigma^2 = changes / (2 share rho). Rounded
-        up to 31 bits, so what is spent is never more than the share.
+        Theorem 4: scale = changes / (share epsilon), and sigma^2 = changes / (2 share rho). Both
+        are rounded up to 31 bits, so the cost is never more than the share.
         """
         if self.epsilon is not None:
             scale = changes / (share * self.epsilon)
             if scale > _MOST_SCALE:
-                raise self._too_small(f"noise scale passes {_MOST_SCALE}")
+                raise self._too_small(f"noise scale exceeds {_MOST_SCALE}")
             return DiscreteLaplace(rounded_up(max(scale, _LEAST_SCALE)))
         assert self.rho is not None
         return self.gaussian(changes / (2 * share * self.rho))
 
     def gaussian(self, sigma_squared: Fraction) -> DiscreteGaussian:
-        """Return the noise of this variance, rounded up to 31 bits, or refuse the budget."""
+        """Return noise of this variance, rounded up to 31 bits, or refuse the allowance."""
         if sigma_squared > _MOST_SIGMA_SQUARED:
-            raise self._too_small(f"sigma^2 passes {_MOST_SIGMA_SQUARED}, in units of the lattice")
+            raise self._too_small(f"sigma^2 exceeds {_MOST_SIGMA_SQUARED}, in units of the lattice")
         return DiscreteGaussian(rounded_up(max(sigma_squared, _LEAST_SCALE)))
 
     def describe(self) -> dict[str, str | int | float]:
-        """Return the parameters that are set, as a release records them."""
+        """Return the parameters that are set, in the form in which a release records them."""
         if self.stated is not None:
             return {"epsilon": float(self.stated[0]), "delta": self.stated[1]}
         if self.epsilon is not None:
@@ -146,5 +147,5 @@ class Allowance:
 
 @lru_cache(maxsize=256)
 def _implying(epsilon: float, delta: float) -> Fraction:
-    """Return ``zcdp_rho``, and keep it: a mechanism asks for its budget again and again."""
+    """Return ``zcdp_rho``, cached, because a mechanism asks for its allowance again and again."""
     return Fraction(zcdp_rho(epsilon, delta))

@@ -1,4 +1,4 @@
-"""Budgets that watch: each release is charged before it is drawn, and refused beyond the cap."""
+"""Budgets that watch: they charge each release before it is drawn, or refuse it over the cap."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ __all__ = ["Budget", "BudgetError", "Charge"]
 
 _TOLERANCE: Final = 1 + Fraction(1, 10**12)  # ten times 0.1, which is no double, fit into 1
 
-_FORKED: Final = "in memory, where no other process sees what this one spends: see Budget.open"
+_FORKED: Final = "this budget is in memory, and other processes cannot see it: see Budget.open"
 
 
 class BudgetError(DpcoreError, RuntimeError):
-    """A release would cost more than is left of a budget: nothing was drawn, nothing charged.
+    """A release would cost more than a budget has left. Nothing was drawn or charged.
 
     Parameters
     ----------
     what
         The function that was called.
     privacy
-        What it would have cost.
+        What the release would have cost.
     remaining
-        What is left.
+        What the budget has left.
     why
-        What is wrong besides; or empty.
+        Another reason for the refusal; or empty.
     """
 
     def __init__(self, what: str, privacy: Privacy, remaining: Privacy, why: str = "") -> None:
@@ -54,25 +54,26 @@ class BudgetError(DpcoreError, RuntimeError):
 
 
 class Budget:
-    """A cap on what all releases from some records cost together, and a log of them.
+    """A limit on the joint cost of all releases from some records, and a log of the releases.
 
-    Releases inside of ``with budget:`` are charged before their noise is drawn, and those that
-    would pass the cap are refused with what remains. Of functions that make several releases the
-    whole is charged, at once, so that none stops half way.
+    Inside ``with budget:`` each release is charged before its noise is drawn. A release that would
+    exceed the cap is refused, and the error says what remains. A function that makes several
+    releases is charged for all of them at once, so it never stops half way.
 
     Parameters
     ----------
     epsilon
-        The cap: epsilons add up.
+        The cap on the sum of all epsilons.
     rho
-        Or of zero-concentrated differential privacy: rhos add up, and a pure epsilon counts as
-        epsilon^2 / 2, so that many small ones cost much less than their sum.
-        ``privacy.zcdp_rho(epsilon, delta)`` is the rho that implies (epsilon, delta) at the end.
+        The cap on the sum of all rhos, for zero-concentrated differential privacy; instead of
+        epsilon. A pure epsilon counts as epsilon^2 / 2, so many small ones cost much less than
+        their sum. ``privacy.zcdp_rho(epsilon, delta)`` is the rho that implies (epsilon, delta) at
+        the end.
     delta
-        Below 1, and 0 by default: what the deltas of releases may add up to.
+        The cap on the sum of all deltas: below 1, and 0 by default.
     neighbours
-        The relation that all releases are to protect; see ``Privacy``. For replace-one, a release
-        for add-or-remove-one is charged what ``Privacy.implied`` says: twice its epsilon.
+        The relation that all releases protect; see ``Privacy``. If it is replace-one, a release
+        for add-or-remove-one is charged as ``Privacy.implied`` says: with twice its epsilon.
 
     Raises
     ------
@@ -81,20 +82,20 @@ class Budget:
 
     See Also
     --------
-    Budget.open : a budget in a file, for several processes, and for tomorrow.
+    Budget.open : a budget in a file, for several processes and several days.
 
     Notes
     -----
-    docs/budget.md: what is charged, how costs add up, and what no budget can see (other processes;
-    clients of a federation, who release on their own). The sums hold whatever releases owe to the
-    outputs of earlier ones; a conversion that is chosen afterwards would not (``privacy.composed``
-    is for releases that are fixed in advance). A cap is met up to one part in 10^12, for numbers
-    such as 0.1, which are no doubles.
+    docs/budget.md says what is charged, how costs add up, and what no budget can see (such as other
+    processes, and clients of a federation, who make releases on their own). The sums hold even if
+    releases depend on the outputs of earlier ones. A conversion that is chosen afterwards would not
+    hold (``privacy.composed`` is for releases that are fixed in advance). A cap is kept up to one
+    part in 10^12, because numbers such as 0.1 are not exact doubles.
 
-    Threads and tasks: ``with`` watches the one that enters it, and threads that have entered no
-    budget themselves, as in a pool. ``start`` watches all until ``stop``. A release is charged once
-    to each budget that watches: of budgets inside of each other, to all. After a fork, the child's
-    releases are refused by a budget in memory.
+    Threads and tasks: ``with`` watches the thread or task that enters it, and threads that have
+    entered no budget themselves, such as those of a pool. ``start`` watches all threads until
+    ``stop``. A release is charged once to each budget that watches, and so to all of several nested
+    budgets. After a fork, a budget in memory refuses the child's releases.
 
     Examples
     --------
@@ -134,27 +135,28 @@ class Budget:
         delta: float | None = None,
         neighbours: Relation | None = None,
     ) -> Budget:
-        """Return the budget in a file, which is made if there is none.
+        """Return the budget in a file; create the file if there is none.
 
-        Several processes may use it at once: each charge waits for the others, and is on the disk
-        before the noise is drawn, so that a crash loses none.
+        Several processes may use the file at once. Each charge waits for the others, and is on the
+        disk before the noise is drawn, so a crash loses no charge.
 
         Parameters
         ----------
         path
-            An SQLite file, on a disk of this machine: locks of network folders are not to be relied
-            on. Who copies it back to an earlier state forgets what was spent since.
+            An SQLite file on a disk of this machine; do not rely on the locks of network folders.
+            If you restore an earlier copy of the file, the charges since then are forgotten.
         epsilon, rho, delta, neighbours
-            The cap of a new file. Of one that is there, they may be left out, or are the same.
+            The cap of a new file. For an existing file, leave them out or give the cap that the
+            file has.
 
         Raises
         ------
         FileError
-            There is no such file and no cap is given, or it cannot be read or written.
+            There is no such file and no cap is given, or the file cannot be read or written.
         FormatError
-            The file is not that of a budget.
+            The file does not hold a budget.
         DtypeError, ParameterError
-            The cap is not as in ``Budget``, or not that of the file.
+            The cap is not as in ``Budget``, or it is not the cap of the file.
 
         Examples
         --------
@@ -171,7 +173,7 @@ class Budget:
         if not isinstance(name, str) or not name:
             raise DtypeError("path", type(path).__name__, "must be a file's path")
         if "\0" in name:
-            raise ParameterError("path", name, "must have no null character")
+            raise ParameterError("path", name, "must not contain a null character")
         said = any(each is not None for each in (epsilon, rho, delta, neighbours))
         cap = _checked(epsilon, rho, delta, neighbours or "replace-one") if said else None
         found = cls.__new__(cls)
@@ -181,7 +183,7 @@ class Budget:
 
     @property
     def cap(self) -> Privacy:
-        """What all releases may cost together."""
+        """The limit on the joint cost of all releases."""
         return self._cap
 
     @property
@@ -191,7 +193,7 @@ class Budget:
 
     @property
     def spent(self) -> Privacy:
-        """What the releases so far cost together, rounded up."""
+        """The joint cost of the releases so far, rounded up."""
         return self._ledger.spent().guarantee(self._cap)
 
     @property
@@ -201,25 +203,25 @@ class Budget:
 
     @property
     def log(self) -> tuple[Charge, ...]:
-        """What was charged, oldest first."""
+        """All charges, oldest first."""
         return tuple(self._ledger.charges())
 
     def charge(self, privacy: Privacy, what: str = "release") -> None:
-        """Charge what dpcore cannot see: a release by another library, or by another process.
+        """Charge a release that dpcore cannot see, by another library or by another process.
 
         Parameters
         ----------
         privacy
-            What it costs; a ``Privacy``.
+            The cost of the release, a ``Privacy``.
         what
             A name for the log.
 
         Raises
         ------
         BudgetError
-            It is more than what remains. Do not release then.
+            The cost is more than what remains. Do not make the release then.
         DtypeError, ParameterError
-            An argument is not as above, or the relation is another one.
+            An argument is not as above, or the guarantee is for another relation.
 
         Examples
         --------
@@ -230,22 +232,22 @@ class Budget:
         Budget(epsilon=1.0): spent 0.25 in 1 release, remaining 0.75
         """
         if not isinstance(privacy, Privacy):
-            what = "must be a Privacy, as of a release: write dp.Privacy(epsilon=1.0)"
+            what = "must be a Privacy: write dp.Privacy(epsilon=1.0)"
             raise DtypeError("privacy", type(privacy).__name__, what)
         if not isinstance(what, str):
             raise DtypeError("what", type(what).__name__, "must be a string")
-        if not what.isprintable():  # a line of the log; and what no file can hold
+        if not what.isprintable():  # it is one line of the log, and a file must be able to hold it
             raise ParameterError("what", what, "must be printable")
         with ExitStack() as stack:
             self._asked(privacy, what, stack)()
 
     def _asked(self, privacy: Privacy, what: str, stack: ExitStack) -> Callable[[], None]:
-        """Hold the budget until the stack is left; return what charges it, or refuse."""
+        """Hold the budget until the stack is left; return a function that charges it, or refuse."""
         cap, given = self._cap, privacy.neighbours
         if (given, cap.neighbours) == ("add-or-remove-one", "replace-one"):
             privacy = privacy.implied("replace-one")
         elif given != cap.neighbours:
-            wanted = f"must be that of the budget, {cap.neighbours!r} (of {what})"
+            wanted = f"must be the relation of the budget, {cap.neighbours!r} (in {what})"
             raise ParameterError("neighbours", given, wanted)
         if not self._ledger.is_shared:
             raise BudgetError(what, privacy, self.remaining, _FORKED)
@@ -257,7 +259,7 @@ class Budget:
         return lambda: page.add(charge)
 
     def start(self) -> Self:
-        """Watch all threads of this process from now on, until ``stop``; return the budget.
+        """Watch all threads of this process until ``stop`` is called; return the budget.
 
         Examples
         --------
@@ -272,7 +274,7 @@ class Budget:
         return self
 
     def stop(self) -> None:
-        """Watch no longer, if ``start`` was called.
+        """End the watch that ``start`` began.
 
         Examples
         --------
@@ -288,7 +290,7 @@ class Budget:
 
     @property
     def _key(self) -> tuple[str, str]:
-        """What tells budgets apart: two that were opened in one file are one."""
+        """The identity of the budget: two budgets that were opened from one file are the same."""
         return self._ledger.key
 
     def __enter__(self) -> Self:
@@ -307,7 +309,7 @@ class Budget:
         raise TypeError("a Budget is not copied or pickled: use Budget.open(path) in each process")
 
     def __repr__(self) -> str:
-        sums = self._ledger.spent()  # once, as others may charge meanwhile
+        sums = self._ledger.spent()  # only once, because others may charge meanwhile
         releases = "1 release" if sums.releases == 1 else f"{sums.releases:,} releases"
         cap = ", ".join(f"{name}={value!r}" for name, value in _shown(self._cap))
         spent, rest = (_text(each) for each in (sums.guarantee(self._cap), sums.left(self._cap)))
@@ -320,7 +322,7 @@ def _checked(
     delta: float | None,
     neighbours: Relation,
 ) -> Privacy:
-    """Return a cap: above 0, and finite."""
+    """Return a cap that is above 0 and finite."""
     for name, value in (("epsilon", epsilon), ("rho", rho)):
         if value is not None:
             _check.positive(name, value)
@@ -329,13 +331,13 @@ def _checked(
 
 
 def _why(privacy: Privacy, cap: Privacy) -> str:
-    """Return what a cap would have to be, where it admits no release of this kind at all."""
+    """Return why a cap admits no release of this kind at all; or an empty string."""
     if privacy.epsilon == math.inf:
         return "without noise there is no guarantee"
     if privacy.rho is not None and cap.rho is None:
-        return "zero-concentrated costs need a cap of rho: see docs/budget.md"
+        return "a zero-concentrated release needs a budget with rho: see docs/budget.md"
     if privacy.delta > cap.delta:
-        return "a release with a delta needs a cap with one that is no smaller"
+        return "a release with a delta needs a budget with at least that delta"
     return ""
 
 

@@ -24,17 +24,17 @@ class Sums(NamedTuple):
     Parameters
     ----------
     epsilon
-        Over releases that have one.
+        The sum of epsilons, over releases that have one.
     concentrated
-        Of rho, and of epsilon^2 / 2.
+        The sum of rhos, and of epsilon^2 / 2 where a release has an epsilon.
     delta
-        Over all.
+        The sum of all deltas.
     unlimited
         Whether some release has no epsilon.
     simulated
         Whether some release has noise of a seeded generator.
     releases
-        How many there are.
+        The number of releases.
     """
 
     epsilon: Fraction = Fraction(0)
@@ -45,14 +45,14 @@ class Sums(NamedTuple):
     releases: int = 0
 
     def plus(self, privacy: Privacy, count: int = 1) -> Sums:
-        """Return the sums with one release more, or with as many of a kind."""
+        """Return the sums with ``count`` more releases of this guarantee."""
         if privacy.rho is not None:
             epsilon, rho, unlimited = Fraction(0), Fraction(privacy.rho), True
         else:
             assert privacy.epsilon is not None
             if math.isinf(privacy.epsilon):
                 raise ParameterError(
-                    "privacy", privacy, "must be finite: it adds up to no guarantee"
+                    "privacy", privacy, "must be finite: an infinite epsilon guarantees nothing"
                 )
             epsilon, unlimited = Fraction(privacy.epsilon), False
             rho = epsilon**2 / 2
@@ -66,7 +66,7 @@ class Sums(NamedTuple):
         )
 
     def fit(self, cap: Privacy, tolerance: Fraction) -> bool:
-        """Return whether a cap admits them, up to a factor."""
+        """Return whether a cap admits the sums, up to a factor."""
         if self.delta > Fraction(cap.delta) * tolerance:
             return False
         if cap.rho is not None:
@@ -75,7 +75,7 @@ class Sums(NamedTuple):
         return not self.unlimited and self.epsilon <= Fraction(cap.epsilon) * tolerance
 
     def guarantee(self, cap: Privacy) -> Privacy:
-        """Return what they cost, rounded up, in the terms of a cap that admits them."""
+        """Return the joint cost, rounded up, in the terms of a cap that admits it."""
         delta = double_above(self.delta)
         if cap.rho is not None:
             rho = double_above(self.concentrated)
@@ -93,35 +93,35 @@ class Sums(NamedTuple):
 
 
 def composed(guarantees: Iterable[Privacy], delta: float) -> Privacy:
-    """Return the least epsilon that releases from the same records cost together, at a delta.
+    """Return the joint cost of releases from the same records: the least epsilon at a delta.
 
     Parameters
     ----------
     guarantees
-        Of the releases, for one relation. They must be **fixed in advance**: which releases there
-        are, and with which guarantees, must not depend on the outputs of earlier ones. Where it
-        does, take ``sum``, or a ``Budget``.
+        The guarantees of the releases, for one relation. They must be **fixed in advance**: the
+        releases and their guarantees must not depend on the outputs of earlier releases. If they
+        do, use ``sum`` or a ``Budget``.
     delta
-        Within (0, 1).
+        The largest delta of the result, within (0, 1).
 
     Returns
     -------
     Privacy
-        Its delta is at most the one that is asked for.
+        A guarantee whose delta is at most the given one.
 
     Raises
     ------
     DtypeError, ParameterError
-        An argument is not as above, the releases have a delta that is larger, or one of them has an
-        infinite epsilon.
+        An argument is not as above, the deltas of the releases add up to more than delta, or a
+        release has an infinite epsilon.
 
     Notes
     -----
-    The least of basic composition and of zero-concentrated composition of the small ones: of
-    epsilons up to some cut, each with epsilon^2 / 2, while the larger ones add up. Where to cut is
-    found by trying: the sum is linear, and the conversion concave, in what is converted, so some
-    cut among the sorted epsilons is best (docs/budget.md, section 3). It is not the optimal
-    composition of Kairouz, Oh & Viswanath (2015), which may be smaller for few releases.
+    The result is the smaller of two. One is basic composition. The other is zero-concentrated
+    composition of all epsilons up to some cut, each with epsilon^2 / 2, while the larger epsilons
+    add up. The function tries cuts: the sum is linear, and the conversion concave, in the converted
+    part, so some cut among the sorted epsilons is best (docs/budget.md, section 3). The optimal
+    composition of Kairouz, Oh & Viswanath (2015) may be smaller for few releases.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def composed(guarantees: Iterable[Privacy], delta: float) -> Privacy:
         sums = sums.plus(each, count)
     if sums.delta > most:
         raise ParameterError(
-            "delta", delta, f"must be at least {double_above(sums.delta)}, their sum"
+            "delta", delta, f"must be at least {double_above(sums.delta)}, the sum of all"
         )
     best = math.inf if sums.unlimited else double_above(sums.epsilon)
     least = Privacy(best, double_above(sums.delta), relation, sums.simulated)
@@ -174,5 +174,5 @@ def _least_of_cuts(
 
 
 def _left(cap: float, spent: Fraction) -> float:
-    """Return what is left of a cap, rounded down; 0 at least."""
+    """Return the rest of a cap, rounded down, and at least 0."""
     return max(0.0, -double_above(spent - Fraction(cap)))

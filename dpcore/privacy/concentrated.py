@@ -39,8 +39,8 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
     Notes
     -----
     Canonne, Kamath & Steinke, *The discrete Gaussian for differential privacy* (2020),
-    Corollary 13, the least over all alpha > 1, found by solving one equation (docs/privacy.md,
-    section 2). Some hundred logarithms.
+    Corollary 13, minimised over all alpha > 1 by solving one equation (docs/privacy.md,
+    section 2). It takes about a hundred logarithms.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
 
     Notes
     -----
-    As ``zcdp_epsilon``, with delta for epsilon.
+    The bound is that of ``zcdp_epsilon``, solved for delta.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
 
     Notes
     -----
-    The inverse of ``zcdp_epsilon`` in rho, by the same equations.
+    This is the inverse of ``zcdp_epsilon`` in rho, from the same equations.
 
     Examples
     --------
@@ -140,10 +140,11 @@ def _log_ratio(x: float) -> float:
 
 
 def _root(decreasing: Callable[[float], float]) -> float:
-    """Return about where a function of x > 0 that decreases through 0 is 0.
+    """Return about where a decreasing function of x > 0 is 0.
 
-    Every x gives a valid bound, and near the best one they differ in second order: doubles will do.
-    Invariant: decreasing(low) > 0 >= decreasing(high), or that end is the end of the search.
+    Every x gives a valid bound. Near the best x the bounds differ only in second order, so doubles
+    are exact enough. Invariant: decreasing(low) > 0 >= decreasing(high), or the end concerned is an
+    end of the search.
     """
     low, high = 1.0 / _MOST_X, _MOST_X
     while high / low > 2.0:
@@ -156,7 +157,7 @@ def _root(decreasing: Callable[[float], float]) -> float:
 
 
 def _above(terms: tuple[float, ...]) -> float:
-    """Return an upper bound of the sum of terms that are off by a few roundings each."""
+    """Return an upper bound of the sum of terms that each have a few rounding errors."""
     return math.fsum(terms) + _SUM_ERROR * math.fsum(map(abs, terms))
 
 

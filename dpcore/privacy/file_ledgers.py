@@ -29,25 +29,26 @@ _TABLES: Final = (
 
 
 class FileLedger:
-    """Charges in a file. Each is on the disk before ``held`` ends without an error.
+    """Charges in a file. Each charge is on the disk before ``held`` ends without an error.
 
-    A connection lives as long as the ledger is held, so that threads and forks share none.
+    A connection lives only as long as the ledger is held, so threads and forks never share one.
 
     Parameters
     ----------
     path
         The file.
     cap
-        Of a new file; of one that is there, what its cap has to be. None: there is a file.
+        The cap of a new file, or the cap that an existing file must have. None: the file must
+        exist.
 
     Raises
     ------
     FileError
-        There is no such file and no cap, or it cannot be read or written.
+        There is no such file and no cap, or the file cannot be read or written.
     FormatError
-        It is not the file of a budget.
+        The file does not hold a budget.
     ParameterError
-        Its cap is another one.
+        The file has another cap.
     """
 
     __slots__ = ("cap", "path")
@@ -61,23 +62,21 @@ class FileLedger:
         with self._connected() as connection:
             self.cap = _cap(connection, self.path)
         if cap is not None and cap != self.cap:
-            raise ParameterError(
-                "path", str(path), f"must be of the cap {cap}, and is of {self.cap}"
-            )
+            raise ParameterError("path", str(path), f"must have the cap {cap}, but has {self.cap}")
 
     @property
     def key(self) -> tuple[str, str]:
-        """By the file, whatever it is called."""
+        """The identity of the file, whatever path leads to it."""
         return "file", os.path.realpath(self.path)
 
     @property
     def is_shared(self) -> bool:
-        """Whether this process charges what others see."""
+        """Whether others see the charges of this process."""
         return True
 
     @contextmanager
     def held(self) -> Iterator[_FilePage]:
-        """Hold the file, among processes, too."""
+        """Hold the file, against other processes, too."""
         with self._connected() as connection, _written(connection):
             yield self._page(connection)
 
@@ -92,14 +91,14 @@ class FileLedger:
             return self._page(connection).charges()
 
     def _page(self, connection: sqlite3.Connection) -> _FilePage:
-        """Return the charges, if the file is still that of this budget."""
+        """Return the charges, if the file still holds this budget."""
         if (cap := _cap(connection, self.path)) != self.cap:
-            raise FormatError(f"{self.path} is now that of another budget, with the cap {cap}")
+            raise FormatError(f"{self.path} now holds another budget, with the cap {cap}")
         return _FilePage(connection, self.cap, self.path)
 
     @contextmanager
     def _connected(self, *, create: bool = False) -> Iterator[sqlite3.Connection]:
-        """Connect, and say what is wrong in this library's errors."""
+        """Connect, and turn errors of SQLite into errors of this library."""
         connection = None
         try:
             where = f"{self.path.as_uri()}?mode={'rwc' if create else 'rw'}"
@@ -110,7 +109,7 @@ class FileLedger:
         except sqlite3.OperationalError as error:
             raise FileError(str(self.path), f"cannot be used as a budget: {error}") from None
         except sqlite3.DatabaseError as error:
-            raise FormatError(f"{self.path} is not the file of a budget: {error}") from None
+            raise FormatError(f"{self.path} does not hold a budget: {error}") from None
         finally:
             if connection is not None:
                 connection.close()
@@ -157,7 +156,7 @@ class _FilePage(NamedTuple):
 
 @contextmanager
 def _written(connection: sqlite3.Connection) -> Iterator[None]:
-    """Wait until nobody else writes; keep what was written, or on an error nothing of it."""
+    """Wait until nobody else writes; then keep all that was written, or nothing after an error."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -170,7 +169,7 @@ def _written(connection: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def _undamaged(path: Path) -> Iterator[None]:
-    """Say of values that nobody has charged that the file is damaged."""
+    """Report a damaged file if it holds values that no budget writes."""
     try:
         yield
     except (TypeError, ValueError) as error:
@@ -180,7 +179,7 @@ def _undamaged(path: Path) -> Iterator[None]:
 def _begin(connection: sqlite3.Connection, cap: Privacy, path: Path) -> None:
     """Make the tables in an empty file."""
     if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-        raise FormatError(f"{path} is not the file of a budget: it has other tables")
+        raise FormatError(f"{path} does not hold a budget: it has other tables")
     for table in _TABLES:
         connection.execute(table)
     row = cap.epsilon, cap.delta, cap.rho, cap.neighbours
@@ -190,11 +189,11 @@ def _begin(connection: sqlite3.Connection, cap: Privacy, path: Path) -> None:
 
 
 def _cap(connection: sqlite3.Connection, path: Path) -> Privacy:
-    """Return the cap that a file states, after a look at whose file it is."""
+    """Return the cap that a file states, after a check that it holds a budget."""
     owner = connection.execute("PRAGMA application_id").fetchone()[0]
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if owner != _APPLICATION:
-        raise FormatError(f"{path} is not the file of a budget")
+        raise FormatError(f"{path} does not hold a budget")
     if version != _FORMAT:
         raise FormatError(f"{path} has format {version}, and this version reads {_FORMAT}")
     with _undamaged(path):

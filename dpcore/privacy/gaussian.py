@@ -55,8 +55,8 @@ def gaussian_delta(sigma: float, epsilon: float, sensitivity: float = 1.0) -> fl
     Notes
     -----
     Balle & Wang, *Improving the Gaussian mechanism for differential privacy* (2018), Theorem 8,
-    written without cancellation: docs/privacy.md, section 3. Discrete noise has a delta
-    of its own: ``discrete_gaussian_delta``.
+    written without cancellation (docs/privacy.md, section 3). The delta of discrete noise is
+    another one: see ``discrete_gaussian_delta``.
 
     Examples
     --------
@@ -90,12 +90,12 @@ def gaussian_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> fl
     Raises
     ------
     DtypeError, ParameterError
-        An argument is not such a number, or there is no such double.
+        An argument is not such a number, or no double is such a sigma.
 
     Notes
     -----
-    The analytic Gaussian mechanism of Balle & Wang (2018), by bisection, from what Newton's method
-    finds: about 20 evaluations of ``gaussian_delta``, which decreases in sigma.
+    The analytic Gaussian mechanism of Balle & Wang (2018). ``gaussian_delta`` decreases in sigma.
+    Newton's method finds a start, and bisection the result, in about 20 evaluations.
 
     Examples
     --------
@@ -152,9 +152,9 @@ def discrete_gaussian_delta(
 
     Notes
     -----
-    Canonne, Kamath & Steinke (2020), Theorem 7, as a sum of positive terms: docs/privacy.md,
-    section 4. O(sigma) time, with memory for 2^16 terms. For one number, not for vectors: of
-    those, the zero-concentrated guarantee speaks.
+    Canonne, Kamath & Steinke (2020), Theorem 7, as a sum of positive terms (docs/privacy.md,
+    section 4). It takes O(sigma) time, and memory for 2^16 terms. The result is for one number. For
+    vectors use the zero-concentrated guarantee.
 
     Examples
     --------
@@ -203,8 +203,8 @@ def _continuous_delta(shift: Fraction, epsilon: Fraction) -> float:
 def _about(epsilon: float, delta: float) -> float:
     """Return nearly the sigma for a sensitivity of 1; anything positive for extreme arguments.
 
-    By Newton's method for log delta as a function of log m, m = 1 / sigma: delta is phi(a) times
-    the tail from a, a = epsilon / m - m / 2, and its derivative in m is phi(a).
+    By Newton's method for log delta as a function of log m, with m = 1 / sigma. delta is phi(a)
+    times the tail from a, with a = epsilon / m - m / 2, and its derivative in m is phi(a).
     """
     start = math.sqrt(-2.0 * math.log(delta))
     m = 2.0 * epsilon / (start + math.hypot(start, math.sqrt(2.0 * epsilon)))

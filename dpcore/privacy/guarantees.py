@@ -1,4 +1,4 @@
-"""What a release costs: the guarantee, the relation it is stated for, and whether it is real."""
+"""The guarantee of a release: its parameters, its neighbours, and whether its noise is real."""
 
 from __future__ import annotations
 
@@ -29,36 +29,38 @@ __all__ = [
 ]
 
 Neighbours = Literal["replace-one", "add-or-remove-one"]
-"""What a curator's mechanisms protect: one record, replaced, or added or removed."""
+"""The relations of a curator's mechanisms: one record is replaced, or it is added or removed."""
 
 Relation = Literal[Neighbours, "replace-client"]
-"""Or all that a client contributes, replaced."""
+"""The relations of a curator, and "replace-client": all records of one client are replaced."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Privacy:
     """A differential privacy guarantee: (epsilon, delta), or zero-concentrated with rho.
 
-    With rho and a delta above 0 it is delta-approximate rho-zCDP: but for an event of probability
-    delta (Bun & Steinke 2016, Definition 8.1). Sums of both kinds have it.
+    With rho and a delta above 0 it is delta-approximate rho-zCDP: rho-zCDP holds except for an
+    event of probability delta (Bun & Steinke 2016, Definition 8.1). The sum of a zero-concentrated
+    guarantee and one with a delta is of this kind.
 
     Parameters
     ----------
     epsilon, delta
-        The parameters of (epsilon, delta)-differential privacy; 0 <= epsilon, 0 <= delta < 1. With
-        both 0, nothing of the records is released. An infinite epsilon is no guarantee
-        (``mechanisms.NoNoise``). What is no double, a Fraction or a large integer, is rounded up to
-        one, here and in rho.
+        The parameters of (epsilon, delta)-differential privacy; 0 <= epsilon, 0 <= delta < 1. If
+        both are 0, the release says nothing about the records. An infinite epsilon guarantees
+        nothing (``mechanisms.NoNoise``). A Fraction or a large integer is rounded up to a double.
+        The same holds for rho.
     neighbours
         Which pairs of inputs are neighbours. "replace-one": one record changes its value, and the
-        number of records is public. "add-or-remove-one": one record more or less.
-        "replace-client": all that one client contributes changes, up to a public number of
-        records; how many clients there are is public (docs/clients.md).
+        number of records is public. "add-or-remove-one": one input has one record more.
+        "replace-client": all records of one client change, up to a public number of records, and
+        the number of clients is public (docs/clients.md).
     simulated
         Whether the noise came from a generator that somebody else can repeat. Such a release is
         for studies: it follows the right law, and it protects nobody.
     rho
-        The parameter of zero-concentrated differential privacy, 0 or more: instead of epsilon.
+        The parameter of zero-concentrated differential privacy, 0 or more. Give it instead of
+        epsilon.
 
     Raises
     ------
@@ -67,21 +69,22 @@ class Privacy:
 
     Notes
     -----
-    Guarantees of releases from the same records add up, and ``sum`` and ``3 * guarantee`` say so.
-    ``first + second`` is basic composition
-    (Dwork & Roth 2014, Theorem 3.16) for epsilon and delta, and the sum for rho (Bun & Steinke
-    2016, Lemmas 1.7 and 8.2). Where only one is zero-concentrated, the other one counts with
-    rho = epsilon^2 / 2 (there, Proposition 1.4) and its delta. Sums are rounded up. They hold
-    whatever the later releases owe to the outputs of earlier ones.
+    ``first + second`` is the cost of two releases from the same records; ``sum`` and
+    ``3 * guarantee`` work as well. Epsilons and deltas add up by basic composition (Dwork & Roth
+    2014, Theorem 3.16), rhos by Bun & Steinke 2016, Lemmas 1.7 and 8.2. If only one of the two is
+    zero-concentrated, the other one counts with rho = epsilon^2 / 2 (Proposition 1.4 there) and
+    its delta. Sums are rounded up. They hold even if later releases depend on the outputs of
+    earlier ones.
 
-    ``first | second`` is parallel composition (McSherry 2009, Theorem 4): every record is in the
-    input of one of the two releases only, and which one is public and fixed. The larger of the
-    two guarantees holds, taken for epsilon, delta and rho apart. Under replace-one the sizes of
-    both inputs are public, and a replaced record stays in its input (docs/privacy.md). Under
-    replace-client each client is in one of them, with all its records.
+    ``first | second`` is parallel composition (McSherry 2009, Theorem 4). Every record must be in
+    the input of only one of the two releases, and this assignment must be public and fixed. The
+    result has the larger epsilon, the larger delta and the larger rho. Under replace-one the sizes
+    of both inputs are public, and a replaced record stays in its input (docs/privacy.md). Under
+    replace-client each client is in one input, with all its records.
 
-    ``first <= second`` says that the first guarantee implies the second one, by the conversions of
-    ``dpcore.privacy``. Of some pairs neither does; one of seeded noise implies but its like.
+    ``first <= second`` says whether the first guarantee implies the second one, by the conversions
+    of ``dpcore.privacy``. For some pairs neither implies the other. A guarantee of seeded noise
+    implies only guarantees of seeded noise.
 
     Examples
     --------
@@ -125,17 +128,18 @@ class Privacy:
         Parameters
         ----------
         delta
-            Within [0, 1), and above that of a zero-concentrated guarantee.
+            Within [0, 1), and not below the delta of the guarantee. For a zero-concentrated
+            guarantee it must be above that delta.
 
         Returns
         -------
         float
-            The guarantee's own epsilon, or ``zcdp_epsilon`` of rho and of the delta that is left.
+            The guarantee's own epsilon, or ``zcdp_epsilon`` of rho and of the remaining delta.
 
         Raises
         ------
         DtypeError, ParameterError
-            delta is not such a number, or below the delta of the guarantee.
+            delta is not such a number, or it is below the delta of the guarantee.
 
         Examples
         --------
@@ -158,8 +162,8 @@ class Privacy:
         Parameters
         ----------
         neighbours
-            "replace-one", of a guarantee for "add-or-remove-one": a record is replaced if one is
-            removed and another one added, which makes two steps of one. Or the relation it is for.
+            "replace-one", if this guarantee is for "add-or-remove-one": to replace a record is to
+            remove one and to add another, which are two steps. Or the relation of this guarantee.
 
         Returns
         -------
@@ -169,8 +173,8 @@ class Privacy:
         Raises
         ------
         ParameterError
-            Neither is the relation; or a zero-concentrated guarantee has a delta; or the delta
-            would reach 1; or epsilon is above 700 beside a delta.
+            The relation is neither of these; or a zero-concentrated guarantee has a delta; or the
+            delta would reach 1; or there is a delta and epsilon is above 700.
 
         Notes
         -----
@@ -185,13 +189,11 @@ class Privacy:
         if neighbours == self.neighbours:
             return self
         if (self.neighbours, neighbours) != ("add-or-remove-one", "replace-one"):
-            what = (
-                f"must be implied by {self.neighbours!r}: that of add-or-remove-one is replace-one"
-            )
+            what = f"must be implied by {self.neighbours!r}: add-or-remove-one implies replace-one"
             raise ParameterError("neighbours", neighbours, what)
         if self.rho is not None:
             if self.delta > 0.0:
-                raise ParameterError("delta", self.delta, "must be 0 beside rho")
+                raise ParameterError("delta", self.delta, "must be 0 where rho is given")
             rho = double_above(4 * Fraction(self.rho))
             return Privacy(None, 0.0, neighbours, self.simulated, rho)
         assert self.epsilon is not None
@@ -200,7 +202,9 @@ class Privacy:
         delta = 0.0
         if self.delta > 0.0:
             if self.epsilon > 700.0:
-                raise ParameterError("epsilon", self.epsilon, "must be at most 700 beside a delta")
+                raise ParameterError(
+                    "epsilon", self.epsilon, "must be at most 700 where delta is above 0"
+                )
             factor = math.nextafter(1.0 + math.exp(self.epsilon), math.inf)
             factor = math.nextafter(factor, math.inf)  # of exp, and of the sum
             delta = double_above(Fraction(factor) * Fraction(self.delta))
@@ -216,7 +220,7 @@ class Privacy:
         return refused
 
     def __mul__(self, times: int) -> Privacy:
-        """Return the guarantee of so many releases, each with this one; an infinite one if none."""
+        """Return the guarantee of ``times`` such releases; an infinite one if nothing holds."""
         if not isinstance(times, numbers.Integral) or isinstance(times, bool):
             return NotImplemented
         count = _check.integer("times", times, 0, 2**63)
@@ -239,7 +243,7 @@ class Privacy:
         if not isinstance(other, Privacy):
             return _no_guarantee(other)
         if self.neighbours != other.neighbours or (self.simulated and not other.simulated):
-            return False  # what somebody else can repeat protects nobody
+            return False  # noise that somebody else can repeat protects nobody
         if self.delta > other.delta or (self.epsilon == math.inf and other.epsilon != math.inf):
             return False
         if other.rho is not None:
@@ -299,7 +303,7 @@ class Privacy:
 
 
 def _no_guarantee(other: object) -> Any:
-    """Refuse a number where a guarantee is meant; leave it to others what else it is."""
+    """Refuse a number where a guarantee is meant; let Python handle all other types."""
     if not isinstance(other, numbers.Real):
         return NotImplemented
     found = f"{shown(other)} of type {type(other).__name__}"

@@ -1,4 +1,4 @@
-"""Gaussian noise on a lattice so fine that the analytic formula of continuous noise holds for it.
+"""Gaussian noise on a lattice that is fine enough for the analytic formula of continuous noise.
 
 The proof is in docs/privacy.md, section 5.
 """
@@ -33,9 +33,9 @@ class LatticeNoise(NamedTuple):
     Parameters
     ----------
     law
-        Of the noise in each coordinate, in units of 2^-bits.
+        The law of the noise in each coordinate, in units of 2^-bits.
     bits
-        Of the lattice.
+        The number of bits of the lattice.
     """
 
     law: DiscreteGaussian
@@ -43,7 +43,7 @@ class LatticeNoise(NamedTuple):
 
     @property
     def variance(self) -> float:
-        """Of each total's noise, in squares of the totals' own unit."""
+        """The variance of each total's noise, in squares of the totals' own unit."""
         return self.law.variance * 4.0**-self.bits
 
 
@@ -51,33 +51,33 @@ class LatticeNoise(NamedTuple):
 def lattice_noise(
     budget: Allowance, change: float, coordinates: int, most_bits: int, are_whole: bool = False
 ) -> LatticeNoise:
-    """Return the noise for totals that neighbours change by at most so much.
+    """Return the noise for totals, given the largest difference between neighbours.
 
     Parameters
     ----------
     budget
-        One with rho, or with epsilon and delta.
+        An allowance with rho, or with epsilon and delta.
     change
         The largest Euclidean distance of two neighbours' totals before rounding.
     coordinates
-        Of the totals, all in all: the noise may be spread over several, adaptive, questions.
+        The number of all totals. They may belong to several questions, which may be adaptive.
     most_bits
-        How fine the lattice may be.
+        The largest number of bits of the lattice.
     are_whole
-        Whether the totals are integers, which lattices of 0 bits and more leave as they are.
+        Whether the totals are integers. Lattices of 0 bits and more do not round these.
 
     Raises
     ------
     ParameterError
-        The budget is too small for a sampler of 53 bits, or for so many coordinates; or delta is
-        below 10^-300.
+        The budget is too small for a sampler of 53 bits, or for this number of coordinates; or
+        delta is below 10^-300.
 
     Notes
     -----
-    Rounding two vectors down moves their difference by at most one unit a coordinate, so
-    sqrt(coordinates) units in length; the noise is for the sum.
+    Rounding two vectors down changes their difference by at most one unit in each coordinate, and
+    so by at most sqrt(coordinates) units in length. The noise is for ``change`` plus this length.
     """
-    # about, for the choice of the lattice; a tiny one has any
+    # approximate, for the choice of the lattice; a tiny budget may have any lattice
     deviation = max(least_deviation(budget) * change, 2.0**-1000)
     bits = max(_LEAST_BITS, min(most_bits, _FINE - math.ceil(math.log2(deviation))))
     rounding = 0.0 if are_whole and bits >= 0 else math.sqrt(coordinates)
@@ -87,17 +87,17 @@ def lattice_noise(
 
 @lru_cache(maxsize=256)
 def integer_noise(budget: Allowance, changes: Fraction, coordinates: int) -> DiscreteGaussian:
-    """Return the noise for integers of which neighbours change the squares by at most so much.
+    """Return the noise for integers, given the largest sum of squared differences.
 
     Parameters
     ----------
     budget
-        One with rho, or with epsilon and delta.
+        An allowance with rho, or with epsilon and delta.
     changes
-        The largest sum of squared changes. It should be large: the integers are multiples of a
-        small unit.
+        The largest sum of squared differences between neighbours. It should be large, so the
+        integers should be multiples of a small unit.
     coordinates
-        How many integers there are.
+        The number of integers.
 
     Raises
     ------
@@ -125,18 +125,18 @@ def least_deviation(budget: Allowance) -> float:
 
 @lru_cache(maxsize=256)
 def kept_sigma(epsilon: float, delta: float) -> float:
-    """Return ``gaussian_sigma``, and keep it: all mechanisms of a budget ask for it."""
+    """Return ``gaussian_sigma``, cached, because all mechanisms of a budget ask for it."""
     return gaussian_sigma(epsilon, delta)
 
 
 def _noise(budget: Allowance, units: float, coordinates: int) -> DiscreteGaussian:
-    """Return the noise for integers, so many, that change by so much in Euclidean length."""
+    """Return the noise for ``coordinates`` integers that change by ``units`` in length."""
     if budget.stated is None:
         assert budget.rho is not None
         return budget.gaussian(Fraction(units) ** 2 / (2 * budget.rho))
     epsilon, delta = budget.stated
-    # What the lattice costs: e^upper bounds how much likelier an integer is than under rounded
-    # continuous noise, and e^lower how much less likely.
+    # The cost of the lattice. Compared with rounded continuous noise, an integer is at most e^upper
+    # times as likely, and at least e^-lower times as likely.
     least = max(_LEAST_SIGMA, least_deviation(budget) * units)
     upper = coordinates / (24.0 * least**2) * _MARGIN
     longest = math.sqrt(coordinates + 2.0 * math.sqrt(_TAIL * coordinates) + 2.0 * _TAIL)

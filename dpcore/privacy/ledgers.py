@@ -1,4 +1,4 @@
-"""Where charges are written, and the ledger of one process."""
+"""Ledgers, which record charges, and the ledger of one process."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ __all__ = ["Charge", "Ledger", "MemoryLedger", "Page"]
 
 
 class Charge(NamedTuple):
-    """What was charged to a budget.
+    """One charge to a budget.
 
     Parameters
     ----------
     time
-        When, in UTC.
+        The time of the charge, in UTC.
     what
-        The function that was called, or what ``Budget.charge`` was told.
+        The function that was called, or the name that ``Budget.charge`` was given.
     privacy
-        What it cost.
+        The cost.
 
     Examples
     --------
@@ -42,7 +42,7 @@ class Charge(NamedTuple):
 
 
 class Page(Protocol):
-    """A ledger that is held: nobody else writes until it is let go of."""
+    """A ledger that is held: nobody else writes until it is released."""
 
     def spent(self) -> Sums:
         """Return what has been charged."""
@@ -58,7 +58,7 @@ class Ledger(Protocol):
 
     @property
     def key(self) -> tuple[str, str]:
-        """What tells ledgers apart, and in which order they are held."""
+        """The identity of the ledger, which also orders several ledgers."""
         ...
 
     @property
@@ -67,7 +67,7 @@ class Ledger(Protocol):
         ...
 
     def held(self) -> Any:
-        """Return a context in which there is a ``Page``; without an error, it is then kept."""
+        """Return a context with a ``Page``, which is kept if the context ends without an error."""
         ...
 
     def spent(self) -> Sums:
@@ -92,12 +92,12 @@ class MemoryLedger:
 
     @property
     def key(self) -> tuple[str, str]:
-        """By identity."""
+        """The identity of this object."""
         return "memory", f"{id(self):x}"
 
     @property
     def is_shared(self) -> bool:
-        """Whether this process charges what others see: not after a fork."""
+        """Whether others see the charges of this process: not after a fork."""
         return self._owner.is_here
 
     @contextmanager

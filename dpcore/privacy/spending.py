@@ -1,8 +1,9 @@
 """Which budgets watch, and how a release is charged to them before its noise is drawn.
 
-Budgets that are entered by ``with`` watch the thread, or the task of ``asyncio``, that entered
-them. A thread that has entered none is watched by all that are entered anywhere: work that is
-handed to a pool is charged, too, and rather twice than never. Those that are started watch all.
+A budget that is entered by ``with`` watches the thread, or the task of ``asyncio``, that entered
+it. A thread that has entered no budget is watched by all budgets that are entered anywhere. So work
+that is handed to a pool is charged, too, and rather twice than never. A budget that is started
+watches all threads.
 """
 
 from __future__ import annotations
@@ -29,20 +30,20 @@ __all__ = [
 
 
 class Watching(Protocol):
-    """A budget, as far as releases know one."""
+    """The part of a budget that releases use."""
 
     @property
     def _key(self) -> tuple[str, str]:
-        """What tells budgets apart, and in which order they are asked."""
+        """The identity of the budget, which also orders several budgets."""
         ...
 
     @property
     def neighbours(self) -> Relation:
-        """The relation that it is about."""
+        """The relation that the budget protects."""
         ...
 
     def _asked(self, privacy: Privacy, what: str, stack: ExitStack) -> Callable[[], None]:
-        """Hold the budget until the stack is left; return what charges it, or refuse."""
+        """Hold the budget until the stack is left; return a function that charges it, or refuse."""
         ...
 
 
@@ -55,7 +56,7 @@ _all_started: list[Watching] = []
 
 
 def entered(budget: Watching, *, everywhere: bool) -> None:
-    """Let a budget watch: here, or in all threads."""
+    """Let a budget watch this thread or task, or all threads."""
     with _lock:
         (_all_started if everywhere else _all_entered).append(budget)
     if not everywhere:
@@ -63,7 +64,7 @@ def entered(budget: Watching, *, everywhere: bool) -> None:
 
 
 def left(budget: Watching, *, everywhere: bool) -> None:
-    """Let it no longer watch; nothing happens if it does not."""
+    """End the watch of a budget; do nothing if it does not watch."""
     with _lock:
         _remove_last(_all_started if everywhere else _all_entered, budget)
     if not everywhere:
@@ -74,12 +75,13 @@ def left(budget: Watching, *, everywhere: bool) -> None:
 
 @contextmanager
 def spending(privacy: Privacy | Callable[[], Privacy], what: str) -> Iterator[None]:
-    """Charge a release to all budgets that watch, and cover what it does inside.
+    """Charge a release to all budgets that watch; releases inside of it are not charged again.
 
     Parameters
     ----------
     privacy
-        What all of it costs; or what returns that, and is called only if a budget watches.
+        The cost of the whole release; or a function that returns it, and that is called only if a
+        budget watches.
     what
         The name of the function that was called.
 
@@ -93,21 +95,21 @@ def spending(privacy: Privacy | Callable[[], Privacy], what: str) -> Iterator[No
 
 
 def spend(privacy: Privacy, what: str) -> None:
-    """Charge a release that goes on for long: what has its noise now, and is asked later."""
+    """Charge a long release at once: its noise exists now, and its answers are read later."""
     with spending(privacy, what):
         pass
 
 
 @contextmanager
 def spending_epsilon(epsilon: Fraction, what: str) -> Iterator[None]:
-    """Charge a choice whose relation is the one that its sensitivity was stated for."""
+    """Charge a choice for the relation of the budget, which its sensitivity must be stated for."""
     with _charged(lambda relation: Privacy(double_above(epsilon), neighbours=relation), what):
         yield
 
 
 @contextmanager
 def called(name: str) -> Iterator[None]:
-    """Let charges have the name of the function that was called, and not of one that it calls."""
+    """Give charges the name of the function that the user called, not of one inside it."""
     before = _NAME.set(_NAME.get() or name)
     try:
         yield
@@ -117,7 +119,7 @@ def called(name: str) -> Iterator[None]:
 
 @contextmanager
 def unwatched() -> Iterator[None]:
-    """Let nothing be charged: to what is released here no record contributes."""
+    """Charge nothing inside: no record contributes to these releases."""
     before = _IS_COVERED.set(True)
     try:
         yield
@@ -142,7 +144,7 @@ def _charged(cost: Callable[[Relation], Privacy], what: str) -> Iterator[None]:
 
 
 def _watching() -> list[Watching]:
-    """Return the budgets that watch here, each once, in one order for all threads."""
+    """Return the budgets that watch here, each once, in the same order in all threads."""
     own = _OWN.get()  # a task may go on after the ``with`` that it was made in
     if not (own or _all_entered or _all_started):
         return []

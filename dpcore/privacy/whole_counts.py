@@ -1,4 +1,4 @@
-"""What the noise of whole counts may spend for (epsilon, delta), if neighbours change few of them.
+"""The Gaussian noise of whole counts for (epsilon, delta), if neighbours differ in few of them.
 
 The proof is in docs/privacy.md, section 8.
 """
@@ -16,8 +16,8 @@ from .lattice import LEAST_DELTA, kept_sigma
 
 __all__ = ["Spread", "spread_over_counts"]
 
-_EXCESS: Final = 2.0**-6  # by which whole noise may pass the delta of continuous noise, relatively
-_BOUND: Final = 0.515  # 8 (1 + 2 / e) / 27, and what rounding may take
+_EXCESS: Final = 2.0**-6  # the relative excess of whole noise's delta over continuous noise's
+_BOUND: Final = 0.515  # 8 (1 + 2 / e) / 27, with a margin for rounding
 _LEAST_VARIANCE: Final = 64.0  # units^2
 _MARGIN: Final = 1.0 - 1e-12
 _MOST_CHANGED: Final = 50
@@ -30,9 +30,9 @@ class Spread(NamedTuple):
     Parameters
     ----------
     budget
-        Whose ``law`` the noise is: its rho, for integers in units of 2^-bits.
+        The allowance whose ``law`` is the noise. Its rho is for integers in units of 2^-bits.
     bits
-        0 or more.
+        The number of bits of these units, 0 or more.
     """
 
     budget: Allowance
@@ -41,31 +41,32 @@ class Spread(NamedTuple):
 
 @lru_cache(maxsize=256)
 def spread_over_counts(budget: Allowance, changed: int, largest: Fraction) -> Spread:
-    """Return the budget that counts may share between them, and how fine their units are.
+    """Return the allowance that the counts may share, and how fine their units are.
 
     Parameters
     ----------
     budget
-        Any. Only where it states epsilon and delta there is something to gain.
+        Any allowance. Only one that states epsilon and delta gains something.
     changed
-        How many counts differ between two neighbours, at most: by one each. Up to 50 gain.
+        In how many counts two neighbours differ at most, by one in each. Only up to 50 gain.
     largest
-        The largest share of the budget that is spent on disjoint counts, of which
+        The largest share of the allowance that is spent on disjoint counts, of which
         ``budget.moved`` change.
 
     Returns
     -------
     Spread
-        Its budget states what the given one does. Noise with sigma^2 = moved / (2 share rho), for
-        shares that add up to 1, is at least as exact as with the given budget.
+        Its budget states the same guarantee as the given one. Noise with
+        sigma^2 = moved / (2 share rho), for shares that add up to 1, is at least as exact as with
+        the given budget.
     """
     if budget.stated is None or budget.stated[1] < LEAST_DELTA or changed > _MOST_CHANGED:
         return Spread(budget, 0)
     assert budget.rho is not None
     epsilon, delta = float(budget.stated[0]), budget.stated[1]
     own = delta / (1.0 + _EXCESS) * _MARGIN
-    # What continuous noise may spend; up to sqrt(1 + epsilon^2) - 1, so that neighbours which are
-    # not as far apart as others do not cost more.
+    # What continuous noise may spend. The limit sqrt(1 + epsilon^2) - 1 ensures that neighbours
+    # that are closer to each other do not cost more.
     sigma = kept_sigma(math.nextafter(epsilon, 0.0), own)
     rho = min(0.5 / sigma**2, epsilon * (epsilon / (1.0 + math.hypot(1.0, epsilon)))) * _MARGIN
     if not 0.0 < rho < math.inf or rho <= budget.rho:
@@ -83,6 +84,6 @@ def spread_over_counts(budget: Allowance, changed: int, largest: Fraction) -> Sp
         return Spread(finer, 0)
     whole = budget.law(budget.moved, largest).variance
     units = finer.law(budget.moved * 4**bits, largest).variance
-    if bits > _MOST_BITS or units * 4.0**-bits > whole:  # small integers are nearly all 0
+    if bits > _MOST_BITS or units * 4.0**-bits > whole:  # such small noise is nearly always 0
         return Spread(budget, 0)
     return Spread(finer, bits)

@@ -71,7 +71,7 @@ def test_a_budget_that_is_none(files, capsys):
     assert "cannot be used as a budget" in capsys.readouterr().err
     assert not path.exists()
     assert cdf(data, "--epsilon", 1, "--budget", data) == 2
-    assert "is not the file of a budget" in capsys.readouterr().err
+    assert "does not hold a budget" in capsys.readouterr().err
     assert main(["budget", str(path)]) == 2
     assert main(["budget", str(path), "--epsilon", "-1"]) == 2
     assert "epsilon must be positive" in capsys.readouterr().err

@@ -302,7 +302,7 @@ def test_blocks_of_replicates_hold_all_of_them(monkeypatch):
         ({"scores": np.empty(0, int)}, dp.ParameterError, "scores must not be empty"),
         ({"epsilon": 0}, dp.ParameterError, "epsilon must be positive"),
         ({"epsilon": "1"}, dp.DtypeError, "epsilon must be a real number"),
-        ({"epsilon": 1e-13}, dp.ParameterError, "epsilon is too small: noise scale passes"),
+        ({"epsilon": 1e-13}, dp.ParameterError, "epsilon is too small: noise scale exceeds"),
         ({"sensitivity": 0}, dp.ParameterError, "sensitivity must be between 1"),
         ({"sensitivity": 1.0}, dp.DtypeError, "sensitivity must be an integer"),
         ({"monotonic": 1}, dp.DtypeError, "monotonic must be a bool; got int"),

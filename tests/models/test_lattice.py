@@ -87,7 +87,7 @@ def test_large_vectors_are_not_rounded_away():
 
 def test_a_budget_too_small_is_refused():
     tiny = Allowance.checked(Fraction(1, 10**12), None, "replace-one")
-    with pytest.raises(ParameterError, match="epsilon is too small: noise scale passes"):
+    with pytest.raises(ParameterError, match="epsilon is too small: noise scale exceeds"):
         covered(np.zeros(2), 1.0, tiny, source(None))
 
 

@@ -198,7 +198,7 @@ def test_the_same_budget_twice_is_charged_once():
 
 
 def test_another_relation_is_refused_by_name():
-    message = r"^neighbours must be that of the budget, 'add-or-remove-one' \(of cdf\)"
+    message = r"^neighbours must be the relation of the budget, 'add-or-remove-one' \(in cdf\)"
     watching = budget(neighbours="add-or-remove-one")
     with watching, pytest.raises(dp.ParameterError, match=message):
         dp.cdf(X, GRID, epsilon=1.0)
@@ -219,7 +219,7 @@ def test_exact_results_are_refused():
 
 
 def test_zero_concentrated_releases_need_a_cap_of_rho():
-    with budget(), pytest.raises(dp.BudgetError, match="need a cap of rho"):
+    with budget(), pytest.raises(dp.BudgetError, match="needs a budget with rho"):
         dp.cdf(X, GRID, rho=0.1)
     with dp.Budget(rho=0.5, delta=1e-6) as watching:
         dp.cdf(X, GRID, rho=0.125)

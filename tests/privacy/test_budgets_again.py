@@ -121,7 +121,7 @@ def test_a_cap_is_met_up_to_one_part_in_a_million_millions():
             budget.charge(cost(0.2e-12))
         assert len(budget.log) == 2
     budget = dp.Budget(epsilon=1.0)
-    with pytest.raises(dp.BudgetError, match="needs a cap with one that is no smaller"):
+    with pytest.raises(dp.BudgetError, match="needs a budget with at least that delta"):
         budget.charge(dp.Privacy(0.5, 5e-324))  # nothing of no delta
 
 

@@ -77,7 +77,7 @@ def test_what_is_implied_for_replace_one():
     assert 0 <= both.delta - 1e-6 * (1 + math.e) < 1e-20
     with pytest.raises(ParameterError, match=r"^neighbours must be implied by 'replace-one'"):
         Privacy(1.0).implied("add-or-remove-one")
-    with pytest.raises(ParameterError, match=r"^delta must be 0 beside rho"):
+    with pytest.raises(ParameterError, match=r"^delta must be 0 where rho is given"):
         removed(rho=0.1, delta=1e-6).implied("replace-one")
 
 

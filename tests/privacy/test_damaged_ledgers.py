@@ -40,7 +40,7 @@ def test_the_file_of_another_budget_in_its_place_is_refused(path, tmp_path, othe
         lambda: budget.log,
         lambda: repr(budget),
     ):
-        with pytest.raises(dp.FormatError, match="is now that of another budget"):
+        with pytest.raises(dp.FormatError, match="now holds another budget"):
             ask()
     assert dp.Budget.open(path).log == ()
 
@@ -109,7 +109,7 @@ def test_what_was_spent_can_be_read_while_somebody_charges(path):
 
 
 def test_a_path_with_a_null_character(tmp_path):
-    with pytest.raises(dp.ParameterError, match=r"^path must have no null character"):
+    with pytest.raises(dp.ParameterError, match=r"^path must not contain a null character"):
         dp.Budget.open(f"{tmp_path}/a\0b", epsilon=1.0)
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(FileError):
@@ -120,7 +120,7 @@ def test_the_file_of_another_program_is_left_as_it_is(path):
     run(path, "CREATE TABLE t (x)", "PRAGMA user_version = 1")
     before = path.read_bytes()
     for cap in ({}, {"epsilon": 1.0}):
-        with pytest.raises(dp.FormatError, match="is not the file of a budget"):
+        with pytest.raises(dp.FormatError, match="does not hold a budget"):
             dp.Budget.open(path, **cap)
     assert path.read_bytes() == before
 

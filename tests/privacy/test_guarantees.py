@@ -199,7 +199,9 @@ def test_the_delta_of_a_replaced_record_is_never_less_than_it_is():
         assert found.epsilon == 2 * epsilon
         exact = (1 + Fraction(math.exp(epsilon))) * Fraction(delta)
         assert exact <= Fraction(found.delta) <= exact * (1 + Fraction(1, 2**50)) + Fraction(5e-324)
-    with pytest.raises(dp.ParameterError, match=r"^epsilon must be at most 700 beside a delta"):
+    with pytest.raises(
+        dp.ParameterError, match=r"^epsilon must be at most 700 where delta is above 0"
+    ):
         Privacy(710.0, 1e-320, "add-or-remove-one").implied("replace-one")
     assert Privacy(710.0, neighbours="add-or-remove-one").implied("replace-one").epsilon == 1420.0
 

@@ -79,7 +79,7 @@ def test_budgets_too_small_are_refused():
         lattice_noise(approximate(1.0, 1e-303), 1.0, 3, 20)
     with pytest.raises(ParameterError, match="epsilon is too small for noise in 3 coordinates"):
         lattice_noise(approximate(0.5, 1e-6), 1e-3, 3, 0)
-    with pytest.raises(ParameterError, match=r"sigma\^2 passes"):
+    with pytest.raises(ParameterError, match=r"sigma\^2 exceeds"):
         lattice_noise(approximate(1e-9, 1e-9), 1e12, 3, 20)
 
 

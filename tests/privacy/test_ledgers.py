@@ -138,7 +138,7 @@ def test_files_that_are_none(path, tmp_path):
     text = tmp_path / "text"
     text.write_text("epsilon = 1\n" * 100)
     for caps in ({}, {"epsilon": 1.0}):
-        with pytest.raises(dp.FormatError, match="is not the file of a budget"):
+        with pytest.raises(dp.FormatError, match="does not hold a budget"):
             dp.Budget.open(text, **caps)
     assert text.read_text() == "epsilon = 1\n" * 100
     other = tmp_path / "other"
@@ -146,7 +146,7 @@ def test_files_that_are_none(path, tmp_path):
         connection.execute("CREATE TABLE cap (x)")
     connection.close()
     before = other.read_bytes()
-    with pytest.raises(dp.FormatError, match="is not the file of a budget"):
+    with pytest.raises(dp.FormatError, match="does not hold a budget"):
         dp.Budget.open(other, epsilon=1.0)
     assert other.read_bytes() == before
 
@@ -155,7 +155,7 @@ def test_another_cap_or_format_is_refused(path):
     dp.Budget.open(path, epsilon=1.0)
     dp.Budget.open(path, epsilon=1.0)
     for caps in ({"epsilon": 2.0}, {"rho": 1.0}, {"epsilon": 1.0, "delta": 1e-6}):
-        with pytest.raises(dp.ParameterError, match=r"^path must be of the cap"):
+        with pytest.raises(dp.ParameterError, match=r"^path must have the cap"):
             dp.Budget.open(path, **caps)
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA user_version = 2")
@@ -215,7 +215,7 @@ def test_it_is_the_same_file_from_another_folder(tmp_path, monkeypatch):
 def test_an_empty_file_becomes_a_budget_if_a_cap_is_given(path):
     """As a crash leaves it between the making of the file and the first line."""
     path.touch()
-    with pytest.raises(dp.FormatError, match="is not the file of a budget"):
+    with pytest.raises(dp.FormatError, match="does not hold a budget"):
         dp.Budget.open(path)
     assert dp.Budget.open(path, rho=1.0, neighbours="replace-client").cap.rho == 1.0
     assert dp.Budget.open(path).neighbours == "replace-client"

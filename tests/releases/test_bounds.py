@@ -136,7 +136,7 @@ def test_missing_values():
         ({"outside": -1}, dp.ParameterError, "outside must be between 0"),
         ({"outside": 0.5}, dp.DtypeError, "outside must be an integer"),
         ({"epsilon": 0.0}, dp.ParameterError, "epsilon must be positive"),
-        ({"epsilon": 1e-12}, dp.ParameterError, "epsilon is too small: noise scale passes"),
+        ({"epsilon": 1e-12}, dp.ParameterError, "epsilon is too small: noise scale exceeds"),
         ({"rng": 3}, dp.DtypeError, "no integer seeds"),
     ],
 )

@@ -168,7 +168,7 @@ def test_bounds_of_small_data_are_seldom_too_wide(scale):
         ({"gain": np.nan}, dp.ParameterError, "gain must be finite"),
         ({"gain": None}, dp.DtypeError, "gain must be a real number"),
         ({"epsilon": 0.0}, dp.ParameterError, "epsilon must be positive"),
-        ({"epsilon": 1e-13}, dp.ParameterError, "epsilon is too small: noise scale passes"),
+        ({"epsilon": 1e-13}, dp.ParameterError, "epsilon is too small: noise scale exceeds"),
         ({"rng": 3}, dp.DtypeError, "no integer seeds"),
     ],
 )

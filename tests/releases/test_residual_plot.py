@@ -261,7 +261,7 @@ def local_of(clients):
 REFUSED = {
     "epsilon": [
         (0.0, dp.ParameterError, "epsilon must be positive"),
-        (1e-13, dp.ParameterError, "epsilon is too small: noise scale passes .*; got 1e-13"),
+        (1e-13, dp.ParameterError, "epsilon is too small: noise scale exceeds .*; got 1e-13"),
         (None, dp.ParameterError, "epsilon or rho must be given|epsilon"),
     ],
     "unit": [

@@ -160,7 +160,7 @@ def test_theorem_2_holds_of_searches():
         ({"doublings": 2.0}, dp.DtypeError, "doublings must be an integer"),
         ({"unit": 4.0, "doublings": 1022}, dp.ParameterError, "doublings must leave unit 2"),
         ({"epsilon": 0.0}, dp.ParameterError, "epsilon must be positive"),
-        ({"epsilon": 1e-13}, dp.ParameterError, "epsilon is too small: noise scale passes"),
+        ({"epsilon": 1e-13}, dp.ParameterError, "epsilon is too small: noise scale exceeds"),
         ({"rng": 3}, dp.DtypeError, "no integer seeds"),
     ],
 )
