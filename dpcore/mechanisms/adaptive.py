@@ -1,4 +1,4 @@
-"""Adaptive quantiles: cumulative counts, asked for where the curve rises most."""
+"""Adaptive quantiles: cumulative counts at thresholds where the curve rises most."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .queries import CELLS_PER_DRAW, THROUGH, Between, in_units, noise_of, varia
 
 __all__ = ["AdaptiveQuantiles"]
 
-_MOST_STEPS: Final = 2**12  # the choice of a question takes time in proportion to those before
+_MOST_STEPS: Final = 2**12  # choosing a question takes time in proportion to those before it
 
 
 @documented
@@ -31,10 +31,10 @@ _MOST_STEPS: Final = 2**12  # the choice of a question takes time in proportion 
 class AdaptiveQuantiles(Releases):
     """Step by step, the threshold in the middle of the largest gap gets a noisy cumulative count.
 
-    The strongest rival in the publication of *polynomial projection*. A gap is the difference of
-    the answers at two neighbouring known thresholds, the two ends of the grid included. The
-    answers are clipped to [0, n] and, at the end, sorted, so the curve is monotone. Neighbours:
-    one record replaced; n is public, so one noisy count is enough for a quantile.
+    This is the strongest rival in the publication of *polynomial projection*. A gap is the
+    difference of the answers at two neighbouring known thresholds, including the two ends of the
+    grid. The answers are clipped to [0, n] and sorted at the end, so the curve is monotone.
+    Neighbours: one record is replaced. n is public, so one noisy count is enough for a quantile.
 
     Parameters
     ----------
@@ -42,15 +42,15 @@ class AdaptiveQuantiles(Releases):
         For pure differential privacy, by discrete Laplace noise, epsilon / steps for each answer:
         a positive number (a Fraction is taken exactly).
     steps
-        How many thresholds are asked about, 1 to 4096. A grid with fewer has each asked once, and
-        the budget is theirs.
+        The number of thresholds that get a noisy count, 1 to 4096. On a grid with fewer thresholds
+        each one gets a count once, and these share the budget.
     rho
         {rho}
     delta
         Beside epsilon: for (epsilon, delta)-differential privacy, by the analytic Gaussian
         mechanism (Balle & Wang 2018) on a fine lattice, composed adaptively (Dong, Roth & Su 2022).
     between
-        What the curve does between known thresholds. "step": it stays. "linear": it runs straight.
+        The curve between known thresholds. "step": it is constant. "linear": it is a straight line.
 
     Raises
     ------
@@ -59,7 +59,7 @@ class AdaptiveQuantiles(Releases):
 
     Notes
     -----
-    docs/queries.md has the proofs. O(steps) draws, O(steps^2 + N) time a release.
+    docs/queries.md has the proofs. A release takes O(steps) draws and O(steps^2 + N) time.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class AdaptiveQuantiles(Releases):
         return Allowance.checked(self.epsilon, self.rho, "replace-one", self.delta)
 
     def questions(self, size: int) -> int:
-        """Return how many thresholds of ``size`` cells are asked about: all, if steps allow.
+        """Return the number of thresholds of ``size`` cells that get a noisy count.
 
         Examples
         --------
@@ -99,7 +99,7 @@ class AdaptiveQuantiles(Releases):
     def noise(self, size: int) -> tuple[Law | None, int]:
         """Return the noise of each answer, and bits: its unit is 2^-bits counts. Cached.
 
-        One cell needs no question, and has no noise.
+        A grid of one cell needs no question and has no noise.
 
         Raises
         ------
@@ -128,9 +128,9 @@ class AdaptiveQuantiles(Releases):
         return float(np.sqrt(variance_of(*self.noise(size))))
 
     def noise_deviation(self, size: int) -> NDArray[np.float64]:
-        """Return infinities, (N,), but for the last, which is n: what is asked depends on answers.
+        """Return infinities, (N,), and 0 for the last: the error depends on the questions asked.
 
-        ``answer_deviation`` says what is known: the noise of one answer.
+        ``answer_deviation`` returns the known part, which is the noise of one answer.
 
         Examples
         --------
@@ -138,7 +138,7 @@ class AdaptiveQuantiles(Releases):
         >>> AdaptiveQuantiles(epsilon=1.0, steps=2).noise_deviation(4)
         array([inf, inf, inf,  0.])
         """
-        self.noise(size)  # refuses a budget too small for this grid
+        self.noise(size)  # raises an error if the budget is too small for this grid
         errors = np.full(size, np.inf)
         errors[-1] = 0.0
         return errors
@@ -169,9 +169,10 @@ class AdaptiveQuantiles(Releases):
     ) -> NDArray[np.float64]:
         """Return the curve of all records that an untrusted server gets by asking several sites.
 
-        Each site answers each question with noise of its own, enough for the whole budget, and
-        the server adds up. Records stay in their sites: neighbours differ in one record of
-        one site, and the size of every site is public. Here it is simulated in one place.
+        Each site answers each question with its own noise, which is enough for the whole budget.
+        The server adds up the answers. Records stay at their sites: neighbours differ in one record
+        of one site, and the size of every site is public. This method simulates all of it in one
+        place.
 
         Parameters
         ----------
@@ -183,12 +184,13 @@ class AdaptiveQuantiles(Releases):
         Returns
         -------
         numpy.ndarray
-            As ``release``, of the counts of all sites; an answer's noise has S times the variance.
+            As from ``release``, for the sum of all sites. The noise of an answer has S times the
+            variance.
 
         Raises
         ------
         DtypeError, ParameterError
-            As in ``release``; or counts are not of two dimensions, with a site at least.
+            As in ``release``; or counts does not have two dimensions and at least one site.
 
         Examples
         --------
@@ -215,8 +217,8 @@ class AdaptiveQuantiles(Releases):
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return rows of known thresholds and the noisy answers there, from 0 to N and 0 to n.
 
-        Totals, (N,), are the sites' cumulative counts in the noise's unit. All that is spent is
-        spent here.
+        The totals, (N,), are the sites' cumulative counts in the noise's unit. This function spends
+        the whole budget.
 
         Examples
         --------
@@ -243,7 +245,7 @@ class AdaptiveQuantiles(Releases):
         return self.asking(exact[np.newaxis])
 
     def asking(self, sites: NDArray[np.int64]) -> Work:
-        """Return how to release the sum of the counts of some sites, (S, N).
+        """Return the work of releasing the sum of the counts of some sites, (S, N).
 
         Examples
         --------

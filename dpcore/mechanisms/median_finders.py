@@ -32,7 +32,7 @@ _PAPER_SHIFT: Final = 8
 
 
 class Records(NamedTuple):
-    """The exact counts of cells, (N,), and how many records are before each, (N + 1,)."""
+    """The exact counts of cells, (N,), and the number of records before each, (N + 1,)."""
 
     counts: NDArray[np.int64]
     cumulative: NDArray[np.int64]
@@ -43,14 +43,14 @@ class Records(NamedTuple):
         return cls(counts, np.concatenate([[0], np.cumsum(counts)]))
 
 
-# Each takes the records, a step and a generator or None, and returns a function that takes an
+# Each takes the records, a step and a generator or None. It returns a function that takes an
 # interval [start, stop) of three cells or more and returns the cell after which it is split. The
-# step is what an interval may tell of a record that comes or goes.
+# step is the epsilon of one interval, for adding or removing a record.
 
 
 def exponential(records: Records, step: Fraction, rng: np.random.Generator | None) -> Median:
-    """The exponential mechanism: the nearer to half the records, the likelier."""
-    # A score is -|4 c - 2 n|, c of the n records before the split: one more changes it by 2.
+    """The exponential mechanism: splits nearer to half of the records are more likely."""
+    # The score is -|4 c - 2 n|, with c of the n records before the split. A record changes it by 2.
     draw = selector(step, 2, rng)
 
     def median(start: int, stop: int) -> int:
@@ -65,9 +65,10 @@ def exponential(records: Records, step: Fraction, rng: np.random.Generator | Non
 def selector(
     epsilon: Fraction, sensitivity: int, rng: np.random.Generator | None
 ) -> Callable[[NDArray[np.int64]], int]:
-    """Return ``exponential_mechanism`` as a function of the scores alone, for many short ones.
+    """Return ``exponential_mechanism`` as a function of the scores, for many short arrays.
 
-    What does not depend on them is worked out once: it takes ten times as long as a draw.
+    Everything that does not depend on the scores is computed once. It takes ten times as long as a
+    draw.
     """
     law, stream = Allowance.checked(epsilon, None, "replace-one").law(2 * sensitivity), source(rng)
     assert isinstance(law, DiscreteLaplace)
@@ -93,7 +94,7 @@ def selector(
 
 
 def smooth(records: Records, step: Fraction, rng: np.random.Generator | None) -> Median:
-    """Cauchy noise for the smooth sensitivity if a record comes or goes, with the least scale."""
+    """Cauchy noise for the smooth sensitivity under add-or-remove-one, with the least scale."""
     noise, stream = CauchyNoise.least(step), source(rng)
 
     def median(start: int, stop: int) -> int:
@@ -145,5 +146,5 @@ FINDERS: Final[Mapping[Method, Finder]] = {
 
 
 def _inside(at: int, start: int, stop: int) -> int:
-    """Return a cell after which [start, stop) can be split: the one in the middle, if need be."""
+    """Return ``at`` if [start, stop) can be split after it, and else the cell in the middle."""
     return at if start <= at <= stop - 2 else (start + stop - 2) // 2

@@ -1,4 +1,4 @@
-"""Thresholds at the medians of the data, the medians of their halves, and so on: privately."""
+"""Private thresholds at the median of the data, at the medians of the halves, and so on."""
 
 from __future__ import annotations
 
@@ -35,31 +35,31 @@ _LEAST_STEP: Final = Fraction(1, 2**16)
 class RecursiveMedians:
     """Thresholds that halve the records, then each half, and so on: s-RecursiveMedians.
 
-    From the regression-diagnostics paper (Algorithm 2), for the thresholds of a ROC curve. Every
-    interval is split at a private median of its records. A level costs epsilon / depth, however
-    many intervals it has. Neighbours: one record replaced.
+    The method is from the regression-diagnostics paper (Algorithm 2), for the thresholds of a ROC
+    curve. It splits every interval at a private median of its records. A level costs
+    epsilon / depth, whatever its number of intervals. Neighbours: one record is replaced.
 
     Parameters
     ----------
     epsilon
-        What all levels cost together: a positive number (a Fraction is taken exactly).
+        The joint cost of all levels: a positive number (a Fraction is taken exactly).
     depth
-        The number of levels, 1 to 24; up to 2^depth - 1 thresholds.
+        The number of levels, 1 to 24. There are up to 2^depth - 1 thresholds.
     method
         How a median is found. "exponential": by the exponential mechanism. "smooth": by Cauchy
         noise for its smooth sensitivity, with the least scale. "paper": the same with the
-        published constants. "curve": read off one private curve, which costs all of epsilon.
+        published constants. "curve": from one private curve, which costs all of epsilon.
 
     Raises
     ------
     DtypeError, ParameterError
-        An argument is not as above; or epsilon is too small: for "smooth" and "paper" it has to
-        be at least depth / 2^15.
+        An argument is not as above, or epsilon is too small. For "smooth" and "paper" it must be at
+        least depth / 2^15.
 
     Notes
     -----
-    docs/medians.md has the proofs, and the reason for the default: a median by "exponential" is
-    off by some 2 depth / epsilon records, and one by "smooth" by some 3 (depth / epsilon)^2.
+    docs/medians.md has the proofs, and the reason for the default: the error of a median is about
+    2 depth / epsilon records by "exponential", and about 3 (depth / epsilon)^2 by "smooth".
 
     Examples
     --------
@@ -91,7 +91,7 @@ class RecursiveMedians:
         return Allowance.checked(self.epsilon, None, "replace-one")
 
     def _step(self) -> Fraction:
-        """Return what an interval may tell of a record that comes or goes; of "curve", all."""
+        """Return the epsilon of an interval for add-or-remove-one; for "curve", all of epsilon."""
         epsilon = self._budget().epsilon
         assert epsilon is not None
         return epsilon if self.method == "curve" else epsilon / (2 * self.depth)
@@ -130,14 +130,14 @@ class RecursiveMedians:
         Returns
         -------
         numpy.ndarray
-            (K,) int64, increasing, K <= 2^depth: indices of thresholds, N - 1 the last of them.
-            Every interval of two cells or more is split, whether there are records in it or not.
+            (K,) int64, increasing, K <= 2^depth: indices of thresholds. The last one is N - 1.
+            Every interval of two or more cells is split, even if it has no records.
 
         Raises
         ------
         DtypeError, ParameterError
             counts is not a non-empty array of integers that are 0 or more, their public sum is
-            beyond 2^46, or another argument is not as above.
+            above 2^46, or another argument is not as above.
         """
         exact = cell_counts(counts)
         total = float(exact.sum(dtype=np.float64))  # 64-bit integers could wrap around
@@ -175,7 +175,7 @@ def recursive_medians(
     rng: np.random.Generator | None = None,
     nan_policy: NanPolicy = "raise",
 ) -> tuple[Grid, Privacy]:
-    """Choose thresholds that have about equally many records between them, privately.
+    """Choose thresholds privately, with about equally many records between them.
 
     Parameters
     ----------
@@ -194,19 +194,19 @@ def recursive_medians(
     Returns
     -------
     chosen : Grid
-        Up to 2^depth of the thresholds; the last one of the grid is the last here, too. They are
-        fewer where the grid has too few cells in too many places to halve what is in them.
+        Up to 2^depth of the thresholds, including the last threshold of the grid. There are fewer
+        where the grid has too few cells to halve an interval further.
     privacy : Privacy
-        What they cost, and what is released of the same records with them comes on top.
+        The cost of the thresholds. Releases from the same records on these thresholds add to it.
 
     Raises
     ------
     DtypeError, ParameterError, MissingValueError
-        Whatever is wrong with the arguments, before anything is drawn.
+        An argument is not as above. The error comes before anything is drawn.
 
     Notes
     -----
-    O(n) for uniform grids, and then O(depth N): 10^6 scores take a fraction of a second.
+    It takes O(n) for uniform grids, and then O(depth N): 10^6 scores take a fraction of a second.
 
     Examples
     --------
@@ -232,25 +232,25 @@ def recursive_medians(
 
 
 def smooth_sensitivity(values: Any, lower: float, upper: float, *, beta: float) -> float:
-    """Return the smooth sensitivity of the median on [lower, upper], one record replaced.
+    """Return the smooth sensitivity of the median on [lower, upper], for replacing one record.
 
-    It is private: a number to scale noise with, not to publish.
+    The result is private. Use it to scale noise, and do not publish it.
 
     Parameters
     ----------
     values
-        (n,) real numbers, clipped to the bounds. The median is the ceil(n / 2)-th smallest, and
-        ``lower`` if there is none.
+        (n,) real numbers, clipped to the bounds. The median is the ceil(n / 2)-th smallest value,
+        or ``lower`` if there are no values.
     lower, upper
         Public bounds.
     beta
-        Above 0: the result changes by a factor of at most exp(beta) between neighbours.
+        A number above 0. The result changes by a factor of at most exp(beta) between neighbours.
 
     Returns
     -------
     float
-        The largest exp(-beta k) (x_{m+t} - x_{m+t-k-1}) over k >= 0 and 0 <= t <= k + 1, with
-        bounds for records beyond the first and the last; to some parts in 10^13.
+        The largest exp(-beta k) (x_{m+t} - x_{m+t-k-1}) over k >= 0 and 0 <= t <= k + 1, accurate
+        to some parts in 10^13. The bounds take the place of records beyond the first and the last.
 
     Raises
     ------
@@ -260,7 +260,7 @@ def smooth_sensitivity(values: Any, lower: float, upper: float, *, beta: float) 
     Notes
     -----
     Nissim, Raskhodnikova & Smith, *Smooth sensitivity and sampling in private data analysis*
-    (2007), Proposition 3.4. O(n log n): docs/medians.md.
+    (2007), Proposition 3.4. It takes O(n log n) (docs/medians.md).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Polynomial projection: a curve from a few noisy numbers, at a sensitivity that hardly grows."""
+"""Polynomial projection: a curve from a few noisy numbers, whose sensitivity hardly grows."""
 
 from __future__ import annotations
 
@@ -38,30 +38,33 @@ _AUTO: Final = {"legendre": 32, "moments": 6}
 class PolynomialProjection(Releases):
     """The curve's nearest polynomial, from noisy sums over the records of Legendre polynomials.
 
-    In ``dpcore.cdf`` the cells of the grid are [-1, 1] in equal parts, so on a uniform grid it is
-    a polynomial of the value, and on a logarithmic one of its logarithm. Without a grid:
-    ``dpcore.project``.
+    ``dpcore.cdf`` maps the cells of the grid to equal parts of [-1, 1]. So on a uniform grid the
+    curve is a polynomial of the value, and on a logarithmic grid a polynomial of its logarithm.
+    ``dpcore.project`` needs no grid.
 
     Parameters
     ----------
     epsilon, delta
-        For (epsilon, delta)-differential privacy, both above 0, by the analytic Gaussian
-        mechanism (Balle & Wang 2018). Neighbours: one record replaced; n is public.
+        For (epsilon, delta)-differential privacy, both above 0, by the analytic Gaussian mechanism
+        (Balle & Wang 2018). Neighbours: one record is replaced, and n is public.
     degree
-        K, 1 to 128 ("moments": 32); more follows narrower features, and has more noise. "auto":
-        32, and for moments 6. Chosen without the data: docs/polynomial.md says how.
+        The degree K, 1 to 128 ("moments": up to 32). A higher degree follows narrower features and
+        has more noise. "auto": 32, and 6 for moments. docs/polynomial.md says how to choose it
+        without the data.
     basis
         "legendre": sums of P_{k-1} - P_{k+1}, k = 0, ..., K, which are the Legendre coefficients of
-        the curve up to factors. The two ends, F = 0 and F = 1, are public, and met exactly.
-        "moments": the published mechanism, sums of x, ..., x^{K+1}, without the ends.
+        the curve up to factors. The two ends, F = 0 and F = 1, are public, and the curve has them
+        exactly. "moments": the published mechanism, with sums of x, ..., x^{K+1} and without the
+        ends.
     budgets
-        "auto": the noise is the same in all sums of P_{k-1} - P_{k+1}, so that the coefficient of
-        P_k gets variance in proportion to 1 / (2k + 1), and the sensitivity grows as the logarithm
-        of K. "equal": the same noise in all orthonormal coefficients, whose sensitivity is
-        sqrt(2) / n at every degree (Bessel's inequality). Moments have equal noise.
+        "auto": the noise is the same in all sums of P_{k-1} - P_{k+1}. So the variance of the
+        coefficient of P_k is proportional to 1 / (2k + 1), and the sensitivity grows like the
+        logarithm of K. "equal": the noise is the same in all orthonormal coefficients, whose
+        sensitivity is sqrt(2) / n at every degree (Bessel's inequality). Moments have equal noise.
     sensitivity
-        "exact", computed to 0.3 %; or "paper", for moments only: its bound sqrt((5K + 8) / 2) / n,
-        or sqrt((5K + 5) / 2) / n for odd K, which is above the truth.
+        "exact": the exact sensitivity, computed to 0.3 %. "paper", for moments only: the bound of
+        the publication, sqrt((5K + 8) / 2) / n, or sqrt((5K + 5) / 2) / n for odd K, which is above
+        the true sensitivity.
     rho
         For zero-concentrated differential privacy, instead of epsilon and delta.
 
@@ -72,7 +75,7 @@ class PolynomialProjection(Releases):
 
     Notes
     -----
-    docs/polynomial.md has the proofs. O(n K) for the sums, once; O(N K) a release.
+    docs/polynomial.md has the proofs. The sums take O(n K) once, and each release takes O(N K).
 
     Examples
     --------
@@ -99,7 +102,7 @@ class PolynomialProjection(Releases):
         _check.choice("budgets", self.budgets, Budgets)
         _check.choice("sensitivity", self.sensitivity, Sensitivity)
         if self.sensitivity == "paper" and self.basis != "moments":
-            raise ParameterError("sensitivity", "paper", 'must be "exact" but for moments')
+            raise ParameterError("sensitivity", "paper", 'must be "exact", except for moments')
         if isinstance(self.degree, str):
             if self.degree != "auto":
                 raise ParameterError("degree", self.degree, 'must be an integer or "auto"')
@@ -116,12 +119,12 @@ class PolynomialProjection(Releases):
 
     @property
     def scheme(self) -> Scheme:
-        """What is asked of the records, and what the answers mean."""
+        """The sums over the records, and how a curve is made from them."""
         degree = _AUTO[self.basis] if isinstance(self.degree, str) else self.degree
         return scheme(degree, self.basis, self.budgets, self.sensitivity)
 
     def noise(self) -> LatticeNoise:
-        """Return each total's noise, and the lattice that totals are rounded to.
+        """Return the noise of each total, and the lattice to which totals are rounded.
 
         Examples
         --------
@@ -136,9 +139,9 @@ class PolynomialProjection(Releases):
         return lattice_noise(self._budget(), asked.change, len(asked.scales), FIXED_POINT)
 
     def noise_deviation(self, size: int) -> NDArray[np.float64]:
-        """Return infinities, (N,), but for the last, which is n: no polynomial is the curve itself.
+        """Return infinities, (N,), and 0 for the last, because no polynomial is the exact curve.
 
-        ``polynomial_deviation`` says what is known: the noise of the polynomial.
+        ``polynomial_deviation`` returns the known part, which is the noise of the polynomial.
 
         Examples
         --------
@@ -146,7 +149,7 @@ class PolynomialProjection(Releases):
         >>> PolynomialProjection(rho=0.5).noise_deviation(4)
         array([inf, inf, inf,  0.])
         """
-        self.noise()  # refuses a budget that is too small
+        self.noise()  # raises an error if the budget is too small
         errors = np.full(_check.integer("size", size, 1, MOST_CELLS), np.inf)
         errors[-1] = 0.0
         return errors
@@ -154,7 +157,8 @@ class PolynomialProjection(Releases):
     def polynomial_deviation(self, size: int) -> NDArray[np.float64]:
         """Return the standard deviation of the polynomial's noise at each threshold, (N,).
 
-        In counts. How far the nearest polynomial is from the curve is not in it. O(N K).
+        It is in counts. It does not include the distance of the nearest polynomial from the curve.
+        It takes O(N K).
 
         Examples
         --------
@@ -233,5 +237,5 @@ class PolynomialProjection(Releases):
 
 
 def _ends(size: int) -> NDArray[np.float64]:
-    """Return the upper ends of the cells that [-1, 1] is cut into."""
+    """Return the upper ends of ``size`` equal cells of [-1, 1]."""
     return (2.0 * np.arange(1, size + 1) - size) / size

@@ -25,34 +25,34 @@ __all__ = ["Between", "HistogramQueries"]
 Between = Literal["step", "linear"]
 
 THROUGH: Final = {"step": kernels.steps_through, "linear": kernels.lines_through}
-CELLS_PER_DRAW: Final = 32  # writing so many cells of a curve takes about as long as a draw
+CELLS_PER_DRAW: Final = 32  # writing 32 cells of a curve takes about as long as a draw
 _MOST_BITS: Final = 16  # 2^46 records in units of 2^-16 stay inside 64 bits
 
 
 @documented
 @dataclass(frozen=True, slots=True)
 class HistogramQueries(Releases):
-    """The records in a few bins are counted with noise, and the noisy counts added up.
+    """Noisy counts of the records in a few bins, added up to cumulative counts.
 
-    The classic that *polynomial projection* is compared with, with one change: n is public here,
-    and what the noisy counts miss of it is dealt out evenly, which is least squares. Neighbours:
-    one record replaced.
+    *Polynomial projection* is compared with this classic mechanism. There is one change: n is
+    public here, and the difference between n and the sum of the noisy counts is spread evenly over
+    the bins, which is least squares. Neighbours: one record is replaced.
 
     Parameters
     ----------
     epsilon
         {epsilon}
     bins
-        Into how many runs the N cells are cut; the i-th ends after floor(i N / bins) cells. With
-        fewer cells than bins each cell is one.
+        The number of runs into which the N cells are cut. The i-th run ends after floor(i N / bins)
+        cells. With fewer cells than bins each cell is a bin.
     rho
         {rho}
     delta
         Beside epsilon: for (epsilon, delta)-differential privacy, by the analytic Gaussian
         mechanism (Balle & Wang 2018) on a fine lattice.
     between
-        What the curve does between the ends of bins. "step": it stays, as in the publication.
-        "linear": it runs straight, which takes the records of a bin as evenly spread.
+        The curve between the ends of bins. "step": it is constant, as in the publication. "linear":
+        it is a straight line, as if the records of a bin were evenly spread.
 
     Raises
     ------
@@ -61,8 +61,8 @@ class HistogramQueries(Releases):
 
     Notes
     -----
-    docs/queries.md has the proofs. O(bins) draws and O(N) additions a release. It is linear in
-    the counts, but for the public n, so curves of disjoint records add up.
+    docs/queries.md has the proofs. A release takes O(bins) draws and O(N) additions. It is linear
+    in the counts except for the public n, so curves of disjoint records add up.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class HistogramQueries(Releases):
         return Allowance.checked(self.epsilon, self.rho, "replace-one", self.delta)
 
     def ends(self, size: int) -> NDArray[np.int64]:
-        """Return how many of ``size`` cells lie before the end of each bin, (bins,).
+        """Return the number of cells before the end of each bin, (bins,), for ``size`` cells.
 
         Examples
         --------
@@ -103,7 +103,7 @@ class HistogramQueries(Releases):
     def noise(self, size: int) -> tuple[Law | None, int]:
         """Return the noise of each bin's count, and bits: its unit is 2^-bits counts. Cached.
 
-        One bin holds all records, and has no noise.
+        If there is one bin, it holds all records and has no noise.
 
         Raises
         ------
@@ -121,8 +121,8 @@ class HistogramQueries(Releases):
     def noise_deviation(self, size: int) -> NDArray[np.float64]:
         """Return the standard deviation of the noise in each cumulative count, (N,).
 
-        It is infinite inside the bins: how far their records are from where the curve puts them is
-        not known. At the ends of bins noise is the only error.
+        It is infinite inside the bins, because the places of the records in a bin are not known. At
+        the ends of bins noise is the only error.
 
         Examples
         --------
@@ -156,9 +156,9 @@ class HistogramQueries(Releases):
     def noisy_counts(
         self, exact: NDArray[np.int64], rows: int, stream: Source
     ) -> NDArray[np.int64]:
-        """Return releases of the bins' counts, (rows, bins), in the noise's unit, from the cells'.
+        """Return releases of the bins' counts, (rows, bins), from the cells' counts.
 
-        All that is spent is spent here.
+        They are in the noise's unit. This method spends the whole budget.
 
         Examples
         --------
@@ -189,7 +189,7 @@ class HistogramQueries(Releases):
             noisy = self.noisy_counts(exact, out.shape[0], stream)
             known[:, 1:] = np.cumsum(noisy, axis=1) * unit
             known += shares * (n - known[:, -1:])
-            known[:, -1] = n  # it is that up to rounding
+            known[:, -1] = n  # which it equals up to rounding
             THROUGH[self.between](np.tile(ends, (out.shape[0], 1)), known, out)
 
         return Work(fill, ends.size + exact.size // CELLS_PER_DRAW, np.float64)
@@ -202,10 +202,10 @@ def _noise(mechanism: HistogramQueries, size: int) -> tuple[Law | None, int]:
 
 
 def noise_of(budget: Allowance, changes: int, questions: int) -> tuple[Law, int]:
-    """Return the noise of each of some counts, which may be chosen adaptively, and its bits.
+    """Return the noise of counts, which may be chosen adaptively, and the bits of its unit.
 
-    ``changes`` of them, at most, change for a neighbour, each by one. Integers with rho need no
-    lattice finer than they are.
+    At most ``changes`` of the counts differ between neighbours, by one each. For rho the counts
+    need no finer lattice than the integers.
     """
     if budget.stated is None:
         return budget.law(changes), 0
@@ -219,7 +219,7 @@ def variance_of(law: Law | None, bits: int) -> float:
 
 
 def in_units(counts: NDArray[np.int64], bits: int) -> NDArray[np.int64]:
-    """Return counts in units of 2^-bits, rounded down where bits are negative."""
+    """Return counts in units of 2^-bits, rounded down if ``bits`` is negative."""
     if bits == 0:
         return counts
     return counts << bits if bits > 0 else counts >> -bits

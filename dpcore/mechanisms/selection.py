@@ -23,7 +23,7 @@ __all__ = ["above_threshold", "exponential_mechanism"]
 
 _MOST_REPLICATES: Final = 2**40
 _MOST_SENSITIVITY: Final = 2**40
-_MOST_QUERY: Final = 2**60  # with noise, which saturates at 2^62, sums stay within 64 bits
+_MOST_QUERY: Final = 2**60  # the noise saturates at 2^62, so sums stay within 64 bits
 _BLOCK_DRAWS: Final = 2**16
 
 
@@ -62,23 +62,24 @@ def exponential_mechanism(
 ) -> int | NDArray[np.int64]:
     """Draw a candidate with probability proportional to exp(epsilon score / (2 sensitivity)).
 
-    Without the 2, where the scores are monotonic.
+    For monotonic scores the factor 2 is left out.
 
     Parameters
     ----------
     scores
-        (N,) integers that fit int64, 1 <= N <= 2^24: how good each candidate is; more is better.
+        (N,) integers that fit int64, 1 <= N <= 2^24. Better candidates have higher scores.
     epsilon
-        The budget, a positive number, taken as the fraction it is.
+        The budget, a positive number. It is converted to a fraction exactly.
     sensitivity
-        By how much a score changes, at most, between neighbours; 1 or more.
+        The largest change of a score between neighbours, 1 or more.
     monotonic
-        Whether between any two neighbours either no score goes up or no score goes down. Where it
-        is not true, epsilon is not either.
+        Whether between any two neighbours either no score rises or no score falls. If you state
+        this and it is not true, the guarantee of epsilon does not hold.
     rng
-        None for a release: a cryptographic source. A generator is for studies; it is advanced.
+        None for a release: a cryptographic source. A generator is for studies; the draw advances
+        it.
     replicates
-        None for one draw, or the number of independent ones. Each of them spends epsilon.
+        None for one draw, or the number of independent draws. Each of them spends epsilon.
 
     Returns
     -------
@@ -88,18 +89,19 @@ def exponential_mechanism(
     Raises
     ------
     DtypeError, ParameterError
-        An argument is not as above, or 2 sensitivity / epsilon passes 2^40 (without the 2, where
-        the scores are monotonic).
+        An argument is not as above, or 2 sensitivity / epsilon exceeds 2^40 (without the 2 for
+        monotonic scores).
 
     Notes
     -----
-    McSherry & Talwar, *Mechanism design via differential privacy* (2007), Theorem 6: epsilon-
-    differential privacy for any relation for which the sensitivity holds (docs/selection.md).
-    Integer arithmetic on random bits, no floating point: the law is exact, for an epsilon that is
-    rounded down if 2 sensitivity / epsilon has more than 31 bits. O(N), a few passes over the
-    scores, and as many again for each replicate.
-    With monotonic scores the best candidate's weight and the sum of all change in the same
-    direction, so that one factor exp(epsilon) bounds both (docs/selection.md).
+    McSherry & Talwar, *Mechanism design via differential privacy* (2007), Theorem 6: the draw is
+    epsilon-differentially private for any relation for which the sensitivity holds
+    (docs/selection.md). It uses integer arithmetic on random bits and no floating point. So the law
+    is exact, for an epsilon that is rounded down if 2 sensitivity / epsilon has more than 31 bits.
+    A draw takes O(N), a few passes over the scores. Each replicate takes as many again.
+
+    With monotonic scores the best candidate's weight and the sum of all weights change in the same
+    direction, so one factor exp(epsilon) bounds both (docs/selection.md).
 
     Examples
     --------
@@ -170,9 +172,10 @@ def above_threshold(
     rng: np.random.Generator | None = None,
     replicates: int | None = None,
 ) -> int | NDArray[np.int64]:
-    """Find the first query that reaches a threshold, both with noise.
+    """Find the first query that reaches a threshold, with noise on both.
 
-    The sparse vector technique with one answer, which costs the same for any number of queries.
+    This is the sparse vector technique with one answer. Its cost is the same for any number of
+    queries.
 
     Parameters
     ----------
@@ -181,37 +184,38 @@ def above_threshold(
     threshold
         A public integer within +-2^60.
     epsilon
-        The budget, a positive number, taken as the fraction it is.
+        The budget, a positive number. It is converted to a fraction exactly.
     sensitivity
-        By how much a query changes, at most, between neighbours; 1 or more.
+        The largest change of a query between neighbours, 1 or more.
     monotonic
-        Whether between any two neighbours either no query goes up or no query goes down, as
-        cumulative counts do if one record is replaced. Queries then have half the noise. Where it
-        is not true, epsilon is not either.
+        Whether between any two neighbours either no query rises or no query falls. Cumulative
+        counts have this property if one record is replaced. Queries then get half the noise. If you
+        state this and it is not true, the guarantee of epsilon does not hold.
     rng
-        None for a release: a cryptographic source. A generator is for studies; it is advanced.
+        None for a release: a cryptographic source. A generator is for studies; the search advances
+        it.
     replicates
-        None for one search, or the number of independent ones. Each of them spends epsilon.
+        None for one search, or the number of independent searches. Each of them spends epsilon.
 
     Returns
     -------
     int or numpy.ndarray
-        The index of the first query that reaches the threshold, N - 1 if none before the last one
-        does: let the last query be one that always may be the answer. For replicates (replicates,)
-        int64.
+        The index of the first query that reaches the threshold. It is N - 1 if no query before the
+        last one does, so the last query should be one that may always be the answer. For
+        replicates (replicates,) int64.
 
     Raises
     ------
     DtypeError, ParameterError
-        An argument is not as above, or a noise scale passes 2^40.
+        An argument is not as above, or a noise scale exceeds 2^40.
 
     Notes
     -----
     Dwork & Roth 2014, Algorithm 1 and Theorem 3.23, and for monotonic queries Lyu, Su & Li,
-    *Understanding the sparse vector technique for differential privacy* (2017), Theorem 3: here
-    with discrete Laplace noise, of scale 2 sensitivity / epsilon on the threshold, and twice that
-    on queries, or as much if they are monotonic. Proofs for this noise: docs/selection.md. O(N).
-    Queries beyond +-2^60 count as that.
+    *Understanding the sparse vector technique for differential privacy* (2017), Theorem 3. The
+    noise is discrete Laplace noise. Its scale is 2 sensitivity / epsilon on the threshold. On
+    queries it is twice that, or the same if they are monotonic. docs/selection.md has the proofs
+    for this noise. The search takes O(N). Queries beyond +-2^60 are set to that bound.
 
     Examples
     --------
@@ -249,7 +253,7 @@ def _check_flag(argument: str, value: object) -> None:
 
 
 def _budget(epsilon: object) -> Allowance:
-    """Return the budget; for whatever relation the sensitivity is stated."""
+    """Return the budget, for the relation for which the sensitivity is stated."""
     return Allowance.checked(epsilon, None, "replace-one")
 
 

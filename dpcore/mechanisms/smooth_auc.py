@@ -24,39 +24,40 @@ __all__ = ["SmoothS", "area_units"]
 
 _BITS: Final = 40  # areas are released in units of 2^-40
 _RATIO_UNIT: Final = 2**24  # of exp(-beta), as in CauchyNoise
-_MOST_RATIO: Final = _RATIO_UNIT - 2**6  # beta is 2^-18 or more: the lattice is fine enough
+_MOST_RATIO: Final = _RATIO_UNIT - 2**6  # so beta is 2^-18 or more, and the lattice fine enough
 _MOST_RECORDS: Final = 2**31  # their pairs, doubled, fit 64 bits
 _LEAST_EPSILON, _MOST_EPSILON = Fraction(1, 2**16), Fraction(2**16)
 _LEAST_WITH_DELTA: Final = Fraction(1, 2**11)  # for scales that the sampler takes, whatever T is
 _MOST_DELTA: Final = 0.5
-_FACTOR_BITS: Final = 12  # of 2 / epsilon, so that scales of the noise are what its sampler takes
+_FACTOR_BITS: Final = 12  # of 2 / epsilon, so that the sampler takes the scales of the noise
 
 
 @dataclass(frozen=True, slots=True)
 class SmoothS:
     """The area under the ROC curve, with noise for its smooth sensitivity.
 
-    After Boyd, Lantz & Page, *Differential privacy for classifier evaluation* (2015). With P
-    positives and N negatives a replaced record changes the area by at most 1 / min(P, N), and P and
-    N are not public: the noise is for an upper bound of that which changes little between
-    neighbours. Neighbours: one record replaced, its label and its score.
+    The mechanism follows Boyd, Lantz & Page, *Differential privacy for classifier evaluation*
+    (2015). With P positives and N negatives a replaced record changes the area by at most
+    1 / min(P, N). P and N are not public. So the noise is for an upper bound of 1 / min(P, N) that
+    changes little between neighbours. Neighbours: the label and the score of one record are
+    replaced.
 
     Parameters
     ----------
     epsilon
-        A number of 2^-16 or more, or with delta 2^-11 (a Fraction is taken exactly).
+        A number of at least 2^-16, or at least 2^-11 with delta (a Fraction is taken exactly).
     delta
         None: pure differential privacy, by Cauchy noise. Up to 1/2: Laplace noise.
 
     Raises
     ------
     DtypeError, ParameterError
-        An argument is not as above; or epsilon is too small for delta.
+        An argument is not as above, or epsilon is too small for delta.
 
     Notes
     -----
-    docs/roc.md, section 5, has the sensitivity and the proofs, and what to use when. It tells one
-    number; for the same budget ``dpcore.score_curves`` releases whole curves.
+    docs/roc.md, section 5, has the sensitivity, the proofs, and advice on when to use it. It
+    releases one number. For the same budget ``dpcore.score_curves`` releases whole curves.
 
     Examples
     --------
@@ -96,7 +97,7 @@ class SmoothS:
 
     @property
     def ratio(self) -> int:
-        """By what factor the sensitivity may fall between neighbours: exp(-beta), times 2^24."""
+        """The factor exp(-beta) by which the sensitivity may fall for a neighbour, times 2^24."""
         if self.delta is None:
             return CauchyNoise.least(self._exact()).ratio
         growth = float(self._exact()) / (2.0 * math.log(2.0 / self.delta))
@@ -108,9 +109,9 @@ class SmoothS:
         return {"name": "smooth-s", "epsilon": float(self.epsilon), **delta}
 
     def sensitivity(self, rarer: int) -> Fraction:
-        """Return the smooth sensitivity, in units of 2^-40, for so many records of the rarer class.
+        """Return the smooth sensitivity, in units of 2^-40, given the size of the rarer class.
 
-        It is private, as that number is.
+        It is private, because that size is private.
         """
         ratio, whole = self.ratio, 1 << _BITS
         rarer, power = max(1, rarer), whole
@@ -136,18 +137,18 @@ class SmoothS:
         rng
             None for a release: random bits from a cryptographic source. A generator is for studies.
         replicates
-            None for one release, or the number of independent ones. Each of them spends the budget.
+            None for one release, or the number of independent releases. Each spends the budget.
 
         Returns
         -------
         float or numpy.ndarray
-            The area, or (replicates,) of them: multiples of 2^-40.
+            The area, or (replicates,) areas. They are multiples of 2^-40.
 
         Raises
         ------
         DtypeError, ParameterError
-            counts is not an array of an even number of integers that are 0 or more and sum to
-            at most 2^31, or another argument is not as above.
+            counts is not an array of an even number of integers that are 0 or more and sum to at
+            least 1 and at most 2^31, or another argument is not as above.
         """
         exact = _check.counts("counts", counts)
         if exact.ndim != 1 or exact.size < 2 or exact.size % 2:
@@ -163,12 +164,12 @@ class SmoothS:
         rng: np.random.Generator | None = None,
         replicates: int | None = None,
     ) -> float | NDArray[np.float64]:
-        """Return the area with noise, as ``release``, of records that were ranked, not counted.
+        """Return the area with noise, as ``release`` does, from ranked records instead of counts.
 
         Parameters
         ----------
         pairs
-            From ``summaries.ranked_pairs``, of 1 to 2^31 records.
+            The result of ``summaries.ranked_pairs``, of 1 to 2^31 records.
         rng, replicates
             As in ``release``.
 
@@ -189,7 +190,7 @@ class SmoothS:
         return float(areas[0]) if replicates is None else areas
 
     def _noise(self, sensitivity: Fraction, repeat: int, stream: Source) -> NDArray[np.float64]:
-        """Return noise in units of 2^-40; exact integers, unless they clip the area anyway."""
+        """Return noise in units of 2^-40: exact integers, unless it is so large that it clips."""
         if self.delta is None:
             scale = sensitivity / CauchyNoise.least(self._exact()).shift
             return np.array([float(rounded_cauchy(scale, stream)) for _ in range(repeat)])
@@ -207,7 +208,7 @@ def area_units(counts: NDArray[np.int64]) -> tuple[int, int]:
 
 
 def _counted(counts: NDArray[np.int64]) -> RankedPairs:
-    """Return the pairs of records that were counted by class and score; in a cell they tie."""
+    """Return the pairs of records from their counts by class and score; pairs in a cell tie."""
     size = counts.size // 2
     negatives, positives = counts[:size], counts[size:][::-1]
     below = np.cumsum(negatives)
@@ -224,7 +225,7 @@ def _units(pairs: RankedPairs) -> tuple[int, int]:
 
 
 def _rounded_up(factor: Fraction) -> Fraction:
-    """Return a fraction of 12 bits over a power of two that is not less, and not much more."""
+    """Return a fraction of 12 bits over a power of two: not less, and not much more."""
     shift = _FACTOR_BITS - 1 - math.floor(math.log2(factor))
     unit = Fraction(1, 2) ** shift
     return math.ceil(factor / unit) * unit

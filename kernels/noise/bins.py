@@ -1,7 +1,8 @@
-"""Discrete Gaussian draws from bins: a table for the bin, and a rejection that is rare.
+"""Discrete Gaussian draws from bins: a table draws the bin, and rejection inside it is rare.
 
-Words and tables are those of inversion.py. A proposal takes three words: for its bin h, for its
-sign and its place l in the bin, and for whether it is accepted. Its magnitude is h B + l.
+Words and tables are those of inversion.py. A proposal takes three words: one for its bin h, one for
+its sign and its place l in the bin, and one that decides whether it is accepted. Its magnitude is
+h B + l.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _REFUSED, _ACCEPTED, _UNDECIDED = 0, 1, 2
 def _place(
     word: np.uint32, boundaries: NDArray[np.uint32], guide: NDArray[np.uint16], shift: np.uint32
 ) -> np.uint64:
-    """Return how many boundaries are below a word. Invariant: k is at most that."""
+    """Return the number of boundaries below a word. Invariant: k is at most that number."""
     k = np.uint64(guide[word >> shift])
     while boundaries[k] < word:
         k += _ONE
@@ -33,10 +34,10 @@ def _place(
 def _verdict(
     word: np.uint64, product: np.uint64, rate: np.uint64, fixed: np.uint64, bits: np.uint64
 ) -> int:
-    """Whether U < exp(-gamma), U in [word, word + 1) / 2^bits, by four terms of the series.
+    """Return whether U < exp(-gamma), U in [word, word + 1) / 2^bits, by four terms of the series.
 
-    1 - gamma + gamma^2 / 2 - gamma^3 / 6 <= exp(-gamma) <= 1 - gamma + gamma^2 / 2; all roundings
-    are to the safe side.
+    1 - gamma + gamma^2 / 2 - gamma^3 / 6 <= exp(-gamma) <= 1 - gamma + gamma^2 / 2, and all
+    roundings are to the safe side.
     """
     whole = _ONE << bits
     least = (product * rate) >> fixed
@@ -68,7 +69,7 @@ def accepted_proposals(
     words
         (M, 3): a proposal in each row.
     out
-        Draws, (size,).
+        (size,) the draws.
     boundaries, guide, shift
         The table of the bin: P(h) proportional to exp(-(h B)^2 / (2 sigma^2)), h >= 0.
     width
@@ -76,19 +77,19 @@ def accepted_proposals(
     rate
         floor(2^66 / (2 sigma^2)).
     bits
-        Of a word, at most 32.
+        The bits of a word, at most 32.
 
     Returns
     -------
     drawn, used
-        How many leading entries of ``out`` are final, and how many rows made them. If there are
-        both another entry and another row, then that row does not decide.
+        The number of leading entries of ``out`` that are final, and the number of rows that they
+        took. If there is another entry and another row, that row does not decide.
 
     Notes
     -----
-    A proposal is accepted with probability exp(-gamma), gamma = l (2 h B + l) / (2 sigma^2), and
-    not if it is minus zero. 2^bits gamma is below ``most``: the products are below 2^64
-    (docs/noise.md), and ``rate`` is short by less than 1. The inner loop goes on while
+    A proposal is accepted with probability exp(-gamma), gamma = l (2 h B + l) / (2 sigma^2), except
+    that minus zero is never accepted. 2^bits gamma is below ``most``: the products are below 2^64
+    (docs/noise.md), and ``rate`` is too small by less than 1. The inner loop goes on while
     U < 1 - gamma <= exp(-gamma), which is nearly always. Invariant: ``out[:i]`` is a function of
     ``words[:row]``.
     """

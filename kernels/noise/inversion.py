@@ -1,12 +1,12 @@
-"""Draws by tables: a word and hardly more than one comparison a digit.
+"""Draws by tables: each digit takes one word and hardly more than one comparison.
 
 A word u stands for a uniform real U in [u, u + 1) / 2^b, and ``boundaries`` are
-c_j = floor(2^b F_j), F_0 < F_1 < ... the values of a distribution function. The place of U is the
-number of F_j below U. It is the number of c_j below u, but where u is one of the c_j: there U and
-F_j have b digits in common, and the word does not decide. The caller has more digits.
+c_j = floor(2^b F_j), where F_0 < F_1 < ... are the values of a distribution function. The place of
+U is the number of F_j below U. It is the number of c_j below u, unless u is one of the c_j. Then U
+and F_j agree in b digits, and the word does not decide. The caller has more digits.
 
-A ``guide`` has the number of boundaries below each multiple of 2^shift. Behind all boundaries of a
-table there is the largest word. (Places are unsigned: no test for indices from the end.)
+A ``guide`` has the number of boundaries below each multiple of 2^shift. The largest word stands
+behind all boundaries of a table. (Places are unsigned, so indices need no test for the end.)
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def invert(
     least: int,
     radix: int,
 ) -> int:
-    """Fill ``out`` with numbers of D digits, each drawn from a table of its own.
+    """Fill ``out`` with numbers of D digits, each drawn from its own table.
 
     Parameters
     ----------
@@ -42,21 +42,21 @@ def invert(
     shift
         Words have log2(G) more bits.
     least
-        The first digit is its place and this.
+        The first digit is its place plus this number.
     radix
-        Of all but the first digit. If that is negative, the others count downwards: they are
-        radix - 1 minus their places.
+        The radix of all digits except the first. If the first digit is negative, the others count
+        downwards: they are radix - 1 minus their places.
 
     Returns
     -------
     int
-        How many leading entries of ``out`` are final. The words of the next one do not decide, if
-        there is a next one.
+        The number of leading entries of ``out`` that are final. If there is a next entry, its words
+        do not decide.
 
     Notes
     -----
-    Invariants: k is at most the place of u, and all words of entries before ``limit`` have decided,
-    of the digits so far.
+    Invariants: k is at most the place of u. For all digits so far, the words of the entries before
+    ``limit`` have decided.
     """
     limit = out.size
     for i in range(limit):

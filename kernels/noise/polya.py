@@ -1,10 +1,11 @@
-"""Polya shares, as the events of a compound Poisson process: exact, and in time for events alone.
+"""Polya shares as the events of a compound Poisson process, exactly; time is spent on events only.
 
-A share NB(r, a) - NB(r, a), a = exp(-1 / s), is a sum of events: +k and -k, k = 1, 2, ..., each as
-often as a Poisson variable of mean r a^k / k says. A vector of shares is made of *proposals* with a
-Poisson number in all. Each is for one entry and one sign, both uniform, and for one of J + 1 blocks
-of sizes k, 2^J >= s; it adds its k with probability a^k / k over J + 1. docs/polya.md has the
-proofs. What samplers.py says of windows and of words past the end holds here, too.
+A share NB(r, a) - NB(r, a), a = exp(-1 / s), is a sum of events +k and -k for k = 1, 2, .... The
+number of each event is a Poisson variable of mean r a^k / k. A vector of shares is made of
+*proposals*, whose total number is a Poisson variable. Each proposal is for one entry and one sign,
+both uniform, and for one of J + 1 blocks of sizes k, 2^J >= s. It adds its k with probability
+a^k / k over J + 1. docs/polya.md has the proofs. The rules of samplers.py for windows and for words
+past the end hold here, too.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ _TWO = np.uint64(2)
 def _poisson_one(words: NDArray[np.uint32], at: int) -> tuple[int, int]:
     """Draw from Poisson(1), by rejection: every trial ends with n in proportion to 12! / n!.
 
-    One number below the sum of these weights for n <= 12, plus 1, decides. The 1 is for n > 12:
-    there 13 + i, i geometric, has probability 2^-(i + 1), and is accepted with 2 / 13 times
-    2 / 14 times ... 2 / (13 + i), which is 12! / (13 + i)! in all. Invariant: r is below the
-    weights of n and of all that follow.
+    A uniform number below the sum of these weights for n <= 12, plus 1, decides. The 1 is for
+    n > 12. There n = 13 + i with a geometric i has probability 2^-(i + 1). It is accepted with
+    probability 2 / 13 times 2 / 14 times ... 2 / (13 + i), which gives 12! / (13 + i)! in all.
+    Invariant: r is below the sum of the weights of n and of all larger numbers.
     """
     n = 0
     drawn = False
@@ -74,12 +75,12 @@ def _size(
     numerator: np.uint64,
     denominator: np.uint64,
 ) -> tuple[np.uint64, int]:
-    """Return the size k of a proposal in a block, or 0 if it is refused.
+    """Return the size k of a proposal in a block, or 0 if it is rejected.
 
     Block j < J is 2^j <= k < 2^(j + 1), and k comes with probability exp(-k / s) / k. Block J
-    stands for all that follow, in the same way: J + i is chosen with probability 2^-(i + 1), which
-    (2 / e)^(i + 1) exp(i + 1 - k / s) makes exp(-k / s); k >= 2^i s >= (i + 1) s. Sizes beyond
-    2^62 / den are refused: k / s is above 500 there.
+    stands for all later blocks in the same way. J + i is chosen with probability 2^-(i + 1), and
+    the factor (2 / e)^(i + 1) exp(i + 1 - k / s) makes this exp(-k / s). Here
+    k >= 2^i s >= (i + 1) s. Sizes beyond 2^62 / den are rejected; k / s is above 500 there.
     """
     shift = block
     periods = 0
@@ -144,20 +145,20 @@ def add_shares(
     full, part, whole
         2 D (J + 1) r = full + part / whole, part < whole: the mean number of proposals.
     begun, pending
-        How far it had come: 0 and 0 at first, and then what was returned.
+        The progress so far: 0 and 0 in the first call, and then the returned values.
 
     Returns
     -------
     begun, pending, used
-        The number of proposals is a sum of Poisson variables of mean 1, and of mean part / whole;
-        ``begun`` of these are drawn, and ``pending`` proposals of the last one are to be
-        made. Nothing is left to do if ``pending`` is 0 and all are begun. The words from ``used``
-        on are to be shown again, in front of new ones.
+        The number of proposals is a sum of Poisson variables of mean 1, and one of mean
+        part / whole. ``begun`` of these variables are drawn, and ``pending`` proposals of the last
+        one are still to be made. The work is done if ``pending`` is 0 and all variables are begun.
+        The caller must show the words from ``used`` on again, in front of new ones.
 
     Notes
     -----
     Invariant: ``out``, ``begun`` and ``pending`` are functions of ``words[:start]`` and of nothing
-    after it. A sum of many clients' shares has the sum of their r.
+    after it. The r of a sum of many clients' shares is the sum of their r.
     """
     at = 0
     units = full + (1 if part > ZERO else 0)

@@ -1,9 +1,9 @@
 """Exact samplers: integers from words of uniform random bits.
 
-A sampler is a deterministic function of an infinite stream of uniform 32-bit words. It is handed a
+A sampler is a deterministic function of an infinite stream of uniform 32-bit words. It gets a
 finite window of that stream. When the window ends inside a draw, the draw is rolled back, and the
-caller shows the same words again with more behind them; so the output depends on the stream alone,
-never on how it was cut. (Restarting a draw on *fresh* words would favour draws that need few.)
+caller shows the same words again with more behind them. So the output depends only on the stream,
+never on its windows. (Restarting a draw on *new* words would favour draws that need few words.)
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ MOST_COUNT = np.uint64(2**62)
 def word_at(words: NDArray[np.uint32], at: int) -> np.uint64:
     """Return word ``at``, or 0 past the end.
 
-    Whoever reads past the end holds a position beyond ``words.size`` from then on: that ends
-    every loop, and it rolls the draw back, whatever the zeros made of it.
+    A caller that reads past the end has a position beyond ``words.size`` from then on. That ends
+    every loop, and the draw is rolled back, whatever it made of the zeros.
     """
     return np.uint64(words[at]) if at < words.size else np.uint64(0)
 
@@ -35,10 +35,11 @@ def word_at(words: NDArray[np.uint32], at: int) -> np.uint64:
 def uniform(words: NDArray[np.uint32], at: int, bound: np.uint64) -> tuple[np.uint64, int]:
     """Draw uniformly from {0, ..., bound - 1}, 1 <= bound < 2^63; return it and the next position.
 
-    Below 2^32: Lemire's multiplication with rejection (Fast random integer generation in an
-    interval, 2019, Alg. 5). Above: 64-bit words modulo the bound, the incomplete last period
-    rejected. Invariant: every value not rejected is the image of equally many words. (A loop runs
-    on while ``at <= end``: it may leave with a rejected value only after reading past the end.)
+    Bounds below 2^32 use Lemire's multiplication with rejection (Fast random integer generation in
+    an interval, 2019, Alg. 5). Larger bounds use 64-bit words modulo the bound, and reject the
+    incomplete last period. Invariant: every value that is not rejected is the image of equally many
+    words. (A loop runs while ``at <= end``. It may end with a rejected value only after reading
+    past the end.)
     """
     end = words.size
     if bound <= LOW:
@@ -67,8 +68,8 @@ def bernoulli_exp_fraction(
 ) -> tuple[bool, int]:
     """Bernoulli(exp(-part / whole)) for 0 <= part < whole (CKS 2020, Algorithm 1, gamma <= 1).
 
-    Invariant: at step k, all of Bernoulli(g / 1), ..., Bernoulli(g / (k - 1)) succeeded; the first
-    failure at an odd k is a success. Bernoulli(g / k) is {uniform below k is 0} and
+    Invariant: at step k, all of Bernoulli(g / 1), ..., Bernoulli(g / (k - 1)) succeeded. The result
+    is true if the first failure is at an odd k. Bernoulli(g / k) is {uniform below k is 0} and
     {uniform below whole is < part}.
     """
     drawn, at = uniform(words, at, whole)
@@ -86,10 +87,10 @@ def bernoulli_exp_fraction(
 
 @kernel
 def bernoulli_exp_one(words: NDArray[np.uint32], at: int) -> tuple[bool, int]:
-    """Bernoulli(exp(-1)) (CKS 2020, Algorithm 1, gamma = 1), its first steps from one word.
+    """Bernoulli(exp(-1)) (CKS 2020, Algorithm 1, gamma = 1), with its first steps from one word.
 
-    The first failure K has P(K > k) = 1 / k!, so with r uniform below 12!, K > k is r < 12! / k!
-    for k <= 12; r = 0 leaves K > 12, and the steps go on from 13 one by one.
+    The first failure K has P(K > k) = 1 / k!. So with r uniform below 12!, K > k means r < 12! / k!
+    for k <= 12. r = 0 means K > 12, and the steps go on one by one from 13.
     """
     r, at = uniform(words, at, FACTORIAL_12)
     if r == ZERO:

@@ -1,1 +1,1 @@
-"""The exponential mechanism, and what chooses by it: medians, quantiles asked one by one."""
+"""The exponential mechanism, and methods that use it: medians, and adaptive quantiles."""

@@ -17,7 +17,7 @@ def adaptive_quantiles(
     thresholds: NDArray[np.int64],
     answers: NDArray[np.float64],
 ) -> None:
-    """Ask for noisy cumulative counts, always in the middle of where the answers are most apart.
+    """Ask for noisy cumulative counts, each in the middle of the interval with the largest gap.
 
     Parameters
     ----------
@@ -26,18 +26,19 @@ def adaptive_quantiles(
     noise
         (R, Q) the noise of each answer, in units; Q < N.
     unit
-        What a unit is, in records.
+        The size of a unit, in records.
     n
         The number of records.
     thresholds
-        (R, Q + 2) the result: how many cells lie below each known threshold, from 0 to N.
+        (R, Q + 2) the result: the number of cells below each known threshold, from 0 to N.
     answers
-        (R, Q + 2) the result: what was said of them, clipped to [0, n]. They may decrease.
+        (R, Q + 2) the result: the answers at these thresholds, clipped to [0, n]. They may
+        decrease.
 
     Notes
     -----
-    O(Q^2) a release. Of two intervals that are equally far apart the first is taken. Only
-    intervals of two cells or more can be; fewer than N - 1 thresholds inside leave one.
+    A release takes O(Q^2). Of two intervals with equal gaps the first is taken. Only intervals of
+    two or more cells can be taken. With fewer than N - 1 known thresholds inside there is one.
 
     Invariant: the first ``step + 2`` thresholds increase from 0 to N.
     """
@@ -67,12 +68,12 @@ def adaptive_quantiles(
 def steps_through(
     thresholds: NDArray[np.int64], counts: NDArray[np.float64], out: NDArray[np.float64]
 ) -> None:
-    """Set cumulative counts that stay at each known one until the next.
+    """Set cumulative counts that are constant from each known count to the next.
 
     Parameters
     ----------
     thresholds
-        (R, K) how many cells lie below each known threshold, increasing from 0 to N.
+        (R, K) the number of cells below each known threshold, increasing from 0 to N.
     counts
         (R, K) the cumulative counts there.
     out
@@ -90,10 +91,10 @@ def steps_through(
 def lines_through(
     thresholds: NDArray[np.int64], counts: NDArray[np.float64], out: NDArray[np.float64]
 ) -> None:
-    """Set cumulative counts that run straight from each known one to the next.
+    """Set cumulative counts that follow a straight line from each known count to the next.
 
-    The arguments are those of ``steps_through``. What lies between two known counts is within
-    them with no tolerance, and monotone.
+    The arguments are those of ``steps_through``. The values between two known counts are exactly
+    within these counts, and monotone.
     """
     for r in range(out.shape[0]):
         for k in range(1, thresholds.shape[1]):
@@ -114,16 +115,16 @@ def lines_through(
 def add_parabolas(
     edges: NDArray[np.int64], means: NDArray[np.float64], out: NDArray[np.float64]
 ) -> None:
-    """Add a parabola to the numbers of each bucket: 0 before it and at its end; O(N).
+    """Add a parabola to the numbers of each bucket, with 0 before it and at its end; O(N).
 
     Parameters
     ----------
     edges
-        (buckets + 1,) where they start, rising from 0, and N at the end.
+        (buckets + 1,) the cells at which buckets start, rising from 0, and N at the end.
     means
         (buckets,) the parabolas' means.
     out
-        (N,) what is added to.
+        (N,) numbers; the parabolas are added in place.
     """
     for bucket in range(means.size):
         start = edges[bucket]

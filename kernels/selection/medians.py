@@ -1,11 +1,11 @@
 """Medians of intervals, and their smooth sensitivities.
 
-Records lie in cells; ``cumulative`` is (N + 1,), with the number of records before each cell. A
-*node* is an interval of cells, [start, stop), stop - start >= 2, and c(v) is how many of its
-records lie in or before its cell v. A node may be split after its cells start, ..., stop - 2, the
-*candidates*. Record i by rank, from 1, is at x_i = the least candidate v with c(v) >= i, or the
-last one; x_i = start for i < 1, and x_i = stop - 2 beyond the last record. docs/medians.md says
-what the sensitivities are for.
+Records lie in cells. ``cumulative`` is (N + 1,), the number of records before each cell. A *node*
+is an interval of cells, [start, stop), stop - start >= 2. c(v) is the number of its records in or
+before its cell v. A node may be split after its cells start, ..., stop - 2, the *candidates*. The
+record of rank i, from 1, is at x_i, the least candidate v with c(v) >= i, or the last candidate.
+x_i = start for i < 1, and x_i = stop - 2 beyond the last record. docs/medians.md says how the
+sensitivities are used.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def position(cumulative: NDArray[np.int64], start: int, stop: int, rank: int) ->
 def median_and_sensitivity(
     cumulative: NDArray[np.int64], start: int, stop: int, ratio: int
 ) -> tuple[int, int]:
-    """Return the median of a node and its smooth sensitivity, if records come or go.
+    """Return the median of a node and its smooth sensitivity under add-or-remove-one.
 
     Parameters
     ----------
@@ -59,7 +59,8 @@ def median_and_sensitivity(
     Notes
     -----
     Invariant: left and right are x_i and x_{i + k + 1}. Gaps grow with k, up to the range for
-    k = n; so nothing is missed where the range would not do, or once the weights fall no more.
+    k = n. So the search may stop where even the range would not exceed the best gap, or once the
+    weights no longer fall.
     """
     n = cumulative[stop] - cumulative[start]
     median = position(cumulative, start, stop, (n + 1) // 2)
@@ -102,9 +103,9 @@ def discounted_gap(left: NDArray[np.float64], right: NDArray[np.float64], beta: 
     Notes
     -----
     The quotient of two columns q < q' is (right[q'] - left[p]) / (right[q] - left[p]) times a
-    constant, which falls as left[p] does: so the best column does not rise with p. Divide and
-    conquer: the middle row's best column bounds those of the rows on either side.
-    O(P + Q log P). Invariant: whatever beats ``best`` is in the rows and columns on the stack.
+    constant. It falls as left[p] does, so the best column does not rise with p. By divide and
+    conquer the best column of the middle row bounds those of the rows on either side. It takes
+    O(P + Q log P). Invariant: every entry above ``best`` is in the rows and columns on the stack.
     """
     stack = np.empty((_STACK, 4), np.int64)
     stack[0, 0], stack[0, 1] = 0, left.size
@@ -151,11 +152,11 @@ def _window(cumulative: NDArray[np.int64], start: int, stop: int, reach: float, 
 def replace_one_sensitivity(
     cumulative: NDArray[np.int64], start: int, stop: int, beta: float
 ) -> float:
-    """Return the smooth sensitivity of a node's median, if records are replaced.
+    """Return the smooth sensitivity of a node's median under replace-one.
 
-    That is the largest exp(-beta k) (x_{m + t} - x_{m + t - k - 1}) over k >= 0 and
-    0 <= t <= k + 1 (Nissim, Raskhodnikova & Smith 2007, Proposition 3.4), or 2^-50 times the
-    range if that is more. O(K log K), K the k beyond which nothing can be larger.
+    It is the largest exp(-beta k) (x_{m + t} - x_{m + t - k - 1}) over k >= 0 and 0 <= t <= k + 1
+    (Nissim, Raskhodnikova & Smith 2007, Proposition 3.4), or 2^-50 times the range if that is
+    larger. It takes O(K log K), where no k beyond K can give a larger value.
     """
     reach = float(stop - 2 - start)
     if reach == 0.0:

@@ -1,12 +1,13 @@
 """The exponential mechanism over integer scores: exact draws from words of uniform random bits.
 
-What noise/samplers.py says of windows and of words past the end holds here, too.
+The rules of noise/samplers.py for windows and for words past the end hold here, too.
 
 A candidate at distance d from the best score has weight exp(-gamma), gamma = d num / den. It is in
-class c = floor(gamma), or in the last class T if that is less; 2^T >= N. With m_c candidates, class
-c has ceil(m_c / 2^c) slots. A trial draws a slot, of class c; passes c trials of Bernoulli(2 / e);
-and draws c bits, so that every candidate of the class has a chance of 2^-c a slot. It is taken with
-probability exp(c - gamma). All in all: exp(-gamma) over the number of slots, for each.
+class c = floor(gamma), or in the last class T if T is less; 2^T >= N. With m_c candidates, class c
+has ceil(m_c / 2^c) slots. A trial draws a slot, and so a class c. It must pass c trials of
+Bernoulli(2 / e). Then it draws c bits, so that every candidate of the class has a chance of 2^-c
+for each slot. The candidate is taken with probability exp(c - gamma). So its probability in a trial
+is exp(-gamma) divided by the number of slots.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _BLOCK = 512
 
 @kernel
 def rank_scores(counts: NDArray[np.int64], target: int, scores: NDArray[np.int64]) -> None:
-    """Overwrite ``scores``, (N,), with -|4 F_i - target|, F_i the cumulative counts."""
+    """Overwrite ``scores``, (N,), with -|4 F_i - target|, where F_i are the cumulative counts."""
     above = -np.int64(target)
     for i in range(counts.size):
         above += np.int64(4) * counts[i]
@@ -53,12 +54,13 @@ def classes(
         (T + 1,) the least distance of each class, ceil(c den / num), from 0 up. Classes that no
         distance falls into start where the next one does.
     members
-        (T + 1,) overwritten.
+        (T + 1,) the number of candidates of each class; overwritten.
 
     Notes
     -----
-    Distances are below 2^64: signed differences that wrap around are right as unsigned numbers.
-    O(N) where most candidates are in the last class or near the best, O(N T) at worst.
+    Distances are below 2^64, so signed differences that wrap around are correct as unsigned
+    numbers. It takes O(N) if most candidates are in the last class or near the best, and O(N T) at
+    worst.
     """
     best = scores[0]
     for i in range(scores.size):
@@ -89,7 +91,7 @@ def _member(
 ) -> int:
     """Return the candidate before which ``rank`` others have a distance within [first, final].
 
-    Invariant: ``rank`` of them lie between ``start`` and the candidate.
+    Invariant: ``rank`` such candidates lie between ``start`` and the result.
     """
     start = 0
     while start + _BLOCK <= scores.size:
@@ -138,18 +140,18 @@ def exponential(
     Returns
     -------
     drawn, used
-        How many leading entries of ``out`` are final, and how many words made them. The words
-        from ``used`` on are to be shown again, in front of new ones.
+        The number of leading entries of ``out`` that are final, and the number of words that they
+        took. The caller must show the words from ``used`` on again, in front of new ones.
 
     Notes
     -----
     Invariant: ``out[:i]`` is a function of ``words[:start]`` and of nothing after it.
-    Let W >= 1 be the sum of all weights, S the number of slots. A draw takes S / W trials on
-    average, and, since candidates are looked up last, less than e + 1 passes over the scores: a
-    lookup in a class below T is refused with probability below 1 - 1 / e, and one in class T is
-    reached at most 2^T e^-T / W times a draw. S <= T + 1 + sum m_c 2^-c: for N = 2^24, S / W is
-    below 200 whatever the scores.
-    Distances are cut off at 2^63 / num, which is as if scores were raised to the best minus that.
+    Let W >= 1 be the sum of all weights, and S the number of slots. A draw takes S / W trials on
+    average. Candidates are looked up last, so it takes less than e + 1 passes over the scores: a
+    lookup in a class below T is rejected with probability below 1 - 1 / e, and one in class T
+    happens at most 2^T e^-T / W times for each draw. S <= T + 1 + sum m_c 2^-c. For N = 2^24, S / W
+    is below 200 whatever the scores are.
+    Distances are cut off at 2^63 / num, as if scores were raised to the best minus this distance.
     """
     slots = np.int64(0)
     for c in range(members.size):

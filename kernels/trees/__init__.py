@@ -1,4 +1,4 @@
 """Trees over the cells of a grid: sums, least squares, errors, sensitivities, noise step by step.
 
-With what makes neighbours of like cells: Hilbert's curve through a table, and partitions of a row.
+Hilbert's curve through a table and partitions of a row are here, too.
 """

@@ -1,8 +1,8 @@
 """The tree of noise nodes over M thresholds, any M, any base: its sums, and its distances.
 
-Node j of level l covers thresholds j base^l + 1, ..., (j + 1) base^l, as far as they exist; there
-are ceil(M / base^l) on level l, and levels 0, ..., L = ceil(log_base M). Read as an edge between
-the boundaries at its two ends, the nodes make the *dyadic graph* (docs/dyadic.md).
+Node j of level l covers thresholds j base^l + 1, ..., (j + 1) base^l, as far as they exist. There
+are ceil(M / base^l) nodes on level l, and levels 0, ..., L = ceil(log_base M). Each node is an edge
+between the boundaries at its two ends, and these edges make the *dyadic graph* (docs/dyadic.md).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .._compile import inner, kernel
 
 @kernel
 def node_count(size: int, base: int) -> int:
-    """Return how many nodes the tree over ``size`` >= 1 thresholds has; O(log size)."""
+    """Return the number of nodes of the tree over ``size`` >= 1 thresholds; O(log size)."""
     total = size
     while size > 1:
         size = (size - 1) // base + 1
@@ -25,7 +25,7 @@ def node_count(size: int, base: int) -> int:
 
 @inner
 def _hand_down(parents: NDArray[np.int64], children: NDArray[np.int64], base: int) -> None:
-    """Add each parent to its children; the last parent may have fewer than ``base`` of them."""
+    """Add each parent to its children; the last parent may have fewer than ``base`` children."""
     full = children.size // base
     if base == 2:  # most trees; with two additions in a row, loops run several parents at a time
         for parent in range(full):
@@ -47,9 +47,10 @@ def add_ancestors(nodes: NDArray[np.int64], base: int, out: NDArray[np.int64]) -
     Parameters
     ----------
     nodes
-        (R, node_count(M, base)), level 0 first. Used up: levels above 0 are summed in place.
+        (R, node_count(M, base)), level 0 first. It is overwritten: levels above 0 are summed in
+        place.
     base
-        Children per node.
+        The number of children of a node.
     out
         (R, M), added to in place.
 
@@ -75,7 +76,7 @@ def add_ancestors(nodes: NDArray[np.int64], base: int, out: NDArray[np.int64]) -
 
 @inner
 def _around(i: int, j: int, length: int) -> int:
-    """Distance between positions i and j of a cycle."""
+    """Return the distance between positions i and j of a cycle."""
     gap = abs(i - j)
     return min(gap, length - gap)
 
@@ -84,7 +85,7 @@ def _around(i: int, j: int, length: int) -> int:
 def _between(
     first: NDArray[np.int64], i: int, second: NDArray[np.int64], j: int, length: int
 ) -> int:
-    """Largest distance from a vertex of child i to one of child j > i on a cycle of nodes.
+    """Return the largest distance from a vertex of child i to one of child j > i on a cycle.
 
     A child is given by its profile (see ``diameter``).
     """
@@ -146,13 +147,13 @@ def _join(
 def diameter(size: int, base: int) -> int:
     """Return the largest shortest-path distance in the dyadic graph over ``size`` thresholds.
 
-    Exact, in O(base log size), without the graph: a node is a unit edge that closes the cycle
-    of its children, so a shortest path between two vertices under a node never gains by leaving
-    it, and all that the outside needs to know of a vertex v under the node (a, c) is d(v, a) and
-    d(v, c), which differ by at most one. The *profile* of a node holds, for each value of
-    d(v, c) - d(v, a) in {-1, 0, 1}, the largest d(v, a) (or -1), v ranging over the node's
-    boundaries but c. Distances grow with d(v, a) when the difference is fixed, so the largest
-    decides. Nodes of one level are alike but for the last. Proof: docs/dyadic.md, section 4.
+    The result is exact, in O(base log size), without the graph. A node is a unit edge that closes
+    the cycle of its children, so a shortest path between two vertices under a node never gains by
+    leaving it. Only d(v, a) and d(v, c) of a vertex v under the node (a, c) matter outside of the
+    node, and these differ by at most one. The *profile* of a node holds, for each value of
+    d(v, c) - d(v, a) in {-1, 0, 1}, the largest d(v, a) (or -1), where v is any boundary of the
+    node except c. Distances grow with d(v, a) when the difference is fixed, so the largest decides.
+    The nodes of one level are alike except the last one. docs/dyadic.md, section 4, has the proof.
 
     Invariant: before height h, ``whole`` and ``ragged`` are the profiles of a full node of height
     h - 1 and of the incomplete last one; ``best`` is the largest distance inside any of them.

@@ -1,9 +1,9 @@
 """Counts on all levels of a tree over cells, and the least-squares estimate from noisy ones.
 
-``branching[l]`` is how many children a node of level l has; level 0 is the root, and the last
+``branching[l]`` is the number of children of a node of level l. Level 0 is the root, and the last
 level has the N cells. Node i of level l + 1 is a child of node i // branching[l]. The last node of
-a level may have fewer children. An array of nodes has the levels one after the other, root first;
-level l starts at ``starts[l]``, and ``starts[-1]`` is the number of nodes.
+a level may have fewer children. An array of nodes has the levels one after the other, root first.
+Level l starts at ``starts[l]``, and ``starts[-1]`` is the number of nodes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .._compile import inner, kernel
 
 
 def level_starts(size: int, branching: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return where each level starts, (levels + 1,), for ``size`` cells; in plain Python."""
+    """Return the start of each level, (levels + 1,), for ``size`` cells; in plain Python."""
     nodes = [size]
     for children in branching[::-1].tolist():
         nodes.append((nodes[-1] - 1) // children + 1)
@@ -25,7 +25,7 @@ def level_starts(size: int, branching: NDArray[np.int64]) -> NDArray[np.int64]:
 def node_sums(
     counts: NDArray[np.int64], branching: NDArray[np.int64], starts: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the exact counts of all nodes from those of the cells, (N,), by NumPy. O(N)."""
+    """Return the exact counts of all nodes from those of the cells, (N,), with NumPy. O(N)."""
     nodes = np.empty(starts[-1], np.int64)
     nodes[starts[-2] :] = counts
     for level in range(branching.size - 1, -1, -1):
@@ -39,27 +39,27 @@ def node_sums(
 def weights(
     branching: NDArray[np.int64], starts: NDArray[np.int64], variances: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return how a node's own count and those below it are weighed.
+    """Return the weights of a node's own count and of the counts below it.
 
     Parameters
     ----------
     branching, starts
         The tree.
     variances
-        (levels,) of the noise in a node's count: 0 for a root that is known, infinite for a level
-        that is not counted; finite for the cells.
+        (levels,) the variance of the noise in a node's count: 0 for a known root, infinite for a
+        level that is not counted, and finite for the cells.
 
     Returns
     -------
     own, below, sums
-        (levels, 2) for a full node and for the last of a level: the weight of its own count
-        against the sum over its children; the variance of the best estimate from it and what is
-        below; and the sum of those variances over its children.
+        (levels, 2) for a full node and for the last node of a level: the weight of its own count
+        against the sum over its children; the variance of the best estimate from the node and the
+        nodes below it; and the sum of those variances over its children.
 
     Notes
     -----
     Hay et al. 2010, section 4, with a variance for each level. Invariant: the nodes of a level
-    are alike but for the last.
+    are alike except the last one.
     """
     levels = starts.size - 1
     own, below, sums = np.empty((levels, 2)), np.empty((levels, 2)), np.empty((levels, 2))
@@ -101,10 +101,10 @@ def cumulative_estimates(
 
     Notes
     -----
-    Two passes, O(nodes). Upwards, a node's count is averaged with the sum over its children;
-    downwards, what is left between a node and its children's sum is dealt out to them in
-    proportion to their variances. Invariant, upwards: an estimate is the best from all at or
-    below the node; downwards: the best from all nodes.
+    There are two passes, which take O(nodes). On the way up, a node's count is averaged with the
+    sum over its children. On the way down, the difference between a node and its children's sum is
+    distributed over the children in proportion to their variances. Invariant: on the way up an
+    estimate is the best from all nodes at or below the node, on the way down from all nodes.
     """
     own, below, sums = weights(branching, starts, variances)
     levels = starts.size - 1

@@ -20,9 +20,9 @@ def prefix_variances(
     """Return the variance of every cumulative count of ``cumulative_estimates``, (N,). O(nodes).
 
     Invariant: ``before``, ``own`` and ``both`` are, for each node of a level, the variance of the
-    count of all before the node, the variance of its own, and their covariance. Going down, an
-    estimate is the parent's error in a fixed share, plus a contrast between siblings that is
-    uncorrelated with everything outside of the parent.
+    count of all cells before the node, the variance of its own count, and their covariance. On the
+    way down, the error of an estimate is a fixed share of the parent's error, plus a contrast
+    between siblings that is uncorrelated with everything outside of the parent.
     """
     _, below, sums = weights(branching, starts, variances)
     levels = starts.size - 1
@@ -59,16 +59,16 @@ def prefix_variances(
 def level_shares(
     branching: NDArray[np.int64], variances: NDArray[np.float64], out: NDArray[np.float64]
 ) -> float:
-    """Split the mean squared error of a cumulative count by the levels that it comes from.
+    """Split the mean squared error of a cumulative count by levels, and return it.
 
-    For a full tree with these branchings; ``out[l]`` is the factor of level l's variance, and the
-    error is the sum of factor times variance. Returns it.
+    The tree is full and has these branchings. ``out[l]`` is the factor of level l's variance, and
+    the error is the sum of factor times variance.
 
     Notes
     -----
-    The recursion of ``prefix_variances`` averaged over siblings, for the noise of one level at a
-    time, with the weights that are best for all. ``mean`` and ``square`` are the averages of
-    j / b and (j / b)^2 over the siblings j = 0, ..., b - 1.
+    This is the recursion of ``prefix_variances``, averaged over siblings, for the noise of one
+    level at a time, with the weights that are best for all levels. ``mean`` and ``square`` are the
+    averages of j / b and (j / b)^2 over the siblings j = 0, ..., b - 1.
     """
     levels = variances.size
     own = np.empty(levels)
@@ -105,12 +105,12 @@ def level_shares(
 def best_shares(
     branching: NDArray[np.int64], power: float, known_root: bool, shares: NDArray[np.float64]
 ) -> float:
-    """Split a budget of 1 over the levels so that the mean squared error is least; return it.
+    """Split a budget of 1 over the levels with the least mean squared error; return that error.
 
     Parameters
     ----------
     branching
-        (levels - 1,) of a full tree.
+        (levels - 1,) the branchings of a full tree.
     power
         The variance of a level with the share s is s^-power.
     known_root
@@ -120,10 +120,9 @@ def best_shares(
 
     Notes
     -----
-    The least error is a concave function of the variances (a minimum of linear ones, over
-    the weights), so it is below its tangent; the shares that minimise the tangent are
-    proportional to slope^(1 / (power + 1)). Invariant: the error never increases (but for what
-    leaving out a level costs).
+    The least error is a concave function of the variances (a minimum of linear functions, over the
+    weights), so it is below its tangent. The shares that minimise the tangent are proportional to
+    slope^(1 / (power + 1)). Invariant: the error never increases, except by leaving out a level.
     """
     levels = shares.size
     first = 1 if known_root else 0

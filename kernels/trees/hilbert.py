@@ -2,9 +2,9 @@
 
 The curve of order k visits the 2^k x 2^k cells from the top left, (0, 0), to the top right,
 (0, 2^k - 1). It goes through the four quadrants in the order top left, bottom left, bottom right,
-top right, through each on a curve of order k - 1: the first one transposed, the last one
-transposed along the other diagonal. So each two bits of a position, from the highest, choose a
-quadrant.
+top right. In each quadrant it is a curve of order k - 1. The first one is transposed, and the last
+one is transposed along the other diagonal. So each two bits of a position, from the highest, choose
+a quadrant.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def _position(row: int, column: int, order: int) -> int:
     """Return a cell's position.
 
     Invariant: (row, column) is the cell within the quadrant that is chosen so far, as seen along
-    that quadrant's curve; ``position`` holds the bits that chose it.
+    that quadrant's curve. ``position`` holds the bits that chose the quadrant.
     """
     position = 0
     for level in range(order - 1, -1, -1):
@@ -85,15 +85,15 @@ def cells(
 def rectangle(height: int, width: int) -> NDArray[np.int64]:
     """Return the cells of a height x width table, row * width + column, in the curve's order.
 
-    The curve is the one of the least order that covers the table; cells outside are skipped, and
-    the order of the others is kept. Neighbours in the row are then neighbours in the table
-    wherever nothing was skipped between them.
+    The curve is the one of the least order that covers the table. Cells outside are skipped, and
+    the order of the others is kept. So neighbours in the row are neighbours in the table, unless a
+    cell was skipped between them.
 
     Notes
     -----
-    4^j positions from a multiple of 4^j on fill an aligned square of side 2^j. One that is wholly
-    outside is skipped in one step, so that long thin tables do not pay for the whole square around
-    them. Invariant: ``found[:done]`` are the cells at positions before ``position``.
+    4^j positions from a multiple of 4^j on fill an aligned square of side 2^j. A square that is
+    wholly outside is skipped in one step, so long thin tables do not take the time of the whole
+    square around them. Invariant: ``found[:done]`` are the cells at positions before ``position``.
     """
     order = 0
     while (1 << order) < max(height, width):

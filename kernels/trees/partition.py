@@ -1,9 +1,9 @@
-"""Where to cut a row of cells into buckets, by what noisy costs say of the error that follows.
+"""The partition of a row of cells into buckets, chosen by the error that noisy costs predict.
 
-A bucket may be one cell, or an interval [v L, (v + 1) L) of cells for one of a few lengths L, the
-last one of a length cut off at the end of the row. These intervals are the *nodes*: length after
-length, from the shortest, and from left to right; each length is a multiple of the one before.
-What is made private, and how, is in docs/dawa.md.
+A bucket may be one cell, or an interval [v L, (v + 1) L) of cells for one of a few lengths L. The
+last interval of a length is cut off at the end of the row. These intervals are the *nodes*. Their
+order is by length, from the shortest, and then from left to right. Each length is a multiple of the
+one before. docs/dawa.md says how privacy is achieved.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ def half_differences(nodes: NDArray[np.int64], length: int, costs: NDArray[np.in
     Parameters
     ----------
     nodes
-        (N,) cells, node after node of ``length`` cells, the last one perhaps shorter. Within each,
-        no cell of the lower half is above one of the upper half; the middle one of an odd number
-        of cells is in neither, and between them.
+        (N,) cells, node after node of ``length`` cells; the last node may be shorter. Within each
+        node, no cell of the lower half is above one of the upper half. The middle cell of an odd
+        number of cells is in neither half, and between them.
     length
-        Cells of a node.
+        The number of cells of a node.
     costs
-        (K,) with K nodes or more; the first entries are overwritten. Half of a node's cells lie on
-        either side of a median, so this is the node's deviation from it, sum |x_i - median|.
+        One entry for each node, or more; the first entries are overwritten. Half of a node's cells
+        lie on either side of a median, so this is the node's deviation from it, sum |x_i - median|.
     """
     for node in range((nodes.size + length - 1) // length):
         start = node * length
@@ -52,10 +52,11 @@ def least_risk(
     caution: float,
     nodes: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """Return the edges of the partition whose estimated error is the least of those that are tried.
+    """Return the edges of the partition with the least estimated error among those that are tried.
 
-    The error of a partition is that of counting so many buckets, and what a straight line misses in
-    each: ``weight`` times the square of its cost, at each of its cells.
+    The error of a partition has two parts: the error of counting its buckets, and the error of a
+    straight line in each bucket, which is ``weight`` times the square of its cost, at each of its
+    cells.
 
     Parameters
     ----------
@@ -64,20 +65,20 @@ def least_risk(
     size, lengths
         N, and the nodes' lengths, (K,), K >= 1.
     variance
-        Of the noise: a cost's square less this is right on average, and so is the estimate for a
-        partition that does not depend on the noise.
+        The variance of the noise. The square of a noisy cost minus this is unbiased, and so is the
+        estimate for a partition that does not depend on the noise.
     weight
         As above.
     errors
-        (J,), the i-th the mean squared error that counting 2^i buckets makes at a threshold; it
+        (J,) the i-th entry is the mean squared error at a threshold from counting 2^i buckets. It
         grows with i, and 2^(J - 1) >= N.
     allowances
-        What of a cost's square is not believed as long as partitions are sought, in variances.
+        The part of a squared cost that the search for partitions ascribes to noise, in variances.
     caution
-        How many deviations of its own noise are added to the estimate of what lines miss: the
-        partitions that are found are those with lucky noise.
+        The number of deviations of its own noise that are added to the estimated error of lines,
+        because the search finds partitions with lucky noise.
     nodes
-        (N,) its first entries are overwritten with the node that each bucket is, or -1 for a cell.
+        (N,) the first entries are overwritten with each bucket's node, or -1 for a cell.
 
     Returns
     -------
@@ -87,10 +88,10 @@ def least_risk(
 
     Notes
     -----
-    For each allowance, and each price of one more bucket (what it adds to the error of 2^i buckets,
-    over all cells), the cheapest partition is found; and for each length the one that has all
-    nodes of that length. Of all of these the estimate decides, the first one of equals.
-    O(N J A) time for A allowances, O(N) memory.
+    The price of one more bucket is its addition to the error of 2^i buckets, over all cells. The
+    function finds the cheapest partition for each allowance and each price. It also considers, for
+    each length, the partition into all nodes of that length. It takes the one with the least
+    estimate, and the first of equals. It takes O(N J A) time for A allowances, and O(N) memory.
     """
     risks, charges, doubts = np.empty(costs.size), np.empty(costs.size), np.empty(costs.size)
     whole, best = np.empty(costs.size, np.bool_), np.empty(costs.size, np.bool_)
@@ -133,10 +134,10 @@ def _set_risks(
     charges: NDArray[np.float64],
     doubts: NDArray[np.float64],
 ) -> None:
-    """Set what a line misses in each node: right on average, as it is sought with, and how sure.
+    """Set the error of a line in each node: unbiased, as the search uses it, and its variance.
 
-    The last is the variance of the first for Laplace noise, of which a square has the variance
-    5 ``variance``^2; for Gaussian noise it is less.
+    The variance is that of the unbiased error for Laplace noise, whose square has the variance
+    5 ``variance``^2. For Gaussian noise it is less.
     """
     first = 0
     for level in range(lengths.size):
@@ -159,10 +160,10 @@ def _find_cheapest(
     price: float,
     whole: NDArray[np.bool_],
 ) -> None:
-    """Set which nodes are one bucket in the cheapest partition of what they cover.
+    """Set which nodes are one bucket in the cheapest partition of their cells.
 
-    From the shortest nodes up, with ``least[v]`` the least cost of partitions of what v covers. Of
-    equally cheap ones it is the one with the longest buckets.
+    It goes from the shortest nodes up. ``least[v]`` is the least cost of partitions of the cells of
+    v. Of equally cheap partitions it takes the one with the longest buckets.
     """
     least = np.empty(charges.size)
     first, before, below = 0, 0, 1  # ``before``: where the children's level starts
@@ -192,7 +193,7 @@ def _find_cheapest(
 def _take_level(
     size: int, lengths: NDArray[np.int64], taken: int, whole: NDArray[np.bool_]
 ) -> None:
-    """Set that all nodes of one length are buckets, and no others."""
+    """Make all nodes of one length buckets, and no others."""
     first = 0
     for level in range(lengths.size):
         nodes = (size + lengths[level] - 1) // lengths[level]
@@ -204,10 +205,10 @@ def _take_level(
 def _next(
     whole: NDArray[np.bool_], size: int, lengths: NDArray[np.int64], cell: int
 ) -> tuple[int, int]:
-    """Return the longest bucket that starts at a cell, and where it ends, but for the shortest.
+    """Return the longest bucket that starts at a cell, and its end, except for the shortest nodes.
 
-    If it is none, or one of the shortest nodes, -1, and where all that follow it end that are in
-    the same node of the next length. No node of that length has the cell in its middle.
+    If there is none, or it is one of the shortest nodes, return -1 and the end of the cell's node of
+    the second length, or of the row. No node of that length has the cell in its middle.
     """
     first = whole.size
     for level in range(lengths.size - 1, 0, -1):
@@ -227,9 +228,9 @@ def _add_up(
     size: int,
     lengths: NDArray[np.int64],
 ) -> tuple[int, float, float]:
-    """Return how many buckets the longest nodes that are whole make, and single cells.
+    """Return the number of buckets, from the longest nodes that are whole and from single cells.
 
-    And the sums of their risks, and of the variances of these, from left to right.
+    Also return the sums of their risks and of the variances of the risks, from left to right.
     """
     shortest = lengths[0]
     buckets, cell, risk, doubt = 0, 0, 0.0, 0.0
@@ -257,8 +258,8 @@ def _cut(
 ) -> NDArray[np.int64]:
     """Return the edges of these buckets, and set ``nodes``.
 
-    Invariant: everything before ``cell`` is cut, and no node that covers cells on both sides of
-    ``cell`` is a bucket.
+    Invariant: all cells before ``cell`` are in buckets, and no node that covers cells on both sides
+    of ``cell`` is a bucket.
     """
     edges = np.empty(size + 1, np.int64)
     buckets, cell, shortest = 0, 0, lengths[0]

@@ -1,7 +1,7 @@
-"""The weights of nodes in a cumulative count: of those that hold its last cell, and beside them.
+"""The weights of nodes in a cumulative count: of nodes that hold its last cell, and beside them.
 
-A node that does neither is below one that is beside the path from the root to the cell, and has a
-share of that one's weight (``hierarchy.weights``).
+Nodes that hold the cell are on the path from the root to it. Every other node is beside the path,
+or below a node beside the path. Then it has a share of that node's weight (``hierarchy.weights``).
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ def path(
 ) -> None:
     """Follow cell k up to the root, for the count of all cells up to it.
 
-    ``kinds`` become 1 where the node that holds k is the last of its level, ``sides`` have bit 0
-    where it has siblings before it, and bit 1 where it has full ones after it; ``passed[l]`` is the
-    weight in the count of what the estimate of its node on level l gets from above.
+    ``kinds`` become 1 where the node that holds k is the last of its level. ``sides`` get bit 0
+    where that node has siblings before it, and bit 1 where it has full siblings after it.
+    ``passed[l]`` is the weight, in the count, of the correction from above to its node on level l.
     """
     levels, node = starts.size - 1, k
     passed[levels - 1] = 1.0
@@ -54,10 +54,10 @@ def coefficients(
     on_path: NDArray[np.float64],
     beside: NDArray[np.float64],
 ) -> None:
-    """Set the weights in the count of the best estimates from nodes and what is below them.
+    """Set the weights, in the count, of the best estimates from nodes and the nodes below them.
 
-    ``on_path`` of those that hold the cell; ``beside`` of siblings after them, and 1 more is that
-    of siblings before them.
+    ``on_path`` are the weights of nodes that hold the cell, and ``beside`` those of siblings after
+    them. The weight of siblings before them is ``beside`` plus 1.
     """
     rest = 0.0
     for level in range(1, kinds.size):

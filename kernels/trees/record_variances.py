@@ -1,6 +1,6 @@
-"""How much the records add to the error of local reports, for given shares of them in the cells.
+"""The share of the records in the error of local reports, for a given distribution of records.
 
-worst_records.py says what is added up.
+worst_records.py defines the sums.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ def record_variances(
     below: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:
-    """Add what given records add to the variance of each cumulative count, over M.
+    """Add the part of given records to the variance of each cumulative count, over M.
 
     Parameters
     ----------
     branching, starts, variances, shares, factor
         As in ``worst_records.worst_variances``.
     below
-        (N + 1,) which share of the records is below each cell, 0 first and 1 last; not falling.
+        (N + 1,) the share of the records below each cell, from 0 to 1, not falling.
     out
-        (N,) the variance that does not depend on the records, over M; added to, but to the last
-        one, which is known.
+        (N,) the variance that does not depend on the records, over M. The function adds to all
+        entries except the last, whose count is known.
 
     Notes
     -----
-    Cells that leave the path to the threshold's cell on one level, on one side, have one y; but
-    for those in the last nodes of their levels, which may have fewer children. O(levels) a
-    threshold. Invariant: ``square`` is |y|^2 of the path above the level; ``full`` the mean weight
-    of what is below full nodes that have left it, and ``last`` the weight of the last node, with
-    the share ``apart`` of the records, if it has; ``length`` is |E y|^2, so far.
+    Cells that leave the path to the threshold's cell on one level, on one side, have the same y,
+    except those in the last nodes of their levels, which may have fewer children. A threshold takes
+    O(levels). Invariant: ``square`` is |y|^2 of the path above the level. ``full`` is the mean
+    weight below full nodes that have left the path. ``last`` is the weight of the last node, with
+    the share ``apart`` of the records, if it has left the path. ``length`` is |E y|^2 so far.
     """
     own, under, sums = weights(branching, starts, variances)
     levels = starts.size - 1

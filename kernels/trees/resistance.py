@@ -1,9 +1,10 @@
-"""The largest effective resistance in the dyadic graph, every node a resistor of 1.
+"""The largest effective resistance in the dyadic graph, where every node is a resistor of 1.
 
-Seen from its two ends and one boundary v inside, a node with all below it is a star: resistances x
-to its left end, R - x to its right end, and y to v, where R does not depend on v. The parent closes
-the chain of its children with its own edge and with all that is outside; a triangle becomes a star
-again. So a node's boundaries but its right end, in order, are two arrays; x increases.
+Seen from its two ends and one boundary v inside, a node with all nodes below it is a star. It has
+the resistances x to its left end, R - x to its right end, and y to v, where R does not depend on v.
+The parent closes the chain of its children with its own edge and with everything outside. A
+triangle becomes a star again. So two arrays, x and y, describe a node's boundaries, in order and
+without its right end. x increases.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ def _chain(
     last_x: NDArray[np.float64],
     last_y: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Put equal children in a row, and the last one after them; not yet closed."""
+    """Put equal children in a row, and the last one after them, without closing the chain."""
     starts = np.arange(copies)[:, np.newaxis] * whole
     x = np.concatenate([(starts + whole_x).reshape(-1), copies * whole + last_x])
     return x, np.concatenate([np.tile(whole_y, copies), last_y])
@@ -34,9 +35,9 @@ def _between(
 ) -> float:
     """Return the largest resistance from a boundary in [first, middle) to one in [middle, end).
 
-    On a cycle of resistance ``around``: y_a + y_b + d (1 - d / around) with d = x_b - x_a. That is
-    concave in d, so the best b does not decrease with a. Invariant: of the rows between two
-    that were searched, the best columns lie between theirs.
+    On a cycle of resistance ``around`` it is y_a + y_b + d (1 - d / around) with d = x_b - x_a.
+    This is concave in d, so the best b does not decrease with a. Invariant: the best columns of the
+    rows between two searched rows lie between the best columns of these two.
     """
     largest = 0.0
     tasks = np.empty((2 * 64, 4), np.int64)  # rows [0, 1), columns [2, 3]
@@ -88,13 +89,13 @@ def _across(x: NDArray[np.float64], y: NDArray[np.float64], inner: int, around: 
 def largest_resistance(size: int, base: int) -> float:
     """Return the largest effective resistance between two boundaries, for ``size`` thresholds.
 
-    To rounding, in O(N log N log base) time and O(N) memory. Plain Python, but for searches. Of
-    equal nodes of a level, the one with the largest resistance outside counts: resistance grows
-    with any resistor (Rayleigh).
+    The result is exact up to rounding. It takes O(N log N log base) time and O(N) memory. It is
+    plain Python except for the searches. Of equal nodes of a level, the one with the largest
+    resistance outside counts, because resistance grows with any resistor (Rayleigh).
 
-    Invariant, upwards: ``whole`` and ``last`` describe a full node of a level and its last node,
-    by the resistance between their ends and their boundaries; downwards: ``out_whole`` and
-    ``out_last`` are the largest resistances around them, from one end to the other.
+    Invariant, on the way up: ``whole`` and ``last`` describe a full node of a level and its last
+    node, by the resistance between their ends and their boundaries. On the way down: ``out_whole``
+    and ``out_last`` are the largest resistances around them, from one end to the other.
     """
     if size < 1:
         return 0.0

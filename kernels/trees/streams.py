@@ -1,4 +1,4 @@
-"""Noise of the dyadic tree, threshold by threshold, from the open nodes alone."""
+"""Noise of the dyadic tree, threshold by threshold, from the open nodes only."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def add_open_nodes(
     """Add to thresholds step + 1, step + 2, ... the sum of the nodes that cover each.
 
     The node (j, l) of the tree of ``dyadic.py`` opens at threshold j base^l + 1. So at threshold
-    t + 1, nodes open on level 0 and on each level l with base^l dividing t, and replace those
-    that end at t.
+    t + 1, nodes open on level 0 and on each level l for which base^l divides t. They replace the
+    nodes that end at t.
 
     Parameters
     ----------
@@ -30,25 +30,26 @@ def add_open_nodes(
         The noise of the nodes that open, in the order of their first thresholds, from the lowest
         level up.
     held
-        (L + 1,) the noise of the open node of each level; updated in place. Overwritten as a
-        whole at threshold 1.
+        (L + 1,) the noise of the open node of each level; updated in place. At threshold 1 all of
+        it is overwritten.
     step
-        Thresholds that have gone before.
+        The number of thresholds that came before.
     base
-        Children per node.
+        The number of children of a node.
 
     Returns
     -------
     done, used
-        How many leading entries of ``out`` have their noise, and how many draws that took. Fewer
-        than K if the draws end; those from ``used`` on are to be shown again, in front of more.
+        The number of leading entries of ``out`` that have their noise, and the number of draws that
+        they took. If the draws end, ``done`` is less than K. The caller must show the draws from
+        ``used`` on again, in front of more.
 
     Notes
     -----
-    O(K + draws). Invariant: before each threshold, ``held`` is the noise of the nodes that cover
-    the threshold before it, ``noise`` is its sum, ``digits`` are those of the number of thresholds
-    before it to the base, lowest first, and ``opening`` says how many nodes open at it: one more
-    than there are zeros in front of other digits.
+    It takes O(K + draws). Invariant, before each threshold: ``held`` is the noise of the nodes that
+    cover the threshold before it, and ``noise`` is the sum. ``digits`` are the digits, to the base
+    and lowest first, of the number of thresholds before it. ``opening`` is the number of nodes that
+    open at it, which is one more than the number of zeros in front of other digits.
     """
     levels = held.size
     digits = np.empty(levels, np.int64)

@@ -1,12 +1,12 @@
-"""How much the records can add to the error of local reports: the most, over all records.
+"""The largest part that records can have in the error of local reports.
 
-A cumulative count is a sum over clients: one in cell i that is asked for level l, with the
-probability w_l, adds y_l = a / w_l, where a is the weight of its node; v is the vector of the
-v_l, |v|^2 = sum_l w_l v_l^2, and s = sum_l w_l y_l is the same for all cells on one side of the
-threshold. For shares f_i of the clients in the cells, the clients' own bits and who is asked for
-what have the variance M (E |y|^2 + k (E |y - s|^2 - |E (y - s)|^2)), E the mean over f and k =
-M / (M - 1) (docs/trust.md, section 3). For any t of the length of y with sum_l w_l t_l = 0 that is
-at most M times the largest |y|^2 + k |y - s - t|^2 of a cell.
+A cumulative count is a sum over clients. A client in cell i is asked for level l with the
+probability w_l. It then adds y_l = a / w_l, where a is the weight of its node. v is the vector of
+the v_l, |v|^2 = sum_l w_l v_l^2, and s = sum_l w_l y_l is the same for all cells on one side of the
+threshold. Let f_i be the shares of the clients in the cells. The clients' own bits and the choice
+of levels together have the variance M (E |y|^2 + k (E |y - s|^2 - |E (y - s)|^2)), where E is the
+mean over f and k = M / (M - 1) (docs/trust.md, section 3). For any t of the length of y with
+sum_l w_l t_l = 0 this is at most M times the largest |y|^2 + k |y - s - t|^2 of a cell.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ def _farthest(
     on_path: NDArray[np.float64],
     beside: NDArray[np.float64],
 ) -> tuple[float, int, float, int]:
-    """Return the largest |y|^2 + k |y - s - t|^2, but for k |t|^2, and of which cells it is.
+    """Return the largest |y|^2 + k |y - s - t|^2, without k |t|^2, and the cells that have it.
 
-    They leave the path at a level with a coefficient, and the last nodes of their levels at
-    another, which ``forks`` (or is a cell). ``squares`` and ``along`` are, for a full node with the
-    coefficient 1, |y|^2 and the product with t. Invariant: ``square`` and ``product`` are those of
-    the path above the level.
+    These cells leave the path at a level with a coefficient, and the last nodes of their levels at
+    another level, which ``forks`` (or is a cell). For a full node with the coefficient 1,
+    ``squares`` and ``along`` are |y|^2 and the product with t. Invariant: ``square`` and
+    ``product`` are those of the path above the level.
     """
     levels = kinds.size
     square = product = 0.0
@@ -89,25 +89,26 @@ def worst_variances(
     factor: float,
     out: NDArray[np.float64],
 ) -> None:
-    """Add a bound on what the records add to the variance of each cumulative count, over M.
+    """Add a bound on the records' part of the variance of each cumulative count, over M.
 
     Parameters
     ----------
     branching, starts, variances
-        As in ``hierarchy.weights``: what the estimates are weighed by, 0 for the root.
+        As in ``hierarchy.weights``; they determine the weights of the estimates, with 0 for the
+        root.
     shares
-        (levels,) w: of the clients that are asked for each level; that of the root is not read.
+        (levels,) the shares w of the clients that are asked for each level. The root's is not read.
     factor
         k = M / (M - 1); 0 for one client.
     out
-        (N,) the variance that does not depend on the records, over M; added to, but to the last
-        one, which is known.
+        (N,) the variance that does not depend on the records, over M. The function adds to all
+        entries except the last, whose count is known.
 
     Notes
     -----
-    From t = 0 on, t moves towards the cell that is farthest, as for the least ball around
-    points (Badoiu & Clarkson 2003): the bound holds for each t, and the least is taken. O(levels) a
-    threshold. Invariant: sum_l w_l t_l = 0.
+    t starts at 0 and moves towards the farthest cell, as for the least ball around points (Badoiu &
+    Clarkson 2003). The bound holds for each t, and the function takes the least one. A threshold
+    takes O(levels). Invariant: sum_l w_l t_l = 0.
     """
     own, below, sums = weights(branching, starts, variances)
     levels = starts.size - 1

@@ -231,7 +231,7 @@ def test_releases_say_what_they_cost():
         ({"epsilon": 1.0, "delta": 1e-6, "degree": "best"}, "degree must be an integer or"),
         ({"rho": 1.0, "degree": 33, "basis": "moments"}, "degree must be between 1 and 32"),
         ({"rho": 1.0, "basis": "fourier"}, "basis must be one of"),
-        ({"rho": 1.0, "sensitivity": "paper"}, 'sensitivity must be "exact" but for moments'),
+        ({"rho": 1.0, "sensitivity": "paper"}, 'sensitivity must be "exact", except for moments'),
         ({"rho": 1.0, "budgets": "best"}, "budgets must be one of"),
     ],
 )
