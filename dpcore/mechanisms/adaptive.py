@@ -31,7 +31,8 @@ _MOST_STEPS: Final = 2**12  # choosing a question takes time in proportion to th
 class AdaptiveQuantiles(Releases):
     """Step by step, the threshold in the middle of the largest gap gets a noisy cumulative count.
 
-    This is the strongest rival in the publication of *polynomial projection*. A gap is the
+    This is the strongest rival of polynomial projection in Tao & Sarwate, *Differentially Private
+    Distribution Estimation Using Functional Approximation* (the projection paper). A gap is the
     difference of the answers at two neighbouring known thresholds, including the two ends of the
     grid. The answers are clipped to [0, n] and sorted at the end, so the curve is monotone.
     Neighbours: one record is replaced. n is public, so one noisy count is enough for a quantile.

@@ -28,7 +28,7 @@ __all__ = ["Dawa"]
 
 _SCARCE: Final = 32768.0  # n epsilon, below which a larger share of the budget finds the buckets
 _LOUD: Final = 16.0  # n epsilon, from which on partitions are chosen with caution
-_MOST_SIGNAL: Final = 2.0**100  # what is above it makes no difference
+_MOST_SIGNAL: Final = 2.0**100  # larger signals have the same result
 _SHARES: Final = Fraction(1, 6), Fraction(1, 10)
 
 
@@ -149,7 +149,7 @@ class Dawa(Releases):
         size = _check.integer("size", size, 1, MOST_CELLS)
         for signal in (1.0, _SCARCE):  # both shares
             stages = _kept_stages(self, size, signal)
-            stages.hierarchy.tree(size)  # of as many buckets as there can be
+            stages.hierarchy.tree(size)  # with the largest possible number of buckets
         return np.full(size, np.inf)
 
     def describe(self) -> dict[str, str | int | float]:

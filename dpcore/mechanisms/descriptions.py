@@ -71,7 +71,9 @@ def from_curve(curve: CDF) -> Mechanism:
     parameters: dict[str, Any] = dict(curve.mechanism)
     kind = _KINDS.get(str(parameters.pop("name", None)))
     if kind is None:
-        raise ParameterError("curve", curve.mechanism, f"must be by one of {', '.join(_KINDS)}")
+        raise ParameterError(
+            "curve", curve.mechanism, f"must be released by one of {', '.join(_KINDS)}"
+        )
     for name, number in _SEQUENCES.items():
         if isinstance(text := parameters.get(name), str) and text[:1].isdigit():
             parameters[name] = tuple(map(number, text.split(",")))
@@ -83,4 +85,6 @@ def from_curve(curve: CDF) -> Mechanism:
         made: Mechanism = kind(**parameters)
         if made.describe() == curve.mechanism:
             return made
-    raise ParameterError("curve", curve.mechanism, "must be by a mechanism of this version")
+    raise ParameterError(
+        "curve", curve.mechanism, "must be released by a mechanism of this version"
+    )

@@ -147,7 +147,7 @@ class Hierarchy(Releases):
         given = tuple(self.branching)
         if math.prod(given) < size or trimmed(size, given)[0] < 2:
             raise ParameterError(
-                "branching", given, f"must cover {size} cells, and all but its first must not"
+                "branching", given, f"must cover {size} cells, but not without the first one"
             )
         return trimmed(size, given)
 
@@ -177,7 +177,9 @@ class Hierarchy(Releases):
         noisy = len(branching) + (0 if known else 1)
         weights = (1.0,) * noisy if self.budgets == "equal" else tuple(self.budgets)
         if len(weights) != noisy:
-            raise ParameterError("budgets", weights, f"must be {noisy}, one for each noisy level")
+            raise ParameterError(
+                "budgets", weights, f"must have {noisy} entries, one for each noisy level"
+            )
         parts = [float(weight) / max(weights) for weight in weights]  # sums cannot overflow
         shares = tuple(part / math.fsum(parts) for part in parts)
         if shares[-1] == 0.0:

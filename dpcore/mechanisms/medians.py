@@ -35,9 +35,10 @@ _LEAST_STEP: Final = Fraction(1, 2**16)
 class RecursiveMedians:
     """Thresholds that halve the records, then each half, and so on: s-RecursiveMedians.
 
-    The method is from the regression-diagnostics paper (Algorithm 2), for the thresholds of a ROC
-    curve. It splits every interval at a private median of its records. A level costs
-    epsilon / depth, whatever its number of intervals. Neighbours: one record is replaced.
+    The method is Algorithm 2 of Chen, Machanavajjhala, Reiter & Barrientos, *Differentially Private
+    Regression Diagnostics* (the regression-diagnostics paper), for the thresholds of a ROC curve.
+    It splits every interval at a private median of its records. A level costs epsilon / depth,
+    whatever its number of intervals. Neighbours: one record is replaced.
 
     Parameters
     ----------

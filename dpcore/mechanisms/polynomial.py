@@ -38,6 +38,9 @@ _AUTO: Final = {"legendre": 32, "moments": 6}
 class PolynomialProjection(Releases):
     """The curve's nearest polynomial, from noisy sums over the records of Legendre polynomials.
 
+    The mechanism follows Tao & Sarwate, *Differentially Private Distribution Estimation Using
+    Functional Approximation* (the projection paper).
+
     ``dpcore.cdf`` maps the cells of the grid to equal parts of [-1, 1]. So on a uniform grid the
     curve is a polynomial of the value, and on a logarithmic grid a polynomial of its logarithm.
     ``dpcore.project`` needs no grid.
@@ -54,8 +57,8 @@ class PolynomialProjection(Releases):
     basis
         "legendre": sums of P_{k-1} - P_{k+1}, k = 0, ..., K, which are the Legendre coefficients of
         the curve up to factors. The two ends, F = 0 and F = 1, are public, and the curve has them
-        exactly. "moments": the published mechanism, with sums of x, ..., x^{K+1} and without the
-        ends.
+        exactly. "moments": the mechanism of the projection paper, with sums of x, ..., x^{K+1} and
+        without the ends.
     budgets
         "auto": the noise is the same in all sums of P_{k-1} - P_{k+1}. So the variance of the
         coefficient of P_k is proportional to 1 / (2k + 1), and the sensitivity grows like the
@@ -63,8 +66,8 @@ class PolynomialProjection(Releases):
         sensitivity is sqrt(2) / n at every degree (Bessel's inequality). Moments have equal noise.
     sensitivity
         "exact": the exact sensitivity, computed to 0.3 %. "paper", for moments only: the bound of
-        the publication, sqrt((5K + 8) / 2) / n, or sqrt((5K + 5) / 2) / n for odd K, which is above
-        the true sensitivity.
+        the projection paper, sqrt((5K + 8) / 2) / n, or sqrt((5K + 5) / 2) / n for odd K, which is
+        above the true sensitivity.
     rho
         For zero-concentrated differential privacy, instead of epsilon and delta.
 

@@ -34,9 +34,10 @@ _MOST_BITS: Final = 16  # 2^46 records in units of 2^-16 stay inside 64 bits
 class HistogramQueries(Releases):
     """Noisy counts of the records in a few bins, added up to cumulative counts.
 
-    *Polynomial projection* is compared with this classic mechanism. There is one change: n is
-    public here, and the difference between n and the sum of the noisy counts is spread evenly over
-    the bins, which is least squares. Neighbours: one record is replaced.
+    Tao & Sarwate, *Differentially Private Distribution Estimation Using Functional Approximation*
+    (the projection paper), compare polynomial projection with this classic mechanism. There is one
+    change: n is public here, and the difference between n and the sum of the noisy counts is spread
+    evenly over the bins, which is least squares. Neighbours: one record is replaced.
 
     Parameters
     ----------
@@ -51,8 +52,8 @@ class HistogramQueries(Releases):
         Beside epsilon: for (epsilon, delta)-differential privacy, by the analytic Gaussian
         mechanism (Balle & Wang 2018) on a fine lattice.
     between
-        The curve between the ends of bins. "step": it is constant, as in the publication. "linear":
-        it is a straight line, as if the records of a bin were evenly spread.
+        The curve between the ends of bins. "step": it is constant, as in the projection paper.
+        "linear": it is a straight line, as if the records of a bin were evenly spread.
 
     Raises
     ------

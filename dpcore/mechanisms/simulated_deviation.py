@@ -76,7 +76,7 @@ def with_simulated_deviation(
     if not isinstance(curve, CDF):
         raise DtypeError("curve", type(curve).__name__, "must be a CDF")
     replicates = _check.integer("replicates", replicates, 1, _MOST_REPLICATES)
-    what = "must be by a mechanism whose only error is noise"
+    what = "must be released by a mechanism whose only error is noise"
     if not np.isfinite(curve.noise_deviation).all():
         raise ParameterError("curve", curve.mechanism["name"], what)
     if curve.privacy.neighbours == "replace-client":

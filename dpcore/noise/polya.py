@@ -49,11 +49,13 @@ class PolyaShares:
 
     Notes
     -----
-    docs/polya.md has the proofs. Sources: the federated-calibration paper, section 2.2; Goryczka &
-    Xiong, *A comprehensive comparison of multiparty secure additions with differential privacy*
-    (2017); Balle, Bell, Gascon & Nissim, *Private summation in the multi-message shuffle model*
-    (2020). The sampler uses integer arithmetic on uniform bits and no floating point, so the law is
-    exact. It leaves out k above 2^62 / denominator of the scale, where a^k is below exp(-500).
+    docs/polya.md has the proofs. Sources: Cormode & Markov, *Federated Calibration and Evaluation
+    of Binary Classifiers* (the federated-calibration paper), section 2.2; Goryczka & Xiong, *A
+    comprehensive comparison of multiparty secure additions with differential privacy* (2017);
+    Balle, Bell, Gascon & Nissim, *Private summation in the multi-message shuffle model* (2020).
+
+    The sampler uses integer arithmetic on uniform bits and no floating point, so the law is exact.
+    It leaves out k above 2^62 / denominator of the scale, where a^k is below exp(-500).
 
     Examples
     --------

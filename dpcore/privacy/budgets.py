@@ -22,7 +22,7 @@ from .spending import entered, left
 
 __all__ = ["Budget", "BudgetError", "Charge"]
 
-_TOLERANCE: Final = 1 + Fraction(1, 10**12)  # ten times 0.1, which is no double, fit into 1
+_TOLERANCE: Final = 1 + Fraction(1, 10**12)  # so that ten times 0.1 fit into 1
 
 _FORKED: Final = "this budget is in memory, and other processes cannot see it: see Budget.open"
 

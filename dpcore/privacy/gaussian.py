@@ -16,10 +16,10 @@ __all__ = ["discrete_gaussian_delta", "gaussian_delta", "gaussian_sigma"]
 
 _RELATIVE_ERROR: Final = 4e-13  # of the deltas computed here; they are rounded up by it
 _MOST_SIGMA_SQUARED: Final = 2**40
-_LEAST_SIGMA_SQUARED: Final = Fraction(1, 2**900)  # or quotients pass the doubles
+_LEAST_SIGMA_SQUARED: Final = Fraction(1, 2**900)  # with less, quotients overflow
 _CHUNK: Final = 2**16
-_UNDERFLOW: Final = 800  # e^-800 is no double
-_MOST_TAIL: Final = 40.0  # deviations, beyond which there is less than e^-_UNDERFLOW
+_UNDERFLOW: Final = 800  # e^-800 underflows
+_MOST_TAIL: Final = 40.0  # deviations; the tail beyond them is less than e^-_UNDERFLOW
 _STEPS: Final = 8  # of Newton's method
 _LEAST_SHIFT: Final = 2.0**-900  # for it to start from
 

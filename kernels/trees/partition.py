@@ -207,8 +207,8 @@ def _next(
 ) -> tuple[int, int]:
     """Return the longest bucket that starts at a cell, and its end, except for the shortest nodes.
 
-    If there is none, or it is one of the shortest nodes, return -1 and the end of the cell's node of
-    the second length, or of the row. No node of that length has the cell in its middle.
+    If there is none, or it is one of the shortest nodes, return -1 and the end of the node of the
+    second length, or of the row. No node of that length has the cell in its middle.
     """
     first = whole.size
     for level in range(lengths.size - 1, 0, -1):

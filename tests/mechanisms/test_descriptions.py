@@ -69,7 +69,9 @@ def test_a_fraction_comes_back_as_a_double():
 def test_what_cannot_be_made_again_is_refused():
     with pytest.raises(dp.DtypeError, match="curve must be a CDF; got str"):
         from_curve("hierarchy")
-    with pytest.raises(dp.ParameterError, match="curve must be by one of adaptive-quantiles, "):
+    with pytest.raises(
+        dp.ParameterError, match="curve must be released by one of adaptive-quantiles, "
+    ):
         from_curve(dp.cdf(VALUES, GRID, Local(1.0, clients=1000)))
     curve = dp.cdf(VALUES, GRID, Dyadic(1.0))
     for wrong in (
@@ -77,5 +79,5 @@ def test_what_cannot_be_made_again_is_refused():
         {"name": "no-noise", "base": 2},
         {"name": "dawa", "epsilon": 1.0, "split": 0.25, "branching": 16},
     ):
-        with pytest.raises(dp.ParameterError, match="curve must be by "):
+        with pytest.raises(dp.ParameterError, match="curve must be released by "):
             from_curve(replace(curve, mechanism=wrong))

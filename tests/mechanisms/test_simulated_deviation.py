@@ -91,7 +91,7 @@ def test_what_the_mechanism_loses_is_not_simulated(mechanism):
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        ({"mechanism": {"name": "mine"}}, "must be by one of"),
+        ({"mechanism": {"name": "mine"}}, "must be released by one of"),
         ({"processing": ("smooth(norm=2)",)}, "must be raw, or isotonic"),
         ({"privacy": dp.Privacy(1.0, neighbours="replace-client")}, "must be about records"),
     ],
