@@ -202,7 +202,7 @@ def test_branchings_and_budgets_may_be_arrays_and_budgets_huge():
     [
         (Hierarchy(1.0, (2, 2)), np.arange(5), "branching must cover 5 cells"),
         (Hierarchy(1.0, (2, 8)), np.arange(5), "but not without the first one"),
-        (Hierarchy(1.0, 2, (1, 2)), np.arange(5), "budgets must be 3, one for each"),
+        (Hierarchy(1.0, 2, (1, 2)), np.arange(5), "budgets must have 3 entries, one for each"),
         (Hierarchy(1e-13), np.arange(5), "epsilon is too small"),
         (Hierarchy(rho=1e-17), np.arange(5), "rho is too small"),
         (Hierarchy(1.0, (2, 2), (1e300, 1e-300)), np.arange(4), "must leave a share for the cells"),
