@@ -1,7 +1,7 @@
-"""Calibration from released curves, beside the truth: ``python scripts/study.py calibration``.
+"""Calibration from released curves: ``python scripts/study.py calibration``.
 
-A classifier whose true calibration map is known; see docs/calibration.md, whose tables this writes,
-and its picture docs/calibration.png. Takes some minutes.
+Compares it with the truth, for a classifier whose true calibration map is known. Writes the tables
+of docs/calibration.md and its picture, docs/calibration.png. Takes some minutes.
 """
 
 from typing import Any
@@ -107,14 +107,14 @@ def main() -> None:
         return pivot(results, rows, columns, error, of=tuple(of), budget=tuple(BUDGETS))
 
     page = parts(
-        f"Means of {replicates(results)} runs with new records each, and the standard deviation of"
-        f" one run. Before calibration the mean distance of"
-        f" score and probability is {true:.4f}, and this is the expected calibration error of bins"
-        f" without width. The population's own is {uniform:.4f} for {BINS} bins of one width, and"
-        f" {equal:.4f} for {BINS} equi-depth ones.",
-        f"The expected calibration error, read off the curves, {BINS} bins:",
+        f"Each number is the mean of {replicates(results)} runs, with new records in each run, ±"
+        " the standard deviation of one run. Before calibration, the mean distance between score"
+        f" and probability is {true:.4f}, which is the expected calibration error of bins without"
+        f" width. The error of the population is {uniform:.4f} for {BINS} bins of one width, and"
+        f" {equal:.4f} for {BINS} equi-depth bins.",
+        f"The expected calibration error of the released curves, with {BINS} bins:",
         table(ERRORS),
-        "Calibrators: the mean distance of their map and the true one.",
+        "Calibrators: the mean distance between their map and the true one.",
         table(CALIBRATORS),
     )
     fill("calibration.md", page)
