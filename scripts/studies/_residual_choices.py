@@ -1,4 +1,4 @@
-"""What else ``dp.residual_plot`` could do, and how far its plots are then from the true ones."""
+"""Alternatives to the choices of ``dp.residual_plot``, and the errors of their plots."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -50,20 +50,20 @@ SEARCHED = on_each_axis(dp.symmetric_bounds, coverage=COVERAGE)
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A way to release a residual plot; as it stands, that of ``dp.residual_plot``, bit by bit.
+    """A way to release a residual plot. The defaults are ``dp.residual_plot``, bit by bit.
 
     Parameters
     ----------
     bounds
-        How they are found.
+        The function that finds the bounds.
     most, enough
         Both bounds have the share min(most, enough / (n epsilon)) of the budget.
     finer
-        How many cells an axis has for one of the paper's rule.
+        The number of cells along an axis over the number of the paper's rule.
     mechanism
-        Of the table.
+        The mechanism that releases the table.
     is_clipped
-        Whether cells below 0 are set to 0, as the paper does it. Else: isotonic regression.
+        Whether cells below 0 are set to 0, as in the paper. False: isotonic regression.
     """
 
     bounds: Bounds = one_side_or_both
@@ -95,7 +95,7 @@ class Way:
 def clipped(
     records: Records, ends: tuple[Range, Range], side: int, mechanism: Mechanism, rng: Rng
 ) -> Values:
-    """Release a table, set what is below 0 to 0, round, and draw points."""
+    """Release a table, set cells below 0 to 0, round, and draw points."""
     x, y = records
     (left, right), (bottom, top) = ends
     inside = (x > left) & (x <= right) & (y > bottom) & (y <= top)

@@ -14,7 +14,7 @@ LOANS = "dpbench/Loan_2D_256_256.npy"
 
 
 def uniform(x: Values, y: Values) -> Values:
-    """Return the same for all cells."""
+    """Return equal weights for all cells."""
     return np.ones_like(x * y)
 
 
@@ -24,7 +24,7 @@ def bell(x: Values, y: Values) -> Values:
 
 
 def band(x: Values, y: Values) -> Values:
-    """Return two columns that go together, with a correlation of 0.95."""
+    """Return two columns with a correlation of 0.95."""
     a, b = (x - 0.5) / 0.18, (y - 0.5) / 0.18
     return np.exp(-(a * a - 1.9 * a * b + b * b) / (2 * (1 - 0.95**2)))
 
@@ -41,7 +41,7 @@ def curve(x: Values, y: Values) -> Values:
 
 
 def spots(x: Values, y: Values) -> Values:
-    """Return twelve cells, whatever their number, with all of the records."""
+    """Return twelve cells that hold all records, whatever the number of cells."""
     rng, found = np.random.default_rng(12), np.zeros_like(x * y)
     for _ in range(12):
         i, j = (rng.random(2) * found.shape).astype(int)

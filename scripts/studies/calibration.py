@@ -43,12 +43,12 @@ CALIBRATORS: dict[str, Any] = {
 
 
 def scores_of(truth: Values) -> Values:
-    """Return what the classifier says where this is the probability of being positive."""
+    """Return the score of the classifier for a probability of being positive."""
     return np.asarray(expit(SLOPE * logit(truth) + SHIFT))
 
 
 def true_map(scores: Values) -> Values:
-    """Return the probability of being positive where the classifier says this."""
+    """Return the probability of being positive for a score of the classifier."""
     return np.asarray(expit((logit(scores) - SHIFT) / SLOPE))
 
 

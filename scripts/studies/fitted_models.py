@@ -52,7 +52,7 @@ def other(slope: float, records: Drawn, rng: Rng) -> Values:
 
 
 def likeliest(records: Drawn) -> tuple[Values, Values]:
-    """Return the coefficients of largest likelihood, by Newton's method, and their information."""
+    """Return the maximum-likelihood coefficients, by Newton's method, and their information."""
     found, information = np.zeros(records.x.shape[1]), np.eye(records.x.shape[1])
     for _ in range(15):
         p = expit(records.x @ found)
@@ -62,7 +62,7 @@ def likeliest(records: Drawn) -> tuple[Values, Values]:
 
 
 def released(noise: float, records: Drawn, rng: Rng) -> Values:
-    """Return the fit's probabilities, with noise of so many standard errors in its coefficients."""
+    """Return probabilities of the fit, with noise in its coefficients, in standard errors."""
     found, information = likeliest(records)
     errors = np.linalg.solve(np.linalg.cholesky(information).T, rng.normal(size=found.size))
     return np.asarray(expit(records.x @ (found + noise * errors)))

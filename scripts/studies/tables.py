@@ -1,8 +1,8 @@
 """Which mechanism for a table: ``python scripts/study.py tables --data DIR``.
 
-Noise on each cell, trees over the cells in a row, or DAWA, by the number of cells, n epsilon and
-what is read off; writes docs/table-accuracy.md and .png. Takes two minutes. DIR has dpbench/ with
-DPBench's loans.
+Compares noise on each cell, trees over the row of cells, and DAWA, by the number of cells,
+n epsilon and the measure of the error. Writes docs/table-accuracy.md and .png. Takes two minutes.
+DIR must contain dpbench/ with DPBench's loans.
 """
 
 from typing import Any
@@ -27,9 +27,9 @@ EPSILON, RUNS = 0.1, 8
 SIDES = (8, 16, 32, 64, 128, 256)
 RATIOS = (0.03, 0.1, 0.3, 1, 3, 10, 30, 100)  # n epsilon for each cell
 BOXES = 300
-BLUR = 0.1  # of a cell, added to what medians are off by: a ratio of two zeros says nothing
+BLUR = 0.1  # of a cell, added to errors of medians, because a ratio of two zeros says nothing
 MEASURES = ("cells", "boxes", "marginals", "medians")
-RHO = EPSILON**2 / 8  # with as much noise in a count as EPSILON has
+RHO = EPSILON**2 / 8  # gives a count the same noise as EPSILON
 SHOWN = 128  # cells a side in the picture
 STYLES = {
     "histogram": (BLUE, "o-"),
@@ -40,7 +40,7 @@ STYLES = {
 
 
 def mechanisms() -> dict[str, Mechanism]:
-    """Return who is compared."""
+    """Return the compared mechanisms."""
     return {
         "histogram": Histogram(EPSILON),
         "hierarchy": Hierarchy(EPSILON),
@@ -53,7 +53,7 @@ def mechanisms() -> dict[str, Mechanism]:
 
 @studies.study({"shape": [*TUNING, *HELD_OUT], "side": SIDES, "ratio": RATIOS})
 def off(shape: str, side: int, ratio: float, rng: np.random.Generator) -> dict[str, Values]:
-    """Return how far off all releases of the same new records are, by ``MEASURES``."""
+    """Return the errors of all releases of the same new records, by ``MEASURES``."""
     grid, corners = dp.TableGrid.uniform((0, 1), (0, 1), side), boxes(side)
     n = round(ratio * side * side / EPSILON)
     true = rng.multinomial(n, chances(shape, side).ravel()).reshape(side, side)
@@ -113,11 +113,11 @@ def boxes(side: int) -> NDArray[np.int64]:
     return np.concatenate(ends)
 
 
-# --- what is made of it
+# --- the page and the picture
 
 
 class Compared:
-    """Root mean squares of the measures, over all runs."""
+    """The root mean squares of the measures, over all runs."""
 
     def __init__(self, results: studies.Results) -> None:
         self.shapes = results.parameters["shape"]
@@ -125,7 +125,9 @@ class Compared:
         self.errors = {name: np.sqrt(each.mean(axis=-2)) for name, each in squares.items()}
 
     def over(self, above: str, below: str, shapes: Any = TUNING + HELD_OUT) -> Values:
-        """Return one's errors over another's, a geometric mean over shapes: all, and by measure.
+        """Return the ratio of two mechanisms' errors, as geometric means over shapes.
+
+        The first entry is for all measures together, the others for each of them.
 
         The shape is (1 + measures, sides, ratios).
         """
@@ -147,7 +149,7 @@ def taken(rho: float | None = None) -> NDArray[np.bool_]:
 
 
 def grid_of(*numbers: Values, bold: Any = False) -> list[str]:
-    """Return a table by cells a side and n epsilon for each cell; bold: what the default takes."""
+    """Return a table by cells a side and n epsilon for each cell; bold: the default is DAWA."""
     marks = np.where(np.broadcast_to(bold, (len(SIDES), len(RATIOS))), "**", "")
     rows = []
     for i, side in enumerate(SIDES):
@@ -158,7 +160,7 @@ def grid_of(*numbers: Values, bold: Any = False) -> list[str]:
 
 
 def regret(found: Compared, shapes: tuple[str, ...]) -> tuple[float, float]:
-    """Return the default's error over that of the better one of two, the mean and the largest."""
+    """Return the error of the default over that of the better mechanism: mean and largest."""
     gain = found.over("dawa", "histogram", shapes)[0]
     regrets = np.where(taken(), gain, 1.0) / np.minimum(gain, 1.0)
     return float(np.exp(np.log(regrets).mean())), float(regrets.max())
