@@ -1,4 +1,4 @@
-"""Released distribution curves. Everything here is post-processing: it costs no privacy."""
+"""Released distribution curves. All functions here are post-processing and cost no privacy."""
 
 from __future__ import annotations
 
@@ -36,37 +36,38 @@ _DEVIATIONS: Final = (np.dtype(np.float64),)
 class CDF(Moments, EqualByValue):
     """A released empirical distribution function, as cumulative counts over a grid.
 
-    Made by ``dpcore.cdf``; the parameters are what a release consists of.
+    ``dpcore.cdf`` makes it. The parameters are the parts of a release.
 
     Parameters
     ----------
     grid
         The public thresholds, N of them.
     counts
-        (N,) released cumulative counts, int64 or float64; the last is n. Raw ones may decrease and
-        may leave [0, n].
+        (N,) released cumulative counts, int64 or float64. The last is n. Raw counts may decrease
+        and may leave [0, n].
     n
-        The number of records: public, or released like the counts (under add-or-remove-one, and
-        where clients have any number of records).
+        The number of records. It is public, or released like the counts (under add-or-remove-one,
+        and if clients have any number of records).
     privacy
         What the release cost.
     mechanism
         Name and parameters of the mechanism.
     noise_deviation
-        (N,) standard deviation of the mechanism's error in each count: of its noise, in closed
-        form; or estimated from the release, where it depends on the records (DAWA, which is the
-        default where n epsilon is small, and local reports); or infinite, where it is not known.
+        (N,) standard deviation of the mechanism's error in each count. It is that of the noise, in
+        closed form. Where the error depends on the records, it is estimated from the release (for
+        DAWA, the default where n epsilon is small, and for local reports). Where it is not known,
+        it is infinite.
     processing
-        What has been done to the counts since, oldest first.
+        The processing steps since the release, oldest first.
     integers
-        Whether the records are whole numbers, which are then what is read off between thresholds;
-        or whole days, on a grid of times. None: not said; they are taken for it if the thresholds
-        are consecutive whole numbers.
+        Whether the records are whole numbers (on a grid of times: whole days). If so, quantiles
+        between thresholds are whole numbers, too. None: not stated. Then records count as whole
+        numbers if the thresholds are consecutive whole numbers.
     raw
         (N,) the counts as they were released, before any processing, for ``combine`` and
-        ``smooth``; None of a raw curve, or if they are not known (any more).
+        ``smooth``. None for a raw curve, or if they are not known.
     name
-        Of the column, as pandas, polars and Dask have it; None: not known. Pictures show it.
+        The name of the column in pandas, polars or Dask, which pictures show. None: not known.
 
     Raises
     ------
@@ -113,7 +114,7 @@ class CDF(Moments, EqualByValue):
         if self.raw is not None:
             _check_counts("raw", self.raw, self.grid.size, self.n)
             if not steps:
-                raise ParameterError("raw", "given", "must be None: the counts are raw themselves")
+                raise ParameterError("raw", "given", "must be None: the counts themselves are raw")
 
     def __repr__(self) -> str:
         quartiles = self.quantile([0.25, 0.5, 0.75])
@@ -151,8 +152,9 @@ class CDF(Moments, EqualByValue):
     def smooth(self, norm: Norm = 2, *, solver: Solver = "graph", tolerance: float = 1e-6) -> CDF:
         """Return the monotone curve that the least noise on the mechanism's tree explains.
 
-        See ``dpcore.smooth``; of the raw counts, and of a mechanism with a noise tree. Biased where
-        F is near 0 or 1 over many thresholds (docs/smoothing.md): prefer ``isotonic`` there.
+        It needs the raw counts, and a mechanism with a noise tree. The parameters are those of
+        ``dpcore.smooth``. The result is biased where F is near 0 or 1 over many thresholds
+        (docs/smoothing.md): prefer ``isotonic`` there.
 
         Raises
         ------
@@ -182,7 +184,7 @@ class CDF(Moments, EqualByValue):
         return curve._processed(counts, f"smooth(norm={norm})")
 
     def as_released(self) -> CDF:
-        """Return the curve before it was processed: ``raw`` as its counts.
+        """Return the curve before it was processed, with ``raw`` as its counts.
 
         Raises
         ------
@@ -207,8 +209,8 @@ class CDF(Moments, EqualByValue):
     def isotonic(self) -> CDF:
         """Return the non-decreasing curve within [0, 1] that is nearest in least squares.
 
-        Isotonic regression (pool adjacent violators), clipped, which is the projection onto
-        bounded monotone curves; it never increases the total squared error. O(N).
+        This is isotonic regression (pool adjacent violators), clipped: the projection onto bounded
+        monotone curves. It never increases the total squared error. O(N).
 
         Examples
         --------
@@ -229,9 +231,9 @@ class CDF(Moments, EqualByValue):
     def without_negative_counts(self) -> CDF:
         """Return the curve with the negative counts of cells set to 0, scaled to end at n.
 
-        The usual post-processing of noisy histograms. The scale is at most 1: what was set to 0 is
-        taken from all other cells. ``isotonic`` is least squares instead, and mostly nearer
-        (docs/queries.md). O(N).
+        This is the usual post-processing of noisy histograms. The scale is at most 1: the other
+        cells make up for the counts that were set to 0. ``isotonic`` uses least squares instead,
+        and is mostly nearer to the truth (docs/queries.md). O(N).
 
         Examples
         --------
@@ -257,18 +259,19 @@ class CDF(Moments, EqualByValue):
         Parameters
         ----------
         size
-            How many.
+            The number of values.
         rng
-            None for fresh entropy. No secrecy is needed: the curve is public already.
+            A generator, or None for fresh entropy. The curve is public already, so draws need not
+            be secret.
         method
-            As in ``quantile``. "linear": evenly within each cell; whole numbers, where the records
-            are ``integers``. "inverted_cdf": each is one of the thresholds.
+            As in ``quantile``. "linear" draws evenly within each cell, and draws whole numbers if
+            the records are ``integers``. "inverted_cdf" draws thresholds.
 
         Returns
         -------
         numpy.ndarray
-            (size,) independent draws: quantiles, at uniform probabilities, of the curve, made
-            monotone by ``isotonic`` if it is not.
+            (size,) independent draws: quantiles at uniform probabilities. If the curve is not
+            monotone, they are quantiles of ``isotonic()``.
 
         Examples
         --------
@@ -295,16 +298,16 @@ class CDF(Moments, EqualByValue):
         Parameters
         ----------
         ax
-            Matplotlib axes, or None for new ones, whose lines differ in colour and in style.
+            Matplotlib axes, or None for new ones. Lines on new axes differ in colour and in style.
         level
-            Confidence of the band, pointwise.
+            Confidence level of the band, pointwise.
         **line
-            Passed on to ``Axes.step``; ``label`` is what the legend says.
+            Passed on to ``Axes.step``. ``label`` is the text in the legend.
 
         Returns
         -------
         matplotlib.axes.Axes
-            The values' is named after the column, if that had a name: see ``CDF``.
+            The axes. The axis of values is named after the column if ``name`` is known.
 
         Examples
         --------
@@ -318,19 +321,19 @@ class CDF(Moments, EqualByValue):
         from .plots import plot_steps, shortly
 
         band = self.band(level)
-        known = bool(np.any(np.isfinite(self.noise_deviation[:-1])))  # or it says nothing
+        known = bool(np.any(np.isfinite(self.noise_deviation[:-1])))  # else a band says nothing
         share, name = self.counts / self.n, shortly(self.privacy)
         x, unit = axis(self.grid)
         drawn = x, share, band if known else None
         ax = plot_steps(*drawn, name, ax=ax, level=level, style=line)
         if self.name is not None or unit:
             words = (self.name, unit and "in", unit) if self.name else (unit,)
-            # dollars are dollars
+            # a dollar sign in a name is not mathematics
             ax.set_xlabel(" ".join(filter(None, words)), parse_math=False)
         return ax
 
     def to_json(self) -> str:
-        """Return the release as JSON (docs/format.md); ``from_json`` gives it back exactly.
+        """Return the release as JSON (docs/format.md). ``from_json`` restores it exactly.
 
         Examples
         --------
@@ -343,7 +346,7 @@ class CDF(Moments, EqualByValue):
 
     @classmethod
     def from_json(cls, text: str) -> CDF:
-        """Read a release back.
+        """Read a release from JSON, as ``to_json`` returns it.
 
         Raises
         ------

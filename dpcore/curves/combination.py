@@ -1,4 +1,4 @@
-"""One curve from several: of disjoint records (sites, updates), or of the same ones again."""
+"""One curve from several curves, of disjoint records (sites, updates) or of the same records."""
 
 from __future__ import annotations
 
@@ -25,27 +25,30 @@ _ISOTONIC: Final = ("isotonic()",)
 def combine(
     curves: Iterable[CDF] | Mapping[Any, CDF], weights: Iterable[float] | None = None
 ) -> CDF:
-    """Return one curve from those of disjoint sets of records: of sites, or of old and new records.
+    """Return one curve of several curves of disjoint sets of records.
+
+    The sets are the records of several sites, say, or old and new records.
 
     Parameters
     ----------
     curves
-        S >= 1 curves over the same grid, each with noise of its own, raw or with the raw counts
-        kept: those are combined. No record is in two of them, and which records are in which is
-        public. Where they are about clients ("replace-client"), no client is in two of them. Of a
-        mapping, as ``GroupedCDF`` is, its curves.
+        S >= 1 curves over the same grid, each with noise of its own. Each is raw or keeps its raw
+        counts, and the raw counts are combined. No record is in two of the curves, and it is public
+        which records are in which curve. If the curves are about clients ("replace-client"), no
+        client is in two of them. A mapping, such as ``GroupedCDF``, stands for its curves.
     weights
-        (S,) positive, of each curve F_s in the mean; they must not depend on records. None: the
-        numbers of records n_s, which makes the mean the curve of all records together.
+        (S,) positive weights of the curves F_s in the mean. They must not depend on records. None:
+        the numbers of records n_s, so that the mean is the curve of all records together.
 
     Returns
     -------
     CDF
-        Made monotone by ``isotonic`` if all of the curves were, as those of ``dpcore.cdf``; else
-        raw. Of n = sum n_s records: F = sum w_s F_s / sum w_s. With default weights the counts
-        add up, and int64 ones stay so. ``privacy`` is that of parallel composition, the largest of
-        the guarantees. ``mechanism`` keeps what all descriptions share, and counts the parts. The
-        records are ``integers`` if those of all parts are.
+        F = sum w_s F_s / sum w_s, with n = sum n_s records. The curve is made monotone by
+        ``isotonic`` if all of the curves were, as those of ``dpcore.cdf`` are. Otherwise it is raw.
+        With default weights the counts add up, and int64 counts stay int64. ``privacy`` is that of
+        parallel composition, the largest of the guarantees. ``mechanism`` keeps what all
+        descriptions share, and the number of parts. The records are ``integers`` if the records of
+        all parts are.
 
     Raises
     ------
@@ -55,10 +58,10 @@ def combine(
 
     Notes
     -----
-    docs/combination.md. O(S N). Variances add up: ``noise_deviation`` stays in closed form, and
-    what is estimated is taken as independent. With default weights, step by step gives the same
-    bits as all at once (curves about clients with
-    other numbers of records that count have to be combined at once).
+    See docs/combination.md. O(S N). Variances add up, so ``noise_deviation`` stays in closed form.
+    Errors that are estimated are taken as independent. With default weights, combining curves step
+    by step gives the same bits as combining them at once. (Curves about clients have to be combined
+    at once if different numbers of a client's records count.)
 
     Examples
     --------
@@ -87,34 +90,34 @@ def combine(
 
 
 def average(curves: Iterable[CDF], weights: Iterable[float] | None = None) -> CDF:
-    """Return one curve from several releases of the same records, with less noise than each.
+    """Return one curve of several releases of the same records, with less noise than each.
 
     Parameters
     ----------
     curves
-        S >= 1 curves over the same grid, as in ``combine``, but of the same records.
-        Where clients have any number of records, the same number has to count.
+        S >= 1 curves over the same grid, as in ``combine``, but of the same records. If clients
+        have any number of records, the same number of them has to count in all curves.
     weights
-        (S,) positive, of each curve in the mean; they must not depend on records. None: the
+        (S,) positive weights of the curves in the mean. They must not depend on records. None: the
         inverses of the mean variances of their noise.
 
     Returns
     -------
     CDF
-        Monotone or raw as in ``combine``, of the same n; under add-or-remove-one n is the mean of
-        the released ones, rounded. ``privacy`` is the sum of the guarantees, and has been spent
-        before: averaging is free. ``mechanism`` keeps what all descriptions share, and counts the
-        releases.
+        Monotone or raw as in ``combine``, with the same n. Under add-or-remove-one, n is the mean
+        of the released numbers, rounded. ``privacy`` is the sum of the guarantees. The releases
+        have spent it already; averaging costs nothing. ``mechanism`` keeps what all descriptions
+        share, and the number of releases.
 
     Raises
     ------
     DtypeError, ParameterError
-        As in ``combine``; the curves have different public n; or weights are None, and the noise
+        As in ``combine``. Or the curves have different public n. Or weights are None, and the noise
         of some curve is not known.
 
     Notes
     -----
-    docs/combination.md. O(S N).
+    See docs/combination.md. O(S N).
 
     Examples
     --------
@@ -135,7 +138,7 @@ def average(curves: Iterable[CDF], weights: Iterable[float] | None = None) -> CD
     _check_contributions(releases)
     for release in releases:
         if public and release.n != n:
-            what = "must have the same n, being of the same records (of disjoint ones: combine)"
+            what = "must have the same n: average is for the same records, combine for others"
             raise ParameterError("curves", (n, release.n), what)
     shares = _precisions(releases) if weights is None else _shares(weights, len(releases))
     counts = _sum(w * release.counts for w, release in zip(shares, releases, strict=True))
@@ -147,8 +150,9 @@ def average(curves: Iterable[CDF], weights: Iterable[float] | None = None) -> CD
 def _check_contributions(curves: Sequence[CDF], *, reported_alone: bool = False) -> None:
     """Check that curves about clients count the same of each client's records.
 
-    A local report is about one of those that count, "1 of 4". If that alone matters, numbers may
-    differ: each says how many records of its own clients are counted, and counts add up.
+    A local report is about one of the records that count, "1 of 4". With ``reported_alone``, only
+    that matters, and numbers of records may differ otherwise: each curve counts the records of its
+    own clients, and counts add up.
     """
     if curves[0].privacy.neighbours != "replace-client":
         return
@@ -156,7 +160,7 @@ def _check_contributions(curves: Sequence[CDF], *, reported_alone: bool = False)
     for curve in curves:
         records = curve.mechanism.get("records")
         if records is None:
-            what = "must say how many records of a client count: combine them all at once"
+            what = "must say how many records of a client count: combine all curves at once"
             raise ParameterError("curves", curve.mechanism["name"], what)
         counted.add("all" if reported_alone and isinstance(records, int) else records)
     if len(counted) > 1:
@@ -168,7 +172,7 @@ def _check_contributions(curves: Sequence[CDF], *, reported_alone: bool = False)
 def _curves(curves: object) -> list[CDF]:
     """Return the curves, all over one grid and with raw counts, or raise."""
     if isinstance(curves, Mapping):
-        what = "must be a list of curves of the same records; curves of groups are for combine"
+        what = "must be a list of curves of the same records: use combine for curves of groups"
         raise DtypeError("curves", type(curves).__name__, what)
     what = "must be a list of curves (CDF): write [first, second]"
     listed = _check.items("curves", curves, what)
@@ -178,7 +182,7 @@ def _curves(curves: object) -> list[CDF]:
         if not isinstance(curve, CDF):
             raise DtypeError("curves", f"a {type(curve).__name__}", "must all be curves (CDF)")
         if curve.processing and curve.raw is None:
-            what = "must be raw, or keep their raw counts: make the result monotone, not its parts"
+            what = "must be raw, or keep raw counts: make the result monotone, not its parts"
             raise ParameterError("curves", curve.processing, what)
         if curve.grid != listed[0].grid:
             raise ParameterError("curves", curve.grid, f"must all be over {listed[0].grid}")
@@ -188,12 +192,12 @@ def _curves(curves: object) -> list[CDF]:
 
 
 def _as(given: Sequence[CDF], made: CDF) -> CDF:
-    """Return the curve that is made of raw counts, monotone if all that were given are."""
+    """Return the curve that was made of raw counts, made monotone if all given curves were."""
     return made.isotonic() if all(each.processing == _ISOTONIC for each in given) else made
 
 
 def _shares(weights: object, size: int) -> list[float]:
-    """Return weights over their sum, all above 0, or raise."""
+    """Return the weights divided by their sum, all above 0, or raise."""
     listed = _check.items("weights", weights, "must hold numbers")
     checked = [_check.positive("weights", weight) for weight in listed]
     if len(checked) != size:
@@ -201,12 +205,12 @@ def _shares(weights: object, size: int) -> list[float]:
     parts = [weight / max(checked) for weight in checked]  # the sum cannot overflow
     shares = [part / math.fsum(parts) for part in parts]
     if min(shares) == 0.0:
-        raise ParameterError("weights", checked, "must not vanish beside each other")
+        raise ParameterError("weights", checked, "must not be negligible relative to the others")
     return shares
 
 
 def _precisions(releases: Sequence[CDF]) -> list[float]:
-    """Return inverses of mean variances over their sum; what has no noise at all takes it all."""
+    """Return inverses of mean variances, divided by their sum; all to releases without noise."""
     deviations = [float(np.sqrt(np.mean(each.noise_deviation**2))) for each in releases]
     if not all(map(math.isfinite, deviations)):
         raise ParameterError(
@@ -218,7 +222,7 @@ def _precisions(releases: Sequence[CDF]) -> list[float]:
 
 
 def _sum(arrays: Iterable[NDArray[Any]]) -> NDArray[Any]:
-    """Return the sum, added up from the first to the last; int64 if all are."""
+    """Return the sum, in the order of the arrays; int64 if all arrays are."""
     total: NDArray[Any] = np.zeros(1, np.int64)
     most = 0
     for array in arrays:
@@ -238,8 +242,8 @@ def _combined(
     n: int,
     privacy: Privacy,
 ) -> CDF:
-    """Return the curve with these counts, the sum of the curves' counts times the factors."""
-    counts[-1] = n  # which floating-point numbers add up to but for rounding
+    """Return the curve with these counts, which are the sum of factor times counts over curves."""
+    counts[-1] = n  # floating-point numbers add up to it up to rounding
     deviations = (c * curve.noise_deviation for c, curve in zip(factors, curves, strict=True))
     return CDF(
         grid=curves[0].grid,
@@ -254,7 +258,7 @@ def _combined(
 
 
 def _are_integers(curves: Sequence[CDF]) -> bool | None:
-    """Return whether the records of all curves are whole numbers; None if none says so or not."""
+    """Return whether the records of all curves are whole numbers; None if no curve says."""
     said = [curve.integers for curve in curves]
     if said.count(None) == len(said):
         return None
@@ -265,7 +269,7 @@ def _are_integers(curves: Sequence[CDF]) -> bool | None:
 def _described(
     descriptions: Sequence[Mapping[str, str | int | float]], counted: str
 ) -> dict[str, str | int | float]:
-    """Return what mechanisms of one name share, and how many curves there are, parts of parts too.
+    """Return what mechanisms of one name share, and the number of curves, parts of parts included.
 
     The base of Dyadic's noise tree stays: a sum of such trees is one, with summed noise.
     """

@@ -1,7 +1,7 @@
-"""How far two distribution functions are apart: exact, for curves and for samples.
+"""Exact distances between two distribution functions, for curves and for samples.
 
-For studies and tests. A distance to private records is a function of the records, without noise:
-it is not private, even where the other side is a released curve.
+They are for studies and tests. A distance to private records is a function of the records without
+noise. It is not private, even if the other side is a released curve.
 """
 
 from __future__ import annotations
@@ -21,19 +21,20 @@ __all__ = ["earth_mover", "energy", "kolmogorov_smirnov"]
 
 
 def kolmogorov_smirnov(first: Any, second: Any) -> float:
-    """Return the largest distance of two distribution functions at one point.
+    """Return the largest distance between two distribution functions at any point.
 
     Parameters
     ----------
     first, second
-        Each a ``CDF``, raw or not, or a sample: (n,) real numbers, n >= 1, in any container that
-        ``dpcore.cdf`` takes, which stand for their empirical distribution function. Infinities
-        are allowed, NaN is not. Beside a curve over a grid of times, times of its unit.
+        Each is a ``CDF``, raw or not, or a sample, which stands for its empirical distribution
+        function. A sample is (n,) real numbers, n >= 1, in any container that ``dpcore.cdf``
+        accepts. Infinities are allowed, NaN is not. If the other argument is a curve over a grid of
+        times, a sample consists of times of the same unit.
 
     Returns
     -------
     float
-        sup |F - G|, without unit. Within [0, 1], unless a curve is raw.
+        sup |F - G|, without a unit. It is within [0, 1], unless a curve is raw.
 
     Raises
     ------
@@ -42,11 +43,11 @@ def kolmogorov_smirnov(first: Any, second: Any) -> float:
 
     Notes
     -----
-    A curve is 0 before its first threshold and constant between thresholds, so it is compared as
-    what it is evaluated to, not as what it might be between thresholds. For two samples, the
-    statistic of ``scipy.stats.ks_2samp``. O(n log n) for a sample and O(N) memory for a curve.
+    A curve is compared as it is evaluated: 0 before its first threshold, and constant between
+    thresholds. For two samples, the result is the statistic of ``scipy.stats.ks_2samp``.
+    O(n log n) for a sample and O(N) memory for a curve.
 
-    Where one side holds private records the result is not private: for studies and tests.
+    If one side holds private records, the result is not private. Use it in studies and tests only.
 
     Examples
     --------
@@ -58,7 +59,7 @@ def kolmogorov_smirnov(first: Any, second: Any) -> float:
 
 
 def earth_mover(first: Any, second: Any) -> float:
-    """Return the area between two distribution functions: the least work that makes one the other.
+    """Return the area between two distribution functions: the least work to make one the other.
 
     Parameters
     ----------
@@ -68,8 +69,8 @@ def earth_mover(first: Any, second: Any) -> float:
     Returns
     -------
     float
-        The integral of |F - G|, in units of the values. Infinite where the samples have different
-        shares of infinite values, or the area is beyond doubles.
+        The integral of |F - G|, in units of the values. It is infinite if the samples have
+        different shares of infinite values, or if the area is beyond doubles.
 
     Raises
     ------
@@ -78,7 +79,7 @@ def earth_mover(first: Any, second: Any) -> float:
 
     Notes
     -----
-    For two samples, ``scipy.stats.wasserstein_distance``. Cost, and privacy: as in
+    For two samples, the result is ``scipy.stats.wasserstein_distance``. Cost and privacy are as in
     ``kolmogorov_smirnov``.
 
     Examples
@@ -95,7 +96,7 @@ def earth_mover(first: Any, second: Any) -> float:
 
 
 def energy(first: Any, second: Any) -> float:
-    """Return the energy distance of two distribution functions, which weighs large gaps more.
+    """Return the energy distance of two distribution functions, which gives large gaps more weight.
 
     Parameters
     ----------
@@ -115,9 +116,9 @@ def energy(first: Any, second: Any) -> float:
 
     Notes
     -----
-    For two samples, ``scipy.stats.energy_distance`` (Szekely & Rizzo 2013; the form by distribution
-    functions is Cramer's distance, times the square root of 2). Cost, and privacy: as in
-    ``kolmogorov_smirnov``.
+    For two samples, the result is ``scipy.stats.energy_distance`` (Szekely & Rizzo 2013, *Energy
+    statistics*). In terms of distribution functions, it is Cramer's distance times the square root
+    of 2. Cost and privacy are as in ``kolmogorov_smirnov``.
 
     Examples
     --------
@@ -142,9 +143,9 @@ class _Between(NamedTuple):
     Parameters
     ----------
     differences
-        (m + 1,) F - G on the m + 1 intervals that m points cut the line into.
+        (m + 1,) F - G on the m + 1 intervals into which m points divide the line.
     widths
-        (m - 1,) of the intervals but the first and the last, which are infinite.
+        (m - 1,) the widths of all intervals but the first and the last, which are infinite.
     """
 
     differences: NDArray[np.float64]
@@ -157,7 +158,7 @@ class _Between(NamedTuple):
 
 
 class _Steps(NamedTuple):
-    """A step function: ``levels[i]``, (m + 1,), once i of the ``points``, (m,), are passed."""
+    """A step function: its value is ``levels[i]``, (m + 1,), after i of the ``points``, (m,)."""
 
     points: NDArray[np.float64]
     levels: NDArray[np.float64]

@@ -1,4 +1,4 @@
-"""Released curves of several groups, by their labels: one release."""
+"""Released curves of several groups by their labels, as one release."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MOST_REPR = 88
 class GroupedCDF(Mapping[Any, CDF]):
     """Released curves of disjoint groups of records: a mapping from each label to its curve.
 
-    Made by ``dpcore.cdf(..., by=labels)``.
+    ``dpcore.cdf(..., by=labels)`` makes it.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class GroupedCDF(Mapping[Any, CDF]):
     Raises
     ------
     DtypeError, ParameterError
-        A parameter is not as above, or the curves' guarantees have no common form.
+        A parameter is not as above, or the guarantees of the curves have no common form.
 
     Examples
     --------
@@ -73,11 +73,11 @@ class GroupedCDF(Mapping[Any, CDF]):
         for curve in self.curves:
             if not isinstance(curve, CDF):
                 raise DtypeError("curves", type(curve).__name__, "must hold CDFs")
-        _ = self.privacy  # refuses what has no common form
+        _ = self.privacy  # refuses guarantees without a common form
 
     @property
     def privacy(self) -> Privacy:
-        """What all curves cost together: the largest of their guarantees, as no record is in two.
+        """The cost of all curves together: the largest guarantee, as no record is in two groups.
 
         Examples
         --------
@@ -104,12 +104,12 @@ class GroupedCDF(Mapping[Any, CDF]):
         return len(self.groups)
 
     def plot(self, *, level: float = 0.95, **line: Any) -> Any:
-        """Draw each curve in a picture of its own, with shared axes; needs the extra ``plot``.
+        """Draw each curve in a picture of its own, with shared axes. Needs the extra ``plot``.
 
         Parameters
         ----------
         level
-            Confidence of the bands, pointwise.
+            Confidence level of the bands, pointwise.
         **line
             Passed on to ``Axes.step``.
 
@@ -149,12 +149,12 @@ class GroupedCDF(Mapping[Any, CDF]):
         return np.array(axes[: len(self)])
 
     def to_json(self) -> str:
-        """Return the release as JSON (docs/format.md); ``from_json`` gives it back exactly.
+        """Return the release as JSON (docs/format.md). ``from_json`` restores it exactly.
 
         Raises
         ------
         ParameterError
-            A group is bytes, or an infinite number, which JSON does not have.
+            A label is of type bytes or an infinite number, which JSON does not have.
 
         Examples
         --------
@@ -171,7 +171,7 @@ class GroupedCDF(Mapping[Any, CDF]):
 
     @classmethod
     def from_json(cls, text: str) -> GroupedCDF:
-        """Read a release back.
+        """Read a release from JSON, as ``to_json`` returns it.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Means, deviations and histograms of the records behind a curve, and the curve as a table."""
+"""Means, standard deviations and histograms of a curve, and the curve as a data frame."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _MOST_BINS = 2**24
 
 
 class Moments(Readings):
-    """What is read off all cells of a ``CDF`` at once, as if records lay evenly in each of them."""
+    """The methods of ``CDF`` that use all cells at once, as if records lay evenly in each."""
 
     __slots__ = ()
 
     def mean(self) -> Any:
         """Return the mean of the records, a float; on a grid of times, a time.
 
-        As if the records of each cell lay evenly in it, or on its whole numbers where they are
-        ``integers``; so it is off by half a cell at most, but for noise. What lies beyond the grid
-        counts as its end cells; where ``grid.lower`` is not known, the first one is its threshold.
-        O(N).
+        The records of each cell are taken as evenly spread over it, or over its whole numbers if
+        they are ``integers``. So, apart from noise, the mean is off by at most half a cell. Records
+        beyond the grid count in its end cells. If ``grid.lower`` is not known, records of the first
+        cell are taken to lie at its threshold. O(N).
 
         Examples
         --------
@@ -51,8 +51,9 @@ class Moments(Readings):
     def std(self) -> Any:
         """Return the standard deviation of the records, a float; on a grid of times, a duration.
 
-        Of the distribution that ``mean`` is the mean of, and ``sample`` draws from: made monotone
-        by ``isotonic``, if it is not. As with NumPy's ``std``, the sum of squares over n. O(N).
+        It is that of the distribution from which ``sample`` draws. A curve that is not monotone is
+        made monotone by ``isotonic`` first. As in NumPy's ``std``, the sum of squares is divided by
+        n. O(N).
 
         Examples
         --------
@@ -64,12 +65,12 @@ class Moments(Readings):
         return float_or_array(self.grid.shown_differences(np.asarray(self._deviation())))
 
     def mean_interval(self, level: float = 0.95) -> Interval[Any]:
-        """Return a confidence interval for the mean of the records themselves: noise alone.
+        """Return a confidence interval for the mean of the records themselves.
 
-        Records may be anywhere in their cells, so it is one cell wide at least, on average. How the
-        noises of counts go together is not known to a curve. So the deviation is what it is at
-        most, if all go one way: the interval covers more often than the level says
-        (docs/intervals.md).
+        It accounts for noise alone. Records may lie anywhere in their cells, so it is on average at
+        least one cell wide. A curve does not know how the noise of different counts is correlated.
+        So the interval uses the largest possible standard deviation, that of full correlation, and
+        covers more often than the level says (docs/intervals.md).
 
         Parameters
         ----------
@@ -79,8 +80,9 @@ class Moments(Readings):
         Returns
         -------
         Interval
-            ``low`` and ``high``, within the ends of the grid; low is -infinity where ``grid.lower``
-            is not known. ``mean()`` is between them; of a raw curve, that of ``isotonic()``.
+            ``low`` and ``high``, within the ends of the grid. ``low`` is -infinity if
+            ``grid.lower`` is not known. ``mean()`` lies between them, for a raw curve that of
+            ``isotonic()``.
 
         Raises
         ------
@@ -99,10 +101,11 @@ class Moments(Readings):
         return self._mean_interval(level, 0.0)
 
     def population_mean_interval(self, level: float = 0.95) -> Interval[Any]:
-        """Return a confidence interval for the mean of the population: noise and sampling.
+        """Return a confidence interval for the mean of the population that records come from.
 
-        As ``mean_interval``, of records that are independent draws from a population: the variance
-        of their mean, ``std()``^2 / n, is added to that of the noise.
+        It accounts for noise and sampling. The records are taken as independent draws from the
+        population. The interval is as in ``mean_interval``, with the variance of the records' mean,
+        ``std()``^2 / n, added to that of the noise.
 
         Parameters
         ----------
@@ -126,26 +129,28 @@ class Moments(Readings):
         return self._mean_interval(level, self._deviation() / math.sqrt(self.n))
 
     def histogram(self, bins: int | ArrayLike | None = None) -> tuple[NDArray[np.float64], Any]:
-        """Return how many records are in bins, and the edges of the bins, as numpy.histogram does.
+        """Return the numbers of records in bins, and the edges of the bins, as numpy.histogram.
 
         Parameters
         ----------
         bins
-            None: the cells. A number: so many bins of one width, between ``grid.lower`` and the
-            last threshold. Or m + 1 edges, ascending: values, or times on a grid of times.
+            None: the cells. A number: this many bins of equal width, between ``grid.lower`` and the
+            last threshold. An array: m + 1 ascending edges, which are values, or times on a grid of
+            times.
 
         Returns
         -------
         tuple
-            (m,) counts, which are not rounded, and may be below 0 if the curve is raw; and (m + 1,)
-            edges. A record on an edge is in the bin below it, as in cells. A cell that is in a bin
-            in part counts in part, as if its records lay evenly in it. Records beyond the edges are
-            not counted, those beyond the grid as if they lay in its end cells.
+            (m,) counts and (m + 1,) edges. Counts are not rounded, and may be below 0 if the curve
+            is raw. A record on an edge is in the bin below it, as in cells. If a bin contains a
+            part of a cell, it counts this part, as if the records of the cell lay evenly in it.
+            Records beyond the edges are not counted. Records beyond the grid count as if they lay
+            in its end cells.
 
         Raises
         ------
         DtypeError, ParameterError
-            bins are not as above; or are a number, and it is not known where the first cell begins.
+            ``bins`` is not as above, or is a number while ``grid.lower`` is not known.
 
         Examples
         --------
@@ -161,18 +166,18 @@ class Moments(Readings):
         if isinstance(bins, numbers.Integral):
             number = _check.integer("bins", bins, 1, _MOST_BINS)
             if not math.isfinite(grid.start):
-                what = "must be edges: it is not known where the first cell begins (lower)"
+                what = "must be edges: the grid's lower end is not known"
                 raise ParameterError("bins", number, what)
             edges = np.linspace(grid.start, float(grid.positions[-1]), number + 1)
         else:
             edges = _check.doubles(grid.points("bins", bins))
             if edges.ndim != 1 or edges.size < 2 or not (np.diff(edges) > 0.0).all():
-                what = "must be two edges at least, ascending, or how many bins"
+                what = "must be a number of bins, or at least two ascending edges"
                 raise ParameterError("bins", bins, what)
         return np.diff(self._up_to(edges)), grid.shown(edges)
 
     def to_frame(self, level: float = 0.95) -> DataFrame:
-        """Return the curve as a pandas DataFrame, a row for each threshold.
+        """Return the curve as a pandas DataFrame with a row for each threshold.
 
         Parameters
         ----------
@@ -182,8 +187,9 @@ class Moments(Readings):
         Returns
         -------
         pandas.DataFrame
-            (N, 5): ``threshold``, in UTC if times have a time zone, ``count`` and ``share`` of
-            records up to it, and ``low`` and ``high``, the ends of ``band(level)``.
+            (N, 5), with the columns ``threshold`` (in UTC if times have a time zone), ``count`` and
+            ``share`` of the records up to it, and ``low`` and ``high``, the ends of
+            ``band(level)``.
 
         Raises
         ------
@@ -215,7 +221,7 @@ class Moments(Readings):
         return frame
 
     def _masses(self) -> NDArray[np.float64]:
-        """(N,) the share of records in each cell."""
+        """Return the share of records in each cell, (N,)."""
         return np.diff(self.counts, prepend=0) / self.n
 
     @property
@@ -225,7 +231,7 @@ class Moments(Readings):
         return found
 
     def _cells(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Where records may be in each cell, from the least place to the largest, each (N,)."""
+        """Return the least and the largest place of records in each cell, each (N,)."""
         cells = np.arange(self.grid.size)
         low, high = (places(cells, share, self.grid, self._of_integers) for share in (0.0, 1.0))
         return low, high
@@ -242,8 +248,8 @@ class Moments(Readings):
             return math.sqrt(float(np.sum(masses * (around + inside / 12))))
 
     def _mean_interval(self, level: float, sampling: float) -> Interval[Any]:
-        """Return low and high means, with the noise of each: F_k counts as the cell's step."""
-        curve = self._monotone  # masses below 0 would turn the ends of wide cells around
+        """Return the ends of the interval. The noise of F_k has the width of a cell as weight."""
+        curve = self._monotone  # masses below 0 would exchange the ends of wide cells
         width, masses, share = deviations(level), curve._masses(), curve.counts / self.n
         of_share = (self.noise_deviation + np.abs(share) * self.noise_deviation[-1]) / self.n
         ends = []
@@ -261,7 +267,7 @@ class Moments(Readings):
         return float(low[0]), float(high[-1])
 
     def _up_to(self, edges: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return how many records are at most at each edge, cells in part."""
+        """Return the number of records up to each edge, with parts of cells."""
         at = np.searchsorted(self.grid.positions, edges, side="right")
         cell = np.minimum(at, self.grid.size - 1)
         before = np.where(at > 0, self.counts[at - 1], 0.0)

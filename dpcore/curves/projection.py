@@ -1,4 +1,4 @@
-"""Distribution functions as a few released numbers: small messages that add up."""
+"""Distribution functions as a few released numbers, which are small messages that add up."""
 
 from __future__ import annotations
 
@@ -30,10 +30,11 @@ _MOST_BITS: Final = 256  # of totals: those of real releases have half as many
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Projection(EqualByValue):
-    """A released distribution function over [lower, upper]: K + 1 noisy totals.
+    """A released distribution function over [lower, upper], as K + 1 noisy totals.
 
-    Made by ``dpcore.project``. All that is read off it is post-processing. ``first + second`` is
-    the projection of two disjoint sets of records: two sites, or old records and new ones.
+    ``dpcore.project`` makes it. All its methods are post-processing. ``first + second`` is the
+    projection of two disjoint sets of records together, such as those of two sites, or old and new
+    records.
 
     Parameters
     ----------
@@ -44,13 +45,13 @@ class Projection(EqualByValue):
     totals
         (K + 1,) the noisy totals, integers in units of 2^-bits.
     bits
-        Of the lattice.
+        The bits of the lattice.
     variance
-        Of the noise in each total, in squares of its own unit.
+        The variance of the noise in each total, in squares of the total's own unit.
     basis, budgets
-        What the totals are sums of: see ``mechanisms.PolynomialProjection``.
+        They say what the totals are sums of: see ``mechanisms.PolynomialProjection``.
     privacy
-        What the release cost.
+        The guarantee of the release.
     mechanism
         Name and parameters of the mechanism.
 
@@ -114,22 +115,23 @@ class Projection(EqualByValue):
 
     @property
     def degree(self) -> int:
-        """K, of the polynomial."""
+        """The degree K of the polynomial."""
         return len(self.totals) - 1
 
     def curve(self, grid: Grid) -> CDF:
-        """Return the curve on a grid, raw: ``.isotonic()`` makes it monotone.
+        """Return the raw curve on a grid. ``.isotonic()`` makes it monotone.
 
         Parameters
         ----------
         grid
-            Any thresholds. Beyond the bounds the curve is what it is at them, and at the last
-            threshold it is 1, because values above count in the last cell.
+            Any thresholds. Beyond the bounds, the curve has its value at the nearest bound. At the
+            last threshold it is 1, because values above count in the last cell.
 
         Returns
         -------
         CDF
-            Its ``noise_deviation`` is infinite: what the polynomial misses is not known. O(N K).
+            Its ``noise_deviation`` is infinite, because the error of the polynomial itself is not
+            known. O(N K).
 
         Examples
         --------
@@ -154,8 +156,8 @@ class Projection(EqualByValue):
     def coefficients(self) -> NDArray[np.float64]:
         """Return the noisy orthonormal Legendre coefficients of F, (K + 1,), as released.
 
-        F(t) is about sum_k a_k sqrt(k + 1/2) P_k(x), x = 2 (t - lower) / (upper - lower) - 1. The
-        public ends of F are not used here.
+        F(t) is about sum_k a_k sqrt(k + 1/2) P_k(x), with x = 2 (t - lower) / (upper - lower) - 1.
+        The coefficients do not use the public ends of F.
 
         Examples
         --------
@@ -179,8 +181,8 @@ class Projection(EqualByValue):
 
         Notes
         -----
-        From the integrals of F x^i, which the coefficients give exactly; of values that were
-        clamped into the bounds.
+        The moments follow from the integrals of F x^i, which the coefficients give exactly. They
+        are moments of the values clamped into the bounds.
 
         Examples
         --------
@@ -237,7 +239,7 @@ class Projection(EqualByValue):
         )
 
     def to_json(self) -> str:
-        """Return the release as JSON (docs/format.md); ``from_json`` gives it back exactly.
+        """Return the release as JSON (docs/format.md). ``from_json`` restores it exactly.
 
         Examples
         --------
@@ -249,7 +251,7 @@ class Projection(EqualByValue):
 
     @classmethod
     def from_json(cls, text: str) -> Projection:
-        """Read a release back.
+        """Read a release from JSON, as ``to_json`` returns it.
 
         Raises
         ------
@@ -274,7 +276,7 @@ class Projection(EqualByValue):
         return np.array([math.ldexp(each, -self.bits) for each in self.totals])
 
     def _to_moments(self, order: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return matrix and constant: moments of the values from the coefficients of F.
+        """Return matrix and constant of the map from coefficients of F to moments of the values.
 
         With x = (v - middle) / half: E x^i = 1 - i integral of F x^(i - 1).
         """

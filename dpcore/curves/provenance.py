@@ -1,4 +1,4 @@
-"""What every released thing says of itself: what it cost, and what made it."""
+"""The parts that all releases have: their cost, and a description of their mechanism."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["check_provenance", "storable"]
 
 
 def check_provenance(privacy: object, mechanism: object) -> None:
-    """Check that these are a guarantee, and the description of a mechanism."""
+    """Check that the arguments are a guarantee and a description of a mechanism."""
     if not isinstance(privacy, Privacy):
         raise DtypeError("privacy", type(privacy).__name__, "must be a Privacy")
     if not isinstance(mechanism, Mapping):
@@ -23,7 +23,7 @@ def check_provenance(privacy: object, mechanism: object) -> None:
 
 
 def storable(mechanism: Mapping[Any, Any]) -> dict[str, str | int | float]:
-    """Return the description as what JSON has: finite numbers and strings, by strings."""
+    """Return the description in types that JSON has: finite numbers and strings, by strings."""
     for name, value in mechanism.items():
         if not isinstance(name, str) or type(value) not in (str, int, float):
             found = f"{type(value).__name__} as {name!r}"

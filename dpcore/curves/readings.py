@@ -1,4 +1,4 @@
-"""What is read off a released curve: values, quantiles, and how far off they may be."""
+"""Values and quantiles of a released curve, and how far off they may be."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Several = NDArray[Any] | Sequence[Any]
 
 
 class Readings:
-    """The half of ``CDF`` that makes no other curve: it has the attributes that are named here."""
+    """The methods of ``CDF`` that return values. They use the attributes that are named here."""
 
     __slots__ = ()
 
@@ -41,19 +41,20 @@ class Readings:
         Parameters
         ----------
         t
-            Real numbers, any shape; infinities are allowed, NaN is not. On a grid of times, times:
-            strings in ISO 8601, or as Python, NumPy and pandas have them.
+            Real numbers, any shape. Infinities are allowed, NaN is not. On a grid of times, times:
+            strings in ISO 8601, or times of Python, NumPy or pandas.
 
         Returns
         -------
         float or numpy.ndarray
-            Of the shape of ``t``: the count at the last threshold <= t over n; 0 before the
-            first threshold, 1 from the last one on. A raw curve may leave [0, 1] in between.
+            Of the shape of ``t``: the count at the last threshold <= t, divided by n. It is 0
+            before the first threshold, and 1 from the last threshold on. A raw curve may leave
+            [0, 1] in between.
 
         Notes
         -----
-        O(log N) each. Between thresholds the curve is not known: the value is a lower bound of
-        what it stands for.
+        O(log N) each. Between thresholds the curve is not known. There the value is a lower bound
+        of the share, apart from noise.
 
         Examples
         --------
@@ -86,39 +87,41 @@ class Readings:
         p
             Probabilities within [0, 1], any shape.
         method
-            "linear": the place within the cell, as if the cell's records lay evenly in it; where
-            they are ``integers``, as if they lay evenly on its whole numbers, of which it is one.
-            "inverted_cdf": the exact generalised inverse, the least threshold tau with
-            F(tau) >= p, which is the cell's upper end.
+            "linear": a place within the cell, as if the records of the cell lay evenly in it. If
+            the records are ``integers``, the place is a whole number, as if they lay evenly on the
+            whole numbers of the cell. "inverted_cdf": the exact generalised inverse, the least
+            threshold tau with F(tau) >= p, which is the upper end of the cell.
         level
-            None, or of a confidence interval, which is then returned: ``quantile_interval``.
+            None, or the level of a confidence interval. With a level, the method returns this
+            interval instead, as ``quantile_interval`` does.
 
         Returns
         -------
         float or numpy.ndarray, or Interval
-            Of the shape of ``p``. On a raw curve a place where it crosses p from below: there may
-            be several, and binary search finds one. On a grid of times, datetime64, in UTC, or
-            timedelta64: whole days where the records are ``integers``.
+            Of the shape of ``p``. A raw curve may cross p from below several times. Binary search
+            then finds one of these places. On a grid of times: datetime64, in UTC, or timedelta64,
+            and whole days if the records are ``integers``.
 
         Raises
         ------
         DtypeError, ParameterError
-            p is not real, or not within [0, 1]; the method or the level is another one.
+            p is not real, or not within [0, 1], or the method or the level is not as above.
 
         Notes
         -----
-        Where the curve is flat at p, both methods give the least threshold with F = p. The first
-        cell begins at ``grid.lower``, which is the answer for p = 0; if that is not known, the
-        answer within the first cell is the first threshold. Records beyond the grid count as if
+        Where the curve is flat at p, both methods return the least threshold with F = p. The first
+        cell begins at ``grid.lower``, which is the result for p = 0. If ``lower`` is not known, the
+        result within the first cell is the first threshold. Records beyond the grid count as if
         they lay in its end cells.
 
-        Where each threshold is a value that records have, and they have no other ones, take
-        "inverted_cdf": of cells one whole number wide both methods give the same. Whether records
-        are ``integers`` is told by their dtype, so that whole numbers in a column of floats have to
-        be named: ``integers=True`` in ``dpcore.cdf``, or "inverted_cdf" here.
+        Use "inverted_cdf" if each threshold is a value that records have, and records have no other
+        values. If cells are one whole number wide, both methods give the same. The dtype says
+        whether records are ``integers``. So whole numbers in a column of floats have to be
+        declared, by ``integers=True`` in ``dpcore.cdf``, or need "inverted_cdf" here.
 
-        The cell is found by Algorithm 1 of the ECDF paper on the grid's indices (the paper returns
-        its middle). O(log N) each.
+        Algorithm 1 of the ECDF paper finds the cell by the indices of the grid (the paper returns
+        the middle of the cell). O(log N) each. The ECDF paper is Barczewski, Mawass & Ramon,
+        *Differentially Private Empirical Cumulative Distribution Functions*.
 
         Examples
         --------
@@ -138,7 +141,9 @@ class Readings:
     def quantile_interval(
         self, p: ArrayLike, level: float = 0.95, *, method: Method = "linear"
     ) -> Interval[Any]:
-        """Return confidence intervals for quantiles of the records themselves: noise alone.
+        """Return confidence intervals for quantiles of the records themselves.
+
+        They account for noise alone.
 
         Parameters
         ----------
@@ -147,13 +152,13 @@ class Readings:
         level
             Of confidence, between 0 and 1.
         method
-            "linear": records may be anywhere in their cells. "inverted_cdf": they are at thresholds
-            only, and so are the ends.
+            "linear": records may lie anywhere in their cells. "inverted_cdf": records lie at
+            thresholds only, and so do the ends of intervals.
 
         Returns
         -------
         Interval
-            ``low`` and ``high``, of the shape of ``p``; ``quantile(p)`` is between them, unless
+            ``low`` and ``high``, of the shape of ``p``. ``quantile(p)`` lies between them, unless
             the curve is raw.
 
         Raises
@@ -163,15 +168,17 @@ class Readings:
 
         Notes
         -----
-        From the first to the last cell in which F may reach p, if it is within ``band(level)``. So
-        they are one cell wide at least, may end where the grid does, and begin at -infinity (of
-        times: NaT) where ``grid.lower`` is not known. Records beyond the grid count as if they lay
-        in its end cells. O(N) for each p.
+        An interval reaches from the first to the last cell in which F may reach p, if F is within
+        ``band(level)``. So it is at least one cell wide, and may end where the grid does. It begins
+        at -infinity (for times: NaT) where ``grid.lower`` is not known. Records beyond the grid
+        count as if they lay in its end cells. O(N) for each p.
 
-        docs/intervals.md has how often they cover: at least as often as the level says, where the
-        noise is known in closed form and as good as normal. Laplace noise is so for levels up to
-        95 %; beyond them it fails more often. Where noise is estimated (DAWA, the default where n
-        epsilon is small), on average over p only: much less often beside values that many have.
+        docs/intervals.md measures how often intervals cover. They cover at least as often as the
+        level says if the noise is known in closed form and practically normal. Laplace noise is
+        practically normal for levels up to 95 %. Beyond 95 %, intervals fail more often. If the
+        noise is estimated (DAWA, the default where n epsilon is small), intervals cover as often as
+        the level says only on average over p, and much less often beside values that many records
+        share.
 
         Examples
         --------
@@ -186,9 +193,10 @@ class Readings:
     def population_quantile_interval(
         self, p: ArrayLike, level: float = 0.95, *, method: Method = "linear"
     ) -> Interval[Any]:
-        """Return confidence intervals for quantiles of the records' population: noise and sampling.
+        """Return confidence intervals for quantiles of the population that records come from.
 
-        The records are taken as independent draws from it.
+        They account for noise and sampling. The records are taken as independent draws from the
+        population.
 
         Parameters
         ----------
@@ -198,7 +206,7 @@ class Readings:
         Returns
         -------
         Interval
-            ``low`` and ``high``, of the shape of ``p``; ``quantile(p)`` is between them, unless
+            ``low`` and ``high``, of the shape of ``p``. ``quantile(p)`` lies between them, unless
             the curve is raw.
 
         Raises
@@ -208,9 +216,9 @@ class Readings:
 
         Notes
         -----
-        As ``quantile_interval``, with p (1 - p) / n added to the variance of F: so much it varies
-        where it is p. That it varies as a normal is taken for true: n p and n (1 - p) should be 10
-        at least.
+        As ``quantile_interval``, with p (1 - p) / n added to the variance of F. That is the
+        sampling variance of F where F is p. The distribution of F is taken as normal: n p and
+        n (1 - p) should be at least 10.
 
         Examples
         --------
@@ -225,12 +233,12 @@ class Readings:
     def standard_error(self) -> NDArray[np.float64]:
         """Return the standard deviation of the mechanism's error in F at each threshold, (N,).
 
-        In closed form or estimated (``noise_deviation``), for the curve as the mechanism released
-        it. Estimates cover on average over thresholds (docs/intervals.md). It does not count how
-        far the records stray from the population that they come from, nor the noise of an n that
-        is released, which ``band`` does. Isotonic regression can only lower the total squared
-        error, so for ``isotonic`` it is on the safe side on average; at single thresholds, and for
-        ``smooth``, it is a guide.
+        It is for the curve as the mechanism released it, in closed form or estimated, as
+        ``noise_deviation`` is. Bands by estimates cover on average over thresholds
+        (docs/intervals.md). The standard error includes neither sampling error, nor the noise in an
+        n that is released, which ``band`` includes. Isotonic regression can only lower the total
+        squared error. So for ``isotonic`` the standard error is on the safe side on average. At
+        single thresholds, and for ``smooth``, it is a guide.
 
         Examples
         --------
@@ -245,11 +253,12 @@ class Readings:
     def band(self, level: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the ends of pointwise confidence intervals for the records' own F, each (N,).
 
-        The noise is a sum of many terms, and taken as normal: that of few Laplace terms is outside
-        more often at levels above 95 %. Where n is released, too, its noise is taken at its worst.
-        Within [0, 1]. Where the mechanism's error is not known, F is between its values at the
-        nearest thresholds where it is, and the interval reaches from the lower end of the one
-        before to the upper end of the one behind.
+        The ends are within [0, 1]. The noise is a sum of many terms, and is taken as normal. If it
+        is a sum of few Laplace terms, intervals at levels above 95 % fail more often. If n is
+        released, too, its noise is taken at its worst. At a threshold where the mechanism's error
+        is not known, F lies between its values at the nearest thresholds where the error is known.
+        There the interval reaches from the lower end of the interval before it to the upper end of
+        the interval after it.
 
         Examples
         --------
@@ -279,7 +288,7 @@ class Readings:
     def _quantile_interval(
         self, p: Any, level: float, method: Method, sampling: float
     ) -> Interval[Any]:
-        """Return intervals that count noise, and so large a part of the sampling variance."""
+        """Return intervals for noise and this multiple of the sampling variance."""
         _check.choice("method", method, Method)
         shares, width = _check.probabilities("p", p), deviations(level)
         cells = np.empty((2, shares.size), np.int64)

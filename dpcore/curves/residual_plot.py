@@ -26,17 +26,17 @@ Kind = Literal["scatter", "density"]
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class ResidualPlot(EqualByValue):
-    """Residuals against predicted values, released. Made by ``dpcore.residual_plot``.
+    """A released plot of residuals against predicted values. ``dpcore.residual_plot`` makes it.
 
     Parameters
     ----------
     table
         The released table: x is the predicted value, y the residual.
     points
-        (k, 2) predicted values and residuals, drawn evenly within the table's cells, as many in
-        each as ``cells`` says. They stand for the records, and are none of them.
+        (k, 2) predicted values and residuals, drawn evenly within the cells of the table. Each cell
+        has as many points as ``cells`` says. They stand for the records, but no point is a record.
     privacy
-        What bounds and table cost together: that of the table, at least.
+        The cost of bounds and table together, at least that of the table.
 
     Raises
     ------
@@ -82,12 +82,12 @@ class ResidualPlot(EqualByValue):
 
     @property
     def cells(self) -> NDArray[np.int64]:
-        """(N_x, N_y) how many points each cell of the table has: whole numbers, 0 or more."""
+        """(N_x, N_y) the number of points in each cell of the table: whole numbers, 0 or more."""
         return self.table.whole_counts
 
     @property
     def outside(self) -> float:
-        """The released number of records beyond the bounds, which have no points."""
+        """The released number of records beyond the bounds. These records have no points."""
         return self.table.outside
 
     @property
@@ -103,7 +103,7 @@ class ResidualPlot(EqualByValue):
         return grid.start, float(grid.positions[-1])
 
     def quantiles(self, p: ArrayLike) -> NDArray[np.float64]:
-        """Return quantiles of the residuals for each column of cells, (N_x,) and the shape of p.
+        """Return quantiles of the residuals for each column of cells: (N_x,), then the shape of p.
 
         See ``Table.conditional_quantiles``.
 
@@ -121,16 +121,16 @@ class ResidualPlot(EqualByValue):
         return self.table.conditional_quantiles("y", p)
 
     def plot(self, ax: Axes | None = None, *, kind: Kind = "scatter", **style: Any) -> Axes:
-        """Draw residuals against predicted values; needs the extra ``plot``.
+        """Draw residuals against predicted values. Needs the extra ``plot``.
 
         Parameters
         ----------
         ax
             Matplotlib axes, or None for new ones.
         kind
-            "scatter": the points. "density": the counts of the cells, as colours.
+            "scatter" draws the points. "density" draws the counts of the cells as colours.
         **style
-            Passed on to ``Axes.scatter``, or ``Axes.pcolormesh``.
+            Passed on to ``Axes.scatter`` or ``Axes.pcolormesh``.
 
         Examples
         --------
@@ -153,9 +153,9 @@ class ResidualPlot(EqualByValue):
         return plot_residuals(points, *ends, f"{self.privacy}", ax=ax, style=style)
 
     def to_json(self) -> str:
-        """Return the release as JSON (docs/format.md): the table, and what both parts cost.
+        """Return the release as JSON (docs/format.md): the table, and the cost of both parts.
 
-        Points are not stored: ``from_json`` draws others.
+        Points are not stored. ``from_json`` draws new ones.
 
         Examples
         --------
@@ -171,12 +171,12 @@ class ResidualPlot(EqualByValue):
 
     @classmethod
     def from_json(cls, text: str, rng: np.random.Generator | None = None) -> ResidualPlot:
-        """Read a release back, and draw points.
+        """Read a release from JSON, and draw points.
 
         Parameters
         ----------
         text
-            From ``to_json``.
+            The JSON that ``to_json`` returned.
         rng
             As in ``Table.sample``.
 

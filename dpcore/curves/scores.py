@@ -1,4 +1,4 @@
-"""Scored binary labels: the released curve of both classes, and the counts read off it."""
+"""Released curves of the scores of two classes, and the counts of each class."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ MOST_SCORE_CELLS: Final = MOST_CELLS // 2
 class ScoreCurves(EqualByValue):
     """The score distributions of two classes, released together.
 
-    Made by ``dpcore.score_curves``. The records are counted in 2 N cells, those of the negatives
-    with rising scores and then those of the positives with falling ones, and released as one
-    curve. Neighbours move one record from one of the 2 N cells to another, whatever happens to its
-    label, so the joint sensitivity is that of one curve. The negatives are read off its beginning
-    and the positives, as n is public, off its end. Where clients may lack records there is one
-    more cell for these, between the classes (docs/clients.md).
+    ``dpcore.score_curves`` makes it. It counts the records in 2 N cells, and releases them as one
+    curve: first the cells of the negatives, by rising scores, then the cells of the positives, by
+    falling scores. Neighbours move one record from one of the 2 N cells to another, whatever
+    happens to its label. So the joint sensitivity is that of one curve. The beginning of the curve
+    gives the negatives. Its end gives the positives, because n is public. If clients may lack
+    records, one more cell between the classes counts these (docs/clients.md).
 
     Parameters
     ----------
@@ -72,16 +72,16 @@ class ScoreCurves(EqualByValue):
 
     @classmethod
     def from_classes(cls, grid: Grid, negatives: CDF, positives: CDF) -> ScoreCurves:
-        """Return the curves of two classes that were released alone. Guarantees add up.
+        """Return the curves of two classes that were released separately. Guarantees add up.
 
         Parameters
         ----------
         grid
             The thresholds of the scores, N of them.
         negatives, positives
-            Each over N + 1 cells, raw or processed: that class by rising scores, and in the last
-            cell all records of the other class. So n is public, and neighbours are as everywhere.
-            Both tell how many negatives there are: the mean is taken.
+            Each is a curve over N + 1 cells, raw or processed: the class by rising scores, and in
+            the last cell all records of the other class. So n is public, and neighbours are defined
+            as everywhere. Both curves count the negatives, and the result has the mean of both.
 
         Examples
         --------
@@ -131,19 +131,19 @@ class ScoreCurves(EqualByValue):
 
     @property
     def n(self) -> int:
-        """The number of records: public, or what is released of it where clients may lack some."""
+        """The number of records: public, or, if clients may lack records, a released number."""
         if not self.has_empty:
             return self.joint.n
         return max(1, round(float(self.negatives[-1] + self.positives[-1])))
 
     @property
     def has_empty(self) -> bool:
-        """Whether there is a cell for records that clients do not have, behind the N-th."""
+        """Whether a cell after the N-th counts the records that clients do not have."""
         return self.joint.grid.size > 2 * self.grid.size
 
     @property
     def privacy(self) -> Privacy:
-        """What the release cost."""
+        """The guarantee of the release."""
         return self.joint.privacy
 
     @property
@@ -153,18 +153,18 @@ class ScoreCurves(EqualByValue):
 
     @property
     def negatives(self) -> NDArray[np.float64]:
-        """(N,) how many negatives have a score of at most each threshold; the last is all."""
+        """(N,) the number of negatives with a score up to each threshold. The last is the total."""
         return self.classes(self.joint.counts)[0]
 
     @property
     def positives(self) -> NDArray[np.float64]:
-        """(N,) how many positives have a score of at most each threshold; the last is all."""
+        """(N,) the number of positives with a score up to each threshold. The last is the total."""
         return self.classes(self.joint.counts)[1]
 
     def classes(self, joint: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the negatives and the positives of other joint counts, (..., 2 N): each (..., N).
 
-        They are of the same n: simulated releases, say.
+        The joint counts have the same n, as those of simulated releases.
 
         Examples
         --------
@@ -187,13 +187,13 @@ class ScoreCurves(EqualByValue):
 
     @property
     def _before_positives(self) -> slice:
-        """Where the joint curve has all but the positives up to each threshold."""
+        """The places where the joint curve counts all but the positives up to each threshold."""
         last = self.joint.grid.size - 2
         stop = last - self.grid.size
         return slice(last, stop if stop >= 0 else None, -1)
 
     def isotonic(self) -> ScoreCurves:
-        """Return the nearest curves, in least squares, that are monotone with totals within n.
+        """Return the nearest curves in least squares that are monotone with totals within n.
 
         Examples
         --------
@@ -212,7 +212,7 @@ class ScoreCurves(EqualByValue):
     ) -> ScoreCurves:
         """Return the monotone curves that the least noise on the mechanism's tree explains.
 
-        As ``CDF.smooth``, which see: Eq. 3 of the ECDF paper, for both classes at once.
+        As ``CDF.smooth``, for both classes at once.
 
         Examples
         --------
@@ -227,7 +227,7 @@ class ScoreCurves(EqualByValue):
         return replace(self, joint=self.joint.smooth(norm, solver=solver, tolerance=tolerance))
 
     def to_json(self) -> str:
-        """Return the release as JSON (docs/format.md); ``from_json`` gives it back exactly.
+        """Return the release as JSON (docs/format.md). ``from_json`` restores it exactly.
 
         Examples
         --------
@@ -241,7 +241,7 @@ class ScoreCurves(EqualByValue):
 
     @classmethod
     def from_json(cls, text: str) -> ScoreCurves:
-        """Read a release back.
+        """Read a release from JSON, as ``to_json`` returns it.
 
         Raises
         ------
@@ -264,5 +264,5 @@ class ScoreCurves(EqualByValue):
 
 
 def numbered(size: int) -> Grid:
-    """Return thresholds 1, ..., size: cells by their number."""
+    """Return a grid with the thresholds 1, ..., size, whose cells are numbered."""
     return Grid(np.arange(1.0, size + 1))

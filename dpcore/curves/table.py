@@ -1,4 +1,4 @@
-"""Released tables: counts of two columns over a public grid. Everything here is post-processing."""
+"""Released tables: counts of two columns over a public grid. All methods are post-processing."""
 
 from __future__ import annotations
 
@@ -37,23 +37,23 @@ _LEAST: Final = 0.5  # records, below which there is nothing to tell
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Table(EqualByValue):
-    """Released counts of records by the cells of two columns. Made by ``dpcore.table``.
+    """Released counts of records by the cells of two columns. ``dpcore.table`` makes it.
 
-    All cells in a row, along Hilbert's curve, released as one curve: neighbours in the row are
-    neighbours in the table. A record that is replaced moves from one cell of the row to another,
-    so what holds of a curve holds of the table.
+    All cells form a row, along Hilbert's curve, which is released as one curve. Neighbours in the
+    row are neighbours in the table. A replaced record moves from one cell of the row to another, so
+    all statements about a curve hold for the table.
 
     Parameters
     ----------
     grid
         The public cells, N_x times N_y.
     row
-        The released curve over the N_x N_y cells in a row; or over one more, the last one, for
-        records outside the grid.
+        The released curve over the N_x N_y cells in a row. It may have one more cell, the last one,
+        for records outside the grid.
     integers
-        Whether x and y are whole numbers, as in ``CDF``: two of True, False and None.
+        Whether x and y are whole numbers, as in ``CDF``. Each of the two is True, False or None.
     names
-        What the columns x and y are called, as in ``CDF``: two strings, or None.
+        The names of the columns x and y, as in ``CDF``. Each of the two is a string or None.
 
     Raises
     ------
@@ -104,17 +104,17 @@ class Table(EqualByValue):
 
     @property
     def privacy(self) -> Privacy:
-        """What the release cost."""
+        """The guarantee of the release."""
         return self.row.privacy
 
     @property
     def counts(self) -> NDArray[np.float64]:
-        """(N_x, N_y) released counts of the cells. Raw ones may be below 0."""
+        """(N_x, N_y) released counts of the cells. Raw counts may be below 0."""
         return self._in_place(np.diff(self.row.counts, prepend=0).astype(np.float64))
 
     @property
     def outside(self) -> float:
-        """The released number of records in no cell; 0 where the nearest cell counts them."""
+        """The released number of records in no cell. It is 0 if the nearest cell counts them."""
         if self.row.grid.size == self.grid.size:
             return 0.0
         return float(self.n - self.row.counts[-2])
@@ -123,8 +123,8 @@ class Table(EqualByValue):
     def whole_counts(self) -> NDArray[np.int64]:
         """(N_x, N_y) whole numbers, 0 or more, near the counts.
 
-        Of the row, made monotone, the cumulative counts are rounded. So whatever is in one piece of
-        the row is off by less than 1, and all cells and ``outside`` sum to n.
+        The row is made monotone, and its cumulative counts are rounded. So the count of any piece
+        of the row is off by less than 1, and all cells and ``outside`` sum to n.
         """
         row = self.row if self.row.is_monotone else self.row.isotonic()
         return self._in_place(np.diff(np.rint(row.counts), prepend=0).astype(np.int64))
@@ -132,9 +132,9 @@ class Table(EqualByValue):
     def isotonic(self) -> Table:
         """Return the table with the nearest cumulative counts of the row that never decrease.
 
-        Its cells are 0 or more and sum to n. It never increases the total squared error of the
-        cumulative counts (``CDF.isotonic``), and where the row has little but noise, cells below
-        and above 0 make up for each other. O(N_x N_y).
+        Its cells are 0 or more and sum to n. The step never increases the total squared error of
+        the cumulative counts (``CDF.isotonic``). Where the row holds little but noise, cells below
+        and above 0 cancel each other. O(N_x N_y).
 
         Examples
         --------
@@ -158,9 +158,10 @@ class Table(EqualByValue):
         Returns
         -------
         CDF
-            Over ``grid.x`` or ``grid.y``; of a raw table raw: ``isotonic`` makes it monotone. Its n
-            is the number of records in the table, 1 at least. Its ``noise_deviation`` is known for
-            ``mechanisms.Histogram``, as released; else it is infinite.
+            A curve over ``grid.x`` or ``grid.y``. If the table is raw, so is the curve:
+            ``isotonic`` makes it monotone. Its n is the number of records in the table, at least 1.
+            Its ``noise_deviation`` is known for ``mechanisms.Histogram``, as released. Otherwise it
+            is infinite.
 
         Examples
         --------
@@ -177,22 +178,23 @@ class Table(EqualByValue):
     def conditional(
         self, axis: Axis, lower: float | None = None, upper: float | None = None
     ) -> CDF:
-        """Return the distribution of one column among records with the other one in a range.
+        """Return the distribution of one column among records whose other column is in a range.
 
         Parameters
         ----------
         axis
-            "x" or "y": the column whose distribution is asked for.
+            "x" or "y": the column whose distribution is returned.
         lower, upper
-            Of the other column: above lower, and at most upper. None: no bound. Cells that are
-            within in part count in part, as if their records lay evenly in them; where the first
-            cell begins is not known, as if they lay at its end.
+            The range of the other column: above lower, and at most upper. None: no bound. If a part
+            of a cell is in the range, this part counts, as if the records of the cell lay evenly in
+            it. If the lower end of a grid is not known, records of its first cell are taken to lie
+            at the cell's upper end.
 
         Returns
         -------
         CDF
-            As from ``marginal``. Its n is what is released of the records in the range, rounded, 1
-            at least.
+            As from ``marginal``. Its n is the released number of records in the range, rounded, and
+            at least 1.
 
         Raises
         ------
@@ -223,15 +225,15 @@ class Table(EqualByValue):
         Parameters
         ----------
         axis
-            "x" or "y": the column whose quantiles are asked for.
+            "x" or "y": the column whose quantiles are returned.
         p
             Probabilities within [0, 1], any shape.
 
         Returns
         -------
         numpy.ndarray
-            Of the shape (N,) of the other column's cells, and that of p: quantiles of
-            ``conditional`` curves, made monotone. NaN where less than half a record is released.
+            Of the shape (N,) of the other column's cells, followed by that of p: quantiles of
+            ``conditional`` curves, made monotone. NaN where the released count is below 1/2.
 
         Examples
         --------
@@ -258,27 +260,29 @@ class Table(EqualByValue):
     def sample(
         self, size: int | None = None, rng: np.random.Generator | None = None
     ) -> NDArray[np.float64]:
-        """Draw synthetic records with this distribution: evenly within each cell.
+        """Draw synthetic records with this distribution, evenly within each cell.
 
-        Of whole numbers, too: a cell may have none, and records are to stay in their cells.
+        Whole numbers are drawn evenly, too: a cell may contain none, and records stay in their
+        cells.
 
         Parameters
         ----------
         size
-            How many; None: in each cell as many as ``whole_counts`` says, cell by cell.
+            The number of records. None: ``whole_counts`` records in each cell, cell by cell.
         rng
-            None for fresh entropy. No secrecy is needed: the table is public already.
+            A generator, or None for fresh entropy. The table is public already, so draws need not
+            be secret.
 
         Returns
         -------
         numpy.ndarray
-            (size, 2): x and y, each in its cell. Where the lower end of a grid is not known, what
-            is in its first cell is at the first threshold.
+            (size, 2): x and y, each in its cell. If the lower end of a grid is not known, records
+            of its first cell are at the first threshold.
 
         Raises
         ------
         DtypeError, ParameterError
-            An argument is not as above, or there is no record to draw from.
+            An argument is not as above, or the table has no record to draw from.
 
         Examples
         --------
@@ -315,7 +319,7 @@ class Table(EqualByValue):
         return found
 
     def plot(self, ax: Axes | None = None, **style: Any) -> Axes:
-        """Draw the counts, made 0 or more by ``isotonic``, as colours; needs the extra ``plot``.
+        """Draw the counts as colours, after ``isotonic``. Needs the extra ``plot``.
 
         Parameters
         ----------
@@ -340,7 +344,7 @@ class Table(EqualByValue):
         return plot_table(table.counts, *edges, f"{self.privacy}", names, ax=ax, style=style)
 
     def to_json(self) -> str:
-        """Return the release as JSON (docs/format.md); ``from_json`` gives it back exactly.
+        """Return the release as JSON (docs/format.md). ``from_json`` restores it exactly.
 
         Examples
         --------
@@ -355,7 +359,7 @@ class Table(EqualByValue):
 
     @classmethod
     def from_json(cls, text: str) -> Table:
-        """Read a release back.
+        """Read a release from JSON, as ``to_json`` returns it.
 
         Raises
         ------
@@ -384,13 +388,13 @@ class Table(EqualByValue):
         return cls(grid, CDF(grid=numbered(counts.size), counts=counts, **others), integers, names)
 
     def _in_place(self, cells: NDArray[Any]) -> NDArray[Any]:
-        """Return what is in the cells of the row where these are in the table."""
+        """Return the numbers of the row's cells, in their places in the table."""
         found = np.empty(self.grid.size, cells.dtype)
         found[in_a_row(self.grid.shape)] = cells[: self.grid.size]
         return found.reshape(self.grid.shape)
 
     def _along(self, axis: Axis) -> tuple[Grid, Grid, NDArray[np.float64]]:
-        """Return the grid of a column, that of the other one, and the counts by both."""
+        """Return the grid of a column, the grid of the other column, and the counts by both."""
         counts = self.counts
         if axis == "x":
             return self.grid.x, self.grid.y, counts
@@ -399,8 +403,8 @@ class Table(EqualByValue):
     def _curve(self, axis: Axis, cells: NDArray[np.float64], deviation: NDArray[np.float64]) -> CDF:
         """Return the curve of a column from counts of its cells, with the noise in their sums.
 
-        A curve ends with a whole n. Counts are scaled to it, by little if there are some records:
-        what is missing must not be put in the last cell.
+        A curve ends with a whole n. The counts are scaled to it, by a factor near 1 if there are
+        some records. The difference must not be put in the last cell.
         """
         cumulative = np.cumsum(cells)
         total = float(cumulative[-1])
@@ -424,8 +428,8 @@ class Table(EqualByValue):
     def _deviation_of(self, cells: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the standard deviation of the noise in the sum of so many cells.
 
-        Where noise is alike in all cells it depends on their number alone, and so it is that of a
-        count of the row. Of cells that count in part it is less.
+        If the noise has one law in all cells, the deviation depends only on their number, so it is
+        that of a count of the row. For cells that count in part it is smaller.
         """
         if not self.row.noise_deviation.any():
             return np.zeros(cells.size)
@@ -436,7 +440,7 @@ class Table(EqualByValue):
 
 
 def of_both_columns(integers: Any) -> Integers:
-    """Return what is said of x and of y; one answer is for both.
+    """Return what is stated for x and for y. A single statement is for both.
 
     Raises
     ------
@@ -451,12 +455,12 @@ def of_both_columns(integers: Any) -> Integers:
 
 
 def _start(grid: Grid) -> float:
-    """Return where the first cell begins, or where it ends if that is not known."""
+    """Return the lower end of the first cell, or its upper end if the lower is not known."""
     return grid.start if math.isfinite(grid.start) else float(grid.positions[0])
 
 
 def _drawn_edges(grid: Grid) -> NDArray[np.float64]:
-    """Return where cells begin and end, (N + 1,): the first one as wide as the next, if need be."""
+    """Return the N + 1 ends of cells. A first cell without lower end is as wide as the next."""
     ends = grid.positions
     if math.isfinite(grid.start):
         return np.append(grid.start, ends)

@@ -1,7 +1,7 @@
-"""Models that are fitted privately, as scikit-learn's estimators: models to diagnose.
+"""Privately fitted models, as estimators of scikit-learn's kind.
 
-Needs the extra ``models``, which is imported with what is used first. May import ``privacy``,
-``noise``, ``records`` and what belongs to no room.
+Needs the extra ``models``, which is imported at the first use. May import ``privacy``, ``noise``,
+``records`` and modules that belong to no room.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def __getattr__(name: str) -> Any:
         from .linear_regression import LinearRegression as Found
     else:
         from .logistic_regression import LogisticRegression as Found  # type: ignore[assignment]
-    globals()[name] = Found  # so that this is asked once
+    globals()[name] = Found  # so that Python calls this once
     return Found
 
 

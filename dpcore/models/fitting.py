@@ -1,4 +1,4 @@
-"""What both estimators do before they fit: their arguments and records, checked."""
+"""Checks of arguments and records that both estimators make before they fit."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ _MOST_CHANGE: Final = 2**14  # of a vector with so many features, as ``lattice``
 def checked_budget(
     epsilon: object, rng: np.random.Generator | None, fit_intercept: object
 ) -> tuple[Allowance, Source, Privacy]:
-    """Return the budget, where noise is drawn from, and the guarantee; or raise."""
+    """Return the budget, the source of noise, and the guarantee, or raise."""
     if not isinstance(fit_intercept, bool | np.bool_):
         raise DtypeError("fit_intercept", type(fit_intercept).__name__, "must be a bool")
     budget, stream = Allowance.checked(epsilon, None, "replace-one"), source(rng)
-    budget.law(_MOST_CHANGE, SHARE)  # refuses an epsilon for which there is no noise, of any size
+    budget.law(_MOST_CHANGE, SHARE)  # refuses an epsilon that is too small for noise at any D
     return budget, stream, replace(budget.privacy, simulated=stream.simulated)
 
 
 def checked_features(estimator: Any, X: Any) -> Floats:
-    """Return the features of the records to fit, (n, d), infinities among them; or raise."""
+    """Return the features of the records to fit, (n, d), with infinities, or raise."""
     refuse_collection(X, "X")
     if np.ma.is_masked(X):
         raise MissingValueError("X")
@@ -50,7 +50,7 @@ def checked_features(estimator: Any, X: Any) -> Floats:
 
 
 def raw_features(estimator: Any, X: Any) -> Floats:
-    """Return the features to predict for, (n, d), finite."""
+    """Return the features of the records to predict for, (n, d), finite, or raise."""
     validation.check_is_fitted(estimator)
     refuse_collection(X, "X")
     found: Floats = validation.validate_data(estimator, X, dtype=np.float64, reset=False)
@@ -67,7 +67,7 @@ def target(y: Any) -> NDArray[Any]:
 
 
 def numbers(argument: str, given: NDArray[Any]) -> Floats:
-    """Return doubles, infinities among them, or raise: for types, and for missing values."""
+    """Return doubles, with infinities, or raise because of types or missing values."""
     if given.dtype.kind not in "biufO":
         raise DtypeError(argument, f"dtype {given.dtype}", "must hold real numbers")
     if given.dtype.kind == "O":
@@ -75,7 +75,7 @@ def numbers(argument: str, given: NDArray[Any]) -> Floats:
         if any(object_kinds.kind_of(cls) in ("string", "bytes") for cls in types):
             raise DtypeError(argument, "text", "must hold real numbers")
         exactly = {cls: object_kinds.exactly(cls) for cls in types}
-        # Rounded as NumPy rounds integers: one that is too long for it makes objects of all others.
+        # Rounded as NumPy rounds integers: one too long for NumPy makes all of them objects.
         found = (object_kinds.nearest_double(exactly[type(each)](each)) for each in given.flat)
         given = np.fromiter(found, np.float64, given.size).reshape(given.shape)
     doubles = _check.doubles(given)

@@ -1,6 +1,6 @@
-"""From a vector that is near to an ideal private one to a release: discrete noise covers the rest.
+"""Discrete noise that makes a release of a vector near an ideal private one.
 
-Every method for which noise is made or used in floating point ends here.
+Every method that draws or uses noise in floating point ends here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..privacy.allowance import Allowance
 
 __all__ = ["SHARE", "covered"]
 
-SHARE: Final = Fraction(1, 64)  # of the budget, for what floating point may tell
+SHARE: Final = Fraction(1, 64)  # of the budget, for what floating point may reveal
 
 
 def covered(
@@ -32,9 +32,9 @@ def covered(
     distance
         A public bound, above 0.
     budget
-        Of the whole release, for epsilon. This takes ``SHARE`` of it.
+        The budget of the whole release, for epsilon. This function spends ``SHARE`` of it.
     stream
-        Where the noise is drawn from.
+        The source of the noise.
 
     Returns
     -------
@@ -44,13 +44,13 @@ def covered(
     Raises
     ------
     ParameterError
-        epsilon is so small that the noise would pass 2^40 units.
+        epsilon is so small that the noise would exceed 2^40 units.
 
     Notes
     -----
-    Given the ideal vector, the vectors of all inputs are within a ball of radius ``distance``. So
+    Given the ideal vector, the vectors of all inputs lie within a ball of radius ``distance``. So
     two of them, rounded, are at most 2 distance sqrt(D) / pitch + D units apart in the sum of
-    absolute differences, which is what the noise is for (docs/models.md, section 4).
+    absolute differences. The noise covers this distance (docs/models.md, section 4).
     """
     pitch = math.ldexp(1.0, math.frexp(distance)[1] - 4)  # at least distance / 16, at most / 8
     apart = Fraction(math.ceil(2.0 * distance / pitch * math.sqrt(vector.size)) + 1 + vector.size)

@@ -35,35 +35,36 @@ class LinearRegression(base.RegressorMixin, base.BaseEstimator):  # type: ignore
     epsilon
         {epsilon}
     x_bounds
-        (lower, upper), public: numbers, or (d,) arrays of one for each feature. Values beyond are
-        clipped in ``fit``. They must not come from the data, so there is no default.
+        The public bounds (lower, upper) of features: numbers, or (d,) arrays with one number for
+        each feature. ``fit`` clips values beyond them. Bounds must not come from the data, so they
+        have no default.
     y_bounds
-        (lower, upper) of the responses, in the same way.
+        The public bounds (lower, upper) of responses.
     method
-        "moments": least squares from noisy sums of products, which is by far the more accurate one.
+        "moments": least squares from noisy sums of products, by far the more accurate method.
         "output": noise in the minimum.
     alpha
-        The penalty, as of scikit-learn's ``Ridge``: alpha |w|^2 beside the sum of squares; lambda =
-        alpha / n in the paper's terms. It applies to features that are scaled from their bounds to
-        [-1, 1] (for "output", to [-1, 1] / sqrt(d + 1)), and to the intercept as one more feature.
-        Noise of "output" falls as it grows: some hundredths of n are a good start.
+        The penalty, as in scikit-learn's ``Ridge``: alpha |w|^2 is added to the sum of squares. In
+        the paper's terms, lambda = alpha / n. It applies to features that are scaled from their
+        bounds to [-1, 1] (for "output", to [-1, 1] / sqrt(d + 1)), and to the intercept as one more
+        feature. The noise of "output" falls as alpha grows: some hundredths of n are a good start.
     fit_intercept
-        Whether there is a constant in the model.
+        Whether the model has a constant.
     rng
         {rng}
 
     Attributes
     ----------
     coef_ : numpy.ndarray
-        (d,), for features and responses as they are given.
+        (d,) the coefficients, for features and responses in their own units.
     intercept_ : float
         The constant.
     n_features_in_ : int
-        d.
+        The number of features, d.
     feature_names_in_ : numpy.ndarray
-        (d,) the names of columns, where X has names that are strings.
+        (d,) the names of the columns, if X has names that are strings.
     privacy_ : Privacy
-        What fitting has cost.
+        The guarantee of the fit.
 
     Raises
     ------
@@ -72,7 +73,7 @@ class LinearRegression(base.RegressorMixin, base.BaseEstimator):  # type: ignore
 
     Notes
     -----
-    Only ``fit`` is private: scores and predictions of private records tell about these records.
+    Only ``fit`` is private. Scores and predictions of private records reveal these records.
 
     docs/models.md has the proofs. O(n d^2).
 
@@ -122,13 +123,13 @@ class LinearRegression(base.RegressorMixin, base.BaseEstimator):  # type: ignore
         Returns
         -------
         LinearRegression
-            This one.
+            The estimator itself.
 
         Raises
         ------
         DtypeError, ParameterError, MissingValueError, ValueError
-            A parameter or an argument is not as above, before anything is spent. Errors do not
-            depend on values of records, but for missing ones.
+            A parameter or an argument is not as above. The error comes before anything is spent.
+            Errors do not depend on values of records, except missing values.
 
         Examples
         --------

@@ -27,7 +27,7 @@ __all__ = ["LogisticRegression"]
 
 Method = Literal["objective", "output"]
 
-_MOST_LABEL: Final = 2**53  # whether labels are doubles may depend on other ones, in a list
+_MOST_LABEL: Final = 2**53  # in a list, other labels may make a label a double
 _KINDS: Final = (bool | int | float | np.bool_ | np.number, str, bytes)
 
 
@@ -42,37 +42,39 @@ class LogisticRegression(base.ClassifierMixin, base.BaseEstimator):  # type: ign
     epsilon
         {epsilon}
     x_bounds
-        (lower, upper), public: numbers, or (d,) arrays of one for each feature. Values beyond are
-        clipped in ``fit``. They must not come from the data, so there is no default.
+        The public bounds (lower, upper) of features: numbers, or (d,) arrays with one number for
+        each feature. ``fit`` clips values beyond them. Bounds must not come from the data, so they
+        have no default.
     classes
-        The labels of negatives and positives, public. Labels that are neither count as negative: an
-        error would tell that there is one.
+        The public labels of negatives and positives, in this order. All other labels count as
+        negative, because an error would reveal that somebody has one.
     method
-        "objective": noise in what is minimised, which is the more accurate one. "output": noise in
-        the minimum.
+        "objective": noise in the objective, the more accurate method. "output": noise in the
+        minimum.
     C
-        The inverse of the penalty, as in scikit-learn: lambda = 1 / (n C) in the paper. It applies
-        to features that are scaled from their bounds to [-1, 1] / sqrt(d + 1), and to the intercept
-        as one more feature. Noise of "output" grows in proportion to C, and does not fall with n.
+        The inverse of the penalty, as in scikit-learn. In the paper's terms, lambda = 1 / (n C). It
+        applies to features that are scaled from their bounds to [-1, 1] / sqrt(d + 1), and to the
+        intercept as one more feature. The noise of "output" grows in proportion to C, and does not
+        fall with n.
     fit_intercept
-        Whether there is a constant in the model.
+        Whether the model has a constant.
     rng
         {rng}
 
     Attributes
     ----------
     coef_ : numpy.ndarray
-        (1, d), for features as they are given.
+        (1, d) the coefficients, for features in their own units.
     intercept_ : numpy.ndarray
-        (1,).
+        (1,) the constant.
     classes_ : numpy.ndarray
-        (2,), the parameter's.
+        (2,) the labels of negatives and positives, from ``classes``.
     n_features_in_ : int
-        d.
+        The number of features, d.
     feature_names_in_ : numpy.ndarray
-        (d,) the names of columns, where X has names that are strings.
+        (d,) the names of the columns, if X has names that are strings.
     privacy_ : Privacy
-        What fitting has cost.
+        The guarantee of the fit.
 
     Raises
     ------
@@ -81,11 +83,11 @@ class LogisticRegression(base.ClassifierMixin, base.BaseEstimator):  # type: ign
 
     Notes
     -----
-    Only ``fit`` is private: scores and predictions of private records tell about these records.
+    Only ``fit`` is private. Scores and predictions of private records reveal these records.
 
-    Chaudhuri, Monteleoni & Sarwate, *Differentially private empirical risk minimization* (JMLR 12,
-    2011), with a proof that also covers floating point in docs/models.md. O(n d^2) a step of the
-    solver, of which there are some ten.
+    The methods are those of Chaudhuri, Monteleoni & Sarwate, *Differentially private empirical risk
+    minimization* (JMLR 12, 2011). docs/models.md has a proof that also covers floating point. Each
+    step of the solver is O(n d^2), and about ten steps are usual.
 
     Examples
     --------
@@ -131,13 +133,13 @@ class LogisticRegression(base.ClassifierMixin, base.BaseEstimator):  # type: ign
         Returns
         -------
         LogisticRegression
-            This one.
+            The estimator itself.
 
         Raises
         ------
         DtypeError, ParameterError, MissingValueError, ValueError
-            A parameter or an argument is not as above, before anything is spent. Errors do not
-            depend on values of records, but for missing ones.
+            A parameter or an argument is not as above. The error comes before anything is spent.
+            Errors do not depend on values of records, except missing values.
 
         Examples
         --------
@@ -163,7 +165,7 @@ class LogisticRegression(base.ClassifierMixin, base.BaseEstimator):  # type: ign
         records *= signs
         penalty = 1.0 / (signs.size * inverse)
         if math.isinf(penalty):
-            raise ParameterError("C", self.C, "is too small: the penalty is no double")
+            raise ParameterError("C", self.C, "is too small: the penalty is beyond doubles")
         with spending(privacy, "LogisticRegression.fit"):
             if self.method == "objective":
                 w = by_objective(records, penalty, budget, stream)
@@ -254,29 +256,29 @@ class LogisticRegression(base.ClassifierMixin, base.BaseEstimator):  # type: ign
 def _checked_classes(classes: object) -> tuple[Label, Label]:
     """Return two different labels of one kind."""
     requirement = "must be the labels of negatives and positives, in this order"
-    if isinstance(classes, AbstractSet):  # which has another order in another process
+    if isinstance(classes, AbstractSet):  # its order differs between processes
         raise DtypeError("classes", type(classes).__name__, requirement)
     found = _check.items("classes", classes, requirement)
     if len(found) != 2:
-        raise ParameterError("classes", classes, "must be two, of negatives and positives")
+        raise ParameterError("classes", classes, "must be two labels, of negatives and positives")
     kinds = [next((kind for kind in _KINDS if isinstance(label, kind)), None) for label in found]
     if None in kinds or kinds[0] != kinds[1]:
         raise DtypeError("classes", classes, "must be numbers, strings or bytes, both of one kind")
     if found[0] == found[1] or any(label != label for label in found):  # nor NaN
         raise ParameterError("classes", classes, "must be different")
     if any(not isinstance(label, str | bytes) and abs(label) >= _MOST_LABEL for label in found):
-        what = "must be below 2^53, if they are numbers: doubles do not tell larger ones apart"
+        what = "must be below 2^53 if they are numbers: doubles do not tell larger ones apart"
         raise ParameterError("classes", classes, what)
     return found[0], found[1]
 
 
 def _is_positive(y: Any, positive: Label) -> NDArray[np.bool_]:
-    """Return which labels are that of positives, or raise: for types, and for missing labels."""
+    """Return which labels are positive, or raise because of types or missing labels."""
     given = target(y)
     try:
         found, missing = positives(given, positive)
     except (DtypeError, ParameterError):
-        what = f"must hold labels of one kind, that of classes ({positive!r})"
+        what = f"must hold labels of one kind, the kind of classes ({positive!r})"
         raise DtypeError("y", type(y).__name__, what) from None
     if missing is not None:
         raise MissingValueError("y")

@@ -1,4 +1,4 @@
-"""Losses of a linear model for each record, and what the proofs need to know of them."""
+"""Losses of a linear model for each record, and the constants of them that the proofs need."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class Loss(Protocol):
         ...
 
     def longest(self, penalty: float) -> float:
-        """Return a bound of |w| at the minimum of the mean loss and (penalty / 2) |w|^2."""
+        """Return a bound of |w| at the minimum of the mean loss plus (penalty / 2) |w|^2."""
         ...
 
     def moved(self, penalty: float) -> float:
-        """Return by how much that minimum moves at most if a record is replaced, times n."""
+        """Return n times the most by which a replaced record moves that minimum."""
         ...
 
 

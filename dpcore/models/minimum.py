@@ -15,7 +15,7 @@ from .scaling import RECORD_BITS
 
 __all__ = ["LEAST_PENALTY", "Objective"]
 
-LEAST_PENALTY: Final = 2.0**-24  # steps are exact to many digits above it
+LEAST_PENALTY: Final = 2.0**-24  # above it, steps are exact to many digits
 _FEW_STEPS: Final = 50  # ten are usual
 _MOST_STEPS: Final = 2000
 _MOST_HALVINGS: Final = 60
@@ -31,9 +31,9 @@ class Objective:
     Parameters
     ----------
     records
-        (D, n) contiguous multiples of 2^-20: a column for each record, no longer than 1.
+        (D, n) contiguous multiples of 2^-20, with a column for each record, no longer than 1.
     loss
-        Of their margins.
+        The loss of their margins.
     penalty
         At least ``LEAST_PENALTY``.
     tilt
@@ -50,13 +50,13 @@ class Objective:
 
     @property
     def longest(self) -> float:
-        """A public bound of |w| at the minimum, from that without a tilt."""
+        """A public bound of |w| at the minimum, from the bound without a tilt."""
         plain, aside = self.loss.longest(self.penalty), self.most_tilt / self.penalty
         return 2.0 * aside + plain
 
     @property
     def rounding(self) -> float:
-        """A public bound of the error of ``gradient`` near the minimum (docs, section 4)."""
+        """A public bound of the error of ``gradient`` near the minimum (docs/models.md, sec. 4)."""
         size, longest = len(self.records), self.longest
         margins = self.loss.curvature * (size + 1) * math.sqrt(size) / self._steps
         sums = 128.0 * self.loss.steepest(longest)
@@ -65,24 +65,24 @@ class Objective:
 
     @property
     def enough(self) -> float:
-        """How long the gradient may be where steps end: w has an end of its digits, too."""
+        """The largest length of the gradient at which steps end, for w has few digits, too."""
         return 4.0 * (self.rounding + _UNIT * self.loss.curvature * self.longest)
 
     @property
     def distance(self) -> float:
-        """A public bound of how far ``minimum`` is from the minimum, in the Euclidean norm."""
+        """A public bound of the Euclidean distance of ``minimum`` from the exact minimum."""
         return 2.0 * self.enough / self.penalty
 
     @property
     def _steps(self) -> float:
-        """Steps of coarse weights to a unit, with which products and sums fit 53 bits."""
+        """The steps of coarse weights in a unit for which products and sums fit 53 bits."""
         return math.ldexp(1.0, 53 - RECORD_BITS - math.frexp(4.0 * self.longest)[1])
 
     def margins(self, w: Floats) -> Floats:
         """Return w . x for each record, (n,).
 
-        Of weights that are rounded to some thirty bits they are exact near the minimum; what was
-        rounded off is small, and so are the errors of its products.
+        For weights that are rounded to some thirty bits, margins are exact near the minimum. The
+        rest of the weights is small, and so are the errors of its products.
         """
         coarse = np.rint(w * self._steps) / self._steps
         margins, rest = (np.zeros(self.records.shape[1]) for _ in range(2))
@@ -93,7 +93,7 @@ class Objective:
         return margins
 
     def gradient(self, w: Floats, margins: Floats) -> Floats:
-        """Return the gradient, (D,). Sums are NumPy's, in pairs: no errors in proportion to n."""
+        """Return the gradient, (D,). NumPy sums in pairs, so errors do not grow with n."""
         slopes = self.loss.slopes(margins)
         sums = np.array([np.sum(slopes * feature) for feature in self.records])
         found: Floats = sums / margins.size + self.penalty * w
@@ -112,19 +112,20 @@ class Objective:
         Returns
         -------
         numpy.ndarray
-            (D,), where the gradient as it is computed is at most ``enough`` long.
+            (D,) a point where the computed gradient is at most ``enough`` long.
 
         Raises
         ------
         ConvergenceError
-            There is none after 2000 steps. No input is known for which that happens.
+            2000 steps do not reach such a point. No input is known for which that happens.
 
         Notes
         -----
-        Newton steps, of which as much is taken as makes the slope along the step fall to a half:
-        the objective is convex, so that is sought by bisection. O(n D^2) a step, and some ten
-        steps. For long w the losses have kinks, in effect, and of many features steps would go
-        from one kink to the next: then the minimum is followed from a larger penalty to this one.
+        The method takes Newton steps. It shortens each step so that the slope along the step falls
+        to a half. The objective is convex, so bisection finds this length. Each step is O(n D^2),
+        and about ten steps are usual. For long w the losses practically have kinks, and with many
+        features steps would go from one kink to the next. Then the method follows the minimum from
+        a larger penalty to this one.
         """
         w, has_arrived = self._descended(np.zeros(len(self.records)), _FEW_STEPS)
         if not has_arrived:
@@ -138,7 +139,7 @@ class Objective:
         return w
 
     def _descended(self, w: Floats, most_steps: int) -> tuple[Floats, bool]:
-        """Return where Newton steps lead from w, and whether the gradient is small there."""
+        """Return the end of Newton steps from w, and whether the gradient is small there."""
         enough = self.enough
         for _ in range(most_steps):
             margins = self.margins(w)
@@ -150,9 +151,9 @@ class Objective:
         return w, False
 
     def _length(self, w: Floats, margins: Floats, step: Floats, slope: float) -> float:
-        """Return t within (0, 1] with half the slope along the step at w + t step, or next to none.
+        """Return t within (0, 1] so that w + t step has half the slope along the step, or none.
 
-        What rounding errors could be counts as none.
+        A slope that rounding errors could explain counts as none.
         """
         along = self.margins(step)
         fixed = self.penalty * float(np.sum(w * step))

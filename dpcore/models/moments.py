@@ -1,4 +1,4 @@
-"""Least squares from noisy sums of products: whole numbers, so that the noise is exact.
+"""Least squares from noisy sums of products, which are whole numbers with exact noise.
 
 Neighbours: one record replaced, and n is public. docs/models.md, section 5, has the proof. The idea
 is that of Wang, *Revisiting differentially private linear regression* (UAI 2018, AdaSSP), which has
@@ -35,7 +35,7 @@ def largest_change(features: int, fit_intercept: bool) -> Fraction:
 
 
 def value_bits(change: Fraction) -> int:
-    """Return how many bits values are rounded to: twelve, or fewer where features are many."""
+    """Return the number of bits of rounded values: twelve, or fewer for many features."""
     return min(_MOST_BITS, (int(_MOST_CHANGE / change).bit_length() - 1) // 2)
 
 
@@ -45,15 +45,15 @@ def sums_of_products(rows: Floats, bits: int) -> NDArray[np.int64]:
     Parameters
     ----------
     rows
-        (K, n) numbers within [-1, 1], which are rounded to multiples of 2^-bits, one by one.
+        (K, n) numbers within [-1, 1]. Each is rounded to a multiple of 2^-bits.
     bits
         At most 12.
 
     Returns
     -------
     numpy.ndarray
-        (K, K). In doubles these products and sums of a chunk are exact, in whatever order they are
-        made; chunks add up as integers.
+        (K, K). In doubles, the products and sums of a chunk are exact in any order. Chunks add up
+        as integers.
     """
     total = np.zeros((len(rows), len(rows)), np.int64)
     for start in range(0, rows.shape[1], _CHUNK):
@@ -79,23 +79,23 @@ def by_moments(
     fit_intercept
         Whether there is one more feature, which is 1 for all records.
     penalty
-        Added to the diagonal, for all features. More is added where the noise could make the
-        matrix indefinite: until its least eigenvalue is twice the deviation of the noise times the
-        root of D, which is about the norm of that noise, or at least n 2^-40.
+        A number that is added to the diagonal, for all features. If the noise could make the matrix
+        indefinite, more is added, until the least eigenvalue is at least n 2^-40 and at least twice
+        the deviation of the noise times the root of D, which is about the norm of that noise.
     budget
-        Of epsilon.
+        The budget, for epsilon.
     stream
-        Where noise is drawn from.
+        The source of the noise.
 
     Returns
     -------
     numpy.ndarray
-        (D,) coefficients, that of the constant last; private.
+        (D,) private coefficients, that of the constant last.
 
     Raises
     ------
     ParameterError
-        epsilon is so small that the noise would pass 2^40 units.
+        epsilon is so small that the noise would exceed 2^40 units.
     """
     change = largest_change(len(scaled), fit_intercept)
     bits = value_bits(change)
@@ -106,7 +106,7 @@ def by_moments(
     upper = np.triu_indices(len(sums))
     noise = np.empty(upper[0].size, np.int64)
     law.fill(noise, stream)
-    noise[0] = -sums[0, 0]  # the responses' own square is not used
+    noise[0] = -sums[0, 0]  # the square of the responses is not used
     if fit_intercept:
         noise[-1] = 0  # the constant's is n, which is public
     noisy = np.zeros(sums.shape)

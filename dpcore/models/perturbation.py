@@ -1,4 +1,4 @@
-"""Private minima of a penalised loss: noise in the minimum, or in what is minimised.
+"""Private minima of a penalised loss, by noise in the minimum or in the objective.
 
 Chaudhuri, Monteleoni & Sarwate, *Differentially private empirical risk minimization* (JMLR 12,
 2011). Neighbours: one record replaced, and n is public. Proofs are in docs/models.md.
@@ -25,11 +25,11 @@ __all__ = ["by_objective", "by_output", "objective_noise", "output_noise"]
 Floats = NDArray[np.float64]
 
 _ABOVE: Final = 1.0 + 2.0**-40  # doubles err by far less here
-_MOST_EPSILON: Final = 2**60  # more is not spent: there is next to no noise
+_MOST_EPSILON: Final = 2**60  # more is not spent: the noise is next to nothing
 
 
 def output_noise(loss: Loss, n: int, penalty: float, budget: Allowance) -> float:
-    """Return the scale of noise of density exp(-|z| / scale) in the minimum."""
+    """Return the scale of the noise in the minimum, whose density is exp(-|z| / scale)."""
     return _ABOVE * loss.moved(penalty) / (n * _spent(budget))
 
 
@@ -41,20 +41,21 @@ def by_output(
     Parameters
     ----------
     records
-        (D, n) contiguous doubles: multiples of 2^-20, a column for each record, no longer than 1.
+        (D, n) contiguous doubles that are multiples of 2^-20, with a column for each record, no
+        longer than 1.
     loss
-        Of their margins.
+        The loss of their margins.
     penalty
-        lambda; at least 2^-24 is taken.
+        lambda. It is raised to 2^-24 if it is smaller.
     budget
-        Of epsilon.
+        The budget, for epsilon.
     stream
-        Where noise is drawn from.
+        The source of the noise.
 
     Returns
     -------
     numpy.ndarray
-        (D,), private.
+        (D,) the private coefficients.
     """
     size, n = records.shape
     objective = Objective(records, loss, max(penalty, LEAST_PENALTY))
@@ -66,10 +67,10 @@ def by_output(
 
 
 def objective_noise(n: int, penalty: float, budget: Allowance) -> tuple[float, float]:
-    """Return the penalty that is taken, and the scale of noise in n times the gradient.
+    """Return the penalty to use, and the scale of the noise in n times the gradient.
 
-    The determinants of neighbours differ by a factor of at most 1 + c / (n penalty), c = 1/4. What
-    is left of epsilon is for the noise; the penalty is raised until that is half of it.
+    The determinants of neighbours differ by a factor of at most 1 + c / (n penalty), with c = 1/4.
+    The rest of epsilon is for the noise. The penalty is raised until this rest is half of epsilon.
     """
     spent = _spent(budget)
     least = _ABOVE * Logistic.curvature / (n * math.expm1(min(spent / 2.0, 700.0)))
@@ -84,17 +85,17 @@ def by_objective(records: Floats, penalty: float, budget: Allowance, stream: Sou
     Parameters
     ----------
     records
-        (D, n) contiguous doubles: multiples of 2^-20, a column for each record times its label,
-        no longer than 1.
+        (D, n) contiguous doubles that are multiples of 2^-20, with a column for each record times
+        its label, no longer than 1.
     penalty
-        lambda; more is taken where epsilon is small (``objective_noise``).
+        lambda. It is raised if epsilon is small (``objective_noise``).
     budget, stream
         As in ``by_output``.
 
     Returns
     -------
     numpy.ndarray
-        (D,), private.
+        (D,) the private coefficients.
     """
     size, n = records.shape
     taken, scale = objective_noise(n, penalty, budget)
@@ -106,6 +107,6 @@ def by_objective(records: Floats, penalty: float, budget: Allowance, stream: Sou
 
 
 def _spent(budget: Allowance) -> float:
-    """Return a double below the epsilon that is left for the ideal mechanism."""
+    """Return a double below the epsilon that remains for the ideal mechanism."""
     assert budget.epsilon is not None
     return float(min(budget.epsilon * (1 - SHARE), Fraction(_MOST_EPSILON))) / _ABOVE

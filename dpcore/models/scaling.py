@@ -1,4 +1,4 @@
-"""Public bounds: columns clipped to them, as numbers within [-1, 1], and models back again."""
+"""Public bounds: they clip and scale columns to [-1, 1], and scale models back."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Bounds:
     lower, upper
         (d,) finite doubles.
     middle
-        (d,) what becomes 0.
+        (d,) the values that become 0.
     """
 
     lower: Floats
@@ -38,43 +38,43 @@ class Bounds:
 
     @classmethod
     def checked(cls, argument: str, given: object, columns: int, centred: bool) -> Bounds:
-        """Return what a pair of numbers, or of (columns,) arrays, says; or raise.
+        """Return the bounds from a pair of numbers or of (columns,) arrays, or raise.
 
-        Without a constant in the model 0 has to stay 0; else what is halfway becomes 0.
+        Without a constant in the model, 0 has to stay 0. Otherwise the middle becomes 0.
         """
         if given is None:
-            what = "must be public (lower, upper): what is taken from the data is not private"
+            what = "must be public (lower, upper): bounds taken from the data are not private"
             raise ParameterError(argument, None, what)
         pair = _check.items(argument, given, "must be a pair: (lower, upper)")
         if len(pair) != 2:
             raise ParameterError(argument, given, "must be a pair: (lower, upper)")
         lower, upper = (_side(argument, side, columns) for side in pair)
-        if not np.all(upper - lower >= 1.0 / _MOST):  # coefficients are in proportion to 1 / this
-            what = f"must have lower below upper, by {1.0 / _MOST:.0e} or more"
+        if not np.all(upper - lower >= 1.0 / _MOST):  # coefficients grow with 1 / this
+            what = f"must have lower below upper, by at least {1.0 / _MOST:.0e}"
             raise ParameterError(argument, given, what)
         return cls(lower, upper, (lower + upper) / 2.0 if centred else np.zeros(columns))
 
     @property
     def reach(self) -> Floats:
-        """How far the bounds are from the middle at most, (d,)."""
+        """The distance of the farther bound from the middle, (d,)."""
         found: Floats = np.maximum(self.upper - self.middle, self.middle - self.lower)
         return found
 
     def scaled(self, values: Floats) -> Floats:
-        """Return values (n, d) as numbers (d, n) within [-1, 1], clipped, a column at a time."""
+        """Return values (n, d), clipped and scaled to numbers (d, n) within [-1, 1]."""
         found = np.empty(values.shape[::-1])
         columns = zip(values.T, self.lower, self.upper, self.middle, self.reach, strict=True)
         for out, (column, lower, upper, middle, reach) in zip(found, columns, strict=True):
             np.clip(column, lower, upper, out=out)
             out -= middle
             out /= reach
-            np.clip(out, -1.0, 1.0, out=out)  # rounding may pass them
+            np.clip(out, -1.0, 1.0, out=out)  # rounding may exceed them
         return found
 
     def unscaled(self, inner: Floats) -> tuple[Floats, float]:
-        """Return coefficients (d,) and intercept for raw values, from those for scaled ones.
+        """Return coefficients (d,) and intercept for raw values, from those for scaled values.
 
-        If there is one more than the columns, it is the constant.
+        If ``inner`` has one more entry than there are columns, this entry is the constant.
         """
         slopes = inner[: self.reach.size] / self.reach
         return slopes, float(inner[self.reach.size :].sum() - np.sum(slopes * self.middle))
@@ -83,7 +83,7 @@ class Bounds:
 def _side(argument: str, side: ArrayLike, columns: int) -> Floats:
     found = _check.doubles(_check.array(argument, side, "iuf"))
     if found.ndim > 1 or found.size not in (1, columns):
-        what = f"must hold numbers, or arrays of one for each feature, {columns}"
+        what = f"must hold numbers, or arrays with one number for each of {columns} features"
         raise ParameterError(argument, found.shape, what)
     if not np.all(np.abs(found) <= _MOST):  # nor NaN
         raise ParameterError(argument, side, f"must be finite, within {_MOST:g}")
@@ -96,19 +96,19 @@ def side_of_cube(size: int) -> float:
 
 
 def unit_records(scaled: Floats, fit_intercept: bool) -> Floats:
-    """Return records (D, n) in the unit ball: features, and last a constant for the intercept.
+    """Return records (D, n) in the unit ball: features, then a constant for the intercept.
 
     Parameters
     ----------
     scaled
         (d, n) numbers within [-1, 1].
     fit_intercept
-        Whether there is a constant: D is d + 1 then, or d.
+        Whether there is a constant. Then D is d + 1, otherwise d.
 
     Returns
     -------
     numpy.ndarray
-        Multiples of 2^-20, of at most 1 / sqrt(D): rounded towards 0.
+        Multiples of 2^-20 of at most 1 / sqrt(D), rounded towards 0.
     """
     size = len(scaled) + int(fit_intercept)
     records = np.ones((size, scaled.shape[1]))

@@ -1,7 +1,7 @@
-"""Noise of the same density in all directions, exp(-|z|), in doubles that are near the ideal one.
+"""Noise with the density exp(-|z|), the same in all directions, in doubles near the ideal variate.
 
-The ideal variate is a function of uniform reals, of which 512 bits each are drawn. What is returned
-differs from it by a known share of its length (docs/models.md, section 4).
+The ideal variate is a function of uniform reals. 512 bits of each are drawn. The returned vector
+differs from the ideal one by at most a known share of its length (docs/models.md, section 4).
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _ONE: Final = 1 << (64 * _WORDS + 1)
 
 
 def longest(size: int) -> float:
-    """Return the length of the longest vectors: longer ones are rarer than 1 in 2^256."""
+    """Return the length of the longest vectors. Longer ones are rarer than 1 in 2^256."""
     return 256.0 + 2.0 * size
 
 
 def relative_error(size: int) -> float:
-    """Return by which share of its length a vector may be off, functions of libm by 4 ulp each."""
+    """Return the share of its length by which a vector may be off, if libm is off by 4 ulp."""
     return (64 + 2 * size) * 2.0**-52
 
 
@@ -36,7 +36,7 @@ def spherical(size: int, stream: Source) -> NDArray[np.float64]:
     Parameters
     ----------
     size
-        Of the vector, at least 1.
+        The size of the vector, at least 1.
     stream
         A stream of words, which is advanced.
 
@@ -49,7 +49,7 @@ def spherical(size: int, stream: Source) -> NDArray[np.float64]:
     -----
     The length has the Gamma law, as a sum of ``size`` exponential variates. The direction is that
     of normal variates, in pairs by Box & Muller (1958): the root of twice an exponential variate,
-    and an angle within a quadrant, which quadrant is two more bits.
+    and an angle within a quadrant. Two more bits choose the quadrant.
     """
     length = min(sum(_exponential(stream) for _ in range(size)), longest(size))
     normal = np.empty(2 * ((size + 1) // 2))
@@ -70,7 +70,7 @@ def _exponential(stream: Source) -> float:
 
 
 def _uniform(stream: Source) -> tuple[float, float]:
-    """Return a uniform variate and what is left to 1, each to double precision."""
+    """Return a uniform variate u and 1 - u, each to double precision."""
     words = np.empty(_WORDS, np.uint64)
     stream.fill(words)
     drawn = 2 * int.from_bytes(words.astype("<u8").tobytes(), "little") + 1  # in between

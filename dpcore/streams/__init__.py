@@ -1,4 +1,4 @@
-"""Counts that are released while they grow, and their secret state in a file.
+"""Running counts of a stream, and their secret state in a file.
 
 May import all rooms but ``command_line``, ``releases`` and ``trust``.
 """

@@ -33,16 +33,16 @@ _GENERATORS: Final = {
 
 
 class _Block(NamedTuple):
-    """Draws number ``first``, ``first + 1``, ... of a tree's noise, made in one go."""
+    """Draws number ``first``, ``first + 1``, ... of a tree's noise, made at once."""
 
     first: int
     size: int
-    before: Any  # a study's generator, its state before and after; None: no generator
+    before: Any  # the state of a study's generator before and after; None: no generator
     after: Any
 
 
 class Held(NamedTuple):
-    """Where the noise is at a threshold: all of it is secret."""
+    """The state of the noise at a threshold. All of it is secret."""
 
     nodes: NDArray[np.int64]  # (L + 1,) the noise of the open nodes, lowest level first
     block: _Block
@@ -51,21 +51,21 @@ class Held(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OpenNodes:
-    """A tree over ``thresholds`` thresholds, and where the noise of its nodes comes from.
+    """A tree over ``thresholds`` thresholds, and the source of its nodes' noise.
 
-    Draws are made in blocks, and used up in order. A study's have sizes that depend on the tree
-    alone, so its noise depends on the generator alone and not on how thresholds are cut into calls.
-    A release, whose noise nobody can make again, draws at once what a call takes.
+    Draws are made in blocks, and used in order. In a study, the sizes of blocks depend on the tree
+    alone. So its noise depends on the generator alone, and not on how calls divide the thresholds.
+    The noise of a release cannot be repeated, so a release draws at once what a call takes.
 
     Parameters
     ----------
     thresholds, base
         The tree.
     law
-        Of each node's noise.
+        The law of each node's noise.
     rng
-        None: each block has a cryptographic source of its own. A generator is for studies, and is
-        nobody else's.
+        None: each block has a cryptographic source of its own. A generator is for studies. Nothing
+        else uses it.
     """
 
     thresholds: int
@@ -76,12 +76,12 @@ class OpenNodes:
     @classmethod
     def checked(cls, thresholds: int, base: int, law: Law, rng: object) -> Self:
         """Return a tree with a child of a generator, or raise what ``source`` raises."""
-        source(rng)  # type: ignore[arg-type]  # refuses what is none
+        source(rng)  # type: ignore[arg-type]  # refuses other types
         child = rng.spawn(1)[0] if isinstance(rng, np.random.Generator) else None
         return cls(thresholds, base, law, child)
 
     def start(self) -> Held:
-        """Return the noise before the first threshold: none."""
+        """Return the state before the first threshold, without noise."""
         return Held(
             np.zeros(level_count(self.thresholds, self.base), np.int64),
             _Block(0, 0, None, self._generator_state()),
@@ -89,21 +89,21 @@ class OpenNodes:
         )
 
     def add_noise(self, out: NDArray[np.int64], at: int, held: Held) -> Held:
-        """Add to thresholds at + 1, at + 2, ... the sum of the nodes that cover each.
+        """Add to thresholds at + 1, at + 2, ... the noise of the nodes that cover each.
 
         Parameters
         ----------
         out
             (K,), added to in place.
         at
-            How many thresholds have gone before.
+            The number of thresholds before these.
         held
-            What those before have left; not changed, so that whoever is interrupted can go back.
+            The state after those. It is not changed, so that an interrupted call can go back.
 
         Returns
         -------
         Held
-            What these leave.
+            The state after these thresholds.
         """
         nodes, block, ahead = held.nodes.copy(), held.block, held.ahead
         done = 0
@@ -113,16 +113,16 @@ class OpenNodes:
             ahead = ahead[used:]
             if done == out.size:
                 return Held(nodes, block, ahead)
-            # the next threshold takes all that is left ahead and some of the new block
+            # the next threshold takes all remaining draws and some of the new block
             first = block.first + block.size
             wanted = _opened(self.thresholds, self.base, at + out.size) - first
             block, draws = self._drawn(first, block.after, wanted)
             ahead = np.concatenate([ahead, draws])
 
     def describe(self, held: Held) -> dict[str, Any]:
-        """Return what ``held_again`` needs, in integers, strings, lists and objects.
+        """Return the input of ``held_again``, in integers, strings, lists and objects.
 
-        Draws ahead have been used for nothing. A release drops them; a study makes them again.
+        Draws ahead have not been used. A release drops them, and a study makes them again.
 
         Raises
         ------
@@ -143,7 +143,7 @@ class OpenNodes:
     def held_again(
         cls, thresholds: int, base: int, law: Law, at: int, stored: dict[str, Any]
     ) -> tuple[Self, Held]:
-        """Return a tree and its noise after ``at`` thresholds, as they were described.
+        """Return the tree and the noise after ``at`` thresholds that were described.
 
         Raises
         ------
@@ -172,9 +172,9 @@ class OpenNodes:
         return tree, Held(nodes, block, draws[used:])
 
     def _drawn(self, first: int, before: Any, wanted: int = 0) -> tuple[_Block, NDArray[np.int64]]:
-        """Draw a block from number ``first`` on; a release as many as are wanted, within bounds.
+        """Draw a block from number ``first`` on. A release draws as many as wanted, within bounds.
 
-        The generator is put back to its state ``before``: an interrupted call may have moved it.
+        The generator is set back to its state ``before``: an interrupted call may have moved it.
         """
         nodes = int(dyadic.node_count(self.thresholds, self.base))
         size = _BLOCK if self.rng else min(max(_BLOCK, wanted), _MOST_DRAWS)
@@ -191,7 +191,7 @@ class OpenNodes:
 
 
 def level_count(thresholds: int, base: int) -> int:
-    """Return L + 1, L = ceil(log_base thresholds): how many nodes cover a threshold."""
+    """Return L + 1 with L = ceil(log_base thresholds), the number of nodes over a threshold."""
     count = 1
     while thresholds > 1:
         thresholds = -(-thresholds // base)
@@ -200,12 +200,12 @@ def level_count(thresholds: int, base: int) -> int:
 
 
 def _opened(thresholds: int, base: int, at: int) -> int:
-    """Return how many nodes have opened by threshold ``at``."""
+    """Return the number of nodes that have opened by threshold ``at``."""
     return sum(-(-at // base**level) for level in range(level_count(thresholds, base)))
 
 
 def _plain(value: Any) -> Any:
-    """Return a generator's state without arrays: NumPy takes it back so, and JSON takes it."""
+    """Return a generator's state without arrays, which both NumPy and JSON accept."""
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     return value.tolist() if isinstance(value, np.ndarray) else value

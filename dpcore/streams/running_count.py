@@ -1,4 +1,4 @@
-"""Counts released while they grow: a noisy running count after every step of a stream."""
+"""Running counts: a noisy count of a stream's records, released after every step."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ _MOST_COUNT: Final = 2**60  # noise is below 2^56 but with probability exp(-500)
 
 
 class CounterClosedError(DpcoreError, RuntimeError):
-    """A running count has been saved, or belongs to another process, and can add no more."""
+    """A running count was saved, or belongs to another process, and takes no more steps."""
 
 
 class CounterBusyError(DpcoreError, RuntimeError):
-    """A running count is called by what has interrupted it: a signal handler, in the same thread.
+    """A signal handler called a running count whose call it had interrupted, in the same thread.
 
-    Waiting would be forever, and a step within a step would use the same noise twice.
+    To wait would take forever, and a step within a step would use the same noise twice.
     """
 
 
 class _State(NamedTuple):
-    """All that changes, in one piece: a step is taken or not taken. All but ``step`` is secret."""
+    """The whole changing state, so that a step is taken or not. All but ``step`` is secret."""
 
     step: int
     arrived: int
@@ -54,43 +54,45 @@ class _State(NamedTuple):
 
 
 class RunningCount:
-    """A running count with the noise of the dyadic tree's nodes that cover the step.
+    """A noisy running count of a stream's records, after every step.
 
-    Barczewski, Mawass & Ramon, *Differentially private empirical cumulative distribution
-    functions*, Eq. 2 and Theorem 3: the outputs of all steps together are one release. Proof,
-    limits and the format of saved counts: docs/streams.md.
+    The noise of a step is that of the nodes of the dyadic tree that cover it (Barczewski, Mawass &
+    Ramon, *Differentially private empirical cumulative distribution functions*, Eq. 2 and Theorem
+    3). The outputs of all steps together are one release. docs/streams.md has the proof, the
+    limits, and the format of saved counts.
 
     Parameters
     ----------
     horizon
-        How many steps there are at most, 1 to 2^32. Public.
+        The largest number of steps, 1 to 2^32. Public.
     epsilon, rho
-        What all steps together spend, one of the two: pure differential privacy with discrete
-        Laplace noise, or zero-concentrated with discrete Gaussian noise. Neighbours: one record
-        comes at another step, or not at all, or in addition.
+        The budget of all steps together, one of the two. epsilon is pure differential privacy with
+        discrete Laplace noise. rho is zero-concentrated differential privacy with discrete Gaussian
+        noise. Neighbours: one record comes at another step, or not at all, or in addition.
     base
         Children per tree node, 2 or more.
     sensitivity
         "exact": the largest distance in the dyadic graph over ``horizon`` thresholds. "paper": the
         bound L + 1, L = ceil(log2 horizon), of Theorem 1; base 2 only.
     rng
-        None for a release: a cryptographic source. A generator is for studies; a child of it is
-        used.
+        None for a release, with a cryptographic source. A generator is for studies. The count uses
+        a child of it.
 
     Raises
     ------
     DtypeError, ParameterError
-        An argument is not as above, or epsilon or rho is so small that the noise scale passes 2^40.
+        An argument is not as above, or epsilon or rho is so small that the noise scale exceeds
+        2^40.
 
     Notes
     -----
     Increments may depend on earlier outputs. With rho there is one exception: the guarantee is
     proven for a record whose own steps do not depend on them (docs/streams.md, section 3).
 
-    O(log horizon) numbers are kept, and up to 1024 draws for nodes to come. What is drawn depends
-    on the generator alone, not on how the steps are cut into calls. Calls from several threads
-    take turns; one from a signal handler is refused while the call that it interrupts is at work.
-    After a fork, the child's copy is closed: it would use the same noise again.
+    The count keeps O(log horizon) numbers, and up to 1024 draws for nodes to come. Draws depend on
+    the generator alone, not on how calls divide the steps. Calls from several threads take turns. A
+    call from a signal handler is refused if it has interrupted another call. After a fork, the
+    child's copy is closed, because it would use the same noise again.
 
     Examples
     --------
@@ -141,19 +143,19 @@ class RunningCount:
 
     @property
     def step(self) -> int:
-        """How many steps have been taken."""
+        """The number of steps that have been taken."""
         return self._state.step
 
     @property
     def horizon(self) -> int:
-        """How many steps there are at most."""
+        """The largest number of steps."""
         return self._tree.thresholds
 
     @property
     def privacy(self) -> Privacy:
         """The guarantee of all steps together, whether they are taken or not.
 
-        It says "replace-one", and covers a record more or less as well (docs/streams.md,
+        It is stated for "replace-one", and also holds for "add-or-remove-one" (docs/streams.md,
         section 2).
         """
         return replace(self._budget.privacy, simulated=self._tree.rng is not None)
@@ -165,7 +167,7 @@ class RunningCount:
 
     @property
     def noise_scale(self) -> Fraction:
-        """The law's parameter: the Laplace scale, in counts, or sigma^2, in squared counts."""
+        """The parameter of the law: the Laplace scale in counts, or sigma^2 in squared counts."""
         return _parameter(self.law)
 
     def noise_deviation(self) -> float:
@@ -182,7 +184,7 @@ class RunningCount:
         return float((level_count(self.horizon, self._tree.base) * self.law.variance) ** 0.5)
 
     def add(self, increment: int) -> int:
-        """Take one step: return the noisy running count, ``increment`` records later.
+        """Take one step, and return the noisy running count after it.
 
         Parameters
         ----------
@@ -192,11 +194,11 @@ class RunningCount:
         Raises
         ------
         CounterBusyError
-            This call is from a signal handler, which has interrupted another.
+            A signal handler made this call, and has interrupted another call.
         CounterClosedError
             The count has been saved, or this is a forked copy.
         DtypeError, ParameterError
-            Not such an integer, or the horizon has been reached. Nothing has changed.
+            ``increment`` is not as above, or the horizon has been reached. Nothing has changed.
 
         Notes
         -----
@@ -214,7 +216,7 @@ class RunningCount:
         return int(self._advance("increment", np.array([checked], np.int64))[0])
 
     def extend(self, increments: ArrayLike) -> NDArray[np.int64]:
-        """Take several steps: return the noisy running count after each of them.
+        """Take several steps, and return the noisy running count after each of them.
 
         Parameters
         ----------
@@ -224,12 +226,12 @@ class RunningCount:
         Returns
         -------
         numpy.ndarray
-            (K,) int64; the same as from K calls of ``add``.
+            (K,) int64, the same as from K calls of ``add``.
 
         Raises
         ------
         CounterBusyError, CounterClosedError, DtypeError, ParameterError
-            As for ``add``, or less than K steps are left. Nothing has changed.
+            As for ``add``, or fewer than K steps are left. Nothing has changed.
 
         Notes
         -----
@@ -260,8 +262,8 @@ class RunningCount:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a new file, and close this counter.
 
-        The file holds the exact count and secret noise; only its owner may read it. Whoever resumes
-        it goes on from here; it must not be copied (docs/streams.md, section 4).
+        The file holds the exact count and secret noise. Only its owner may read it, and nobody must
+        copy it (docs/streams.md, section 4). ``resume`` continues from it.
 
         Raises
         ------
@@ -270,10 +272,10 @@ class RunningCount:
         CounterClosedError
             The count has been saved before, or this is a forked copy.
         FileError
-            There is such a file already, or it cannot be written: the counter is still open. Or
-            the file is there, but might not survive a power failure: the counter is closed.
+            The file exists already, or cannot be written. Then the counter is still open. Or the
+            file is written, but might not survive a power failure. Then the counter is closed.
         DtypeError, ParameterError
-            ``path`` is none, or the study's generator is not one of NumPy's.
+            ``path`` is not a path, or the study's generator is not one of NumPy's.
 
         Examples
         --------
@@ -308,20 +310,20 @@ class RunningCount:
 
     @classmethod
     def resume(cls, path: str | os.PathLike[str]) -> Self:
-        """Go on from a saved state, and remove its file: it can be resumed once.
+        """Continue from a saved state, and remove its file, so that it is resumed only once.
 
         Raises
         ------
         FileError
-            There is no such file (any more), or it cannot be read and removed.
+            The file does not exist (any more), or cannot be read and removed.
         FormatError
-            It is not a saved count, or it is damaged. It is left where it was.
+            The file is not a saved count, or is damaged. It stays where it was.
         DtypeError
-            ``path`` is none.
+            ``path`` is not a path.
 
         Notes
         -----
-        A release goes on with a fresh cryptographic source, a study with its generator.
+        A release continues with a fresh cryptographic source, a study with its generator.
 
         Examples
         --------
@@ -358,8 +360,8 @@ class RunningCount:
     def _check_open(self) -> None:
         if self._is_busy:
             raise CounterBusyError(
-                "this running count is in the middle of a call that this one has interrupted, as "
-                "signal handlers do: take note there, and count afterwards"
+                "this call has interrupted another call of the same running count, as signal "
+                "handlers do: note the records there, and count them afterwards"
             )
         if self._saved_to is not None:
             raise CounterClosedError(
@@ -371,7 +373,7 @@ class RunningCount:
         with self._lock:
             self._check_open()
             try:
-                self._is_busy = True  # before the state is read: who interrupts would change it
+                self._is_busy = True  # before the state is read: an interrupt could change it
                 step, arrived, held = self._state
                 left = self.horizon - step
                 if increments.size > left:
@@ -401,7 +403,7 @@ class RunningCount:
 
     @classmethod
     def _restored(cls, fields: dict[str, Any]) -> Self:
-        """Return the counter; nothing that ``fields`` hold is quoted in an error."""
+        """Return the counter. Errors quote nothing of ``fields``."""
         try:
             counter = cls(
                 fields["horizon"],
@@ -426,7 +428,7 @@ class RunningCount:
 
 
 def _changes(horizon: int, base: int, sensitivity: Sensitivity) -> int:
-    """Return by how much a record can change the nodes' noise: sum of absolutes, or of squares."""
+    """Return the most by which a record can shift the nodes' noise, in absolutes or squares."""
     _check.choice("sensitivity", sensitivity, Sensitivity)
     if sensitivity == "exact":
         return int(dyadic.diameter(horizon, min(base, horizon + 1)))
@@ -452,10 +454,10 @@ def _fraction(pair: list[int] | None) -> Fraction | None:
 
 
 def _path(path: str | os.PathLike[str]) -> Path:
-    """Return where a file really is: a link to it can be neither claimed nor made."""
+    """Return the real path of a file: a link to it can be neither claimed nor made."""
     if not isinstance(path, str | os.PathLike):
         raise DtypeError("path", type(path).__name__, "must be a path")
     try:
         return Path(path).resolve()
     except (OSError, RuntimeError, ValueError) as error:  # links in a circle, a null character
-        raise FileError(str(path), f"is no path: {error}") from None
+        raise FileError(str(path), f"is not a path: {error}") from None

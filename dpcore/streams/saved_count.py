@@ -1,4 +1,4 @@
-"""A running count's secret state in a file that is used once; the format is in docs/streams.md."""
+"""The secret state of a running count in a file for one use, in the format of docs/streams.md."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FIELDS: Final = {"format", "version", "digest", "state"}
 
 
 def dump(state: dict[str, Any]) -> bytes:
-    """Return the content of a file that holds a state of integers, strings, lists and objects."""
+    """Return the content of a file for a state of integers, strings, lists and objects."""
     text = {"format": _FORMAT, "version": _VERSION, "digest": _digest(state), "state": state}
     return _canonical(text) + b"\n"
 
@@ -31,8 +31,8 @@ def load(content: bytes) -> dict[str, Any]:
     Raises
     ------
     FormatError
-        It is not such a file, one of another version, or one that has changed. Nothing that it
-        holds is quoted: it is secret.
+        The content is not that of such a file, is of another version, or has changed. The error
+        quotes nothing of it, because it is secret.
     """
     try:
         data = json.loads(content.decode("ascii"), parse_float=_refuse, parse_constant=_refuse)
@@ -49,12 +49,12 @@ def load(content: bytes) -> dict[str, Any]:
 
 
 def read(path: Path) -> bytes:
-    """Return what a file holds, and leave it where it is.
+    """Return the content of a file, and leave the file where it is.
 
     Raises
     ------
     FileError
-        There is none (any more), or it cannot be read.
+        The file does not exist (any more), or cannot be read.
     """
     try:
         return path.read_bytes()
@@ -71,17 +71,17 @@ class Attempt:
 
 
 def put(path: Path, content: bytes, attempt: Attempt) -> None:
-    """Make a file that was not there, for its owner alone, whole or not at all.
+    """Make a new file for its owner alone, whole or not at all.
 
-    An empty file holds the name while a temporary file is written down to the disk, which then
-    takes its place. From then on somebody else may have used it: it is not taken back, whatever
-    fails, and ``attempt.published`` says so.
+    An empty file holds the name while a temporary file is written to the disk. Then the temporary
+    file takes its place. From then on somebody else may have used it. So it is not taken back,
+    whatever fails, and ``attempt.published`` is True.
 
     Raises
     ------
     FileError
-        There is such a file already, or it cannot be written and nothing has changed; or, if
-        ``attempt.published``, it is there but might be lost in a power failure.
+        The file exists already, or cannot be written, and nothing has changed. Or, if
+        ``attempt.published``, the file is written but might be lost in a power failure.
     """
     fresh = _beside(path)
     try:
@@ -93,7 +93,7 @@ def put(path: Path, content: bytes, attempt: Attempt) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        attempt.published = True  # before it is true, so that an interrupt finds it so
+        attempt.published = True  # set early, for an interrupt right after the renaming
         os.replace(fresh, path)
     except BaseException as error:
         if not attempt.published or fresh.exists():
@@ -106,18 +106,18 @@ def put(path: Path, content: bytes, attempt: Attempt) -> None:
     try:
         _sync(path.parent)
     except OSError as error:
-        raise _failure(path, "brought down to the disk (but is there)", error) from None
+        raise _failure(path, "written to the disk for certain (but it exists)", error) from None
 
 
 def claim(path: Path, content: bytes) -> None:
-    """Take a file away, down to the disk, so that nobody else can take it.
+    """Remove a file, also on the disk, so that nobody else can take it.
 
-    Of several processes that try, one renames it, and the others do not find it.
+    If several processes try, one of them renames it, and the others do not find it.
 
     Raises
     ------
     FileError
-        It is gone, cannot be removed, or does not hold ``content`` any more. In the last two
+        The file is gone, cannot be removed, or does not hold ``content`` any more. In the last two
         cases it is where it was.
     """
     claimed = _beside(path)
@@ -162,7 +162,7 @@ def _beside(path: Path) -> Path:
 
 
 def _sync(folder: Path) -> None:
-    """Bring the names in a folder down to the disk, where the system can do that."""
+    """Write the names in a folder to the disk, if the system can do so."""
     if not hasattr(os, "O_DIRECTORY"):
         return
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -174,7 +174,7 @@ def _sync(folder: Path) -> None:
 
 def _used(path: Path) -> FileError:
     return FileError(
-        str(path), "cannot be resumed: there is no such file (a saved count is resumed only once)"
+        str(path), "cannot be resumed: the file does not exist (a saved count is resumed only once)"
     )
 
 

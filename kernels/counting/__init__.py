@@ -1,1 +1,1 @@
-"""Records into the cells of a grid, and rows of a text file."""
+"""Records counted in the cells of a grid, and rows found in a text file."""

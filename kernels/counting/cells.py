@@ -1,8 +1,9 @@
-"""Values to cells: cell k (from 0) holds thresholds[k - 1] < x <= thresholds[k].
+"""The cells of values: cell k (from 0) holds thresholds[k - 1] < x <= thresholds[k].
 
-Below the first threshold is cell 0; above the last is the last cell. NaN is in no cell, and gets
-the number N, behind the last one. Values come in blocks, whose cells stay in the first-level cache.
-Nothing here makes a view of an array: counting its references takes as long as some values do.
+Values below the first threshold are in cell 0. Values above the last are in the last cell. NaN is
+in no cell, and gets the number N, after the last cell. Values come in blocks, whose cells stay in
+the first-level cache. These kernels make no views of arrays, because counting the references of a
+view takes as long as some values do.
 """
 
 from __future__ import annotations
@@ -29,33 +30,33 @@ def uniform_cells(
     margin: float,
     cells: NDArray[np.uint32],
 ) -> int:
-    """Overwrite ``cells`` with those of values among equally wide ones, without a search.
+    """Overwrite ``cells`` with the cells of values, for cells of equal width, without a search.
 
     Parameters
     ----------
     values
-        (n,) float32 or float64, of which ``size`` from ``start`` on are meant.
+        (n,) float32 or float64. The kernel reads ``size`` of them from ``start`` on.
     thresholds
-        (N,) ascending; threshold k is ``lower + (k + 1) / cells_per_unit`` up to rounding.
+        (N,) ascending. Threshold k is ``lower + (k + 1) / cells_per_unit`` up to rounding.
     lower, cells_per_unit
-        The line that sends a value to its position in cells.
+        The line that maps a value to its position in cells.
     margin
         A bound on the rounding error of that position, in cells. Positions this close to the end
         of a cell are compared with the thresholds themselves, so cells are exact for the
         thresholds as stored.
     cells
-        (size,) at least: unsigned, so that there is no test for indices from the end.
+        (size,) or longer. Unsigned, so that no test for negative indices is made.
 
     Returns
     -------
     int
-        How many values were NaN.
+        The number of NaN values.
 
     Notes
     -----
-    The first loop has no branch and vectorises: positions are counted from the middle of the first
-    cell, so the nearest whole number is the cell. The second is for the marked values, NaN,
-    infinities and those near a threshold; invariant: the cells before i are exact.
+    The first loop has no branch and vectorises. It counts positions from the middle of the first
+    cell, so the nearest whole number is the cell. The second loop is for the marked values: NaN,
+    infinities and values near a threshold. Its invariant: the cells before i are exact.
     """
     first = np.uint64(start)  # unsigned: no test for indices from the end
     last = thresholds.size - 1
@@ -103,7 +104,7 @@ def searched_cells(
     length: int,
     cells: NDArray[np.uint32],
 ) -> int:
-    """Overwrite ``cells`` with those of values, by binary search; return how many were NaN.
+    """Overwrite ``cells`` with the cells of values, by binary search. Return the number of NaNs.
 
     Parameters
     ----------
@@ -112,17 +113,17 @@ def searched_cells(
     thresholds
         (N,) ascending.
     guide, offset, bottom, top, shift, length
-        Where to start: ``x + offset``, clipped to [bottom, top] (0 <= bottom), and the distance of
-        its bits from those of ``bottom``, less the last ``shift`` ones, are the value's bucket b.
-        None of this ever falls as x rises. So ``guide[b]``, the number of thresholds in buckets
-        before b (or less, so that ``guide[b] + length`` is N at most), is no more than the value's
-        cell, which is below ``guide[b] + length``, as no bucket has that many thresholds. The last
-        threshold, which no cell depends on, is in none.
+        The start of the search. ``x + offset`` is clipped to [bottom, top] (0 <= bottom). The
+        distance of its bits from those of ``bottom``, without the last ``shift`` bits, is the
+        bucket b of the value. No step of this ever falls as x rises. ``guide[b]`` is the number of
+        thresholds in buckets before b (or less, so that ``guide[b] + length`` is at most N). So it
+        is at most the cell of the value, which is below ``guide[b] + length``, as no bucket has
+        that many thresholds. The last threshold, on which no cell depends, is in no bucket.
 
     Notes
     -----
     The searches of a block advance together, so that their cache misses overlap. Invariant: after
-    each halving, a value's cell is within ``[cells[i], cells[i] + length)``.
+    each halving, the cell of a value is within ``[cells[i], cells[i] + length)``.
     """
     first = np.uint64(start)
     origin = np.float64(bottom).view(np.uint64)

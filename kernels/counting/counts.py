@@ -1,4 +1,4 @@
-"""Values counted by cell; cells.py says which."""
+"""Numbers of values in each cell. cells.py finds the cells."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def count_uniform(
     table: NDArray[np.uint16],
     counts: NDArray[np.int64],
 ) -> int:
-    """Add values to the counts of equally wide cells in one pass; return how many were NaN.
+    """Add values to the counts of cells of equal width, in one pass. Return the number of NaNs.
 
     Parameters
     ----------
@@ -29,11 +29,11 @@ def count_uniform(
     thresholds, lower, cells_per_unit, margin
         As in ``uniform_cells``.
     table, counts
-        As in ``tables.add``: added to in place.
+        As in ``tables.add``, and added to in place.
 
     Notes
     -----
-    Invariant: after each block, ``counts`` and the table add up to what they should.
+    Invariant: after each block, ``counts`` plus the table are the counts of the values so far.
     """
     cells = np.empty(BLOCK, np.uint32)
     missing = 0
@@ -60,7 +60,7 @@ def count_search(
     table: NDArray[np.uint16],
     counts: NDArray[np.int64],
 ) -> int:
-    """Add values to the counts of arbitrary cells, by binary search; return how many were NaN.
+    """Add values to the counts of arbitrary cells, by binary search. Return the number of NaNs.
 
     Parameters
     ----------

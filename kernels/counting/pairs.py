@@ -1,4 +1,4 @@
-"""Pairs of values counted by the cell of a table: x in i and y in j, of N_y, are in i N_y + j."""
+"""Pairs of values, counted by the cells of a table: x in cell i and y in j are in i N_y + j."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def place_uniform(
     margin: float,
     out: NDArray[np.uint32],
 ) -> int:
-    """Overwrite ``out``, (n,) at least, with the cells of values; return how many were NaN.
+    """Overwrite ``out``, (n,) or longer, with the cells of values. Return the number of NaNs.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def place_search(
     length: int,
     out: NDArray[np.uint32],
 ) -> int:
-    """Overwrite ``out`` with the cells of values, by binary search; return how many were NaN.
+    """Overwrite ``out`` with the cells of values, by binary search. Return the number of NaNs.
 
     Parameters
     ----------
@@ -89,20 +89,20 @@ def count_pairs(
     table: NDArray[np.uint16],
     counts: NDArray[np.int64],
 ) -> None:
-    """Add the first ``size`` pairs to the counts; those with no cell of either kind are left out.
+    """Add the first ``size`` pairs to the counts, but not pairs that lack a cell of either kind.
 
     Parameters
     ----------
     x_cells, y_cells
-        (size,) at least: cells as from ``place_uniform``; those of NaN are ``width``, ``height``.
+        (size,) or longer: cells as from ``place_uniform``. NaN has the cells ``width``, ``height``.
     width, height
-        How many cells there are of either kind.
+        The numbers of cells of either kind.
     table, counts
-        As in ``tables.add``, (width height,): added to in place.
+        As in ``tables.add``, (width height,), and added to in place.
 
     Notes
     -----
-    Invariant: after each block, ``counts`` and the table add up to what they should.
+    Invariant: after each block, ``counts`` plus the table are the counts of the pairs so far.
     """
     cells = np.empty(BLOCK, np.uint32)
     none = np.uint32(width * height)

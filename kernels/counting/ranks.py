@@ -1,4 +1,4 @@
-"""Records of two classes, compared by rank: no grid, but sorting."""
+"""Records of two classes, compared by rank, by sorting and without a grid."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .._compile import kernel
 def part_by_class(
     values: NDArray[np.floating], is_positive: NDArray[np.bool_], out: NDArray[np.floating]
 ) -> int:
-    """Put the negatives' values in front, the positives' behind; return how many are in front.
+    """Put the negatives' values in front, the positives' behind. Return the number of negatives.
 
     Parameters
     ----------
@@ -21,13 +21,13 @@ def part_by_class(
     is_positive
         (n,) their classes.
     out
-        (n,) the result; negatives in their order, positives in the opposite one.
+        (n,) the result: negatives in their order, positives in reverse order.
 
     Notes
     -----
-    Every value is written to both ends, and one of the two places is kept: without a branch, which
-    would be guessed wrong as often as not. Invariant: what has been read is in ``out[:front]`` and
-    ``out[back + 1 :]``.
+    Every value is written to both ends, and one of the two places is kept. This avoids a branch,
+    which would be mispredicted about half of the time. Invariant: the values read so far are in
+    ``out[:front]`` and ``out[back + 1 :]``.
     """
     front, back = 0, values.size - 1
     for i in range(values.size):
@@ -47,21 +47,21 @@ def ordered_pairs(
     start: int,
     stop: int,
 ) -> int:
-    """Count, for some positives, the negatives below twice, and those that tie once.
+    """Count, for some positives, the negatives below each twice, and the ties once.
 
     Parameters
     ----------
     negatives, positives
-        (N,), (P,) sorted values, none of them NaN; N P within 62 bits.
+        (N,), (P,) sorted values without NaN. N P fits 62 bits.
     before
-        Negatives that are known to be below the first positive asked for.
+        The number of negatives that are known to be below the first of these positives.
     start, stop
-        The positives asked for.
+        The range of the positives.
 
     Notes
     -----
-    O(stop - start) and the negatives among them. Invariant: ``below`` negatives are less than the
-    positive, and those up to ``upto`` are not above it.
+    O(stop - start), plus the number of negatives among them. Invariant: ``below`` negatives are
+    less than the positive, and those up to ``upto`` are not above it.
     """
     total = 0
     below, k = before, start

@@ -1,4 +1,4 @@
-"""Rows of CSV text: where the complete ones end."""
+"""The end of the complete rows in a piece of CSV text."""
 
 from __future__ import annotations
 
@@ -12,25 +12,26 @@ _LINE_FEED, _CARRIAGE_RETURN, _QUOTE = 10, 13, 34
 
 @kernel
 def complete_rows(text: NDArray[np.uint8], delimiter: int) -> int:
-    r"""Return how many bytes the complete rows at the start of a text take up.
+    r"""Return the number of bytes of the complete rows at the start of a text.
 
     Parameters
     ----------
     text
-        (n,) bytes of CSV that start at a row; the rest of the last row may be missing.
+        (n,) bytes of CSV that begin with a row. The rest of the last row may be missing.
     delimiter
         The byte between cells.
 
     Returns
     -------
     int
-        The end of the last row whose end is there, 0 if there is none.
+        The end of the last complete row, 0 if no row is complete.
 
     Notes
     -----
-    The rules of Arrow's reader: a quote opens a cell that may hold line breaks only if it is the
-    cell's first byte; doubled, it stands for itself there; anywhere else it is a byte like others.
-    Rows end with \n, \r\n or \r, so a \r that is the last byte decides nothing yet.
+    The rules are those of Arrow's reader. A quote opens a cell that may hold line breaks only if it
+    is the first byte of the cell. In such a cell, two quotes stand for one. Anywhere else a quote
+    is a byte like others. Rows end with \n, \r\n or \r, so a \r that is the last byte decides
+    nothing yet.
 
     Invariant: ``quoted`` and ``fresh`` (a cell starts here) describe the state before byte i, and
     all rows before ``end`` are complete.

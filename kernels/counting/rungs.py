@@ -1,4 +1,4 @@
-"""Magnitudes counted by rung: rung i of a ladder holds unit 2^(i - 1) < |x| <= unit 2^i."""
+"""Magnitudes counted by rung. Rung i of a ladder holds unit 2^(i - 1) < |x| <= unit 2^i."""
 
 from __future__ import annotations
 
@@ -22,22 +22,23 @@ def count_rungs(
     table: NDArray[np.uint16],
     counts: NDArray[np.int64],
 ) -> int:
-    """Add values to the counts of the rungs in one pass; return how many were NaN.
+    """Add values to the counts of the rungs in one pass. Return the number of NaNs.
 
     Parameters
     ----------
     values
-        (n,) float32 or float64. Below the first rung they count in it, and above the last in that.
+        (n,) float32 or float64. Values below the first rung count in the first, and values above
+        the last rung in the last.
     unit
         A positive normal double.
     table, counts
-        As in ``tables.add``: added to in place.
+        As in ``tables.add``, and added to in place.
 
     Notes
     -----
-    The bits of positive doubles rise with them, and |x| <= unit 2^i is the same as
-    bits(|x|) <= bits(unit) + i 2^52. So the rung is the difference of the bits by 2^52, rounded up.
-    Invariant: after each block, ``counts`` and the table add up to what they should.
+    The bits of positive doubles rise with the doubles, and |x| <= unit 2^i is the same as
+    bits(|x|) <= bits(unit) + i 2^52. So the rung is the difference of the bits divided by 2^52,
+    rounded up. Invariant: after each block, ``counts`` plus the table are the counts so far.
     """
     cells = np.empty(BLOCK, np.uint32)
     below = np.float64(unit).view(np.int64) - _DOUBLING + np.int64(1)

@@ -1,6 +1,6 @@
-"""Scores of two classes counted by cell: 2 N of them, negatives rising and then positives falling.
+"""Scores of two classes, counted in 2 N cells: negatives rising and then positives falling.
 
-A negative in cell k of cells.py counts there, and a positive in 2 N - 1 - k.
+A negative in cell k of cells.py counts in cell k, and a positive in cell 2 N - 1 - k.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def count_uniform(
     table: NDArray[np.uint16],
     counts: NDArray[np.int64],
 ) -> int:
-    """Add values to the counts of both classes, cells equally wide; return how many were NaN.
+    """Add values to the counts of both classes, for cells of equal width. Return the NaNs' number.
 
     Parameters
     ----------
@@ -33,13 +33,13 @@ def count_uniform(
     is_positive
         (n,) their classes.
     thresholds, lower, cells_per_unit, margin
-        As in ``uniform_cells``; N thresholds.
+        As in ``uniform_cells``, with N thresholds.
     table, counts
-        As in ``tables.add``, (2 N,): added to in place.
+        As in ``tables.add``, (2 N,), and added to in place.
 
     Notes
     -----
-    Invariant: after each block, ``counts`` and the table add up to what they should.
+    Invariant: after each block, ``counts`` plus the table are the counts of the values so far.
     """
     cells = np.empty(BLOCK, np.uint32)
     missing = 0
@@ -68,7 +68,7 @@ def count_search(
     table: NDArray[np.uint16],
     counts: NDArray[np.int64],
 ) -> int:
-    """Add values to the counts of both classes, cells arbitrary; return how many were NaN.
+    """Add values to the counts of both classes, for arbitrary cells. Return the NaNs' number.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def count_search(
 def _mirror(
     cells: NDArray[np.uint32], is_positive: NDArray[np.bool_], start: int, size: int, grid: int
 ) -> None:
-    """Send positives to the other half, of a grid of so many cells, and NaN behind both halves."""
+    """Map positives to the other half, for a grid of so many cells, and NaN behind both halves."""
     first = np.uint64(start)
     none, last = np.uint32(grid), np.uint32(2 * grid - 1)
     for i in range(size):

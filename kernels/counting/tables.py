@@ -1,4 +1,4 @@
-"""Cells counted in 16 bits: tables stay in the near caches, and overflow into the counts."""
+"""Counts of cells in tables of 16 bits, which stay in near caches and overflow into counts."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ def add(
     table: NDArray[np.uint16],
     counts: NDArray[np.int64],
 ) -> None:
-    """Count the first ``size`` cells, of which ``absent`` ones are none: behind the last.
+    """Count the first ``size`` cells. ``absent`` of them have the number N, for no cell.
 
     Parameters
     ----------
     table
-        (N,) added to in place; or (0,): everything is added to the counts themselves.
+        (N,) added to in place. If it is empty, (0,), all cells are added to the counts directly.
     counts
         (N,) added to in place.
 
     Notes
     -----
-    Invariant: counts[k] + table[k] is the number of values in cell k so far. One loop has nothing
-    to do: of arrays that are used in a branch only, references would be counted.
+    Invariant: counts[k] + table[k] is the number of values in cell k so far. One of the two loops
+    has nothing to do. A branch instead would make Numba count references of its arrays.
     """
     in_table = absent == 0 and table.size > 0
     for i in range(size if in_table else 0):

@@ -3,10 +3,10 @@
 P_k = x P_(k-1) + c (x P_(k-1) - P_(k-2)), c = (k - 1) / k, is computed forwards, in doubles, and
 never contracted into fused operations, so the results are the same on every machine.
 
-Its error, with u = 2^-53. A step adds at most 9.001 u: 2 u from the product x P_(k-1), which
-counts 1 + c times, 2 u each from the difference, from c, and from the product with it, and u from
-the last sum. (By induction with the result below, computed values exceed 1 by 10^-10 at most.)
-An error of 1 made at step j, e_j = 1 after e_(j-1) = 0, goes on by the recurrence itself. Let
+The error is bounded as follows, with u = 2^-53. A step adds at most 9.001 u: 2 u from the product
+x P_(k-1), which counts 1 + c times, 2 u each from the difference, from c, and from the product with
+it, and u from the last sum. (By induction with the result below, computed values exceed 1 by at
+most 10^-10.) An error of 1 at step j, e_j = 1 after e_(j-1) = 0, continues by the recurrence. Let
 q_k = e_k^2 - 2 x e_k e_(k-1) + e_(k-1)^2 = (e_k - x e_(k-1))^2 + (1 - x^2) e_(k-1)^2, and
 d = k (e_k - x e_(k-1)), which the recurrence makes (k - 1) (x e_(k-1) - e_(k-2)). Then
 q_k = d^2 / k^2 + (1 - x^2) e_(k-1)^2 <= d^2 / (k - 1)^2 + (1 - x^2) e_(k-1)^2 = q_(k-1), so
@@ -35,7 +35,7 @@ def _two_degrees(
     size: int,
     k: int,
 ) -> tuple[np.int64, np.int64]:
-    """Turn P_(k-2) and P_(k-1) into P_k and P_(k+1), in place; return the sums of both."""
+    """Turn P_(k-2) and P_(k-1) into P_k and P_(k+1), in place. Return the sums of both."""
     c, d = (k - 1.0) / k, k / (k + 1.0)
     first, second = np.int64(0), np.int64(0)
     for j in range(size):
@@ -60,7 +60,7 @@ def legendre_sums(
     Parameters
     ----------
     values
-        (n,) float32 or float64; their places x on [-1, 1] are those of ``moments.positions``.
+        (n,) float32 or float64. Their places x on [-1, 1] are those of ``moments.positions``.
     lower, upper
         Finite, lower < upper.
     sums
@@ -69,15 +69,15 @@ def legendre_sums(
     Returns
     -------
     int
-        How many values were NaN; they are in no sum, so n is how much sums[0] / 2^28 grew by.
+        The number of NaN values. They are in no sum, so n is the increase of sums[0] / 2^28.
 
     Notes
     -----
-    O(n K), memory of one block. Invariant: after each block, sums are exact for all before it.
+    O(n K), memory of one block. Invariant: after each block, sums are exact for all records so far.
 
-    A term f_k(x) is within [-2^28, 2^28], and within 0.5 + 2^28 8.3e-12 < 0.503 of 2^28 P_k(x).
-    Its bits do not depend on neighbours: every operation is on one record, IEEE, and the same in
-    vector lanes and out of them.
+    A term f_k(x) is within [-2^28, 2^28], and within 0.5 + 2^28 8.3e-12 < 0.503 of 2^28 P_k(x). Its
+    bits do not depend on neighbours: every operation is an IEEE operation on one record, and gives
+    the same result with and without vector instructions.
     """
     x, before, last = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
     missing = 0
@@ -114,9 +114,9 @@ def _tabulate(table: NDArray[np.float64], size: int) -> None:
 
 @kernel
 def legendre_counts(counts: NDArray[np.int64], sums: NDArray[np.int64]) -> None:
-    """Add what ``legendre_sums`` would for counts[i] records in the middle of each cell i.
+    """Add the sums that ``legendre_sums`` would add for counts[i] records in the middle of cell i.
 
-    The (N,) cells are [-1, 1] cut into equal ones, N <= 2^24; x_i = (2 i + 1 - N) / N, rounded
+    The (N,) cells divide [-1, 1] into equal parts, N <= 2^24. x_i = (2 i + 1 - N) / N, rounded
     once. O(N K).
     """
     x, table = np.empty(_POINTS), np.empty((sums.size, _POINTS))
@@ -181,10 +181,10 @@ def series(
 
     Notes
     -----
-    O(R N K). The rows share a table of the polynomials at one block of points, which is all the
-    memory; Clenshaw's backward recurrence would start anew in each row, and is about as accurate.
-    Errors, relative to the sum of |coefficients[r, :]|: the polynomials' own, at the top of this
-    file, and (K + 2) u of the sum.
+    O(R N K). The rows share a table of the polynomials at one block of points. Nothing else takes
+    memory. Clenshaw's backward recurrence would start anew in each row, and is about as accurate.
+    Errors relative to the sum of |coefficients[r, :]| are those of the polynomials, at the top of
+    this file, and (K + 2) u from the sum.
     """
     table = np.empty((max(2, coefficients.shape[1]), _POINTS))
     for start in range(0, points.size, _POINTS):

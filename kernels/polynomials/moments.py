@@ -1,7 +1,7 @@
 """Power sums of records on [-1, 1], in whole multiples of 2^-28, which add up exactly.
 
-What a record adds is an integer, and a function of the record alone: sums are the same bits
-whatever the chunks, threads, or order.
+A record adds an integer, which is a function of the record alone. So sums have the same bits for
+any chunks, threads and order.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ _NEAR_ZERO: Final = 2.0**-30
 def nearest(number: float) -> np.int64:
     """Return the integer nearest to 2^28 times a number within [-2, 2], ties to even.
 
-    The sum with the magic number is rounded to a multiple of 2^-28, and that multiple is how far
-    its bits are from the magic number's own. Integers may be summed in any order, so loops over
-    these vectorise.
+    The sum with the magic number is rounded to a multiple of 2^-28. The difference between its bits
+    and those of the magic number is that multiple. Integers may be summed in any order, so loops
+    over these numbers vectorise.
     """
     return bits_of_nearest(number) - MAGIC_BITS
 
 
 @inner
 def bits_of_nearest(number: float) -> np.int64:
-    """Return what ``nearest`` does, and ``MAGIC_BITS`` more.
+    """Return ``nearest`` plus ``MAGIC_BITS``.
 
-    A sum of these wraps around, and is right when ``MAGIC_BITS`` has been taken off for each, which
-    saves an operation on each.
+    A sum of these numbers wraps around. It is right after ``MAGIC_BITS`` is subtracted once for
+    each. This saves an operation for each number.
     """
     return np.float64(number + _MAGIC).view(np.int64)
 
@@ -52,10 +52,10 @@ def positions(
     upper: float,
     out: NDArray[np.float64],
 ) -> int:
-    """Write where ``size`` values from ``start`` on are on [-1, 1]; return how many there are.
+    """Write the places on [-1, 1] of ``size`` values from ``start`` on. Return their number.
 
-    x = 2 (v - lower) / (upper - lower) - 1 for the value v clipped to [lower, upper], so x = -1
-    and x = 1 exactly at the bounds. NaN is left out. Where upper - lower would overflow, all is
+    x = 2 (v - lower) / (upper - lower) - 1 for the value v clipped to [lower, upper], so x = -1 and
+    x = 1 exactly at the bounds. NaN is left out. If upper - lower would overflow, all numbers are
     halved. Apart from 0, |x| >= 2^-53.
     """
     shrink = 0.5 if 0.5 * upper - 0.5 * lower >= _WIDE else 1.0
@@ -79,7 +79,7 @@ def positions(
 
 @inner
 def middles(cells: int, start: int, size: int, out: NDArray[np.float64]) -> None:
-    """Write the middles of ``size`` cells from ``start`` on, of [-1, 1] cut into equal ones."""
+    """Write the middles of ``size`` cells from ``start`` on, where cells divide [-1, 1] equally."""
     for j in range(size):
         out[j] = np.float64(2 * (start + j) + 1 - cells) / cells
 
@@ -88,7 +88,7 @@ def middles(cells: int, start: int, size: int, out: NDArray[np.float64]) -> None
 def _raise_powers(
     x: NDArray[np.float64], power: NDArray[np.float64], size: int
 ) -> tuple[np.int64, np.int64]:
-    """Multiply x^i by x twice, in place; return the sums of both results."""
+    """Multiply x^i by x twice, in place. Return the sums of both results."""
     odd, even = np.int64(0), np.int64(0)
     for j in range(size):
         once = power[j] * x[j]
@@ -107,7 +107,7 @@ def _raise_counted_powers(
     counts: NDArray[np.int64],
     at: int,
 ) -> np.int64:
-    """Multiply x^i by x, in place; return the sum, cell ``at + j`` counted ``counts`` times."""
+    """Multiply x^i by x, in place. Return the sum, where cell ``at + j`` has a count as weight."""
     first = np.uint64(at)
     total = np.int64(0)
     for j in range(size):
@@ -125,7 +125,7 @@ def moment_sums(
     Parameters
     ----------
     values
-        (n,) float32 or float64; their places x on [-1, 1] are those of ``positions``.
+        (n,) float32 or float64. Their places x on [-1, 1] are those of ``positions``.
     lower, upper
         Finite, lower < upper.
     sums
@@ -134,15 +134,16 @@ def moment_sums(
     Returns
     -------
     int
-        How many values were NaN; they are in no sum, so n is how much sums[0] / 2^28 grew by.
+        The number of NaN values. They are in no sum, so n is the increase of sums[0] / 2^28.
 
     Notes
     -----
-    O(n K), memory of one block. Invariant: after each block, sums are exact for all before it.
+    O(n K), memory of one block. Invariant: after each block, sums are exact for all records so far.
 
     A term f_i(x) is within [-2^28, 2^28], and within 0.5 + 2^28 (i - 1) 2^-53 < 0.501 of 2^28 x^i:
-    i - 1 products of numbers up to 1. Positions below 2^-30 are taken for 0, as all their powers
-    round to 0 anyway; the others' powers stay far from the subnormal numbers, which are slow.
+    it is made by i - 1 products of numbers up to 1. Positions below 2^-30 are taken for 0, as all
+    their powers round to 0 anyway. The powers of other positions stay far from the subnormal
+    numbers, which are slow.
     """
     x, power = np.empty(BLOCK), np.empty(BLOCK)
     missing = 0
@@ -164,9 +165,9 @@ def moment_sums(
 
 @kernel
 def moment_counts(counts: NDArray[np.int64], sums: NDArray[np.int64]) -> None:
-    """Add what ``moment_sums`` would for counts[i] records in the middle of each cell i.
+    """Add the sums that ``moment_sums`` would add for counts[i] records in the middle of cell i.
 
-    The (N,) cells are [-1, 1] cut into equal ones, N <= 2^24; x_i = (2 i + 1 - N) / N, rounded
+    The (N,) cells divide [-1, 1] into equal parts, N <= 2^24. x_i = (2 i + 1 - N) / N, rounded
     once. O(N K).
     """
     x, power = np.empty(BLOCK), np.empty(BLOCK)

@@ -1,15 +1,16 @@
 """Elimination without fill on the dyadic graph.
 
-Vertices are the boundaries 0, ..., B around B thresholds, edges the noise nodes
+Vertices are the boundaries 0, ..., B around B thresholds. Edges are the noise nodes
 (docs/smoothing.md). Boundary v is *separated* on the levels on which the thresholds next to it are
-under different nodes; it is eliminated when they come under one: level by level, so that
-neighbouring eliminations do not wait for each other. By then its only neighbours are ``left[v]``,
-where that node starts, and ``right[v]``, the next boundary that is separated at least as long: the
-node's end, or v's next sibling. Two later neighbours each: O(B) in time and memory.
+under different nodes. It is eliminated when they come under one node. This is done level by level,
+so that neighbouring eliminations do not wait for each other. By then its only neighbours are
+``left[v]``, the start of that node, and ``right[v]``, the next boundary that is separated at least
+as long: the node's end, or v's next sibling. Each boundary has two later neighbours, so time and
+memory are O(B).
 
-An edge's conductance lives with the one of its ends that goes first: slot 2 v is the edge from v to
-``left[v]`` (empty at first if a sibling stands between), slot 2 v + 1 the edge from v to
-``right[v]``. Eliminating v adds to the slot of the edge between its neighbours.
+The conductance of an edge is stored with the end that is eliminated first. Slot 2 v is the edge
+from v to ``left[v]`` (empty at first if a sibling stands between). Slot 2 v + 1 is the edge from v
+to ``right[v]``. Eliminating v adds to the slot of the edge between its neighbours.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from .._compile import kernel
 
 
 def separations(at: NDArray[np.int64], base: int, levels: int) -> NDArray[np.uint8]:
-    """Return on how many levels each boundary is separated, (B + 1,); the two ends: on all.
+    """Return the number of levels on which each boundary is separated, (B + 1,).
+
+    The two ends are separated on all levels.
 
     Parameters
     ----------
@@ -61,14 +64,14 @@ def plan(separated: NDArray[np.uint8]) -> Plan:
     Returns
     -------
     order
-        (B + 1,) the boundaries by how long they are separated; it ends with 0 and B.
+        (B + 1,) the boundaries, sorted by how long they are separated. It ends with 0 and B.
     left, right
-        (B + 1,) the later neighbours of the i-th to be eliminated, by their own places in the
-        order. Both of boundary 0 are B, and the last one has none.
+        (B + 1,) the later neighbours of the i-th boundary to be eliminated, by their places in the
+        order. Both neighbours of boundary 0 are B, and the last boundary has none.
     fill
         (B + 1,) the slot of the edge between those neighbours.
     conductances
-        (2 B + 2,) how many nodes of the tree an edge stands for; 0: no edge.
+        (2 B + 2,) the number of tree nodes that an edge stands for. 0: no edge.
     """
     order = np.argsort(separated, kind="stable")  # bytes: a counting sort
     return (order, *_numbered(separated.astype(np.int64), order))
@@ -78,10 +81,10 @@ def plan(separated: NDArray[np.uint8]) -> Plan:
 def _numbered(
     separated: NDArray[np.int64], order: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float64]]:
-    """Return what ``plan`` does, but for the order.
+    """Return all results of ``plan`` but the order.
 
-    Invariant: before boundary u, the stack holds those boundaries before u that are separated
-    longer than all between them and u, in decreasing order.
+    Invariant: before boundary u, the stack holds the boundaries before u that are separated longer
+    than all boundaries between them and u, in decreasing order.
     """
     last = separated.size - 1
     place, stack = np.empty(last + 1, np.int64), np.empty(last + 1, np.int64)
@@ -126,9 +129,9 @@ def segments(
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float32]]:
     """Return the eliminations as a binary tree: each joins two segments of the line into one.
 
-    Eliminating v leaves one segment, from ``left[v]`` to ``right[v]``, in place of the two that
-    meet in v. Here segment i < B - 1 is what the i-th elimination leaves, and the B segments
-    between neighbouring boundaries come after them, in the order in which they are needed.
+    Eliminating v replaces the two segments that meet in v by one, from ``left[v]`` to ``right[v]``.
+    Segment i < B - 1 is the one that the i-th elimination makes. The B segments between
+    neighbouring boundaries come after them, in the order in which they are needed.
 
     Parameters
     ----------
@@ -140,7 +143,7 @@ def segments(
     first, second
         (B - 1,) the segments to the left and to the right of an eliminated vertex.
     direct
-        (2 B - 1,) the conductance of the edge that joins the two ends of a segment by itself.
+        (2 B - 1,) the conductance of the edge that joins the two ends of a segment directly.
     """
     last = fill.size - 1
     first, second = np.empty(last - 1, np.uint32), np.empty(last - 1, np.uint32)

@@ -22,11 +22,11 @@ def difference(
     curves
         (R, B) cumulative counts.
     total
-        What comes after the last of them.
+        The cumulative count after the last of them.
     increments
         (R, B + 1) the result; each row sums to ``total``.
     units
-        (R,) the result: the largest absolute increment.
+        (R,) the result: the largest absolute increment of each row.
     """
     size = curves.shape[1]
     for r in range(curves.shape[0]):
@@ -43,7 +43,7 @@ def difference(
 def accumulate(increments: NDArray[np.float64], total: float, curves: NDArray[np.float64]) -> None:
     """Set ``curves``, (R, B), from increments, (R, B + 1), that are >= 0 up to rounding.
 
-    Invariant: what was set is non-decreasing and within [0, total], with no tolerance.
+    Invariant: the entries set so far are non-decreasing and within [0, total], exactly.
     """
     for r in range(curves.shape[0]):
         summed, highest = 0.0, 0.0

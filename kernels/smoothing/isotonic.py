@@ -13,11 +13,12 @@ _ROUNDING = 2.0**-48  # means nearer to each other than so much are left to the 
 
 @inner
 def _mark(row: NDArray[np.float64], may_end: NDArray[np.bool_]) -> None:
-    """Mark after which places of a row, (N,), a block of its regression may end.
+    """Mark the places of a row, (N,), after which a block of its regression may end.
 
-    It ends after a place if and only if all means of what ends there are below all means of what
-    comes after it. Here that is asked of the means of up to 8 on either side: most places are ruled
-    out without a branch, and processors do several places at a time.
+    A block ends after a place if and only if all means of entries that end there are below all
+    means of entries that begin after it. This function compares only the means of up to 8 entries
+    on either side. That rules out most places without a branch, and processors do several places
+    at a time.
     """
     for i in range(row.size):
         may_end[i] = True
@@ -43,7 +44,7 @@ def _cut(
     sums: NDArray[np.float64],
     ends: NDArray[np.int64],
 ) -> int:
-    """Cut a row after the marked places; set the pieces' sums and ends, and return how many."""
+    """Cut a row after the marked places. Set the pieces' sums and ends, and return their number."""
     count, total = 1, 0.0
     for i in range(row.size):
         total += row[i]
@@ -60,10 +61,10 @@ def _pool(
     ends: NDArray[np.int64],
     means: NDArray[np.float64],
 ) -> int:
-    """Pool pieces 1, ..., count - 1 into blocks, in place; return one more than there are.
+    """Pool pieces 1, ..., count - 1 into blocks, in place. Return the number of blocks plus one.
 
-    Invariant: the blocks so far have increasing means, and are the regression of what they cover.
-    Block 0 is empty, with the mean -inf.
+    Invariant: the blocks so far have increasing means, and are the regression of the places that
+    they cover. Block 0 is empty, with the mean -inf.
     """
     blocks, start = 1, 0
     for i in range(1, count):
@@ -83,11 +84,11 @@ def _pool(
 def isotonic(rows: NDArray[np.float64], least: float, most: float) -> None:
     """Project each row, (R, N), on the non-decreasing sequences within [least, most], in place.
 
-    Pool adjacent violators (Ayer et al. 1955), then clipping, which together are the projection.
-    O(N) a row. Places where no block can end are found first, since the branches of the pooling
-    are what it waits for.
+    The kernel pools adjacent violators (Ayer et al. 1955), and clips. Both together are the
+    projection. O(N) a row. It first finds the places where no block can end, since the branches of
+    the pooling take most of the time.
 
-    A block's mean is written to all of its places, so the result is monotone with no tolerance.
+    The mean of a block is written to all of its places, so the result is exactly monotone.
     """
     size = rows.shape[1]
     may_end = np.empty(size, np.bool_)

@@ -26,7 +26,7 @@ def eliminate(
     ends: NDArray[np.float64],
     turns: NDArray[np.float64],
 ) -> None:
-    """Eliminate all boundaries but 0 and B; those that are not active have potential 0.
+    """Eliminate all boundaries but 0 and B. Boundaries that are not active have potential 0.
 
     Parameters
     ----------
@@ -35,26 +35,28 @@ def eliminate(
     first, second, direct
         From ``elimination.segments``.
     active
-        (B + 1,) which vertices have their increment brought to 0.
+        (B + 1,) the vertices whose increment is brought to 0.
     row
         (B + 1,) the increments.
     stale
-        (B + 1,) whose elimination is out of date; what is made of it will be, too.
+        (B + 1,) the vertices whose elimination is out of date. Those that are made of them become
+        stale, too.
     joined
-        (2 B - 1,) the result: the conductance between a segment's two ends through what is left
-        of it. Of segments between neighbouring boundaries it must be ``direct``.
+        (2 B - 1,) the result: the conductance between the two ends of a segment, through the rest
+        of the segment. For segments between neighbouring boundaries it must be ``direct``.
     ends
-        (B, 4) the result: what its two ends see of the rest of it: conductances to potential 0, and
-        pulls. The last row stands for segments between neighbouring boundaries, and must be 0.
+        (B, 4) the result: for the two ends of a segment, the conductances of its rest to potential
+        0, and the pulls. The last row stands for segments between neighbouring boundaries, and must
+        be 0.
     turns
-        (B - 1, 2) the result: the pull on a vertex when it is its turn, and 1 / all its
+        (B - 1, 2) the result: the pull on a vertex at its turn, and 1 / the sum of its
         conductances.
 
     Notes
     -----
-    Invariant: what is not stale is as if all were eliminated anew. A segment is made of its two
-    parts alone, so neighbouring ones do not wait for each other; and conductances only add up, so
-    nothing cancels.
+    Invariant: entries that are not stale are as if all were eliminated anew. A segment is made of
+    its two parts alone, so neighbouring segments do not wait for each other. Conductances only add
+    up, so nothing cancels.
     """
     plain = np.uint32(first.size)
     for v in range(first.size):
@@ -92,10 +94,11 @@ def substitute(
     stale: NDArray[np.bool_],
     potentials: NDArray[np.float64],
 ) -> int:
-    """Substitute back, and let vertices in whose increment would be negative at potential 0.
+    """Substitute back, and add vertices to the active set. Return the number of new vertices.
 
-    Such a vertex gets at once the potential that makes its increment 0, which those below it in
-    the elimination then see. Return how many came in. One vertex is always left out.
+    New vertices are those whose increment would be negative at potential 0. Such a vertex gets at
+    once the potential that makes its increment 0. The vertices below it in the elimination then see
+    this potential. One vertex is always left out.
 
     Parameters
     ----------
@@ -106,9 +109,9 @@ def substitute(
     joined, ends, turns, row, active
         As in ``eliminate``.
     slack
-        Pulls of up to so much count as zero.
+        Pulls up to this size count as zero.
     stale
-        (B + 1,) the result: who came in.
+        (B + 1,) the result: the new vertices.
     potentials
         (B + 1,) the result.
     """
@@ -152,10 +155,10 @@ def _read(
     smoothed: NDArray[np.float64],
     figures: NDArray[np.float64],
 ) -> None:
-    """Set the smoothed increments, and what they cost and prove.
+    """Set the smoothed increments, and the figures that say how good they are.
 
-    ``figures`` becomes: the flow's energy, the largest negative increment, the largest negative
-    potential, and the lower bound that the potentials prove for the energy.
+    ``figures`` becomes: the energy of the flow, the largest negative increment, the largest
+    negative potential, and the lower bound that the potentials prove for the energy.
     """
     for v in range(row.size):
         smoothed[v] = row[v]
@@ -189,33 +192,33 @@ def repair(
 ) -> None:
     """Make increments non-negative with the flow of least energy, row by row.
 
-    That is, solve z = c + M u >= 0, u >= 0, u'z = 0, where M is the graph's Laplacian and c a row
-    of increments whose sum is positive. A primal-dual active set method (Hintermueller, Ito &
-    Kunisch 2002), started from the negative increments, that lets vertices in while it
-    substitutes back.
+    That is, solve z = c + M u >= 0, u >= 0, u'z = 0, where M is the Laplacian of the graph and c a
+    row of increments whose sum is positive. The method is a primal-dual active set method
+    (Hintermueller, Ito & Kunisch 2002). It starts from the negative increments, and adds vertices
+    while it substitutes back.
 
     Parameters
     ----------
     order, left, right, conductances
-        From ``elimination.plan``, in four bytes each: memory is what a pass waits for.
+        From ``elimination.plan``, in four bytes each, because memory limits the speed of a pass.
     first, second, direct
         From ``elimination.segments``.
     joined, ends, turns, vectors
         (2 B - 1,), (B, 4), (B - 1, 2) and (3, B + 1): working memory.
     increments
-        (R, B + 1) the c; replaced by the z.
+        (R, B + 1) the c, which are replaced by the z.
     figures
         (R, 4) the result: see ``_read``.
     steps
-        (R,) the result: eliminations.
+        (R,) the result: the numbers of eliminations.
 
     Notes
     -----
-    Invariant: 0 <= u <= the solution, and the active set is a part of the solution's. M is an
-    M-matrix, so u grows with the active set and with the potentials that it is given at its
-    border; a vertex comes in when its increment is negative at potential 0 even though all others
-    are at or below the solution. So the set only grows, and at most B times; and it never
-    holds all vertices, since the increments outside of it have a positive sum.
+    Invariant: 0 <= u <= the solution, and the active set is a part of the solution's active set. M
+    is an M-matrix, so u grows with the active set and with the potentials at its border. A vertex
+    is added if its increment is negative at potential 0 although all others are at or below the
+    solution. So the set only grows, at most B times. It never holds all vertices, since the
+    increments outside of it have a positive sum.
     """
     vertices = left.size
     row, potentials, smoothed = vectors[0], vectors[1], vectors[2]

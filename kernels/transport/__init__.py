@@ -1,1 +1,1 @@
-"""Eq. 3 of the ECDF paper with norm 1, as a flow: cuts, an interior point, an exact end."""
+"""Eq. 3 of the ECDF paper with norm 1, as a flow: cuts, an interior point, and an exact end."""

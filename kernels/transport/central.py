@@ -1,6 +1,6 @@
-"""Towards the flow of least energy, carefully: a textbook interior-point method.
+"""A careful, textbook interior-point method towards the flow of least energy.
 
-For networks on which the long steps of ``path`` do not lead to the end: those with many ties.
+It is for networks with many ties, on which the long steps of ``path`` do not lead to the end.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _SPREAD = 20.0  # of the first point: its products over the mean square of the r
 
 @inner
 def start(network: Network, point: Point) -> float:
-    """Set a central point near the flow of least energy on two-way edges; return its product."""
+    """Set a central point near the flow of least energy on two-way edges. Return its product."""
     tail, head, slot, edges = network.tail, network.head, network.slot, network.edges
     flows, slacks, _, p, sources, system = point
     _empty(network, point)
@@ -64,20 +64,21 @@ def follow(
     product: float,
     bold: bool,
 ) -> float:
-    """Make one predictor-corrector step (Mehrotra 1992); return the mean product after it.
+    """Make one predictor-corrector step (Mehrotra 1992). Return the mean product after it.
 
     Parameters
     ----------
     network
-        Every part of which has a way to the ground.
+        A network in which every part has a way to the ground.
     point
         Replaced by the next point.
     flow_steps, slack_steps, steps
-        (T,), (T,) and (B + 2,) working memory: what flows, slacks and potentials change by.
+        (T,), (T,) and (B + 2,) working memory: the changes of flows, slacks and potentials.
     product
-        The mean of all h s before.
+        The mean of all products h s before the step.
     bold
-        Go nearly all the way to the border, which takes fewer steps but may end in a cycle.
+        Whether to go nearly all the way to the border. That takes fewer steps, but may end in a
+        cycle.
     """
     tail, head, slot, edges = network.tail, network.head, network.slot, network.edges
     flows, slacks, inverses, p, sources, system = point

@@ -20,16 +20,17 @@ def _decide(
     choices: NDArray[np.uint8],
     stale: NDArray[np.bool_],
 ) -> None:
-    """Bring the tables of a minimum cut up to date: which sets to raise by 1 lower row'u most.
+    """Update the tables of a minimum cut, which say which set to raise by 1 to lower row'u most.
 
-    ``costs[slot, 2 i + j]`` is the least cost of all that was eliminated between the ends of the
-    slot's edge, where the end that goes first is raised (i = 1) or not, and the other end (j). It
-    has one source, the last vertex eliminated between them, or none, and then it stays 0.
-    ``choices[v]``, bit 2 i + j: is v raised, given its left (i) and right neighbour (j)?
+    ``costs[slot, 2 i + j]`` is the least cost of all vertices that were eliminated between the ends
+    of the slot's edge. Here i says whether the end that is eliminated first is raised (i = 1), and
+    j the same of the other end. The cost has one source, the last vertex eliminated between them,
+    or none, and then it stays 0. Bit 2 i + j of ``choices[v]`` says whether v is raised, given its
+    left (i) and right neighbour (j).
 
-    Invariant: before vertex v, the tables that it reads are right, and its own are unless it is
-    ``stale``. They depend on its increment, on the tables of its two edges and on the differences
-    of potential along these.
+    Invariant: before vertex v, the tables that it reads are right, and so are its own tables unless
+    it is ``stale``. They depend on its increment, on the tables of its two edges, and on the
+    differences of potential along these.
     """
     for v in range(left.size - 1):
         if not stale[v]:
@@ -89,12 +90,12 @@ def lift(
     left, right, fill, conductances
         From ``elimination.plan``.
     row
-        (B + 1,) increments with a positive sum, all of them multiples of one number and their
-        absolute sum at most 2^52 times it: so all sums here are exact.
+        (B + 1,) increments with a positive sum. All are multiples of one number, and their absolute
+        sum is at most 2^52 times this number. So all sums here are exact.
     potentials
         (B + 1,) the result.
     costs
-        (2 B + 2, 4) working memory: zeros, or what an earlier call with this plan left there.
+        (2 B + 2, 4) working memory: zeros, or the result of an earlier call with this plan.
 
     Returns
     -------
@@ -103,11 +104,12 @@ def lift(
 
     Notes
     -----
-    Invariant: u <= the smallest minimiser u*. The objective is L-natural-convex on the integers:
-    while u is not a minimiser, there is a set X that lowers it, and the smallest best X is within
-    {u < u*} and holds all vertices where u* - u is largest (Murota 2003, chapter 10). So the loop
-    takes max u* steps, at most the longest distance in the graph. From one to the next, only
-    tables next to the border of X change, and those that are made of these.
+    Invariant: u <= the smallest minimiser u*. The objective is L-natural-convex on the integers.
+    While u is not a minimiser, some set X lowers the objective, and the smallest best X is within
+    {u < u*} and holds all vertices where u* - u is largest (Murota 2003, *Discrete Convex
+    Analysis*, chapter 10). So the loop takes max u* steps, at most the longest distance in the
+    graph. From one step to the next, only the tables next to the border of X change, and the tables
+    that are made of them.
     """
     last = left.size - 1
     choices, lifted = np.empty(left.size, np.uint8), np.empty(left.size, np.uint8)

@@ -1,4 +1,4 @@
-"""The flow of least energy in a network of one-way edges: near it along a path, then exactly."""
+"""The flow of least energy in a network of one-way edges, first near it, then exactly."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def least_energy(
     memory: Memory,
     best: NDArray[np.float64],
 ) -> tuple[int, float]:
-    """Set ``best`` to the potentials of the flow of least energy; return steps and the error.
+    """Set ``best`` to the potentials of the flow of least energy. Return steps and the error.
 
-    Long steps come first; if a dozen of them do not lead to the end, the careful ones of textbooks
+    Long steps come first. If a dozen of them do not lead to the end, the careful steps of textbooks
     start anew.
 
     Invariant: ``best``, (B + 2,), belongs to the exact attempt with the least error.

@@ -1,4 +1,4 @@
-"""Increments on their way into the kernels of norm 1, and out of them."""
+"""Conversions of increments into the form of the kernels of norm 1, and back."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def _factors(exponent: int) -> tuple[float, float]:
 def round_off(
     increments: NDArray[np.float64], order: NDArray[np.int64], row: NDArray[np.float64]
 ) -> int:
-    """Set increments in their order, rounded to integers; return their unit's exponent.
+    """Set increments in their order, rounded to integers. Return the exponent of their unit.
 
-    Their absolute sum is up to 2^51: sums of them are exact. Integers with an absolute sum below
-    2^50 are only multiplied by a power of 2. If the sum is not positive any more, the largest
-    takes what is missing. An increment above twice all that is missing is as good as that: no
-    cheapest transport takes more than once what is missing from anywhere. If nothing is missing,
-    all is 0.
+    Their absolute sum is at most 2^51, so sums of them are exact. Integers with an absolute sum
+    below 2^50 are only multiplied by a power of 2. If rounding makes the sum 0 or less, the largest
+    increment takes the difference. An increment above twice the sum of all deficits counts as that
+    double, because no cheapest transport takes more than the sum of all deficits from any place. If
+    no increment is negative, all are set to 0.
     """
     missing, size = 0.0, 0.0
     for v in range(row.size):

@@ -63,7 +63,7 @@ def connect(
     places
         (3, 3 B + 3) the result: tail, head and slot.
     source
-        (B + 1,) the result: which vertices have an edge to the ground.
+        (B + 1,) the result: whether each vertex has an edge to the ground.
 
     Returns
     -------
@@ -105,22 +105,23 @@ def solve(
     Parameters
     ----------
     network
-        For its ``left``, ``right``, ``fill`` and ``row``.
+        The network, of which ``left``, ``right``, ``fill`` and ``row`` are used.
     system
-        (3 B + 3,) conductances by slot, then of the vertices to the ground. Taken: 0 afterwards.
+        (3 B + 3,) conductances by slot, then those of the vertices to the ground. Consumed: it is 0
+        afterwards.
     sources
-        (B + 2,) what the potentials have to bring forth. Taken: minus the increments afterwards, as
-        the next system asks for.
+        (B + 2,) the sources that the potentials have to produce. Consumed: afterwards it is minus
+        the increments, as the next system needs.
     potentials
-        (B + 2,) the result. Of a part of the network with no way to the ground, whose sources have
-        to add up to 0, one vertex gets 0.
+        (B + 2,) the result. If a part of the network has no way to the ground, its sources have to
+        add up to 0, and one of its vertices gets 0.
 
     Notes
     -----
-    Invariant: before vertex v, ``system`` holds the shares of the vertices before it that their
-    later neighbours take, and the conductances of the others when those are gone. As in
-    ``smoothing.obstacle.eliminate``, nothing is subtracted: a part with no way to the ground ends
-    in a vertex with exactly no conductance.
+    Invariant: before vertex v, ``system`` holds, for the vertices before v, the shares that their
+    later neighbours take, and for the others, the conductances after those are eliminated. As in
+    ``smoothing.obstacle.eliminate``, nothing is subtracted. So a part without a way to the ground
+    ends in a vertex whose conductance is exactly 0.
     """
     left, right, fill, row = network.left, network.right, network.fill, network.row
     last = left.size - 1

@@ -1,4 +1,4 @@
-"""Towards the flow of least energy along the central path: an interior-point method."""
+"""An interior-point method that follows the central path towards the flow of least energy."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Point(NamedTuple):
 
 @inner
 def prepare(network: Network, point: Point, target: float) -> None:
-    """Set a point's equations for the step to where all h s are ``target``."""
+    """Set the equations of a point for the step to where all products h s are ``target``."""
     tail, head, slot, edges = network.tail, network.head, network.slot, network.edges
     flows, slacks, inverses, _, sources, system = point
     for s in range(system.size):
@@ -57,32 +57,32 @@ def prepare(network: Network, point: Point, target: float) -> None:
 def advance(
     network: Network, point: Point, target: float, following: float, kept: float
 ) -> tuple[float, int]:
-    """Make one step to where all h s are ``target``, and set the equations of the step after it.
+    """Make one step to where all products h s are ``target``, and set the next step's equations.
 
     Parameters
     ----------
     network
-        Every part of which has a way to the ground.
+        A network in which every part has a way to the ground.
     point
         Replaced by the next point.
     target, following
-        The product that the equations were set for, and the one to set them for.
+        The product for which the equations were set, and the product for which to set them next.
     kept
-        How much of it a flow or a slack keeps at least.
+        The least share that a flow or a slack keeps of its value.
 
     Returns
     -------
-    the mean of all h s after the step
-    how many edges have another one of h and s in the lead than before
+    the mean of all products h s after the step
+    the number of edges where the larger one of h and s has changed
 
     Notes
     -----
-    A Newton step for h s = target, with h - s the rise of the potential, and flows that leave what
-    they must at all vertices: given the potentials, h = (h (s + rise) + target) / (h + s), all
-    other letters on the right being those of before. It is made at full length, and what would not
-    stay positive is cut off: edge by edge, where textbooks shorten the step of all to what the
-    worst edge bears. What flows so do not leave as they must is made good in the next step, which
-    asks for all of it again.
+    This is a Newton step for h s = target, where h - s is the rise of the potential, and the flows
+    leave the required increments at all vertices. Given the potentials,
+    h = (h (s + rise) + target) / (h + s), with the values before the step on the right. The step
+    has full length. Values that would not stay positive are limited, edge by edge. Textbook methods
+    shorten the step of all edges to what the worst edge allows. After limits, flows do not leave
+    the required increments. The next step corrects this, because it requires them again.
     """
     tail, head, slot, edges = network.tail, network.head, network.slot, network.edges
     flows, slacks, inverses, p, sources, system = point

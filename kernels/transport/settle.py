@@ -26,41 +26,42 @@ def settle(
     carries: NDArray[np.bool_],
     full: NDArray[np.bool_],
 ) -> tuple[int, float, bool]:
-    """Solve with the edges that carry flow fixed, see which should, and repeat.
+    """Fix the edges that carry flow, solve, find the edges that should carry flow, and repeat.
 
     Parameters
     ----------
     network, levels
         The network of the integral potentials ``levels``.
     point
-        Near the optimum: which edges carry flow is guessed from it. Its equations are overwritten.
+        A point near the optimum, from which the edges that carry flow are guessed. Its equations
+        are overwritten.
     most, tolerance, limit
-        End after so many eliminations, or when the error is at most ``tolerance``, give or take the
-        rounding of the potentials, if that makes no more than ``limit`` of it.
+        The kernel ends after ``most`` eliminations, or when the error is at most ``tolerance``. The
+        rounding of the potentials is allowed in addition, up to ``limit`` in all.
     potentials
         (B + 2,) the result.
     changes, carries, full
-        (B + 2,), (T,) and (B + 1,) working memory: by how much potentials change, which edges carry
-        flow, and which vertices keep an increment and so have potential 0; all False at first.
+        (B + 2,), (T,) and (B + 1,) working memory: the changes of potentials, the edges that carry
+        flow, and the vertices that keep an increment and so have potential 0. All False at first.
 
     Returns
     -------
     eliminations
     error
-        By how much the flows fall short of the optimum. Flows and potentials belong together (flow
-        = copies x the rise of the potential, if positive; potentials >= 0 at u = 0), so what
-        is left is the largest increment where it must be 0, at u > 0 and at positive potential,
-        and the largest negative one elsewhere.
+        The distance of the flows from the optimum. Flows and potentials belong together (flow =
+        copies x the rise of the potential, if positive; potentials >= 0 at u = 0). So the error is
+        the largest increment where it must be 0, at u > 0 and at positive potential, and the
+        largest negative increment elsewhere.
     whether that is within the tolerance
 
     Notes
     -----
-    Active sets without a safeguard: the end is exact, but they get there only from a guess that
-    is nearly right. After a third of ``most`` it gives up when two eliminations in a row do not
-    lower the error by a tenth. An edge whose flow comes out as 0 stays in: ties hold parts of the
-    network at each other's potential, and are found one after the other. What is solved for is
-    the change of the potentials: a part with no way to the ground keeps its own at one vertex, on
-    which its flows do not depend.
+    The method is active sets without a safeguard. Its end is exact, but it arrives there only from
+    a guess that is nearly right. After a third of ``most``, it gives up when two eliminations in a
+    row do not lower the error by a tenth. An edge whose flow becomes 0 stays in: ties hold parts of
+    the network at the same potential, and are found one after the other. The equations are for the
+    change of the potentials. A part without a way to the ground keeps its potential at one vertex,
+    on which its flows do not depend.
     """
     row, tail, head, edges = network.row, network.tail, network.head, network.edges
     sources, system = point.sources, point.system

@@ -1,4 +1,4 @@
-"""Smoothing with norm 1: the cheapest transport on the dyadic graph, the one of least energy."""
+"""Smoothing with norm 1: the cheapest transport of least energy on the dyadic graph."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def repair(
 ) -> None:
     """Make increments non-negative with the cheapest transport of least energy, row by row.
 
-    That is, among all flows f on the graph with c + G f >= 0 that have the least sum |f|, where c
-    is a row of increments whose sum is positive, find the one with the least sum f^2 / copies.
+    Let c be a row of increments whose sum is positive. Among all flows f on the graph with
+    c + G f >= 0 and the least sum |f|, the kernel finds the one with the least sum f^2 / copies.
 
     Parameters
     ----------
@@ -40,21 +40,22 @@ def repair(
     costs, space
         (2 B + 2, 4) and (11, 3 B + 3 or more): working memory.
     increments
-        (R, B + 1) the c; replaced by c + G f.
+        (R, B + 1) the c, which are replaced by c + G f.
     figures
         (R, 6) the result: the sum |f|; the largest negative increment, and the largest of those
-        that must be 0; the infeasibility of the integral potentials; the lower bound that
-        they prove for the sum; the energy; and how far the flow is from least energy, the largest
-        violation of its optimality conditions, in counts: the error of ``settle``.
+        that must be 0; the infeasibility of the integral potentials; the lower bound that they
+        prove for the sum; the energy; and the distance of the flow from least energy. The distance
+        is the largest violation of its optimality conditions, in counts: the error of ``settle``.
     steps
-        (R,) the result: minimum cuts and eliminations.
+        (R,) the result: the numbers of minimum cuts and eliminations.
 
     Notes
     -----
-    Three parts. Minimum cuts give integral dual potentials u, exactly. They say which edges may
-    carry flow, in which direction, and which increments are 0 in every cheapest transport: a
-    network whose flow of least energy is wanted, a strictly convex quadratic program. An
-    interior-point method comes near it, and active sets end it exactly.
+    The kernel has three parts. Minimum cuts give integral dual potentials u, exactly. They say
+    which edges may carry flow, in which direction, and which increments are 0 in every cheapest
+    transport. This defines a network, whose flow of least energy is the solution of a strictly
+    convex quadratic program. An interior-point method comes near it, and active sets find it
+    exactly.
     """
     vertices = left.size
     places = np.empty((3, 3 * vertices + 1), np.uint32)

@@ -150,7 +150,12 @@ def test_curves_are_left_as_they_are(together):
         (lambda c: [c, replace(c)], [1.0], dp.ParameterError, "weights must be 2, one for each"),
         (lambda c: [c, replace(c)], [1.0, 0.0], dp.ParameterError, "weights must be positive"),
         (lambda c: [c, replace(c)], [1.0, math.inf], dp.ParameterError, "weights must be finite"),
-        (lambda c: [c, replace(c)], [1e-300, 1e300], dp.ParameterError, "weights must not vanish"),
+        (
+            lambda c: [c, replace(c)],
+            [1e-300, 1e300],
+            dp.ParameterError,
+            "weights must not be negligible",
+        ),
         (lambda c: [c, replace(c)], 2.0, dp.DtypeError, "weights must hold numbers; got float"),
         (lambda c: [c, replace(c)], ["a", "b"], dp.DtypeError, "weights must be a real number"),
     ],
@@ -163,7 +168,7 @@ def test_bad_arguments(together, change, weights, error, words):
 
 def test_different_numbers_of_the_same_records():
     two = [raw([1, 2, 3], Dyadic(1.0)), raw([1, 2, 4], Dyadic(1.0))]
-    with pytest.raises(dp.ParameterError, match=r"same n, .* combine\); got \(6, 7\)"):
+    with pytest.raises(dp.ParameterError, match=r"same n: .* combine for others; got \(6, 7\)"):
         average(two)
     assert combine(two).n == 13
 

@@ -81,7 +81,7 @@ def test_older_files_have_none_and_cannot_be_combined():
     del stored["raw"]
     old = dp.CDF.from_json(json.dumps(stored))
     assert old.raw is None
-    with pytest.raises(dp.ParameterError, match="keep their raw counts"):
+    with pytest.raises(dp.ParameterError, match="keep raw counts"):
         dp.combine([old, old])
     with pytest.raises(dp.ParameterError, match="keep its raw counts"):
         old.as_released()

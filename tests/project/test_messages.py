@@ -200,7 +200,7 @@ def test_curves_to_combine():
     whole = dp.combine(FOUND)
     assert whole == dp.combine(FOUND.values()) == dp.combine(dict(FOUND))
     assert whole.n == sum(curve.n for curve in FOUND.values())
-    refused("curves of groups are for combine; got Grouped", TypeError, dp.average, FOUND)
+    refused("use combine for curves of groups; got Grouped", TypeError, dp.average, FOUND)
 
 
 def test_groups_are_equal_by_value():

@@ -42,7 +42,7 @@ def test_a_call_amid_a_call_is_refused(tmp_path, nested, name):
     honest, refused = getattr(place, name), []
 
     def interrupted(*arguments):
-        with pytest.raises(CounterBusyError, match="in the middle of a call"):
+        with pytest.raises(CounterBusyError, match="has interrupted another call"):
             nested(counter, tmp_path)
         refused.append(name)
         return honest(*arguments)

@@ -249,7 +249,7 @@ def test_a_file_that_may_have_been_resumed_is_not_taken_back(tmp_path, monkeypat
 
     resumed: list[RunningCount] = []
     monkeypatch.setattr("dpcore.streams.saved_count._sync", resume_and_fail)
-    with pytest.raises(FileError, match="cannot be brought down to the disk"):
+    with pytest.raises(FileError, match="cannot be written to the disk for certain"):
         counter.save(path)
     assert resumed[0].add(1) == seeded().add(1)
     with pytest.raises(CounterClosedError):
