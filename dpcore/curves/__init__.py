@@ -1,4 +1,5 @@
-"""Released curves and what is done to them: post-processing, at no cost in privacy.
+"""Released curves and their post-processing, which costs no privacy.
 
-May import ``privacy``, ``summaries``, ``records`` and what is below; no mechanism, no statistic.
+May import ``privacy``, ``summaries``, ``records`` and the rooms below, but no mechanism and no
+statistic.
 """

@@ -1,4 +1,4 @@
-"""How much of each cell of a grid is in a range, if its records lie evenly in it."""
+"""The share of each cell of a grid that lies in a range, if its records lie evenly in it."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ __all__ = ["shares_within"]
 
 
 def shares_within(grid: Grid, lower: float | None, upper: float | None) -> NDArray[np.float64]:
-    """Return what share of each cell is above lower and at most upper, (N,).
+    """Return the share of each cell that is above lower and at most upper, (N,).
 
     Parameters
     ----------
     grid
-        Of the cells. Where the lower end is not known, the first cell is its upper end alone.
+        The grid of the cells. If its lower end is not known, the first cell is its upper end alone.
     lower, upper
-        The ends of the range, which may be infinite; None: there is none.
+        The ends of the range, which may be infinite. None: no end.
 
     Raises
     ------
     DtypeError, ParameterError
-        An end is no number, or is NaN, or lower is not below upper.
+        An end is not a number, or is NaN, or lower is not below upper.
     """
     low = -math.inf if lower is None else _end("lower", lower)
     high = math.inf if upper is None else _end("upper", upper)
@@ -46,7 +46,7 @@ def _end(argument: str, value: object) -> float:
 
 
 def _shares_up_to(grid: Grid, end: float) -> NDArray[np.float64]:
-    """Return what share of each cell is at most at ``end``, (N,)."""
+    """Return the share of each cell up to ``end``, (N,)."""
     thresholds = grid.positions
     at = int(np.searchsorted(thresholds, end, side="right"))  # whole cells
     shares = np.zeros(grid.size)

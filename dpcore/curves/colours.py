@@ -1,7 +1,7 @@
-"""Colours that the colour-blind can tell, too, for this library's pictures and its scripts'.
+"""Colours for the pictures of the library and its scripts, which colour-blind readers can tell.
 
-Those of Okabe and Ito (2008), "Color Universal Design". Where several lines share axes, each has a
-style of its own beside its colour.
+They are those of Okabe and Ito (2008), *Color Universal Design*. Where several lines share axes,
+each has its own colour and its own style.
 """
 
 from __future__ import annotations
@@ -29,11 +29,19 @@ PURPLE: Final = "#CC79A7"
 ORANGE: Final = "#E69F00"
 SKY: Final = "#56B4E9"
 BLACK: Final = "#000000"
-TELLING: Final = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)  # what lines are told by
+TELLING: Final = (
+    BLUE,
+    VERMILION,
+    GREEN,
+    PURPLE,
+    ORANGE,
+    SKY,
+    BLACK,
+)  # the colours of lines, in order
 
-# Far from all of these: most greys look like the green or the purple to some.
+# A grey far from all of these: to some readers most greys look like the green or the purple.
 GREY: Final = "#484848"
-LIGHT: Final = "#c8c8c8"  # for what lies behind
+LIGHT: Final = "#c8c8c8"  # for things in the background
 
 LINES: Final[dict[str, tuple[Any, ...]]] = {
     "color": TELLING,

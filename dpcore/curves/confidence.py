@@ -1,4 +1,4 @@
-"""Confidence intervals of curves: of noise that is taken as normal, and where nothing is known."""
+"""Confidence intervals of curves, for noise that is taken as normal, and for unknown errors."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Ends = TypeVar("Ends")
 
 
 class Interval(NamedTuple, Generic[Ends]):
-    """The ends of a confidence interval, or of several: what is asked for is between them.
+    """The ends of a confidence interval, or of several intervals.
 
     Parameters
     ----------
     low, high
-        Each a float; or an array, if several numbers are asked for.
+        The ends. Each is a float, or an array for several intervals.
 
     Examples
     --------
@@ -37,7 +37,7 @@ class Interval(NamedTuple, Generic[Ends]):
 
 
 def deviations(level: float) -> float:
-    """Return how many standard deviations a two-sided interval of this level reaches.
+    """Return the number of standard deviations that a two-sided interval of this level reaches.
 
     Raises
     ------
@@ -59,11 +59,11 @@ def band_of(
     Parameters
     ----------
     counts, n, noise_deviation
-        As of a ``CDF``. The last deviation is that of n, whose noise is taken at its worst.
+        As in ``CDF``. The last deviation is that of n, whose noise is taken at its worst.
     width
-        How many standard deviations they reach.
+        The number of standard deviations that the intervals reach.
     sampling_deviation
-        What random records add to the deviation of each count but the last.
+        The standard deviation of each count but the last because the records are a random sample.
     """
     of_n = width * float(noise_deviation[-1])
     with np.errstate(over="ignore", invalid="ignore"):
@@ -84,21 +84,22 @@ def band_of(
 
 
 def reached_in(low: NDArray[np.float64], high: NDArray[np.float64], p: float) -> tuple[int, int]:
-    """Return the first and the last cell in which F may reach p, if it is within a band.
+    """Return the first and the last cell in which F may reach p, if F is within a band.
 
     Parameters
     ----------
     low, high
-        (N,) ends of intervals for F at each threshold; the last ones are 1.
+        (N,) ends of intervals for F at each threshold. The last ones are 1.
     p
-        Within [0, 1].
+        A probability within [0, 1].
 
     Notes
     -----
-    F reaches p in cell k if F_(k-1) < p <= F_k. So it is in none before the first with
-    high_k >= p, but where the interval at the end of the right cell fails; and in none behind the
-    one that follows the last with low_k < p, but where the interval at its beginning does. Both
-    together fail no more often than the level says: two thresholds matter, however many there are.
+    F reaches p in the cell k with F_(k-1) < p <= F_k. This cell is not before the first cell with
+    high_k >= p, unless the interval at the end of cell k fails. It is not after the cell that
+    follows the last one with low_k < p, unless the interval at the beginning of cell k fails. Both
+    failures together are no more frequent than the level says: only two thresholds matter, however
+    many there are.
     """
     lacking = np.flatnonzero(low < p)
     return int(np.argmax(high >= p)), int(lacking[-1]) + 1 if lacking.size else 0
@@ -107,17 +108,18 @@ def reached_in(low: NDArray[np.float64], high: NDArray[np.float64], p: float) ->
 def from_neighbours(
     low: NDArray[np.float64], high: NDArray[np.float64], known: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return intervals, within [0, 1], of a share that never falls, each (N,).
+    """Return intervals, within [0, 1], for a share that never falls, each (N,).
 
     Parameters
     ----------
     low, high
         (N,) ends of intervals at each threshold.
     known
-        (N,) where they are valid. Elsewhere the share is between those of the nearest thresholds
-        where they are: it gets the lower end of the one before, and the upper end of the one
-        behind. Either end fails as often as it does there, so both together no more often than
-        the level says. (The largest of *all* lower ends before would fail more often.)
+        (N,) whether the interval at a threshold is valid. At other thresholds, the share is between
+        its values at the nearest thresholds with valid intervals. There the interval gets the lower
+        end of the one before, and the upper end of the one after. Each end fails as often as it
+        does at its own threshold, so both together fail no more often than the level says. (The
+        largest of *all* lower ends before would fail more often.)
     """
     size = known.size
     at = np.arange(size)

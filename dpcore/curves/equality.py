@@ -1,4 +1,4 @@
-"""Equality by value of what holds arrays, and a hash that agrees."""
+"""Equality by value for objects that hold arrays, with a matching hash."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["EqualByValue"]
 
 
 class EqualByValue:
-    """For dataclasses with ``eq=False``: equal if they are of one class, with equal fields.
+    """A base of dataclasses with ``eq=False``: equal are those of one class with equal fields.
 
-    Arrays are equal if all of their numbers are: 2 and 2.0 are. So are grids, of which it matters
-    here, too, where their first cells begin.
+    Arrays are equal if all of their numbers are equal. 2 and 2.0 are. Grids are equal if their
+    thresholds are equal and, here, their first cells begin at the same place.
     """
 
     __slots__ = ()
@@ -43,15 +43,15 @@ def _are_equal(ours: Any, theirs: Any) -> bool:
 
 
 def _starts(value: Any) -> list[float]:
-    """Return where first cells begin: what is read off them differs, and the grids are equal."""
+    """Return where first cells begin. Quantiles depend on that; equality of grids does not."""
     grids = (value.x, value.y) if isinstance(value, TableGrid) else (value,)
     return [grid.start for grid in grids if isinstance(grid, Grid)]
 
 
 def _key(value: Any) -> Hashable:
-    """Return what is alike for equal values."""
+    """Return a key that is equal for equal values."""
     if isinstance(value, np.ndarray):
-        return (value.astype(np.float64) + 0.0).tobytes()  # -0.0 becomes 0.0, which it equals
+        return (value.astype(np.float64) + 0.0).tobytes()  # -0.0 becomes 0.0
     if isinstance(value, Mapping):
-        return frozenset(value)  # its names: what they stand for may have no hash
+        return frozenset(value)  # names alone: the values may have no hash
     return value  # type: ignore[no-any-return]

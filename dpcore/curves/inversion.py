@@ -1,4 +1,4 @@
-"""Where a curve reaches a count: the cell, and the place within it."""
+"""The place where a curve reaches a share: the cell, and the place within the cell."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def crossings(counts: Counts, n: int, p: NDArray[np.float64]) -> NDArray[np.int6
     Parameters
     ----------
     counts
-        (N,) cumulative counts, ending with n. Where they never decrease, the first cell to reach p
-        is found; otherwise there may be several crossings, and one of them is.
+        (N,) cumulative counts, ending with n. If they never decrease, the first cell that reaches p
+        is found. Otherwise F may cross p several times, and one of the crossings is found.
     n
         The number of records.
     p
@@ -31,8 +31,8 @@ def crossings(counts: Counts, n: int, p: NDArray[np.float64]) -> NDArray[np.int6
 
     Notes
     -----
-    Algorithm 1 of the ECDF paper on the grid's indices, O(log N) each. Shares are compared, as they
-    are rounded, and not p n with counts: 0.07 of 100 is above 7 in doubles.
+    Algorithm 1 of the ECDF paper on the indices of the grid, O(log N) each. The rounded shares are
+    compared with p, and not the counts with p n: in doubles, 0.07 times 100 is above 7.
     Invariant: F(low) < p <= F(high), with F(-1) < p and p <= F(N - 1) = 1.
     """
     low = np.full(p.shape, -1)
@@ -54,20 +54,21 @@ def within(
     grid: Grid,
     integers: bool,
 ) -> NDArray[np.float64]:
-    """Return where in its cell F reaches each p, if the cell's records lie evenly in it.
+    """Return the place in its cell where F reaches each p, if records lie evenly in the cell.
 
     Parameters
     ----------
     cells
-        Where F crosses p, of its shape.
+        The cells in which F crosses p, of the shape of p.
     p, counts, n
         As in ``crossings``.
     grid
-        Of the counts. Where its lower end is not known, the first cell is its upper end alone.
+        The grid of the counts. If its lower end is not known, the first cell is its upper end
+        alone.
     integers
-        Whether records are whole numbers, or whole days on a grid of times. They lie evenly on
-        those of a cell; what is in a cell that has none is noise, and counts for the nearest one
-        between the grid's ends.
+        Whether records are whole numbers, or whole days on a grid of times. Then they lie evenly on
+        the whole numbers of a cell. The count of a cell without any is noise, and counts for the
+        nearest whole number between the ends of the grid.
 
     Notes
     -----
@@ -83,14 +84,15 @@ def within(
 def places(
     cells: NDArray[np.int64], share: NDArray[np.float64] | float, grid: Grid, integers: bool
 ) -> NDArray[np.float64]:
-    """Return the place in each cell up to which it has so large a share of its own records.
+    """Return the place in each cell up to which the cell has this share of its records.
 
     Parameters
     ----------
     cells
-        Their numbers, any shape.
+        The numbers of the cells, any shape.
     share
-        Within [0, 1], of the same shape or one for all. Of whole numbers 0 is the least one.
+        Shares within [0, 1], of the same shape or one for all. For whole numbers, the share 0 means
+        the least whole number.
     grid, integers
         As in ``within``.
     """
@@ -101,7 +103,7 @@ def places(
     place = between(lower, upper, share)
     if not integers:
         return place
-    # Quotients are rounded, and still tell a whole number of days from a microsecond less.
+    # Rounded quotients still tell a whole number of days from a microsecond less.
     nearest = np.clip(np.rint(place / step), np.ceil(first / step), np.floor(ends[-1] / step))
     least, most = np.floor(lower / step), np.floor(upper / step)
     whole = np.clip(np.ceil(between(least, most, share)), least + 1.0, most)
@@ -111,6 +113,6 @@ def places(
 def between(
     lower: NDArray[np.float64], upper: NDArray[np.float64], share: NDArray[np.float64] | float
 ) -> NDArray[np.float64]:
-    """Return lower + share (upper - lower): in halves, since the difference may be infinite."""
+    """Return lower + share (upper - lower), in halves, as the difference may be infinite."""
     half = lower / 2 + share * (upper / 2 - lower / 2)
     return np.where(share < 1.0, np.clip(2 * half, lower, upper), upper)

@@ -1,8 +1,8 @@
-"""Likely mistakes, told from what was released: wrong labels, swapped arguments, a wrong grid.
+"""Warnings of likely mistakes, from a release: wrong labels, swapped arguments, a wrong grid.
 
-An error would depend on records. What is released is free to look at, so here are warnings, at most
-one for a release, with the rules and their reasons in docs/scores.md, section 4. Where the
-deviation of the noise is not known, released numbers are taken as they are. Those of tables are in
+An error would depend on records. A release costs nothing to look at, so these are warnings, at most
+one for each release. docs/scores.md, section 4, has the rules and their reasons. If the deviation
+of the noise is not known, released numbers are taken as they are. The warnings for tables are in
 ``table_mistakes``.
 """
 
@@ -36,7 +36,7 @@ __all__ = [
     "warn_of_scores",
 ]
 
-SURE: Final = 3.0  # deviations of the noise: what is not a matter of luck
+SURE: Final = 3.0  # deviations of the noise, beyond which nothing is luck
 LARGE_ERROR: Final = 0.1  # of a share of the records
 FEW_CELLS: Final = 16  # with fewer, cells are kinds of records, and one kind may be common
 _MOST_AT_TOP: Final = 1 / 2
@@ -49,20 +49,20 @@ _GRID: Final = "is it the grid for these {}? Those beyond it count in its end ce
 
 
 def warn_of_curve(curve: CDF) -> None:
-    """Warn of what a released curve, raw, shows: far too much noise, or records at its ends."""
+    """Warn if a released raw curve shows far too much noise, or most records at its ends."""
     if text := _mistake_in_curve(curve):
         warn(text)
 
 
 def warn_of_scores(curves: ScoreCurves, label: str = "pos_label") -> None:
-    """Warn of what released scores, raw, show: as above, or labels that are not as they seem.
+    """Warn if released raw scores show a mistake, as ``warn_of_curve``, or wrong labels.
 
     Parameters
     ----------
     curves
-        As released.
+        The curves as released.
     label
-        How to call what makes a record positive.
+        The name of the argument that makes a record positive, for the text.
     """
     if text := _mistake_in_scores(curves, label):
         warn(text)
@@ -76,16 +76,16 @@ def _mistake_in_curve(curve: CDF) -> str | None:
 
 
 def at_ends(curve: CDF, deviation: NDArray[np.float64], what: str) -> str | None:
-    """Say whether nearly all records are in the first and the last cell.
+    """Return a text if nearly all records are in the first and the last cell.
 
     Parameters
     ----------
     curve
-        As released.
+        The curve as released.
     deviation
-        (N,) of the noise in its counts.
+        (N,) the deviation of the noise in its counts.
     what
-        How to call what the grid is for.
+        The name of the values of the grid, for the text.
     """
     if curve.grid.size < FEW_CELLS:
         return None
@@ -111,7 +111,7 @@ def _mistake_in_scores(curves: ScoreCurves, label: str) -> str | None:
     positives = _Class("positives", curves.positives, of_positives)
     for each in (negatives, positives):
         if each.total <= SURE * known(float(each.deviations[-1])):
-            # a text of its own for each of a million simulated releases would be printed each time
+            # a different text for each of a million simulated releases would be printed each time
             number = "" if curves.privacy.simulated else f", {round(each.total)},"
             return (
                 f"the released number of {each.name}{number} is within its noise of 0:"
@@ -128,7 +128,7 @@ def _mistake_in_scores(curves: ScoreCurves, label: str) -> str | None:
 
 
 class _Class:
-    """Of a class: how many records there are up to each threshold, with their noise, each (N,)."""
+    """A class: its cumulative counts and their noise, each (N,)."""
 
     def __init__(
         self, name: str, counts: NDArray[np.float64], deviations: NDArray[np.float64]
@@ -142,14 +142,14 @@ class _Class:
         return first / self.total, 1.0 - before_last / self.total
 
     def noise_of_ends(self) -> tuple[float, float]:
-        """Return how far the shares may be off; for the last cell at the worst."""
+        """Return the errors of the shares, for the last cell at the worst."""
         first, before_last, last = (float(self.deviations[i]) for i in (0, -2, -1))
         each = SURE / self.total
         return each * known(first), each * known(before_last + last)
 
 
 def _tied_at_ends(curves: ScoreCurves, negatives: _Class, positives: _Class) -> str | None:
-    """Say whether many pairs of a negative and a positive are in one end cell, as one score."""
+    """Return a text if many pairs of a negative and a positive tie in one end cell."""
     if curves.grid.size < FEW_CELLS:
         return None
     shares = list(zip(negatives.ends(), positives.ends(), strict=True))
@@ -167,15 +167,15 @@ def _tied_at_ends(curves: ScoreCurves, negatives: _Class, positives: _Class) -> 
 
 
 def _below_guessing(negatives: _Class, positives: _Class, noise: float, label: str) -> str | None:
-    """Say whether the area under the ROC curve is below 1/2, by more than noise and luck."""
+    """Return a text if the area under the ROC curve is below 1/2 by more than noise and luck."""
     pairs, both = negatives.total * positives.total, negatives.total + positives.total
-    luck = math.sqrt((both + 1) / (12 * pairs))  # where scores say nothing
+    luck = math.sqrt((both + 1) / (12 * pairs))  # for scores without information
     # the area is a mean of rates of either class, each with noise in its count and in its total
     most = 0.5 - SURE * (2 * noise * both / pairs + luck)
     if not most > 0.0:
         return None
-    # Twice the pairs in the wrong order less those in the right one. (Not as products of vectors:
-    # BLAS would start threads for them, and wait for them.)
+    # Twice the pairs in the wrong order minus those in the right order. (Products of vectors would
+    # start threads of BLAS, and wait for them.)
     wrong = negatives.counts[1:] * positives.counts[:-1]
     right = negatives.counts[:-1] * positives.counts[1:]
     area = 0.5 - float(np.sum(wrong - right)) / (2 * pairs)
@@ -188,7 +188,7 @@ def _below_guessing(negatives: _Class, positives: _Class, noise: float, label: s
 
 
 def largest(deviations: NDArray[np.float64]) -> float:
-    """Return the largest one that is known but for the last, whose count may be; or infinity."""
+    """Return the largest known deviation but the last, as n may be public; or infinity."""
     finite = deviations[:-1][np.isfinite(deviations[:-1])]
     return float(finite.max()) if finite.size else float(deviations.max())
 
@@ -199,7 +199,7 @@ def known(deviation: float) -> float:
 
 
 def percent(share: float) -> str:
-    """Return a share in words."""
+    """Return a share as a text."""
     return f"{round(100 * min(max(share, 0.0), 1.0))} %"
 
 

@@ -1,4 +1,4 @@
-"""Pictures of arrays, with Matplotlib (the extra ``plot``): whoever calls has read them off."""
+"""Pictures of arrays, with Matplotlib (the extra ``plot``)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def plot_steps(
     level: float,
     style: dict[str, Any],
 ) -> Axes:
-    """Draw a distribution function as steps, and the band around it; see ``CDF.plot``.
+    """Draw a distribution function as steps with a band around it. See ``CDF.plot``.
 
     Parameters
     ----------
@@ -54,9 +54,9 @@ def plot_steps(
     band
         The lower and the upper end, each (N,), or None if there is none.
     name
-        What the legend says, unless the style has a label.
+        The text in the legend, unless the style has a label.
     ax, level, style
-        Axes, or None for new ones; the level of the band; for ``Axes.step``.
+        Axes, or None for new ones; the level of the band; arguments of ``Axes.step``.
     """
     ax = axes(ax)
     drawn = min(x.size, _DRAWN)
@@ -74,7 +74,7 @@ def plot_steps(
             linewidth=0,
             label=_once(ax, f"{100 * level:g}% band for the noise"),
         )
-    if x.dtype.kind == "M":  # short names of dates, which do not run into each other
+    if x.dtype.kind == "M":  # short dates, which do not overlap
         dates: Any = _check.extra("matplotlib.dates", "plotting", "plot")
         ax.xaxis.set_major_formatter(dates.ConciseDateFormatter(ax.xaxis.get_major_locator()))
     ax.set_xlabel("value")
@@ -92,7 +92,7 @@ def plot_box(
     position: float,
     style: dict[str, Any],
 ) -> Axes:
-    """Draw a box plot; see ``BoxPlot.plot``.
+    """Draw a box plot. See ``BoxPlot.plot``.
 
     Parameters
     ----------
@@ -101,9 +101,9 @@ def plot_box(
     outliers
         (k,) values beyond the whiskers.
     name
-        What is written under the box, unless the style has a label.
+        The text under the box, unless the style has a label.
     ax, position, style
-        Axes, or None for new ones; where on the axis across; for ``Axes.bxp``.
+        Axes, or None for new ones; the place on the horizontal axis; arguments of ``Axes.bxp``.
     """
     shown = dict(zip(("whislo", "q1", "med", "q3", "whishi"), components, strict=True))
     box = {"label": style.pop("label", name), **shown, "fliers": outliers}
@@ -126,20 +126,20 @@ def plot_rates(
     level: float,
     style: dict[str, Any],
 ) -> Axes:
-    """Draw a reliability diagram above its counts; see ``Reliability.plot``.
+    """Draw a reliability diagram above its counts. See ``Reliability.plot``.
 
     Parameters
     ----------
     score, rate
         (K,) mean score and share of positives of each bin.
     spread
-        Standard deviations of the rate, each (K,): of the noise alone, of noise and sampling.
+        Standard deviations of the rate, each (K,): from noise alone, and from noise and sampling.
     counts, edges
-        (K,) records in each bin, and (K + 1,) where it ends.
+        (K,) the numbers of records in bins, and (K + 1,) the edges of bins.
     name
-        What the legend says, unless the style has a label.
+        The text in the legend, unless the style has a label.
     ax, level, style
-        Axes, or None for new ones; the level of the intervals; for ``Axes.plot``.
+        Axes, or None for new ones; the level of the intervals; arguments of ``Axes.plot``.
     """
     width = deviations(level)
     ax = axes(ax, figsize=(5, 6))
@@ -177,18 +177,18 @@ def plot_path(
     level: float,
     style: dict[str, Any],
 ) -> Axes:
-    """Draw a ROC curve, its band and the diagonal; see ``ROC.plot``.
+    """Draw a ROC curve, its band and the diagonal. See ``ROC.plot``.
 
     Parameters
     ----------
     fpr, tpr
         (N + 1,) the rates.
     outline
-        The band's upper and lower end, each two arrays of (N + 1,), or None if there is none.
+        The upper and the lower end of the band, each two arrays (N + 1,), or None for no band.
     name
-        What the legend says, unless the style has a label.
+        The text in the legend, unless the style has a label.
     ax, level, style
-        Axes, or None for new ones; the level of the band; for ``Axes.plot``.
+        Axes, or None for new ones; the level of the band; arguments of ``Axes.plot``.
     """
     ax = axes(ax, figsize=(5, 5))
     at = _along(fpr, tpr)
@@ -223,21 +223,21 @@ def plot_bars(
     ax: Axes | None,
     style: dict[str, Any],
 ) -> Axes:
-    """Draw what was observed in each group, and what was expected; see ``HosmerLemeshow.plot``.
+    """Draw the observed and the expected positives of each group. See ``HosmerLemeshow.plot``.
 
     Parameters
     ----------
     observed
-        (G, 2) negatives and positives: bars up to the positives, and a line at all records, since
-        groups need not be of one size.
+        (G, 2) negatives and positives. Bars show the positives. A line shows all records, since
+        groups need not have one size.
     expected, deviation
-        (G,) positives, and the standard deviations of the noise in those observed.
+        (G,) expected positives, and standard deviations of the noise in the observed positives.
     edges
-        (G + 1,) of the groups.
+        (G + 1,) the edges of the groups.
     name
-        What the legend says of the bars, unless the style has a label.
+        The text in the legend for the bars, unless the style has a label.
     ax, style
-        Axes, or None for new ones; for ``Axes.bar``.
+        Axes, or None for new ones; arguments of ``Axes.bar``.
     """
     ax = axes(ax, figsize=(7, 4))
     positives, sizes = observed[:, 1], observed.sum(axis=1)
@@ -251,7 +251,7 @@ def plot_bars(
     )
     bars = {"width": 0.7, "color": colours.SKY, **_labelled(ax, f"positives, {name}", style)}
     ax.bar(places, positives, **bars)
-    if deviation.any() and np.all(np.isfinite(deviation)):  # or there is none, or nothing known
+    if deviation.any() and np.all(np.isfinite(deviation)):  # else no noise, or an unknown deviation
         reach = deviations(0.95) * deviation
         said = _once(ax, "95% interval for the noise")
         ax.vlines(places, positives - reach, positives + reach, color=colours.BLACK, label=said)
@@ -266,7 +266,7 @@ def plot_bars(
 
 
 def shortly(privacy: Privacy) -> str:
-    """Return what a legend says of a release: that it is private, and what it cost."""
+    """Return the text of a release in a legend: that it is private, and its cost."""
     if privacy.epsilon == math.inf:
         return "not private"
     cost, _, _ = str(privacy).partition(" (")
@@ -274,7 +274,7 @@ def shortly(privacy: Privacy) -> str:
 
 
 def axes(ax: Axes | None, figsize: tuple[float, float] | None = None) -> Axes:
-    """Return the axes, or new ones, whose lines differ in colour and in style."""
+    """Return the axes, or new axes, whose lines differ in colour and in style."""
     if ax is not None:
         return ax
     pyplot = _check.extra("matplotlib.pyplot", "plotting", "plot")
@@ -298,7 +298,7 @@ def _labelled(ax: Axes, name: str, style: dict[str, Any]) -> dict[str, Any]:
 
 
 def _once(ax: Axes, label: str) -> str:
-    """Return the label, for the legend; hidden from it if it is there already."""
+    """Return the label for the legend, hidden if the legend has it already."""
     return f"_{label}" if label in _taken(ax) else label
 
 
@@ -308,14 +308,14 @@ def _diagonal(ax: Axes, label: str) -> None:
 
 
 def _with_legend(ax: Axes, place: Literal["lower right", "upper left"]) -> Axes:
-    """Return the axes with a legend of all that is on them by now."""
-    if _taken(ax):  # labels may have been taken away
+    """Return the axes with a legend of everything on them."""
+    if _taken(ax):  # a caller may have removed the labels
         ax.legend(loc=place, framealpha=0.9, edgecolor="none")
     return ax
 
 
 def _along(x: Reals, y: Reals) -> NDArray[np.int64]:
-    """Return which points of a path to draw: evenly along it, where there are too many."""
+    """Return the points of a path to draw. Of too many, take points evenly along the path."""
     if x.size <= _DRAWN:
         return np.arange(x.size)
     steps = np.abs(np.diff(x)) + np.abs(np.diff(y))

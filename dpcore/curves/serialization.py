@@ -1,4 +1,4 @@
-"""Releases as JSON, and back, without losing a bit; the format is in docs/format.md."""
+"""Releases as JSON and back, without the loss of a bit, in the format of docs/format.md."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ Made = TypeVar("Made")
 
 
 def contents(released: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass by name, as they are."""
+    """Return the fields of a dataclass by name, unchanged."""
     return {field.name: getattr(released, field.name) for field in fields(released)}
 
 
@@ -84,29 +84,29 @@ def dump(content: dict[str, Any]) -> str:
 
 
 def dump_scores(content: dict[str, Any]) -> str:
-    """Return those of a joint curve, with the scores' grid in place of its own, as JSON text."""
+    """Return the contents of a joint curve, with the scores' grid as its grid, as JSON text."""
     return _dumped(_SCORES, content)
 
 
 def dump_table(content: dict[str, Any]) -> str:
-    """Return those of a row of cells, with the table's grid in place of its own, as JSON text."""
+    """Return the contents of a row of cells, with the table's grid as its grid, as JSON text."""
     return _dumped(_TABLE, content)
 
 
 def dump_residual_plot(table: str, privacy: Privacy) -> str:
-    """Return a table's JSON text, with what bounds and table cost, as JSON text."""
+    """Return the JSON text of a table, and the cost of bounds and table, as one JSON text."""
     kind = {"format": _RESIDUAL_PLOT, "version": _VERSION}
     return json.dumps({**kind, "privacy": _described(privacy), "table": json.loads(table)})
 
 
 def dump_groups(groups: tuple[Any, ...], curves: list[str]) -> str:
-    """Return labels, and the JSON text of the curve of each, as JSON text."""
+    """Return labels, and the JSON text of each label's curve, as one JSON text."""
     kind = {"format": _GROUPS, "version": _VERSION, "groups": groups}
     return json.dumps({**kind, "curves": list(map(json.loads, curves))}, allow_nan=False)
 
 
 def dump_projection(content: dict[str, Any]) -> str:
-    """Return those of a projection as JSON text, ASCII, on one line."""
+    """Return the contents of a projection as JSON text, ASCII, on one line."""
     described = {
         "privacy": _described(content["privacy"]),
         "mechanism": storable(content["mechanism"]),
@@ -118,7 +118,7 @@ def dump_projection(content: dict[str, Any]) -> str:
 def _dumped(kind: str, content: dict[str, Any]) -> str:
     privacy, integers, raw = content["privacy"], content["integers"], content["raw"]
     if privacy.epsilon == math.inf:
-        raise ParameterError("privacy", privacy, "must be finite: exact curves are no releases")
+        raise ParameterError("privacy", privacy, "must be finite: an exact curve is not a release")
     return json.dumps(
         {
             "format": kind,
@@ -140,20 +140,20 @@ def _dumped(kind: str, content: dict[str, Any]) -> str:
 
 
 def load(text: str | bytes, make: Callable[..., Made]) -> Made:
-    """Return what ``make`` makes of the arguments of a CDF.
+    """Return the result of ``make`` with the arguments of a CDF.
 
     Raises
     ------
     DtypeError
-        The text is none.
+        ``text`` is not a text.
     FormatError
-        It is not such a release.
+        The text is not such a release.
     """
     return _loaded(text, _CDF, _CURVE_FIELDS, lambda data: make(**_curve(data, _CDF)), _OPTIONAL)
 
 
 def load_scores(text: str | bytes, make: Callable[..., Made]) -> Made:
-    """Return what ``make`` makes of the scores' grid, and the joint curve's other arguments.
+    """Return the result of ``make`` with the scores' grid and the joint curve's other arguments.
 
     Raises
     ------
@@ -166,7 +166,7 @@ def load_scores(text: str | bytes, make: Callable[..., Made]) -> Made:
 
 
 def load_table(text: str | bytes, make: Callable[..., Made]) -> Made:
-    """Return what ``make`` makes of the table's grid, and the other arguments of its row.
+    """Return the result of ``make`` with the table's grid and the other arguments of its row.
 
     Raises
     ------
@@ -179,7 +179,7 @@ def load_table(text: str | bytes, make: Callable[..., Made]) -> Made:
 
 
 def load_residual_plot(text: str | bytes) -> tuple[str, Privacy]:
-    """Return a table's JSON text, and what bounds and table cost.
+    """Return the JSON text of a table, and the cost of bounds and table.
 
     Raises
     ------
@@ -194,7 +194,7 @@ def load_residual_plot(text: str | bytes) -> tuple[str, Privacy]:
 
 
 def load_groups(text: str | bytes, make: Callable[[tuple[Any, ...], list[str]], Made]) -> Made:
-    """Return what ``make`` makes of labels, and of the JSON text of the curve of each.
+    """Return the result of ``make`` with labels, and the JSON text of each label's curve.
 
     Raises
     ------
@@ -212,7 +212,7 @@ def load_groups(text: str | bytes, make: Callable[[tuple[Any, ...], list[str]], 
 
 
 def load_projection(text: str | bytes, make: Callable[..., Made]) -> Made:
-    """Return what ``make`` makes of the arguments of a projection.
+    """Return the result of ``make`` with the arguments of a projection.
 
     Raises
     ------
@@ -252,7 +252,7 @@ def _loaded(
 
 
 def _curve(data: dict[str, Any], kind: str) -> dict[str, Any]:
-    """Return the arguments that make a curve again, or the grid and the others of what has one."""
+    """Return the arguments of a curve, or of an object that has one, with its own grid."""
     counts, described = _array("counts", data["counts"]), data["grid"]
     made: Grid | TableGrid
     sizes: tuple[int, ...]
@@ -295,7 +295,7 @@ def _text(field: str, value: Any) -> str:
 
 
 def _said(data: dict[str, Any], kind: str) -> dict[str, Any]:
-    """Return whether records are whole numbers, where that is said; of a table, for x and y."""
+    """Return whether records are whole numbers, if stated; for a table, for x and y."""
     if "integers" not in data:
         return {}
     said = data["integers"]
@@ -316,11 +316,11 @@ def _projection(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _grid_size(description: Any) -> int:
-    """Return how many cells a grid has that is not made yet."""
+    """Return the number of cells of a grid from its description."""
     kind = description.get("kind") if isinstance(description, dict) else None
     if kind == "uniform":
         _check_fields("a grid", description, {"kind", "lower", "upper", "size"}, {"unit"})
-        for name in ("lower", "upper"):  # microseconds, of times, and no ISO strings
+        for name in ("lower", "upper"):  # for times microseconds, not ISO strings
             _check.finite(name, description[name])
         return _check.integer("size", description["size"], 1, MOST_CELLS)
     if kind == "thresholds":
@@ -332,7 +332,7 @@ def _grid_size(description: Any) -> int:
 
 
 def _sizes_of_table(description: Any) -> tuple[int, int]:
-    """Return how many cells a row has of a table that is not made yet: those, or one more."""
+    """Return the numbers of cells that the row of a described table may have."""
     if not isinstance(description, dict):
         raise ValueError("grid must be an object with x and y")
     _check_fields("a grid", description, {"x", "y"})
@@ -341,7 +341,7 @@ def _sizes_of_table(description: Any) -> tuple[int, int]:
 
 
 def _array(name: str, values: Any) -> NDArray[np.int64] | NDArray[np.float64]:
-    """Return a list of numbers as an array: of integers, if all of them are."""
+    """Return a list of numbers as an array, of integers if all numbers are integers."""
     kinds = set(map(type, values)) if isinstance(values, list) else set()
     if not kinds or not kinds <= {int, float}:
         raise ValueError(f"{name} must be a list of numbers")
@@ -351,7 +351,7 @@ def _array(name: str, values: Any) -> NDArray[np.int64] | NDArray[np.float64]:
 
 
 def _deviations(runs: Any, size: int) -> NDArray[np.float64]:
-    """Return so many numbers, from [value, how often] for each run of equal ones."""
+    """Return ``size`` numbers, from [value, how often] for each run of equal numbers."""
     wanted = f"noise_deviation must be runs of {size} numbers in all"
     if not isinstance(runs, list) or not all(type(run) is list and len(run) == 2 for run in runs):
         raise ValueError(wanted)
@@ -363,7 +363,7 @@ def _deviations(runs: Any, size: int) -> NDArray[np.float64]:
 
 
 def _cost(data: dict[str, Any]) -> dict[str, Any]:
-    """Return what a release of either kind cost, and what made it."""
+    """Return the guarantee of a release of either kind, and its mechanism."""
     privacy, mechanism = _guarantee(data["privacy"]), data["mechanism"]
     if not isinstance(mechanism, dict):
         raise ValueError("mechanism must be an object")
@@ -418,5 +418,5 @@ def _finite(digits: str) -> float:
 def _with_each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a field is there twice")
+        raise ValueError("a field occurs twice")
     return found

@@ -1,4 +1,4 @@
-"""Results in the shape that was asked for: one value for a number, an array for an array."""
+"""Results in the shape of the argument: one value for a number, an array for an array."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ __all__ = ["float_or_array"]
 
 
 def float_or_array(found: NDArray[Any]) -> Any:
-    """Return Python's own float for an array without axes, and any other array as it is.
+    """Return a Python float for an array without axes, and any other array as it is.
 
-    NumPy's own scalars for times, which tell days, microseconds and nanoseconds apart.
+    Times become NumPy scalars, which tell days, microseconds and nanoseconds apart.
     """
     if found.ndim:
         return found

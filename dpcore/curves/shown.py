@@ -1,4 +1,4 @@
-"""How releases show themselves: in a line of text, and as a small picture in notebooks."""
+"""The representations of releases: a line of text, and a small picture in notebooks."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ LINE: Final = 88
 _SPANS: Final = {"d": 86_400, "h": 3600, "min": 60}  # in seconds
 _WIDTH, _HEIGHT = 320, 120  # of pictures, in pixels
 _MOST: Final = 200  # points of a picture
-_LEAST_TICKS: Final = 3  # of an axis: a day has hours
+_LEAST_TICKS: Final = 3  # of an axis, so that an axis of a day is in hours
 
 
 def cost(privacy: Privacy | None) -> str:
-    """Return what a release cost, in a few words; and loudly, if it is simulated."""
+    """Return the cost of a release in a few words, with a loud word if it is simulated."""
     if privacy is None:
         return "not private"
     parameters, _, _ = str(privacy).partition(" (")
@@ -30,7 +30,7 @@ def cost(privacy: Privacy | None) -> str:
 
 
 def short(value: Any, digits: int = 4) -> str:
-    """Return a number or a duration to so many digits, and a time to the second."""
+    """Return a number or a duration with this many digits, or a time to the second."""
     if isinstance(value, np.datetime64):
         text = str(value.astype("M8[s]"))
         return text.removesuffix("T00:00:00")
@@ -43,7 +43,7 @@ def short(value: Any, digits: int = 4) -> str:
 
 def axis(grid: Grid) -> tuple[NDArray[Any], str]:
     """Return a grid's thresholds as Matplotlib draws them, and the unit, or "" if there is none."""
-    if grid.unit != "duration":  # which Matplotlib does not know
+    if grid.unit != "duration":  # Matplotlib does not know durations
         return grid.thresholds, "UTC" if grid.unit == "instant" else ""
     seconds = grid.positions / 1e6
     largest = float(np.abs(seconds).max())
@@ -54,13 +54,13 @@ def axis(grid: Grid) -> tuple[NDArray[Any], str]:
 
 
 def several(values: Iterable[Any], most: int = 5) -> str:
-    """Return some values in short; of more than ``most``, the first ones."""
+    """Return values as a short text, and only the first ``most`` of them."""
     found = list(values)
     return ", ".join(map(short, found[:most])) + (", ..." if len(found) > most else "")
 
 
 def line(kind: str, *forms: str) -> str:
-    """Return the first of these forms that fits a line, or the last one."""
+    """Return the first of these forms that fits on a line, or the last form."""
     texts = [f"<{kind}: {form}>" for form in forms]
     return next((text for text in texts if len(text) <= LINE), texts[-1])
 
@@ -77,7 +77,7 @@ def picture(
     Parameters
     ----------
     text
-        Below the picture.
+        The text below the picture.
     positions
         (N,) the thresholds.
     shares
@@ -85,7 +85,7 @@ def picture(
     band
         The ends of intervals, each (N,), or None.
     ends
-        What the axis begins and ends with.
+        The labels at both ends of the axis.
     """
     at = np.unique(np.linspace(0, positions.size - 1, _MOST).round().astype(int))
     first, last = float(positions[0]), float(positions[-1])

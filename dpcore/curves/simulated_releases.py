@@ -1,8 +1,9 @@
-"""How far off releases are, by simulating them: what a released curve says is taken as the truth.
+"""Errors of releases, by a simulation that takes a released curve for the truth.
 
-A parametric bootstrap. It costs no privacy, as no records are touched, and it sees what closed
-forms do not: correlations between thresholds, isotonic regression, clipping. It does not see what
-the mechanism has lost of the records already: who asks has to know that noise is the only error.
+This is a parametric bootstrap. It costs no privacy, as it uses no records. It covers effects that
+closed forms do not: correlations between thresholds, isotonic regression, clipping. It does not
+cover what the mechanism has lost of the records already. So the caller has to know that noise is
+the only error.
 """
 
 from __future__ import annotations
@@ -29,15 +30,15 @@ __all__ = [
     "root_mean_square_errors",
 ]
 
-REPLICATES: Final = 200  # a deviation of so many is known to 5 %, and an interval's level to 0.5 %
+REPLICATES: Final = 200  # a deviation from so many is known to 5 %, and a level to 0.5 %
 
 _BLOCK: Final = 2**20  # counts that are simulated at once
-_PROCESSINGS: Final = ((), ("isotonic()",))  # what is done to simulated curves as well
+_PROCESSINGS: Final = ((), ("isotonic()",))  # steps that simulated curves get, too
 
 
 @runtime_checkable
 class Releases(Protocol):
-    """What can be simulated: any mechanism, or what some parties do together."""
+    """The methods that a simulation needs, of a mechanism or of a protocol of several parties."""
 
     def release(
         self,
@@ -46,11 +47,11 @@ class Releases(Protocol):
         rng: np.random.Generator | None = None,
         replicates: int | None = None,
     ) -> NDArray[np.int64] | NDArray[np.float64]:
-        """Return noisy cumulative counts, (N,) or (replicates, N), from exact ones of cells."""
+        """Return noisy cumulative counts, (N,) or (replicates, N), from exact counts of cells."""
         ...
 
     def describe(self) -> Mapping[str, str | int | float]:
-        """Return the name and the parameters, as a release records them."""
+        """Return the name and the parameters that a release records."""
         ...
 
 
@@ -68,9 +69,9 @@ def check_released(argument: str, curve: CDF, mechanism: object) -> Releases:
 
 
 def loses_records(mechanism: Releases) -> bool:
-    """Return whether a mechanism says with each release what it has lost besides noise.
+    """Return whether a mechanism loses detail besides noise, and states so with each release.
 
-    No simulation around a release sees all of that.
+    A simulation around a release does not cover all of this loss.
     """
     return hasattr(mechanism, "release_with_deviation")
 
@@ -83,22 +84,23 @@ def root_mean_square_errors(
     replicates: int = REPLICATES,
     rng: np.random.Generator | None = None,
 ) -> NDArray[np.float64]:
-    """Return how far off some numbers are that are read off releases of a curve like this one.
+    """Return the root mean square errors of numbers computed from releases of such a curve.
 
     Parameters
     ----------
     curve
-        Released, raw or made monotone by ``isotonic``. Rounded to whole records, and monotone, it
-        is the truth of the simulation.
+        A released curve, raw or made monotone by ``isotonic``. Rounded to whole records, and made
+        monotone, it is the truth of the simulation.
     mechanism
-        What released it.
+        The mechanism that released it.
     read
-        Reads the numbers off the counts of some curves, (rows, N), and returns (rows, ...).
+        A function that computes the numbers from the counts of some curves, (rows, N), and returns
+        (rows, ...).
     replicates
-        R, how many releases to simulate. They are processed as the curve was.
+        R, the number of releases to simulate. They are processed as the curve was.
     rng
-        None: seeded by the released counts, so that the same curve has the same answer. No secrecy
-        is needed: they are public already.
+        A generator, or None for one that is seeded by the released counts, so that the same curve
+        has the same result. The counts are public already, so the seed need not be secret.
 
     Returns
     -------
@@ -109,7 +111,7 @@ def root_mean_square_errors(
     truth = np.rint((curve if curve.is_monotone else curve.isotonic()).counts)
     if rng is None:
         rng = np.random.default_rng(truth.view(np.uint32))
-    source(rng)  # refuses what is no generator
+    source(rng)  # refuses other types
     true, cells = read(truth[np.newaxis]), np.diff(truth, prepend=0.0).astype(np.int64)
     squares, rows = np.zeros(true.shape[1:]), max(1, _BLOCK // truth.size)
     for start in range(0, replicates, rows):
@@ -121,7 +123,7 @@ def root_mean_square_errors(
 
 
 def processed(curve: CDF, counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what a mechanism released, (rows, N), processed as the curve was, in place."""
+    """Return the counts of simulated releases, (rows, N), processed as the curve was, in place."""
     if curve.privacy.neighbours == "add-or-remove-one":  # n is a release like the others
         counts[:, -1] = np.maximum(np.rint(counts[:, -1]), 1.0)
     else:

@@ -1,6 +1,6 @@
-"""Likely mistakes in tables and residual plots, told from what was released, as of curves.
+"""Warnings of likely mistakes in tables and residual plots, from a release.
 
-The rules are in docs/table.md, section 6.
+docs/table.md, section 6, has the rules.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from .table import Axis, Table
 __all__ = ["warn_of_residual_plot", "warn_of_table"]
 
 _MOST_OUTSIDE: Final = 1 / 2
-_MOST_TOGETHER: Final = 0.95  # of the records, in a part of a residual plot
-_PART: Final = 8  # such a part: one of so many
+_MOST_TOGETHER: Final = 0.95  # a share of the records, in a part of a residual plot
+_PART: Final = 8  # a part is one of so many
 _AXES: Final[tuple[Axis, ...]] = ("x", "y")
 
 
 def warn_of_table(table: Table) -> None:
-    """Warn of what a released table, raw, shows: as ``warn_of_curve``, for either column."""
+    """Warn if a released raw table shows a mistake, as ``warn_of_curve``, in either column."""
     if text := _mistake_in_table(table):
         warn(text)
 
 
 def warn_of_residual_plot(plot: ResidualPlot) -> None:
-    """Warn of bounds that most of the records are beyond, or that hold them in one narrow part."""
+    """Warn of bounds that miss most of the records, or hold them in one narrow part."""
     if text := _mistake_in_residual_plot(plot):
         warn(text)
 
@@ -53,7 +53,7 @@ def _mistake_in_table(table: Table) -> str | None:
     for axis in _AXES:
         marginal, what = table.marginal(axis), f"values of {axis}"
         if at_ends(marginal, np.zeros(marginal.grid.size), what) is None:
-            continue  # mostly; the noise takes a look at every cell
+            continue  # the usual case, without the deviations, which need every cell
         if text := at_ends(marginal, _noise_along(table, axis), what):
             return text
     return None
@@ -84,10 +84,10 @@ def _mistake_in_residual_plot(plot: ResidualPlot) -> str | None:
 
 
 def _noise_along(table: Table, axis: Axis) -> NDArray[np.float64]:
-    """Return about how far the counts up to each threshold of a column may be off, (N,).
+    """Return about the deviation of the counts up to each threshold of a column, (N,).
 
-    Where it is not known in closed form: such a count is a sum of pieces of the row, and so of
-    cumulative counts at their ends, whose errors are added up as if they were independent.
+    If it is not known in closed form, it is an estimate. Such a count is a sum of pieces of the
+    row, and so of cumulative counts at their ends. Their errors are taken as independent.
     """
     stated = table.marginal(axis).noise_deviation
     if np.isfinite(stated).all():

@@ -24,20 +24,20 @@ def plot_table(
     ax: Axes | None,
     style: dict[str, Any],
 ) -> Axes:
-    """Draw the counts of cells as colours; see ``Table.plot``.
+    """Draw the counts of cells as colours. See ``Table.plot``.
 
     Parameters
     ----------
     counts
-        (N_x, N_y).
+        (N_x, N_y) the counts.
     x_edges, y_edges
-        (N_x + 1,), (N_y + 1,) where cells begin and end.
+        (N_x + 1,), (N_y + 1,) the edges of cells.
     title
-        Above the axes.
+        The text above the axes.
     names
-        Of the columns x and y.
+        The names of the columns x and y.
     ax, style
-        Axes, or None for new ones; for ``Axes.pcolormesh``.
+        Axes, or None for new ones; arguments of ``Axes.pcolormesh``.
     """
     ax = axes(ax)
     scale = {} if "norm" in style else {"vmin": 0.0}
@@ -59,18 +59,18 @@ def plot_residuals(
     ax: Axes | None,
     style: dict[str, Any],
 ) -> Axes:
-    """Draw points, and the line where residuals are 0; see ``ResidualPlot.plot``.
+    """Draw points, and the line where residuals are 0. See ``ResidualPlot.plot``.
 
     Parameters
     ----------
     points
-        (k, 2), or None where there is something else on the axes.
+        (k, 2) the points, or None if the axes show something else.
     predicted_range, residual_range
         The ends of both axes.
     title
-        Above the axes.
+        The text above the axes.
     ax, style
-        Axes, or None for new ones; for ``Axes.scatter``.
+        Axes, or None for new ones; arguments of ``Axes.scatter``.
     """
     ax = axes(ax)
     ax.axhline(0.0, color="0.4", linewidth=1, linestyle="--")

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from .._compile import inner, kernel
 from .elimination import add_laplacian
 
-_ROUNDING = 2.0**-40  # what of the largest increment counts as zero
+_ROUNDING = 2.0**-40  # the share of the largest increment that counts as zero
 _FEW = 16  # fewer newcomers than a vertex in so many: only what they change is eliminated anew
 
 

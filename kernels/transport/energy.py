@@ -14,7 +14,7 @@ from .network import Network
 from .path import Point, advance, prepare
 from .settle import settle
 
-_ROUNDING = 2.0**-38  # what of the largest increment counts as zero
+_ROUNDING = 2.0**-38  # the share of the largest increment that counts as zero
 _LIMIT = 2.0**-33  # the same after long steps, which may leave large potentials behind
 
 _LONG = 14  # long steps
@@ -31,14 +31,14 @@ _TRIES, _MOST_TRIES = 6, 48  # eliminations in the first exact attempt; doubled 
 
 
 class Memory(NamedTuple):
-    """Working memory beside a point's.
+    """Working memory besides that of a point.
 
     Parameters
     ----------
     attempt, changes
-        (B + 2,) potentials of an exact attempt, and what potentials change by.
+        (B + 2,) the potentials of an exact attempt, and the changes of potentials.
     flow_steps, slack_steps
-        (T,) what flows and slacks change by.
+        (T,) the changes of flows and slacks.
     carries, full
         (T,) and (B + 1,) see ``settle``.
     """

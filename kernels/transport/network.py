@@ -11,25 +11,27 @@ from .._compile import inner
 
 
 class Network(NamedTuple):
-    """Edges on which integral optimal potentials u differ, each open towards the higher one.
+    """The edges on which integral optimal potentials u differ, each open towards the higher one.
 
-    A flow is a cheapest transport if and only if it is on these edges in this direction, leaves
-    increment 0 where u > 0, and increments >= 0 where u = 0 (complementary slackness). What
-    increment is left at u = 0 is a flow, too: to a vertex B + 1, the *ground*, for nothing.
+    A flow is a cheapest transport if and only if it uses only these edges in this direction, leaves
+    increments 0 where u > 0, and increments >= 0 where u = 0 (complementary slackness). The
+    increment that remains where u = 0 is a flow, too: to a vertex B + 1, the *ground*, at no cost.
 
     Parameters
     ----------
     left, right, fill, conductances
         From ``elimination.plan``.
     tail, head
-        (T,) where an edge starts and ends: first the edges of the graph, from u = k to k + 1, then
-        those to the ground, from vertices with u = 0 where one of the others starts.
+        (T,) the start and the end of each edge. First come the edges of the graph, from u = k to
+        k + 1. Then come the edges to the ground, from vertices with u = 0 where an edge of the
+        graph starts.
     slot
-        (T,) the edge's place in a system, see ``solve``; of the graph's edges, in ``conductances``.
+        (T,) the place of the edge in a system (see ``solve``); for edges of the graph also their
+        place in ``conductances``.
     row
         (B + 1,) the increments before the flow.
     edges
-        How many are not to the ground.
+        The number of edges that are not to the ground.
     """
 
     left: NDArray[np.uint32]

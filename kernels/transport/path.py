@@ -17,14 +17,14 @@ class Point(NamedTuple):
     Parameters
     ----------
     flows, slacks
-        (T,) h and s, positive: h is flow / copies, and s = h - rise of the potential; at the
-        optimum h s = 0. To the ground, h is the increment that is left, and s the potential.
+        (T,) h and s, both positive: h is flow / copies, and s = h - rise of the potential. At the
+        optimum h s = 0. For edges to the ground, h is the remaining increment, and s the potential.
     inverses
-        (T,) 1 / (h + s); to the ground, 1 / s.
+        (T,) 1 / (h + s), and 1 / s for edges to the ground.
     potentials
-        (B + 2,) those of the last step.
+        (B + 2,) the potentials of the last step.
     sources, system
-        (B + 2,) and (3 B + 3,) the equations, see ``solve``.
+        (B + 2,) and (3 B + 3,) the equations: see ``solve``.
     """
 
     flows: NDArray[np.float64]

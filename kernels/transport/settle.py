@@ -9,8 +9,8 @@ from .._compile import inner
 from .network import Network, solve
 from .path import Point
 
-_ROUNDING = 2.0**-46  # what of the largest potential counts as zero
-_EARTHED = 2.0**500  # the conductance to the ground of what keeps an increment
+_ROUNDING = 2.0**-46  # the share of the largest potential that counts as zero
+_EARTHED = 2.0**500  # to the ground, of vertices that keep an increment
 
 
 @inner

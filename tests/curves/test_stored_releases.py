@@ -52,8 +52,8 @@ CDF, ON_LOG = CURVE.to_json(), ON_A_LOG_GRID.to_json()
     [
         (CDF.replace('"version": 1', '"version": true'), "format version True"),
         (CDF.replace('"version": 1', '"version": 1.0'), r"format version 1\.0"),
-        (CDF.replace('"n": 60', '"n": 60, "n": 60'), "not JSON: a field is there twice"),
-        (CDF.replace('"epsilon": 1.0', '"epsilon": 1, "epsilon": 9'), "a field is there twice"),
+        (CDF.replace('"n": 60', '"n": 60, "n": 60'), "not JSON: a field occurs twice"),
+        (CDF.replace('"epsilon": 1.0', '"epsilon": 1, "epsilon": 9'), "a field occurs twice"),
         (CDF.replace('"epsilon": 1.0', '"epsilon": 1e400'), "not JSON: 1e400 is beyond doubles"),
         (CDF.replace('"epsilon": 1.0', '"epsilon": -Infinity'), "-Infinity is not a JSON number"),
         (CDF.replace('"n": 60', '"n": 6e1'), "n must be an integer"),

@@ -106,7 +106,7 @@ def test_a_row_is_not_a_grid_and_exact_tables_are_not_stored():
     for grid in ("[1, 2]", "{}", '{"x": 3, "y": 4}', "null"):
         with pytest.raises(dp.FormatError):
             dp.Table.from_json(text[:start] + grid + text[stop:])
-    with pytest.raises(dp.ParameterError, match="exact curves are no releases"):
+    with pytest.raises(dp.ParameterError, match="an exact curve is not a release"):
         EXACT.to_json()
 
 

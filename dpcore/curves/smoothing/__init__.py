@@ -34,53 +34,54 @@ def smooth(
 ) -> Smoothing:
     """Return the non-decreasing cumulative counts within [0, n] that the least tree noise explains.
 
-    Barczewski, Mawass & Ramon, *Differentially private empirical cumulative distribution
-    functions*, Eq. 3: among all corrections nu of the noise of the tree's nodes that make the curve
-    monotone, take one with the least sum of |nu|^norm. Post-processing: costs no privacy.
+    This is Eq. 3 of Barczewski, Mawass & Ramon, *Differentially private empirical cumulative
+    distribution functions*. Of all corrections nu of the nodes' noise that make the curve monotone,
+    it takes one with the least sum of |nu|^norm. It is post-processing and costs no privacy.
 
     Parameters
     ----------
     noisy_cumulative
         (..., M) cumulative counts, each with the noise of the nodes over its threshold. Leading
-        axes are replicates, of which there may be none. Leave out a last count that is n exactly.
+        axes, if any, are replicates. Leave out a last count that is n exactly.
     n
-        The number of records, an upper bound for every cumulative count; positive.
+        The number of records, positive. It is an upper bound for every cumulative count.
     norm
-        2 (least squares; one optimum), or 1 (likeliest under Laplace noise; optima are many: the
-        graph solver returns the one with the least sum of squares, OSQP any).
+        2 is least squares, with one optimum. 1 finds the likeliest curve under Laplace noise, with
+        many optima. Then the graph solver returns the one with the least sum of squares, and OSQP
+        any of them.
     solver
-        "graph": exact, by elimination on the graph of noise nodes; "osqp": the general operator
+        "graph" is exact, by elimination on the graph of noise nodes. "osqp" is the general operator
         splitting solver, on the dual (docs/smoothing.md).
     base
         Children per node of the noise tree.
     at
-        (B,) increasing indices, from 0, of the thresholds that matter (the paper's B); None: all.
+        (B,) increasing indices, from 0, of the thresholds that matter (the paper's B). None: all.
     tolerance
         OSQP's absolute and relative tolerance, on a problem scaled to increments within [-1, 1].
     max_iterations
-        OSQP's bound on its iterations, per replicate.
+        The largest number of OSQP's iterations for each replicate.
     workers
-        Threads that the graph solver uses for replicates; None: all processors.
+        The number of threads that the graph solver uses for replicates. None: all processors.
 
     Returns
     -------
     Smoothing
-        With ``cumulative`` of shape (..., B), exactly monotone and within [0, n], and with
-        residuals and gap of the solution it was projected from.
+        Its ``cumulative``, of shape (..., B), is exactly monotone and within [0, n]. Its residuals
+        and gap are those of the solution before the projection.
 
     Raises
     ------
     DtypeError, ParameterError
         An argument is not as above.
     ConvergenceError
-        OSQP did not reach the tolerance; or the graph solver, with norm 1, the least energy.
+        OSQP did not reach the tolerance, or the graph solver with norm 1 not the least energy.
 
     Notes
     -----
-    Memory O(M). The graph solver takes a handful (norm 2) or some dozens (norm 1; more for bases in
-    the thousands) of eliminations, O(M) each; its results do not depend on the number of threads.
-    OSQP's matrices have at most 4 (norm 2) or 5 (norm 1) nonzeros a threshold, and are set up and
-    factorised once for all replicates.
+    Memory O(M). The graph solver takes a handful of eliminations (norm 2), or some dozens (norm 1;
+    more for bases in the thousands), O(M) each. Its results do not depend on the number of threads.
+    OSQP's matrices have at most 4 (norm 2) or 5 (norm 1) nonzeros for each threshold. They are set
+    up and factorised once for all replicates.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The solver of the graph: exact, by eliminations without fill."""
+"""The exact solver on the graph, by eliminations without fill."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from .problem import Problem, Smoothing
 
 __all__ = ["solve"]
 
-_BLOCK: Final = 2**14  # replicates are dealt to threads in blocks of about so many increments
+_BLOCK: Final = 2**14  # threads get replicates in blocks of about this many increments
 
 _KEPT: Final = 2**21  # doubles of working memory that a thread keeps
 
-_LEAST_ENERGY: Final = 1e-8  # how far from it, in units, a flow may be
+_LEAST_ENERGY: Final = 1e-8  # the largest distance of a flow from it, in units
 
 
 _thread = threading.local()
@@ -90,17 +90,17 @@ def _cheapest(*arguments: NDArray[Any]) -> None:
     """Call the kernel of norm 1 with its working memory."""
     *plan, increments, figures, steps = arguments
     vertices = increments.shape[1]
-    # rows out of step, or they compete for the same lines of the cache
+    # extra columns, or rows would compete for the same lines of the cache
     work = _memory((2 * vertices, 4), (11, 3 * vertices + 24))
     repair: Callable[..., None] = transport.repair
     repair(*plan, *work, increments, figures, steps)
 
 
 def _memory(*shapes: tuple[int, ...]) -> list[NDArray[np.float64]]:
-    """Return arrays of these shapes, as the last call on this thread left them if it had as much.
+    """Return uninitialised arrays of these shapes, from the memory that this thread has kept.
 
-    Fresh memory is paid for page by page, in every call. Much of it is not kept: then NumPy asks
-    for huge pages.
+    Fresh memory costs time for each page, in every call. Large memory is not kept: for it NumPy
+    asks for huge pages.
     """
     ends = np.cumsum([math.prod(shape) for shape in shapes])
     size = int(ends[-1])
@@ -115,12 +115,12 @@ def _memory(*shapes: tuple[int, ...]) -> list[NDArray[np.float64]]:
 
 @lru_cache(maxsize=4)
 def _plan(norm: int, size: int, base: int) -> tuple[NDArray[Any], ...]:
-    """Return the plan for all thresholds; the same for all curves of a size, and kept."""
+    """Return the plan for all thresholds, which is the same for all curves of a size, and kept."""
     return _plan_for(norm, np.arange(size), size, base)
 
 
 def _plan_for(norm: int, at: NDArray[np.int64], size: int, base: int) -> tuple[NDArray[Any], ...]:
-    """Return what the norm's kernel asks for before the increments."""
+    """Return the arguments of the norm's kernel that come before the increments."""
     levels, width = 1, 1
     while width < size:
         levels, width = levels + 1, width * base

@@ -5,8 +5,8 @@ With G the incidence matrix and C the diagonal of copies (docs/smoothing.md deri
     norm 2:  minimise 1/2 u' (G C G') u + c'u  subject to  u >= 0;  the flow is C G'u
     norm 1:  minimise c'u  subject to  u >= 0, |G'u| <= 1;  the flow is the multiplier of |G'u| <= 1
 
-Nonzeros for B thresholds and so at most 2 B - 1 edges: norm 2 has at most 3 B in the upper half of
-the Laplacian G C G' and B + 1 in the constraints; norm 1 has 4 B - 2 and B + 1.
+B thresholds have at most 2 B - 1 edges. With norm 2, the upper half of the Laplacian G C G' has at
+most 3 B nonzeros, and the constraints have B + 1. With norm 1, there are 4 B - 2 and B + 1.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class Edges:
     Parameters
     ----------
     start, end
-        (E,) the boundaries at the two ends; the node covers thresholds start + 1, ..., end.
+        (E,) the boundaries at the two ends. The node covers thresholds start + 1, ..., end.
     copies
-        (E,) how many nodes of the tree cover exactly these thresholds.
+        (E,) the number of nodes of the tree that cover exactly these thresholds.
     """
 
     start: NDArray[np.int64]
@@ -49,10 +49,10 @@ class Edges:
 
 
 def noise_edges(size: int, base: int, at: NDArray[np.int64]) -> Edges:
-    """Return the nodes of the tree over ``size`` thresholds as seen from those in ``at``, (B,).
+    """Return the nodes of the tree over ``size`` thresholds, for the thresholds in ``at``, (B,).
 
-    A node that covers none of them drops out; nodes that cover the same ones are one edge.
-    At most 2 B - 1 edges; O(B) time a level.
+    A node that covers none of these drops out. Nodes that cover the same ones become one edge.
+    There are at most 2 B - 1 edges. O(B) time for each level.
     """
     boundaries = at.size + 1
     keys = []
@@ -69,7 +69,7 @@ def noise_edges(size: int, base: int, at: NDArray[np.int64]) -> Edges:
 
 
 def solve(problem: Problem, tolerance: float, max_iterations: int) -> Smoothing:
-    """Solve the problem for every replicate, (R, B); one setup serves all, each starts from zero.
+    """Solve the problem for every replicate, (R, B), with one setup, and each from zero.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def solve(problem: Problem, tolerance: float, max_iterations: int) -> Smoothing:
     figures = np.zeros((replicates, 4))
     iterations = np.zeros(replicates, np.int64)
     for r, row in enumerate(noisy):
-        if row.min() >= 0.0:  # nothing to repair: the optimum is no flow at all
+        if row.min() >= 0.0:  # nothing to repair: the optimum is the flow 0
             continue
         unit = float(units[r])
         solver.update_settings(rho=_START_RHO)

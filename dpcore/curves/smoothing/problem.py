@@ -1,4 +1,4 @@
-"""The smoothing problem as a flow between boundaries, and what a solution says of itself."""
+"""The smoothing problem as a flow between boundaries, and its solution with a certificate."""
 
 from __future__ import annotations
 
@@ -52,23 +52,23 @@ class Smoothing:
     Parameters
     ----------
     cumulative
-        (..., B) cumulative counts: non-decreasing and within [0, n] exactly.
+        (..., B) cumulative counts, exactly non-decreasing and within [0, n].
     norm, solver
-        What was minimised, and by what.
+        The norm that was minimised, and the solver.
     objective
-        (...) the least cost found: sum of |nu| (norm 1) or of nu^2 (norm 2) over the nodes, in
-        counts or counts^2.
+        (...) the least cost found: the sum of |nu| (norm 1) or of nu^2 (norm 2) over the nodes, in
+        counts or squared counts.
     primal_residual
-        (...) largest negative increment before the projection, in counts.
+        (...) the largest negative increment before the projection, in counts.
     dual_residual
-        (...) largest violation of the dual constraints, in the scaled problem.
+        (...) the largest violation of the dual constraints, in the scaled problem.
     gap
-        (...) objective minus the cost that the dual solution, made feasible, proves necessary.
-        Below 0 only as far as the primal residual allows.
+        (...) the objective minus a lower bound of the cost, which the dual solution, made feasible,
+        proves. It is below 0 only as far as the primal residual allows.
     iterations
-        (...) of the solver.
+        (...) the number of the solver's iterations.
     unit
-        (...) the largest increment put in, in counts: what residuals are large or small against.
+        (...) the largest increment of the input, in counts. Compare residuals with it.
 
     Examples
     --------
@@ -93,7 +93,7 @@ class Smoothing:
         return line("Smoothing", f"shape {shape}, norm {self.norm}, {self.solver}, gap {gap:.2g}")
 
     def is_optimal(self, tolerance: float = 1e-4) -> bool:
-        """Say whether residuals and gap are within it, relative to the problem's own size.
+        """Return whether residuals and gap are within a tolerance, relative to the problem's size.
 
         Examples
         --------
@@ -110,7 +110,7 @@ class Smoothing:
         )
 
     def reshaped(self, shape: tuple[int, ...]) -> Smoothing:
-        """Return it with the leading axes ``shape`` instead of one axis of replicates.
+        """Return the result with the leading axes ``shape`` instead of one axis of replicates.
 
         Examples
         --------
