@@ -175,7 +175,9 @@ class CDF(Moments, EqualByValue):
         curve = self.as_released()
         base = self.mechanism.get("base")
         if not isinstance(base, int):
-            raise ParameterError("mechanism", self.mechanism["name"], "must be Dyadic's noise tree")
+            raise ParameterError(
+                "mechanism", self.mechanism["name"], "must have a noise tree, as Dyadic has"
+            )
         counts = np.full(self.grid.size, float(self.n))
         if self.grid.size > 1:  # the last count is n exactly
             counts[:-1] = smooth(

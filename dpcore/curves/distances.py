@@ -176,7 +176,7 @@ def _between(first: Any, second: Any) -> _Between:
         )
     unit = units[0] if units else None
     ours, theirs = _steps(first, "first", unit), _steps(second, "second", unit)
-    # With a cut at 0 every width is a double: no interval has ends of both signs.
+    # With a cut at 0, no interval has ends of both signs, so every width is a double.
     cuts = np.concatenate([[-np.inf, 0.0], _finite(ours.points), _finite(theirs.points)])
     cuts.sort()
     return _Between(ours.at(cuts) - theirs.at(cuts), np.diff(cuts[1:]))

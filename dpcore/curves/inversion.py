@@ -76,7 +76,7 @@ def within(
     """
     start = np.where(cells == 0, 0.0, counts[np.maximum(cells - 1, 0)] / n)
     rise = counts[cells] / n - start
-    # There is no rise where p is 0, and the curve begins with it.
+    # The rise is 0 if p is 0 and the curve begins with 0.
     share = np.divide(p - start, rise, out=np.zeros(p.shape), where=rise > 0.0)
     return places(cells, share, grid, integers)
 

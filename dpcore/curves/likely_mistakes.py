@@ -111,7 +111,7 @@ def _mistake_in_scores(curves: ScoreCurves, label: str) -> str | None:
     positives = _Class("positives", curves.positives, of_positives)
     for each in (negatives, positives):
         if each.total <= SURE * known(float(each.deviations[-1])):
-            # a different text for each of a million simulated releases would be printed each time
+            # Python prints each new text: a million simulated releases would print a million texts
             number = "" if curves.privacy.simulated else f", {round(each.total)},"
             return (
                 f"the released number of {each.name}{number} is within its noise of 0:"

@@ -109,7 +109,7 @@ def plot_box(
     box = {"label": style.pop("label", name), **shown, "fliers": outliers}
     ax = axes(ax)
     ax.bxp([box], positions=[position], **{"widths": 0.5, **style})
-    if not ax.get_ylabel():  # which may say what the values are
+    if not ax.get_ylabel():  # a caller may have named the values
         ax.set_ylabel("value")
     return ax
 

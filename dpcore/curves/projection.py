@@ -295,5 +295,5 @@ class Projection(EqualByValue):
                     expand[j - 1, k - 1] = math.comb(j, k) * middle ** (j - k) * half**k
             matrix, constant = expand @ integrals, middle**i + expand.sum(axis=1)
         if not (np.isfinite(matrix).all() and np.isfinite(constant).all()):
-            raise ParameterError("order", order, "has moments beyond doubles on these bounds")
+            raise ParameterError("order", order, "must be lower: some moments are beyond doubles")
         return matrix, constant

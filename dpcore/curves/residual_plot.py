@@ -66,7 +66,7 @@ class ResidualPlot(EqualByValue):
         if not isinstance(self.privacy, Privacy):
             raise DtypeError("privacy", type(self.privacy).__name__, "must be a Privacy")
         if self.privacy | self.table.privacy != self.privacy:
-            raise ParameterError("privacy", self.privacy, "must not be less than that of the table")
+            raise ParameterError("privacy", self.privacy, "must be at least that of the table")
         points = _check.array("points", self.points, "f")
         if points.ndim != 2 or points.shape[1] != 2:
             raise ParameterError("points", points.shape, "must have two columns")

@@ -31,8 +31,8 @@ Axis = Literal["x", "y"]
 Integers = tuple[bool | None, bool | None]
 Names = tuple[str | None, str | None]
 
-_INDEPENDENT: Final = "histogram"  # the mechanism whose noise is alike in all cells
-_LEAST: Final = 0.5  # records, below which there is nothing to tell
+_INDEPENDENT: Final = "histogram"  # the mechanism with the same law of noise in all cells
+_LEAST: Final = 0.5  # a record: below it, there are no quantiles
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
@@ -304,7 +304,7 @@ class Table(EqualByValue):
         else:
             size = _check.integer("size", size, 0, 2**40)
             if not whole.any():
-                raise ParameterError("size", size, "must be None where the table has no records")
+                raise ParameterError("size", size, "must be None if the table has no records")
             ends = np.cumsum(whole)
             cells = np.searchsorted(ends, rng.integers(ends[-1], size=size), side="right")
         places = np.unravel_index(cells, self.grid.shape)

@@ -30,7 +30,7 @@ __all__ = ["warn_of_residual_plot", "warn_of_table"]
 
 _MOST_OUTSIDE: Final = 1 / 2
 _MOST_TOGETHER: Final = 0.95  # a share of the records, in a part of a residual plot
-_PART: Final = 8  # a part is one of so many
+_PART: Final = 8  # the number of parts of an axis
 _AXES: Final[tuple[Axis, ...]] = ("x", "y")
 
 
@@ -95,7 +95,7 @@ def _noise_along(table: Table, axis: Axis) -> NDArray[np.float64]:
     in_row = np.unravel_index(in_a_row(table.grid.shape), table.grid.shape)[_AXES.index(axis)]
     of_row = np.append(table.row.noise_deviation[: in_row.size - 1], 0.0)
     variances = np.where(np.isfinite(of_row), of_row, 0.0) ** 2
-    # what is up to a threshold begins or ends at a place if one of its two cells is, and one is not
+    # the records up to a threshold begin or end at a place if one of its two cells is among them
     following = np.append(in_row[1:], in_row[-1])
     begins = np.bincount(np.minimum(in_row, following), variances, stated.size)
     ends = np.bincount(np.maximum(in_row, following), variances, stated.size)

@@ -165,7 +165,7 @@ class LogisticRegression(base.ClassifierMixin, base.BaseEstimator):  # type: ign
         records *= signs
         penalty = 1.0 / (signs.size * inverse)
         if math.isinf(penalty):
-            raise ParameterError("C", self.C, "is too small: the penalty is beyond doubles")
+            raise ParameterError("C", self.C, "must be larger: the penalty is beyond doubles")
         with spending(privacy, "LogisticRegression.fit"):
             if self.method == "objective":
                 w = by_objective(records, penalty, budget, stream)

@@ -18,7 +18,7 @@ from ..privacy.allowance import Law
 __all__ = ["Held", "OpenNodes", "level_count"]
 
 _BLOCK: Final = 1024  # draws made at a time; more than the levels of any tree
-_MOST_DRAWS: Final = 2**16  # at a time, by a release whose call takes so many or more
+_MOST_DRAWS: Final = 2**16  # made at a time by a release, for calls that take many
 _MOST_NOISE: Final = 2**62
 _GENERATORS: Final = {
     kind.__name__: kind

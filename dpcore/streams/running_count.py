@@ -31,7 +31,7 @@ __all__ = ["CounterBusyError", "CounterClosedError", "RunningCount"]
 Sensitivity = Literal["exact", "paper"]
 
 _MOST_STEPS: Final = 2**32
-_MOST_COUNT: Final = 2**60  # noise is below 2^56 but with probability exp(-500): 64 bits are plenty
+_MOST_COUNT: Final = 2**60  # noise exceeds 2^56 with probability exp(-500): 64 bits are enough
 
 
 class CounterClosedError(DpcoreError, RuntimeError):

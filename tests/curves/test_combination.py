@@ -181,7 +181,7 @@ def test_combined_trees_can_be_smoothed(weights):
     assert smoothed.is_monotone
     expected = dp.smooth(curve.counts[:-1], curve.n, base=3).cumulative
     assert np.array_equal(smoothed.counts[:-1], expected)
-    with pytest.raises(dp.ParameterError, match="must be Dyadic's noise tree"):
+    with pytest.raises(dp.ParameterError, match="must have a noise tree, as Dyadic has"):
         combine([*two, raw(np.ones(30, int), Dyadic(1.0))]).smooth()
 
 

@@ -57,7 +57,7 @@ def test_samples_of_any_size_leave_empty_cells_empty():
 def test_a_table_without_records_gives_no_sample():
     table = exact(np.zeros_like(COUNTS), outside=5)
     assert table.sample().shape == (0, 2)
-    with pytest.raises(dp.ParameterError, match="size must be None where the table has no records"):
+    with pytest.raises(dp.ParameterError, match="size must be None if the table has no records"):
         table.sample(3)
 
 

@@ -94,7 +94,9 @@ def smooth(
     cumulative = _check.cumulative_counts("noisy_cumulative", noisy_cumulative)
     size = cumulative.shape[-1]
     if size > MOST_CELLS:
-        raise ParameterError("noisy_cumulative", cumulative.shape, f"is longer than {MOST_CELLS}")
+        raise ParameterError(
+            "noisy_cumulative", cumulative.shape, f"must be at most {MOST_CELLS} long"
+        )
     total = _check.finite("n", n)
     if total <= 0:
         raise ParameterError("n", n, "must be positive")

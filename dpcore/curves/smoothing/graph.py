@@ -61,8 +61,8 @@ def solve(problem: Problem, workers: int | None) -> Smoothing:
     worst = float((figures[:, 5] / units).max(initial=0.0))
     if not worst <= _LEAST_ENERGY:
         raise ConvergenceError(
-            f"the flow is {worst:g} of the largest increment away from least energy; "
-            'solver="osqp" does not need it'
+            f"the flow misses least energy by {worst:g} of the largest increment; "
+            'solver="osqp" does not need least energy'
         )
     return Smoothing(
         smoothed,
