@@ -112,7 +112,11 @@ def test_what_is_no_residual_plot_is_refused(plot, name):
     [
         ({"table": 3}, dp.DtypeError, "table must be a Table; got int"),
         ({"privacy": 1.0}, dp.DtypeError, "privacy must be a Privacy; got float"),
-        ({"privacy": dp.Privacy(1.0, simulated=True)}, dp.ParameterError, "must not be less than"),
+        (
+            {"privacy": dp.Privacy(1.0, simulated=True)},
+            dp.ParameterError,
+            "must be at least that of the table",
+        ),
         ({"points": np.ones(3)}, dp.ParameterError, "points must have two columns"),
         ({"points": [["a", "b"]]}, dp.DtypeError, "points must hold real numbers"),
     ],

@@ -144,7 +144,7 @@ def used(released):
         if not joint.processing and "base" in joint.mechanism:
             curves.append(joint.smooth())
         else:
-            with pytest.raises(dp.ParameterError, match=r"must be raw|must be Dyadic's"):
+            with pytest.raises(dp.ParameterError, match=r"must be raw|must have a noise tree"):
                 joint.smooth()
         for curve in curves:
             assert np.all(np.isfinite(curve(curve.thresholds)))

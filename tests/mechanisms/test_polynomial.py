@@ -313,7 +313,7 @@ def test_bounds_that_are_next_to_each_other(lower, upper):
 
 def test_moments_beyond_doubles_are_refused():
     projection = dp.project([0.0, 1.0], -1e308, 1e308, rho=0.5)
-    with pytest.raises(dp.ParameterError, match="order must be lower: some moments are beyond doubles"):
+    with pytest.raises(dp.ParameterError, match="order must be lower: some moments are"):
         projection.moments(4)
 
 
