@@ -77,7 +77,7 @@ def roc(options: argparse.Namespace) -> str:
 
 
 def calibration(options: argparse.Namespace) -> str:
-    """Release the scores of both classes, and show how far they are from shares of positives."""
+    """Release the scores of both classes, and show their distance from the shares of positives."""
     grid = dpcore.Grid.uniform(0, 1, options.size)
     if not 1 <= options.bins <= grid.size:
         raise UsageError(f"--bins must be between 1 and --size {grid.size}; got {options.bins}")
@@ -105,7 +105,7 @@ def hosmer_lemeshow(options: argparse.Namespace) -> str:
 
 
 def residuals(options: argparse.Namespace) -> str:
-    """Release residuals against predicted values, and show how they vary."""
+    """Release residuals against predicted values, and show how the residuals vary."""
     release = _residual_plot(options)
     check_outputs(options)
     plot = release(*residual_columns(options))
@@ -136,7 +136,7 @@ COMMANDS: Final[Mapping[str, Callable[[argparse.Namespace], str]]] = {
 def _counted(
     options: argparse.Namespace, grid: dpcore.Grid, knows_n: bool = True
 ) -> tuple[dpcore.mechanisms.Mechanism, NDArray[np.int64]]:
-    """Return what is to release the scores, and their exact counts by class."""
+    """Return the mechanism for the scores, and their exact counts by class."""
     if grid.size > MOST_SCORE_CELLS:
         raise UsageError(f"--size must be between 1 and {MOST_SCORE_CELLS}; got {options.size}")
     chosen = mechanism_of(options, 2 * grid.size)
@@ -157,7 +157,7 @@ def _released(
 
 
 def _residual_plot(options: argparse.Namespace) -> Callable[..., dpcore.ResidualPlot]:
-    """Return what releases a plot of two columns, with arguments that are checked."""
+    """Return a function that releases a plot of two columns, with checked arguments."""
     mechanism: Mapping[str, Callable[..., dpcore.mechanisms.Mechanism]] = {
         "hierarchy": dpcore.mechanisms.Hierarchy,
         "histogram": dpcore.mechanisms.Histogram,
@@ -181,5 +181,5 @@ def _residual_plot(options: argparse.Namespace) -> Callable[..., dpcore.Residual
 
 
 def _one_or_two(values: list[Any]) -> Any:
-    """Return what an option was given, once for both columns or for each."""
+    """Return the values of an option that was given once for both columns, or once for each."""
     return values[0] if len(values) == 1 else tuple(values)

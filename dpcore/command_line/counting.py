@@ -1,4 +1,4 @@
-"""Files, counted cell by cell."""
+"""Counts of a file's records in cells."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["counts_of", "score_counts_of"]
 def counts_of(
     options: argparse.Namespace, grid: dpcore.Grid
 ) -> tuple[NDArray[np.int64], bool | None]:
-    """Return how many values of the column are in each cell, (N,), and whether they are integers.
+    """Return the number of values in each cell, (N,), and whether the column holds integers.
 
     None: neither the file's types nor the options say so. CSV has no types.
     """
@@ -48,7 +48,7 @@ def counts_of(
 
 
 def score_counts_of(options: argparse.Namespace, grid: dpcore.Grid) -> NDArray[np.int64]:
-    """Return how many records of each class are in each cell, (2 N,), as ``score_counts``."""
+    """Return the number of records of each class in each cell, (2 N,), as ``score_counts`` does."""
     source, form = input_of(options)
     label = Column(options.label, "labels", "label")
     score = Column(options.score, "numbers", "score")

@@ -1,4 +1,4 @@
-"""What the command line makes of a release: a summary to print, and a picture."""
+"""The output for a release: a summary to print, and a picture."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PERCENT: Final = (1, 5, 10, 25, 50, 75, 90, 95, 99)
 
 
 def summary(curve: CDF, column: str) -> str:
-    """Return a few lines on a release and its quantiles."""
+    """Return a few lines about a release and its quantiles."""
     error = float(curve.standard_error().max())
     error_text = f"{error:.2g} (privacy noise in the share at a value)"
     rows = {
@@ -33,7 +33,7 @@ def summary(curve: CDF, column: str) -> str:
 
 
 def _text(value: Any) -> str:
-    """Return a number, or a time to the second, or a date, as it is printed."""
+    """Return a number, a time to the second, or a date, as printed text."""
     if isinstance(value, np.datetime64):
         return str(value if np.datetime_data(value.dtype)[0] == "D" else value.astype("M8[s]"))
     return f"{value:.10g}"
@@ -49,7 +49,7 @@ def picture(curve: CDF, column: str, form: str) -> bytes:
 
 
 def about(curve: CDF) -> dict[str, object]:
-    """Return what is to be said of every release."""
+    """Return the lines that every release gets."""
     parameters = [
         f"{key} {value:.6g}" if isinstance(value, float) else f"{key} {value}"
         for key, value in curve.mechanism.items()
@@ -63,17 +63,17 @@ def about(curve: CDF) -> dict[str, object]:
 
 
 def lines(rows: dict[str, object]) -> list[str]:
-    """Return a line for each thing that is said."""
+    """Return one line for each entry."""
     return [f"{name:<12}{value}" for name, value in rows.items()]
 
 
 def shown(name: str) -> str:
-    """Return a name in one line, whatever is in it."""
+    """Return a name in one line, for any characters in it."""
     return name if name.isprintable() else repr(name)
 
 
 def figure_of(width: float, height: float) -> Figure:
-    """Return a figure without a display, and not one of pyplot's, which are the process's."""
+    """Return a figure without a display. It does not belong to pyplot, whose figures are global."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")

@@ -1,4 +1,4 @@
-"""What the command line makes of a released residual plot: a summary to print, and a picture."""
+"""The output for a released residual plot: a summary to print, and a picture."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HALF: Final = 9  # characters on either side of 0
 
 
 class _PredictedRange(NamedTuple):
-    """Predicted values above lower and at most upper, and how their residuals are distributed."""
+    """Predicted values above lower and at most upper, and the distribution of their residuals."""
 
     lower: float
     upper: float
@@ -30,7 +30,7 @@ class _PredictedRange(NamedTuple):
 
 
 def residual_summary(plot: ResidualPlot, options: argparse.Namespace) -> str:
-    """Return a few lines on a release, and how residuals vary with predicted values."""
+    """Return a few lines about a release, and how residuals vary with predicted values."""
     predicted = shown(options.predicted)
     residual = f"{shown(options.actual or '')} less {predicted}"
     if options.residual is not None:

@@ -107,7 +107,7 @@ def input_of(options: argparse.Namespace) -> tuple[str | BinaryIO, Format | None
 
 @contextmanager
 def progress_bar(quiet: bool) -> Iterator[Progress | None]:
-    """Show how much of a file is done, on a terminal only."""
+    """Show how much of a file was read, on a terminal only."""
     if quiet or sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
@@ -158,7 +158,7 @@ def written(
 
 
 def as_typed(error: dpcore.DpcoreError, options: argparse.Namespace) -> str:
-    """Return the message with arguments named as on the command line."""
+    """Return the message with the arguments' names on the command line."""
     message = str(error)
     if isinstance(error, FileError):
         return f"{_flag_of(error.file, options)} {message}"
@@ -169,7 +169,7 @@ def as_typed(error: dpcore.DpcoreError, options: argparse.Namespace) -> str:
 
 
 def _flag_of(file: str, options: argparse.Namespace) -> str:
-    """Return which option a file was given by, itself or its folder."""
+    """Return the option that named a file or its folder."""
     if "out" in options:  # of a study
         is_study = (options.study or "").startswith(file)
         is_out = options.out is not None and Path(file).is_relative_to(options.out)
@@ -182,7 +182,7 @@ def _flag_of(file: str, options: argparse.Namespace) -> str:
 
 
 def as_flag(argument: str) -> str:
-    """Return how an argument of Python's is written on the command line."""
+    """Return the name of a Python argument on the command line."""
     return f"--{argument.replace('_', '-')}"
 
 

@@ -1,4 +1,4 @@
-"""What the command line makes of released scores: summaries to print, and pictures."""
+"""The output for released scores: summaries to print, and pictures."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _FALSE_PERCENT: Final = (1, 2, 5, 10, 20, 50)
 
 
 def roc_summary(roc: ROC, options: argparse.Namespace) -> str:
-    """Return a few lines on a release and its ROC curve."""
+    """Return a few lines about a release and its ROC curve."""
     rows = _about(roc.curves, options) | {"AUC": f"{roc.auc:.4g}"}
     if np.isnan(roc.auc):
         return "\n".join([*lines(rows), "", "No ROC curve: a released class has no records."])
@@ -61,7 +61,7 @@ def roc_picture(roc: ROC, score: str, form: str) -> bytes:
 def calibration_summary(
     curves: ScoreCurves, table: Reliability, options: argparse.Namespace
 ) -> str:
-    """Return a few lines on a release and its calibration."""
+    """Return a few lines about a release and its calibration."""
     error = expected_calibration_error(curves, table.bins)
     most = maximum_calibration_error(curves, table.bins)
     rows = _about(curves, options) | {"ECE": f"{error:.4g}", "MCE": f"{most:.4g}"}
@@ -95,7 +95,7 @@ def hosmer_lemeshow_summary(
     found: HosmerLemeshowUnderNoise[HosmerLemeshow],
     options: argparse.Namespace,
 ) -> str:
-    """Return a few lines on a release and its Hosmer-Lemeshow test."""
+    """Return a few lines about a release and its Hosmer-Lemeshow test."""
     test = found.test
     rows = _about(curves, options) | {
         "statistic": f"{test.statistic:.4g}, {found.statistic:.4g} without the mean of the noise",
@@ -127,7 +127,7 @@ def hosmer_lemeshow_picture(test: HosmerLemeshow, score: str, form: str) -> byte
 
 
 def _about(curves: ScoreCurves, options: argparse.Namespace) -> dict[str, object]:
-    """Return what is to be said of all released scores."""
+    """Return the lines that all released scores get."""
     positive = POSITIVE if options.positive is None else options.positive
     return {
         "label": f"{shown(options.label)}, positive if {shown(positive)}",

@@ -1,4 +1,4 @@
-"""What ``dpcore study`` prints: which studies there are, and what one found."""
+"""The output of ``dpcore study``: the list of studies, and the results of one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Row = Mapping[str, Any]
 
 
 def study_list(studies: Mapping[str, Study]) -> str:
-    """Return the names of studies, what each is, and its parameters."""
+    """Return the names of studies, their descriptions and their parameters."""
     width, found = min(shutil.get_terminal_size().columns, _MOST), []
     indent = max(map(len, studies)) + 2
     for name, study in studies.items():
@@ -44,7 +44,7 @@ def study_list(studies: Mapping[str, Study]) -> str:
 
 
 def study_summary(results: Results, level: float, out: Path | None) -> str:
-    """Return a few lines on a run, and a table of means for each quantity."""
+    """Return a few lines about a run, and a table of means for each quantity."""
     rows = results.summary(level=level).to_pylist()
     parameters = {name: [row[name] for row in rows] for name in results.parameters}
     fixed = {name: found[0] for name, found in parameters.items() if len(set(found)) == 1}
@@ -71,7 +71,7 @@ def study_summary(results: Results, level: float, out: Path | None) -> str:
 
 
 def _fitting(rows: Sequence[Row], keys: Sequence[str], width: int) -> list[str]:
-    """Return the columns of numbers that fit: means and their intervals whatever the width."""
+    """Return the columns of numbers that fit; means and their intervals are always shown."""
     taken = [*_MEANS, *(["undefined"] if any(row["undefined"] for row in rows) else [])]
     left = width - sum(_width(rows, name) for name in [*keys, *taken])
     for name in _OTHERS:
@@ -83,7 +83,7 @@ def _fitting(rows: Sequence[Row], keys: Sequence[str], width: int) -> list[str]:
 
 
 def _shown(rows: Sequence[Row], keys: Sequence[str]) -> list[str]:
-    """Return the parameters and positions that a table needs: not those that it lacks."""
+    """Return the parameters and positions that a table shows, without those that it lacks."""
     return [name for name in keys if any(row.get(name) is not None for row in rows)]
 
 

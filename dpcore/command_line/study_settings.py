@@ -1,4 +1,4 @@
-"""Parameters of a study, as they are typed: ``--set n=1000,10000``."""
+"""Parameters of a study, as users type them: ``--set n=1000,10000``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TRUTHS: Final = {"true": True, "false": False}
 
 
 def changed(study: Study, settings: Sequence[str]) -> Study:
-    """Return a study with other values of its parameters.
+    """Return a study with other values for its parameters.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def changed(study: Study, settings: Sequence[str]) -> Study:
 
 
 def known_values(study: Study) -> dict[str, dict[Any, Any]]:
-    """Return the values of each parameter by their labels, those of all blocks together."""
+    """Return the values of each parameter in all blocks, by their labels."""
     found: dict[str, dict[Any, Any]] = {}
     for block in study.blocks:
         for name, values in block.items():
@@ -61,7 +61,7 @@ def known_values(study: Study) -> dict[str, dict[Any, Any]]:
 
 
 def _value(name: str, word: str, known: Mapping[Any, Any]) -> tuple[Any, Any]:
-    """Return the label and the value that a word stands for."""
+    """Return the label and the value of a typed word."""
     for label, value in known.items():
         if word == str(label):
             return label, value
@@ -82,7 +82,7 @@ def _value(name: str, word: str, known: Mapping[Any, Any]) -> tuple[Any, Any]:
 
 
 def _has_objects(known: Mapping[Any, Any]) -> bool:
-    """Return whether the function gets something else than what is typed."""
+    """Return whether the function gets objects that differ from the typed words."""
     return any(
         not isinstance(value, bool | Real | str | None) or value != label
         for label, value in known.items()
@@ -94,7 +94,7 @@ def _is_number(value: object) -> bool:
 
 
 def _number(word: str) -> int | float | None:
-    """Return an integer, if it is one, so that 1e4 can be a number of records; or a float."""
+    """Return an integer if the number is whole, so that 1e4 can be n; otherwise a float."""
     try:
         return int(word)
     except ValueError:

@@ -26,7 +26,7 @@ _MANY: Final = 40
 
 
 def _values(dtype: Any = np.float64, writeable: bool = True) -> NDArray[Any]:
-    """Return values as users have them: their own arrays, or views that cannot be written to."""
+    """Return values in the forms that users have: writable arrays, and read-only views."""
     values: NDArray[Any] = (np.arange(_MANY) / _MANY).astype(dtype)
     values.flags.writeable = writeable
     return values

@@ -1,4 +1,4 @@
-"""CSV files: some whole rows at a time, parsed in memory."""
+"""CSV files, read in pieces of whole rows and parsed in memory."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def from_csv(
 ) -> Iterator[Position]:
     """Let pyarrow parse a few whole rows at a time, in memory.
 
-    Its streaming reader would call ``stream`` from threads of its own, which go on after an error
-    or an interrupt: they keep the process waiting for a slow pipe, or abort it as it ends.
+    pyarrow's streaming reader would call ``stream`` from its own threads, which go on after an
+    error or an interrupt. They keep the process waiting for a slow pipe, or abort it when it ends.
 
-    What Arrow's threads can reach here is Arrow's own, and no Python object: neither the text nor
-    the options. So none of them ever waits for the interpreter, and it may end while they work.
+    Here Arrow's threads can reach only objects of Arrow, and no Python object: neither the text nor
+    the options. So they never wait for the interpreter, which may end while they work.
     """
     import pyarrow as pa
     import pyarrow.csv as pc
@@ -72,8 +72,8 @@ def from_csv(
 def _arrow_copy(text: bytes) -> pyarrow.Buffer:
     """Return the text in memory that Arrow frees by itself.
 
-    A buffer over ``bytes`` holds a reference to them. After an error a thread of Arrow may be the
-    last to let go of it, for which it needs the interpreter; if that is ending, the process aborts.
+    A buffer over ``bytes`` holds a reference to them. After an error, a thread of Arrow may be the
+    last to release it, and needs the interpreter for that. If that is ending, the process aborts.
     """
     import pyarrow as pa
 
@@ -83,12 +83,12 @@ def _arrow_copy(text: bytes) -> pyarrow.Buffer:
 
 
 def _whole_rows(stream: BinaryIO, delimiter: str) -> Iterator[bytes]:
-    """Yield the text in pieces that end with a row; without byte order mark and first blank lines.
+    """Yield the text in pieces that end with a row, without byte order mark and first blank lines.
 
     Raises
     ------
     ValueError
-        A row goes on and on: a quote was left open, or this is not CSV.
+        A row does not end: a quote was left open, or the file is not CSV.
     """
     size = 4 * MOST_ROW
     rest = stream.read(size).removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n")

@@ -77,17 +77,17 @@ def parts_of(folder: str, columns: Sequence[Column], any_suffix: bool) -> Iterat
         raise FileError(folder, f"holds other files than Parquet ({len(others)} not in {known})")
     for column in columns:
         if column.name in keys:
-            what = f"must be no key of partitions: names of folders in {folder!r} are not read"
+            what = f"must not be a key of partitions: names of folders in {folder!r} are not read"
             raise ParameterError(column.argument, column.name, what)
     for number, path in enumerate(sorted(paths), 1):
         yield Part(path, f"{folder} (file {number} of {len(paths)})")
 
 
 def in_turn(readers: Iterator[Iterator[_Item]]) -> Iterator[_Item]:
-    """Yield what the readers do: two of them are read at a time, on a thread each, in turn.
+    """Yield the items of the readers. Two readers are read at a time, on two threads, in turn.
 
-    The order depends on how much each reader has, and not on which thread is fast. Memory: one
-    item of each of the two, and the one that was yielded.
+    The order depends on the number of items of each reader, and not on the speed of the threads.
+    Memory: one item of each of the two readers, and the item that was yielded.
     """
     with ThreadPoolExecutor(_THREADS, "dpcore-read") as pool:
         pending: deque[tuple[Iterator[_Item], Future[_Item | None]]] = deque()

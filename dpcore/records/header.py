@@ -1,4 +1,4 @@
-"""The names of a file's columns, and what may be said of them."""
+"""The names of a file's columns, and which of them messages may show."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def first_line(text: str, delimiter: str) -> list[str]:
     Raises
     ------
     ValueError
-        It is not CSV.
+        The text is not CSV.
     """
     if "\0" in text:  # UTF-16, or not text at all
         raise ValueError
@@ -38,21 +38,22 @@ def check_column(
     Parameters
     ----------
     names
-        Those of the columns of the file.
+        The names of the file's columns.
     column
-        That of the one to look for.
+        The name to look for.
     file
-        Of the file, for messages.
+        The name of the file, for messages.
     shown
-        Whether messages may list the names. Those of a schema are no records. The first line of a
-        CSV file is one, if the file has no line of names, and nothing in it tells: none is listed.
+        Whether messages may list the names. Names in a schema are not records. If a CSV file has no
+        line of names, its first line is a record, and nothing in it shows this. So its cells are
+        not listed.
     argument
-        What messages call the column.
+        The name of the argument, for messages.
 
     Raises
     ------
     ParameterError
-        None has, or several have.
+        No column has this name, or several have.
     """
     found = names.count(column)
     if found > 1:

@@ -1,4 +1,4 @@
-"""Whether a column holds whole numbers, or days: by its type alone, which is public."""
+"""Whether a column holds whole numbers or days, according to its type alone, which is public."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _DAYS: Final = ("D", "W", "M", "Y")  # NumPy's units that are days, or some
 
 
 def are_integers(values: Any) -> bool:
-    """Return whether the type of a column, or of all of a sequence's elements, is a whole number's.
+    """Return whether a column, or every element of a sequence, has a type of whole numbers.
 
     Parameters
     ----------
     values
-        A column that ``columns.chunks`` takes. Booleans are whole numbers; floats are not, whatever
-        they are; of objects, those that stand for missing values do not count. Objects in a Dask
-        collection are not looked at, and said to be none. Dates are whole days, and so are NumPy's
-        times and durations that are kept as days.
+        A column that ``columns.chunks`` accepts. Booleans are whole numbers. Floats are not, for
+        any values. Objects that stand for missing values do not count. Objects in a Dask collection
+        are not examined, and count as not whole. Dates are whole days, and so are NumPy's times and
+        durations in days.
 
     Notes
     -----
-    O(1) where the container has a type, O(n) for sequences and objects.
+    O(1) if the container has a type, O(n) for sequences and objects.
     """
     if is_collection(values):
         values = empty(values)
@@ -53,7 +53,7 @@ def are_integers(values: Any) -> bool:
 
 
 def _is_named_so(dtype: str) -> bool:
-    """Return whether a type of Arrow's or polars' is one of whole numbers, by its name."""
+    """Return whether the name of a type of Arrow or polars is one of whole numbers."""
     return dtype.lower() in _DATES or dtype.lower().startswith(("int", "uint", "bool"))
 
 

@@ -1,4 +1,4 @@
-"""Labels of records, from whatever holds them: which are positive, and which are missing."""
+"""Labels of records, from any container: which are positive, and which are missing."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ _REQUIREMENT: Final = "must hold numbers or strings"
 def positives(
     y_true: Any, pos_label: Label | None
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_] | None]:
-    """Return which labels are ``pos_label``, and which are missing, each (n,).
+    """Return which labels equal ``pos_label``, and which are missing, (n,) each.
 
     Parameters
     ----------
     y_true
-        A column of numbers, booleans or strings; nulls and NaN are missing.
+        A column of numbers, booleans or strings. Nulls and NaN are missing.
     pos_label
-        None: 1, or True, where labels are numbers.
+        The label of the positives; None: 1, or True, if labels are numbers.
 
     Returns
     -------
     is_positive : numpy.ndarray
         False where the label is missing.
     is_missing : numpy.ndarray or None
-        None if no label is.
+        None if no label is missing.
 
     Raises
     ------
     DtypeError, ParameterError
-        The column holds something else, or labels of several kinds, or ``pos_label`` is not of its
-        kind. It depends on types, and never on which labels there are; objects that are floats may
-        stand for missing ones of any kind.
+        The column holds something else or labels of several kinds, or ``pos_label`` is not of its
+        kind. The error depends on types, and never on the labels. Objects that are floats may
+        stand for missing labels of any kind.
     """
     wanted = _checked(pos_label)
     if (kind := declared(y_true)) is not None:
@@ -86,7 +86,7 @@ def _checked(pos_label: object) -> Label | None:
 
 
 def _check_kind(kind: Kind, wanted: Label | None) -> None:
-    """Check that the label that is looked for is of the column's kind."""
+    """Check that the wanted label is of the column's kind."""
     if wanted is None:
         if kind != "number":
             raise ParameterError("pos_label", None, "must be given where labels are no numbers")
@@ -99,7 +99,7 @@ def _check_kind(kind: Kind, wanted: Label | None) -> None:
 def _compared(
     labels: NDArray[Any], wanted: Label | None
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which labels are the wanted one, and which are missing."""
+    """Return which labels equal the wanted one, and which are missing."""
     columns.checked_kind(labels, "biufOUTS", "y_true", _REQUIREMENT)
     if labels.ndim != 1:
         raise ParameterError("y_true", labels.shape, "must be one-dimensional")
@@ -119,7 +119,7 @@ def _compared(
 def _compared_objects(
     labels: NDArray[Any], wanted: Label | None
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Do so for objects, which are all of one kind; floats are of any, as NaN is where text is."""
+    """Do so for objects of one kind. Floats go with any kind, because NaN may stand among text."""
     types = {cls for cls in set(map(type, labels)) if object_kinds.kind_of(cls) != "missing"}
     is_missing = object_kinds.missing(labels)
     if wrong := [cls for cls in types if object_kinds.kind_of(cls) == "other"]:
@@ -146,7 +146,7 @@ def _compared_objects(
 
 
 def _equal(labels: NDArray[Any], wanted: Label) -> NDArray[np.bool_]:
-    """Return which labels are the wanted one, of their kind; numbers are compared exactly."""
+    """Return which labels equal the wanted one of their kind. Numbers are compared exactly."""
     if isinstance(wanted, str | bytes):
         return np.asarray(labels == wanted, bool)
     nowhere = np.zeros(labels.size, bool)

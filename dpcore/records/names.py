@@ -1,4 +1,4 @@
-"""What a column is called, where its container says so."""
+"""The name of a column, if its container has one."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _NAMED: Final = ("pandas.", "polars.", "dask.dataframe.", "dask_expr.")  # a Das
 
 
 def name_of(values: Any) -> str | None:
-    """Return the name of a column of pandas, polars or Dask, if it is text that is not empty.
+    """Return the name of a column of pandas, polars or Dask, if it is a text that is not empty.
 
-    It is taken as public, as the names of columns are everywhere.
+    The name is public, like all names of columns.
     """
     if not f"{type(values).__module__}.".startswith(_NAMED):
         return None

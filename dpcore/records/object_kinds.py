@@ -1,6 +1,6 @@
-"""Python objects as records: what each is, by its type alone, and which number it is, exactly.
+"""Python objects as records: the kind of each, by its type alone, and its exact number.
 
-Errors depend on types and never on values: 2**64 is an integer like any other, and NaN a float.
+Errors depend on types and never on values. 2**64 is an integer like any other, and NaN a float.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _NUMBERS: Final = (bool, np.bool_, numbers.Rational, float, np.floating, Decimal
 
 
 def kind_of(cls: type) -> Kind:
-    """Return what objects of a type stand for. NaN may be missing, but its type is a number's."""
+    """Return the kind of objects of a type. NaN may be missing, but its type is "number"."""
     if issubclass(cls, _ABSENT) or _is_of_pandas(cls):
         return "missing"
     if issubclass(cls, _TIMES):
@@ -50,12 +50,12 @@ def kind_of(cls: type) -> Kind:
 
 
 def name_of(types: Iterable[type]) -> str:
-    """Return how errors call objects of some types: by one of them, in whatever order they come."""
+    """Return the name of objects of some types in errors: the same one in any order."""
     return f"objects of type {min(cls.__name__ for cls in types)}"
 
 
 def exactly(cls: type) -> Callable[[Any], Exact]:
-    """Return what makes an exact Python number of a number of this type; NaN of what is missing."""
+    """Return a function that makes exact Python numbers of a type, and NaN of missing values."""
     if kind_of(cls) == "missing":
         return lambda _: math.nan
     if issubclass(cls, bool | np.bool_ | numbers.Integral):
@@ -81,7 +81,7 @@ def least_double(value: Exact) -> float:
 
 
 def nearest_double(value: Exact) -> float:
-    """Return the double that is nearest to a number, as NumPy rounds integers; NaN for NaN."""
+    """Return the nearest double to a number, as NumPy rounds integers; NaN for NaN."""
     try:
         return float(value)
     except OverflowError:
@@ -89,7 +89,7 @@ def nearest_double(value: Exact) -> float:
 
 
 def missing(objects: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return which objects stand for a missing value: None and its like, and NaN of any type."""
+    """Return which objects are missing: None and the like, and NaN of any type."""
     tests = {cls: test for cls in set(map(type, objects.flat)) if (test := _missing_of(cls))}
     if not tests:
         return np.zeros(objects.size, bool)
@@ -98,7 +98,7 @@ def missing(objects: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _missing_of(cls: type) -> Callable[[Any], bool] | None:
-    """Return what tells which objects of a type are missing; None if none is."""
+    """Return a function that tells whether an object of a type is missing; None if none is."""
     if kind_of(cls) == "missing":
         return lambda _: True
     if issubclass(cls, Decimal):
@@ -111,7 +111,7 @@ def _is_nan(value: float) -> bool:
 
 
 def unwrapped(objects: NDArray[Any]) -> NDArray[Any]:
-    """Return the objects, those of them that are arrays without axes as what they hold."""
+    """Return the objects, with arrays without axes replaced by what they contain."""
     wraps = {cls for cls in set(map(type, objects.flat)) if _is_array(cls)}
     if not wraps:
         return objects

@@ -1,4 +1,4 @@
-"""Parquet files: what their ends say of their columns, and some pages at a time."""
+"""Parquet files: the columns that their footers describe, read a few pages at a time."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _ROWS: Final = 2**17  # of a batch: small ones cost too much each, large ones le
 def opened_parquet(
     stream: BinaryIO, file: str, columns: Sequence[Column]
 ) -> pyarrow.parquet.ParquetFile:
-    """Return the file, which has these columns, of types that they may have.
+    """Return the opened file, after a check that it has these columns with allowed types.
 
     Raises
     ------
     DtypeError, FileError, ParameterError
-        It has not, or cannot be read from its end; or what pyarrow raises.
+        The check fails, or the footer cannot be read; also the errors of pyarrow.
     """
     import pyarrow.parquet as pq
 
@@ -58,7 +58,7 @@ def from_parquet(stream: BinaryIO, file: str, columns: Sequence[Column]) -> Iter
 
 
 def _check_type(kind: pyarrow.DataType, column: Column) -> None:
-    """Check that a column of a Parquet file is of a type that it may have."""
+    """Check that a column of a Parquet file has an allowed type."""
     from pyarrow import types
 
     if column.holds == "labels" and types.is_dictionary(kind):

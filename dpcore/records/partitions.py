@@ -1,6 +1,6 @@
 """Columns in partitions, on one machine or many: Dask arrays, and columns of Dask dataframes.
 
-They are told by their methods, without importing Dask: who has none has no such column.
+They are recognised by their methods, without importing Dask: without Dask, no such column exists.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def is_collection(values: Any) -> bool:
 
 
 def refuse_collection(values: Any, argument: str) -> None:
-    """Refuse to gather a column that nobody asked to have here.
+    """Refuse to fetch a column, because nobody has asked for that.
 
     Raises
     ------
@@ -42,20 +42,20 @@ def refuse_collection(values: Any, argument: str) -> None:
 
 
 def aligned(columns: Mapping[str, Any]) -> list[Any]:
-    """Return columns of the same records, cut alike; nothing is computed.
+    """Return columns of the same records, cut into the same partitions. Nothing is computed.
 
     Parameters
     ----------
     columns
-        By argument; one of them at least is a Dask collection.
+        The columns by argument. At least one of them is a Dask collection.
 
     Raises
     ------
     DtypeError
         A column is another collection, or none.
     ParameterError
-        A column is not one-dimensional; or the columns are not of one length, as far as that is
-        known, or not cut in the same way. Dask arrays of known length are cut anew.
+        A column is not one-dimensional; or the columns have different lengths, if these are known,
+        or are cut in different ways. Dask arrays of known length are cut again.
     """
     for argument, values in columns.items():
         if not (_is_dask(values) and hasattr(values, "_meta") and hasattr(values, "ndim")):
@@ -70,9 +70,9 @@ def aligned(columns: Mapping[str, Any]) -> list[Any]:
 
 
 def empty(column: Any) -> Any:
-    """Return no records, of the column's type: in memory, and nothing is computed.
+    """Return a column of the same type without records, in memory. Nothing is computed.
 
-    Of objects where partitions have categories that are not known, for which Dask puts text.
+    It holds objects if partitions have unknown categories, because Dask assumes text for these.
     """
     none = column._meta
     if hasattr(none.dtype, "categories") and not getattr(column, "cat", column).known:
@@ -83,17 +83,17 @@ def empty(column: Any) -> Any:
 def mapped(work: Callable[..., Any], columns: Sequence[Any], summary: Any) -> list[Any]:
     """Return a Delayed of ``work(*pieces, summary=summary)`` for each partition.
 
-    Where Dask can, it is a part of the task that makes the pieces, so that they do not travel. What
-    columns of one kind are both made of is made once.
+    If Dask can, it makes this a part of the task that makes the pieces, so they do not travel. A
+    source that two columns of one kind share is made once.
 
     Parameters
     ----------
     work
-        Takes what holds the columns of a partition.
+        A function of the columns of a partition.
     columns
-        Cut alike, as ``aligned`` returns them.
+        The columns, cut into the same partitions, as ``aligned`` returns them.
     summary
-        A Delayed of what all partitions share.
+        A Delayed that all partitions share.
     """
     are_arrays = [hasattr(each, "chunks") for each in columns]
     if all(are_arrays):
@@ -119,9 +119,9 @@ def mapped(work: Callable[..., Any], columns: Sequence[Any], summary: Any) -> li
 
 
 def _cut_like(values: Any, like: Any, argument: str, first: str) -> Any:
-    """Return a column cut as the first one is.
+    """Return a column that is cut like the first one.
 
-    Where Dask does not know how long partitions are, lengths are compared when they are there.
+    If Dask does not know the lengths of partitions, they are compared when they are counted.
     """
     if hasattr(values, "chunks") and hasattr(like, "chunks"):
         own, wanted = values.chunks[0], like.chunks[0]

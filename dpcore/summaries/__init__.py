@@ -1,5 +1,5 @@
-"""Summaries of records: exact, private and additive, with one loop over chunks and threads.
+"""Summaries of records: exact, private and additive totals, with one loop over chunks and threads.
 
-Counts in the cells of a public grid, by class too, and sums of polynomials. Imports ``records`` and
-``kernels``, and no other room.
+They are counts in the cells of a public grid, also by class, and sums of polynomials. Imports
+``records`` and ``kernels`` and no other room.
 """

@@ -1,4 +1,4 @@
-"""What grids are given: thresholds and bounds as doubles, and of what unit they are."""
+"""The arguments of grids: thresholds and bounds as doubles, and their unit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _REQUIREMENT: Final = (
 
 
 def thresholds_of(given: Any, unit: Unit | None) -> tuple[NDArray[Any], Unit | None, Unit | None]:
-    """Return thresholds as numbers, of what unit they were given, and of what the grid is."""
+    """Return thresholds as numbers, the unit in which they were given, and the grid's unit."""
     found = None if _are_numbers(given) else times.unit_of(given)
     if found is None:
         return _check.array("thresholds", given, "iuf", _REQUIREMENT), None, unit
@@ -36,12 +36,12 @@ def bound(argument: str, given: Any, found: Unit | None, unit: Unit | None) -> f
     Parameters
     ----------
     argument, given
-        What errors call it, and what it is.
+        The name of the bound in errors, and its value.
     found
-        The unit that its like were given in; None: they are numbers, of microseconds if the grid
-        has a unit.
+        The unit in which bounds were given; None: they are numbers, which are microseconds if the
+        grid has a unit.
     unit
-        Of the grid.
+        The unit of the grid.
     """
     if found is None:
         position = _check.finite(argument, given)
@@ -57,7 +57,7 @@ def bound(argument: str, given: Any, found: Unit | None, unit: Unit | None) -> f
 
 
 def _agreed(argument: str, found: Unit, unit: Unit | None) -> Unit:
-    """Return the unit that is asked for; NumPy's times have no time zone, and may be in UTC."""
+    """Return the requested unit. NumPy's times have no time zone, and may be in UTC."""
     if unit in (None, found) or (found == "time" and unit == "instant"):
         return found if unit is None else unit
     requirement = f"must be {times.described(unit)}, as the grid"
@@ -65,14 +65,14 @@ def _agreed(argument: str, found: Unit, unit: Unit | None) -> Unit:
 
 
 def _are_numbers(given: Any) -> bool:
-    """Return whether thresholds are no times, as most are, by a look that takes no time itself."""
+    """Return whether thresholds are surely numbers, as most are, by a quick check."""
     if isinstance(given, np.ndarray):
         return given.dtype.kind in "iuf"
     return isinstance(given, list | tuple) and type(next(iter(given), None)) in (int, float)
 
 
 def unit_of_bounds(lower: Any, upper: Any) -> Unit | None:
-    """Return the unit that both bounds are of; None: numbers."""
+    """Return the unit of both bounds; None: numbers."""
     if {type(lower), type(upper)} <= {int, float}:  # as most are
         return None
     ends = [times.scalar(name, end) for name, end in (("lower", lower), ("upper", upper))]
@@ -91,13 +91,13 @@ def unit_of_bounds(lower: Any, upper: Any) -> Unit | None:
 
 
 def times_between(low: float, high: float, size: object, unit: Unit) -> NDArray[np.int64]:
-    """Return thresholds of times, (size,) whole microseconds, evenly between two bounds."""
+    """Return thresholds of times, (size,) whole microseconds, spread evenly between two bounds."""
     if not low < high:
         lower, upper = (times.text(end, unit) for end in (low, high))
         raise ParameterError("upper", upper, f"must be greater than lower, {lower}")
     cells = _check.integer("size", size, 1, MOST_CELLS)
     whole, rest = divmod(int(high) - int(low), cells)
     if whole < 1:
-        raise ParameterError("size", cells, "must leave each cell a microsecond at least")
+        raise ParameterError("size", cells, "must leave each cell at least a microsecond")
     steps = np.arange(1, cells + 1)
     return int(low) + whole * steps + rest * steps // cells

@@ -1,4 +1,4 @@
-"""Records of several public groups, counted on one grid: private, and additive."""
+"""Counts of the records of several public groups on one grid. They are private and additive."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ _SINGLE = (bool, int, float, str, bytes)
 
 
 def public_groups(by: Any, groups: Sequence[Label] | None) -> tuple[Label, ...]:
-    """Return the groups as they are public: as given, or those of the schema of a polars Enum.
+    """Return the public groups: the given ones, or the categories of a polars Enum.
 
-    The categories of other columns, as those of pandas, may have been made from the data.
+    The categories of other columns, such as those of pandas, may have been made from the data.
 
     Raises
     ------
     DtypeError, ParameterError
-        They are no labels, none, or not different; or the column's type does not say which.
+        The groups are not labels, are empty, or are not all different; or no groups are given and
+        the column's type does not state them.
     """
     if groups is None:
         categories = _categories(by)
@@ -56,18 +57,18 @@ def public_groups(by: Any, groups: Sequence[Label] | None) -> tuple[Label, ...]:
 def group_counts(
     values: Any, by: Any, grid: Grid, groups: Sequence[Label], *, nan_policy: NanPolicy = "raise"
 ) -> NDArray[np.int64]:
-    """Return how many values of each group are in each cell, (G, N).
+    """Return the number of values of each group in each cell, (G, N).
 
     Parameters
     ----------
     values
-        (n,) real numbers, or times, as ``Grid.count`` takes them.
+        (n,) real numbers or times, in the containers of ``Grid.count``.
     by
-        (n,) labels, all of one kind. Records with another label than the groups' count nowhere.
+        (n,) labels, all of one kind. Records with the label of no group are not counted.
     grid, groups
-        The N cells; and the G labels, from ``public_groups``.
+        The grid of N cells, and the G labels from ``public_groups``.
     nan_policy
-        On missing values and labels.
+        What to do with missing values and labels.
 
     Raises
     ------
@@ -78,7 +79,7 @@ def group_counts(
 
     Notes
     -----
-    O(G n): labels are compared exactly, with one group after the other.
+    O(G n). Labels are compared exactly, with one group after the other.
     """
     _check.choice("nan_policy", nan_policy, NanPolicy)
     if are_partitioned(values, by):
@@ -101,7 +102,7 @@ def group_counts(
 
 
 def _compared(by: Any, group: Label) -> tuple[NDArray[np.bool_], NDArray[np.bool_] | None]:
-    """Return which labels are the group's, and which are missing; errors name our arguments."""
+    """Return which labels are the group's, and which are missing. Errors name our arguments."""
     try:
         return positives(by, group)
     except (ParameterError, DtypeError) as error:
@@ -113,7 +114,7 @@ def _compared(by: Any, group: Label) -> tuple[NDArray[np.bool_], NDArray[np.bool
 
 
 def _categories(by: Any) -> list[Any] | None:
-    """Return the categories of a polars Enum, in their order; None of any other column."""
+    """Return the categories of a polars Enum, in their order; None for any other column."""
     dtype: Any = getattr(by, "dtype", None)
     library = str(type(by).__module__).partition(".")[0]
     if library == "polars" and type(dtype).__name__ == "Enum":

@@ -1,4 +1,4 @@
-"""Where the search for a value's cell may start: most of its way is looked up in a table."""
+"""Guides for the search of a value's cell. A table replaces most steps of the search."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BUCKETS_A_CELL: Final = (2, 8)  # more of them miss the cache, and may save a s
 
 
 class Guide(NamedTuple):
-    """Buckets of values in ascending order, and how many thresholds come before each.
+    """Buckets of values in ascending order, and the number of thresholds before each.
 
     Parameters
     ----------
@@ -32,12 +32,12 @@ class Guide(NamedTuple):
 
 
 def no_guide(thresholds: NDArray[np.float64]) -> Guide:
-    """Return one bucket, in which all of the search is left to do."""
+    """Return one bucket, which saves no step of the search."""
     return Guide(np.zeros(1, np.uint32), 0.0, 0.0, 0.0, 0, thresholds.size)
 
 
 def best_guide(thresholds: NDArray[np.float64]) -> Guide:
-    """Return the buckets that leave the least to search.
+    """Return the buckets that leave the shortest search.
 
     The bits of a positive double grow about with its logarithm, so buckets of equally many bits
     suit thresholds in geometric progression. Those of x + offset, for an offset as large as all

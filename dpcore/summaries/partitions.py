@@ -1,6 +1,6 @@
-"""Summaries of columns in partitions: made where the partitions lie, and added up on the way.
+"""Summaries of columns in partitions. They are made where the partitions lie, and added up.
 
-The one place that knows that a summary of the whole is the sum of those of its parts.
+Only this module knows that a summary of the whole is the sum of the summaries of its parts.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ def sum_of_parts(summary: Callable[..., Summary], **columns: Any) -> Summary:
     Parameters
     ----------
     summary
-        Takes the columns of a partition, by position, and returns what ``+`` adds up: a method or
-        a partial of a function, as it travels to the workers.
+        A function of the columns of a partition, by position. Its results can be added with ``+``.
+        It is a method or a partial of a function, because it travels to the workers.
     **columns
-        By argument: Dask collections, cut alike.
+        The columns by argument: Dask collections, cut into the same partitions.
 
     Raises
     ------
     DpcoreError
-        Whatever ``summary`` raises of no records, before a worker is asked; then whatever it
-        raises of the first partition that it refuses.
+        The error of ``summary`` for no records, before any worker starts; then the error for the
+        first partition that it refuses.
 
     Notes
     -----
-    Only summaries travel, eight at a time. Tasks return errors and do not raise them: Dask would
-    log the task, and with it records.
+    Only summaries travel, eight at a time. Tasks return errors and do not raise them, because Dask
+    would log the task, and with it records.
     """
     cut = aligned(columns)
     total = summary(*map(empty, cut))
@@ -78,7 +78,7 @@ def _added(*summaries: Any) -> Any:
 
 
 def _attempted(work: Callable[..., Any], *given: Any) -> Any:
-    """Return what comes of the work, or the error that it raises."""
+    """Return the result of the work, or the error that it raises."""
     try:
         return work(*given)
     except DpcoreError as error:

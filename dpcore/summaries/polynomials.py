@@ -1,7 +1,7 @@
-"""What polynomial projection asks of the records, and how far one record can move the answers.
+"""The totals of polynomial projection, and their sensitivity.
 
 Every scheme is a vector of totals: sums over the records of bounded functions on [-1, 1]. All
-totals get the same noise, so a scheme says by its scales which of them deserve less of it.
+totals get the same noise, so the scales of a scheme decide which totals get relatively less noise.
 """
 
 from __future__ import annotations
@@ -82,19 +82,19 @@ class Scheme:
     Parameters
     ----------
     degree
-        K, of the polynomial that the curve is projected onto.
+        The degree K of the polynomial onto which the curve is projected.
     basis
-        Which of the kernels' sums the totals are made of.
+        The kernels' sums from which the totals are made.
     scales
-        (m,) integers: total i is that many times 2^-30 of its sum.
+        (m,) integers. Total i is its sum times scale i times 2^-30.
     change
-        The largest Euclidean distance of two neighbours' totals, fixed-point arithmetic included.
+        The largest Euclidean distance of two neighbours' totals, including fixed-point arithmetic.
     plain
         The coefficients c of n F = sum_k c_k P_k, from the totals.
     curve
-        The same with the public ends of F, which is what curves are made of.
+        The same with the public ends of F. Curves are made from these coefficients.
     variance
-        (2 K + 1,) the series of the variance of n F, if that of each total is 1.
+        (2 K + 1,) the series of the variance of n F, if the variance of each total is 1.
     """
 
     degree: int
@@ -180,7 +180,7 @@ def _variance_series(matrix: Matrix) -> Matrix:
 
 
 def _from_moments(degree: int) -> Affine:
-    """Return how moments give the series: <F, x^i> = (1 - mu_{i + 1}) / (i + 1)."""
+    """Return the map from moments to the series: <F, x^i> = (1 - mu_{i + 1}) / (i + 1)."""
     k = np.arange(degree + 1)
     powers = np.zeros((degree + 1, degree + 1))  # P_k = sum_i powers[k, i] x^i
     for each in range(degree + 1):

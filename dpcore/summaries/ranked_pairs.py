@@ -1,4 +1,4 @@
-"""Pairs of a negative and a positive in the order of their scores: private, and not additive."""
+"""Pairs of a negative and a positive in the order of their scores. Private, and not additive."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class RankedPairs(NamedTuple):
     Parameters
     ----------
     ordered
-        Pairs of a negative and a positive whose score is higher, twice, and those that tie, once.
+        Twice the number of pairs whose positive has the higher score, plus the number of ties.
     negatives, positives
-        Records of each class.
+        The number of records of each class.
     """
 
     ordered: int
@@ -36,7 +36,7 @@ class RankedPairs(NamedTuple):
 def ranked_pairs(
     y_true: Any, y_score: Any, *, pos_label: Label | None = None, nan_policy: NanPolicy = "raise"
 ) -> RankedPairs:
-    """Count the pairs that scores put in the right order. O(n log n).
+    """Count the pairs that the scores put in the right order. O(n log n).
 
     Parameters
     ----------
@@ -45,8 +45,8 @@ def ranked_pairs(
 
     Notes
     -----
-    The classes are sorted each by itself, and read side by side. Sums are integers, so threads
-    change nothing.
+    Each class is sorted by itself, and both are read side by side. Sums are integers, so the number
+    of threads does not matter.
     """
     is_positive, scores = records(y_true, y_score, pos_label, nan_policy)
     sorted_scores = np.empty_like(scores)

@@ -1,4 +1,4 @@
-"""Rungs: intervals around zero, each twice as wide as the one before, and counts of them."""
+"""Rungs: intervals around zero, each twice as wide as the one before, and counts in them."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _PART: Final = 2**19  # values worth a thread of their own
 
 
 class Rungs:
-    """The intervals [-b, b] for b = unit 2^i, i = 0, ..., doublings. Public.
+    """The intervals [-b, b] for b = unit 2^i, i = 0, ..., doublings. They are public.
 
     Parameters
     ----------
     unit
-        The least b, a positive number, not below 2^-1022.
+        The least b, a positive number, at least 2^-1022.
     doublings
-        How many more there are, 0 or more; the largest b has to be a double.
+        The number of further intervals, 0 or more. The largest b must be a double.
 
     Attributes
     ----------
     ends
-        (doublings + 1,) every b.
+        (doublings + 1,) all b.
 
     Raises
     ------
@@ -59,12 +59,12 @@ class Rungs:
             raise ParameterError("doublings", doublings, requirement)
 
     def count(self, values: Any, nan_policy: NanPolicy) -> NDArray[np.int64]:
-        """Return how many records each interval has that the one before it has not.
+        """Return the number of records in each interval that are not in the one before it.
 
         Returns
         -------
         numpy.ndarray
-            (doublings + 1,) int64; records beyond the last interval count as if they were in it.
+            (doublings + 1,) int64. Records beyond the last interval count in it.
 
         Raises
         ------
@@ -73,8 +73,8 @@ class Rungs:
 
         Notes
         -----
-        O(n), one pass. Both ends belong to an interval. Values that are no doubles count as the
-        next doubles above.
+        O(n), one pass. Both ends belong to an interval. Values that are not doubles count as the
+        next larger doubles.
         """
         if are_partitioned(values):
             return sum_of_parts(partial(self.count, nan_policy=nan_policy), values=values)

@@ -1,4 +1,4 @@
-"""Additive summaries of a column: chunk by chunk, on threads, the same bits however it is cut."""
+"""Additive summaries of a column, chunk by chunk, on threads, with the same bits for any chunks."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def totals(
     Parameters
     ----------
     chunks
-        A column's, as ``columns.chunks`` yields them.
+        The chunks of a column, as ``columns.chunks`` yields them.
     add
-        Adds a chunk's totals to an array, without the GIL, and returns how many values were NaN.
+        Adds a chunk's totals to an array, without the GIL, and returns the number of NaN values.
     size
-        How many totals there are.
+        The number of totals.
     least_part
-        Of a chunk, to be worth a thread.
+        The least part of a chunk that is worth a thread.
     nan_policy
         "raise" on missing values, or "omit" them.
 
@@ -62,19 +62,19 @@ def totals(
 def add_on_threads(
     add: Callable[[int, int, Totals], int], size: int, least_part: int, out: Totals
 ) -> int:
-    """Add the totals of records 0, ..., size - 1, and return how many of them had a NaN.
+    """Add the totals of records 0, ..., size - 1, and return the number of records with a NaN.
 
     Parameters
     ----------
     add
-        Takes the first record, the one behind the last, and an array; adds their totals to that,
-        without the GIL, and returns how many had a NaN.
+        Takes the first record, the one behind the last, and an array. It adds their totals to the
+        array, without the GIL, and returns the number of records with a NaN.
     size
         The number of records.
     least_part
-        Of the records, to be worth a thread.
+        The least number of records that is worth a thread.
     out
-        Added to in place.
+        The array, to which totals are added in place.
     """
     parts = size // least_part
     processors = checked_workers(None) if parts > 1 else 1  # which asks the system, at length
@@ -104,16 +104,16 @@ def add_on_threads(
 def count_in_table(
     count: Callable[[NDArray[np.uint16], Totals], int], values: int, out: Totals
 ) -> int:
-    """Let a kernel of ``kernels.counting`` count so many values, and return what it does.
+    """Let a kernel of ``kernels.counting`` count so many values, and return the kernel's result.
 
     Parameters
     ----------
     count
-        Takes a table and ``out``, as ``kernels.counting.tables.add``, and returns a number.
+        Takes a table and ``out``, like ``kernels.counting.tables.add``, and returns a number.
     values
-        How many; with a few for each cell, a table is worth its zeros.
+        The number of values. With a few values for each cell, a table pays for its zeros.
     out
-        (N,) the counts, added to in place.
+        (N,) the counts, to which values are added in place.
     """
     table = np.zeros(out.size if values >= _TABLE_FROM * out.size else 0, np.uint16)
     found = count(table, out)
@@ -124,7 +124,7 @@ def count_in_table(
 def _add_chunk(
     chunk: columns.Chunk, add: Callable[[columns.Chunk, Totals], int], least_part: int, out: Totals
 ) -> int:
-    """Add a chunk, and return how many of its values were NaN."""
+    """Add a chunk, and return the number of its NaN values."""
     return add_on_threads(
         lambda start, stop, part: add(chunk[start:stop], part), chunk.size, least_part, out
     )

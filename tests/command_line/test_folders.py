@@ -75,7 +75,10 @@ def test_integers_of_a_folder_are_told_by_their_type(capsys, folder):
     ("change", "words"),
     [
         (["--format", "csv"], "format must be 'parquet' for a folder; got 'csv'"),
-        (["--column", "site"], "column must be no key of partitions: names of folders in 'sites'"),
+        (
+            ["--column", "site"],
+            "column must not be a key of partitions: names of folders in 'sites'",
+        ),
         (["--column", "z"], "column must be one of the columns of 'sites (file 1 of 3)': 'x', 'y'"),
     ],
 )

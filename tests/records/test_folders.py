@@ -47,7 +47,9 @@ def test_partitions_of_hive_are_read_through_all_levels(tmp_path):
     )
     assert (tmp_path / "year=2020" / "sex=0" / "part-0.parquet").exists()
     np.testing.assert_array_equal(counts_of(tmp_path), expected(VALUES))
-    with pytest.raises(dp.ParameterError, match=r"^column must be no key of partitions: .*'year'$"):
+    with pytest.raises(
+        dp.ParameterError, match=r"^column must not be a key of partitions: .*'year'$"
+    ):
         counts_of(tmp_path, "year")
 
 
