@@ -39,10 +39,10 @@ class Dawa(Releases):
 
     The mechanism follows Li, Hay, Miklau & Wang, *A data- and workload-aware algorithm for range
     queries under differential privacy* (PVLDB 2014), with another first stage. That stage releases
-    noisy costs of aligned buckets of two lengths, as deviations from the median, which has a short
-    proof. It takes the partition with the least estimated error of cumulative counts
-    (docs/dawa.md). The mechanism is worthwhile where n epsilon is small for the number of cells.
-    It is biased.
+    noisy costs of aligned buckets of two lengths. A cost is the deviation from the median, for
+    which the proof is short. The stage takes the partition with the least estimated error of
+    cumulative counts (docs/dawa.md). The mechanism is worthwhile where n epsilon is small for the
+    number of cells. It is biased.
 
     Parameters
     ----------

@@ -52,8 +52,8 @@ class PolynomialProjection(Releases):
         (Balle & Wang 2018). Neighbours: one record is replaced, and n is public.
     degree
         The degree K, 1 to 128 ("moments": up to 32). A higher degree follows narrower features and
-        has more noise. "auto": 32, and 6 for moments. docs/polynomial.md says how to choose it
-        without the data.
+        has more noise. "auto": 32, and 6 for moments. Choose it without the data;
+        docs/polynomial.md says how.
     basis
         "legendre": sums of P_{k-1} - P_{k+1}, k = 0, ..., K, which are the Legendre coefficients of
         the curve up to factors. The two ends, F = 0 and F = 1, are public, and the curve has them
