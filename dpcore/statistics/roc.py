@@ -300,7 +300,7 @@ class ROC(EqualByValue):
         -------
         Band
             The intervals are within [0, 1]. An interval is [0, 1] if the error of the mechanism is
-            not known there, or if a whole released class may be noise.
+            not known there. If a whole released class may be noise, its rates may be as low as 0.
 
         Raises
         ------

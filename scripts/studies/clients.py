@@ -129,7 +129,7 @@ def main() -> None:
             "- *Unequal*: the number of a client's records follows a Pareto law with the exponent"
             f" {SHAPE}, independent of the scores. In one such draw, the mean was"
             f" {sizes.sum() / CLIENTS:.1f} records, {100 * empty:.0f} % of the clients had none,"
-            f" and the largest number was {sizes.max()}.",
+            f" and the largest number was {sizes.max()} (more than {MOST} are cut to {MOST}).",
             "- *One class each*: the same numbers of records. All records of a client are positive,"
             " or none is.",
             f"- *Dependent*: the same numbers of records. Clients with more than {MANY} records"
