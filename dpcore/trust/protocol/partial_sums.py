@@ -203,7 +203,7 @@ def _check_bits(whole: PartialSum) -> None:
     """Check that no more bits are set at a node than there are reports of its level."""
     protocol, totals = whole.protocol, whole.totals
     if whole.reports > MOST_CLIENTS:
-        raise RoundError(f"the sum is of {whole.reports} reports; at most 2^40 are possible")
+        raise RoundError(f"the sum is of {whole.reports} reports; at most 2^40 clients report")
     if len(whole.by_level) != len(protocol.asked) or sum(whole.by_level) != whole.reports:
         raise RoundError(
             f"the reports of the levels add up to {sum(whole.by_level)}, but there are "
