@@ -18,6 +18,13 @@ import reference
 
 _NOTEBOOK: Final = re.compile(r"\]\(([\w./-]+)\.ipynb\)")
 _FORMULA: Final = re.compile(r'<(span|div) class="arithmatex">(.*?)</\1>', re.S)
+_NAME: Final = r"<mi>(?:log|ln|exp|cosh)</mi>"
+_FUNCTION: Final = re.compile(
+    r"(</m(?:i|n|sub|sup|subsup|frac|row)>)?"  # what stands before it
+    rf"(<m(sub|sup)>{_NAME}<m[in]>[^<]*</m[in]></m\3>|(?<!<msub>)(?<!<msup>){_NAME})"
+    r"((?:<mrow>)?<mo[^>]*>&#x00028;)?"
+)
+_SPACE: Final = '<mspace width="0.167em" />'
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -54,7 +61,15 @@ def _mathml(found: re.Match[str]) -> str:
     for bar in ("\\lvert", "\\rvert"):
         formula = formula.replace(bar, rf"\{'left' if bar[1] == 'l' else 'right'}{bar}")
     made = str(convert(formula[2:-2], display=display))
+    made = _FUNCTION.sub(_spaced, made)
     return f'<div class="formula">{made}</div>' if display == "block" else made
+
+
+def _spaced(found: re.Match[str]) -> str:
+    """Put the thin spaces around a function's name that TeX puts there, and MathML does not."""
+    before, name, bracket = found[1] or "", found[2], found[4] or ""
+    left, right = _SPACE if before else "", "" if bracket else _SPACE
+    return f"{before}<mrow>{left}{name}{right}</mrow>{bracket}"
 
 
 def on_startup(**_: Any) -> None:
