@@ -1,4 +1,4 @@
-"""What the studies of scripts/studies share: how often they run, and where results are kept."""
+"""Shared parts of the studies in scripts/studies: how often they run, where results are kept."""
 
 import contextlib
 import functools

@@ -1,10 +1,11 @@
 """The figures and tables of the four papers: ``python scripts/figures.py [--quick] [NAME ...]``.
 
-Makes them, and docs/figures.md, a page with the paper's claim, what its method and ours give here,
-and whether they agree. Pictures go into docs/figures. With ``--quick`` there are few replicates,
-and all goes into figures-quick. ``--data DIR`` (or DPCORE_DATA) names a folder with the papers'
-data sets, which are not part of this project; without it others stand in, and pictures say so. A
-run that is interrupted goes on where it was. The first start makes ``.venv`` in the clone.
+Makes the figures and docs/figures.md. The page states the paper's claim, the results of the paper's
+method and of dpcore's, and whether they agree. Pictures go into docs/figures. With ``--quick``
+there are few replicates, and everything goes into figures-quick. ``--data DIR`` (or DPCORE_DATA)
+names a folder with the papers' data sets, which are not part of this project. Without it, other
+data replace them, and pictures say so. An interrupted run continues where it stopped. The first
+start makes ``.venv`` in the clone.
 """
 
 import argparse

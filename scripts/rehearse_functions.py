@@ -1,11 +1,11 @@
-"""Servers that are asked when all clients have gone: ``python scripts/rehearse_functions.py``.
+"""Servers that answer after all clients have ended: ``python scripts/rehearse_functions.py``.
 
 Starts two servers and some client processes on this machine, which talk over TCP. Each client has
-one score and a ticket; it shares the step function of its score, a key for each server, and ends.
-Some clients misbehave. Then analysts, who are processes, too, ask the servers for counts and for
-quantiles. Meanwhile a server falls before its first answer is sent, another is killed between two
-questions, and one comes back with a file that is too old. The noise stays what it was. What is
-released is printed beside the truth. The first start makes ``.venv`` in the clone.
+one score and a ticket. It shares the step function of its score, with a key for each server, and
+ends. Some clients misbehave. Then analysts, which are also processes, ask the servers for counts
+and for quantiles. Meanwhile one server fails before it sends its first answer, another is killed
+between two questions, and one comes back with a file that is too old. The noise stays the same. The
+releases are printed beside the truth. The first start makes ``.venv`` in the clone.
 """
 
 import argparse

@@ -1,9 +1,9 @@
 """Run a study of the documentation: ``python scripts/study.py NAME [--runs N] [--data DIR]``.
 
-Without a name: which studies there are. The first lines of ``scripts/studies/NAME.py`` say which
-pages and pictures it writes. A run that is interrupted goes on where it was: results are kept in
-.studies. ``--quick`` runs little, and writes into .studies/quick. The first start makes ``.venv``
-in the clone.
+Without a name, it lists the studies. The first lines of ``scripts/studies/NAME.py`` say which pages
+and pictures a study writes. Results are kept in .studies, so an interrupted run continues where it
+stopped. ``--quick`` runs little, and writes into .studies/quick. The first start makes ``.venv`` in
+the clone.
 """
 
 import argparse

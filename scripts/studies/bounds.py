@@ -1,7 +1,7 @@
 """Three kinds of private bounds: ``python scripts/study.py bounds``.
 
-Which of ``dp.bounds``, ``dp.symmetric_bounds`` and ``dp.compact_bounds`` is better when, and what
-else finds the bounds of a residual plot; writes docs/bounds-accuracy.md and .png. Takes a minute.
+Compares ``dp.bounds``, ``dp.symmetric_bounds`` and ``dp.compact_bounds``, and other ways to find
+the bounds of a residual plot. Writes docs/bounds-accuracy.md and .png. Takes a minute.
 """
 
 import inspect

@@ -1,8 +1,9 @@
 """Shared functions, measured: ``python scripts/study.py functions``.
 
-Errors of counts and quantiles that are asked point by point, beside whole curves; how long keys
-are; the memory of a server; and what a client costs. Writes docs/function-sharing-accuracy.md and
-.png. Takes some minutes, in which the machine should do nothing else: it measures memory and time.
+Measures the errors of counts and quantiles that are asked point by point, beside whole curves; the
+lengths of keys; the memory of a server; and the cost of a client. Writes
+docs/function-sharing-accuracy.md and .png. Takes some minutes. The machine should do nothing else
+meanwhile, because the study measures memory and time.
 """
 
 import os

@@ -1,7 +1,7 @@
-"""What private models lose against others: ``python scripts/study.py models``.
+"""The accuracy that private models lose: ``python scripts/study.py models``.
 
-Writes docs/models-accuracy.md and docs/models.png: logistic and linear regression by all methods,
-and the share of the noise that is there for floating point alone. Takes three minutes.
+Writes docs/models-accuracy.md and docs/models.png, about logistic and linear regression by all
+methods, and the share of the noise that covers floating point alone. Takes three minutes.
 """
 
 from typing import Any

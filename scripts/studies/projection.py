@@ -1,8 +1,8 @@
 """Polynomial projection and its rivals: ``python scripts/study.py projection``.
 
-Compares the degrees and the budgets of the projection, and what is done to its curves, and writes
-docs/polynomial-accuracy.md. The figures of its paper are those of ``python scripts/figures.py
-projection``. Takes a minute or two.
+Compares the degrees and the budgets of the projection, and its curves with and without isotonic
+regression. Writes docs/polynomial-accuracy.md. ``python scripts/figures.py projection`` makes the
+figures of its paper. Takes a minute or two.
 """
 
 from collections.abc import Callable
