@@ -160,7 +160,7 @@ def _check_contributions(curves: Sequence[CDF], *, reported_alone: bool = False)
     for curve in curves:
         records = curve.mechanism.get("records")
         if records is None:
-            what = "must say how many records of a client count: combine all curves at once"
+            what = "must say how many records of a client count: combine them all at once"
             raise ParameterError("curves", curve.mechanism["name"], what)
         counted.add("all" if reported_alone and isinstance(records, int) else records)
     if len(counted) > 1:

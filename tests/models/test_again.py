@@ -38,7 +38,7 @@ def test_a_label_does_not_change_which_others_are_positive():
 @pytest.mark.parametrize("inverse", [5e-324, 1e-310])
 def test_penalties_that_are_no_doubles_are_refused(method, inverse):
     model = LogisticRegression(1.0, x_bounds=(0, 1), method=method, C=inverse)
-    with pytest.raises(dp.ParameterError, match="C is too small"):
+    with pytest.raises(dp.ParameterError, match="C must be larger"):
         model.fit([[0.0], [1.0]], [0, 1])
 
 

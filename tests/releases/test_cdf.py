@@ -173,7 +173,7 @@ def test_numpy_integers_are_parameters_like_others(mechanism):
 
 def test_exact_curves_are_not_kept():
     curve = dp.cdf([0.1, 0.2], dp.Grid.uniform(0, 1, 4), dp.mechanisms.NoNoise())
-    with pytest.raises(dp.ParameterError, match="privacy must be finite: exact curves are no"):
+    with pytest.raises(dp.ParameterError, match="privacy must be finite: an exact curve is not"):
         curve.to_json()
 
 
