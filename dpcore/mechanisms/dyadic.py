@@ -47,10 +47,11 @@ class Dyadic(Releases):
     base
         The number of children of a tree node, 2 or more.
     sensitivity
-        "exact": the exact sensitivity for this size and base. It is a distance in the dyadic graph,
-        or for Gaussian noise an effective resistance (docs/dyadic.md). "paper": the bound L + 1 of
-        Theorem 1, to reproduce the figures of the paper. It is for epsilon and base 2 only, because
-        for larger bases it is *below* the true sensitivity.
+        "exact": computed for this size and base, as a distance in the dyadic graph, which is the
+        exact sensitivity. For Gaussian noise it is a bound from an effective resistance
+        (docs/dyadic.md). "paper": the bound L + 1 of Theorem 1, to reproduce the figures of the
+        paper. It is for epsilon and base 2 only, because for larger bases it is *below* the true
+        sensitivity.
     rho
         {rho}
     delta

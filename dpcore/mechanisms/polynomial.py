@@ -61,8 +61,8 @@ class PolynomialProjection(Releases):
         without the ends.
     budgets
         "auto": the noise is the same in all sums of P_{k-1} - P_{k+1}. So the variance of the
-        coefficient of P_k is proportional to 1 / (2k + 1), and the sensitivity grows like the
-        logarithm of K. "equal": the noise is the same in all orthonormal coefficients, whose
+        coefficient of P_k is proportional to 1 / (2k + 1), and the noise in the curve grows about
+        as the logarithm of K. "equal": the noise is the same in all orthonormal coefficients, whose
         sensitivity is sqrt(2) / n at every degree (Bessel's inequality). Moments have equal noise.
     sensitivity
         "exact": the exact sensitivity, computed to 0.3 %. "paper", for moments only: the bound of
