@@ -16,7 +16,13 @@ def executed(path: Path) -> Any:
     notebook: Any = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     with tempfile.TemporaryDirectory() as folder:  # for the files that cells write
         where = {"metadata": {"path": folder}}
-        NotebookClient(notebook, timeout=600, kernel_name="python3", resources=where).execute()
+        NotebookClient(
+            notebook,
+            timeout=600,
+            kernel_name="python3",
+            extra_arguments=["--Application.log_level=40"],
+            resources=where,
+        ).execute()
     return notebook
 
 
