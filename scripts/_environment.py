@@ -100,6 +100,25 @@ def python() -> Path:
     return VENV / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 
 
+def keep_machine_code() -> None:
+    """Let kernels be compiled once for each state of their sources, into the environment.
+
+    Numba's cache does not see edits in the files that a kernel calls into: an edited kernel must
+    not run as old machine code.
+    """
+    digest = sources_digest(ROOT / "kernels")
+    os.environ["NUMBA_CACHE_DIR"] = str(VENV / "numba" / digest)
+
+
+def sources_digest(folder: Path) -> str:
+    """Return a name for the state of all Python files in a folder."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(path.relative_to(folder).as_posix().encode() + b"\0")
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()[:16]
+
+
 def inside() -> bool:
     """Return whether this process runs inside the environment."""
     return Path(sys.prefix).resolve() == VENV.resolve()

@@ -8,7 +8,7 @@ makes ``.venv`` in the clone.
 import os
 import sys
 
-from _environment import ROOT, become, ensure, python
+from _environment import ROOT, become, ensure, keep_machine_code, python
 
 
 def main() -> None:
@@ -17,6 +17,7 @@ def main() -> None:
     if arguments not in ([], ["--serve"]):
         sys.exit(__doc__)
     ensure("docs")
+    keep_machine_code()  # the same as of the tests, for the notebooks
     os.environ["NO_MKDOCS_2_WARNING"] = "1"
     config = ["--config-file", str(ROOT / "scripts" / "site" / "mkdocs.yml")]
     command = ["serve"] if arguments else ["build", "--strict"]

@@ -8,22 +8,11 @@ The first start makes ``.venv`` in the clone. Paths among the arguments are rela
 --newest    with the newest that there are for this Python, in ``.venv-newest``
 """
 
-import hashlib
 import os
 import sys
-from pathlib import Path
 
 import _environment
 from _environment import ROOT, become, ensure, python
-
-
-def sources_digest(folder: Path) -> str:
-    """Return a name for the state of all Python files in a folder."""
-    digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*.py")):
-        digest.update(path.relative_to(folder).as_posix().encode() + b"\0")
-        digest.update(hashlib.sha256(path.read_bytes()).digest())
-    return digest.hexdigest()[:16]
 
 
 def main() -> None:
@@ -40,10 +29,7 @@ def main() -> None:
     if "--no-jit" in arguments:
         arguments.remove("--no-jit")
         os.environ["NUMBA_DISABLE_JIT"] = "1"
-    cache = _environment.VENV / "numba"
-    # Numba's cache does not see edits in the files that a kernel calls into: an edited kernel
-    # must not be tested as old machine code.
-    os.environ["NUMBA_CACHE_DIR"] = str(cache / sources_digest(ROOT / "kernels"))
+    _environment.keep_machine_code()
     os.chdir(str(ROOT))
     become([str(python()), "-m", "pytest", *arguments])
 

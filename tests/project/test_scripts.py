@@ -235,7 +235,7 @@ def test_one_at_a_time(environment: ModuleType) -> None:
 
 def test_digest_sees_every_edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(SCRIPTS))
-    digest = load("test").sources_digest
+    digest = load("_environment").sources_digest
     (tmp_path / "inner").mkdir()
     seen = set()
     for name, text in [("a.py", "1"), ("a.py", "2"), ("inner/b.py", ""), ("inner/b.py", "2")]:
