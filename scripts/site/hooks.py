@@ -25,6 +25,10 @@ _FUNCTION: Final = re.compile(
     r"((?:<mrow>)?<mo[^>]*>&#x00028;)?"
 )
 _SPACE: Final = '<mspace width="0.167em" />'
+# A minus behind an opening bracket or a relation is a sign, or it has space as between terms.
+_SIGN: Final = re.compile(
+    r"(<mo[^>]*>(?:[\[=,]|&#x000(?:28|5B|7B|3C|3D|3E|2C);|&#x0226[45];)</mo>)<mo>&#x02212;</mo>"
+)
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -62,6 +66,7 @@ def _mathml(found: re.Match[str]) -> str:
         formula = formula.replace(bar, rf"\{'left' if bar[1] == 'l' else 'right'}{bar}")
     made = str(convert(formula[2:-2], display=display))
     made = _FUNCTION.sub(_spaced, made)
+    made = _SIGN.sub(r'\1<mo form="prefix">&#x02212;</mo>', made)
     return f'<div class="formula">{made}</div>' if display == "block" else made
 
 
