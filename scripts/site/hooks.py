@@ -17,8 +17,9 @@ import notebooks
 import reference
 
 _NOTEBOOK: Final = re.compile(r"\]\(([\w./-]+)\.ipynb\)")
-_FORMULA: Final = re.compile(r'<(span|div) class="arithmatex">(.*?)</\1>', re.S)
+_FORMULA: Final = re.compile(r'<(span|div) class="arithmatex">(.*?)</\1>([.,;:)]*)', re.S)
 _NAME: Final = r"<mi>(?:log|ln|exp|cosh)</mi>"
+_EXTREME: Final = re.compile(r"<mo>(max|min|sup)</mo>(?=(<mo[^>]*>&#x00028;)?)")
 _FUNCTION: Final = re.compile(
     r"(</m(?:i|n|sub|sup|subsup|frac|row)>)?"  # what stands before it
     rf"(<m(sub|sup)>{_NAME}<m[in]>[^<]*</m[in]></m\3>|(?<!<msub>)(?<!<msup>){_NAME})"
@@ -66,8 +67,16 @@ def _mathml(found: re.Match[str]) -> str:
         formula = formula.replace(bar, rf"\{'left' if bar[1] == 'l' else 'right'}{bar}")
     made = str(convert(formula[2:-2], display=display))
     made = _FUNCTION.sub(_spaced, made)
+    made = _EXTREME.sub(_operator, made)
     made = _SIGN.sub(r'\1<mo form="prefix">&#x02212;</mo>', made)
-    return f'<div class="formula">{made}</div>' if display == "block" else made
+    if display == "block":
+        return f'<div class="formula">{made}</div>{found[3]}'
+    return f'<span class="unbroken">{made}{found[3]}</span>' if found[3] else made
+
+
+def _operator(found: re.Match[str]) -> str:
+    """Put thin spaces around the name of an operator, and none before a bracket."""
+    return f'<mo lspace="0.167em" rspace="{0 if found[2] else 0.167}em">{found[1]}</mo>'
 
 
 def _spaced(found: re.Match[str]) -> str:
