@@ -138,7 +138,7 @@ def test_partition_holds_the_claim_and_shows_a_fifth_less_noise_on_two_levels():
 @pytest.mark.needs_jit
 def test_gaussian_costs_hold_the_claim_and_show_a_fifth_less_noise():
     """A record that moves within a node of each length raises their costs by two."""
-    replicates, epsilon, rho = 400_000, 1.0, Fraction(1, 2)
+    replicates, epsilon, rho = 1_000_000, 1.0, Fraction(1, 2)
     looked_at, law, *_ = Dawa(rho=2 * rho, split=Fraction(1, 2))._stages(32, 96)
     counts = np.full(32, 3)
     moved = counts.copy()
