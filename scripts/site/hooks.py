@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import os
 import re
 import sys
@@ -13,23 +12,11 @@ from mkdocs.structure.files import File, Files
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import mathematics
 import notebooks
 import reference
 
 _NOTEBOOK: Final = re.compile(r"\]\(([\w./-]+)\.ipynb\)")
-_FORMULA: Final = re.compile(r'<(span|div) class="arithmatex">(.*?)</\1>([.,;:)]*)', re.S)
-_NAME: Final = r"<mi>(?:log|ln|exp|cosh)</mi>"
-_EXTREME: Final = re.compile(r"<mo>(max|min|sup)</mo>(?=(<mo[^>]*>&#x00028;)?)")
-_FUNCTION: Final = re.compile(
-    r"(</m(?:i|n|sub|sup|subsup|frac|row)>)?"  # what stands before it
-    rf"(<m(sub|sup)>{_NAME}<m[in]>[^<]*</m[in]></m\3>|(?<!<msub>)(?<!<msup>){_NAME})"
-    r"((?:<mrow>)?<mo[^>]*>&#x00028;)?"
-)
-_SPACE: Final = '<mspace width="0.167em" />'
-# A minus behind an opening bracket or a relation is a sign, or it has space as between terms.
-_SIGN: Final = re.compile(
-    r"(<mo[^>]*>(?:[\[=,]|&#x000(?:28|5B|7B|3C|3D|3E|2C);|&#x0226[45];)</mo>)<mo>&#x02212;</mo>"
-)
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -54,36 +41,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 def on_page_content(content: str, **_: Any) -> str:
     """Set mathematics as MathML, which browsers show by themselves."""
-    return _FORMULA.sub(_mathml, content)
-
-
-def _mathml(found: re.Match[str]) -> str:
-    from latex2mathml.converter import convert
-
-    formula = html.unescape(found[2]).strip()
-    display = "block" if formula.startswith("\\[") else "inline"
-    # Bars of absolute values are fences, or browsers put spaces around the second one.
-    for bar in ("\\lvert", "\\rvert"):
-        formula = formula.replace(bar, rf"\{'left' if bar[1] == 'l' else 'right'}{bar}")
-    made = str(convert(formula[2:-2], display=display))
-    made = _FUNCTION.sub(_spaced, made)
-    made = _EXTREME.sub(_operator, made)
-    made = _SIGN.sub(r'\1<mo form="prefix">&#x02212;</mo>', made)
-    if display == "block":
-        return f'<div class="formula">{made}</div>{found[3]}'
-    return f'<span class="unbroken">{made}{found[3]}</span>' if found[3] else made
-
-
-def _operator(found: re.Match[str]) -> str:
-    """Put thin spaces around the name of an operator, and none before a bracket."""
-    return f'<mo lspace="0.167em" rspace="{0 if found[2] else 0.167}em">{found[1]}</mo>'
-
-
-def _spaced(found: re.Match[str]) -> str:
-    """Put the thin spaces around a function's name that TeX puts there, and MathML does not."""
-    before, name, bracket = found[1] or "", found[2], found[4] or ""
-    left, right = _SPACE if before else "", "" if bracket else _SPACE
-    return f"{before}<mrow>{left}{name}{right}</mrow>{bracket}"
+    return mathematics.shown(content)
 
 
 def on_startup(**_: Any) -> None:
