@@ -1,4 +1,4 @@
-"""What the figures of the polynomial-projection paper measure: how far off curves are."""
+"""What the figures of the projection paper measure: how far off curves are."""
 
 import functools
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""The methods that the polynomial-projection paper compares, as published, and ours beside them."""
+"""The methods that the projection paper compares, as published, and ours beside them."""
 
 import math
 import warnings

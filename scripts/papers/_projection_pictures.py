@@ -1,4 +1,4 @@
-"""The pictures of the polynomial-projection paper's figures, and what is read off their numbers."""
+"""The pictures of the projection paper's figures, and what is read off their numbers."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

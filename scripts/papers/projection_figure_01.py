@@ -1,4 +1,4 @@
-"""Figure 1 of the polynomial-projection paper: normal records, and the curves of three methods."""
+"""Figure 1 of the projection paper: normal records, and the curves of three methods."""
 
 from . import _projection_pictures as pictures
 from ._figure import Figure, Made, Outcome, Runs

@@ -1,4 +1,4 @@
-"""Figure 2 of the polynomial-projection paper: distances from the truth, normal records."""
+"""Figure 2 of the projection paper: distances from the truth, normal records."""
 
 from . import _projection_pictures as pictures
 from ._figure import Figure, Made, Outcome, Runs

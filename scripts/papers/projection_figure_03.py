@@ -1,4 +1,4 @@
-"""Figure 3 of the polynomial-projection paper: weights, at ten sites and in ten rounds."""
+"""Figure 3 of the projection paper: weights, at ten sites and in ten rounds."""
 
 import numpy as np
 

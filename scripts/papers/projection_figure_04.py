@@ -1,4 +1,4 @@
-"""Figure 4 of the polynomial-projection paper: box plots of normal records, in three ways."""
+"""Figure 4 of the projection paper: box plots of normal records, in three ways."""
 
 from typing import NamedTuple
 

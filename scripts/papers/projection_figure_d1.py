@@ -1,4 +1,4 @@
-"""Figure D.1 of the polynomial-projection paper: other distributions, and three methods' curves."""
+"""Figure D.1 of the projection paper: other distributions, and three methods' curves."""
 
 from . import _projection_pictures as pictures
 from ._figure import Figure, Made, Outcome, Runs

@@ -1,4 +1,4 @@
-"""Figure D.2 of the polynomial-projection paper: distances from the truth, other distributions."""
+"""Figure D.2 of the projection paper: distances from the truth, other distributions."""
 
 from . import _projection_pictures as pictures
 from ._figure import Figure, Made, Outcome, Runs

@@ -1,4 +1,4 @@
-"""Figure D.3 of the polynomial-projection paper: ten sites, several distributions."""
+"""Figure D.3 of the projection paper: ten sites, several distributions."""
 
 from . import _projection_pictures as pictures
 from ._figure import Figure, Made, Outcome, Runs

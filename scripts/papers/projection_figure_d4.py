@@ -1,4 +1,4 @@
-"""Figure D.4 of the polynomial-projection paper: new records, several distributions."""
+"""Figure D.4 of the projection paper: new records, several distributions."""
 
 from . import _projection_pictures as pictures
 from ._figure import Figure, Made, Outcome, Runs

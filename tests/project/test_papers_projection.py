@@ -1,4 +1,4 @@
-"""The figures of the polynomial-projection paper measure what they say, and are drawn."""
+"""The figures of the projection paper measure what they say, and are drawn."""
 
 from __future__ import annotations
 
