@@ -40,7 +40,10 @@ HOLDERS: dict[str, Callable[[list[Any]], Any]] = {
     "pandas, sparse": lambda v: pd.Series(v, dtype="float64").astype(pd.SparseDtype("float64")),
     **{
         f"polars {dtype}": lambda v, dtype=dtype: pl.Series(v, dtype=dtype)
-        for dtype in (pl.Int8, pl.UInt64, pl.Int128, pl.Float32, pl.Float64, pl.Decimal(9, 2))
+        for dtype in (
+            *(pl.Int8, pl.UInt64, pl.Float32, pl.Float64, pl.Decimal(9, 2)),
+            *([pl.Int128] if hasattr(pl, "Int128") else []),  # older ones have none
+        )
     },
     "arrow dictionary": lambda v: pa.array(v).dictionary_encode(),
     "arrow chunks": lambda v: pa.chunked_array([v[:2], v[2:]]),
