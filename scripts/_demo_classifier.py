@@ -1,9 +1,9 @@
-"""The demonstration's second half: a classifier, checked privately.
+"""The second half of the demonstration checks a classifier privately.
 
-Who sees a doctor within a year? A logistic regression, fitted to half of the records, is checked
-on the other half: its ROC curve, its reliability diagram and its Hosmer-Lemeshow table, from two
-private releases, beside their true counterparts. The model depends on records that are not
-checked: only because of that does the guarantee hold for those that are.
+Who sees a doctor within a year? A logistic regression is fitted to half of the records and checked
+on the other half. Two private releases give its ROC curve, its reliability diagram and its
+Hosmer-Lemeshow table, which are shown beside the true ones. The guarantee is for the checked
+records. It holds only because the model does not depend on them.
 """
 
 from pathlib import Path
@@ -35,7 +35,7 @@ class Checked(NamedTuple):
 
 
 class Findings(NamedTuple):
-    """What is read off two releases of the checked records."""
+    """The results that are computed from two releases of the checked records."""
 
     roc: ROC
     reliability: Reliability
@@ -56,14 +56,14 @@ def findings(records: Checked, **options: Any) -> Findings:
     grid = dp.Grid.uniform(0, 1, 1000)
     roc = dp.roc_curve(*records, grid=grid, **options)
     table = reliability(roc.curves, equi_depth_bins(roc.curves, BINS))
-    # Finer than the default: few probabilities are common here, and groups are made of cells.
+    # Finer than the default: many records share few probabilities, and a group consists of cells.
     fine = arcsine_grid(2**10)
     test = dp.hosmer_lemeshow(*records, fitted=False, grid=fine, **options)
     return Findings(roc, table, test)
 
 
 def demonstrate(data: Any, output: Path) -> tuple[list[dp.Privacy], list[Path]]:
-    """Release, compare and draw; return what was spent, and the files."""
+    """Release, compare and draw; return the privacy that was spent, and the files."""
     records = predicted(data)
     found = findings(records, epsilon=EPSILON)
     # The same functions without noise, on finer grids, show what is true.
@@ -84,24 +84,23 @@ def demonstrate(data: Any, output: Path) -> tuple[list[dp.Privacy], list[Path]]:
 
 
 def report(records: Checked, found: Findings, true: Findings) -> None:
-    """Print areas, and the table of the test."""
-    print(
-        "\nA visit to a doctor in a year: a logistic regression, fitted to one half of the records"
-    )
-    print("and checked on the other")
+    """Print the areas and the table of the test."""
+    print(f"\n{OUTCOME}, predicted by a logistic regression. The model is fitted to")
+    print("one half of the records and checked on the other half.")
     print(f"{records.y_true.size:,} records, {found.roc.privacy} for each of two releases\n")
     gap = dp.statistics.symmetric_difference(found.roc, true.roc)
     print(f"  area under the ROC curve: true {true.roc.auc:.4f}, private {found.roc.auc:.4f}")
     print(f"  area between the two curves: {gap:.4f}\n")
-    print("  Hosmer-Lemeshow: positives in groups of predicted probability")
-    _row(["from", "to", "observed", "expected", "|", "true from", "to", "observed", "expected"])
+    print("  Hosmer-Lemeshow test: observed and expected positives in groups of records with")
+    print("  similar predicted probabilities; left: private, right: true")
+    _row(["from", "to", "observed", "expected", "|", "from", "to", "observed", "expected"])
     for private, exact in zip(_groups(found.test), _groups(true.test), strict=True):
         _row([*private, "|", *exact])
     noisy = found.test.under_noise()
-    print(f"  statistic: true {true.test.statistic:.1f}, private {found.test.statistic:.1f};")
-    print(f"  after subtracting what the noise adds on average: {noisy.statistic:.1f}")
-    print(f"  p-value: true {true.test.pvalue:.2g}, private {found.test.pvalue:.2g};")
-    print(f"  without allowing for the noise: {found.test.pvalue_ignoring_noise:.2g}")
+    print(f"  statistic: true {true.test.statistic:.1f}, private {found.test.statistic:.1f}")
+    print(f"    private, minus the mean that the noise adds: {noisy.statistic:.1f}")
+    print(f"  p-value: true {true.test.pvalue:.2g}, private {found.test.pvalue:.2g}")
+    print(f"    private, if the noise is ignored: {found.test.pvalue_ignoring_noise:.2g}")
 
 
 def _groups(test: HosmerLemeshow) -> list[list[str]]:
@@ -118,7 +117,7 @@ def _row(entries: list[str]) -> None:
 
 
 def draw(found: Findings, true: Findings, output: Path) -> list[Path]:
-    """Draw all three, each with its true counterpart."""
+    """Draw the three results, each beside the true one."""
     dashed: dict[str, Any] = {"color": BLACK, "linewidth": 1.1, "linestyle": (0, (4, 2))}
     figure, ax = plt.subplots(figsize=(5.5, 5.5), layout="constrained")
     found.roc.plot(ax, color=BLUE)
@@ -146,7 +145,7 @@ def draw(found: Findings, true: Findings, output: Path) -> list[Path]:
     true.test.plot(right, label="positives, true, not private", color=LIGHT)
     right.set_ylabel("")  # the same as that of the left
     left.set_title(
-        "Private: groups end at thresholds, next to tenths of the noisy curve", fontsize=10
+        "Private: groups end at the thresholds nearest to tenths of the noisy curve", fontsize=10
     )
     right.set_title("True: groups of nearly equal size", fontsize=10)
     figure.suptitle(f"{OUTCOME}: Hosmer-Lemeshow groups by predicted probability")

@@ -1,13 +1,14 @@
-"""The environment of the scripts: made by the first start, found ready by the next.
+"""The environment of the scripts, which the first start makes and later starts use.
 
 ``ensure("test")`` makes ``.venv`` in the clone, installs dpcore there, editable, with the extra
-``test``, and starts the calling script again inside it. Nothing outside ``.venv`` is touched.
-As a command, ``python scripts/_environment.py test`` only sets up. After ``use("lowest")`` or
-``use("newest")`` all of this goes for an environment with the least, or the latest, versions of
-what pyproject.toml asks for.
+``test``, and starts the calling script again inside it. Nothing outside ``.venv`` is touched. The
+command ``python scripts/_environment.py test`` only sets up. After ``use("lowest")`` or
+``use("newest")``, all of this applies to another environment. It has the lowest or the newest
+versions of the dependencies in pyproject.toml.
 
-Standard library only. Python 3.6 has to be able to read this file and the scripts that import it,
-to be told that it is too old: hence no newer syntax, nor ``from __future__ import annotations``.
+This file needs only the standard library. Python 3.6 must be able to read it and the scripts that
+import it, so that they can say that this Python is too old. So there is no newer syntax, and no
+``from __future__ import annotations``.
 """
 
 import contextlib
@@ -47,7 +48,7 @@ class SetupError(Exception):
 
 
 def use(versions: str) -> None:
-    """Work from here on in the environment of the "lowest" or the "newest" versions."""
+    """Use the environment of the "lowest" or the "newest" versions from here on."""
     global VENV, VERSIONS
     VENV, VERSIONS = ROOT / (".venv-" + versions), versions
 
@@ -55,14 +56,14 @@ def use(versions: str) -> None:
 def ensure(*extras: str) -> None:
     """Return inside an environment that has dpcore with these extras.
 
-    The call returns at once if that is where it runs already. Otherwise the environment is made,
-    if need be, and the running script is started again inside it, with the same arguments.
+    The call returns at once if the script already runs there. Otherwise it makes the environment if
+    necessary, and starts the running script again inside it, with the same arguments.
     """
     restarted = os.environ.pop(_RESTARTED, None) is not None
     try:
         if not is_ready(extras):
             with _lock():
-                if not is_ready(extras):  # another start may just have made it
+                if not is_ready(extras):  # another process may just have made it
                     _install(extras)
         if inside():
             return
@@ -83,12 +84,12 @@ def ensure(*extras: str) -> None:
 
 
 def become(command: list[str]) -> NoReturn:
-    """Go on as another command, with its exit code."""
+    """Continue as another command, and end with its exit code."""
     sys.stdout.flush()
     sys.stderr.flush()
     if sys.platform != "win32":
         os.execv(command[0], command)
-    # There, execv would give the terminal back before the command is done.
+    # On Windows, execv would give the terminal back before the command ends.
     try:
         sys.exit(subprocess.call(command))
     except KeyboardInterrupt:
@@ -101,9 +102,9 @@ def python() -> Path:
 
 
 def keep_machine_code() -> None:
-    """Let kernels be compiled once for each state of their sources, into the environment.
+    """Let Numba compile kernels once for each state of their sources, into the environment.
 
-    Numba's cache does not see edits in the files that a kernel calls into: an edited kernel must
+    Numba's cache does not notice edits in other files that a kernel calls. An edited kernel must
     not run as old machine code.
     """
     digest = sources_digest(ROOT / "kernels")
@@ -141,7 +142,8 @@ def read_stamp() -> Stamp | None:
     Returns
     -------
     dict or None
-        None: nothing, or there is no environment. Empty: it is ours, and not finished.
+        None if there is no environment, or if it says nothing. Empty if these scripts have begun
+        to make it and have not finished.
     """
     try:
         stamp = json.loads((VENV / _STAMP).read_text("utf-8"))
@@ -165,9 +167,9 @@ def pip_command(extras: Iterable[str]) -> list[str]:
 
 
 def lowest_versions(extras: Iterable[str]) -> list[str]:
-    """Return pip's constraints for what the project asks for, each at its lower bound.
+    """Return pip's constraints, with each dependency of the project at its lower bound.
 
-    A bound that is for some Pythons only is a constraint for those.
+    A bound for some versions of Python is a constraint for these versions only.
     """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     waiting = [*project["dependencies"], f"dpcore[{','.join(extras)}]"]
@@ -188,8 +190,8 @@ def lowest_versions(extras: Iterable[str]) -> list[str]:
 def _install(extras: Iterable[str]) -> None:
     """Make the environment, or add to the one that is there.
 
-    The stamp names no extras until all of them are installed: whenever this is interrupted, the
-    next start installs again.
+    The stamp names no extras until all of them are installed. So after an interruption, the next
+    start installs them again.
     """
     stamp = read_stamp()
     if stamp is None and (VENV / "pyvenv.cfg").exists() and not inside():
@@ -256,7 +258,7 @@ def _run(command: list[str], name: str, hint: str) -> None:
 
 
 def _stamp(kept: Iterable[str], extras: Iterable[str] = ()) -> Stamp:
-    """Return a stamp: for whom the environment was made, what is to be in it, and what is."""
+    """Return a stamp: the place and the Python of the environment, and what it must contain."""
     return {
         "root": str(ROOT),
         "python": sys.version_info[:2],
@@ -268,7 +270,7 @@ def _stamp(kept: Iterable[str], extras: Iterable[str] = ()) -> Stamp:
 
 
 def _write_stamp(stamp: Stamp) -> None:
-    """Write the stamp in one step: a reader sees the old one or the new one."""
+    """Write the stamp in one step, so that a reader sees either the old one or the new one."""
     fresh = VENV / (_STAMP + ".new")
     fresh.write_text(json.dumps(stamp), "utf-8")
     os.replace(str(fresh), str(VENV / _STAMP))
@@ -295,7 +297,7 @@ def _today() -> str:
 def _lock() -> Iterator[None]:
     """Let one process at a time change the environment.
 
-    The lock is the operating system's, so that it goes when its holder dies.
+    The lock belongs to the operating system, which removes it when its holder ends.
     """
     VENV.mkdir(exist_ok=True)
     with open(str(VENV / _LOCK), "a") as file:

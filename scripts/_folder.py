@@ -1,6 +1,6 @@
-"""Commands that are one of several modules in a folder of scripts/: which there are."""
+"""The modules in a folder of scripts/ that a command can run."""
 
-from _environment import ROOT  # first: it says so where Python is too old for the rest
+from _environment import ROOT  # first, because it says so if Python is too old for the rest
 
 _SCRIPTS = ROOT / "scripts"
 
@@ -11,11 +11,11 @@ def names(folder: str) -> "list[str]":
 
 
 def title(folder: str, name: str) -> str:
-    """Return the first line of what a module says of itself."""
+    """Return the first line of a module's docstring."""
     text = (_SCRIPTS / folder / (name + ".py")).read_text("utf-8")
     return text.lstrip('"').partition("\n")[0].partition(": ``")[0].rstrip('".')
 
 
 def titles(folder: str) -> "list[tuple[str, str]]":
-    """Return the name of each module, and what it says of itself."""
+    """Return the name of each module, and the first line of its docstring."""
     return [(name, title(folder, name)) for name in names(folder)]

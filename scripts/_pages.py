@@ -38,16 +38,16 @@ def pivot(
     Parameters
     ----------
     results
-        Of the study.
+        The results of the study.
     rows, columns
-        Parameters, and how their labels are written: ``{"n": "{:,}"}``. Those of rows have columns
-        of their own, under their names. All combinations are shown.
+        Parameters, and the formats of their labels: ``{"n": "{:,}"}``. Each parameter of rows has
+        its own column, under its name. All combinations are shown.
     cell
-        Gets a label of each parameter, by name, and returns what is to be read there:
+        A function that takes a label of each parameter, by name, and returns the text of the cell:
         ``lambda **at: f"{results.array('error', **at).mean():.2g}"``.
     **shown
-        The labels of a parameter, where not all are shown; or of what the study has no parameter
-        for, such as the names of what it returns.
+        The labels of a parameter, if not all are shown. Also labels that are not of a parameter of
+        the study, such as the names of its results.
     """
     known: dict[str, Sequence[object]] = {**results.parameters, **shown}
     across = _combinations(columns, known)
@@ -75,7 +75,7 @@ def _written(formats: Mapping[str, str], labels: Mapping[str, object]) -> list[s
 def parts(*given: str | Iterable[str]) -> list[str]:
     """Return the lines of a page: paragraphs and tables, with an empty line between them.
 
-    A text becomes a paragraph of lines that fit, unless it has lines itself.
+    A text becomes a paragraph of lines that fit, unless it has line breaks.
     """
     lines: list[str] = []
     for each in given:
@@ -87,7 +87,7 @@ def parts(*given: str | Iterable[str]) -> list[str]:
 
 
 def write(name: str, lines: Iterable[str]) -> Path:
-    """Write a page of docs/, say where, and return it."""
+    """Write a page of docs/, print its path, and return it."""
     page = where / name
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text("\n".join(lines).rstrip("\n") + "\n", "utf-8")
@@ -95,7 +95,7 @@ def write(name: str, lines: Iterable[str]) -> Path:
 
 
 def fill(name: str, *blocks: Iterable[str]) -> Path:
-    """Write into the places that a page of docs/ keeps for a script, say where, and return it."""
+    """Write into the places that a page of docs/ keeps for a script, and return the page."""
     page = ROOT / "docs" / name
     first, *rest = page.read_text("utf-8").split(START)
     if len(rest) != len(blocks) or not all(END in each for each in rest):
@@ -107,7 +107,7 @@ def fill(name: str, *blocks: Iterable[str]) -> Path:
 
 
 def save(picture: Any, name: str) -> Path:
-    """Write a picture of Matplotlib into docs/, say where, and return it."""
+    """Write a picture of Matplotlib into docs/, print its path, and return it."""
     import matplotlib.pyplot as plt
 
     stands_alone(picture)
@@ -119,6 +119,6 @@ def save(picture: Any, name: str) -> Path:
 
 
 def said(path: Path) -> Path:
-    """Say what was written, and return it."""
+    """Print the path that was written, and return it."""
     print(f"written: {path.relative_to(ROOT) if path.is_relative_to(ROOT) else path}")
     return path

@@ -1,4 +1,4 @@
-"""Pictures stand alone: axes have names, and no two entries of a legend are alike."""
+"""A check that pictures need no explanation: named axes, and legends whose entries differ."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,12 +7,12 @@ __all__ = ["lacks", "stands_alone"]
 
 
 def stands_alone(picture: Any) -> None:
-    """Refuse to go on with a picture of Matplotlib that needs to be explained.
+    """Refuse a picture of Matplotlib that would need an explanation.
 
     Raises
     ------
     ValueError
-        What it lacks.
+        The picture lacks something; the message says what.
     """
     found = list(lacks(picture))
     if found:
@@ -20,10 +20,10 @@ def stands_alone(picture: Any) -> None:
 
 
 def lacks(picture: Any) -> Iterator[str]:
-    """Yield what is missing: names of axes, and entries of legends that are told apart.
+    """Yield what is missing: names of axes, and different entries of legends.
 
-    In a row of axes the first one may name the axis up for all, and in a column the last one the
-    axis across; where ticks are words, they are names.
+    In a row of axes, the first one may name the vertical axis for all. In a column, the last one
+    may name the horizontal axis. If the ticks are words, the axis needs no name.
     """
     shown = [ax for ax in picture.axes if ax.axison and ax.get_label() != "<colorbar>"]
     for at, ax in enumerate(shown):

@@ -1,6 +1,6 @@
-"""Somebody who asks servers of shared functions, over TCP, and has no secret: a process.
+"""The process of an analyst, who asks servers of shared functions over TCP and has no secret.
 
-``NetworkServers`` is what a deployment writes itself: a secure sum that ``PointwiseCDF`` can ask.
+A deployment writes its own ``NetworkServers``: a secure sum that ``PointwiseCDF`` can ask.
 """
 
 import json
@@ -21,21 +21,21 @@ _NO_CELLS: Final = np.array([], np.int64)
 
 
 class NetworkServers:
-    """A secure sum over clients, by servers that listen at some ports: an ``Aggregator``.
+    """An ``Aggregator``: a secure sum over clients, by servers that listen at some ports.
 
     Parameters
     ----------
     protocol
-        Of the round, which this ends.
+        The protocol of the round. This class ends the round.
     ports
-        Of all servers.
+        The ports of all servers.
 
     Raises
     ------
     RoundError
         A server refuses, or they do not agree about the clients.
     OSError
-        A server is away.
+        A server cannot be reached.
     """
 
     def __init__(self, protocol: Protocol, ports: Sequence[int]) -> None:
@@ -47,7 +47,7 @@ class NetworkServers:
         self.clients, self.simulated, self._members = first.n, first.simulated, first.clients
 
     def sum(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return what the servers' answers open to: the counts up to cells, with noise."""
+        """Return the counts up to cells, with noise, from the answers of all servers."""
         found = opened(self._asked(cells))
         if found.clients != self._members:
             raise RoundError("the servers answer about other clients than before")
@@ -65,7 +65,7 @@ class NetworkServers:
 def told(
     protocol: Protocol, ports: Sequence[int], thresholds: Sequence[float], shares: Sequence[float]
 ) -> dict[str, Any]:
-    """Return noisy counts at thresholds, quantiles, and what they cost; or why there are none."""
+    """Return noisy counts at thresholds, quantiles and their cost, or the reason for a refusal."""
     try:
         servers = NetworkServers(protocol, ports)
         curve = PointwiseCDF(servers, dp.Grid.uniform(0, 1, protocol.size))
@@ -88,7 +88,7 @@ def told(
 
 
 def main() -> None:
-    """Ask servers, and go: ``SETTINGS``, in JSON, and the question, from the standard input."""
+    """Ask servers once, with ``SETTINGS``, in JSON, and a question from the standard input."""
     protocol = protocol_of(json.loads(sys.argv[1]))
     print(json.dumps(told(protocol, **json.loads(sys.stdin.read()))))
 

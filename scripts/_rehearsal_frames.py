@@ -1,8 +1,8 @@
-"""What the processes of rehearsals say to each other over TCP: frames, on 127.0.0.1.
+"""The frames that the processes of rehearsals send each other over TCP, on 127.0.0.1.
 
-Frames are a length, 4 bytes, little-endian, and as many bytes. The first byte of a request says
-what it is; answers are a frame each, b"+" and more, or b"-" and why not. There is no encryption
-here: a deployment needs a channel that nobody else reads (docs/wire.md).
+A frame is a length (4 bytes, little-endian) and as many bytes. The first byte of a request is its
+kind. An answer is one frame: b"+" and the result, or b"-" and the reason for a refusal. There is no
+encryption here. A deployment needs a channel that nobody else can read (docs/wire.md).
 """
 
 import socket
@@ -14,7 +14,7 @@ from dpcore.trust import RoundError
 HOST: Final = "127.0.0.1"
 REPORT, IDS, SETTLE, CLOSE, ANSWER, COUNTS = b"R", b"I", b"S", b"C", b"A", b"N"
 MOST_FRAME: Final = 2**22  # bytes; a longer one is refused before it is read
-TIMEOUT: Final = 10.0  # seconds without a byte
+TIMEOUT: Final = 10.0  # seconds to wait for a byte
 LENGTH: Final = struct.Struct("<I")
 _PATIENCE: Final = 60.0  # seconds for an answer: a server that has just started may compile
 
@@ -30,9 +30,9 @@ def receive(connection: socket.socket) -> bytes:
     Raises
     ------
     ValueError
-        It would be too long.
+        The frame would be too long.
     ConnectionError
-        The other side went away before its end.
+        The other side closed the connection before the end of the frame.
     """
     (length,) = LENGTH.unpack(_exactly(connection, LENGTH.size))
     if length > MOST_FRAME:
@@ -48,7 +48,7 @@ def ask(port: int, request: bytes) -> bytes:
 
 
 def checked(answer: bytes) -> bytes:
-    """Return what is behind the b"+" of an answer.
+    """Return the content of an answer after its b"+".
 
     Raises
     ------
@@ -62,9 +62,9 @@ def checked(answer: bytes) -> bytes:
 
 def _exactly(connection: socket.socket, length: int) -> bytes:
     parts = bytearray()
-    while len(parts) < length:  # ends: every turn brings a byte, or raises
+    while len(parts) < length:  # ends, because every turn brings a byte or raises
         part = connection.recv(min(length - len(parts), 2**16))
         if not part:
-            raise ConnectionError("the other side went away")
+            raise ConnectionError("the other side closed the connection")
         parts += part
     return bytes(parts)

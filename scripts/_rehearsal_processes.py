@@ -1,7 +1,7 @@
 """The processes of rehearsals: servers that listen on 127.0.0.1, and clients that report to them.
 
-Servers take reports from clients with a ticket alone. Tickets and secrets come through a pipe: a
-deployment needs a way to know whom to enrol (docs/wire.md).
+Servers take reports only from clients with a ticket. Tickets and secrets come through a pipe. A
+deployment needs its own way to know whom to enrol (docs/wire.md).
 """
 
 import hashlib
@@ -55,7 +55,7 @@ _MODELS: Final = {"distributed noise": DistributedNoise, "function sharing": Fun
 
 
 def protocol_of(settings: dict[str, Any]) -> Protocol:
-    """Return the protocol that all processes share, from what their command line says."""
+    """Return the protocol that all processes share, from the settings in their command line."""
     trust = _MODELS[settings["model"]](**settings["trust"])
     return Protocol(trust, settings["size"], bytes.fromhex(settings["round"]), enrolled=True)
 
@@ -64,7 +64,7 @@ def protocol_of(settings: dict[str, Any]) -> Protocol:
 
 
 class Listener(socketserver.ThreadingTCPServer):
-    """A ``Server`` behind a port, which keeps a file to go on from."""
+    """A ``Server`` behind a port, with a file from which it can continue."""
 
     daemon_threads = True
     request_queue_size = 128
@@ -82,7 +82,7 @@ class Listener(socketserver.ThreadingTCPServer):
             self.server = Server.from_bytes(found, protocol, enrolment)
 
     def answer(self, request: bytes) -> bytes:
-        """Do what is asked, and return the answer: b"+" and more, or b"-" and why not."""
+        """Do a request, and return b"+" and the result, or b"-" and the reason for a refusal."""
         kind, content = request[:1], request[1:]
         with self.turn:
             try:
@@ -93,26 +93,26 @@ class Listener(socketserver.ThreadingTCPServer):
                 return b"-" + str(error).encode()
 
     def done(self, kind: bytes, content: bytes) -> bytes:
-        """Do what is asked, and return what there is to say."""
+        """Do a request of some kind, and return the result."""
         server = self.server
         if kind == REPORT:
             server.add(content)
             if server.accepted % _SAVED_EVERY == 0:
                 self.save()
         elif kind == IDS:
-            self.save()  # who is told of a report must not find it lost
+            self.save()  # a report that somebody was told of must not get lost
             return b"".join(sorted(server.ids))
         elif kind == SETTLE:
             server.settle(content[i : i + _ID] for i in range(0, len(content), _ID))
             self.save()
         elif kind == CLOSE:
             part = server.close()
-            self.save()  # before the sum is sent: nobody gets another one out of an old file
+            self.save()  # before the sum is sent, so that an old file cannot give another sum
             return part.to_bytes()
         elif kind == ANSWER:
             was_closed = server.is_closed
             answer = server.answer(np.frombuffer(content, "<u8").astype(np.int64))
-            if not was_closed:  # before it is sent: the file takes no other clients any more
+            if not was_closed:  # before it is sent, so that the file takes no other clients
                 self.save()
             return answer.to_bytes()
         elif kind == COUNTS:
@@ -120,7 +120,7 @@ class Listener(socketserver.ThreadingTCPServer):
         return b""
 
     def save(self) -> None:
-        """Write down all that the server knows, whole or not at all."""
+        """Write the whole state of the server to its file, in one step."""
         fresh = self.path.with_suffix(".new")
         with fresh.open("wb") as file:
             file.write(self.server.to_bytes())
@@ -130,14 +130,14 @@ class Listener(socketserver.ThreadingTCPServer):
 
 
 class FallingListener(Listener):
-    """One that falls before its first answer is sent; it prints a hash of it."""
+    """A listener that fails before it sends its first answer, and prints a hash of the answer."""
 
     def done(self, kind: bytes, content: bytes) -> bytes:
-        """Do what is asked; of an answer, say nothing."""
+        """Do a request, but fail instead of sending an answer."""
         said = super().done(kind, content)
         if kind == ANSWER:
             print(hashlib.sha256(said).hexdigest(), flush=True)
-            os._exit(1)  # nothing is cleaned up, as if somebody had killed it
+            os._exit(1)  # without cleaning up, as if somebody had killed it
         return said
 
 
@@ -150,7 +150,7 @@ class _Handler(socketserver.BaseRequestHandler):
             try:
                 send(self.request, self.server.answer(receive(self.request)))
             except (OSError, ValueError):
-                return  # gone, too slow, or beyond the limit: the connection ends
+                return  # the client is gone, too slow, or sends too much
 
 
 # --- clients
@@ -169,7 +169,7 @@ def report_all(
 
 
 def misbehave(protocol: Protocol, enrolment: Enrolment, ports: Sequence[int]) -> dict[str, str]:
-    """Do what servers must withstand, and return what they said."""
+    """Misbehave in ways that servers must withstand, and return their answers."""
 
     def reports(of: Protocol, name: str) -> list[bytes]:
         return Client(of, ticket=enrolment.ticket(of, name)).report(0)
@@ -205,11 +205,11 @@ def misbehave(protocol: Protocol, enrolment: Enrolment, ports: Sequence[int]) ->
     return said
 
 
-# --- who brings the servers together
+# --- bringing the servers together
 
 
 def settle(ports: Sequence[int]) -> int:
-    """Let the servers settle whom all of them have, and return how many these are."""
+    """Let the servers settle on the clients that all of them have, and return their number."""
     held = [checked(ask(port, IDS)) for port in ports]
     each = [{ids[i : i + _ID] for i in range(0, len(ids), _ID)} for ids in held]
     common = set.intersection(*each)
@@ -224,12 +224,15 @@ def sums_of(protocol: Protocol, ports: Sequence[int]) -> list[PartialSum]:
 
 
 def counts_of(ports: Sequence[int]) -> list[dict[str, int]]:
-    """Return, of each server, how many reports it has taken and, by reason, refused."""
+    """Return how many reports each server has taken and, by reason, refused."""
     return [json.loads(checked(ask(port, COUNTS))) for port in ports]
 
 
 def main() -> None:
-    """Be a server, or some clients: ``ROLE SETTINGS``, in JSON; the first line has the secrets."""
+    """Run a server or some clients.
+
+    The command line has ``ROLE SETTINGS``, in JSON. The first line of the input has the secrets.
+    """
     role, settings = sys.argv[1], json.loads(sys.argv[2])
     protocol, secret = protocol_of(settings), sys.stdin.readline()
     if role == "clients":
@@ -247,7 +250,7 @@ def main() -> None:
 
 
 def _until_the_end_of_input(listener: Listener) -> None:
-    """Stop when whoever started this process is gone, or has closed the pipe."""
+    """Stop when the process that started this one ends or closes the pipe."""
     sys.stdin.read()
     listener.shutdown()
 

@@ -1,4 +1,4 @@
-"""How rehearsals start their processes, and see to it that they end. Standard library only."""
+"""Starting and ending the processes of rehearsals, with the standard library only."""
 
 import json
 import subprocess
@@ -9,18 +9,18 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
-_PATIENCE: Final = 120  # seconds for a process to do what it has to
+_PATIENCE: Final = 120  # seconds for a process to do its work
 _PROCESSES: Final = Path(__file__).with_name("_rehearsal_processes.py")
 _ANALYST: Final = Path(__file__).with_name("_rehearsal_analyst.py")
 
 
 class Servers:
-    """Servers as processes, each with a file to go on from. They end with the ``with`` block.
+    """Servers as processes, each with a file to continue from. They end with the ``with`` block.
 
     Parameters
     ----------
     settings
-        Of the round.
+        The settings of the round.
     secret
         The enrolment's key, in hexadecimal digits.
     files
@@ -29,7 +29,7 @@ class Servers:
     Attributes
     ----------
     ports
-        Where they listen.
+        The ports on which they listen.
     """
 
     def __init__(self, settings: dict[str, Any], secret: str, files: Sequence[Path]) -> None:
@@ -54,7 +54,7 @@ class Servers:
             self._kill(which)
 
     def start(self, which: int, role: str = "server", file: Path | None = None) -> None:
-        """Start a server, which goes on from its file if there is one; or from another one."""
+        """Start a server, which continues from its file, if there is one, or from another file."""
         path = str(file or self._files[which])
         settings = {**self._settings, "place": which, "file": path}
         process = _started([str(_PROCESSES), role, json.dumps(settings)])
@@ -116,7 +116,7 @@ def let_clients_report(
 
 
 def answers_to(settings: dict[str, Any], question: dict[str, Any]) -> dict[str, Any]:
-    """Return what an analyst is told: a process that knows nothing of those before it."""
+    """Return the answers to an analyst, a new process that knows nothing of earlier ones."""
     process = _started([str(_ANALYST), json.dumps(settings)])
     try:
         said, _ = process.communicate(json.dumps(question), timeout=_PATIENCE)

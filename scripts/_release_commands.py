@@ -1,4 +1,4 @@
-"""Commands that are shown if they fail."""
+"""Commands whose output is shown if they fail."""
 
 import os
 import subprocess
@@ -10,13 +10,14 @@ _UNSET = ("PYTHONPATH", "PYTHONHOME", "PIP_REQUIRE_VIRTUALENV", "NUMBA_DISABLE_J
 
 
 class ReleaseError(Exception):
-    """What keeps the distributions from being released."""
+    """A reason why the distributions must not be released."""
 
 
 def run(command: Sequence[object], folder: Path, **variables: str) -> str:
-    """Run a command in a folder, and return what it writes; ReleaseError, if that fails.
+    """Run a command in a folder, and return its output; raise ReleaseError if it fails.
 
-    What the environment says of Python's modules is left out: what is installed is tried.
+    Environment variables about Python's modules are removed, so that the installed package is
+    used.
     """
     environment = {name: text for name, text in os.environ.items() if name not in _UNSET}
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""The source distribution and the wheel: built from what Git tracks, and what has to be in them."""
+"""Building the source distribution and the wheel from tracked files, and checking them."""
 
 import re
 import shutil
@@ -30,9 +30,9 @@ def tracked() -> "list[str]":
 
 
 def build(scratch: Path) -> "tuple[Path, Path]":
-    """Build both from a clean copy, so that no leftovers get in; return where they are.
+    """Build both from a clean copy, without leftovers, and return their paths.
 
-    A second wheel is built without the source distribution between, for ``check``.
+    A second wheel is built directly from the sources, for ``check``.
     """
     source = scratch / "source"
     for name in tracked():
@@ -46,7 +46,7 @@ def build(scratch: Path) -> "tuple[Path, Path]":
 
 
 def check(scratch: Path, sdist: Path, wheel: Path) -> None:
-    """Check that each has all that it has to have, and nothing else."""
+    """Check that each distribution contains what it must contain, and nothing else."""
     (direct,) = (scratch / "direct").glob("dpcore-*.whl")
     entries = _digests(wheel)
     sources = set(tracked())
@@ -61,7 +61,10 @@ def check(scratch: Path, sdist: Path, wheel: Path) -> None:
     strays = set(entries) - expected - described
     for what, names in [
         ("not in the source distribution", sources - packed),
-        ("in one wheel only, that of the sources or of their distribution", different),
+        (
+            "not the same in the wheels built from the sources and from the source distribution",
+            different,
+        ),
         ("strays in the wheel", strays),
         ("not in the wheel", expected - set(entries)),
     ]:
@@ -77,7 +80,7 @@ def _digests(wheel: Path) -> "dict[str, int]":
 
 
 def collect_tests(scratch: Path, sdist: Path) -> None:
-    """Check that the tests of the source distribution find all that they import, in its folder."""
+    """Check that the tests of the source distribution find all their imports in its folder."""
     shutil.unpack_archive(str(sdist), str(scratch / "unpacked"))
     (folder,) = (scratch / "unpacked").iterdir()
     pytest = [python(), "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider"]

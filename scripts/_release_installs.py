@@ -1,4 +1,4 @@
-"""New environments with what was built, for each Python, and whether it works there."""
+"""Installing the distributions in new environments, for each Python, and trying them."""
 
 import json
 import os
@@ -20,7 +20,7 @@ _SMOKE = Path(__file__).with_name("_release_smoke.py")
 
 
 class Result(NamedTuple):
-    """What came out of one environment; ``error`` is empty if all is well."""
+    """The result in one environment; ``error`` is empty if everything works."""
 
     python: str
     versions: str
@@ -36,7 +36,7 @@ def this_python() -> str:
 
 
 def pythons() -> "dict[str, str]":
-    """Return an interpreter of each supported version that is found."""
+    """Return an interpreter for each supported version, if one is found."""
     found = {name: _python(name) for name in supported()}
     return {name: path for name, path in found.items() if path is not None}
 
@@ -52,7 +52,7 @@ def _python(version: str) -> "str | None":
     commands = [[str(path)] for path in reversed(of_pyenv)]
     commands += [[on_path]] if on_path else []
     commands += [[launcher, "-" + version]] if launcher else []
-    for command in commands:  # PATH may have a stand-in that only says what is missing
+    for command in commands:  # PATH may have a stand-in that only says that this version is missing
         code = "import sys; print(sys.executable, *sys.version_info[:2], sep='\\n')"
         done = subprocess.run(
             [*command, "-c", code],
@@ -114,7 +114,7 @@ def _install_and_try(folder: Path, interpreter: str, versions: str, what: Path) 
 
 
 def table(results: "Sequence[Result]") -> str:
-    """Return a table of what was tried, in Markdown."""
+    """Return a table of the results, in Markdown."""
     head = ["Python", "versions", "installed from", *_SHOWN, "seconds", ""]
     rows = [
         [

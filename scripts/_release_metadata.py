@@ -1,4 +1,4 @@
-"""What the distributions say about themselves: it is valid, and the same everywhere."""
+"""Checks that the metadata of the distributions are valid, and the same everywhere."""
 
 import re
 import tarfile
@@ -13,14 +13,14 @@ _PYTHON = "Programming Language :: Python :: "
 
 
 def supported() -> "list[str]":
-    """Return the Pythons that the project says it supports: ["3.11", ...]."""
+    """Return the versions of Python that the project supports: ["3.11", ...]."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     named = [c[len(_PYTHON) :] for c in project["classifiers"] if c.startswith(_PYTHON)]
     return [name for name in named if "." in name]
 
 
 def versions() -> "dict[str, str | None]":
-    """Return the version by each file that states it; None: the file does not."""
+    """Return the version that each file states, or None for a file that states none."""
     stated = {
         "dpcore/__init__.py": r'^__version__ = "([^"]+)"$',
         "CITATION.cff": r"^version: (\S+)$",
@@ -43,7 +43,7 @@ def check(sdist: Path, wheel: Path) -> None:
         member = file.extractfile(f"{sdist.name[: -len('.tar.gz')]}/PKG-INFO")
         if member is None or member.read().decode() != text:
             raise ReleaseError("the metadata of the source distribution and of the wheel differ")
-    metadata = Metadata.from_email(text)  # refuses what is not valid, all of it at once
+    metadata = Metadata.from_email(text)  # raises one error for everything that is not valid
     found = {**versions(), wheel.name: str(metadata.version)}
     if len(set(found.values())) != 1:
         raise ReleaseError(f"the version is not the same everywhere: {found}")

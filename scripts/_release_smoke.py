@@ -1,7 +1,7 @@
-"""Whether an installed dpcore works; started with the Python of its environment, by release.py.
+"""A short trial of an installed dpcore; release.py runs it with the environment's Python.
 
-``library``: releases with compiled kernels, and what follows from them. ``command``: the command
-line. Standard library and what dpcore needs, no more.
+``library`` tries releases with compiled kernels, and statistics of them. ``command`` tries the
+command line. This file needs only the standard library and the dependencies of dpcore.
 """
 
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def library() -> None:
-    """Import dpcore, release, and read what is released."""
+    """Import dpcore, release a curve, and compute statistics of it."""
     import numpy as np
 
     import dpcore as dp

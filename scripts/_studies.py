@@ -1,4 +1,4 @@
-"""Shared parts of the studies in scripts/studies: how often they run, where results are kept."""
+"""Shared parts of the studies in scripts/studies: their options, runs and kept results."""
 
 import contextlib
 import functools
@@ -22,16 +22,16 @@ SEED = 1
 
 
 class Given(NamedTuple):
-    """What was asked for.
+    """The options of the command line.
 
     Parameters
     ----------
     runs
-        Replicates of each cell; None: as many as the study is written with.
+        Replicates of each cell; None for the number in the study itself.
     quick
-        Whether few of them are enough; pages then go elsewhere.
+        Whether to make only a few replicates, and write the pages into another folder.
     workers
-        Processes; -1: one for each core.
+        The number of processes; -1 for one per core.
     """
 
     runs: int | None = None
@@ -43,15 +43,15 @@ given = Given()  # scripts/study.py puts another one here
 
 
 def run(study: Study, replicates: int, *, quick: int = 2) -> Results:
-    """Run a study, or what is missing of it since it was interrupted or had fewer replicates.
+    """Run a study, or only its missing runs after an interruption or with more replicates.
 
     Parameters
     ----------
     study
-        What to run.
+        The study to run.
     replicates, quick
-        Of each cell: for the page, and with ``--quick``; ``--runs`` overrules both. Rounded up to
-        what the study makes at a time.
+        Replicates of each cell for the page, and with ``--quick``. ``--runs`` overrules both. They
+        are rounded up to a multiple of the study's batch.
     """
     wished = given.runs or (quick if given.quick else replicates)
     return studies.run(
@@ -65,7 +65,7 @@ def run(study: Study, replicates: int, *, quick: int = 2) -> Results:
 
 @contextlib.contextmanager
 def quietly() -> Iterator[None]:
-    """Let releases warn nobody; in the calls of a study, they do not in any case."""
+    """Switch off the warnings of releases; they are off in the calls of a study anyway."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dpcore.DpcoreWarning)
         yield
@@ -77,7 +77,7 @@ def replicates(results: Results) -> int:
 
 
 def label(study: Study) -> str:
-    """Return a name for results that holds as long as study, dpcore and the data are the same."""
+    """Return a name for results, which changes with the study, dpcore or the data."""
     data = os.environ.get("DPCORE_DATA", "")
     whole = f"{study.digest} {_sources()} {data and os.path.abspath(data)}"
     return f"{study.name}-{hashlib.sha256(whole.encode()).hexdigest()[:16]}"
@@ -85,7 +85,7 @@ def label(study: Study) -> str:
 
 @functools.cache
 def _sources() -> str:
-    """Return a digest of dpcore itself, which the digest of a study leaves out."""
+    """Return a digest of dpcore itself, which is not in the digest of a study."""
     home = Path(dpcore.__file__).parent
     files = {*home.rglob("*.py"), *(home / "kernels").resolve().rglob("*.py")}
     found = hashlib.sha256()

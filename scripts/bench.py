@@ -5,11 +5,11 @@ answers agree, and prints tables. Writes docs/benchmarks.md, docs/benchmarks.png
 README.md. The first start makes ``.venv`` in the clone.
 
 --quick         fewer and smaller sizes
---job NAME ...  these jobs only; a wrong name lists all of them; nothing is written
---update        with --job: put what these jobs took into the tables, on the same machine
+--job NAME ...  only these jobs, and write nothing; a wrong name lists all jobs
+--update        with --job: put the new times of these jobs into the tables; same machine only
 --no-write      print only
 --no-memory     do not measure peak memory
---render        measure nothing, write again what was measured last
+--render        measure nothing, write the pages again from the last results
 """
 
 import os
@@ -19,7 +19,7 @@ from _environment import ROOT, become, ensure, python
 
 
 def main() -> None:
-    """Set up, and go on as the benchmarks, whose exit code is the script's."""
+    """Set up, run the benchmarks, and end with their exit code."""
     arguments = sys.argv[1:]
     if arguments in (["-h"], ["--help"]):
         print(__doc__)

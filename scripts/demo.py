@@ -1,10 +1,10 @@
 """A demonstration: ``python scripts/demo.py [--output DIR]``.
 
 Releases private distribution curves of two variables of the RAND Health Insurance Experiment
-(Cameron & Trivedi 2005; public domain, shipped with statsmodels), as dpcore does by default and as
-the ECDF paper does, compares them with the truth, and draws them. Then it checks a classifier in
-the same way: ROC curve, reliability diagram, Hosmer-Lemeshow table. The first start makes ``.venv``
-in the clone.
+(Cameron & Trivedi 2005; public domain, shipped with statsmodels). Each variable is released by the
+default of dpcore and by the method of the ECDF paper. The demonstration compares these curves with
+the true ones and draws them. Then it checks a classifier in the same way, with a ROC curve, a
+reliability diagram and a Hosmer-Lemeshow table. The first start makes ``.venv`` in the clone.
 """
 
 import argparse
@@ -19,7 +19,7 @@ parser.add_argument(
     type=Path,
     default=ROOT / "demo-output",
     metavar="DIR",
-    help="where pictures and curves go; default: demo-output in the clone",
+    help="the folder for pictures and curves; default: demo-output in the clone",
 )
 OUTPUT: Path = parser.parse_args().output
 ensure("figures")
@@ -42,7 +42,7 @@ PAPER = "ECDF paper"  # Barczewski, Mawass & Ramon: Differentially Private ECDFs
 
 
 class Study(NamedTuple):
-    """A variable, and its grid: from what is known of the variable, never from the data."""
+    """A variable and its grid, which uses public knowledge of the variable, never the data."""
 
     column: str
     title: str
@@ -52,7 +52,7 @@ class Study(NamedTuple):
 
 
 class Curves(NamedTuple):
-    """The ECDF paper's release, the same smoothed as the paper does, and dpcore's default."""
+    """The ECDF paper's release, the same release smoothed as in the paper, and dpcore's default."""
 
     paper: dp.CDF
     smoothed: dp.CDF
@@ -75,9 +75,17 @@ STUDIES = [
 def main() -> None:
     """Release, compare, draw."""
     data = randhie.load_pandas().data
-    print(f"RAND Health Insurance Experiment: {len(data):,} records, one a person and year.")
-    print("A guarantee is for one record, not for all years of a person. These data are public:")
-    print("only because of that is the truth shown beside the private curves.")
+    print(f"RAND Health Insurance Experiment: {len(data):,} records, one per person and year.")
+    print("The privacy guarantee is for one record, not for all years of a person.")
+    print("The data are public. Only for this reason can the truth be shown beside the releases.")
+    print("\nEpsilon is the privacy budget: the smaller it is, the less a release tells about any")
+    print("one record, and the more noise it has. Replace-one: the guarantee compares data sets")
+    print("that differ in one replaced record. The columns below are")
+    print("  true      the records themselves")
+    print("  paper     a release by the method of Barczewski, Mawass & Ramon, Differentially")
+    print("            Private Empirical Cumulative Distribution Functions (the ECDF paper)")
+    print("  smoothed  the same release, smoothed as in that paper")
+    print("  dpcore    a release by the default of dp.cdf")
     plt.switch_backend("Agg")
     OUTPUT.mkdir(parents=True, exist_ok=True)
     releases, written = [], []
@@ -92,13 +100,13 @@ def main() -> None:
         written += [draw(study, values, curves), keep(study, best)]
     spent = [release.privacy for release in releases]
     print(f"\nPrivacy spent on four releases: {spent[0] + spent[1] + spent[2] + spent[3]}.")
-    print("Smoothing, quantiles and pictures are read off the releases: they cost nothing more.")
+    print("Smoothing, quantiles and pictures use only the releases, so they cost no more privacy.")
     of_classifier, files = demonstrate(data, OUTPUT)
     written += files
     print(f"\nPrivacy spent on two releases: {of_classifier[0] + of_classifier[1]}.")
-    print("They concern half of the records. For these, all six releases add up to")
-    print(f"{sum(of_classifier, sum(spent[1:], spent[0]))}.")
-    print("\nPictures, and the releases as JSON:")
+    print("Both releases are of one half of the records. For these records, all six releases")
+    print(f"together cost {sum(of_classifier, sum(spent[1:], spent[0]))}.")
+    print("\nFiles written (pictures, and releases as JSON):")
     for path in written:
         print(f"  {path}")
 
@@ -106,7 +114,9 @@ def main() -> None:
 def report(study: Study, values: NDArray[Any], curves: Curves) -> None:
     """Print the quantiles and the errors."""
     print(f"\n{study.title} ({study.column})")
-    print(f"{study.grid!r}, {curves.dpcore.privacy} for each of two releases\n")
+    ends = study.grid.thresholds[[0, -1]]
+    print(f"{study.grid.thresholds.size:,} thresholds from {ends[0]:g} to {ends[1]:g};", end=" ")
+    print(f"{curves.dpcore.privacy} for each of two releases\n")
     _row("quantile", ["true", *Curves._fields])
     true = np.quantile(values, PROBABILITIES, method="inverted_cdf")
     found = [curve.quantile(PROBABILITIES) for curve in curves]
@@ -117,15 +127,15 @@ def report(study: Study, values: NDArray[Any], curves: Curves) -> None:
         100 * np.sqrt(np.mean(curve.standard_error() ** 2))
         for curve in (curves.paper, curves.dpcore)
     ]
-    print("  error of F, in percentage points")
+    print("  error of the distribution function F, in percentage points")
     _row("mean", ["", *(f"{e.mean():.3f}" for e in errors)])
-    _row("maximal", ["", *(f"{e.max():.3f}" for e in errors)])
-    _row("root mean square", ["", *(f"{np.sqrt(np.mean(e**2)):.3f}" for e in errors)])
-    _row("predicted", ["", f"{predicted[0]:.3f}", "", f"{predicted[1]:.3f}"])
+    _row("largest", ["", *(f"{e.max():.3f}" for e in errors)])
+    _row("root mean square (RMS)", ["", *(f"{np.sqrt(np.mean(e**2)):.3f}" for e in errors)])
+    _row("RMS, predicted", ["", f"{predicted[0]:.3f}", "", f"{predicted[1]:.3f}"])
 
 
 def _row(name: str, entries: list[str]) -> None:
-    print(f"  {name:<16}" + "".join(f"{entry:>10}" for entry in entries))
+    print(f"  {name:<22}" + "".join(f"{entry:>10}" for entry in entries))
 
 
 def true_curve(grid: dp.Grid, values: NDArray[Any]) -> NDArray[np.float64]:
@@ -139,9 +149,9 @@ def error(curve: dp.CDF, values: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def draw(study: Study, values: NDArray[Any], curves: Curves) -> Path:
-    """Draw the curves, and below them their errors, and return where the picture is."""
+    """Draw the curves and, below them, their errors; return the path of the picture."""
     best, at = curves.dpcore, curves.dpcore.thresholds
-    # Wide under the others, or thin where its noise would fill the picture.
+    # A wide line under the others; on a fine grid a thin one, as its noise would fill the picture.
     light: dict[str, Any] = {"color": LIGHT, "linewidth": 3.5 if at.size < 500 else 0.5}
     lines: list[tuple[str, dp.CDF, dict[str, Any]]] = [
         (f"{PAPER}, raw", curves.paper, light),
@@ -169,7 +179,7 @@ def draw(study: Study, values: NDArray[Any], curves: Curves) -> Path:
 
     band = 100 * HALF_WIDTH * best.standard_error()
     shade: dict[str, Any] = {"color": BLUE, "alpha": 0.15, "linewidth": 0}
-    of_band = "dp.cdf: where 95% of its errors are expected, by the noise"
+    of_band = "dp.cdf: where 95% of its errors are expected"
     below.fill_between(at, -band, band, step="post", label=of_band, **shade)
     below.legend(loc="lower right", framealpha=0.9, edgecolor="none")
     below.axhline(0, **dashed)
@@ -192,7 +202,7 @@ def draw(study: Study, values: NDArray[Any], curves: Curves) -> Path:
 
 
 def keep(study: Study, curve: dp.CDF) -> Path:
-    """Write a release as JSON, for dpcore.CDF.from_json, and return where it is."""
+    """Write a release as JSON, for dpcore.CDF.from_json, and return the path."""
     path = OUTPUT / f"{study.column}.json"
     path.write_text(curve.to_json() + "\n", "utf-8")
     return path

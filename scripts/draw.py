@@ -1,6 +1,6 @@
 """Draw the pictures of the documentation: ``python scripts/draw.py [NAME ...]``, or all of them.
 
-Their numbers are computed, by dpcore itself. The first start makes ``.venv`` in the clone.
+dpcore computes the numbers in them. The first start makes ``.venv`` in the clone.
 """
 
 import runpy

@@ -15,11 +15,13 @@ from _environment import ROOT, ensure
 
 
 def main() -> None:
-    """Make what is asked for, and the page."""
+    """Make the requested figures, and the page."""
     parser = argparse.ArgumentParser(description="The figures and tables of the four papers.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help="as listed, or how they begin")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="names as listed, or their beginnings"
+    )
     parser.add_argument("--quick", action="store_true", help="few replicates, into figures-quick")
-    parser.add_argument("--list", action="store_true", help="say which there are")
+    parser.add_argument("--list", action="store_true", help="list the figures and tables")
     parser.add_argument("--workers", type=int, default=-1, metavar="K", help="processes")
     parser.add_argument(
         "--data",
@@ -29,7 +31,9 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     if arguments.data:
-        os.environ["DPCORE_DATA"] = os.path.abspath(arguments.data)  # which workers see, too
+        os.environ["DPCORE_DATA"] = os.path.abspath(
+            arguments.data
+        )  # which worker processes see, too
     ensure("figures", "bench")
     from papers._all import make, names
 

@@ -1,10 +1,9 @@
 """Two servers that nobody has to trust alone: ``python scripts/rehearse.py [--clients N]``.
 
 Starts two servers and some client processes on this machine, which talk over TCP. Each client has
-one score and a ticket; it splits its counts, with its share of the noise on them, into two reports,
-one for each server. Some clients misbehave. Halfway a server is killed, and goes on from its file.
-What is released in the end is printed beside the truth. The first start makes ``.venv`` in the
-clone.
+one score and a ticket. It adds its share of the noise to its counts, and splits them into two
+reports, one for each server. Some clients misbehave. Halfway, a server is killed and continues from
+its file. The release is printed beside the truth. The first start makes ``.venv`` in the clone.
 """
 
 import argparse
@@ -43,7 +42,7 @@ def main() -> None:
     ensure("figures")
     import numpy as np
 
-    scores = np.random.default_rng(7).beta(2, 5, clients - 20)  # of those who behave
+    scores = np.random.default_rng(7).beta(2, 5, clients - 20)  # scores of the clients that behave
     cells = np.minimum((scores * _CELLS).astype(int), _CELLS - 1)
     with tempfile.TemporaryDirectory() as folder:
         outcome = take_round(Path(folder), cells.tolist(), clients, processes=2)
@@ -58,9 +57,9 @@ def take_round(folder: Path, cells: Sequence[int], clients: int, processes: int)
     folder
         Where the servers keep their files.
     cells
-        Of the clients that behave.
+        The cells of the clients that behave.
     clients
-        How many are asked.
+        The number of clients that are asked.
     processes
         How many processes the clients are divided among, at a time.
     """
@@ -103,12 +102,10 @@ def _print(outcome: Outcome, cells: Any, clients: int) -> None:
         print(f"  {did:<40}{told}")
     for name, counts in zip(("first", "second"), outcome.counts, strict=True):
         refused = ", ".join(f"{why} {n}" for why, n in counts.items() if n and why != "accepted")
-        print(f"The {name} server took {counts['accepted']:,} reports, and refused: {refused or 0}")
+        print(f"The {name} server took {counts['accepted']:,} reports and refused: {refused or 0}")
     curve = outcome.curve
-    print(
-        f"{outcome.settled:,} of {clients:,} clients reached both, and are in the sum: those whose"
-    )
-    print("reports the killed server had not yet saved are not.\n")
+    print(f"{outcome.settled:,} of {clients:,} clients reached both servers and are in the sum.")
+    print("Clients are missing if the killed server had not yet saved their reports.\n")
     true = np.cumsum(np.bincount(cells, minlength=_CELLS)) / len(cells)
     print(f"{'score':>8}{'released':>12}{'true':>10}{'noise':>10}")
     for i in range(_CELLS // _SHOWN - 1, _CELLS, _CELLS // _SHOWN):
@@ -116,9 +113,10 @@ def _print(outcome: Outcome, cells: Any, clients: int) -> None:
         noise = curve.noise_deviation[i] / curve.n
         print(f"{at:>8.3f}{float(curve(at)):>12.4f}{true[i]:>10.4f}{noise:>10.4f}")
     print(
-        f"\n{curve.privacy}, of {curve.mechanism['name']}: whoever sees the sum alone, and no more"
+        f"\n{curve.privacy}, by {curve.mechanism['name']}. The guarantee holds against anybody who"
     )
-    print("than one of the two servers. The truth is printed because it is made up.")
+    print("sees only the sum and at most one of the two servers. The true values are printed")
+    print("because the records are made up.")
 
 
 if __name__ == "__main__":

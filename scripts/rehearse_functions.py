@@ -35,19 +35,19 @@ class Outcome(NamedTuple):
     Parameters
     ----------
     said
-        What misbehaving clients were told.
+        The servers' answers to misbehaving clients.
     settled
-        How many clients both servers have.
+        The number of clients that both servers have.
     sent
-        How many bytes a client sent, to both servers together.
+        The number of bytes that a client sent to both servers together.
     unsaid, said_then
-        Hashes of the answer that a server did not live to send, and of what it said when it was
-        asked again.
+        Hashes of the answer that a server failed to send, and of its answer when it was asked
+        again.
     counts, quantiles
-        What analysts were told.
+        The answers to analysts.
     after, older, again
-        What they were told at the same thresholds after a server was killed; when the other one had
-        an older file; and when it had its own again.
+        The answers at the same thresholds after a server was killed, when the other server had an
+        older file, and when it had its own file again.
     """
 
     said: dict[str, str]
@@ -70,7 +70,7 @@ class Outcome(NamedTuple):
 
 
 def main() -> None:
-    """Take clients and servers through all of it, and print what happened."""
+    """Run the whole rehearsal, and print what happened."""
     parser = argparse.ArgumentParser(
         description="Two servers that answer later, over loopback TCP."
     )
@@ -98,7 +98,7 @@ def take_round(folder: Path, cells: Sequence[int], processes: int) -> Outcome:
     folder
         Where the servers keep their files.
     cells
-        Of the clients that behave.
+        The cells of the clients that behave.
     processes
         How many processes the clients are divided among, at a time.
     """
@@ -134,9 +134,9 @@ def take_round(folder: Path, cells: Sequence[int], processes: int) -> Outcome:
         settle(servers.ports)
         older = Path(shutil.copy(files[1], folder / "older"))
         let_clients_report(settings, servers.ports, cells[half:], tickets[half:], processes)
-        settled = settle(servers.ports)  # all clients have gone, and are not needed any more
+        settled = settle(servers.ports)  # all clients have ended, and are not needed any more
 
-        with suppress(ConnectionError):  # the server saves, and falls
+        with suppress(ConnectionError):  # the server saves, and fails
             ask(servers.ports[1], first_question)
         unsaid = servers.line(1)
         servers.restart(1)
@@ -161,21 +161,20 @@ def _print(outcome: Outcome, cells: Any) -> None:
     for did, told in outcome.said.items():
         print(f"  {did:<40}{told}")
     counts, quantiles = outcome.counts, outcome.quantiles
+    print(f"\nA client sent {outcome.sent} bytes and ended. Both servers have {outcome.settled:,}")
+    print("clients. One of them misbehaved, and is not in the true counts below.")
     print(
-        f"\nA client sent {outcome.sent} bytes, and went. Both servers have {outcome.settled:,} of"
+        "\nThe second server failed before it sent its first answer. The hashes (SHA-256) of this"
     )
-    print("them, one of whom misbehaved, and is not in the truth below.")
-    print(
-        "\nThe second server fell before its first answer was sent, which would have been (SHA-256)"
-    )
-    print(f"  {outcome.unsaid[:32]}..., and when it was asked again, it was")
+    print("answer, and of the answer when it was asked again, are")
+    print(f"  {outcome.unsaid[:32]}...")
     print(f"  {outcome.said_then[:32]}...")
     true = np.searchsorted(np.sort(cells), np.array(_THRESHOLDS) * _CELLS)
     print(f"\n{'score':>8}{'true':>8}{'released':>10}{'noise':>8}{'after a restart':>17}")
     columns = (_THRESHOLDS, true, counts["counts"], counts["noise"], outcome.after["counts"])
     for at, exact, released, noise, after in zip(*columns, strict=True):
         print(f"{at:>8.3f}{exact:>8}{released:>10}{noise:>8.1f}{after:>17}")
-    print("Before the last column, the first server was killed, and then went on from its file.")
+    print("Before the last column, the first server was killed and continued from its file.")
     print(f"\n{'share':>8}{'true':>8}{'released':>10}")
     exact_quantiles = (np.quantile(cells, _SHARES, method="inverted_cdf") + 1) / _CELLS
     for share, exact, released in zip(
@@ -188,10 +187,9 @@ def _print(outcome: Outcome, cells: Any) -> None:
         print(f"{sent:,} bytes sent, {received:,} received.")
     print(f"\nWith an older file: {outcome.older['refused']}.")
     print("With its own again:", ", ".join(map(str, outcome.again["counts"])))
-    print(
-        f"\n{counts['privacy']}, whatever is asked: for whoever sees the answers, and what one of"
-    )
-    print("the two servers has. The truth is printed because it is made up.")
+    print(f"\n{counts['privacy']}, whatever is asked. The guarantee holds against anybody who sees")
+    print("the answers and all that one of the two servers has. The true values are printed")
+    print("because the records are made up.")
 
 
 if __name__ == "__main__":

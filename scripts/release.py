@@ -1,10 +1,11 @@
 """Build the distributions and try them: ``python scripts/release.py [--quick]``.
 
-Builds the source distribution and the wheel from what Git tracks, and checks what is in them. Then
-installs the wheel into new environments outside of the clone, with each supported Python (the
-classifiers in pyproject.toml say which), with the lowest versions of all dependencies and with the
-newest, and tries it there; and the source distribution once. Distributions that pass are left in
-``dist/``. A supported Python that is not found, on PATH or among pyenv's, is an error.
+Builds the source distribution and the wheel from the files that Git tracks, and checks their
+contents. Then it installs the wheel into new environments outside of the clone, and tries it there:
+with each supported Python (listed in the classifiers of pyproject.toml), and with the lowest and
+the newest versions of all dependencies. It tries the source distribution once. Distributions that
+pass are left in ``dist/``. If a supported Python is neither on PATH nor among pyenv's, that is an
+error.
 
 --quick     installs the wheel once, with this Python and the newest versions, and leaves nothing
 """

@@ -24,7 +24,7 @@ def main() -> None:
         return
     asked = arguments()
     if asked.data:
-        os.environ["DPCORE_DATA"] = os.path.abspath(asked.data)  # which workers see, too
+        os.environ["DPCORE_DATA"] = os.path.abspath(asked.data)  # which worker processes see, too
     ensure("figures")
     import _pages
     import _studies
@@ -36,10 +36,12 @@ def main() -> None:
 
 
 def arguments() -> argparse.Namespace:
-    """Return what is asked for."""
+    """Return the arguments of the command line."""
     parser = argparse.ArgumentParser(description="A study of the documentation.")
     parser.add_argument("name", choices=names("studies"), metavar="NAME", help="as listed")
-    parser.add_argument("--runs", type=int, metavar="N", help="of everything that is measured")
+    parser.add_argument(
+        "--runs", type=int, metavar="N", help="number of replicates of each measurement"
+    )
     parser.add_argument("--quick", action="store_true", help="few runs, into .studies/quick")
     parser.add_argument("--workers", type=int, default=-1, metavar="K", help="processes")
     parser.add_argument(

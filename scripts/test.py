@@ -2,10 +2,10 @@
 
 The first start makes ``.venv`` in the clone. Paths among the arguments are relative to the clone.
 
---full      the slow audits and studies as well
+--full      also the slow audits and studies
 --no-jit    with interpreted kernels: slower, with readable tracebacks and coverage
---lowest    with the lowest versions of all that pyproject.toml asks for, in ``.venv-lowest``
---newest    with the newest that there are for this Python, in ``.venv-newest``
+--lowest    with the lowest versions of all dependencies in pyproject.toml, in ``.venv-lowest``
+--newest    with their newest versions for this Python, in ``.venv-newest``
 """
 
 import os
@@ -16,7 +16,7 @@ from _environment import ROOT, become, ensure, python
 
 
 def main() -> None:
-    """Set up, and go on as pytest, whose exit code is the script's."""
+    """Set up, run pytest, and end with its exit code."""
     arguments = sys.argv[1:]
     if arguments in (["-h"], ["--help"]):
         print(__doc__)

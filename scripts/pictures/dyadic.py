@@ -1,7 +1,7 @@
 """The pictures of the documentation: ``python scripts/draw.py dyadic``.
 
-Draws docs/dyadic.png: the noise tree as a graph, and smoothing as a flow in it. The numbers are
-computed, by dpcore itself. The first start makes ``.venv`` in the clone.
+Draws docs/dyadic.png: the noise tree as a graph, and smoothing as a flow in it. dpcore computes
+the numbers. The first start makes ``.venv`` in the clone.
 """
 
 from pathlib import Path
@@ -49,7 +49,7 @@ def draw_distance(ax: Axes) -> None:
     """Draw the graph, and a path as long as the sensitivity."""
     sensitivity = dp.mechanisms.Dyadic(1.0).noise_scale(THRESHOLDS + 1)
     if len(PATH) != sensitivity:
-        # the picture must not show a path that the library does not find to be the longest
+        # the path in the picture must be as long as the sensitivity in the library
         raise SystemExit(f"the path has {len(PATH)} edges, the sensitivity is {sensitivity}")
     for node in nodes():
         on_path = node in PATH
@@ -95,7 +95,7 @@ def draw_flow(ax: Axes) -> None:
 
 
 def _flows(change: Any) -> dict[Node, float]:
-    """Return the flow of least energy that changes the increments by so much."""
+    """Return the flow of least energy that makes these changes of the increments."""
     edges = nodes()
     incidence = np.zeros((THRESHOLDS + 1, len(edges)))
     for column, (a, b) in enumerate(edges):

@@ -1,7 +1,7 @@
 """The rooms of dpcore and what they import: ``python scripts/draw.py rooms``.
 
-Draws docs/rooms.png from the imports in the source, type-checking imports among them. Floors are
-those of the contract in pyproject.toml. An arrow that others imply is left out.
+Draws docs/rooms.png from the imports in the source, including imports for type checking. The floors
+are those of the contract in pyproject.toml. Arrows that follow from other arrows are left out.
 """
 
 import ast
@@ -21,7 +21,7 @@ PICTURE = ROOT / "docs" / "rooms.png"
 LEFT_OUT = ("errors", "_check", "_documentation", "_process", "_start", "_threads", "__main__")
 BLUE, GREY, INK = "#e7eef7", "#f1f1ee", "0.2"
 WIDE, HIGH = 1.7, 0.62
-ACROSS = {  # where rooms stand, so that few arrows pass behind others; others stand in the middle
+ACROSS = {  # places at which few arrows pass behind rooms; other rooms are in the middle
     "studies": 6.3,
     "models": 2.0,
     "streams": 1.0,
@@ -94,7 +94,7 @@ def imports(rooms: set[str]) -> Arrows:
 
 
 def targets(node: ast.ImportFrom, inside: tuple[str, ...]) -> set[str]:
-    """Return what stands behind ``dpcore.`` in the names that a statement imports."""
+    """Return the parts after ``dpcore.`` of the names that a statement imports."""
     base = inside[: len(inside) - node.level] if node.level else ()
     module = (*base, *(node.module.split(".") if node.module else ()))
     if module[:1] != ("dpcore",):
@@ -103,7 +103,7 @@ def targets(node: ast.ImportFrom, inside: tuple[str, ...]) -> set[str]:
 
 
 def needed(arrows: Arrows) -> Arrows:
-    """Return the arrows that do not follow from others."""
+    """Return the arrows that do not follow from other arrows."""
     return {
         room: {
             other

@@ -1,4 +1,4 @@
-"""What the runs of scripts/study.py regret come to: gains and regrets, and their tables."""
+"""The gains and regrets that scripts/study.py regret computes from its runs, and their tables."""
 
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
@@ -18,24 +18,26 @@ _KINDS: Final = ("epsilon", "delta", "rho")
 
 
 class Outcomes(NamedTuple):
-    """A line for each case, in two tables of pandas.
+    """The results, in two tables of pandas with one row for each case.
 
     Parameters
     ----------
     cases
-        The parameters and the group. ``gain``: how many times smaller the default's mean squared
-        error is than that of the best tree, ``spread``: the standard error of that, to first
-        order, ``closer``: the same for Kolmogorov-Smirnov distances. ``covered`` and ``inside``:
-        what bands cover, everywhere and where 0 < F < 1. ``best``: who has the least error.
+        The parameters and the group of each case, and these columns. ``gain``: the mean squared
+        error of the best tree divided by that of the default. ``spread``: the standard error of
+        the gain, to first order. ``closer``: the gain in Kolmogorov-Smirnov distances. ``covered``
+        and ``inside``: the shares that bands cover, everywhere and where 0 < F < 1. ``best``: the
+        contender with the least error.
     regret
-        The root mean square errors over that of the best in hindsight, a column a contender.
+        The root mean square errors divided by that of the best contender in hindsight. Each
+        contender has a column.
     """
 
     cases: Any
     regret: Any
 
     def where(self, mask: Any) -> "Outcomes":
-        """Return some of the cases, with those who take part in them."""
+        """Return some of the cases, with the contenders that take part in them."""
         return Outcomes(self.cases[mask], self.regret[mask].dropna(axis=1, how="all"))
 
     def by(self, *names: str) -> "Iterator[tuple[Any, Outcomes]]":
@@ -44,13 +46,13 @@ class Outcomes(NamedTuple):
             yield label, self.where(self.cases.index.isin(part.index))
 
     def halves(self) -> "tuple[Outcomes, Outcomes]":
-        """Return those where data are scarce, and the others."""
+        """Return the cases with scarce data, and the other cases."""
         scarce = self.cases["ratio"] <= SCARCE
         return self.where(scarce), self.where(~scarce)
 
 
 def outcomes(*results: Results) -> Outcomes:
-    """Return what has come out."""
+    """Return the outcomes of these runs."""
     found = [_outcomes(each) for each in results]
     cases, regrets = (pd.concat(each, ignore_index=True) for each in zip(*found, strict=True))
     return Outcomes(cases, regrets[_names(regrets)])
@@ -91,9 +93,10 @@ def _outcomes(results: Results) -> tuple[Any, Any]:
 
 
 def in_hindsight(first: Any, second: Any) -> Any:
-    """Return the error of the best in hindsight, who is found on the other half of the releases.
+    """Return the error of the best contender in hindsight.
 
-    Of many contenders that are about as good, the least error found is below all true ones.
+    The best one is found on the other half of the releases. If many contenders are about equally
+    good, the least of their measured errors is below all true errors.
     """
     picked = [
         np.take_along_axis(other.to_numpy(), each[:, np.newaxis], axis=1)[:, 0]
@@ -104,14 +107,14 @@ def in_hindsight(first: Any, second: Any) -> Any:
 
 
 def mean(values: Any) -> float:
-    """Return the geometric mean, NaN of nothing."""
+    """Return the geometric mean, or NaN if there are no numbers."""
     logs = np.log(np.asarray(values, np.float64))
     logs = logs[~np.isnan(logs)]
     return float(np.exp(logs.mean())) if logs.size else float("nan")
 
 
 def summary(found: Outcomes) -> list[str]:
-    """Return the default's gains and regrets, by group and by how many data there are."""
+    """Return the default's gains and regrets, by group and by n epsilon / N."""
     rows = []
     for (group,), own in found.by("group"):
         scarce, others = own.halves()
@@ -121,7 +124,8 @@ def summary(found: Outcomes) -> list[str]:
             rows.append(
                 (group, name, len(cases), *gains, f"{mean(cases['closer']):.2f}", *_regrets(regret))
             )
-    head = "shapes", "n epsilon / N", "cases", "gain", "least", "gain, K-S", "regret", "largest"
+    gains = "gain", "least gain", "gain in K-S"
+    head = "shapes", "n epsilon / N", "cases", *gains, "regret", "largest regret"
     return table(head, rows)
 
 
@@ -136,7 +140,8 @@ def by_setting(found: Outcomes) -> list[str]:
     for (_, epsilon, cells), own in found.by("kind", "epsilon", "cells"):
         halves = [(f"{mean(c['gain']):.2f}", *_regrets(regret)) for c, regret in own.halves()]
         rows.append((f"{cells:,}", f"{epsilon:g}", *halves[0], *halves[1]))
-    head = f"gain, at most {SCARCE:g}", "regret", "largest", "gain, above", "regret", "largest"
+    halves = f"at most {SCARCE:g}", f"above {SCARCE:g}"
+    head = [name for half in halves for name in (f"gain, {half}", "regret", "largest regret")]
     return table(("N", "epsilon", *head), rows)
 
 
@@ -146,8 +151,8 @@ def by_shape(found: Outcomes) -> list[str]:
     for (shape, group), own in found.by("shape", "group"):
         gains = (f"{mean(cases['gain']):.2f}" for cases, _ in own.halves())
         rows.append((shape, group, *gains, *_regrets(own.regret)))
-    head = "shape", "group", f"gain, at most {SCARCE:g}", "gain, above", "regret", "largest"
-    return table(head, rows)
+    gains = f"gain, at most {SCARCE:g}", f"gain, above {SCARCE:g}"
+    return table(("shape", "group", *gains, "regret", "largest regret"), rows)
 
 
 def worst(found: Outcomes) -> tuple[list[str], list[str]]:
@@ -158,13 +163,14 @@ def worst(found: Outcomes) -> tuple[list[str], list[str]]:
     most = cases.sort_values("regret", ascending=False)[:_WORST].itertuples()
     regrets = [(_place(at), at.group, f"{at.regret:.2f}", at.best) for at in most]
     return (
-        table(("least gains", "shapes", "gain"), gains),
-        table(("largest regrets", "shapes", "regret", "the best"), regrets),
+        table(("cases with the least gains", "shapes", "gain"), gains),
+        table(("cases with the largest regrets", "shapes", "regret", "best contender"), regrets),
     )
 
 
 def _place(at: Any) -> str:
-    return f"{at.shape}; {at.cells:,} cells, epsilon = {at.epsilon:g}, {at.ratio:g}"
+    setting = f"{at.cells:,} cells, epsilon = {at.epsilon:g}, n epsilon / N = {at.ratio:g}"
+    return f"{at.shape}; {setting}"
 
 
 def by_mechanism(found: Outcomes) -> list[str]:
@@ -186,7 +192,7 @@ def number(value: float) -> str:
 
 
 def winners(found: Outcomes) -> list[str]:
-    """Return who is the best where, in one setting, and the default's regret there."""
+    """Return the best contender of each case in one setting, and the default's regret."""
     cases = found.cases.assign(regret=found.regret[DEFAULT])
     cases["text"] = [f"{at.best} ({at.regret:.2f})" for at in cases.itertuples()]
     wide = cases.pivot(index="shape", columns="ratio", values="text")
@@ -195,7 +201,7 @@ def winners(found: Outcomes) -> list[str]:
 
 
 def bands(found: Outcomes) -> list[str]:
-    """Return what the default's bands cover, shape by shape."""
+    """Return the shares that the default's bands cover, shape by shape."""
     rows = []
     for name, own in [("all", found), *((shape, own) for (shape,), own in found.by("shape"))]:
         shares = []
@@ -205,5 +211,6 @@ def bands(found: Outcomes) -> list[str]:
                 f"{cases['covered'].mean():.1%}", f"{inside.mean():.1%}", f"{inside.min():.0%}"
             ]  # fmt: skip
         rows.append((name, *shares))
-    head = [f"{SCARCE:g} or less: all", "inside", "least", "above: all", "inside", "least"]
+    halves = f"at most {SCARCE:g}", f"above {SCARCE:g}"
+    head = [name for half in halves for name in (f"{half}: all", "inside", "least")]
     return table(("shape", *head), rows)

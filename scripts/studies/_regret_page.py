@@ -43,7 +43,11 @@ def of_curves(found: Outcomes, others: Outcomes, releases: int) -> list[str]:
         " geometric mean, and the largest regret. Where the default is the best tree, gains differ"
         " from 1 by chance alone.",
         "![Regrets by n epsilon / N, and how they are spread](regret.png)",
+        "The next table shows the mean gain, the mean regret and the largest regret for each N and"
+        f" epsilon: first for n epsilon / N of at most {SCARCE:g}, then for larger values.",
         tables.by_setting(found),
+        "The next two tables list single cases. The number after ± is the standard error of the"
+        " gain, to first order.",
         *tables.worst(found),
         "## All contenders",
         "The tables show the root mean square error of each contender, divided by that of the best"
@@ -52,11 +56,14 @@ def of_curves(found: Outcomes, others: Outcomes, releases: int) -> list[str]:
         tables.by_mechanism(by_group["held-out"]),
         "Shapes for tuning:",
         tables.by_mechanism(by_group["tuning"]),
-        "## Who is the best where",
+        "## The best contender by shape",
         f"The table names the best contender for {_LISTED.cells:,} cells and epsilon ="
         f" {_LISTED.epsilon:g}, by n epsilon / N. The default's regret is in brackets.",
         tables.winners(found.where(np.logical_and.reduce(listed))),
-        "## Shape by shape",
+        "## Gains and regrets by shape",
+        "The table shows mean gains, for n epsilon / N of at most"
+        f" {SCARCE:g} and for larger values. The mean regret and the largest regret are over all"
+        " cases of a shape.",
         tables.by_shape(found),
         "## Bands",
         f"The table shows the share of thresholds and releases at which the default's {LEVEL:.0%}"
