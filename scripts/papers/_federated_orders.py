@@ -20,19 +20,20 @@ ORDERS = {  # Table 1, and the exponent of what is varied
 
 
 TREE = (
-    "The proof of Theorem 2 gives each of B buckets noise of its own, adding up to sqrt(B), and "
-    "balances that with 1 / B. Counts read off our trees have noise that grows with log B alone, "
-    "so that metrics fall faster ([advice.md](advice.md), section 2)."
+    "The proof of Theorem 2 gives each of B buckets noise of its own. This noise adds up to "
+    "sqrt(B), and the proof balances it with 1 / B. Counts from our trees have noise that grows "
+    "only with log B, so errors of metrics fall faster ([advice.md](advice.md), section 2)."
 )
 GROWING = (
-    "Areas as advised fall more slowly, as they have less error where clients are few: the heights "
-    "advised grow with M, and noise with the height; and curves are made monotone. From raw curves "
-    "of one height the exponents are {} for DistDP and {} for LocalDP."
+    "With the advised heights, errors of areas fall more slowly, because they are smaller for few "
+    "clients: the advised heights grow with M, noise grows with the height, and curves are made "
+    "monotone. From raw curves of one height the exponents are {} for DistDP and {} for LocalDP."
 )
 WHY = {
     **{("metrics", model, "ours", "faster"): TREE for model in MODELS[1:]},
-    ("area", MODELS[0], "ours", "slower"): "`auc_corrected` takes the order 1 / B^2 away: what is "
-    "left is much smaller, and falls with the luck of labels within buckets, 1 / (B sqrt(M)).",
+    ("area", MODELS[0], "ours", "slower"): "`auc_corrected` removes the error of the order "
+    "1 / B^2. The remaining error is much smaller. It comes from the random order of labels within "
+    "buckets, and falls as 1 / (B sqrt(M)).",
     **{("area", model, "ours", "slower"): GROWING for model in MODELS[1:]},
 }
 

@@ -102,10 +102,11 @@ def order_of_curves(mean: Mapping[str, float]) -> dict[str, bool]:
     """Return which parts of the paper's claim about single curves hold."""
     hq, aq, pp = (mean[f"{method}, without noise"] for method in (HQ, AQ, PP))
     return {
-        "without noise histogram queries are farther off than the projection": hq > pp,
-        "without noise adaptive quantiles are the nearest": aq < min(hq, pp),
-        f"the projection is off by less than {FITS:g} without noise": pp < FITS,
-        f"the projection is off by less than {FITS:g} with noise": mean[f"{PP}, with noise"] < FITS,
+        "without noise, histogram queries are farther off than the projection": hq > pp,
+        "without noise, adaptive quantiles are the nearest": aq < min(hq, pp),
+        f"without noise, the projection is off by less than {FITS:g}": pp < FITS,
+        f"with noise, the projection is off by less than {FITS:g}": mean[f"{PP}, with noise"]
+        < FITS,
     }
 
 
@@ -114,8 +115,11 @@ def order(found: Found, hq: str = HQ, aq: str = AQ) -> dict[str, bool]:
     worst = [found.mean(hq, e) > max(found.mean(aq, e), found.mean(PP, e)) for e in NAMED]
     return {
         "histogram queries are the worst": all(worst),
-        "the projection is as good at 0.1": found.mean(PP, FEW) < 1.5 * found.mean(aq, FEW),
-        "adaptive quantiles are better at 1, up to twice": found.mean(aq, MANY)
+        "at epsilon = 0.1, the projection is off by less than 1.5 times as much as adaptive"
+        " quantiles": found.mean(PP, FEW) < 1.5 * found.mean(aq, FEW),
+        "at epsilon = 1, adaptive quantiles are better, by less than a factor of 2": found.mean(
+            aq, MANY
+        )
         < found.mean(PP, MANY)
         < 2 * found.mean(aq, MANY),
     }
@@ -124,7 +128,8 @@ def order(found: Found, hq: str = HQ, aq: str = AQ) -> dict[str, bool]:
 def better_for_beta(found: Found, aq: str = AQ) -> dict[str, bool]:
     """Return whether the projection is better than adaptive quantiles where the paper says so."""
     return {
-        "for beta the projection is better at 0.1": found.mean(PP, FEW) < found.mean(aq, FEW),
+        "for the beta distribution, the projection is better than adaptive quantiles at epsilon ="
+        " 0.1": found.mean(PP, FEW) < found.mean(aq, FEW),
     }
 
 
@@ -132,15 +137,16 @@ def order_of_sites(found: Found, hq: str = HQ, aq: str = AQ) -> dict[str, bool]:
     """Return which parts of the paper's claim about sites hold."""
     rivals = {e: min(found.mean(hq, e), found.mean(aq, e)) for e in NAMED}
     return {
-        "the projection is the best at 0.1": found.mean(PP, FEW) < rivals[FEW],
-        "the projection is competitive at 1": found.mean(PP, MANY) < 1.5 * rivals[MANY],
+        "at epsilon = 0.1, the projection is the best": found.mean(PP, FEW) < rivals[FEW],
+        "at epsilon = 1, the projection is off by less than 1.5 times as much as the better of the"
+        " others": found.mean(PP, MANY) < 1.5 * rivals[MANY],
     }
 
 
 def order_of_rounds(found: Found, hq: str = HQ, aq: str = AQ) -> dict[str, bool]:
     """Return which parts of the paper's claim about updates hold."""
     return {
-        f"the projection is the best at {e:g}": found.mean(PP, e)
+        f"at epsilon = {e:g}, the projection is the best": found.mean(PP, e)
         < min(found.mean(hq, e), found.mean(aq, e))
         for e in NAMED
     }
@@ -163,7 +169,7 @@ def every(claims: Iterable[Mapping[str, bool]]) -> list[bool]:
 
 def spelled(holds: Mapping[str, bool]) -> str:
     """Return in words which parts of a claim hold."""
-    return "; ".join(f"{part}: {'yes' if yes else 'no'}" for part, yes in holds.items())
+    return "; ".join(f"{part} ({'yes' if yes else 'no'})" for part, yes in holds.items())
 
 
 def counted_up(
@@ -172,7 +178,7 @@ def counted_up(
     """Return in words for how many populations each part of a claim holds; and other parts."""
     parts = next(iter(claims.values()))
     sums = {part: sum(each[part] for each in claims.values()) for part in parts}
-    words = [f"{part}: {found} of {len(claims)}" for part, found in sums.items()]
+    words = [f"{part} ({found} of {len(claims)})" for part, found in sums.items()]
     return "; ".join([*words, spelled(besides)] if besides else words)
 
 
@@ -218,18 +224,20 @@ def over_populations(
     plain = {name: order(found) for name, found in rows.items()}
     evenly = {name: order(found, HQ_EVENLY, AQ_EVENLY) for name, found in rows.items()}
     return Outcome(
-        "Kolmogorov-Smirnov distance of the projection over that of adaptive quantiles at epsilon "
-        f"= 0.1: {ratios(rows, PP, AQ, FEW)}; at 1: {ratios(rows, PP, AQ, MANY)}. Over that of "
-        f"histogram queries at 0.1: {ratios(rows, PP, HQ, FEW)}; at 1: "
-        f"{ratios(rows, PP, HQ, MANY)}.",
-        f"Published over ours at 0.1: {ratios(rows, PP, OURS, FEW)}; at 1: "
-        f"{ratios(rows, PP, OURS, MANY)}. Over dp.cdf's default at 0.1: "
-        f"{ratios(rows, PP, DEFAULT, FEW)}; at 1: {ratios(rows, PP, DEFAULT, MANY)}.",
+        "Kolmogorov-Smirnov distance of the published projection, divided by that of adaptive "
+        f"quantiles, at epsilon = 0.1: {ratios(rows, PP, AQ, FEW)}; at epsilon = 1: "
+        f"{ratios(rows, PP, AQ, MANY)}. Divided by that of histogram queries, at epsilon = 0.1: "
+        f"{ratios(rows, PP, HQ, FEW)}; at epsilon = 1: {ratios(rows, PP, HQ, MANY)}.",
+        "Distance of the published projection, divided by that of ours, at epsilon = 0.1: "
+        f"{ratios(rows, PP, OURS, FEW)}; at epsilon = 1: {ratios(rows, PP, OURS, MANY)}. Divided "
+        f"by that of dp.cdf's default, at epsilon = 0.1: {ratios(rows, PP, DEFAULT, FEW)}; at "
+        f"epsilon = 1: {ratios(rows, PP, DEFAULT, MANY)}.",
         verdict(every([*plain.values(), beta[0]]), every([*evenly.values(), beta[1]])),
-        f"Of the claim, for how many distributions: {counted_up(plain, beta[0])}. {EVEN_SHARES}, "
-        "the projection over adaptive quantiles is at 0.1: "
-        f"{ratios(rows, PP, AQ_EVENLY, FEW)}; at 1: {ratios(rows, PP, AQ_EVENLY, MANY)}; and of "
-        f"the claim, {counted_up(evenly, beta[1])}.",
+        "Parts of the claim, and for how many distributions each holds: "
+        f"{counted_up(plain, beta[0])}. {EVEN_SHARES}, the distance of the projection, divided by "
+        f"that of adaptive quantiles, is at epsilon = 0.1: {ratios(rows, PP, AQ_EVENLY, FEW)}; at "
+        f"epsilon = 1: {ratios(rows, PP, AQ_EVENLY, MANY)}. Then the parts of the claim hold for: "
+        f"{counted_up(evenly, beta[1])}.",
         compared(rows),
     )
 

@@ -147,14 +147,15 @@ def draw(made: Made) -> Outcome:
         f"{sum(bounded)} of {len(bounded)} errors fall as fast as stated, or faster",
         f"{sum(f != 'slower' for m, f in falls if m == 'ours')} of {len(bounded)} do",
         "agrees" if all(bounded) else "in part" if any(bounded) else "differs",
-        "Orders are bounds, so an error that falls faster agrees. Slopes are those of the"
-        " logarithms of mean errors, over B for metrics and areas without noise and over M for the"
-        f" others, from {clients_of(steps[0]):,} to {clients_of(steps[-1]):,} clients, with a"
-        " standard deviation by the bootstrap. Slower or faster means by more than two standard"
-        " deviations and 0.05. The error of calibration is the mean distance to the true"
-        " probability. The theorem's buckets are those of the proofs, not those of Figures 2 to 5:"
-        " they have equally many records each, at the records' own quantiles, and their own noise,"
-        " with all of epsilon and no tree. "
+        "An order is a bound, so an error that falls faster agrees. We fit the exponents to the"
+        " logarithms of mean errors: over B for metrics and areas without noise, and over M for all"
+        f" others, from {clients_of(steps[0]):,} to {clients_of(steps[-1]):,} clients. Standard"
+        " deviations come from the bootstrap. An error falls faster or slower than stated if its"
+        " exponent differs by more than two standard deviations and by more than 0.05. *Last* is"
+        " the error for the largest B or M. The error of calibration is the mean distance to the"
+        " true probability. The theorem's buckets are those of the proofs, not those of Figures 2"
+        " to 5. Each has equally many records, between the records' own quantiles, and noise of its"
+        " own, with all of epsilon and no tree. "
         + " ".join(dict.fromkeys(each for each in reasons if each)).format(*raw),
         tuple(table(("", "", *named), rows)),
     )
@@ -162,7 +163,8 @@ def draw(made: Made) -> Outcome:
 
 FIGURE = Figure(
     source="Table 1 (section 3)",
-    claim="How errors fall with buckets B and clients M, under three models, by Theorems 2 to 8.",
+    claim="Theorems 2 to 8 say how errors fall with the buckets B and the clients M, under three"
+    " models.",
     runs=(Runs(orders, 10, quick=1, quickly={"step": STEPS[:3]}),),
     draw=draw,
 )

@@ -20,16 +20,16 @@ def draw(made: Made) -> Outcome:
     )
     pictures.beside_the_truth(made, ["normal"])
     holds = pictures.order_of_curves(mean)
-    holds["adaptive steps are where the curve is steepest"] = steps > 2 * cells
+    holds["adaptive quantiles ask most where the curve is steepest"] = steps > 2 * cells
     return Outcome(
         f"Kolmogorov-Smirnov distance without noise: {', '.join(quiet_words[:3])}; released: "
-        f"{', '.join(noisy_words[:3])}. {steps:.0%} of the adaptive steps are between the "
-        f"quartiles, in {cells:.0%} of the cells.",
+        f"{', '.join(noisy_words[:3])}. {steps:.0%} of the steps of adaptive quantiles are between "
+        f"the quartiles, where {cells:.0%} of the cells are.",
         f"Without noise: {', '.join(quiet_words[3:])}; released: {', '.join(noisy_words[3:])}.",
         pictures.verdict(holds.values()),
-        f"The picture shows one release; the numbers are means. Of the claim, "
-        f"{pictures.spelled(holds)}. How the others compare with noise depends on how they split "
-        "their budgets: Figure 2.",
+        "The picture shows one release; the numbers are means. Parts of the claim, and whether "
+        f"each holds: {pictures.spelled(holds)}. With noise, the order of the other methods "
+        "depends on how they split their budgets (see Figure 2).",
     )
 
 

@@ -39,14 +39,16 @@ def draw(made: Made) -> Outcome:
         pictures.order_of_rounds(rounds, HQ_EVENLY, AQ_EVENLY),
     )
     return Outcome(
-        f"Kolmogorov-Smirnov distance, sites, {sites.said(HQ, AQ, PP)}. Rounds, "
+        f"Kolmogorov-Smirnov distance for sites, {sites.said(HQ, AQ, PP)}. For rounds, "
         f"{rounds.said(HQ, AQ, PP)}.",
-        f"Sites, {sites.said(OURS, DEFAULT)}. Rounds, {rounds.said(OURS, DEFAULT)}.",
+        f"For sites, {sites.said(OURS, DEFAULT)}. For rounds, {rounds.said(OURS, DEFAULT)}.",
         pictures.verdict(pictures.every(plain), pictures.every(evenly)),
-        f"Sites: {pictures.spelled(plain[0])}. Rounds, in which adaptive quantiles ask all records "
-        f"again for a tenth of the budget: {pictures.spelled(plain[1])}. {pictures.EVEN_SHARES}, "
-        f"sites, {sites.said(HQ_EVENLY, AQ_EVENLY)}; rounds, "
-        f"{rounds.said(HQ_EVENLY, AQ_EVENLY)}. Then, sites: {pictures.spelled(evenly[0])}; rounds: "
+        "In each round, adaptive quantiles ask all records again, for a tenth of the budget. Parts "
+        f"of the claim about sites, and whether each holds: {pictures.spelled(plain[0])}. Parts of "
+        f"the claim about rounds: {pictures.spelled(plain[1])}. {pictures.EVEN_SHARES}, distances "
+        f"for sites are {sites.said(HQ_EVENLY, AQ_EVENLY)}. Those for rounds are "
+        f"{rounds.said(HQ_EVENLY, AQ_EVENLY)}. Then the parts about sites are: "
+        f"{pictures.spelled(evenly[0])}. The parts about rounds are: "
         f"{pictures.spelled(evenly[1])}.",
     )
 

@@ -34,15 +34,16 @@ def draw(made: Made) -> Outcome:
         f"released: {said(PP, 'with')} (adaptive quantiles: {said(AQ, 'with')}).",
         f"Without noise: {said(OURS, 'without')}; released: {said(OURS, 'with')}.",
         pictures.verdict(pictures.every(claims.values())),
-        f"Of the claim, for how many distributions: {pictures.counted_up(claims)}. The paper's"
-        " text names only the normal and a beta distribution; we chose the others. Without noise,"
-        " the remaining error is what polynomials of degree 6 (ours: 32) cannot follow.",
+        "Parts of the claim, and for how many distributions each holds:"
+        f" {pictures.counted_up(claims)}. The paper's text names only the normal and a beta"
+        " distribution; we chose the others. Without noise, an error remains because polynomials"
+        " of degree 6 (ours: 32) cannot follow the curve exactly.",
     )
 
 
 FIGURE = Figure(
     source="Figure D.1 (appendix D)",
-    claim="As Figure 1, for other distributions.",
+    claim="The same as Figure 1, for other distributions.",
     runs=(Runs(with_and_without_noise.over(population=OTHERS), replicates=50, quick=2),),
     draw=draw,
 )

@@ -13,8 +13,9 @@ def draw(made: Made) -> Outcome:
 
 FIGURE = Figure(
     source="Figure D.2 (appendix D)",
-    claim="Histogram queries are the worst; at epsilon = 0.1 the projection is about as good as"
-    " adaptive quantiles, for a beta distribution better; at epsilon = 1 these are better.",
+    claim="Histogram queries are the worst. At epsilon = 0.1 the projection is about as good as"
+    " adaptive quantiles, and better for a beta distribution. At epsilon = 1 adaptive quantiles are"
+    " better.",
     runs=(Runs(alone.over(population=OTHERS), 50, 2, {"epsilon": pictures.NAMED}),),
     draw=draw,
 )

@@ -13,8 +13,8 @@ def draw(made: Made) -> Outcome:
 
 FIGURE = Figure(
     source="Figure D.3 (appendix D)",
-    claim="Where ten sites hold the records, different methods suit different distributions; in"
-    " general the projection is the best for small epsilon, and competitive for large.",
+    claim="If ten sites hold the records, different methods suit different distributions. In"
+    " general the projection is the best for small epsilon, and competitive for large epsilon.",
     runs=(Runs(in_parts.over(population=["normal", *OTHERS]), 50, 1, {"epsilon": pictures.NAMED}),),
     draw=draw,
 )

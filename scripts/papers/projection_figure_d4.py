@@ -13,7 +13,7 @@ def draw(made: Made) -> Outcome:
 
 FIGURE = Figure(
     source="Figure D.4 (appendix D)",
-    claim="Where new records come in ten rounds, the projection is always the best: adaptive"
+    claim="If new records come in ten rounds, the projection is always the best, because adaptive"
     " quantiles have to ask old records again.",
     runs=(Runs(in_parts.over(population=["normal", *OTHERS]), 50, 1, {"epsilon": pictures.NAMED}),),
     draw=draw,

@@ -31,14 +31,14 @@ def draw(made: Made) -> Outcome:
         "The fan is the interquartile range of the residuals in the last third of the predicted"
         " values, divided by that in the first third. The hook is the distance of the median of"
         " the middle third below the medians of the others, divided by the interquartile range of"
-        f" all residuals. Visible: above {FANS:g}, and above {HOOKS:g}. N(0, x) is read as a"
-        " variance of x.",
+        f" all residuals. A fan above {FANS:g} counts as visible, and a hook above {HOOKS:g}. We"
+        " read N(0, x) as a normal distribution with variance x.",
     )
 
 
 FIGURE = Figure(
     source="Figure 1 (section III.C)",
     claim="Residuals without privacy show which assumption fails: a random scatter if none fails,"
-    " a fan if the variance grows, a hook if the line is wrong.",
+    " a fan if the variance grows, and a hook if the line is wrong.",
     draw=draw,
 )

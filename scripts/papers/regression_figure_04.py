@@ -94,11 +94,12 @@ def draw(made: Made) -> Outcome:
         verdict(*(share >= OFTEN for share in seen.values())),
         "The pattern is the rise that a wrong line leaves in its residuals: their median in the"
         " last third of predicted values minus their median in the first third. It counts as"
-        " evident if the released rise is half to one and a half of the true one: by PriRP in"
-        f" {seen[1.0]:.0%} of releases for epsilon = 1, and in {seen[0.1]:.0%} for 0.1; with half"
-        f" of the noise of the queries for bounds, which is enough, in {evident(LESS, 0.1):.0%}."
-        f" The line by output perturbation has the penalty {PENALTY:g}, which the paper does not"
-        " state. The picture shows the median of 21 releases, as for Figure 2.",
+        " evident if the released rise is 0.5 to 1.5 times the true one. With PriRP this is so in"
+        f" {seen[1.0]:.0%} of releases for epsilon = 1, and in {seen[0.1]:.0%} for epsilon = 0.1."
+        " The queries of PriRP's search for bounds need only half of their noise. With that, it is"
+        f" so in {evident(LESS, 0.1):.0%} for epsilon = 0.1. The line by output"
+        f" perturbation has the penalty {PENALTY:g}, which the paper does not state."
+        " The picture shows the median of 21 releases, as in Figure 2.",
     )
 
 

@@ -81,8 +81,8 @@ def draw(made: Made) -> Outcome:
         " third of predicted values as in the first), and a smaller fan of log(income). The true"
         f" fans are {true['income']:.2f} and {true['log(income)']:.2f}. The survey of the paper is"
         f" not available here. It has {PAPER:,} records, and the verdict is about as many records,"
-        " drawn from ours with replacement. Units are 1 thousand dollars, and 0.25 for the"
-        " logarithm. The picture shows the median of 21 releases, as for Figure 2.",
+        " drawn from ours with replacement. The unit of income is 1,000 dollars, and that of its"
+        " logarithm is 0.25. The picture shows the median of 21 releases, as in Figure 2.",
     )
 
 

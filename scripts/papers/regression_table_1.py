@@ -164,14 +164,16 @@ def _outcome(
         f"epsilon = 1: {said('PriRP')}",
         f"epsilon = 1: {said('dpcore')}; without privacy: {said(PLAIN)}",
         verdict(falls("PriRP") and falls(PLAIN), all(small)),
-        f"Two plots are told apart if two samples of distances, {plots:,} plots of each, have a"
-        f" total variation distance of {TOLD:g} or more. Small: alpha up to {SMALL['alpha']:g} and"
-        f" beta up to {SMALL['beta']:g}: the text of the paper names no number. By bisection, in"
-        f" steps of {step:.0%}; none: nothing is told up to alpha = {VIOLATIONS['alpha'][2]:g}, or"
-        f" beta = {VIOLATIONS['beta'][2]:g}. N(0, s) is read as of variance s. Where the search of"
-        f" PriRP for bounds runs on in more than {1 - TOLD:.0%} of the releases, nothing can be"
-        " told so well. With half of the noise of its queries, which is enough, and epsilon = 1"
-        f" the least are {checked}. {NOT_THEIRS}",
+        "The table has the least alpha and beta that plots tell from 0. A violation is told if two"
+        f" samples of distances, of {plots:,} plots with it and {plots:,} without, have a total"
+        f" variation distance of {TOLD:g} or more. Small means alpha up to {SMALL['alpha']:g} and"
+        f" beta up to {SMALL['beta']:g}; the text of the paper names no number. The values come"
+        f" from bisection, in steps of {step:.0%}. None means that nothing is told up to alpha ="
+        f" {VIOLATIONS['alpha'][2]:g}, or up to beta = {VIOLATIONS['beta'][2]:g}. We read N(0, s)"
+        " as a normal distribution with variance s. If PriRP's search for bounds runs on in more"
+        f" than {1 - TOLD:.0%} of the releases, no violation can be told so well. The queries of"
+        " this search need only half of their noise. With that, and epsilon = 1, the least values"
+        f" are {checked}. {NOT_THEIRS}",
         lines,
     )
 
