@@ -20,7 +20,8 @@ from . import _start
 _start.end_quietly()
 
 if not _os.path.isdir(_os.path.join(__path__[0], "kernels")):
-    # Not installed, and without the link to ../kernels: a source distribution, or a checkout where
+    # dpcore is not installed, and the link to ../kernels is missing. This is a source distribution,
+    # or a checkout where
     # Git makes no symbolic links.
     __path__.append(_os.path.dirname(__path__[0]))
 
@@ -136,8 +137,8 @@ __all__ = [
     "trust",
 ]
 
-# What is used is imported when it is used first, with the compiler that it needs (SPEC 1 of
-# Scientific Python). A test holds this beside what type checkers are told above.
+# Each name is imported when it is first used, together with the compiler that it needs (SPEC 1 of
+# Scientific Python). A test compares this list with the names for type checkers above.
 _MODULES = {
     "curves": "curves",
     "distances": "curves.distances",
@@ -206,7 +207,7 @@ def __getattr__(name: str) -> _Any:
         if home is None:
             raise AttributeError(f"module 'dpcore' has no attribute {name!r}")
         found = getattr(_importlib.import_module(f"dpcore.{home}"), name)
-    globals()[name] = found  # so that this is asked once
+    globals()[name] = found  # so that Python asks only once
     return found
 
 

@@ -123,7 +123,8 @@ def unweighted(argument: str, value: object) -> None:
 def choice(argument: str, value: object, options: object) -> None:
     """Check that value is one of the strings or integers of a Literal type."""
     allowed = get_args(options)
-    is_time = isinstance(value, np.datetime64 | np.timedelta64)  # whose items may be integers
+    # The items of these may be integers.
+    is_time = isinstance(value, np.datetime64 | np.timedelta64)
     scalar = value.item() if isinstance(value, np.generic) and not is_time else value
     if isinstance(scalar, bool) or not isinstance(scalar, str | int) or scalar not in allowed:
         raise ParameterError(argument, value, f"must be one of {', '.join(map(repr, allowed))}")
@@ -133,7 +134,7 @@ def items(argument: str, value: object, requirement: str) -> list[Any]:
     """Return the items of an iterable."""
     try:
         iterator = iter(value)  # type: ignore[call-overload]
-    except TypeError:  # arrays without axes say only now that they are none
+    except TypeError:  # only now do arrays without axes raise an error
         raise DtypeError(argument, type(value).__name__, requirement) from None
     return list(iterator)
 
@@ -190,7 +191,7 @@ def counts(argument: str, value: object) -> NDArray[np.int64]:
     found = array(argument, value, "iu", "must hold integers")
     if found.min(initial=0) < 0:
         raise ParameterError(argument, "a negative count", "must not be negative")
-    # the sum is below the first number, and takes ten times as long
+    # The sum is below the first number, but it takes ten times as long.
     largest = 2.0 * float(found.max(initial=0)) * found.size
     if largest >= _MOST_TOTAL and float(found.sum(dtype=np.float64)) >= _MOST_TOTAL:
         raise ParameterError(argument, "larger counts", "must sum to less than 2^62")

@@ -61,7 +61,7 @@ def table_grid(value: object) -> str:
     'must be a TableGrid: write dp.TableGrid.uniform(x_bounds, y_bounds, shape)'
     """
     wanted = "must be a TableGrid: write dp.TableGrid.uniform(x_bounds, y_bounds, shape)"
-    is_grid = hasattr(value, "positions")  # of one column
+    is_grid = hasattr(value, "positions")  # a grid of one column
     return f"{wanted}, or dp.TableGrid(x, y) of two grids" if is_grid else wanted
 
 
@@ -96,7 +96,7 @@ def _made(cls: type[Any]) -> str:
     """Return how an instance is made, with the name of the budget that it takes."""
     try:
         names = inspect.signature(cls).parameters
-    except (TypeError, ValueError):  # of C, or of no signature
+    except (TypeError, ValueError):  # functions written in C, and those without a signature
         return f"{cls.__name__}(...)"
     budget = next((name for name in ("epsilon", "rho") if name in names), None)
     return f"{cls.__name__}({'' if budget is None else f'{budget}=...'})"

@@ -17,7 +17,8 @@ class _Forks:
         cls.count += 1
 
 
-if hasattr(os, "register_at_fork"):  # process numbers come back, but no ancestor has as many forks
+# Process numbers are reused, but ancestors have other numbers of forks.
+if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_Forks.happened)
 
 

@@ -30,7 +30,7 @@ def listen() -> None:
 def _is_command() -> bool:
     """Return whether this is ``dpcore``, or ``python -m dpcore``."""
     name = sys.argv[0] if sys.argv else ""
-    if name == "-m":  # so it is while packages are imported
+    if name == "-m":  # Python has this name while it imports packages
         after = sys.orig_argv.index("-m") + 1 if "-m" in sys.orig_argv else 0
         return after > 0 and sys.orig_argv[after : after + 1] == ["dpcore"]
     path = Path(name)
@@ -38,5 +38,5 @@ def _is_command() -> bool:
 
 
 def _on_interrupt(handler: object) -> None:
-    with suppress(ValueError):  # not in the main thread: somebody else's process
+    with suppress(ValueError):  # outside the main thread, the process belongs to another program
         signal.signal(signal.SIGINT, handler)  # type: ignore[arg-type]

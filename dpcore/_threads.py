@@ -17,7 +17,7 @@ __all__ = ["checked_workers", "on_threads", "one_processor"]
 
 _Block = TypeVar("_Block")
 _MOST_WORKERS: Final = 1024
-_calling: Final = threading.local()  # whose ``alone`` says that None is one thread
+_calling: Final = threading.local()  # ``alone`` says whether None means one thread
 
 
 def checked_workers(workers: int | None) -> int:
@@ -62,7 +62,7 @@ def on_threads(
     def drain_beside(at_work: _thread.LockType) -> None:
         try:
             drain()
-        except BaseException as error:  # the caller raises it
+        except BaseException as error:  # the caller raises it again
             pending.clear()
             raised.append(error)
         finally:
@@ -70,15 +70,15 @@ def on_threads(
 
     others: list[_thread.LockType] = []
     try:
-        with suppress(RuntimeError):  # raised where no thread can start
+        with suppress(RuntimeError):  # no thread can be started here
             for _ in range(workers - 1):
                 at_work = _thread.allocate_lock()
                 at_work.acquire()
-                # That of the threading module waits until the thread runs, which takes a while.
-                own = copy_context()  # what holds for the caller holds there
+                # ``Thread.start`` would wait until the thread runs, which takes a while.
+                own = copy_context()  # the thread gets the context of the caller
                 _thread.start_new_thread(own.run, (drain_beside, at_work))
                 others.append(at_work)
-        drain()  # the caller works, too: its processor is not free for another thread
+        drain()  # the caller works, too; otherwise its processor would be idle
     finally:
         pending.clear()
         for at_work in others:

@@ -21,13 +21,13 @@ __all__ = [
 ]
 
 
-_MOST_BITS: Final = 512  # of integers that are written down
+_MOST_BITS: Final = 512  # larger integers are not written out
 
 
 class DpcoreError(Exception):
     """Base of all errors that dpcore raises on purpose."""
 
-    def __reduce__(self) -> tuple[object, ...]:  # they come back from other processes as they are
+    def __reduce__(self) -> tuple[object, ...]:  # errors from other processes come back unchanged
         return _again, (type(self), self.args, self.__dict__)
 
 
@@ -109,7 +109,7 @@ def shown(value: object) -> str:
         return f"an integer of {value.bit_length()} bits"
     try:
         return _short(repr(value.item() if isinstance(value, np.generic) else value))
-    except Exception:  # very deep, or with integers that Python does not write down
+    except Exception:  # deeply nested, or with integers that Python does not write out
         return f"a {type(value).__name__}"
 
 

@@ -52,7 +52,8 @@ def _described(argument: Any, classes: list[type]) -> str:
     if isinstance(argument, tuple):
         classes.append(type(argument))
         parts = [_described(each, classes) for each in argument]
-        # In machine code, the name of a part is its place: code is for these names in this order.
+        # Machine code finds a part by its position, so code is compiled for these names in this
+        # order.
         parts += getattr(argument, "_fields", ())
         return f"{type(argument).__module__}.{type(argument).__qualname__}({', '.join(parts)})"
     raise TypeError(f"kernels take arrays and numbers, not {type(argument).__name__}")

@@ -26,7 +26,7 @@ import numpy as np
 
 from ._machine import Code
 
-_NO_MATTER = {"NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS"}  # settings that code does not depend on
+_NO_MATTER = {"NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS"}  # settings that do not change the code
 
 
 def sources_digest() -> str | None:
@@ -50,8 +50,8 @@ def _root() -> Path:
         variable, usual = "", Path("Library", "Caches")
     else:
         variable, usual = "XDG_CACHE_HOME", Path(".cache")
-    # Not below the current folder, which may be anybody's: whoever can write to a cache can run
-    # code here.
+    # The cache must not be below the current folder, which may belong to anybody. Whoever can
+    # write to a cache can run code here.
     given = Path(os.environ.get(variable, ""))
     return given if given.is_absolute() else Path.home() / usual
 
@@ -67,7 +67,7 @@ def _readable_folder(sources: str | None) -> Path | None:
             return None
         folder = root / "dpcore" / f"kernels-{sources}"
         folder.mkdir(parents=True, exist_ok=True)
-    except (OSError, RuntimeError):  # RuntimeError: no home directory
+    except (OSError, RuntimeError):  # RuntimeError: there is no home directory
         return None
     return folder if os.access(folder, os.R_OK | os.X_OK) else None
 
@@ -99,7 +99,7 @@ def _circumstances() -> str:
 def _processor() -> tuple[str, str]:
     """Return the name and the features of the processor that Numba compiles for."""
     name, features = os.environ.get("NUMBA_CPU_NAME"), os.environ.get("NUMBA_CPU_FEATURES")
-    if features is None:  # LLVM may call a processor generic that it does not know yet
+    if features is None:  # LLVM may say "generic" for a processor that it does not know yet
         is_any = name is not None and name.lower() == "generic"
         features = "" if is_any else _host_features()
     return llvm.get_host_cpu_name() if name is None else name, features
@@ -108,7 +108,7 @@ def _processor() -> tuple[str, str]:
 def _host_features() -> str:
     try:
         features: str = llvm.get_host_cpu_features().flatten()
-    except RuntimeError:  # LLVM cannot tell, and Numba compiles for the processor's name alone
+    except RuntimeError:  # LLVM cannot tell, so Numba compiles for the processor's name alone
         return ""
     return features
 
@@ -132,7 +132,7 @@ def _place(function: Callable[..., object], types: str) -> tuple[Path, bytes] | 
     """Return a kernel's file for some types, and what it is the file of."""
     if FOLDER is None:
         return None
-    # Files of several folders have the same name; nor are lines enough to tell them apart.
+    # Names and line numbers cannot tell kernels in different folders apart.
     code = function.__code__
     kernel = f"{function.__module__}.{function.__qualname__}-{code.co_firstlineno}"
     whole = repr((kernel, types, _circumstances())).encode()
@@ -172,7 +172,8 @@ def save(function: Callable[..., object], types: str, code: Code) -> None:
         objects += each
         ends.append(str(len(objects)))
     rest = "\n".join((code.entry, " ".join(ends), *code.names)).encode() + b"\n\n" + objects
-    # Nobody sees half a file, and of two processes that write at once, one is the last.
+    # The file is renamed when it is complete, so nobody reads a part of one. If two processes write
+    # at the same time, the file of the last one stays.
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_name(f"{path.name}.{os.urandom(8).hex()}.tmp")

@@ -22,8 +22,8 @@ from ._arguments import described, plain
 _Function = TypeVar("_Function", bound=Callable[..., object])
 _Entry = Callable[..., Any]
 
-_LOCK = threading.RLock()  # one at a time is compiled or loaded
-if hasattr(os, "register_at_fork"):  # a child finds nothing half done, and the lock free
+_LOCK = threading.RLock()  # only one thread compiles or loads at a time
+if hasattr(os, "register_at_fork"):  # in a child, nothing is half compiled, and the lock is free
     os.register_at_fork(
         before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release
     )
@@ -96,7 +96,7 @@ class _Compiled:
     def __repr__(self) -> str:
         return f"<{type(self).__name__.lower()} {self.py_func.__module__}.{self.py_func.__name__}>"
 
-    def __reduce__(self) -> str:  # copied and pickled by its name, as functions are
+    def __reduce__(self) -> str:  # copied and pickled by name, as functions are
         return self.py_func.__qualname__
 
     @functools.cached_property
@@ -108,7 +108,7 @@ class _Compiled:
         return numba.njit(self.py_func, nogil=True, **options)
 
     @property
-    def _numba_type_(self) -> Any:  # how Numba asks what a global of a function is
+    def _numba_type_(self) -> Any:  # Numba asks for the type of a global of a function
         return self.for_kernels._numba_type_
 
 
@@ -159,8 +159,8 @@ class Kernel(_Compiled):
                 return self._known[types]
             entry = None
             if not is_left_to_numba():
-                # Whatever is not as it should be, in versions of LLVM's or Numba's to come, does
-                # no harm: Numba is asked, and if it is the kernel that is wrong, Numba says so.
+                # Future versions of LLVM or Numba may make this fail. That does no harm: Numba then
+                # compiles the kernel. If the kernel itself is wrong, Numba reports that.
                 with contextlib.suppress(Exception):
                     entry = self._found(types, classes) or self._made(types, classes, arguments)
             if entry is None:

@@ -23,7 +23,7 @@ from numba.np.arrayobj import populate_array
 
 from ._machine import NUMBERS, class_name
 
-_HEAD = object.__basicsize__  # what every object begins with; the last word of it is the type
+_HEAD = object.__basicsize__  # the size of the head of every object; its last word is the type
 _WORD = ir.IntType(64)
 _INT = ir.IntType(32)
 _BYTE = ir.IntType(8)
@@ -74,7 +74,7 @@ class Entry:
         self.function = ir.Function(self.module, kind, fndesc.llvm_cpython_wrapper_name)
         self.mismatch = self.function.append_basic_block("mismatch")
         self.builder = ir.IRBuilder(self.function.append_basic_block("start"))
-        self.function.blocks.reverse()  # the first block is where a function starts
+        self.function.blocks.reverse()  # a function starts with its first block
         self.tuples = 0
 
     def build(self) -> None:
@@ -98,7 +98,7 @@ class Entry:
         b.ret(self.held("NotImplemented"))
         self.library.add_ir_module(self.module)
 
-    # What is called, and what is looked at.
+    # Calls of functions, and reads of objects.
 
     def call(self, name, result, *arguments):
         """Call a function of Python's or NumPy's."""
@@ -143,7 +143,7 @@ class Entry:
         """Return the address of an object's type."""
         return self.field(pointer, -self.context.get_abi_sizeof(_POINTER), _POINTER)
 
-    # From objects to what the kernel takes.
+    # Conversions from objects to the kernel's arguments.
 
     def value(self, kind, pointer):
         """Return an argument as the kernel takes it."""
@@ -171,7 +171,7 @@ class Entry:
                 b.store(self.call(name, _WORD, pointer, overflow), found)
             self.require(b.icmp_signed("==", b.load(overflow), _INT(0)))
         else:
-            pythons = ["float"] if kind == types.float64 else []  # laid out as NumPy's
+            pythons = ["float"] if kind == types.float64 else []  # same layout as NumPy's
             self.require(b.or_(numpys, self.is_any(type_of, pythons)))
             return self.field(pointer, 0, stored)
         with b.if_then(numpys):
@@ -226,7 +226,7 @@ class Entry:
             parts.append(self.value(each, part))
         return self.context.make_tuple(b, kind, parts)
 
-    # From what the kernel returns to objects.
+    # Conversions from the kernel's results to objects.
 
     def object(self, kind, value):
         """Return a result as a new reference, or null with an exception set."""
@@ -286,7 +286,7 @@ class Entry:
         self.builder = outer
         return function
 
-    # What can go wrong.
+    # Errors.
 
     def made(self, pointer):
         """Go on with what was made; or there is no memory, and an exception is set."""

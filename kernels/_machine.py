@@ -48,9 +48,9 @@ _OBJECTS = {
     "int": int,
     "ndarray": np.ndarray,
 }
-# Places in the table of NumPy's C interface, which never change.
+# Positions in the table of NumPy's C interface. They never change.
 _NUMPY_FUNCTIONS = {"PyArray_New": 93, "PyArray_SetBaseObject": 282}
-_NUMPY_LAYOUT = 2  # the version of NumPy's binary interface whose arrays ``_entry`` reads
+_NUMPY_LAYOUT = 2  # the version of NumPy's binary interface for which ``_entry`` reads arrays
 
 NUMBERS = "?bBhHiIlLqQfd"
 """The characters of the number types of NumPy, some of which are the same number."""
@@ -130,13 +130,13 @@ def entry(name: str, code: Code, classes: list[type]) -> Callable[..., Any] | No
     prepare(classes)
     machine = llvm.Target.from_default_triple().create_target_machine()
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
-    # What is missing ends the process. (Before there is an engine, LLVM finds less.)
+    # A missing symbol would end the process. (Before an engine exists, LLVM finds fewer symbols.)
     if not all(llvm.address_of_symbol(each) for each in code.names):
         return None
     try:
         for each in code.objects:
             engine.add_object_file(llvm.ObjectFileRef.from_data(each))
-    except RuntimeError:  # not an object file of this platform
+    except RuntimeError:  # this is not an object file for this platform
         return None
     engine.finalize_object()
     address = engine.get_function_address(code.entry)

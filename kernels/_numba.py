@@ -23,7 +23,8 @@ from . import _symbols
 from ._entry import Entry, gives, takes
 from ._machine import Code, prepare
 
-# What kernels call of Numba's, and we have as well; and how all that begins.
+# Functions of Numba's that kernels call and that this package provides, too.
+# Then: prefixes of the names of all functions of Numba's.
 _PROVIDED = {"NRT_MemInfo_alloc_aligned", "NRT_MemInfo_call_dtor", "numba_frexp", "numba_ldexp"}
 _NUMBAS_OWN = ("NRT_", "numba_", "_numba", "__svml", "_ZN")
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import struct
 
-_SECTION = struct.Struct("<IIQQQQIIQQ")  # of 64-bit ELF files, least byte first
+_SECTION = struct.Struct("<IIQQQQIIQQ")  # the section header of 64-bit ELF files, little-endian
 _SYMBOL = struct.Struct("<IBBHQQ")
-_SYMBOLS = 2  # a section's type
+_SYMBOLS = 2  # the type of a section with symbols
 _BEGINNING = b"\x7fELF\x02\x01"
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["CDF"]
 
 _COUNTS: Final = (np.dtype(np.int64), np.dtype(np.float64))
-_MOST_COUNT: Final = 2.0**256  # sums and squares of counts are finite, too
+_MOST_COUNT: Final = 2.0**256  # so that sums and squares of counts are finite, too
 _DEVIATIONS: Final = (np.dtype(np.float64),)
 
 
@@ -250,7 +250,7 @@ class CDF(Moments, EqualByValue):
         cumulative[-1] = self.n
         cumulative = np.cumsum(np.maximum(np.diff(cumulative, prepend=0.0), 0.0))
         scaled = np.minimum(cumulative * (self.n / cumulative[-1]), float(self.n))
-        scaled[-1] = self.n  # it is that up to rounding
+        scaled[-1] = self.n  # up to rounding, it is n already
         return self._processed(scaled, "without_negative_counts()")
 
     def sample(
@@ -323,14 +323,15 @@ class CDF(Moments, EqualByValue):
         from .plots import plot_steps, shortly
 
         band = self.band(level)
-        known = bool(np.any(np.isfinite(self.noise_deviation[:-1])))  # else a band says nothing
+        # Otherwise a band has no meaning.
+        known = bool(np.any(np.isfinite(self.noise_deviation[:-1])))
         share, name = self.counts / self.n, shortly(self.privacy)
         x, unit = axis(self.grid)
         drawn = x, share, band if known else None
         ax = plot_steps(*drawn, name, ax=ax, level=level, style=line)
         if self.name is not None or unit:
             words = (self.name, unit and "in", unit) if self.name else (unit,)
-            # a dollar sign in a name is not mathematics
+            # Matplotlib must not read a dollar sign in a name as mathematics.
             ax.set_xlabel(" ".join(filter(None, words)), parse_math=False)
         return ax
 

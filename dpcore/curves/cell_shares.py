@@ -48,11 +48,12 @@ def _end(argument: str, value: object) -> float:
 def _shares_up_to(grid: Grid, end: float) -> NDArray[np.float64]:
     """Return the share of each cell up to ``end``, (N,)."""
     thresholds = grid.positions
-    at = int(np.searchsorted(thresholds, end, side="right"))  # whole cells
+    at = int(np.searchsorted(thresholds, end, side="right"))  # the number of whole cells
     shares = np.zeros(grid.size)
     shares[:at] = 1.0
     before = grid.start if at == 0 else float(thresholds[at - 1])
     if at < grid.size and -math.inf < before < end:
-        first, last = Fraction(before), Fraction(float(thresholds[at]))  # may be far apart
+        # Fractions, because they may be far apart.
+        first, last = Fraction(before), Fraction(float(thresholds[at]))
         shares[at] = float((Fraction(end) - first) / (last - first))
     return shares

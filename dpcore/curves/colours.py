@@ -37,9 +37,10 @@ TELLING: Final = (
     ORANGE,
     SKY,
     BLACK,
-)  # the colours of lines, in order
+)  # the colours of lines, in this order
 
-# A grey far from all of these: to some readers most greys look like the green or the purple.
+# This grey differs clearly from all of these. To some readers most greys look like the green or
+# the purple.
 GREY: Final = "#484848"
 LIGHT: Final = "#c8c8c8"  # for things in the background
 

@@ -142,7 +142,7 @@ def average(curves: Iterable[CDF], weights: Iterable[float] | None = None) -> CD
             raise ParameterError("curves", (n, release.n), what)
     shares = _precisions(releases) if weights is None else _shares(weights, len(releases))
     counts = _sum(w * release.counts for w, release in zip(shares, releases, strict=True))
-    if not public:  # the number of records is a release like the others
+    if not public:  # the number of records is noisy, too
         n = max(1, round(float(counts[-1])))
     return _as(given, _combined(releases, "releases", shares, counts, n, privacy))
 
@@ -243,7 +243,7 @@ def _combined(
     privacy: Privacy,
 ) -> CDF:
     """Return the curve with these counts, which are the sum of factor times counts over curves."""
-    counts[-1] = n  # floating-point numbers add up to it up to rounding
+    counts[-1] = n  # the floating-point sum may differ from n by rounding
     deviations = (c * curve.noise_deviation for c, curve in zip(factors, curves, strict=True))
     return CDF(
         grid=curves[0].grid,

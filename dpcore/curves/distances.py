@@ -91,7 +91,7 @@ def earth_mover(first: Any, second: Any) -> float:
     steps = _between(_of_numbers(first, "first"), _of_numbers(second, "second"))
     if steps.differ_at_infinity:
         return math.inf
-    with np.errstate(over="ignore"):  # raw curves may be anywhere, so an area may be too large
+    with np.errstate(over="ignore"):  # raw counts may have any size, so an area may be too large
         return float(np.sum(np.abs(steps.differences[1:-1]) * steps.widths))
 
 
@@ -133,7 +133,7 @@ def energy(first: Any, second: Any) -> float:
     largest = float(lengths.max(initial=0.0))
     if largest == 0.0:
         return 0.0
-    # relative to the largest, squares neither overflow nor vanish
+    # Divided by the largest value, squares neither overflow nor vanish.
     return largest * math.sqrt(2.0 * float(np.sum((lengths / largest) ** 2)))
 
 
@@ -176,7 +176,8 @@ def _between(first: Any, second: Any) -> _Between:
         )
     unit = units[0] if units else None
     ours, theirs = _steps(first, "first", unit), _steps(second, "second", unit)
-    # With a cut at 0, no interval has ends of both signs, so every width is a double.
+    # With a cut at 0, the ends of an interval never have different signs. So every width is a
+    # double.
     cuts = np.concatenate([[-np.inf, 0.0], _finite(ours.points), _finite(theirs.points)])
     cuts.sort()
     return _Between(ours.at(cuts) - theirs.at(cuts), np.diff(cuts[1:]))

@@ -140,7 +140,7 @@ class GroupedCDF(Mapping[Any, CDF]):
             ax.set_title(str(group), parse_math=False)
             if at % across:
                 ax.set_ylabel("")
-            ax.tick_params(labelbottom=True)  # of axes with nothing below them
+            ax.tick_params(labelbottom=True)  # axes with nothing below them
             if at + across < len(self):
                 ax.tick_params(labelbottom=False)
                 ax.set_xlabel("")

@@ -103,11 +103,11 @@ def places(
     place = between(lower, upper, share)
     if not integers:
         return place
-    # Rounded quotients still tell a whole number of days from a microsecond less.
+    # Rounded quotients still distinguish a whole number of days from a microsecond less.
     nearest = np.clip(np.rint(place / step), np.ceil(first / step), np.floor(ends[-1] / step))
     least, most = np.floor(lower / step), np.floor(upper / step)
     whole = np.clip(np.ceil(between(least, most, share)), least + 1.0, most)
-    return np.where(least < most, whole, nearest) * step + 0.0  # and not -0.0
+    return np.where(least < most, whole, nearest) * step + 0.0  # adding 0.0 changes -0.0 to 0.0
 
 
 def between(

@@ -36,13 +36,14 @@ __all__ = [
     "warn_of_scores",
 ]
 
-SURE: Final = 3.0  # deviations of the noise, beyond which nothing is luck
-LARGE_ERROR: Final = 0.1  # of a share of the records
-FEW_CELLS: Final = 16  # with fewer, cells are kinds of records, and one kind may be common
+SURE: Final = 3.0  # an effect of more than so many deviations of the noise is not chance
+LARGE_ERROR: Final = 0.1  # a share of the records
+FEW_CELLS: Final = 16  # a smaller grid has cells for kinds of records, and one kind may be common
 _MOST_AT_TOP: Final = 1 / 2
 _MOST_AT_ENDS: Final = 0.95
-_MOST_TIED: Final = 0.1  # pairs of a negative and a positive, in the end cells
-_PACKAGE: Final = str(Path(__file__).parents[1]) + os.sep  # not dpcore_study.py beside it
+_MOST_TIED: Final = 0.1  # the largest share of pairs of a negative and a positive in the end cells
+# The separator excludes a file such as dpcore_study.py beside it.
+_PACKAGE: Final = str(Path(__file__).parents[1]) + os.sep
 
 REMEDY: Final = "fewer cells, a larger budget or more records lower it"
 _GRID: Final = "is it the grid for these {}? Those beyond it count in its end cells"
@@ -169,13 +170,13 @@ def _tied_at_ends(curves: ScoreCurves, negatives: _Class, positives: _Class) -> 
 def _below_guessing(negatives: _Class, positives: _Class, noise: float, label: str) -> str | None:
     """Return a text if the area under the ROC curve is below 1/2 by more than noise and luck."""
     pairs, both = negatives.total * positives.total, negatives.total + positives.total
-    luck = math.sqrt((both + 1) / (12 * pairs))  # for scores without information
-    # the area is a mean of rates of either class, each with noise in its count and in its total
+    luck = math.sqrt((both + 1) / (12 * pairs))  # the deviation for scores without information
+    # The area is a mean of rates of either class. Each rate has noise in its count and its total.
     most = 0.5 - SURE * (2 * noise * both / pairs + luck)
     if not most > 0.0:
         return None
     # Twice the pairs in the wrong order minus those in the right order. (Products of vectors would
-    # start threads of BLAS, and wait for them.)
+    # start threads of BLAS and wait for them.)
     wrong = negatives.counts[1:] * positives.counts[:-1]
     right = negatives.counts[:-1] * positives.counts[1:]
     area = 0.5 - float(np.sum(wrong - right)) / (2 * pairs)

@@ -241,7 +241,7 @@ class Moments(Readings):
         low, high = self._cells()
         with np.errstate(over="ignore"):
             centres = low / 2 + high / 2
-            inside = (high - low) ** 2  # of m whole numbers: (m^2 - 1) / 12 steps^2
+            inside = (high - low) ** 2  # for m whole numbers, it is (m^2 - 1) / 12 steps^2
             if self._of_integers:
                 inside = inside + 2 * self.grid.step * (high - low)
             around = (centres - np.sum(masses * centres)) ** 2

@@ -32,7 +32,7 @@ __all__ = [
 
 Reals = NDArray[np.float64]
 
-_DRAWN: Final = 2**13  # points, several to a pixel; Matplotlib gives up on very long paths
+_DRAWN: Final = 2**13  # points, several for each pixel; Matplotlib fails on very long paths
 
 
 def plot_steps(
@@ -60,7 +60,7 @@ def plot_steps(
     """
     ax = axes(ax)
     drawn = min(x.size, _DRAWN)
-    at = np.arange(1, drawn + 1) * x.size // drawn - 1  # the last one among them
+    at = np.arange(1, drawn + 1) * x.size // drawn - 1  # the last point of each group
     (steps,) = ax.step(x[at], y[at], where="post", **_labelled(ax, name, style))
     if band is not None:
         low, high = band
@@ -74,7 +74,7 @@ def plot_steps(
             linewidth=0,
             label=_once(ax, f"{100 * level:g}% band for the noise"),
         )
-    if x.dtype.kind == "M":  # short dates, which do not overlap
+    if x.dtype.kind == "M":  # short dates do not overlap
         dates: Any = _check.extra("matplotlib.dates", "plotting", "plot")
         ax.xaxis.set_major_formatter(dates.ConciseDateFormatter(ax.xaxis.get_major_locator()))
     ax.set_xlabel("value")
@@ -143,7 +143,7 @@ def plot_rates(
     """
     width = deviations(level)
     ax = axes(ax, figsize=(5, 6))
-    some = counts > 0.0  # NaN would be gaps in the line
+    some = counts > 0.0  # NaN would leave gaps in the line
     at, height = score[some], rate[some]
     _diagonal(ax, "calibrated")
     shown = {"marker": "o", "markersize": 4, "linewidth": 1}
@@ -251,7 +251,8 @@ def plot_bars(
     )
     bars = {"width": 0.7, "color": colours.SKY, **_labelled(ax, f"positives, {name}", style)}
     ax.bar(places, positives, **bars)
-    if deviation.any() and np.all(np.isfinite(deviation)):  # else no noise, or an unknown deviation
+    # Otherwise: no noise, or an unknown deviation.
+    if deviation.any() and np.all(np.isfinite(deviation)):
         reach = deviations(0.95) * deviation
         said = _once(ax, "95% interval for the noise")
         ax.vlines(places, positives - reach, positives + reach, color=colours.BLACK, label=said)

@@ -25,7 +25,7 @@ from .shown import cost, line, short
 __all__ = ["Projection"]
 
 _MOST_ORDER: Final = 33
-_MOST_BITS: Final = 256  # of totals: those of real releases have half as many
+_MOST_BITS: Final = 256  # bits of a total; totals of real releases have half as many
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
@@ -287,7 +287,7 @@ class Projection(EqualByValue):
         integrals = -i[:, None] * ((nodes[:, None] ** (i - 1) * weights[:, None]).T @ legendre)
         middle = np.float64(self.lower / 2 + self.upper / 2)
         half = np.float64(self.upper / 2 - self.lower / 2)
-        # E v^j = middle^j + sum_k of this times E x^k
+        # E v^j is middle^j plus the sum over k of this factor times E x^k.
         expand = np.zeros((order, order))
         with np.errstate(over="ignore", invalid="ignore"):
             for j in range(1, order + 1):

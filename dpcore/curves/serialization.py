@@ -53,10 +53,10 @@ _CURVE_FIELDS: Final = {
     "noise_deviation",
     "processing",
 }
-_OPTIONAL: Final = {"integers", "raw", "name"}  # of curves and tables
+_OPTIONAL: Final = {"integers", "raw", "name"}  # fields of curves and tables
 _UNNAMED: Final = (None, None)
 _OF_TABLES: Final = {"integers", "raw", "names"}
-_NOT_SAID: Final = (None, (None, None))  # of either
+_NOT_SAID: Final = (None, (None, None))  # values of fields that are not given
 _PROJECTION_FIELDS: Final = {
     "lower",
     "upper",
@@ -320,7 +320,7 @@ def _grid_size(description: Any) -> int:
     kind = description.get("kind") if isinstance(description, dict) else None
     if kind == "uniform":
         _check_fields("a grid", description, {"kind", "lower", "upper", "size"}, {"unit"})
-        for name in ("lower", "upper"):  # for times microseconds, not ISO strings
+        for name in ("lower", "upper"):  # times are stored as microseconds, not as ISO strings
             _check.finite(name, description[name])
         return _check.integer("size", description["size"], 1, MOST_CELLS)
     if kind == "thresholds":
@@ -367,7 +367,7 @@ def _cost(data: dict[str, Any]) -> dict[str, Any]:
     privacy, mechanism = _guarantee(data["privacy"]), data["mechanism"]
     if not isinstance(mechanism, dict):
         raise ValueError("mechanism must be an object")
-    if "base" in mechanism:  # of a noise tree, for ``CDF.smooth``
+    if "base" in mechanism:  # a noise tree, which ``CDF.smooth`` needs
         _check.integer("base", mechanism["base"], 2, MOST_CELLS)
     return {"privacy": privacy, "mechanism": storable(mechanism)}
 

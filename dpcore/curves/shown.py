@@ -16,9 +16,9 @@ __all__ = ["axis", "cost", "line", "picture", "several", "short"]
 
 LINE: Final = 88
 _SPANS: Final = {"d": 86_400, "h": 3600, "min": 60}  # in seconds
-_WIDTH, _HEIGHT = 320, 120  # of pictures, in pixels
-_MOST: Final = 200  # points of a picture
-_LEAST_TICKS: Final = 3  # of an axis, so that an axis of a day is in hours
+_WIDTH, _HEIGHT = 320, 120  # the size of a picture, in pixels
+_MOST: Final = 200  # the number of points in a picture
+_LEAST_TICKS: Final = 3  # the least number of ticks, so that an axis of a day is in hours
 
 
 def cost(privacy: Privacy | None) -> str:

@@ -30,10 +30,10 @@ __all__ = [
     "root_mean_square_errors",
 ]
 
-REPLICATES: Final = 200  # a deviation from so many is known to 5 %, and a level to 0.5 %
+REPLICATES: Final = 200  # with so many, a deviation has an error of 5 %, and a level one of 0.5 %
 
 _BLOCK: Final = 2**20  # counts that are simulated at once
-_PROCESSINGS: Final = ((), ("isotonic()",))  # steps that simulated curves get, too
+_PROCESSINGS: Final = ((), ("isotonic()",))  # steps that simulated curves also get
 
 
 @runtime_checkable
@@ -124,7 +124,7 @@ def root_mean_square_errors(
 
 def processed(curve: CDF, counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the counts of simulated releases, (rows, N), processed as the curve was, in place."""
-    if curve.privacy.neighbours == "add-or-remove-one":  # n is a release like the others
+    if curve.privacy.neighbours == "add-or-remove-one":  # n is noisy, too
         counts[:, -1] = np.maximum(np.rint(counts[:, -1]), 1.0)
     else:
         counts[:, -1] = curve.n

@@ -31,8 +31,8 @@ Axis = Literal["x", "y"]
 Integers = tuple[bool | None, bool | None]
 Names = tuple[str | None, str | None]
 
-_INDEPENDENT: Final = "histogram"  # the mechanism with the same law of noise in all cells
-_LEAST: Final = 0.5  # a record: below it, there are no quantiles
+_INDEPENDENT: Final = "histogram"  # the mechanism that has the same noise in every cell
+_LEAST: Final = 0.5  # records; with fewer, quantiles do not exist
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
@@ -313,8 +313,8 @@ class Table(EqualByValue):
             edges = np.append(_start(grid), grid.positions)
             lower, upper = edges[at], edges[at + 1]
             inside = between(lower, upper, 1.0 - rng.random(at.size))
-            with np.errstate(under="ignore"):  # beside 0, say
-                least = np.nextafter(lower, np.inf)  # the lower end belongs to the cell before
+            with np.errstate(under="ignore"):  # for example, beside 0
+                least = np.nextafter(lower, np.inf)  # the lower end belongs to the previous cell
             found[:, column] = np.clip(inside, least, upper)
         return found
 

@@ -29,7 +29,7 @@ from .table import Axis, Table
 __all__ = ["warn_of_residual_plot", "warn_of_table"]
 
 _MOST_OUTSIDE: Final = 1 / 2
-_MOST_TOGETHER: Final = 0.95  # a share of the records, in a part of a residual plot
+_MOST_TOGETHER: Final = 0.95  # the largest share of the records in one part of a residual plot
 _PART: Final = 8  # the number of parts of an axis
 _AXES: Final[tuple[Axis, ...]] = ("x", "y")
 
@@ -53,7 +53,7 @@ def _mistake_in_table(table: Table) -> str | None:
     for axis in _AXES:
         marginal, what = table.marginal(axis), f"values of {axis}"
         if at_ends(marginal, np.zeros(marginal.grid.size), what) is None:
-            continue  # the usual case, without the deviations, which need every cell
+            continue  # the usual case; it does not need the deviations, which read every cell
         if text := at_ends(marginal, _noise_along(table, axis), what):
             return text
     return None
@@ -74,7 +74,7 @@ def _mistake_in_residual_plot(plot: ResidualPlot) -> str | None:
         together = float(np.convolve(inside, np.ones(part), "valid").max())
         if together <= _MOST_TOGETHER * plot.n:
             continue
-        noise = 2 * largest(_noise_along(plot.table, axis))  # both ends, at the worst
+        noise = 2 * largest(_noise_along(plot.table, axis))  # the worst case: noise at both ends
         if together - SURE * noise > _MOST_TOGETHER * plot.n:
             return (
                 f"{percent(together / plot.n)} of the records are in 1/{_PART} of the axis of"
@@ -95,7 +95,7 @@ def _noise_along(table: Table, axis: Axis) -> NDArray[np.float64]:
     in_row = np.unravel_index(in_a_row(table.grid.shape), table.grid.shape)[_AXES.index(axis)]
     of_row = np.append(table.row.noise_deviation[: in_row.size - 1], 0.0)
     variances = np.where(np.isfinite(of_row), of_row, 0.0) ** 2
-    # the records up to a threshold begin or end at a place if one of its two cells is among them
+    # The records up to a threshold begin or end at a place if they include one of its two cells.
     following = np.append(in_row[1:], in_row[-1])
     begins = np.bincount(np.minimum(in_row, following), variances, stated.size)
     ends = np.bincount(np.maximum(in_row, following), variances, stated.size)

@@ -23,7 +23,8 @@ from .queries import CELLS_PER_DRAW, THROUGH, Between, in_units, noise_of, varia
 
 __all__ = ["AdaptiveQuantiles"]
 
-_MOST_STEPS: Final = 2**12  # choosing a question takes time in proportion to those before it
+# The time to choose a question is proportional to the number of earlier questions.
+_MOST_STEPS: Final = 2**12
 
 
 @documented
@@ -197,7 +198,7 @@ class AdaptiveQuantiles(Releases):
         --------
         >>> import numpy as np
         >>> from dpcore.mechanisms import AdaptiveQuantiles
-        >>> sites = np.array([[0, 900, 100, 0], [50, 700, 250, 0]])  # two of them, with four cells
+        >>> sites = np.array([[0, 900, 100, 0], [50, 700, 250, 0]])  # two sites with four cells
         >>> mechanism = AdaptiveQuantiles(epsilon=1.0, steps=3)
         >>> mechanism.release_from_sites(sites, rng=np.random.default_rng(1))
         array([  49., 1647., 2000., 2000.])
@@ -261,7 +262,7 @@ class AdaptiveQuantiles(Releases):
         """
         count, size = sites.shape
         exact, bits = np.cumsum(sites, axis=1), self.noise(size)[1]
-        n, units = int(exact[:, -1].sum()), in_units(exact, bits)  # each rounds its own
+        n, units = int(exact[:, -1].sum()), in_units(exact, bits)  # each site rounds its own counts
         totals = units.sum(axis=0) if count > 1 else units[0]
 
         def fill(out: NDArray[np.float64], stream: Source) -> None:

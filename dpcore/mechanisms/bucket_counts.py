@@ -19,9 +19,9 @@ from .tree import Tree
 __all__ = ["Buckets", "Records", "Stages", "deviation", "line"]
 
 # The squared error of a straight line, as a share of a bucket's squared cost: 1/6 if all records
-# are in one cell, 2/15 on a slope, less where records are spread.
+# are in one cell, 2/15 on a slope, and less if the records are spread out.
 _WEIGHT: Final = 0.1
-_ALLOWANCES: Final = np.array([1.0, 2.0, 4.5])  # of a squared cost, in variances of its noise
+_ALLOWANCES: Final = np.array([1.0, 2.0, 4.5])  # in variances of the noise of a squared cost
 _DOUBT: Final = 0.25  # the least squared cost that is assumed, in variances of its noise
 
 
@@ -128,8 +128,8 @@ def line(edges: NDArray[np.int64], ends: NDArray[np.float64]) -> NDArray[np.floa
 def deviation(found: Buckets, tree: Tree, ends: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the estimated deviation of each cumulative count, (N,): docs/dawa.md, section 3."""
     variances = line(found.edges, np.append(0.0, tree.prefix_variances())[np.newaxis])
-    # only the count of a group is known, and all its records may be in one of its cells
+    # Only the count of a group is known, so all its records may be in one of its cells.
     of_groups = _WEIGHT * np.maximum(np.diff(ends[0]) ** 2 - tree.variances[-1], 0.0)
     unevenness = np.where(found.unevenness > 0.0, found.unevenness, of_groups)
-    add_parabolas(found.edges, unevenness, variances)  # the errors of lines
+    add_parabolas(found.edges, unevenness, variances)  # the squared errors of the lines
     return np.sqrt(variances, out=variances)

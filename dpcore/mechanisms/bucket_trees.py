@@ -16,7 +16,8 @@ from .tree import Tree
 
 __all__ = ["weighted_tree"]
 
-_DIGITS: Final = 4  # binary digits of the numbers of buckets for which trees are computed
+# Trees are computed for numbers of buckets with so many significant binary digits.
+_DIGITS: Final = 4
 _WIDTHS: Final = (2, 4, 8, 16, 32)  # even trees that compete with the best one for equal buckets
 
 
@@ -54,7 +55,7 @@ def _kept(hierarchy: Hierarchy, buckets: int) -> tuple[Tree, ...]:
     ]
     trees = []
     for each in (hierarchy, *even):
-        with suppress(ParameterError):  # a scale that is too large
+        with suppress(ParameterError):  # the scale is too large
             trees.append(each.tree(buckets))
     return tuple(trees)
 

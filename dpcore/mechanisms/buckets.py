@@ -12,9 +12,9 @@ from ..kernels.trees import partition
 
 __all__ = ["Scales", "part_at_medians", "scales"]
 
-_FEWEST_CELLS: Final = 32  # the least number of groups, however small the signal is
-_CLEAR: Final = 256.0  # of the signal, from which on spikes may be worth cells of their own
-_BRANCHING: Final = 8  # how many times longer the longer buckets are
+_FEWEST_CELLS: Final = 32  # the least number of groups, for any signal
+_CLEAR: Final = 256.0  # from this signal on, spikes may be worth cells of their own
+_BRANCHING: Final = 8  # long buckets have so many times the length of the next shorter ones
 
 
 class Scales(NamedTuple):

@@ -21,7 +21,7 @@ from ..summaries.grid import MOST_CELLS
 
 __all__ = ["MOST_RECORDS", "Releases", "Work", "cell_counts"]
 
-MOST_RECORDS: Final = 2**46  # sums in fine units stay inside 64 bits; beyond, they wrap around
+MOST_RECORDS: Final = 2**46  # sums in fine units fit 64 bits; larger sums would wrap around
 _BLOCK_DRAWS: Final = 2**16  # threads get replicates in blocks of about this many draws
 
 

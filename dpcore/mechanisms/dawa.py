@@ -26,9 +26,9 @@ from .hierarchy import Hierarchy
 
 __all__ = ["Dawa"]
 
-_SCARCE: Final = 32768.0  # n epsilon, below which a larger share of the budget finds the buckets
-_LOUD: Final = 16.0  # n epsilon, from which on partitions are chosen with caution
-_MOST_SIGNAL: Final = 2.0**100  # larger signals have the same result
+_SCARCE: Final = 32768.0  # below this n epsilon, a larger share of the budget finds the buckets
+_LOUD: Final = 16.0  # from this n epsilon on, the choice of a partition is cautious
+_MOST_SIGNAL: Final = 2.0**100  # all larger signals have the same result
 _SHARES: Final = Fraction(1, 6), Fraction(1, 10)
 
 
@@ -131,7 +131,7 @@ class Dawa(Releases):
         signal = float(size)
         if budget.total_is_public:
             signal = self._signal(n)
-        # there are only a few different rungs, whose stages are kept
+        # There are only a few different rungs, and their stages are kept.
         rung = 2.0 ** round(math.log2(min(max(signal, 1.0), _MOST_SIGNAL)))
         return _kept_stages(self, _check.integer("size", size, 1, MOST_CELLS), rung)
 
@@ -143,11 +143,11 @@ class Dawa(Releases):
         >>> from dpcore.mechanisms import Dawa, Histogram
         >>> Dawa(epsilon=1.0).noise_deviation(4)
         array([inf, inf, inf, inf])
-        >>> Histogram(epsilon=1.0).noise_deviation(4).round(2)  # of which it is known
+        >>> Histogram(epsilon=1.0).noise_deviation(4).round(2)  # here it is known
         array([2.42, 2.8 , 2.42, 0.  ])
         """
         size = _check.integer("size", size, 1, MOST_CELLS)
-        for signal in (1.0, _SCARCE):  # both shares
+        for signal in (1.0, _SCARCE):  # one signal for each of the two shares
             stages = _kept_stages(self, size, signal)
             stages.hierarchy.tree(size)  # with the largest possible number of buckets
         return np.full(size, np.inf)

@@ -78,10 +78,11 @@ def from_curve(curve: CDF) -> Mechanism:
         if isinstance(text := parameters.get(name), str) and text[:1].isdigit():
             parameters[name] = tuple(map(number, text.split(",")))
     if isinstance(parameters.get("branching"), tuple) and len(parameters["branching"]) == 1:
-        (parameters["branching"],) = parameters["branching"]  # the same text, and for all levels
+        # All levels have the same branching, and the text is the same.
+        (parameters["branching"],) = parameters["branching"]
     if "neighbours" in {field.name for field in fields(kind)}:
         parameters["neighbours"] = curve.privacy.neighbours
-    with suppress(TypeError):  # other parameters, or too few
+    with suppress(TypeError):  # the parameters are others, or too few
         made: Mechanism = kind(**parameters)
         if made.describe() == curve.mechanism:
             return made

@@ -27,8 +27,9 @@ __all__ = ["Dyadic"]
 
 Sensitivity = Literal["exact", "paper"]
 
-_MARGIN: Final = Fraction(2**30 + 1, 2**30)  # over the rounding of the largest resistance
-_LESS: Final = 1.0 - 2.0**-29  # laws are rounded up
+# A factor that covers the rounding of the largest resistance.
+_MARGIN: Final = Fraction(2**30 + 1, 2**30)
+_LESS: Final = 1.0 - 2.0**-29  # a factor below 1, because laws are rounded up
 
 
 @documented
@@ -188,7 +189,8 @@ class Dyadic(Releases):
         thresholds = _check.integer("size", size, 1, MOST_CELLS) - 1
         if self.base != 2 or thresholds < 4:
             return 0.0
-        height = thresholds.bit_length() - 1  # of the largest node that is certainly full
+        # The height of the largest node that is certainly full.
+        height = thresholds.bit_length() - 1
         levels, budget = self.levels(size), self._budget()
         if self._is_gaussian:
             return levels * (1.0 + 0.4 * ((height - 2) // 2)) * _LESS * least_deviation(budget) ** 2
@@ -247,7 +249,7 @@ class Dyadic(Releases):
 
 @lru_cache(maxsize=256)
 def _graph_diameter(thresholds: int, base: int) -> int:
-    return int(kernels.diameter(thresholds, base))  # a NumPy integer when interpreted
+    return int(kernels.diameter(thresholds, base))  # the interpreted kernel returns a NumPy integer
 
 
 @lru_cache(maxsize=256)

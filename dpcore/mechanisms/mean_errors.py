@@ -56,7 +56,7 @@ def _parent(noise: float, child: _Below, count: int, other: _Below | None) -> _B
     total = count * child.variance + behind
     variance = total if math.isinf(noise) else total * noise / (total + noise)
     share = child.variance / total
-    # sums of p = j share and of p^2, over the equal children j = 0, 1, ...
+    # Sums of p = j share and of p^2 over the equal children j = 0, 1, ...
     first = share * (count * (count - 1) / 2)
     second = share**2 * ((count - 1) * count * (2 * count - 1) / 6)
     cells = count * child.cells

@@ -80,7 +80,7 @@ class RecursiveMedians:
         object.__setattr__(self, "depth", _check.integer("depth", self.depth, 1, _MOST_DEPTH))
         _check.choice("method", self.method, Method)
         if self.method == "exponential":
-            budget.law(4, Fraction(1, 2 * self.depth))  # refuses what the selection would refuse
+            budget.law(4, Fraction(1, 2 * self.depth))  # refuses the same budgets as the selection
         elif self.method != "curve" and self._step() < _LEAST_STEP:
             raise ParameterError(
                 "epsilon",

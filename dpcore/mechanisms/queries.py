@@ -190,7 +190,7 @@ class HistogramQueries(Releases):
             noisy = self.noisy_counts(exact, out.shape[0], stream)
             known[:, 1:] = np.cumsum(noisy, axis=1) * unit
             known += shares * (n - known[:, -1:])
-            known[:, -1] = n  # which it equals up to rounding
+            known[:, -1] = n  # up to rounding, it is n already
             THROUGH[self.between](np.tile(ends, (out.shape[0], 1)), known, out)
 
         return Work(fill, ends.size + exact.size // CELLS_PER_DRAW, np.float64)

@@ -83,9 +83,10 @@ def with_simulated_deviation(
         why = "must be about records: the curve does not say which clients lack some"
         raise ParameterError("curve", "replace-client", why)
     own = check_released("curve", curve, from_curve(curve) if mechanism is None else mechanism)
-    if loses_records(own):  # its estimate includes errors that no simulation sees
+    if loses_records(own):  # its estimate includes errors that simulations do not show
         raise ParameterError("curve", curve.mechanism["name"], what)
     deviation = root_mean_square_errors(
         curve, own, lambda counts: counts, replicates=replicates, rng=rng
     )
-    return replace(curve, noise_deviation=deviation, raw=None)  # raw has another deviation
+    # The raw counts have another deviation.
+    return replace(curve, noise_deviation=deviation, raw=None)

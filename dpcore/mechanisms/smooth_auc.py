@@ -23,13 +23,14 @@ from ..summaries.ranked_pairs import RankedPairs
 __all__ = ["SmoothS", "area_units"]
 
 _BITS: Final = 40  # areas are released in units of 2^-40
-_RATIO_UNIT: Final = 2**24  # of exp(-beta), as in CauchyNoise
-_MOST_RATIO: Final = _RATIO_UNIT - 2**6  # so beta is 2^-18 or more, and the lattice fine enough
-_MOST_RECORDS: Final = 2**31  # their pairs, doubled, fit 64 bits
+_RATIO_UNIT: Final = 2**24  # exp(-beta) is a multiple of 1 / _RATIO_UNIT, as in CauchyNoise
+# so beta is at least 2^-18, and the lattice is fine enough
+_MOST_RATIO: Final = _RATIO_UNIT - 2**6
+_MOST_RECORDS: Final = 2**31  # twice the number of pairs fits 64 bits
 _LEAST_EPSILON, _MOST_EPSILON = Fraction(1, 2**16), Fraction(2**16)
-_LEAST_WITH_DELTA: Final = Fraction(1, 2**11)  # for scales that the sampler takes, whatever T is
+_LEAST_WITH_DELTA: Final = Fraction(1, 2**11)  # so that the sampler accepts the scale for every T
 _MOST_DELTA: Final = 0.5
-_FACTOR_BITS: Final = 12  # of 2 / epsilon, so that the sampler takes the scales of the noise
+_FACTOR_BITS: Final = 12  # bits of 2 / epsilon, so that the sampler accepts the scales of the noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class SmoothS:
     --------
     >>> import numpy as np
     >>> from dpcore.mechanisms.smooth_auc import SmoothS
-    >>> counts = np.array([300, 200, 100, 600, 500, 100])  # negatives rising, positives falling
+    >>> counts = np.array([300, 200, 100, 600, 500, 100])  # negatives rise, positives fall
     >>> round(SmoothS(5.0).release(counts, rng=np.random.default_rng(1)), 2)
     0.76
     """

@@ -22,10 +22,10 @@ from .budgeted import Releases, Work
 
 __all__ = ["ToeplitzGaussian"]
 
-_UNIT: Final = 2**12  # the coefficients are multiples of 1 / this
+_UNIT: Final = 2**12  # the coefficients are multiples of 1 / _UNIT
 _LIMB_BITS: Final = 16  # counts are convolved in parts of 16 bits, so that rounding is exact
-_BLOCKS: Final = 4  # into which a convolution is cut
-_MARGIN: Final = Fraction(2**40 + 1, 2**40)  # over the rounding of sums of squares
+_BLOCKS: Final = 4  # the number of blocks in a convolution
+_MARGIN: Final = Fraction(2**40 + 1, 2**40)  # a factor that covers the rounding of sums of squares
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -167,12 +167,12 @@ class ToeplitzGaussian(Releases):
             out[:] = _convolution(noisy, reconstruction)
             if public:
                 out += factors.gains * (total - out[:, -1:])
-                out[:, -1] = total  # which it equals up to rounding
+                out[:, -1] = total  # up to rounding, it is that already
 
         return Work(fill, exact.size, np.float64)
 
 
-@lru_cache(maxsize=4)  # of the largest grids each holds a gigabyte
+@lru_cache(maxsize=4)  # for the largest grids, each entry has a gigabyte
 def _factors(size: int, total_is_public: bool) -> Factors:
     k = np.arange(1, size)
     root = np.concatenate([[1.0], np.cumprod((2 * k - 1) / (2 * k))])
@@ -184,7 +184,7 @@ def _factors(size: int, total_is_public: bool) -> Factors:
         gains = _correlations(reconstruction)[::-1] / variances[-1]
     squares = np.cumsum(strategy.astype(np.float64) ** 2)
     change = squares[-1]
-    if total_is_public:  # some pair of columns 0 and d differs most: docs/toeplitz.md
+    if total_is_public:  # the largest difference is between columns 0 and some d: docs/toeplitz.md
         products = _correlations(strategy.astype(np.float64))
         apart = squares[-1] + squares[:-1][::-1] - 2.0 * products[1:]
         change = max(0.0, apart.max(initial=0.0))
@@ -241,7 +241,7 @@ def _convolution(
         part = rows[..., i * block : (i + 1) * block]
         buffer[..., i, : part.shape[-1]] = part
     blocks = np.fft.rfft(buffer)
-    for i in reversed(range(_BLOCKS)):  # in place: the blocks before it are still unchanged
+    for i in reversed(range(_BLOCKS)):  # in place, because the blocks before it are still unchanged
         blocks[..., i, :] *= transformed[0]
         for before in range(i):
             blocks[..., i, :] += blocks[..., before, :] * transformed[i - before]

@@ -57,7 +57,8 @@ class Tree:
         laws: list[Law | None] = [
             spread.law(budget.moved * 4**bits, share) if share else None for share in exact
         ]
-        # never 0, not even where noise is nearly always 0, because 0 stands for a public count
+        # The deviation is never 0, even if noise is nearly always 0, because 0 stands for a public
+        # count.
         variances = np.array(
             [np.inf if law is None else max(law.variance * 4.0**-bits, 1e-100) for law in laws]
         )
@@ -107,7 +108,7 @@ class Tree:
         if self.bits:
             out *= 2.0**-self.bits
         if self.total_is_public:
-            out[:, -1] = nodes[0]  # which it equals up to rounding
+            out[:, -1] = nodes[0]  # up to rounding, it is that already
 
     def noisy(self, nodes: NDArray[np.int64], rows: int, stream: Source) -> NDArray[np.int64]:
         """Return the counts of all nodes with noise, (rows, nodes), from the exact ones, (nodes,).

@@ -22,8 +22,9 @@ __all__ = ["Floats", "checked_budget", "checked_features", "numbers", "raw_featu
 
 Floats = NDArray[np.float64]
 
-_MOST_FEATURES: Final = 2**13  # proofs of rounding hold for twice as many
-_MOST_CHANGE: Final = 2**14  # of a vector with so many features, as ``lattice`` covers it
+_MOST_FEATURES: Final = 2**13  # the proofs of rounding hold for twice as many
+# The largest change of a vector with so many features, as ``lattice`` covers it.
+_MOST_CHANGE: Final = 2**14
 
 
 def checked_budget(
@@ -75,7 +76,7 @@ def numbers(argument: str, given: NDArray[Any]) -> Floats:
         if any(object_kinds.kind_of(cls) in ("string", "bytes") for cls in types):
             raise DtypeError(argument, "text", "must hold real numbers")
         exactly = {cls: object_kinds.exactly(cls) for cls in types}
-        # Rounded as NumPy rounds integers: one too long for NumPy makes all of them objects.
+        # NumPy rounds integers in this way. If one is too long for NumPy, all become objects.
         found = (object_kinds.nearest_double(exactly[type(each)](each)) for each in given.flat)
         given = np.fromiter(found, np.float64, given.size).reshape(given.shape)
     doubles = _check.doubles(given)

@@ -17,7 +17,7 @@ from ..privacy.allowance import Allowance
 
 __all__ = ["SHARE", "covered"]
 
-SHARE: Final = Fraction(1, 64)  # of the budget, for what floating point may reveal
+SHARE: Final = Fraction(1, 64)  # the share of the budget for what floating point may reveal
 
 
 def covered(
@@ -52,7 +52,7 @@ def covered(
     two of them, rounded, are at most 2 distance sqrt(D) / pitch + D units apart in the sum of
     absolute differences. The noise covers this distance (docs/models.md, section 4).
     """
-    pitch = math.ldexp(1.0, math.frexp(distance)[1] - 4)  # at least distance / 16, at most / 8
+    pitch = math.ldexp(1.0, math.frexp(distance)[1] - 4)  # between distance / 16 and distance / 8
     apart = Fraction(math.ceil(2.0 * distance / pitch * math.sqrt(vector.size)) + 1 + vector.size)
     noise = np.empty(vector.size, np.int64)
     budget.law(apart, SHARE).fill(noise, stream)

@@ -27,7 +27,7 @@ __all__ = ["LogisticRegression"]
 
 Method = Literal["objective", "output"]
 
-_MOST_LABEL: Final = 2**53  # in a list, other labels may make a label a double
+_MOST_LABEL: Final = 2**53  # in a list, other labels may turn a label into a double
 _KINDS: Final = (bool | int | float | np.bool_ | np.number, str, bytes)
 
 
@@ -149,7 +149,7 @@ class LogisticRegression(base.ClassifierMixin, base.BaseEstimator):  # type: ign
         >>> X = rng.uniform(0, 10, (5_000, 1))
         >>> y = X[:, 0] + rng.normal(0, 1, 5_000) > 5
         >>> model = dp.models.LogisticRegression(1.0, x_bounds=(0, 10), rng=rng).fit(X, y)
-        >>> round(-model.intercept_[0] / model.coef_[0, 0])  # where both classes are alike
+        >>> round(-model.intercept_[0] / model.coef_[0, 0])  # here both classes are equally likely
         5
         """
         budget, stream, privacy = checked_budget(self.epsilon, self.rng, self.fit_intercept)
@@ -256,7 +256,7 @@ class LogisticRegression(base.ClassifierMixin, base.BaseEstimator):  # type: ign
 def _checked_classes(classes: object) -> tuple[Label, Label]:
     """Return two different labels of one kind."""
     requirement = "must be the labels of negatives and positives, in this order"
-    if isinstance(classes, AbstractSet):  # its order differs between processes
+    if isinstance(classes, AbstractSet):  # the order of a set differs between processes
         raise DtypeError("classes", type(classes).__name__, requirement)
     found = _check.items("classes", classes, requirement)
     if len(found) != 2:
@@ -264,7 +264,7 @@ def _checked_classes(classes: object) -> tuple[Label, Label]:
     kinds = [next((kind for kind in _KINDS if isinstance(label, kind)), None) for label in found]
     if None in kinds or kinds[0] != kinds[1]:
         raise DtypeError("classes", classes, "must be numbers, strings or bytes, both of one kind")
-    if found[0] == found[1] or any(label != label for label in found):  # nor NaN
+    if found[0] == found[1] or any(label != label for label in found):  # NaN is not a class either
         raise ParameterError("classes", classes, "must be different")
     if any(not isinstance(label, str | bytes) and abs(label) >= _MOST_LABEL for label in found):
         what = "must be below 2^53 if they are numbers: doubles do not tell larger ones apart"

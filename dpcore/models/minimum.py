@@ -15,8 +15,8 @@ from .scaling import RECORD_BITS
 
 __all__ = ["LEAST_PENALTY", "Objective"]
 
-LEAST_PENALTY: Final = 2.0**-24  # above it, steps are exact to many digits
-_FEW_STEPS: Final = 50  # ten are usual
+LEAST_PENALTY: Final = 2.0**-24  # with at least this penalty, steps are exact to many digits
+_FEW_STEPS: Final = 50  # ten steps are usual
 _MOST_STEPS: Final = 2000
 _MOST_HALVINGS: Final = 60
 _UNIT: Final = 2.0**-53

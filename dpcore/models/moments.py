@@ -21,9 +21,10 @@ __all__ = ["by_moments", "largest_change", "sums_of_products", "value_bits"]
 
 Floats = NDArray[np.float64]
 
-_MOST_BITS: Final = 12  # of a value within [-1, 1], beyond its sign
-_MOST_CHANGE: Final = 2**30  # of all sums, in their units: the noise for it fits 64 bits
-_CHUNK: Final = 2**20  # records, whose sums of products are below 2^53
+_MOST_BITS: Final = 12  # bits of a value within [-1, 1], without its sign
+# The largest change of all sums, in their units: its noise fits 64 bits.
+_MOST_CHANGE: Final = 2**30
+_CHUNK: Final = 2**20  # the sums of products of so many records are below 2^53
 
 
 def largest_change(features: int, fit_intercept: bool) -> Fraction:
@@ -99,7 +100,7 @@ def by_moments(
     """
     change = largest_change(len(scaled), fit_intercept)
     bits = value_bits(change)
-    units = 4**bits  # of a product
+    units = 4**bits  # units of a product
     law = budget.law(units * change)
     constant = np.ones((int(fit_intercept), responses.size))
     sums = sums_of_products(np.concatenate([responses[None], scaled, constant]), bits)
@@ -108,13 +109,13 @@ def by_moments(
     law.fill(noise, stream)
     noise[0] = -sums[0, 0]  # the square of the responses is not used
     if fit_intercept:
-        noise[-1] = 0  # the constant's is n, which is public
+        noise[-1] = 0  # the product of the constant with itself is n, which is public
     noisy = np.zeros(sums.shape)
     noisy[upper] = (sums[upper] + noise) / units
     products = np.triu(noisy, 1)[1:, 1:]
     products += products.T + np.diag(np.diag(noisy)[1:])
     spread = 2.0 * math.sqrt(law.variance) / units * math.sqrt(len(products))
-    spread = max(spread, responses.size * 2.0**-40)  # without noise it might be singular
+    spread = max(spread, responses.size * 2.0**-40)  # without noise, the matrix might be singular
     added = penalty + max(0.0, spread - float(np.linalg.eigvalsh(products)[0]))
     return np.linalg.solve(products + added * np.eye(len(products)), noisy[0, 1:]).astype(
         np.float64

@@ -24,8 +24,8 @@ __all__ = ["by_objective", "by_output", "objective_noise", "output_noise"]
 
 Floats = NDArray[np.float64]
 
-_ABOVE: Final = 1.0 + 2.0**-40  # doubles err by far less here
-_MOST_EPSILON: Final = 2**60  # more is not spent: the noise is next to nothing
+_ABOVE: Final = 1.0 + 2.0**-40  # the errors of doubles are far smaller here
+_MOST_EPSILON: Final = 2**60  # a larger epsilon is not spent, because the noise is almost 0
 
 
 def output_noise(loss: Loss, n: int, penalty: float, budget: Allowance) -> float:

@@ -16,8 +16,8 @@ __all__ = ["RECORD_BITS", "Bounds", "side_of_cube", "unit_records"]
 
 Floats = NDArray[np.float64]
 
-_MOST: Final = 2.0**500  # of a bound, so that differences and products of them are finite
-RECORD_BITS: Final = 20  # of the entries of records: short ones have exact products
+_MOST: Final = 2.0**500  # the largest bound, so that differences and products of bounds are finite
+RECORD_BITS: Final = 20  # bits of the entries of records; short entries have exact products
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +49,7 @@ class Bounds:
         if len(pair) != 2:
             raise ParameterError(argument, given, "must be a pair: (lower, upper)")
         lower, upper = (_side(argument, side, columns) for side in pair)
-        if not np.all(upper - lower >= 1.0 / _MOST):  # coefficients grow with 1 / this
+        if not np.all(upper - lower >= 1.0 / _MOST):  # coefficients grow with 1 / (upper - lower)
             what = f"must have lower below upper, by at least {1.0 / _MOST:.0e}"
             raise ParameterError(argument, given, what)
         return cls(lower, upper, (lower + upper) / 2.0 if centred else np.zeros(columns))
@@ -68,7 +68,7 @@ class Bounds:
             np.clip(column, lower, upper, out=out)
             out -= middle
             out /= reach
-            np.clip(out, -1.0, 1.0, out=out)  # rounding may exceed them
+            np.clip(out, -1.0, 1.0, out=out)  # rounding may lead to values outside [-1, 1]
         return found
 
     def unscaled(self, inner: Floats) -> tuple[Floats, float]:
@@ -85,7 +85,7 @@ def _side(argument: str, side: ArrayLike, columns: int) -> Floats:
     if found.ndim > 1 or found.size not in (1, columns):
         what = f"must hold numbers, or arrays with one number for each of {columns} features"
         raise ParameterError(argument, found.shape, what)
-    if not np.all(np.abs(found) <= _MOST):  # nor NaN
+    if not np.all(np.abs(found) <= _MOST):  # this refuses NaN, too
         raise ParameterError(argument, side, f"must be finite, within {_MOST:g}")
     return np.broadcast_to(found, (columns,)).copy()
 

@@ -16,7 +16,7 @@ from ..noise.sources import Source
 
 __all__ = ["longest", "relative_error", "spherical"]
 
-_WORDS: Final = 8  # for a uniform real
+_WORDS: Final = 8  # words for a uniform real number
 _ONE: Final = 1 << (64 * _WORDS + 1)
 
 
@@ -57,7 +57,7 @@ def spherical(size: int, stream: Source) -> NDArray[np.float64]:
         radius = math.sqrt(2.0 * _exponential(stream))
         share, rest = _uniform(stream)
         quadrant = _word(stream) >> 62
-        # Sines of small angles, as a cosine near a right angle would have a larger relative error.
+        # These are sines of small angles. A cosine near a right angle has a larger relative error.
         normal[k] = math.copysign(radius * math.sin(math.pi / 2 * rest), (quadrant & 1) - 0.5)
         normal[k + 1] = math.copysign(radius * math.sin(math.pi / 2 * share), (quadrant & 2) - 1.0)
     direction = normal[:size]

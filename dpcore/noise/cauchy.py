@@ -14,8 +14,8 @@ from .sources import Source
 
 __all__ = ["CauchyNoise", "rounded_cauchy"]
 
-_MOST_EPSILON: Final = 8.0  # larger epsilons count as this one, whose noise is next to nothing
-_SAFE: Final = 1 - 2.0**-40  # doubles err by less than one part in 2^45 here
+_MOST_EPSILON: Final = 8.0  # larger epsilons are treated as this one, because its noise is almost 0
+_SAFE: Final = 1 - 2.0**-40  # the relative error of doubles is below 2^-45 here
 
 
 @dataclass(frozen=True, slots=True)

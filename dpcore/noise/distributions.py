@@ -27,7 +27,8 @@ __all__ = [
     "kept_floors",
 ]
 
-_SPARE_BITS: Final = 64  # of precision: nearly always enough, except for ratios very close to 1
+# Extra precision; it is nearly always enough, except for ratios very close to 1.
+_SPARE_BITS: Final = 64
 
 
 class Distribution(Protocol):
@@ -86,7 +87,7 @@ class TwoSidedGeometric:
         least = 1 << (precision - bits)
         left = _powers((q << precision) // divisor, ratio, precision, least)
         right = _powers((ratio << precision) // divisor, ratio, precision, least)
-        # A quotient is short by 2 (ERROR + 1), and each power by ERROR + 1 more.
+        # A quotient is too small by up to 2 (ERROR + 1), and each power by ERROR + 1 more.
         error = (ERROR + 1) * (max(len(left), len(right)) + 2)
         return -len(left), [*left[::-1], *(one - tail - error for tail in right)], error
 
@@ -112,7 +113,7 @@ class Geometric:
         )
         error = (ERROR + 1) * self.size
         whole = one - exponential(self.rate * self.size, precision)  # at most ERROR too large
-        if whole <= 2 * error:  # too few digits to tell them apart
+        if whole <= 2 * error:  # too few digits to distinguish them
             return 0, [0], one
         bounds = [max(((one - power - error) << precision) // whole, 0) for power in powers]
         return 0, bounds, ((error + ERROR) << precision) // (whole - ERROR) + 2

@@ -8,7 +8,7 @@ from typing import Final
 
 __all__ = ["ERROR", "exponential", "is_below_exponential"]
 
-ERROR: Final = 2  # of ``exponential``, in units of its last bit
+ERROR: Final = 2  # the error of ``exponential``, in units of its last bit
 _SMALL_BITS: Final = 8  # arguments of the series are at most 2^-8
 _GUARD_BITS: Final = 24
 

@@ -124,7 +124,7 @@ class DiscreteGaussian:
     >>> from dpcore.noise import DiscreteGaussian
     >>> round(DiscreteGaussian(4).variance, 6)
     4.0
-    >>> round(DiscreteGaussian(Fraction(1, 10)).variance, 4)  # little is left on the integers
+    >>> round(DiscreteGaussian(Fraction(1, 10)).variance, 4)  # nearly all probability is at 0
     0.0133
     """
 

@@ -17,14 +17,16 @@ from .sources import Source
 
 __all__ = ["Envelope", "draws", "envelope", "ratio"]
 
-_DIGITS: Final = 50  # behind those of the arguments of factorials
-_BITS: Final = 3  # for each digit
+_DIGITS: Final = 50  # digits beyond those of the arguments of factorials
+_BITS: Final = 3  # bits for each digit
 _BLOCK: Final = 2**14  # draws at a time
 _WORD: Final = 2**64
-_MOST_DOUBLINGS: Final = 8  # of the envelope: widths are below 2^58, and that fits 64 bits
-_LEAST_STIRLING: Final = 1024  # from there on two terms leave less than 2^-60
-_ROUNDING: Final = 2.0**-47  # four times that of the few operations in ``_logarithms``
-_FAR: Final = -10_000  # as a logarithm: below all bounds
+# The largest number of doublings of the envelope. Widths are below 2^58, so they fit 64 bits.
+_MOST_DOUBLINGS: Final = 8
+_LEAST_STIRLING: Final = 1024  # from here on, two terms have an error below 2^-60
+# Four times the rounding error of the few operations in ``_logarithms``.
+_ROUNDING: Final = 2.0**-47
+_FAR: Final = -10_000  # a logarithm below all bounds
 
 
 class Envelope(NamedTuple):
@@ -34,7 +36,7 @@ class Envelope(NamedTuple):
     scale: Fraction
     mode: int
     width: int
-    digits: int  # of decimal arithmetic, at first
+    digits: int  # digits of decimal arithmetic at the start
     slope: float  # log(a (n + mode) / (mode + 1)), to double precision
 
 
@@ -104,7 +106,8 @@ def _trials(
     words = np.empty((3, size), np.uint64)
     stream.fill(words.reshape(-1))
     sides, doublings = words[0] & np.uint64(1), _ones(words[0] >> np.uint64(1))
-    whole = words[1] <= np.uint64(_WORD - 1 - _WORD % law.width)  # all offsets equally often
+    # So that all offsets are equally likely.
+    whole = words[1] <= np.uint64(_WORD - 1 - _WORD % law.width)
     offsets = (words[1] % np.uint64(law.width)).astype(np.int64)
     small = doublings < _MOST_DOUBLINGS
     distance = np.where(small, doublings * small * law.width + offsets, 0)
@@ -165,7 +168,7 @@ def _exactly(law: Envelope, d: int, doublings: int, word: int, stream: Source) -
     P(d) stands for the probability of mode + d.
     """
     bits, digits = 64, law.digits
-    while True:  # goes on with a probability below 10^-15
+    while True:  # continues with a probability below 10^-15
         low, high = ratio(law.n, law.scale, law.mode, d, digits)
         shift = _BITS * digits - bits
         if (word + 1) << shift <= low << doublings:
@@ -205,7 +208,7 @@ def _ones(words: NDArray[np.uint64]) -> NDArray[np.int64]:
 def _more_ones(stream: Source) -> int:
     """Return the number of ones that come next."""
     more = 0
-    while True:  # goes on with a probability of 2^-64
+    while True:  # continues with a probability of 2^-64
         word = _word(stream)
         ones = (~word & (word + 1)).bit_length() - 1
         more += ones

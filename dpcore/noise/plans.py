@@ -18,11 +18,12 @@ from .tables import WORD_BITS, Bins, Digits
 
 __all__ = ["gaussian_rows", "kept_laplace_digits", "laplace_digits", "table_entries"]
 
-_ENTRIES: Final = 2**11  # of a table, at most: 8 KiB
-_FEW_ENTRIES: Final = 2**7  # for up to ``_FEW`` draws, which end before a long table is made
+_ENTRIES: Final = 2**11  # the largest number of entries of a table: 8 KiB
+_FEW_ENTRIES: Final = 2**7  # up to ``_FEW`` draws take less time than making a long table
 _FEW: Final = 2**12
-_BOUNDARIES: Final = 1.4  # of a Laplace table, for each bit of a word and unit of its scale
-_LEAST_IN_BINS: Final = 2**14  # of sigma^2; tables have some 13 sigma entries
+# Boundaries of a Laplace table for each bit of a word and each unit of its scale.
+_BOUNDARIES: Final = 1.4
+_LEAST_IN_BINS: Final = 2**14  # the least sigma^2 for bins; tables have about 13 sigma entries
 
 
 def laplace_digits(

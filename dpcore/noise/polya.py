@@ -21,9 +21,10 @@ __all__ = ["PolyaShares"]
 
 _MOST_SHARES: Final = 2**40
 _MOST_ENTRIES: Final = 2**40
-_MOST_SPREAD: Final = 2**61  # of count / shares times scale; larger sums might not fit 64 bits
-_FEW: Final = 1024  # discrete Laplace variables, which are drawn one by one and added up
-_WORDS_PER_PROPOSAL: Final = 4  # where proposals need more, there is one more window
+# The largest count / shares times scale; larger sums might not fit 64 bits.
+_MOST_SPREAD: Final = 2**61
+_FEW: Final = 1024  # up to so many discrete Laplace variables are drawn one by one and added up
+_WORDS_PER_PROPOSAL: Final = 4  # a first guess; if proposals need more, there is another window
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +181,8 @@ def add_events(out: NDArray[np.int64], scale: Fraction, shape: Fraction, stream:
     full, part = divmod(mean.numerator, mean.denominator)
     units = full + (part > 0)
     begun = pending = 0
-    cut_short = np.empty(0, np.uint32)  # words of a proposal that the last window ended in
+    # Words of an incomplete proposal at the end of the last window.
+    cut_short = np.empty(0, np.uint32)
     while pending > 0 or begun < units:
         proposals = units - begun + pending
         fresh = min(_WORDS_PER_PROPOSAL * proposals + 16, windows.WINDOW)

@@ -28,7 +28,7 @@ __all__ = [
 
 KEY_BYTES: Final = 32
 
-_MOST_WORDS: Final = 2**15  # 256 KiB at a time: within the second-level cache
+_MOST_WORDS: Final = 2**15  # 256 KiB at a time, which fit the second-level cache
 _ZEROS: Final = memoryview(bytes(8 * _MOST_WORDS))
 _CHILD: Final = b"dpcore source"
 

@@ -17,8 +17,8 @@ from .exponential import is_below_exponential
 __all__ = ["WORD_BITS", "Bins", "Digits", "value"]
 
 WORD_BITS: Final = 32
-_GUIDE_BITS: Final = 14  # at most: 32 KiB for each table, in the first-level cache
-_SPARE_BITS: Final = 4  # 16 or more entries of a guide for each boundary, within that limit
+_GUIDE_BITS: Final = 14  # the largest guide of a table has 32 KiB, which fits the first-level cache
+_SPARE_BITS: Final = 4  # a guide has 16 or more entries for each boundary, within that limit
 _MOST: Final = 2**62  # the largest magnitude; larger ones have a probability below exp(-500)
 
 

@@ -18,7 +18,7 @@ from .sources import Source
 
 __all__ = ["WINDOW", "Rows", "Words", "fill", "fill_from_rows", "next_window"]
 
-WINDOW: Final = 2**14  # new 64-bit words in a window, at most: 128 KiB
+WINDOW: Final = 2**14  # the largest number of new 64-bit words in a window: 128 KiB
 _WORDS_PER_DRAW: Final = 4  # a first guess; if draws need more, there are more windows
 _Word = TypeVar("_Word", np.uint16, np.uint32)
 
@@ -41,7 +41,7 @@ def fill(
     The sampler takes a window and the rest of ``out``. It returns the number of draws that are
     final, and the number of words that they took.
     """
-    cut_short = np.empty(0, np.uint32)  # words of a draw that the last window ended in
+    cut_short = np.empty(0, np.uint32)  # words of an incomplete draw at the end of the last window
     done = 0
     while done < out.size:
         fresh = min(_WORDS_PER_DRAW * (out.size - done) + 16, WINDOW)
@@ -77,7 +77,7 @@ class Words:
 
     def rows(self, count: int, length: int) -> NDArray[np.uint32]:
         """Return the next rows, at most a window and at least one, without using them up."""
-        most = max(2 * WINDOW // length, 2) & ~1  # even: no single word is left over
+        most = max(2 * WINDOW // length, 2) & ~1  # even, so that no single word is left over
         count = min(count, most)
         missing = count * length - self._left.size
         if missing > 0:

@@ -23,8 +23,8 @@ def check_writable(target: Path) -> None:
         It exists and is not a regular file, or its folder does not exist or is not writable.
     """
     try:
-        final = target.resolve()  # a link stays, and what it leads to is replaced
-        if final.is_symlink():  # of links that lead to each other; Python 3.12 and before raise
+        final = target.resolve()  # a link stays, and its target is replaced
+        if final.is_symlink():  # a circle of links; Python 3.12 and before raise an error for it
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         if not final.exists() or final.is_file():
             probe = _beside(final)
@@ -59,7 +59,8 @@ def write_together(contents: Mapping[Path, bytes]) -> None:
         for target, content in contents.items():
             _write(fresh[target], content, like=finals[target])
         for target, final in finals.items():
-            if len(before) < len(finals) - 1:  # the last one either fails or ends the work
+            # The last one needs no copy: it fails, or the work is done.
+            if len(before) < len(finals) - 1:
                 before[final] = _copy(final, spare)
             os.replace(fresh[target], final)
     except BaseException as error:

@@ -23,7 +23,7 @@ __all__ = ["Chunk", "checked_kind", "chunks", "whole"]
 Chunk = NDArray[np.float64] | NDArray[np.float32]
 
 _CHUNK = 2**16  # values converted at a time: half a megabyte of doubles
-_EXACT = 2**53  # integers up to here are doubles
+_EXACT = 2**53  # all integers up to here are doubles
 _REQUIREMENT = "must hold real numbers"
 
 
@@ -196,5 +196,5 @@ def _rounded_up(values: NDArray[Any]) -> Chunk:
 
 def _up_where(below: NDArray[np.bool_], nearest: NDArray[np.float64]) -> NDArray[np.float64]:
     """Replace doubles that are below their exact values by the next larger doubles."""
-    with np.errstate(over="ignore", under="ignore"):  # no warning of what records are
+    with np.errstate(over="ignore", under="ignore"):  # a warning would depend on the records
         return np.where(below, np.nextafter(nearest, np.inf), nearest)

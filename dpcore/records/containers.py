@@ -15,10 +15,10 @@ from .partitions import refuse_collection
 __all__ = ["Part", "declared", "parts"]
 
 _COLUMN_LIBRARIES: Final = {"pandas": "dtype", "polars": "dtype", "pyarrow": "null_count"}
-_WIDE: Final = ("Int128", "UInt128")  # of polars, which NumPy has no type for
-_STRINGS: Final = ("String", "Utf8", "Categorical", "Enum")  # of polars
+_WIDE: Final = ("Int128", "UInt128")  # types of polars that NumPy does not have
+_STRINGS: Final = ("String", "Utf8", "Categorical", "Enum")  # types of polars
 _ONE_COLUMN: Final = 'must be one column, as frame["name"] is'
-_EXACT: Final = 2**53  # integers up to here are doubles
+_EXACT: Final = 2**53  # all integers up to here are doubles
 
 
 class Part(NamedTuple):
@@ -69,10 +69,11 @@ def parts(values: Any, argument: str) -> Iterator[Part]:
         return
     except (DpcoreError, MemoryError):
         raise
-    except Exception:  # of whoever made the container
+    except Exception:  # any error of the container's library
         what = "must be a one-dimensional array, or one column, of a type that dpcore knows"
         problem = DtypeError(argument, f"a {type(values).__name__}", what)
-    raise problem  # not in the handler: what was said may quote values, and would be its context
+    # Outside the handler, because the caught error may quote values and would be the context.
+    raise problem
 
 
 def declared(values: Any) -> type | None:
@@ -101,7 +102,7 @@ def _library(values: Any) -> str:
 
 
 def _of_pandas(values: Any, argument: str) -> Part:
-    if values.dtype == object:  # which are looked at one by one
+    if values.dtype == object:  # objects are checked one by one
         return Part(values.to_numpy(), None)
     zone = getattr(values.dtype, "tz", None)
     if (arrow := getattr(values.dtype, "pyarrow_dtype", None)) is not None:
@@ -111,7 +112,7 @@ def _of_pandas(values: Any, argument: str) -> Part:
 
             found = pa.array(values)
             return _of_arrow(getattr(found, "combine_chunks", lambda: found)(), argument)
-    # All categories: which of them there are records of is not to be told.
+    # All categories are kept, because it is private which of them have records.
     elif len({_kind_among(each) for each in _objects_among(values.dtype)}) > 1:
         raise DtypeError(argument, "categories of several types", "must be of one kind")
     absent = np.asarray(values.isna(), bool)
@@ -120,7 +121,7 @@ def _of_pandas(values: Any, argument: str) -> Part:
     if zone is not None:
         in_utc = kept.to_numpy(dtype=f"datetime64[{kept.dtype.unit}]")
         return Part(in_utc, absent_or_none, in_utc=True)
-    kind = getattr(kept.dtype, "numpy_dtype", None)  # nullable and Arrow-backed types
+    kind = getattr(kept.dtype, "numpy_dtype", None)  # for nullable and Arrow-backed types
     return Part(kept.to_numpy() if kind is None else kept.to_numpy(dtype=kind), absent_or_none)
 
 
@@ -142,7 +143,7 @@ def _kind_among(category: Any) -> str:
 def _of_polars(values: Any) -> Part:
     absent = values.is_null().to_numpy() if values.null_count() else None
     kept = values if absent is None else values.drop_nulls()
-    if str(kept.dtype) == "Null":  # of any type, as None is
+    if str(kept.dtype) == "Null":  # nulls alone fit any type, as None does
         return Part(np.empty(0, object), absent)
     if str(kept.dtype) in _WIDE:
         return Part(np.fromiter(kept.to_list(), object, len(kept)), absent)
@@ -157,7 +158,7 @@ def _check_arrow(kind: Any, argument: str) -> None:
     """
     from pyarrow import types
 
-    kind = getattr(kind, "storage_type", kind)  # of extensions
+    kind = getattr(kind, "storage_type", kind)  # extension types
     if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
         kind = kind.value_type
     known = (
@@ -182,7 +183,7 @@ def _of_arrow(chunk: Any, argument: str) -> Part:
     import pyarrow as pa
 
     _check_arrow(chunk.type, argument)
-    if pa.types.is_dictionary(chunk.type):  # its nulls may be among the words as well
+    if pa.types.is_dictionary(chunk.type):  # nulls may also be among the dictionary's words
         chunk = chunk.dictionary_decode()
     elif pa.types.is_run_end_encoded(chunk.type):
         import pyarrow.compute as pc  # a tenth of a second, on first use
@@ -194,11 +195,11 @@ def _of_arrow(chunk: Any, argument: str) -> Part:
     if not (is_number or ticks or pa.types.is_boolean(chunk.type)):
         objects = chunk.to_numpy(zero_copy_only=False)
         return Part(objects if absent is None else objects[~absent], absent)
-    if absent is not None:  # drop_null does not know every other type
+    if absent is not None:  # drop_null does not support every other type
         chunk = chunk.drop_null()
     if not (is_number or ticks):
         return Part(chunk.to_numpy(zero_copy_only=False), absent)
-    # A view of the buffer: to_numpy would import pandas, which takes half a second.
+    # This is a view of the buffer. to_numpy would import pandas, which takes half a second.
     kind = "f" if pa.types.is_floating(chunk.type) else "i"
     kind = "u" if pa.types.is_unsigned_integer(chunk.type) else kind
     numbers = np.frombuffer(chunk.buffers()[1], f"{kind}{chunk.type.bit_width // 8}")
@@ -237,7 +238,7 @@ def _of_sequence(values: Any) -> NDArray[Any]:
         array: NDArray[Any] | None = np.asarray(values)
     except (MemoryError, RecursionError):
         raise
-    except Exception:  # rows of several lengths; bytes that are no ASCII beside text
+    except Exception:  # rows of several lengths, or bytes that are not ASCII beside text
         array = None
     if hasattr(type(values), "__array__") or isinstance(values, str | bytes):
         if array is None:
@@ -246,7 +247,7 @@ def _of_sequence(values: Any) -> NDArray[Any]:
     if array is not None and (array.ndim != 1 or array.dtype.kind in "biu"):
         return array
     if array is not None and array.size == 0:
-        return array.astype(object)  # of no type
+        return array.astype(object)  # a column without a type
     may_be_rounded = False
     if array is not None and array.dtype.kind == "f":
         may_be_rounded = array.dtype.itemsize >= 8 and bool((np.abs(array) >= _EXACT).any())
@@ -255,5 +256,5 @@ def _of_sequence(values: Any) -> NDArray[Any]:
     objects = object_kinds.unwrapped(np.fromiter(values, object, len(values)))
     if may_be_rounded and "other" in map(object_kinds.kind_of, set(map(type, objects))):
         assert array is not None
-        return array  # NumPy knows numbers that dpcore does not
+        return array  # NumPy has number types that dpcore does not support
     return objects

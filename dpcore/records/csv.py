@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_ROW", "from_csv"]
 
-MOST_ROW: Final = 2**20  # bytes that a thread parses: a row has to fit
+MOST_ROW: Final = 2**20  # the bytes that a thread parses at a time; a row must fit in them
 
 
 def from_csv(
@@ -54,7 +54,7 @@ def from_csv(
             read_options=pc.ReadOptions(
                 block_size=MOST_ROW, column_names=names, skip_rows_after_names=int(is_first)
             ),
-            # With one column a blank line is an empty cell, and must not be left out in silence.
+            # With one column, a blank line is an empty cell. It must not be skipped silently.
             parse_options=pc.ParseOptions(
                 delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=len(names) > 1
             ),

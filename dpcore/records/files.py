@@ -198,7 +198,7 @@ def _format_of(source: Source) -> Format:
     if not isinstance(source, str | os.PathLike):
         raise ParameterError("format", None, "must be given for a stream")
     suffix = Path(source).suffix
-    if suffix.lower() not in _SUFFIXES and not os.path.exists(source):  # a folder, misspelt
+    if suffix.lower() not in _SUFFIXES and not os.path.exists(source):  # probably a misspelt folder
         raise FileError(os.fspath(source), f"cannot be read: {os.strerror(errno.ENOENT)}")
     if suffix.lower() not in _SUFFIXES:
         known = ", ".join(_SUFFIXES)
@@ -258,7 +258,8 @@ class _End(NamedTuple):
 
 def _end_of(part: Part, columns: Sequence[Column]) -> Iterator[_End]:
     if not stat.S_ISREG(os.stat(part.path).st_mode):
-        raise FileError(part.name, "is not a regular file")  # a pipe would wait for its writer
+        # Opening a pipe would wait for a writer.
+        raise FileError(part.name, "is not a regular file")
     with open(part.path, "rb") as stream:
         parquet = opened_parquet(stream, part.name, columns)
         types = [parquet.schema_arrow.field(column.name).type for column in columns]
@@ -286,13 +287,13 @@ def _in_our_words(
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
         problem = _problem(error, file, kind, columns)
-    raise problem  # not in the handler: what pyarrow said would be its context
+    raise problem  # outside the handler, so that pyarrow's error is not the context
 
 
 def _problem(error: Exception, file: str, kind: Format, columns: Sequence[Column]) -> DpcoreError:
     """Return an error about a failure, in dpcore's own words."""
     number = getattr(error, "errno", None)
-    if number:  # in the system's words, not in pyarrow's
+    if number:  # the operating system's text, not pyarrow's
         return FileError(file, f"cannot be read: {os.strerror(number)}")
     if kind == "parquet":
         return FileError(file, "is not a Parquet file, or is damaged")

@@ -20,7 +20,7 @@ __all__ = ["Part", "in_turn", "parts_of"]
 _Item = TypeVar("_Item")
 
 _SUFFIXES: Final = (".parquet", ".pq")
-_HIDDEN: Final = (".", "_")  # what names begin with that no tool takes for data
+_HIDDEN: Final = (".", "_")  # tools do not read files whose names begin with these
 _THREADS: Final = 2
 
 

@@ -11,7 +11,7 @@ from ..errors import ParameterError
 
 __all__ = ["check_column", "first_line"]
 
-_LISTED: Final = 20  # columns that an error message lists
+_LISTED: Final = 20  # an error message lists at most so many columns
 
 
 def first_line(text: str, delimiter: str) -> list[str]:
@@ -22,7 +22,7 @@ def first_line(text: str, delimiter: str) -> list[str]:
     ValueError
         The text is not CSV.
     """
-    if "\0" in text:  # UTF-16, or not text at all
+    if "\0" in text:  # the file is in UTF-16, or it is not text
         raise ValueError
     try:
         return next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))

@@ -13,8 +13,8 @@ from .partitions import empty, is_collection
 
 __all__ = ["are_integers"]
 
-_DATES: Final = ("date", "date32[day]", "date64[ms]")  # of polars and of Arrow
-_DAYS: Final = ("D", "W", "M", "Y")  # NumPy's units that are days, or some
+_DATES: Final = ("date", "date32[day]", "date64[ms]")  # names of types in polars and Arrow
+_DAYS: Final = ("D", "W", "M", "Y")  # NumPy's units of one or more days
 
 
 def are_integers(values: Any) -> bool:
@@ -35,7 +35,7 @@ def are_integers(values: Any) -> bool:
     if is_collection(values):
         values = empty(values)
     if (arrow := getattr(values, "type", None)) is not None and hasattr(values, "null_count"):
-        arrow = getattr(arrow, "storage_type", arrow)  # of extensions
+        arrow = getattr(arrow, "storage_type", arrow)  # extension types
         return _is_named_so(str(getattr(arrow, "value_type", arrow)))
     dtype: Any = getattr(values, "dtype", None)
     if (arrow := getattr(dtype, "pyarrow_dtype", None)) is not None:
@@ -46,7 +46,7 @@ def are_integers(values: Any) -> bool:
         dtype = getattr(dtype.categories, "dtype", dtype)
     if isinstance(dtype, np.dtype) and dtype.kind in "mM":
         return np.datetime_data(dtype)[0] in _DAYS
-    kind = getattr(dtype, "kind", None)  # of NumPy and of pandas
+    kind = getattr(dtype, "kind", None)  # types of NumPy and pandas
     if kind == "O" or dtype is None:
         return _are_objects_so(values)
     return kind in ("b", "i", "u") if isinstance(kind, str) else _is_named_so(str(dtype))

@@ -16,7 +16,8 @@ __all__ = ["Label", "positives"]
 
 Label = bool | int | float | str | bytes
 Kind = Literal["number", "string", "bytes"]
-_KINDS: Final[dict[str, Kind]] = {"U": "string", "S": "bytes"}  # of dtypes; others are numbers
+# Kinds of dtypes; all others are numbers.
+_KINDS: Final[dict[str, Kind]] = {"U": "string", "S": "bytes"}
 _TYPES: Final[dict[Kind, tuple[Any, str]]] = {
     "number": (bool | int | float, "a number"),
     "string": (str, "a string"),
@@ -76,7 +77,8 @@ def _joined(found: list[NDArray[np.bool_]]) -> NDArray[np.bool_]:
 
 def _checked(pos_label: object) -> Label | None:
     """Return the label as a Python scalar."""
-    is_number = not isinstance(pos_label, np.datetime64 | np.timedelta64)  # items may be integers
+    # The items of these may be integers.
+    is_number = not isinstance(pos_label, np.datetime64 | np.timedelta64)
     found = pos_label.item() if isinstance(pos_label, np.generic) and is_number else pos_label
     if found is not None and not isinstance(found, bool | int | float | str | bytes):
         raise DtypeError("pos_label", type(found).__name__, "must be a number, a string or bytes")
@@ -103,10 +105,10 @@ def _compared(
     columns.checked_kind(labels, "biufOUTS", "y_true", _REQUIREMENT)
     if labels.ndim != 1:
         raise ParameterError("y_true", labels.shape, "must be one-dimensional")
-    if labels.dtype.kind == "T":  # which may have a value of its own for what is missing
+    if labels.dtype.kind == "T":  # these strings may have a value of their own for missing labels
         _check_kind("string", wanted)
         labels = labels.astype(object)
-    elif labels.dtype.kind == "f" and labels.dtype.itemsize > 8:  # beyond Python's floats
+    elif labels.dtype.kind == "f" and labels.dtype.itemsize > 8:  # wider than Python's floats
         _check_kind("number", wanted)
         labels = labels.astype(object)
     if labels.dtype.kind == "O":
@@ -153,7 +155,7 @@ def _equal(labels: NDArray[Any], wanted: Label) -> NDArray[np.bool_]:
     if labels.dtype.kind == "f":
         nearest = _double(wanted)
         return labels.astype(np.float64) == nearest if nearest == wanted else nowhere
-    if isinstance(wanted, float) and not wanted.is_integer():  # nor is infinity
+    if isinstance(wanted, float) and not wanted.is_integer():  # infinity is not an integer either
         return nowhere
     whole = labels.view(np.uint8) if labels.dtype.kind == "b" else labels
     return np.asarray(whole == int(wanted), bool)

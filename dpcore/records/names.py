@@ -6,7 +6,8 @@ from typing import Any, Final
 
 __all__ = ["name_of"]
 
-_NAMED: Final = ("pandas.", "polars.", "dask.dataframe.", "dask_expr.")  # a Dask array's is a key
+# Not "dask.array.", because the name of a Dask array is a key.
+_NAMED: Final = ("pandas.", "polars.", "dask.dataframe.", "dask_expr.")
 
 
 def name_of(values: Any) -> str | None:

@@ -32,7 +32,7 @@ Exact = int | float | Fraction | Decimal
 
 _ABSENT: Final = (type(None), type(np.ma.masked))
 _PANDAS_ABSENT: Final = {"NAType", "NaTType"}
-_TIMES: Final = (np.datetime64, np.timedelta64)  # NumPy counts the latter among the integers
+_TIMES: Final = (np.datetime64, np.timedelta64)  # NumPy counts timedelta64 as an integer type
 _NUMBERS: Final = (bool, np.bool_, numbers.Rational, float, np.floating, Decimal)
 
 
@@ -61,7 +61,8 @@ def exactly(cls: type) -> Callable[[Any], Exact]:
     if issubclass(cls, bool | np.bool_ | numbers.Integral):
         return int
     if issubclass(cls, Decimal):
-        return lambda value: math.nan if value.is_nan() else value  # signalling ones raise
+        # A signalling NaN raises an error.
+        return lambda value: math.nan if value.is_nan() else value
     if issubclass(cls, numbers.Rational):
         return lambda value: Fraction(int(value.numerator), int(value.denominator))
     return _of_long_double if issubclass(cls, np.longdouble) else float

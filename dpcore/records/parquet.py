@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["from_parquet", "opened_parquet"]
 
 _PAGES: Final = 2**20  # bytes at a time, so that a huge row group is not read at once
-_ROWS: Final = 2**17  # of a batch: small ones cost too much each, large ones leave the caches
+# Rows in a batch; small batches cost too much each, and large ones do not fit the caches.
+_ROWS: Final = 2**17
 
 
 def opened_parquet(
@@ -36,7 +37,7 @@ def opened_parquet(
     parquet = pq.ParquetFile(
         stream,
         buffer_size=_PAGES,
-        pre_buffer=False,  # which would hold the column of a whole row group
+        pre_buffer=False,  # a buffer would hold the column of a whole row group
         page_checksum_verification=True,
     )
     schema = parquet.schema_arrow
@@ -51,7 +52,7 @@ def from_parquet(stream: BinaryIO, file: str, columns: Sequence[Column]) -> Iter
     parquet = opened_parquet(stream, file, columns)
     names = [column.name for column in columns]
     done = 0
-    # The stream is Python's: no thread of Arrow may call it, or be the last to let go of it.
+    # The stream belongs to Python. No thread of Arrow may call it or hold the last reference to it.
     for batch in parquet.iter_batches(_ROWS, columns=names, use_threads=False):
         done += batch.num_rows
         yield Position(batch.select(names), done, parquet.metadata.num_rows)

@@ -24,7 +24,7 @@ def is_collection(values: Any) -> bool:
     """Return whether a column is made by Dask, and its values are not here."""
     if getattr(type(values), "__dask_graph__", None) is None:
         return False
-    return _is_dask(values) or values.__dask_graph__() is not None  # what others wrap
+    return _is_dask(values) or values.__dask_graph__() is not None  # a wrapper of a Dask collection
 
 
 def refuse_collection(values: Any, argument: str) -> None:

@@ -29,6 +29,6 @@ def single_column(values: Any) -> Any:
         return values
     if hasattr(values, "iloc"):
         return values.iloc[:, 0]
-    if hasattr(values, "to_series"):  # a polars data frame
+    if hasattr(values, "to_series"):  # a data frame of polars
         return values.to_series()
     return values[:, 0] if type(values).__module__.startswith("numpy") else values

@@ -18,7 +18,7 @@ __all__ = ["Column", "FileError", "Format", "Position", "Progress", "Source", "S
 Format = Literal["csv", "parquet"]
 Source = str | os.PathLike[str] | BinaryIO
 Progress = Callable[[int, int | None, str], None]
-State = tuple[int, int]  # of a regular file: its size, and when it last changed
+State = tuple[int, int]  # the size of a regular file, and the time of its last change
 
 _TIMES: Final[dict[str, str]] = {
     "time": "dates or times without a time zone",
@@ -94,6 +94,6 @@ def state_of(stream: BinaryIO) -> State | None:
     """Return the state of a regular file; None for pipes and the like."""
     try:
         found = os.fstat(stream.fileno())
-    except (AttributeError, OSError):  # in memory
+    except (AttributeError, OSError):  # a file in memory
         return None
     return (found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else None

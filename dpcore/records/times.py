@@ -43,7 +43,7 @@ Unit = Literal["time", "instant", "duration"]
 
 DAY: Final = 86_400_000_000.0  # microseconds
 ISO: Final = 'strings: in ISO 8601, as "2024-01-31"'
-MOST: Final = 2.0**53 - 1  # microseconds, which are doubles so far: 285 years
+MOST: Final = 2.0**53 - 1  # microseconds, 285 years; doubles are exact up to here
 
 REQUIREMENTS: Final[dict[Unit | None, str]] = {
     None: "must hold real numbers, as the grid does (times need bounds that are: Grid.uniform"
@@ -66,8 +66,9 @@ _PARTS: Final = {
     **{name: hours * 3600 * 10**6 for name, hours in _HOURS.items()},
     **{"m": 60 * 10**6, "s": 10**6, "ms": 10**3, "us": 1},
 }
-_IN_ONE: Final = {"ns": 10**3, "ps": 10**6, "fs": 10**9, "as": 10**12}  # microsecond
-_MONTHS: Final = {"Y": 10**5, "M": 10**6}  # so many from 1970 on are beyond all thresholds
+_IN_ONE: Final = {"ns": 10**3, "ps": 10**6, "fs": 10**9, "as": 10**12}  # units in a microsecond
+# More than this many since 1970 lie beyond all thresholds.
+_MONTHS: Final = {"Y": 10**5, "M": 10**6}
 _ISO: Final = re.compile(
     r"\d{4}-\d\d-\d\d([T ]\d\d(:\d\d(:\d\d(\.\d{1,6})?)?)?\s?(Z|[+-]\d\d:?\d\d)?)?"
 )
@@ -136,7 +137,7 @@ def array_in(array: NDArray[Any], *, up: bool = True) -> NDArray[np.float64]:
     name, count = np.datetime_data(array.dtype)
     missing, ticks = np.isnat(array), array.astype(np.int64)
     whole: NDArray[Any]
-    if name in _MONTHS:  # of years and months, which are not all as long
+    if name in _MONTHS:  # years and months have different lengths
         far = _MONTHS[name]
         most = far // count + 1
         near = np.clip(np.clip(ticks, -most, most) * count, -far, far)
@@ -146,7 +147,7 @@ def array_in(array: NDArray[Any], *, up: bool = True) -> NDArray[np.float64]:
             ticks = ticks.astype(object) * count
         in_one = _IN_ONE[name]
         whole = -(-ticks // in_one) if up else ticks // in_one
-    else:  # exact as far as thresholds reach, and not below that beyond
+    else:  # exact for all times that thresholds can have; later times stay beyond them
         whole = ticks * float(_PARTS[name] * count)
     return np.where(missing, np.nan, whole).astype(np.float64, copy=False)
 
@@ -171,7 +172,7 @@ def scalar(argument: str, value: Any, *, exactly: bool = True) -> tuple[float, U
         The value is missing, is not a whole number of microseconds, or is 285 years or more from
         1970.
     """
-    if type(value) in (int, float):  # most are
+    if type(value) in (int, float):  # most values are numbers
         return None
     found: Any = _parsed(value) if isinstance(value, str) else value
     found = found.as_py() if hasattr(found, "as_py") else found
@@ -313,7 +314,7 @@ def _of_object(value: Any, up: bool) -> float:
         return math.nan
     if isinstance(value, np.datetime64 | np.timedelta64):
         return math.nan if np.isnat(value) else float(array_in(np.asarray(value), up=up))
-    if hasattr(value, "to_numpy"):  # of pandas, which has nanoseconds and other ranges
+    if hasattr(value, "to_numpy"):  # a time of pandas, with nanoseconds and another range
         return float(array_in(np.asarray(value.to_numpy()), up=up))
     if isinstance(value, dt.timedelta):
         return float(_whole(value))
@@ -329,7 +330,7 @@ def _whole(span: dt.timedelta) -> int:
 
 def _of_strings(values: Any) -> Any:
     """Return a list of ISO strings as times, and any other value unchanged."""
-    if isinstance(values, str):  # one, which is no column's name here
+    if isinstance(values, str):  # one time; here it is not the name of a column
         return np.asarray(values)
     if isinstance(values, list | tuple) and all(isinstance(each, str) for each in values):
         parsed = [_parsed(each) for each in values]
@@ -342,5 +343,5 @@ def _parsed(value: str) -> dt.datetime | None:
         return None
     try:
         return dt.datetime.fromisoformat(value)
-    except ValueError:  # the 31st of February
+    except ValueError:  # for example, 31 February
         return None

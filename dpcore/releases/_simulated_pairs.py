@@ -88,7 +88,8 @@ class Released:
     ) -> NDArray[np.float64]:
         cells = rng.multinomial(self.curve.n, shares, simulations)
         released: NDArray[np.float64] = np.empty(cells.shape)
-        if isinstance(self.mechanism, _ADDITIVE):  # their noise does not depend on the counts
+        # For these, the noise does not depend on the counts.
+        if isinstance(self.mechanism, _ADDITIVE):
             nothing = np.zeros(shares.size, np.int64)
             noise = self.mechanism.release(nothing, rng=rng, replicates=simulations)
             np.add(np.cumsum(cells, axis=1), noise, out=released)
@@ -108,7 +109,7 @@ class Released:
         grid, integers = self.curve.grid, self.curve.integers
         whole = grid.is_of_integers() if integers is None else integers
         shares = counts / counts[:, -1:]
-        if self.curve.processing:  # monotone, so the first cell that reaches p
+        if self.curve.processing:  # a monotone curve: take the first cell that reaches p
             cells = np.stack([np.count_nonzero(shares < each, axis=1) for each in p], axis=1)
         else:
             cells = np.stack([crossings(own, own[-1], p) for own in counts])

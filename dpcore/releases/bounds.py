@@ -126,7 +126,7 @@ def bounds(
     >>> import numpy as np
     >>> from dpcore import Grid
     >>> incomes = np.random.default_rng(1).lognormal(8, 0.5, 10_000)
-    >>> rng = np.random.default_rng(2)  # for the same result each time: a release has none
+    >>> rng = np.random.default_rng(2)  # for a reproducible example; a release takes none
     >>> found = bounds(incomes, epsilon=1.0, rng=rng)
     >>> found
     <Bounds: 512 to 1.638e+04, n = 10000, epsilon = 1, SIMULATED>
@@ -138,7 +138,7 @@ def bounds(
     if grid.size < 2:
         raise ParameterError("grid", grid.size, "must have at least two thresholds")
     budget = Allowance.checked(epsilon, None, "replace-one")
-    law = budget.law(1, Fraction(1, 4))  # of the noise in the threshold and in each count
+    law = budget.law(1, Fraction(1, 4))  # for the threshold and for each count
     assert isinstance(law, DiscreteLaplace)
     chosen = _likely_enough(float(law.scale), grid.size) if outside is None else outside
     chosen = _check.integer("outside", chosen, 0, MOST_RECORDS)

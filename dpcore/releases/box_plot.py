@@ -33,8 +33,8 @@ __all__ = ["BoxPlot", "box_plot"]
 _QUARTILES = (0.25, 0.5, 0.75)
 _MOST = 2.0**1000  # beyond it, the computation of whiskers would overflow
 _PARTS = 5  # three quartiles and two ends share epsilon
-# So many noise scales of records are left out at either end. With fewer, searches often run on to
-# the last threshold.
+# The number of records, in noise scales, that each end leaves out. With fewer, searches often run
+# to the last threshold.
 _SCALES = 2
 
 
@@ -116,7 +116,7 @@ class BoxPlot(EqualByValue):
         reach = 1.5 * (third - first)
         is_near = (array >= first - reach) & (array <= third + reach)
         whiskers = float(array[is_near].min()), float(array[is_near].max())
-        # a quartile lies between two values, so it may lie beyond all values within reach
+        # A quartile lies between two values, so it may be beyond all values within reach.
         lower, upper = min(whiskers[0], first), max(whiskers[1], third)
         outliers = np.sort(array[~is_near])
         return cls(least, first, median, third, most, lower, upper, outliers)
@@ -256,7 +256,7 @@ def box_plot(
     budget = Allowance.checked(epsilon, None, "replace-one")
     assert budget.epsilon is not None
     each = budget.epsilon / _PARTS
-    check_quantiles(_QUARTILES, grid, 3 * each, rng)  # the ends have less noise
+    check_quantiles(_QUARTILES, grid, 3 * each, rng)  # the ends have less noise than the quartiles
     counts = grid.count(values, nan_policy=nan_policy)
     check_number(counts)
     privacy = replace(budget.privacy, simulated=rng is not None)

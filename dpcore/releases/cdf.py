@@ -341,7 +341,7 @@ def _release_groups(
 ) -> list[CDF]:
     """Release the curve of each group, from (G, N) counts; draw nothing if one is refused."""
     mechanisms = [chosen(int(own.sum())) for own in counts]
-    # The cost of all curves together: no record is in two groups.
+    # Groups share no records, so this is the cost of all curves together.
     privacy = reduce(operator.or_, (mechanism.privacy for mechanism in mechanisms))
     for own, group in zip(counts, groups, strict=True):
         if privacy.neighbours == "replace-one" and not own.any():
@@ -364,7 +364,7 @@ def _release(
     integers: bool | None,
     name: str | None = None,
 ) -> CDF:
-    mechanism = chosen(int(counts.sum()))  # n: it is public, or the choice does not use it
+    mechanism = chosen(int(counts.sum()))  # n is public, or the choice does not use it
     privacy = mechanism.privacy
     public = privacy.neighbours == "replace-one"
     if public and counts.sum() < 1:
@@ -377,12 +377,12 @@ def _release(
         "integers": integers,
         "name": name,
     }
-    # An invalid self-description of a mechanism is refused here, before it spends.
+    # This refuses a mechanism that describes itself wrongly before it spends anything.
     CDF(counts=np.ones(grid.size, np.int64), n=1, **described)
     with spending(described["privacy"], what):
         released, described["noise_deviation"] = release_with_deviation(mechanism, counts, rng)
     released = released.astype(np.float64 if released.dtype.kind == "f" else np.int64, copy=False)
-    # Under replace-one, the last count is n, but floating-point counts add up to it with rounding
-    # errors only. Under add-or-remove-one, it is a noisy count like the others.
+    # Under replace-one, the last count is n, but the sum of floating-point counts has rounding
+    # errors. Under add-or-remove-one, the last count is noisy like the others.
     released[-1] = counts.sum() if public else max(1, round(float(released[-1])))
     return CDF(counts=released, n=int(released[-1]), **described)

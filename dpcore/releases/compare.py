@@ -20,7 +20,8 @@ __all__ = ["Comparison", "compare"]
 
 _MOST_SIMULATIONS: Final = 2**20
 _BLOCK: Final = 2**20  # how many counts are simulated at once
-_TIE: Final = 1e-9  # relative; numbers that rounding may have told apart count as equal
+# Numbers with a smaller relative difference count as equal, because rounding may cause it.
+_TIE: Final = 1e-9
 
 Numbers = float | NDArray[np.float64]
 
@@ -192,7 +193,7 @@ def compare(
     own_populations = pair[0].shares, pair[1].shares
     others = _simulated(pair, own_populations, simulations, shares, rng)[1]
     ends = np.quantile(others, [(1.0 - level) / 2, (1.0 + level) / 2], axis=0)
-    spans = pair[0].curve.grid.shown_differences  # of numbers, they are themselves
+    spans = pair[0].curve.grid.shown_differences  # for numbers, the differences are unchanged
     low, high = (_shaped(spans(end), asked) for end in ends)
     return Comparison(
         n=(pair[0].curve.n, pair[1].curve.n),

@@ -26,9 +26,9 @@ from .hosmer_lemeshow import checked_probabilities, grid_of_probabilities
 
 __all__ = ["hosmer_lemeshow_by_groups"]
 
-_UNIT: Final = 2**20  # probabilities are rounded to multiples of 1 / this
+_UNIT: Final = 2**20  # probabilities are rounded to multiples of 1 / _UNIT
 _MOST_RECORDS: Final = 2**32  # sums over so many records are exact as doubles
-_CHANGE: Final = 4  # by how much neighbours change all observed and expected numbers together
+_CHANGE: Final = 4  # how much neighbours change all observed and expected numbers in total
 _PAPER_CHANGE: Final = 8
 
 
@@ -181,7 +181,7 @@ def _sums(
     sizes = np.bincount(of_record, minlength=groups)
     positives = np.bincount(of_record[is_positive], minlength=groups)
     units = np.rint(probabilities * _UNIT)
-    # sums of doubles are exact if they are whole and below 2^53
+    # Sums of doubles are exact if they are whole and below 2^53.
     expected = np.bincount(of_record, units, groups).astype(np.int64)
     return (
         np.stack([sizes - positives, positives], axis=1),

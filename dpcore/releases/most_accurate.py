@@ -19,7 +19,7 @@ __all__ = ["candidates", "data_aware", "error_of", "most_accurate", "rank"]
 
 _Tree = Hierarchy | ToeplitzGaussian | Dyadic
 
-_FEW_CELLS: Final = 16  # with at most so many cells, buckets hardly have anything to join
+_FEW_CELLS: Final = 16  # with at most so many cells, buckets have few cells to join
 
 
 def most_accurate(

@@ -142,7 +142,7 @@ def score_curves_at_medians(
     if counts.sum() < 1:
         raise ParameterError("y_true", 0, "must hold at least one record")
     negatives, positives = counts[: grid.size], counts[grid.size :][::-1]
-    # Not the sum of rounded parts, which might be more than epsilon.
+    # This is epsilon itself. The sum of the rounded parts might be more.
     privacy = replace(Allowance(whole, None, "replace-one").privacy, simulated=rng is not None)
     with spending(privacy, "score_curves_at_medians"):
         chosen = chooser.choose(negatives + positives, rng=rng)

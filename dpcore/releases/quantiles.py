@@ -27,7 +27,7 @@ from ..summaries.totals import NanPolicy
 
 __all__ = ["Quantiles", "check_number", "check_quantiles", "quantiles", "quantiles_from_counts"]
 
-_PARTS = 4  # p n is rounded to this part of a record, so p n of quartiles is exact
+_PARTS = 4  # p n is rounded to a multiple of 1 / _PARTS, so p n is exact for quartiles
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)

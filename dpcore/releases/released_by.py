@@ -53,7 +53,7 @@ class _ClassByClass(NamedTuple):
     ) -> NDArray[np.int64] | NDArray[np.float64]:
         exact = _check.counts("counts", counts)
         if replicates is None:
-            what = "ROC.mechanism.release"  # of records: simulations are not watched
+            what = "ROC.mechanism.release"  # a release of records; simulations are not watched
             curves = raw_score_curves(exact, self.grid, self.mechanisms, rng, what=what)
             return curves.joint.counts
         found = [self.release(exact, rng=rng) for _ in range(replicates)]

@@ -73,7 +73,7 @@ def residual_bounds(
         return across, upright
     part = epsilon / parts_of(known)
     gain = gain_of(predicted.size, part)
-    beside, rungs = (compact_rungs(unit, gain) for unit in units)  # refused before any draw
+    beside, rungs = (compact_rungs(unit, gain) for unit in units)  # raises before any draw
     if across is None:
         across = _beside_zero(predicted, beside.ends, gain, _OF_PREDICTED * part, rng)
     if upright is None:
@@ -99,7 +99,8 @@ def _beside_zero(
     """Return the chosen interval, on one side of zero or on both."""
     inside = _records_inside(values, ends)
     price = gain * values.size
-    # [-b, b] is as wide as [0, 2 b]. The widest one is left out: it would cost all records or more.
+    # [-b, b] is as wide as [0, 2 b]. The widest interval is left out, because its cost would be all
+    # records or more.
     prices = np.array([floor(i * price) for i in range(ends.size)])
     scores = inside - np.concatenate([prices, prices, prices[1:]])
     chosen = exponential_mechanism(scores, epsilon=epsilon, rng=rng)
@@ -113,12 +114,12 @@ def _records_inside(values: Chunk, ends: NDArray[np.float64]) -> NDArray[np.int6
 
     Both ends belong to an interval. Records beyond the last b count as if they were at it.
     """
-    with np.errstate(under="ignore"):  # below 0
+    with np.errstate(under="ignore"):  # the neighbour of 0 is subnormal
         just_below = np.nextafter(np.concatenate([-ends[-2::-1], [0.0]]), -np.inf)
     counts = Grid(np.concatenate([just_below, [0.0], ends])).count(values)
     up_to = np.concatenate([[0], np.cumsum(counts)])
     size = ends.size
-    less = up_to[size - 1 :: -1]  # than -b
-    negative, no_more = up_to[size : size + 2]  # than 0
-    at_most = up_to[size + 2 :]  # b
+    less = up_to[size - 1 :: -1]  # the number of records below each -b
+    negative, no_more = up_to[size : size + 2]  # the numbers below 0, and at most 0
+    at_most = up_to[size + 2 :]  # the number at most each b
     return np.concatenate([no_more - less, at_most - negative, (at_most - less)[:-1]])

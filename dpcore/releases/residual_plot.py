@@ -31,8 +31,8 @@ from .table import raw_table
 
 __all__ = ["residual_plot"]
 
-_MOST_SHARE: Final = Fraction(3, 10)  # of the budget, for both bounds
-_ENOUGH: Final = 470  # n epsilon that is enough for both bounds
+_MOST_SHARE: Final = Fraction(3, 10)  # the largest share of the budget for both bounds
+_ENOUGH: Final = 470  # this n epsilon is enough for both bounds
 
 
 @documented
@@ -147,8 +147,8 @@ def residual_plot(
     first, rest = share * budget.epsilon, (1 - share) * budget.epsilon
     if sides is None:
         sides = (side_of(n, rest),) * 2
-    # Refuses an epsilon that is too small for any part. No part needs more noise than one of the
-    # paper's halves.
+    # This refuses an epsilon that is too small for any part. No part needs more noise than each
+    # half in the paper.
     budget.law(2, share / 2 if share else Fraction(1))
     rungs = rungs_for(search, units, known, n, first)
     refuse_narrow("predicted_range", known[0], rungs[0], sides[0])

@@ -48,7 +48,7 @@ def rungs_for(
     DtypeError, ParameterError
         A unit is not a positive number, or is too large.
     """
-    if None not in known:  # then no unit is doubled
+    if None not in known:  # both are known, so no unit is doubled
         return rungs_of(units[0], 0), rungs_of(units[1], 0)
     if search == "compact":
         gain = gain_of(n, epsilon / parts_of(known))

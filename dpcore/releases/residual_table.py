@@ -25,8 +25,10 @@ from .table import table_mechanism as by_default
 
 __all__ = ["counts_within", "side_of", "sides_of", "table_mechanism"]
 
-_RECORDS: Final = 10  # n epsilon of each cell by the paper's rule; here, both its sides are halved
-_WITHIN: Final = Fraction(9, 10)  # of the records, in both columns: nearly the paper's theta^2
+# ``n epsilon`` for each cell in the paper's rule. Here both sides of the rule are halved.
+_RECORDS: Final = 10
+# A share of the records in both columns; nearly the paper's theta^2.
+_WITHIN: Final = Fraction(9, 10)
 _MOST_SIDE: Final = 2**11
 
 
@@ -41,7 +43,7 @@ def sides_of(cells: Any) -> tuple[int, int]:
     first, second = (
         _check.integer("cells", each, 1, MOST_CELLS) for each in for_both_axes("cells", cells)
     )
-    if (first + 2) * (second + 2) > MOST_CELLS:  # with the cells beyond the ends
+    if (first + 2) * (second + 2) > MOST_CELLS:  # including the cells beyond the ends
         what = f"must make at most {MOST_CELLS} cells, together with a rim around them"
         raise ParameterError("cells", cells, what)
     return first, second
@@ -103,8 +105,8 @@ def table_mechanism(
     if cost.neighbours != "replace-one" or cost.epsilon is None or cost.epsilon > most:
         what = f"must be for replace-one, and spend at most the epsilon it is given, {most:.6g}"
         raise ParameterError("mechanism", cost, what)
-    # Whether a mechanism refuses depends on its parameters, n and the number of cells. This release
-    # without any record makes it refuse here, before bounds are paid for.
+    # Parameters, n and the number of cells decide whether a mechanism refuses. A release without
+    # records makes it refuse here, before the bounds spend anything.
     nobody = np.zeros(size, np.int64)
     nobody[0] = n
     with unwatched():

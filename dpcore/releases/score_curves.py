@@ -242,7 +242,7 @@ def _check_pair(mechanisms: tuple[Any, ...], size: int, budget: dict[str, Any]) 
     for each in mechanisms:
         each.noise_deviation(size + 1)  # refuses a budget too small for this grid
     first, second = mechanisms
-    _ = first.privacy + second.privacy  # refuses guarantees that have no sum
+    _ = first.privacy + second.privacy  # refuses guarantees that cannot be added
 
 
 def _class_by_class(

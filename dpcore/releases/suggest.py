@@ -27,9 +27,10 @@ __all__ = ["FINEST", "Suggestion", "suggest", "suggested_size"]
 FINEST: Final = 2**16
 _SIZES: Final = tuple(2**height for height in range(4, 17))
 _CELL: Final = 1 / math.sqrt(12)  # the standard deviation of a uniform place within a cell
-_OF_A_CHOICE: Final = 2 * math.sqrt(2)  # times m / epsilon: the error of a drawn quantile, records
-_MOST_DOUBLINGS: Final = 20.0  # how often the budget is doubled or halved at most
-_PRECISION: Final = 0.01  # of the budget's logarithm to the base 2
+# The error of a drawn quantile, in records, is this times m / epsilon.
+_OF_A_CHOICE: Final = 2 * math.sqrt(2)
+_MOST_DOUBLINGS: Final = 20.0  # the budget is doubled or halved at most so many times
+_PRECISION: Final = 0.01  # the precision of the budget's binary logarithm
 
 Unit = Literal["shares", "values"]
 
@@ -259,7 +260,7 @@ def _enough(budget: _Budget, n: int, goal: float) -> float | None:
         try:
             size = _best_size(larger, n)
             return _rank_error(larger.error(size), size, n) <= goal
-        except ParameterError:  # too small for any grid
+        except ParameterError:  # the budget is too small for any grid
             return False
 
     found = _least(is_enough, -_MOST_DOUBLINGS, _MOST_DOUBLINGS)

@@ -29,7 +29,7 @@ from .most_accurate import data_aware
 
 __all__ = ["raw_table", "table", "table_from_counts", "table_mechanism"]
 
-# If n epsilon is at most so many times N^1.5, it is small for N cells, and buckets are better.
+# If n epsilon is at most this times N^1.5 for N cells, it is small, and buckets are more accurate.
 _FEW: Final = {"Laplace": 1 / 16, "Gaussian": 1 / 4}
 
 

@@ -73,7 +73,7 @@ class BucketedScores:
 
         simulated = root_mean_square_errors(self.curves.joint, self.mechanism, read)
         of_areas, of_counts = simulated[: areas.size], simulated[areas.size :]
-        if not loses_records(self.mechanism):  # noise is the only error
+        if not loses_records(self.mechanism):  # noise is then the only error
             return of_areas
         unseen = np.sqrt(np.maximum(self.curves.joint.noise_deviation**2 - of_counts**2, 0.0))
         joint = replace(self.curves.joint, noise_deviation=unseen)

@@ -19,10 +19,10 @@ from .calibrators import steps
 
 __all__ = ["BayesianBinning"]
 
-_PRIOR_RECORDS: Final = 2.0  # in each bin
+_PRIOR_RECORDS: Final = 2.0  # the weight of the prior in each bin, in records
 _LEAST_PRIOR_MEAN: Final = 0.005  # the largest one is 1 - 0.005
 _BINS_PER_ROOT: Final = 10.0  # there are at most 10 n^(1/3) bins, and at least n^(1/3) / 10
-_LEAST_RECORDS: Final = 5  # in a bin
+_LEAST_RECORDS: Final = 5  # records in a bin
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)

@@ -158,7 +158,7 @@ class Cells:
         """Return bins of about equally many records each."""
         totals = self.totals[1:]
         ends = np.searchsorted(totals, np.arange(1, size) * totals[-1] / size) + 1
-        ends[totals[ends - 1] >= totals[-1]] = totals.size  # no empty last bin
+        ends[totals[ends - 1] >= totals[-1]] = totals.size  # the last bin must not be empty
         return self.bins(np.concatenate([[0], ends, [totals.size]]))
 
 

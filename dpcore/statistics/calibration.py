@@ -172,7 +172,7 @@ class Reliability:
         is empty.
         """
         rate, positives = self.positive_rate, self.bins.positives_deviation
-        with np.errstate(invalid="ignore"):  # 0 times infinity, if the noise is not known
+        with np.errstate(invalid="ignore"):  # 0 times infinity occurs if the noise is not known
             noise = (1.0 - rate) * positives + rate * self.bins.negatives_deviation
         is_unknown = np.isinf(positives) | np.isinf(self.bins.negatives_deviation)
         return share(np.where(is_unknown, np.inf, noise), self.counts)

@@ -177,7 +177,7 @@ class IsotonicCalibration:
             found = counted_bins(curves, bins, equi_depth_bins)
         some = found.counts > 0.0
         values = isotonic_regression(found.positive_rate[some], weights=found.counts[some]).x
-        # means of shares, apart from rounding
+        # Apart from rounding, these are means of shares.
         return cls(found.mean_score[some], np.clip(values, 0.0, 1.0))
 
     def predict(self, y_score: Any) -> Any:

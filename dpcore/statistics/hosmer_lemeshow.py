@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HosmerLemeshow"]
 
-_ESTIMATED: Final = 2  # degrees of freedom that are lost by a fit to the same records
+_ESTIMATED: Final = 2  # degrees of freedom that a fit to the same records takes
 _MOST_REPLICATES: Final = 2**20
 
 

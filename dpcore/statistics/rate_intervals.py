@@ -41,7 +41,7 @@ def share_interval(
     part, whole, noise, slope = (np.where(known, each, 0.0) for each in (part, whole, noise, slope))
     drawn = width**2 * whole if sampling else np.zeros_like(whole)
     square = whole**2 - (width * slope) ** 2 + drawn
-    half = part * whole + width**2 * noise * slope + drawn / 2  # of the linear term, negated
+    half = part * whole + width**2 * noise * slope + drawn / 2  # half of the negated linear term
     constant = part**2 - (width * noise) ** 2
     bounded = known & (square > 0.0) & (whole + width * np.minimum(slope, 0.0) > 0.0)
     root = np.sqrt(np.maximum(half**2 - square * constant, 0.0))

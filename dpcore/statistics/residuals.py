@@ -13,7 +13,7 @@ from ..errors import MissingValueError, ParameterError
 
 __all__ = ["residual_plot_distance"]
 
-_MOST_CELLS: Final = 2**11  # along an axis
+_MOST_CELLS: Final = 2**11  # cells along an axis
 
 
 def residual_plot_distance(
@@ -80,7 +80,8 @@ def residual_plot_distance(
         raise ParameterError("margin", margin, "must leave cells that end within doubles")
     p, q = (_counts(each, low, high, side) for each in points)
     k, m = map(len, points)
-    apart = np.sum(np.abs(m * p - k * q)) + k * (m - q.sum())  # times k m, so whole numbers
+    # Multiplied by k m, so these are whole numbers.
+    apart = np.sum(np.abs(m * p - k * q)) + k * (m - q.sum())
     return int(apart) / (2 * k * m)
 
 
@@ -103,7 +104,8 @@ def _counts(
 ) -> NDArray[np.int64]:
     """Return the number of points in each cell, (side^2,)."""
     within = points[((points >= low) & (points <= high)).all(axis=1)]
-    width = np.maximum(high / 2 - low / 2, np.finfo(np.float64).tiny)  # halves do not overflow
+    # Differences of halves do not overflow.
+    width = np.maximum(high / 2 - low / 2, np.finfo(np.float64).tiny)
     places = ((within / 2 - low / 2) / width * side).astype(np.int64)
     x, y = np.minimum(places, side - 1).T
     return np.bincount(x * side + y, minlength=side**2)

@@ -16,7 +16,7 @@ from .binning import Bins, Cells
 __all__ = ["check_groups", "check_minimum", "expected_counts", "least_expected", "risk_groups"]
 
 _LEAST_GROUPS: Final = 3  # with two, a fit leaves no degree of freedom
-_FEW: Final = 5.0  # with fewer expected records, the chi-squared law is a poor guide
+_FEW: Final = 5.0  # expected records; with fewer, the chi-squared law is a poor guide
 
 
 def risk_groups(

@@ -392,7 +392,8 @@ class ROC(EqualByValue):
         from ..curves.plots import plot_path, shortly
 
         band, outline = self.band(level), None
-        if all(np.isfinite(each[-1]) for each in self.curves.deviations):  # else unknown
+        # Otherwise the deviations are unknown.
+        if all(np.isfinite(each[-1]) for each in self.curves.deviations):
             outline = (band.fpr_low, band.tpr_high), (band.fpr_high, band.tpr_low)
         name = f"{shortly(self.privacy)}, AUC = {self.auc:.3f}"
         return plot_path(self.fpr, self.tpr, outline, name, ax=ax, level=level, style=line)
@@ -417,7 +418,8 @@ def _interval(
     is known.
     """
     total, of_total = cumulative[-1], reach[-1]
-    least, most = np.zeros_like(reach), np.ones_like(reach)  # of the share up to the threshold
+    # Bounds of the share up to the threshold.
+    least, most = np.zeros_like(reach), np.ones_like(reach)
     known = np.isfinite(reach) & np.isfinite(of_total)
     np.divide(cumulative - reach, total + of_total, out=least, where=known & (total > 0.0))
     np.divide(cumulative + reach, total - of_total, out=most, where=known & (total > of_total))

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 __all__ = ["every_code", "global_names", "text_of"]
 
-_EMPTY: Final = frozenset({"NOP", "CACHE", "EXTENDED_ARG"})  # they come and go with the layout
+_EMPTY: Final = frozenset({"NOP", "CACHE", "EXTENDED_ARG"})  # these depend on the layout
 _JUMPS: Final = frozenset({*dis.hasjrel, *dis.hasjabs})
 _SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
@@ -55,7 +55,7 @@ def _without_lines(source: str) -> Mapping[CodeType, CodeType]:
     try:
         with warnings.catch_warnings(action="ignore"):
             return _pairs(source)
-    except (SyntaxError, ValueError, RecursionError):  # of a notebook's magic, for example
+    except (SyntaxError, ValueError, RecursionError):  # for example, magic commands of a notebook
         return {}
 
 
@@ -63,7 +63,7 @@ def _pairs(source: str) -> Mapping[CodeType, CodeType]:
     tree = ast.parse(source)
     written = compile(tree, "", "exec", dont_inherit=True)
     scopes = [node for node in ast.walk(tree) if isinstance(node, _SCOPES)]
-    for line, scope in enumerate([tree, *scopes], start=1):  # outer ones first
+    for line, scope in enumerate([tree, *scopes], start=1):  # outer scopes first
         for node in ast.walk(scope):
             if "lineno" in node._attributes:
                 vars(node).update(lineno=line, end_lineno=line, col_offset=0, end_col_offset=0)

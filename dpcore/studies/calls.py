@@ -63,7 +63,7 @@ class Shipped:
     def __init__(self, study: Study, seed: int) -> None:
         self.study = study
         self.seed = seed
-        self.differs = ""  # in what: the versions of the worker where it is
+        self.differs = ""  # how the versions of the worker differ, if they do
 
     @functools.cached_property
     def _bytes(self) -> bytes:
@@ -99,7 +99,8 @@ def make(shipped: Shipped, chunks: Sequence[Chunk]) -> list[Done]:
             f"a worker has other versions than the process that runs the study: {shipped.differs}"
         )
     before = _global_state()
-    # Releases warn mostly of much noise, which studies look for; budgets are of this process alone.
+    # Most warnings of releases are about much noise, which studies measure. Budgets belong to this
+    # process alone.
     with ignored(DpcoreWarning), unwatched():
         done = [_made(shipped.study, shipped.seed, chunk) for chunk in chunks]
     strayed = _global_state() != before
@@ -163,7 +164,7 @@ def _row(found: Mapping[str, Any]) -> Row:
 
 
 def _value(name: str, value: Any) -> float | NDArray[np.float64]:
-    if isinstance(value, int | float):  # the usual case, at the price of no array
+    if isinstance(value, int | float):  # the usual case, for which no array is made
         return float(value)
     array = _numbers(name, value)
     if array.ndim > 1:

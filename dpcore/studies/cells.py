@@ -16,10 +16,10 @@ from ..errors import DtypeError, ParameterError
 
 __all__ = ["TAKEN", "Cell", "Label", "Values", "cells_of", "key_of", "label_of", "values_of"]
 
-TAKEN: Final = ("replicate", "made_by", "cell")  # columns that each table of a study has
+TAKEN: Final = ("replicate", "made_by", "cell")  # every table of a study has these columns
 Label = bool | int | float | str | None
-Values = Mapping[Label, Any]  # what tables call a value, and what the function gets
-_MOST: Final = 10**7  # cells
+Values = Mapping[Label, Any]  # labels in tables, and the values that the function gets
+_MOST: Final = 10**7  # the largest number of cells
 _REQUIREMENT: Final = (
     "must hold numbers, strings, named functions or classes, or be a dict of label: value"
 )
@@ -66,9 +66,9 @@ def values_of(name: str, given: object) -> Values:
         if isinstance(given, np.ndarray):
             given = _check.array(argument, given, "biufUO", _REQUIREMENT)
         if not isinstance(given, np.generic) and hasattr(given, "tolist"):
-            given = given.tolist()  # of arrays, series and indices
+            given = given.tolist()  # arrays, series and indices
         if isinstance(given, str | bytes) or not isinstance(given, Sequence):
-            given = [given]  # a parameter with one value
+            given = [given]  # a single value
         pairs = [(label_of(argument, value), value) for value in given]
     if not pairs:
         raise ParameterError(argument, given, "must have a value")

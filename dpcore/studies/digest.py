@@ -52,7 +52,8 @@ class _Walk:
     def __init__(self) -> None:
         self.hash = hashlib.sha256()
         self.packages: set[str] = set()
-        self._seen: dict[int, tuple[int, Any]] = {}  # with the objects, so that they stay
+        # It holds the objects, so that they stay alive.
+        self._seen: dict[int, tuple[int, Any]] = {}
 
     def say(self, *words: object) -> None:
         self.hash.update(("\0".join(map(str, words)) + "\n").encode(errors="surrogatepass"))
@@ -66,7 +67,7 @@ class _Walk:
         elif type(found) is np.ndarray and not found.dtype.hasobject:
             content = np.ascontiguousarray(found).tobytes()
             self.say(found.dtype.str, found.shape, hashlib.sha256(content).hexdigest())
-        elif type(found) is tuple:  # equal ones may be one object, or two
+        elif type(found) is tuple:  # equal tuples may be one object or two
             self._items(found, names)
         elif id(found) in self._seen:
             self.say("seen", self._seen[id(found)][0])
@@ -89,7 +90,7 @@ class _Walk:
         elif type(found) in (dict, MappingProxyType):
             self._items([each for item in found.items() for each in item], names)
         elif hasattr(found, "__wrapped__") and not isinstance(found, FunctionType | type):
-            self._items((type(found), found.__wrapped__), names)  # caches, compiled functions
+            self._items((type(found), found.__wrapped__), names)  # caches and compiled functions
         elif isinstance(found, FunctionType | type) or hasattr(found, "__qualname__"):
             self._definition(found)
         else:
@@ -131,7 +132,7 @@ class _Walk:
                 if key not in _WRITTEN_BY_PYTHON:
                     self.say(key)
                     self._attribute(value)
-        else:  # what was compiled by others
+        else:  # objects that other tools compiled
             self.say(name)
 
     def _function(self, function: FunctionType) -> None:
@@ -145,7 +146,7 @@ class _Walk:
             self.say(name)
             try:
                 self.go(cell.cell_contents, names)
-            except ValueError:  # not yet bound
+            except ValueError:  # the cell has no value yet
                 continue
         for name in sorted(global_names(function.__code__) & function.__globals__.keys()):
             if not name.startswith("__"):
@@ -165,7 +166,7 @@ class _Walk:
         """Describe the class of an object and its contents."""
         kind = type(found)
         self.go(kind)
-        if isinstance(found, _RANDOM):  # whose state changes as it is used
+        if isinstance(found, _RANDOM):  # use changes the state of generators
             return
         if dataclasses.is_dataclass(found):
             for field in dataclasses.fields(found):
@@ -185,9 +186,9 @@ def _held(found: Any) -> list[Any]:
     registered = copyreg.dispatch_table.get(type(found))
     try:
         reduced = registered(found) if registered else found.__reduce_ex__(4)
-    except Exception:  # locks, files, and whatever else is of one process alone
+    except Exception:  # locks, files, and other objects that belong to one process
         return []
-    if isinstance(reduced, str):  # a global name
+    if isinstance(reduced, str):  # the name of a global object
         return [reduced]
     held = [list(each) if isinstance(each, Iterator) else each for each in reduced]
     return [_kept(type(found), each) for each in held]
@@ -214,8 +215,8 @@ def _is_installed(name: str) -> bool:
         return not name.startswith(_NAMED)
     module = sys.modules.get(name)
     file = getattr(module, "__file__", None)
-    places = [file] if file else [*getattr(module, "__path__", ())]  # folders without a file
-    if not places:  # built in; or written in a session, and then code of the study
+    places = [file] if file else [*getattr(module, "__path__", ())]  # packages without a file
+    if not places:  # built-in modules, and modules of a session, which count as code of the study
         return module is not None and name != "__main__"
     paths = [Path(place).resolve() for place in places]
     return any(path.is_relative_to(home) for path in paths for home in _homes())

@@ -84,7 +84,7 @@ def in_file(file: str) -> dict[str, Study]:
         raise FileError(file, f"cannot be read: {error.strerror}") from None
     module = ModuleType(f"study_file_{re.sub(r'[^a-zA-Z0-9]', '_', path.stem)}")
     module.__file__ = str(path)
-    sys.modules[module.__name__] = module  # where dataclasses and pickles look for it
+    sys.modules[module.__name__] = module  # dataclasses and pickles look here
     if str(path.parent) not in sys.path:  # workers get the same list
         sys.path.insert(0, str(path.parent))
     try:

@@ -38,7 +38,7 @@ class Folder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._folder = path / "parts"
-        self._parts: list[Path] = []  # that have been read
+        self._parts: list[Path] = []  # the parts that have been read
 
     def read(self) -> list[pyarrow.Table]:
         """Return the existing tables: the tidy one first, then the parts in the order of time.
@@ -82,7 +82,7 @@ class Folder:
 
         ``together`` takes all tables, and returns the rows and their summary.
         """
-        if not self._paths():  # so a folder that cannot be written to is only read
+        if not self._paths():  # so that a folder without write permission can still be read
             return
         with self.locked():
             rows, summary = together(self.read())
@@ -92,7 +92,8 @@ class Folder:
                     self.path / "summary.parquet": _bytes(summary),
                 }
             )
-            left = self._folder.glob(".*.tmp")  # by those who were killed while they wrote
+            # Left by processes that were killed while they wrote.
+            left = self._folder.glob(".*.tmp")
             for path in [*self._parts, *left]:
                 path.unlink(missing_ok=True)
 

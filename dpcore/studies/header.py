@@ -22,7 +22,8 @@ __all__ = ["Header", "Maker", "differences", "header_of", "maker_of", "united", 
 
 Maker = dict[str, str]
 _KEY: Final = b"dpcore.study"
-_PACKAGES: Final = ("dpcore", "numpy", "scipy", "numba")  # which may change what a study returns
+# Packages that may change the results of a study.
+_PACKAGES: Final = ("dpcore", "numpy", "scipy", "numba")
 
 
 class Header(NamedTuple):

@@ -11,11 +11,13 @@ from .calls import Chunk, Done
 
 __all__ = ["Plan"]
 
-_SECONDS: Final = 2.0  # of a task: what a killed worker loses
-_GROWTH: Final = 8  # of a cell's chunks, at most: its later calls may take longer
-_FIRSTS: Final = 8  # chunks of cells whose time is not known, in one task
-_LAST: Final = 4  # tasks a worker, at least, in what is left, so that all end together
-_LEAST: Final = 0.02  # seconds, of these: less is not worth a message
+_SECONDS: Final = 2.0  # the length of a task; a killed worker loses so much
+_GROWTH: Final = 8  # the largest growth of a cell's chunks, because its later calls may take longer
+_FIRSTS: Final = 8  # chunks in one task while the time of their cells is not known
+# The remaining work has at least so many tasks for each worker, so that all end together.
+_LAST: Final = 4
+# The shortest of these tasks, in seconds; a shorter one is not worth a message.
+_LEAST: Final = 0.02
 
 
 class Plan:
@@ -36,9 +38,9 @@ class Plan:
         self._missing = missing
         self._workers = workers
         self._left = {key: sum(map(len, ranges)) for key, ranges in missing.items()}
-        self._seconds: dict[str, float] = {}  # of a call, by cell: the last that is known
-        self._all_seconds = 0.0  # their sum
-        self._known_work = 0.0  # seconds left in cells whose time is known
+        self._seconds: dict[str, float] = {}  # the last known time of a call, by cell
+        self._all_seconds = 0.0  # the sum of these times
+        self._known_work = 0.0  # the remaining seconds in cells with a known time
         self._unknown_calls = self.calls = sum(self._left.values())
         self._lock = threading.Lock()
 

@@ -21,10 +21,10 @@ from .study import MOST_SEED, Study
 
 __all__ = ["load", "run"]
 
-_KEPT: Final = 1.0  # seconds of chunks that wait to be written together; later, up to
-_MOST_KEPT: Final = 10.0  # this many, so that a run of a day has some thousand parts
-# joblib warns so when a process has come to use some hundred megabytes more than at first: it ends
-# after a task, and another one takes its place. Nothing is lost, and there is nothing to do.
+_KEPT: Final = 1.0  # seconds of chunks that wait to be written together; this rises to
+_MOST_KEPT: Final = 10.0  # this number, so that a run of a day has some thousand parts
+# joblib gives this warning if a process uses some hundred megabytes more than at its start. The
+# process ends after a task, and another one replaces it. Nothing is lost, and users need not act.
 _REPLACED: Final = "A worker stopped while some jobs were given to the executor"
 
 
@@ -192,7 +192,7 @@ def _keeping(store: Store) -> Iterator[Callable[[Done], None]]:
     def flush() -> None:
         nonlocal since
         taken = waiting.copy()
-        waiting.clear()  # before they are kept: what cannot be is not tried again
+        waiting.clear()  # cleared first, so that chunks that cannot be kept are not tried again
         store.add(taken)
         since = time.monotonic()
 

@@ -17,9 +17,10 @@ from .digest import digest
 
 __all__ = ["MOST_SEED", "Study", "study"]
 
-MOST_SEED: Final = 2**128 - 1  # four words: no seed and cell together are those of another
+# Four words: two different pairs of seed and cell never have the same words.
+MOST_SEED: Final = 2**128 - 1
 Parameters = Mapping[str, Any]
-_COLUMNS = (  # of the tables that a parameter is in
+_COLUMNS = (  # columns of the tables that contain a parameter
     *TAKEN,
     *("quantity", "position", "replicates", "undefined"),
     *("mean", "mean_low", "mean_high", "deviation"),
@@ -305,5 +306,5 @@ def _check_call(function: Callable[..., Any], arguments: Mapping[str, Any]) -> N
         raise ParameterError(
             "function", getattr(function, "__name__", function), f"must take {', '.join(arguments)}"
         ) from error
-    except ValueError:  # of built-in functions nothing is known
+    except ValueError:  # built-in functions may have no signature
         return

@@ -74,7 +74,8 @@ def tidy(tables: Sequence[pyarrow.Table], first: Iterable[Cell] = ()) -> pyarrow
     order = {key: at for at, key in enumerate(cells)}
     of_key = np.array([order[key] for key in keys.dictionary.to_pylist()], np.int64)
     at, replicates = of_key[keys.indices.to_numpy()], rows.column("replicate").to_numpy()
-    taken = np.lexsort((replicates, at))  # stable: of two alike the first one stays in front
+    # Stable: of two equal replicates, the first one stays in front.
+    taken = np.lexsort((replicates, at))
     at, replicates = at[taken], replicates[taken]
     again = np.zeros(len(at), bool)
     again[1:] = (np.diff(at) == 0) & (np.diff(replicates) == 0)

@@ -61,7 +61,7 @@ def deal(
         if at > words.size:
             return cell, start
         place, kind = np.int64(drawn), 0
-        while place >= places[kind]:  # it ends, because place is below the sum of all kinds
+        while place >= places[kind]:  # the loop ends, because place is below the sum of all kinds
             place -= places[kind]
             kind += 1
         places[kind] -= 1

@@ -21,7 +21,7 @@ from .._compile import inner, kernel
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
 _PLACE = np.uint64(63)
-_LAST = 255  # the symbol of 255 zeros, without a one behind them
+_LAST = 255  # this symbol stands for 255 zeros without a one after them
 
 
 @inner

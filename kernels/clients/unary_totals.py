@@ -11,8 +11,8 @@ _ONE = np.uint64(1)
 _BYTE = np.uint64(0xFF)
 _BYTES = np.uint64(0x0101010101010101)
 _PLANES = 13
-_MOST_PAIRS = 2 ** (_PLANES - 1) - 1  # then the planes have to be emptied
-_STRIP = 128  # words; the loops over shorter strips spend their time on starting
+_MOST_PAIRS = 2 ** (_PLANES - 1) - 1  # after so many pairs, the planes have to be emptied
+_STRIP = 128  # words; with shorter strips, starting the loops takes most of the time
 
 
 @kernel
@@ -51,7 +51,7 @@ def add_reports(words: NDArray[np.uint64], width: int, totals: NDArray[np.int64]
             pairs = 0
         carries = passing if pairs & 1 else waiting
         to = 0 if pairs & 1 else 1
-        one, other = np.uint64(start), np.uint64(start + strip)  # no tests for negative indices
+        one, other = np.uint64(start), np.uint64(start + strip)  # unsigned: no tests of the sign
         for w in range(strip):
             a, b, c = planes[0, w], words[one + np.uint64(w)], words[other + np.uint64(w)]
             planes[0, w] = a ^ b ^ c

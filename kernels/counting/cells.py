@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from .._compile import inner
 
-BLOCK: Final = 256  # values whose cells are found together
-_NEAR: Final = np.uint32(2**31)  # the mark of a cell that is to be compared with its thresholds
+BLOCK: Final = 256  # the cells of so many values are found together
+_NEAR: Final = np.uint32(2**31)  # the mark of a cell that has to be compared with its thresholds
 
 
 @inner
@@ -58,9 +58,9 @@ def uniform_cells(
     cell, so the nearest whole number is the cell. The second loop is for the marked values: NaN,
     infinities and values near a threshold. Its invariant: the cells before i are exact.
     """
-    first = np.uint64(start)  # unsigned: no test for indices from the end
+    first = np.uint64(start)  # unsigned: no test for negative indices
     last = thresholds.size - 1
-    middle, far = 0.5 + margin, 0.5 - 2.0 * margin  # what is on a threshold falls below it
+    middle, far = 0.5 + margin, 0.5 - 2.0 * margin  # a value on a threshold falls below it
     end = np.float64(last)
     any_near = False
     for i in range(size):
@@ -68,7 +68,7 @@ def uniform_cells(
         position = (value - lower) * cells_per_unit - middle
         nearest = np.rint(position)
         near = not (abs(position - nearest) < far)  # or NaN
-        cell = min(end, max(0.0, nearest))  # in this order NaN gives 0
+        cell = min(end, max(0.0, nearest))  # with this order of arguments, NaN gives 0
         any_near |= near
         cells[i] = np.uint32(np.int32(cell)) | (np.uint32(near) << np.uint32(31))
     missing = 0
@@ -129,7 +129,7 @@ def searched_cells(
     origin = np.float64(bottom).view(np.uint64)
     for i in range(size):
         unclipped = np.float64(values[first + np.uint64(i)]) + offset
-        key = min(top, max(bottom, unclipped))  # in this order NaN gives the bottom
+        key = min(top, max(bottom, unclipped))  # with this order of arguments, NaN gives the bottom
         cells[i] = guide[(np.float64(key).view(np.uint64) - origin) >> np.uint64(shift)]
     while length > 1:
         half = length >> 1

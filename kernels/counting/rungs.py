@@ -11,8 +11,8 @@ from .._compile import kernel
 from .cells import BLOCK
 from .tables import add
 
-_DOUBLING: Final = np.int64(2**52)  # what it adds to the bits of a normal double
-_INFINITE: Final = np.int64(2047 * 2**52)  # the bits of infinity; those of NaN are more
+_DOUBLING: Final = np.int64(2**52)  # adding this to the bits of a normal double doubles it
+_INFINITE: Final = np.int64(2047 * 2**52)  # the bits of infinity; NaN has a larger integer
 
 
 @kernel
@@ -45,7 +45,7 @@ def count_rungs(
     last = np.int64(counts.size - 1)
     missing = 0
     for start in range(0, values.size, BLOCK):
-        first = np.uint64(start)  # unsigned: no test for indices from the end
+        first = np.uint64(start)  # unsigned: no test for negative indices
         size = min(BLOCK, values.size - start)
         absent = 0
         for i in range(size):

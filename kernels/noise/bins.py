@@ -107,10 +107,10 @@ def accepted_proposals(
             second, third = np.uint64(words[row + j, 1]), np.uint64(words[row + j, 2])
             start, place = h * width, second & (width - _ONE)
             magnitude = np.int64(start + place)
-            sign = -np.int64(second >> (bits - _ONE))  # all ones, or zeros
+            sign = -np.int64(second >> (bits - _ONE))  # all bits are 1, or all are 0
             product = place * (start + start + place)
             most = ((product * (rate + _ONE)) >> fixed) + _ONE
-            surely = bool(third + most < whole and (magnitude | ~sign) != 0)  # nor minus zero
+            surely = bool(third + most < whole and (magnitude | ~sign) != 0)  # no minus zero
             if not (known and surely):
                 run = j
                 break

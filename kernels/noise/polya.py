@@ -26,7 +26,7 @@ from .samplers import (
     word_at,
 )
 
-_WEIGHTS = np.uint64(1302061345)  # the sum of 12! / n!, n = 0, ..., 12
+_WEIGHTS = np.uint64(1302061345)  # the sum of 12! / n! over n = 0, ..., 12
 _LAST = 12
 _MOST_SHIFT = 61
 _TWO = np.uint64(2)
@@ -86,7 +86,7 @@ def _size(
     periods = 0
     if block == blocks:
         periods = 1
-        while (word_at(words, at) & ONE) == ONE:  # zeros past the end stop it
+        while (word_at(words, at) & ONE) == ONE:  # the loop ends, because words past the end are 0
             periods += 1
             at += 1
         at += 1
@@ -106,7 +106,7 @@ def _size(
     u, at = uniform(words, at, k)
     if u >= least:
         return ZERO, at
-    gamma = k * denominator - np.uint64(periods) * numerator  # times num
+    gamma = k * denominator - np.uint64(periods) * numerator  # multiplied by num
     whole = gamma // numerator
     accepted = True
     while whole > ZERO and accepted and at <= words.size:
@@ -174,7 +174,7 @@ def add_shares(
             pending = points
             continue
         kept = True
-        if begun > full:  # the points of mean part / whole are some of those of mean 1
+        if begun > full:  # keeps each point of mean 1 with probability part / whole
             u, at = uniform(words, at, whole)
             kept = bool(u < part)
         k = ZERO

@@ -54,7 +54,7 @@ def uniform(words: NDArray[np.uint32], at: int, bound: np.uint64) -> tuple[np.ui
     wide = (word_at(words, at) << WORD_BITS) | word_at(words, at + 1)
     at += 2
     remainder = wide % bound
-    # the period that starts at wide - remainder is complete unless it passes 2^64
+    # The period that starts at wide - remainder is complete unless it extends beyond 2^64.
     while (wide - remainder) > (~ZERO - bound + ONE) and at <= end:
         wide = (word_at(words, at) << WORD_BITS) | word_at(words, at + 1)
         at += 2

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from .._compile import inner, kernel
 from .moments import BLOCK, MAGIC_BITS, UNIT, bits_of_nearest, middles, nearest, positions
 
-_POINTS: Final = 256  # tabulated together: half a megabyte at degree 256
+_POINTS: Final = 256  # points in a table; at degree 256 it takes half a megabyte
 
 
 @inner
@@ -47,7 +47,7 @@ def _two_degrees(
         last[j] = upper
         first += bits_of_nearest(lower)
         second += bits_of_nearest(upper)
-    extra = np.int64(size) * MAGIC_BITS  # modulo 2^64, as the sums
+    extra = np.int64(size) * MAGIC_BITS  # modulo 2^64, as the sums are
     return first - extra, second - extra
 
 
@@ -122,7 +122,7 @@ def legendre_counts(counts: NDArray[np.int64], sums: NDArray[np.int64]) -> None:
     x, table = np.empty(_POINTS), np.empty((sums.size, _POINTS))
     for start in range(0, counts.size, _POINTS):
         size = min(_POINTS, counts.size - start)
-        first = np.uint64(start)  # unsigned: no test for indices from the end
+        first = np.uint64(start)  # unsigned: no test for negative indices
         middles(counts.size, start, size, x)
         for j in range(size):
             table[1, j] = x[j]

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from .._compile import inner, kernel
 
 UNIT: Final = 2**28
-BLOCK: Final = 512  # records taken together; their buffers stay in the first-level cache
+BLOCK: Final = 512  # records in a block; their buffers fit the first-level cache
 
-_MAGIC: Final = 1.5 * 2.0**24  # doubles near it are 2^-28 apart
+_MAGIC: Final = 1.5 * 2.0**24  # doubles near this number are 2^-28 apart
 MAGIC_BITS: Final = np.float64(_MAGIC).view(np.int64)
 _WIDE: Final = 2.0**1022
 _NEAR_ZERO: Final = 2.0**-30
@@ -61,12 +61,12 @@ def positions(
     shrink = 0.5 if 0.5 * upper - 0.5 * lower >= _WIDE else 1.0
     least = shrink * lower
     width = shrink * upper - least
-    first = np.uint64(start)  # unsigned: no test for indices from the end
+    first = np.uint64(start)  # unsigned: no test for negative indices
     missing = 0
     for j in range(size):
         value = np.float64(values[first + np.uint64(j)])
         missing += value != value  # NaN
-        clipped = min(upper, max(lower, value))  # in this order NaN gives the lower bound
+        clipped = min(upper, max(lower, value))  # in this order NaN gives lower
         out[j] = (shrink * clipped - least) / width * 2.0 - 1.0
     kept = size
     if missing > 0:

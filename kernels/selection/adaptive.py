@@ -82,7 +82,7 @@ def steps_through(
     for r in range(out.shape[0]):
         for k in range(1, thresholds.shape[1]):
             last = thresholds[r, k] - 1
-            # A slice, as a loop over cells would test each index for being negative.
+            # This is a slice, because a loop over cells would test each index for being negative.
             out[r, thresholds[r, k - 1] : last] = counts[r, k - 1]
             out[r, last] = counts[r, k]
 

@@ -18,7 +18,7 @@ from .._compile import inner, kernel
 UNIT = 2**38  # weight 1: the product with a gap, which is below 2^24, stays within 63 bits
 RATIO_UNIT = 2**24
 _RATIO_BITS = 24
-_FLOOR = 2.0**-50  # of the range: what is less is taken as that
+_FLOOR = 2.0**-50  # a share of the range; smaller values are replaced by it
 _STACK = 128
 
 

@@ -26,8 +26,8 @@ from ..noise.samplers import (
 )
 
 _MOST = np.uint64(2**63)
-# Candidates counted together. A loop without a way out vectorises, if its index is unsigned: then
-# no test for indices from the end.
+# The number of candidates that are counted together. The compiler vectorises a loop with no early
+# exit and an unsigned index, because it then needs no test for negative indices.
 _BLOCK = 512
 
 

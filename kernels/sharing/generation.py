@@ -62,7 +62,7 @@ def correct_level(
     at, control = 2 + 3 * level, 2 + 3 * levels
     left, right, numbers = encrypted[0], encrypted[1], encrypted[2]
     for c in range(values.size):
-        bit = (values[c] >> np.uint64(shift)) & _ONE  # 1: the right child is kept
+        bit = (values[c] >> np.uint64(shift)) & _ONE  # 1: the right child stays on the path
         goes_right = _ZERO - bit
         s00, s01, s10, s11 = states[0, c, 0], states[0, c, 1], states[1, c, 0], states[1, c, 1]
         l00, l01, l10, l11 = (
@@ -79,7 +79,7 @@ def correct_level(
         )
         left_control = (l00 ^ l10 ^ bit ^ _ONE) & _ONE
         right_control = (r00 ^ r10 ^ bit) & _ONE
-        # The lost children have to become equal: their difference is the correction.
+        # The lost children must become equal, so the correction is their difference.
         word0 = (l00 ^ l10) & goes_right | (r00 ^ r10) & ~goes_right
         word1 = (l01 ^ l11) & goes_right | (r01 ^ r11) & ~goes_right
         lost = (numbers[1, c, 0] ^ s10) - (numbers[0, c, 0] ^ s00)

@@ -107,7 +107,7 @@ def _add_up(
     for i in range(masks.size):
         number = (encrypted[i] ^ state[i]) + (corrections[i] & masks[i])
         both += number
-        first += number & (np.uint64(i & 1) - _ONE)  # all bits are set if i is even
+        first += number & (np.uint64(i & 1) - _ONE)  # if i is even, all bits of the mask are 1
     added[0], added[1] = first, both - first
 
 

@@ -73,7 +73,7 @@ def plan(separated: NDArray[np.uint8]) -> Plan:
     conductances
         (2 B + 2,) the number of tree nodes that an edge stands for. 0: no edge.
     """
-    order = np.argsort(separated, kind="stable")  # bytes: a counting sort
+    order = np.argsort(separated, kind="stable")  # these are bytes, so this is a counting sort
     return (order, *_numbered(separated.astype(np.int64), order))
 
 
@@ -97,7 +97,7 @@ def _numbered(
     stack[0] = 0
     depth = 1
     for u in range(1, last + 1):
-        between = 0  # the longest separation of a boundary between the top of the stack and u
+        between = 0  # the longest separation of boundaries between the stack's top and u
         while depth > 1 and separated[stack[depth - 1]] <= separated[u]:
             depth -= 1
             v = stack[depth]
@@ -105,7 +105,7 @@ def _numbered(
             to_right[v] = separated[v] - between
             between = separated[v]
         if u == last:
-            to_right[0] = separated[u] - between  # the root, and what covers as much
+            to_right[0] = separated[u] - between  # the root and the nodes that cover as much
         elif between < separated[u]:
             to_left[u] = separated[u] - between
         stack[depth] = u
@@ -147,7 +147,7 @@ def segments(
     """
     last = fill.size - 1
     first, second = np.empty(last - 1, np.uint32), np.empty(last - 1, np.uint32)
-    direct = np.empty(2 * last - 1, np.float32)  # small integers
+    direct = np.empty(2 * last - 1, np.float32)  # the values are small integers
     at_slot = np.full(2 * last + 1, -1)
     fresh = last - 1
     for v in range(last - 1):

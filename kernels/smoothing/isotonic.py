@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from .._compile import inner, kernel
 
-_REACH = 8  # how far a place is looked at to either side before blocks are pooled
-_ROUNDING = 2.0**-48  # means nearer to each other than so much are left to the pooling
+_REACH = 8  # how many neighbours on either side are compared before blocks are pooled
+_ROUNDING = 2.0**-48  # pooling decides about means that differ by less than this
 
 
 @inner
@@ -101,7 +101,7 @@ def isotonic(rows: NDArray[np.float64], least: float, most: float) -> None:
         for block in range(1, blocks):
             value = min(max(means[block], least), most)
             start, end = ends[block - 1], ends[block]
-            if start + 8 <= size:  # most blocks are short: what is too much is written over
+            if start + 8 <= size:  # most blocks are short; the next block overwrites the excess
                 for k in range(8):
                     row[start + k] = value
                 start += 8

@@ -9,7 +9,7 @@ from .._compile import inner, kernel
 from .elimination import add_laplacian
 
 _ROUNDING = 2.0**-40  # the share of the largest increment that counts as zero
-_FEW = 16  # fewer newcomers than a vertex in so many: only what they change is eliminated anew
+_FEW = 16  # with at most one newcomer in so many vertices, only the changed part is eliminated
 
 
 @kernel
@@ -62,14 +62,14 @@ def eliminate(
     for v in range(first.size):
         if not stale[v]:
             continue
-        stale[min(left[v], right[v])] = True  # the next to join this segment to another
+        stale[min(left[v], right[v])] = True  # the next vertex that joins this segment
         a, b = first[v], second[v]
         to_a, to_b = joined[a], joined[b]
         a, b = a if a < plain else plain, b if b < plain else plain
         ground = ends[a, 1] + ends[b, 0]
         pull = ends[a, 3] + ends[b, 2] - row[v]
         inverse = 1.0 / (to_a + to_b + ground)
-        share = inverse if active[v] else 0.0  # no branches: which are active is random
+        share = inverse if active[v] else 0.0  # no branch: active vertices are random
         share_a, share_b = to_a * share, to_b * share
         joined[v] = direct[v] + to_a * share_b
         ends[v, 0] = ends[a, 0] + (share_a * ground if active[v] else to_a)
@@ -120,7 +120,7 @@ def substitute(
     for v in range(last + 1):
         outside += not active[v]
     before = outside
-    top = max(last - 2, 0)  # all between boundaries 0 and B, whose turns are the last
+    top = max(last - 2, 0)  # the vertices between boundaries 0 and B come last
     total, pull = joined[top] + ends[top, 0], ends[top, 2] - row[last - 1]
     share = joined[top] / total if active[last - 1] else 0.0
     end_total = ends[top, 1] + (share * ends[top, 0] if active[last - 1] else joined[top])

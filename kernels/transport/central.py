@@ -12,7 +12,7 @@ from .._compile import inner
 from .network import Network, solve
 from .path import Point
 
-_SPREAD = 20.0  # of the first point: its products over the mean square of the rises
+_SPREAD = 20.0  # products of the first point over the mean square of the rises
 
 
 @inner
@@ -96,7 +96,7 @@ def follow(
             sources[tail[e]] += weight * (flows[e] + flow_steps[e])
             sources[head[e]] -= weight * (flows[e] + flow_steps[e])
         solve(network, system, sources, steps)
-        shrink = 0.0  # the largest relative decrease of anything that must stay positive
+        shrink = 0.0  # the largest relative decrease of a positive variable
         for e in range(tail.size):
             rise = steps[head[e]] - steps[tail[e]]
             flow_steps[e] += flows[e] * inverses[e] * rise

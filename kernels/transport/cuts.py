@@ -40,8 +40,8 @@ def _decide(
         above_b = potentials[v] - potentials[right[v]]
         above_a = above_a if conductances[a] > 0.0 else 0
         above_b = above_b if conductances[b] > 0.0 else 0
-        # All is read before it is chosen from: branches on differences, which are random, would
-        # cost more than all the rest. One of 2 is infinitely dear.
+        # Everything is read before the choice, because branches on random differences would cost
+        # more than the rest of the loop. If a difference is not 0, one of two costs is infinite.
         stay_0, stay_1, rise_0, rise_1 = costs[a, 0], costs[a, 1], costs[a, 2], costs[a, 3]
         stay_1, rise_0 = np.inf if above_a < 0 else stay_1, np.inf if above_a > 0 else rise_0
         b_00, b_01, b_10, b_11 = costs[b, 0], costs[b, 1], costs[b, 2], costs[b, 3]

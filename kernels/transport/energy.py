@@ -15,19 +15,21 @@ from .path import Point, advance, prepare
 from .settle import settle
 
 _ROUNDING = 2.0**-38  # the share of the largest increment that counts as zero
-_LIMIT = 2.0**-33  # the same after long steps, which may leave large potentials behind
+_LIMIT = 2.0**-33  # the same after long steps, because these may leave large potentials behind
 
-_LONG = 14  # long steps
-_FIRST = 0.05  # the first product aimed for, over the mean square of increments
-_SHRINK = 0.05  # from one product aimed for to the next
-_KEPT = 0.01  # of a flow or a slack in a step, at least
-_FEW = 0.0005  # share of edges that turn in a step before the first exact attempt; then a quarter
+_LONG = 14  # the number of long steps
+_FIRST = 0.05  # the first target of the product, over the mean square of the increments
+_SHRINK = 0.05  # the ratio of each target to the one before it
+_KEPT = 0.01  # the least share of a flow or a slack that a step keeps
+# Exact attempts wait until at most this share of the edges turns in a step. Each attempt divides
+# the share by 4.
+_FEW = 0.0005
 
-_MOST = 100  # careful steps
-_NEAR = 2.0**-15  # mean product, over the mean square, for the first exact attempt
-_LEAST = 2.0**-90  # the same, where it gives up
+_MOST = 100  # the largest number of careful steps
+_NEAR = 2.0**-15  # the first exact attempt is at this mean product, over the mean square
+_LEAST = 2.0**-90  # the method gives up at this mean product, over the mean square
 
-_TRIES, _MOST_TRIES = 6, 48  # eliminations in the first exact attempt; doubled for the others
+_TRIES, _MOST_TRIES = 6, 48  # eliminations in the first exact attempt; later ones may use more
 
 
 class Memory(NamedTuple):
@@ -76,8 +78,9 @@ def least_energy(
     tolerance, limit = _ROUNDING * size, _LIMIT * size
     count, error, done = 0, np.inf, False
 
-    target, few, tries = _FIRST * square, _FEW, int(_TRIES)  # for literals, callees would be
-    for e in range(network.tail.size):  # compiled once more
+    # ``int``: Numba would compile the callees once more for literals.
+    target, few, tries = _FIRST * square, _FEW, int(_TRIES)
+    for e in range(network.tail.size):
         point.flows[e] = point.slacks[e] = math.sqrt(target)
     prepare(network, point, target)
     following = _SHRINK * target
@@ -111,7 +114,7 @@ def least_energy(
             break
         before = product
         product = follow(network, point, flow_steps, slack_steps, changes, product, bold)
-        bold &= product < 0.7 * before  # where it cycles, it does not fall
+        bold &= product < 0.7 * before  # if the steps cycle, the product does not fall
         count += 1
         if product > near:
             continue

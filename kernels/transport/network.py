@@ -80,7 +80,8 @@ def connect(
         for v in range(vertices - 1):
             slot, end = 2 * v + side, ends[v]
             up = levels[v] > levels[end]
-            # written in any case, and kept if it is one: no branches, since which are is random
+            # Edges are random, so a branch would be slow. Each slot is written, and ``count`` rises
+            # only if the slot has an edge.
             places[0, count], places[1, count] = (end, v) if up else (v, end)
             places[2, count] = slot
             open_ = (conductances[slot] > 0.0) & (levels[v] != levels[end])

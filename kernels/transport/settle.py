@@ -10,7 +10,7 @@ from .network import Network, solve
 from .path import Point
 
 _ROUNDING = 2.0**-46  # the share of the largest potential that counts as zero
-_EARTHED = 2.0**500  # to the ground, of vertices that keep an increment
+_EARTHED = 2.0**500  # conductance to the ground of a vertex that keeps an increment
 
 
 @inner
@@ -78,7 +78,7 @@ def settle(
             potentials[tail[e]] = 0.0 if carries[e] else potentials[tail[e]]
     step, error, before, span, rounding, tie = 0, np.inf, np.inf, 0.0, tolerance, np.inf
     while True:
-        for e in range(edges):  # no branches: which edges carry flow is random
+        for e in range(edges):  # no branch: edges with flow are random
             a, b, slot = tail[e], head[e], network.slot[e]
             rise = potentials[b] - potentials[a]
             carries[e] = ((rise > 0.0) & (step > 0)) | (carries[e] & (rise >= -tie))
@@ -93,7 +93,7 @@ def settle(
             error = max(error, -after if loose else abs(after))
             full[v] = (loose & (after >= -tie)) if step > 0 else full[v]
             system[ground + v] = _EARTHED if full[v] else 0.0
-        if step == 0 or not span < np.inf:  # the latter if anything is NaN, which max overlooks
+        if step == 0 or not span < np.inf:  # the second test finds NaN, which max overlooks
             error = np.inf
         elif error <= rounding:
             return step, error, True

@@ -27,7 +27,7 @@ def node_count(size: int, base: int) -> int:
 def _hand_down(parents: NDArray[np.int64], children: NDArray[np.int64], base: int) -> None:
     """Add each parent to its children; the last parent may have fewer than ``base`` children."""
     full = children.size // base
-    if base == 2:  # most trees; with two additions in a row, loops run several parents at a time
+    if base == 2:  # most trees; with two additions in a row, the compiler vectorises over parents
         for parent in range(full):
             children[2 * parent] += parents[parent]
             children[2 * parent + 1] += parents[parent]
@@ -119,7 +119,7 @@ def _join(
     children = copies + has_last
     if children == 1:
         return (last if has_last else child).copy(), 0
-    length = children + 1  # the children in a row, closed by the node itself
+    length = children + 1  # the children are in series, and the node itself closes the cycle
     profile = np.full(3, -1, np.int64)
     largest = 0
     for i in range(children):
@@ -135,7 +135,7 @@ def _join(
             )
             at = to_last - to_first + 1
             profile[at] = max(profile[at], to_first)
-    for i in range(1, copies):  # equal children: only the gap between them matters
+    for i in range(1, copies):  # the children are equal, so only the gap between them matters
         largest = max(largest, _between(child, 0, child, i, length))
     if has_last:
         for i in range(copies):
@@ -160,11 +160,11 @@ def diameter(size: int, base: int) -> int:
     """
     if size < 1:
         return 0
-    whole = np.array([-1, -1, 0], np.int64)  # one threshold: its left boundary only
+    whole = np.array([-1, -1, 0], np.int64)  # one threshold has only its left boundary
     ragged = np.full(3, -1, np.int64)
     has_ragged = False
     best = 0
-    span = 1  # thresholds under a full node of the height below
+    span = 1  # the number of thresholds under a full node of the height below
     while span < size:
         has_full = span <= (size - 1) // base  # span * base < size: the root is higher up
         last_covers = size % (span * base) if has_full else size
@@ -184,5 +184,5 @@ def diameter(size: int, base: int) -> int:
     root = ragged if has_ragged else whole
     for skew in range(3):
         if root[skew] >= 0:
-            best = max(best, root[skew] + skew - 1)  # to the last boundary, in no profile
+            best = max(best, root[skew] + skew - 1)  # to the last boundary, which is in no profile
     return best

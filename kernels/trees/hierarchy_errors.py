@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from .._compile import kernel
 from .hierarchy import weights
 
-_ROUNDS = 200  # of reweighting; a few dozen are needed
-_GAIN = 1e-9  # what a round has to gain, relatively, for another one
-_LEAST = 1e-5  # a level with a smaller share is left out: it would hardly be looked at
+_ROUNDS = 200  # the limit for rounds of reweighting; a few dozen are enough
+_GAIN = 1e-9  # another round follows if the relative gain is larger
+_LEAST = 1e-5  # levels with a smaller share are left out, because they would hardly be used
 
 
 @kernel
@@ -35,7 +35,7 @@ def prefix_variances(
         child = 0
         for node in range(nodes):
             whole = sums[level, 1 if node == nodes - 1 else 0]
-            passed = 0.0  # the variances of the children before this one
+            passed = 0.0  # the sum of the variances of the previous children
             for _ in range(min(branching[level], size - child)):
                 v = below[level + 1, 1 if child == size - 1 else 0]
                 share, part = v / whole, passed / whole
@@ -50,7 +50,7 @@ def prefix_variances(
                 passed += v
                 child += 1
         before, both, own = next_before, next_both, next_own
-    for cell in range(before.size):  # from before a cell to after it
+    for cell in range(before.size):  # adds the cell to the prefix that ends before it
         before[cell] += 2.0 * both[cell] + own[cell]
     return before
 
@@ -83,7 +83,7 @@ def level_shares(
     error = 0.0
     spread = np.empty(levels)
     for source in range(levels):
-        for level in range(levels - 1, -1, -1):  # of the estimate from what is at or below a node
+        for level in range(levels - 1, -1, -1):  # the estimate from the nodes at or below a node
             spread[level] = own[level] ** 2 if level == source else 0.0
             if level < levels - 1:
                 spread[level] += (1.0 - own[level]) ** 2 * branching[level] * spread[level + 1]

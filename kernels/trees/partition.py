@@ -117,7 +117,7 @@ def least_risk(
         total = max(risk + caution * np.sqrt(doubt), 0.0) + size * error
         if total < least:
             least = total
-            for node in range(whole.size):  # a slice would take memory by a function of Numba's
+            for node in range(whole.size):  # a slice would allocate memory by a Numba function
                 best[node] = whole[node]
     return _cut(best, size, lengths, nodes)
 
@@ -166,7 +166,7 @@ def _find_cheapest(
     v. Of equally cheap partitions it takes the one with the longest buckets.
     """
     least = np.empty(charges.size)
-    first, before, below = 0, 0, 1  # ``before``: where the children's level starts
+    first, before, below = 0, 0, 1  # ``before``: the start of the children's level
     for level in range(lengths.size):
         length = lengths[level]
         nodes = (size + length - 1) // length

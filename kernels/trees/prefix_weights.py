@@ -41,7 +41,8 @@ def path(
         passed[level - 1] = (
             (node - first) * below[level, 0] + passed[level] * below[level, kinds[level]]
         ) / whole
-        end = min(first + branching[level - 1], size - 1)  # the last of a level is not full
+        # The last node of a level may have fewer children.
+        end = min(first + branching[level - 1], size - 1)
         sides[level] = (1 if node > first else 0) + (2 if node + 1 < end else 0)
         node = parent
 

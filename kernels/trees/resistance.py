@@ -40,7 +40,7 @@ def _between(
     rows between two searched rows lie between the best columns of these two.
     """
     largest = 0.0
-    tasks = np.empty((2 * 64, 4), np.int64)  # rows [0, 1), columns [2, 3]
+    tasks = np.empty((2 * 64, 4), np.int64)  # each task: rows [0, 1), columns [2, 3]
     tasks[0, 0], tasks[0, 1], tasks[0, 2], tasks[0, 3] = first, middle, middle, end - 1
     waiting = 1
     while waiting > 0:
@@ -57,7 +57,7 @@ def _between(
             if value > best:
                 best, at = value, b
         largest = max(largest, best + y[a])
-        tasks[waiting, 1], tasks[waiting, 3] = a, at  # the rows before a
+        tasks[waiting, 1], tasks[waiting, 3] = a, at  # the rows before row a
         waiting += 1
         tasks[waiting, 0], tasks[waiting, 1] = a + 1, high
         tasks[waiting, 2], tasks[waiting, 3] = at, right
@@ -69,7 +69,7 @@ def _between(
 def _across(x: NDArray[np.float64], y: NDArray[np.float64], inner: int, around: float) -> float:
     """Return the largest resistance between boundaries of different children, ``inner`` each."""
     largest = 0.0
-    ranges = np.empty((2 * 64, 2), np.int64)  # of children
+    ranges = np.empty((2 * 64, 2), np.int64)  # ranges of children
     ranges[0, 0], ranges[0, 1] = 0, (x.size - 1) // inner + 1
     waiting = 1
     while waiting > 0:
@@ -106,8 +106,8 @@ def largest_resistance(size: int, base: int) -> float:
     whole_x, whole_y, last_x, last_y = [one], [one], [one], [one]
     whole, last = [1.0], [1.0]
     span = 1
-    for level in range(levels):  # the nodes of level + 1, from their children
-        children = (size - 1) // span + 1  # on this level
+    for level in range(levels):  # computes the nodes of level + 1 from their children
+        children = (size - 1) // span + 1  # the number of children on this level
         copies = (children - 1) % base
         full, ragged = whole[level], last[level]
         x, y = _chain(whole_x[level], whole_y[level], full, copies, last_x[level], last_y[level])
@@ -123,7 +123,7 @@ def largest_resistance(size: int, base: int) -> float:
         whole_y.append(y + x * (length - x) / (length + 1.0))
         whole.append(length / (length + 1.0))
         span *= base
-    # the root is closed by its own edge already: its last boundary to all others
+    # The root already contains its own edge, so this compares its last boundary with all others.
     largest = max(0.0, float((last_y[levels] + last[levels] - last_x[levels]).max()))
     out_last, out_whole = np.inf, 0.0
     for level in range(levels - 1, -1, -1):  # pairs that meet in a node of level + 1

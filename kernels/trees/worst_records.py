@@ -18,8 +18,8 @@ from .._compile import inner, kernel
 from .hierarchy import weights
 from .prefix_weights import coefficients, path
 
-_ROUNDS = 4  # of moving t; more would gain some per cent
-_LITTLE = 0.25  # of the noise of other bits: whoever is below that is not looked at twice
+_ROUNDS = 4  # the number of times t moves; more rounds would gain a few per cent
+_LITTLE = 0.25  # a search ends below this share of the noise of other bits
 
 
 @inner
@@ -75,7 +75,7 @@ def _farthest(
         square += mine * mine / shares[level]
         product += mine * target[level]
     found = (1.0 + factor) * square - factor * ((1.0 - outside) ** 2 + 2.0 * product)
-    if found > best:  # the cell itself
+    if found > best:  # the cell itself is the farthest
         best, best_level, best_weight, best_last = found, levels, 0.0, 0
     return best, best_level, best_weight, best_last
 
@@ -119,7 +119,7 @@ def worst_variances(
         squares[level] = own[level, 0] ** 2 / shares[level] + rest
     forks = np.empty(levels, np.bool_)
     forks[levels - 1] = True
-    for level in range(levels - 1):  # whether the last node has full children, and not one alone
+    for level in range(levels - 1):  # whether the last node has more than one child
         nodes, size = starts[level + 1] - starts[level], starts[level + 2] - starts[level + 1]
         forks[level] = size - (nodes - 1) * branching[level] > 1
     kinds, sides = np.empty(levels, np.int64), np.empty(levels, np.int64)
@@ -155,7 +155,7 @@ def worst_variances(
             if least < _LITTLE * out[k]:
                 break
             s, part = 0.0, weight
-            for level in range(1, levels):  # y of the farthest, less s, is where t moves to
+            for level in range(1, levels):  # t moves to y of the farthest record minus s
                 kind = kinds[level] if level < at else (1 if level <= last else 0)
                 mine = own[level, kind] * (on_path[level] if level < at else part)
                 part *= 1.0 - own[level, kind] if level >= at else 1.0

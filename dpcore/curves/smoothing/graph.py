@@ -22,9 +22,10 @@ __all__ = ["solve"]
 
 _BLOCK: Final = 2**14  # threads get replicates in blocks of about this many increments
 
-_KEPT: Final = 2**21  # doubles of working memory that a thread keeps
+_KEPT: Final = 2**21  # doubles in the working memory that a thread keeps
 
-_LEAST_ENERGY: Final = 1e-8  # the largest distance of a flow from it, in units
+# The largest distance, in units, between a flow and the flow of least energy.
+_LEAST_ENERGY: Final = 1e-8
 
 
 _thread = threading.local()
@@ -45,7 +46,8 @@ def solve(problem: Problem, workers: int | None) -> Smoothing:
         plan = _plan_for(problem.norm, problem.at, problem.size, problem.base)
     repair_rows: Callable[..., None] = _least_squares if problem.norm == 2 else _cheapest
     smoothed, units = np.empty_like(problem.curves), np.empty(replicates)
-    figures = np.zeros((replicates, 6))  # cost, residuals, the bound; norm 1: energy, its residual
+    # Cost, residuals, bound; for norm 1: energy and its residual.
+    figures = np.zeros((replicates, 6))
     steps = np.empty(replicates, np.int64)
     rows = max(1, _BLOCK // (thresholds + 1))
 
@@ -90,7 +92,7 @@ def _cheapest(*arguments: NDArray[Any]) -> None:
     """Call the kernel of norm 1 with its working memory."""
     *plan, increments, figures, steps = arguments
     vertices = increments.shape[1]
-    # extra columns, or rows would compete for the same lines of the cache
+    # Without the extra columns, rows would compete for the same lines of the cache.
     work = _memory((2 * vertices, 4), (11, 3 * vertices + 24))
     repair: Callable[..., None] = transport.repair
     repair(*plan, *work, increments, figures, steps)

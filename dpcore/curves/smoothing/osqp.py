@@ -60,7 +60,7 @@ def noise_edges(size: int, base: int, at: NDArray[np.int64]) -> Edges:
     while True:
         first = np.flatnonzero(np.r_[True, node[1:] != node[:-1]])
         keys.append(first * boundaries + np.r_[first[1:], at.size])
-        if size == 1:  # that was the root
+        if size == 1:  # the last node was the root
             break
         size = (size - 1) // base + 1
         node //= base
@@ -86,7 +86,7 @@ def solve(problem: Problem, tolerance: float, max_iterations: int) -> Smoothing:
     figures = np.zeros((replicates, 4))
     iterations = np.zeros(replicates, np.int64)
     for r, row in enumerate(noisy):
-        if row.min() >= 0.0:  # nothing to repair: the optimum is the flow 0
+        if row.min() >= 0.0:  # the row rises already, so the flow 0 is optimal
             continue
         unit = float(units[r])
         solver.update_settings(rho=_START_RHO)

@@ -51,7 +51,7 @@ def cdf(
     released = mechanism(epsilon).release(counts, rng=rng, replicates=replicates, workers=1)
     curves = released.astype(np.float64)
     raw = (curves - truth) / n
-    for row in curves:  # in place
+    for row in curves:  # changes the rows in place
         isotonic(row[np.newaxis, :-1], 0.0, float(n))
     errors = np.abs(curves - truth) / n
     return {

@@ -25,7 +25,7 @@ from .. import study
 
 __all__ = ["federated_auc"]
 
-FINER = 8  # cells for each one that is released: for the area of the clients' own scores
+FINER = 8  # cells for each released cell, for the area of the clients' exact scores
 Model = Callable[[float, int], Mechanism]
 MODELS: Mapping[str, Model] = {
     "secure-aggregation": lambda epsilon, clients: SecureAggregation(),

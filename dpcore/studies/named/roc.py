@@ -21,7 +21,7 @@ from .. import study
 
 __all__ = ["roc"]
 
-FINE = Grid.uniform(0, 1, 2**14)  # for the records' own curve
+FINE = Grid.uniform(0, 1, 2**14)  # for the exact curve of the records
 
 
 @study(
