@@ -82,7 +82,7 @@ _PARAGRAPHS: Final = {
 
 def documented(described: _Documented) -> _Documented:
     """Replace the names of paragraphs in a docstring, such as ``{rng}`` alone on a line."""
-    if described.__doc__:  # there is none under python -OO
+    if described.__doc__:  # python -OO removes docstrings
         described.__doc__ = filled_in(described.__doc__)
     return described
 

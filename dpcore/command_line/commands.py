@@ -116,7 +116,7 @@ def residuals(options: argparse.Namespace) -> str:
 
 def study(options: argparse.Namespace) -> str:
     """Run a study, or list them."""
-    from .study import run_study  # whose imports other commands need not wait for
+    from .study import run_study  # other commands do not need its imports
 
     return run_study(options)
 
@@ -176,7 +176,7 @@ def _residual_plot(options: argparse.Namespace) -> Callable[..., dpcore.Residual
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with unwatched():
-            release([0.0], [0.0], rng=np.random.default_rng(1))  # a record of nobody
+            release([0.0], [0.0], rng=np.random.default_rng(1))  # an invented record
     return release
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["POSITIVE", "is_label", "scored_labels"]
 
-POSITIVE: Final = "1"  # of numbers and booleans
+POSITIVE: Final = "1"  # the label of positives for numbers and booleans
 
 
 def scored_labels(
@@ -71,7 +71,7 @@ def _check_no_text(batch: pyarrow.RecordBatch) -> None:
     labels = batch.column(0)
     kind = labels.type.value_type if types.is_dictionary(labels.type) else labels.type
     is_text = types.is_string(kind) or types.is_large_string(kind)
-    if types.is_binary(kind):  # cells, of which nobody has said what they are
+    if types.is_binary(kind):  # cells of an unknown type
         found = labels.unique().to_pylist()
         is_text = any(each is not None and _number(_text(each)) is None for each in found)
     if is_text:
@@ -99,7 +99,7 @@ def _text(found: Any) -> str:
 def _number(text: str) -> Decimal | None:
     """Return the exact number that a text stands for, or None."""
     word = {"true": "1", "false": "0"}.get(text.lower(), text)
-    if "_" in word:  # of Python's own numbers, not of anybody's file
+    if "_" in word:  # Python's numbers may have underscores, but a file's do not
         return None
     try:
         number = Decimal(word)

@@ -48,12 +48,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code. 0: success. 2: an error, which is one line on standard error. 130: an
         interrupt. 1: the reader of standard output ended before everything was printed.
     """
-    if getattr(sys.stdout, "closed", True):  # or None: what is paid for could not be told
+    # Closed or None: a result could not be told, but would be paid for.
+    if getattr(sys.stdout, "closed", True):
         return _fail("standard output is closed")
     options, said = argparse.Namespace(), io.StringIO()
     try:
         _start.listen()
-        with redirect_stdout(said):  # argparse ignores that standard output cannot be written
+        with redirect_stdout(said):  # argparse ignores errors of standard output
             parse(sys.argv[1:] if argv is None else argv, options)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", dpcore.DpcoreWarning)
@@ -67,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MemoryError:
         return _fail("out of memory")
     except KeyboardInterrupt as interrupt:
-        if interrupt.args:  # what was kept
+        if interrupt.args:  # the message says what was kept
             _say(str(interrupt))
         return 130
     except Exception as error:
@@ -111,7 +112,7 @@ def _print(text: str) -> int:
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     try:
         print(text.encode(encoding, "backslashreplace").decode(encoding), end="", flush=True)
-    except BrokenPipeError:  # the reader, say ``head``, has had enough
+    except BrokenPipeError:  # the reader has stopped, for example ``head``
         _discard(sys.stdout)
         return 1
     except OSError as error:

@@ -43,7 +43,7 @@ def picture(curve: CDF, column: str, form: str) -> bytes:
     """Return the curve drawn, as a file of Matplotlib's format ``form``."""
     figure = figure_of(7, 4.5)
     ax = curve.plot(figure.subplots())
-    ax.set_xlabel(column, parse_math=False)  # dollars are dollars
+    ax.set_xlabel(column, parse_math=False)  # a dollar sign is not mathematics
     ax.legend(loc="lower right")  # below the curve
     return drawn(figure, form)
 
@@ -83,6 +83,6 @@ def drawn(figure: Figure, form: str) -> bytes:
     """Return a figure as a file of Matplotlib's format ``form``."""
     file = io.BytesIO()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # letters that the font lacks
+        warnings.simplefilter("ignore")  # the font may lack some letters
         figure.savefig(file, format=form, dpi=150)
     return file.getvalue()

@@ -16,7 +16,7 @@ from .reports import about, drawn, figure_of, lines, shown
 __all__ = ["residual_picture", "residual_summary"]
 
 _MOST: Final = 10  # ranges of predicted values
-_FEW: Final = 0.02  # of the records
+_FEW: Final = 0.02  # a share of the records
 _SURE: Final = 3.0  # deviations of the noise
 _HALF: Final = 9  # characters on either side of 0
 

@@ -50,7 +50,7 @@ def mechanism_of(
         if value is not None and name == "dyadic-paper":
             raise UsageError(f"{flag} must not be given with --mechanism {name}")
     if name == "best":
-        most_accurate(size, epsilon, rho, "replace-one", delta)  # refuses what is wrong
+        most_accurate(size, epsilon, rho, "replace-one", delta)  # refuses wrong arguments
         return partial(most_accurate, size, epsilon, rho, "replace-one", delta)
     if name == "dyadic-paper" and base not in (None, 2):
         raise UsageError(f"--base must be 2 with --mechanism dyadic-paper; got {base}")
@@ -93,7 +93,7 @@ def input_of(options: argparse.Namespace) -> tuple[str | BinaryIO, Format | None
     _check.extra("pyarrow", "reading files", "io")
     import pyarrow
 
-    # Interrupts are Python's: Arrow works for milliseconds at a time, and now and then loses one.
+    # Python handles interrupts. Arrow works for milliseconds at a time, and sometimes loses one.
     pyarrow.enable_signal_handlers(False)
     source, form = options.file, options.format
     if source != "-":
@@ -170,7 +170,7 @@ def as_typed(error: dpcore.DpcoreError, options: argparse.Namespace) -> str:
 
 def _flag_of(file: str, options: argparse.Namespace) -> str:
     """Return the option that named a file or its folder."""
-    if "out" in options:  # of a study
+    if "out" in options:  # options of a study
         is_study = (options.study or "").startswith(file)
         is_out = options.out is not None and Path(file).is_relative_to(options.out)
         return "--out" if is_out and not is_study else "FILE"
@@ -189,7 +189,7 @@ def as_flag(argument: str) -> str:
 def _is_same(first: Path, second: Path) -> bool:
     try:
         return first.samefile(second)
-    except OSError:  # one is not there yet
+    except OSError:  # one of the files does not exist yet
         return os.path.realpath(first) == os.path.realpath(second)
 
 
@@ -198,5 +198,5 @@ def _require_matplotlib() -> None:
         import matplotlib.figure  # noqa: F401
     except ImportError:
         raise dpcore.MissingExtraError("--plot", "plot") from None
-    except ValueError as error:  # MPLBACKEND names none
+    except ValueError as error:  # MPLBACKEND is not the name of a backend
         raise UsageError(f"--plot: Matplotlib does not start: {error}") from None

@@ -79,7 +79,8 @@ def _start_workers(workers: int) -> None:
     parallel = joblib.Parallel(workers, return_as="generator")
     listened = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        started = parallel(joblib.delayed(int)() for _ in range(2))  # or are about to
+        # The workers have started, or are about to.
+        started = parallel(joblib.delayed(int)() for _ in range(2))
     finally:
         signal.signal(signal.SIGINT, listened)
     list(started)

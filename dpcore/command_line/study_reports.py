@@ -16,7 +16,8 @@ from .study_settings import known_values
 __all__ = ["study_list", "study_summary"]
 
 _MEANS: Final = ("mean", "mean_low", "mean_high")
-_OTHERS: Final = ("deviation", "q0.5", "q0.05", "q0.95", "q0.25", "q0.75")  # as far as they fit
+# As many of these as fit.
+_OTHERS: Final = ("deviation", "q0.5", "q0.05", "q0.95", "q0.25", "q0.75")
 _ORDER: Final = (*_MEANS, "undefined", "deviation", "q0.05", "q0.25", "q0.5", "q0.75", "q0.95")
 _GAP: Final = "  "
 _MOST: Final = 100  # characters in a line of a list
@@ -31,7 +32,7 @@ def study_list(studies: Mapping[str, Study]) -> str:
     for name, study in studies.items():
         title = (inspect.getdoc(study.function) or "").partition("\n")[0]
         parameters = " ".join(
-            f"{parameter}={','.join(map(_label, values))}"  # as --set takes them
+            f"{parameter}={','.join(map(_label, values))}"  # in the form that --set takes
             for parameter, values in known_values(study).items()
         )
         head, *rest = [

@@ -45,7 +45,7 @@ def changed(study: Study, settings: Sequence[str]) -> Study:
         found[name] = dict(values) if _has_objects(known[name]) else [value for _, value in values]
     try:
         settled = study.over(**found)
-        _ = settled.cells  # refuses values that are repeated
+        _ = settled.cells  # refuses repeated values
     except DpcoreError as error:
         raise UsageError(f"--set: {error}") from None
     return settled

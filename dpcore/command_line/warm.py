@@ -14,7 +14,7 @@ from .uses import USES
 
 __all__ = ["warm"]
 
-_WIDTH = 30  # of the bar
+_WIDTH = 30  # the width of the bar
 
 
 def warm(options: argparse.Namespace) -> str:
@@ -34,7 +34,7 @@ def warm(options: argparse.Namespace) -> str:
         raise UsageError(f"there is no folder for what is compiled: {unwritable}")
     before, _ = _cache.kept()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of releases that nobody will see
+        warnings.simplefilter("ignore")  # nobody sees these releases
         for use in _shown(options.quiet):
             USES[use]()
     compiled = sum(len(kernel.compiled) for kernel in _compile.KERNELS)
@@ -62,8 +62,8 @@ def _show(done: int, what: str) -> None:
         return
     bar = "#" * (_WIDTH * done // len(USES))
     text = f"dpcore: [{bar:{_WIDTH}}] {done}/{len(USES)} {what}"
-    with suppress(OSError, ValueError):  # nobody reads it
-        over = sys.stderr.isatty()  # each on top of the one before
+    with suppress(OSError, ValueError):  # nobody reads standard error
+        over = sys.stderr.isatty()  # each line replaces the one before
         print(
             "\r\x1b[K" + text if over else text.rstrip(),
             end="" if over else "\n",

@@ -17,9 +17,9 @@ __all__ = ["Allowance", "Law"]
 
 Law = DiscreteLaplace | DiscreteGaussian
 
-_MOST_SCALE: Final = 2**40  # sums of dozens of terms stay far inside 64 bits
-_MOST_SIGMA_SQUARED: Final = 2**52  # the same, and the most that the sampler takes
-_LEAST_SCALE: Final = Fraction(1, 2**22)  # noise that is all but never drawn; samplers take it
+_MOST_SCALE: Final = 2**40  # sums of dozens of terms fit 64 bits easily
+_MOST_SIGMA_SQUARED: Final = 2**52  # the same, and the largest that the sampler takes
+_LEAST_SCALE: Final = Fraction(1, 2**22)  # such noise is nearly always 0; samplers take this scale
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ class BudgetError(DpcoreError, RuntimeError):
         self.remaining = remaining
         note = why and f" ({why})"
         cost, rest = str(privacy), str(remaining)
-        if not why and _text(privacy) == _text(remaining):  # they differ in later digits
+        if not why and _text(privacy) == _text(remaining):  # the two differ only in later digits
             cost, rest = repr(privacy), repr(remaining)
         super().__init__(f"{what} costs {cost}; what remains is {rest}{note}")
 
@@ -236,7 +236,8 @@ class Budget:
             raise DtypeError("privacy", type(privacy).__name__, what)
         if not isinstance(what, str):
             raise DtypeError("what", type(what).__name__, "must be a string")
-        if not what.isprintable():  # it is one line of the log, and a file must be able to hold it
+        # The log has one line for it, and a file must be able to store it.
+        if not what.isprintable():
             raise ParameterError("what", what, "must be printable")
         with ExitStack() as stack:
             self._asked(privacy, what, stack)()

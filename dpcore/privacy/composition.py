@@ -15,7 +15,7 @@ from .guarantees import Privacy, double_above
 
 __all__ = ["Sums", "composed"]
 
-_MOST_CUTS: Final = 32  # that are tried
+_MOST_CUTS: Final = 32  # the largest number of cuts that are tried
 
 
 class Sums(NamedTuple):

@@ -11,9 +11,9 @@ from ..errors import ParameterError
 
 __all__ = ["not_negative", "probability", "zcdp_delta", "zcdp_epsilon", "zcdp_rho"]
 
-# A sum of terms, each a few roundings of a double, is off by less than this times their sizes.
+# A sum of terms, each with a few roundings, has an error below this factor times their sizes.
 _SUM_ERROR: Final = 2.0**-49
-_MOST_X: Final = 2.0**500  # also of epsilon, so that products stay finite; it rounds them down
+_MOST_X: Final = 2.0**500  # epsilon is rounded down to it, too, so that products are finite
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
@@ -126,7 +126,7 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
         return (1.0 + 2.0 * x) * (budget / x / x) + _log_ratio(x) - epsilon
 
     x = _root(excess)
-    # minus what x (1 + x) rho may be, so that rounding the sum up rounds rho down
+    # The terms sum to -x (1 + x) rho, so that rounding the sum up rounds rho down.
     terms = (-log_delta, -x * epsilon, x * _log_ratio(x), -math.log1p(x))
     rho = -_above(terms) / x / (1.0 + x) * (1.0 - _SUM_ERROR)
     if rho <= 0.0:

@@ -18,7 +18,7 @@ from .ledgers import Charge
 
 __all__ = ["FileLedger"]
 
-_APPLICATION: Final = 0x6470636F  # "dpco": SQLite's mark of whose file it is
+_APPLICATION: Final = 0x6470636F  # "dpco"; SQLite stores it to mark whose file this is
 _FORMAT: Final = 1
 _PATIENCE: Final = 60.0  # seconds to wait for other processes
 _TABLES: Final = (
@@ -103,8 +103,9 @@ class FileLedger:
         try:
             where = f"{self.path.as_uri()}?mode={'rwc' if create else 'rw'}"
             connection = sqlite3.connect(where, _PATIENCE, uri=True, isolation_level=None)
-            connection.execute("PRAGMA synchronous = EXTRA")  # the folder's entry, too
-            connection.execute("PRAGMA fullfsync = ON")  # macOS: through the disk's own cache
+            connection.execute("PRAGMA synchronous = EXTRA")  # this also writes the folder's entry
+            # On macOS, this also empties the disk's own cache.
+            connection.execute("PRAGMA fullfsync = ON")
             yield connection
         except sqlite3.OperationalError as error:
             raise FileError(str(self.path), f"cannot be used as a budget: {error}") from None
@@ -161,7 +162,7 @@ def _written(connection: sqlite3.Connection) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        if connection.in_transaction:  # SQLite itself has ended it, if the disk is full
+        if connection.in_transaction:  # if the disk is full, SQLite itself has ended it
             connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")

@@ -14,14 +14,14 @@ from .concentrated import not_negative, probability
 
 __all__ = ["discrete_gaussian_delta", "gaussian_delta", "gaussian_sigma"]
 
-_RELATIVE_ERROR: Final = 4e-13  # of the deltas computed here; they are rounded up by it
+_RELATIVE_ERROR: Final = 4e-13  # deltas computed here are rounded up by this relative error
 _MOST_SIGMA_SQUARED: Final = 2**40
 _LEAST_SIGMA_SQUARED: Final = Fraction(1, 2**900)  # with less, quotients overflow
 _CHUNK: Final = 2**16
 _UNDERFLOW: Final = 800  # e^-800 underflows
-_MOST_TAIL: Final = 40.0  # deviations; the tail beyond them is less than e^-_UNDERFLOW
-_STEPS: Final = 8  # of Newton's method
-_LEAST_SHIFT: Final = 2.0**-900  # for it to start from
+_MOST_TAIL: Final = 40.0  # deviations; beyond them, the tail is below e^-_UNDERFLOW
+_STEPS: Final = 8  # steps of Newton's method
+_LEAST_SHIFT: Final = 2.0**-900  # the least shift from which Newton's method starts
 
 # Nodes and weights of the double exponential rule for integrals over t > 0 of functions that
 # decay like e^-t (Takahasi & Mori 1974): t = exp(u - exp(-u)), u on a grid.
@@ -168,13 +168,13 @@ def discrete_gaussian_delta(
         raise ParameterError("sigma_squared", sigma_squared, "must be at least 2^-900")
     ratio = Fraction(not_negative("epsilon", epsilon))
     shift = _check.integer("sensitivity", sensitivity, 1, 2**40)
-    # P(y) > e^epsilon P(y + shift) for y from here on
+    # From this y on, P(y) > e^epsilon P(y + shift).
     least = math.floor(ratio * exact / shift - Fraction(shift, 2)) + 1
-    largest = max(least, 0)  # of the terms' weights e^(-y^2 / (2 sigma^2)), about
+    largest = max(least, 0)  # about where the weights e^(-y^2 / (2 sigma^2)) are largest
     exponent = Fraction(largest**2) / (2 * exact)
     if exponent > _UNDERFLOW:
         return _above(0.0)
-    # weights that are e^-80 times smaller than that leave no trace in a double
+    # Weights that are smaller by a factor of e^-80 do not change a double.
     most = math.isqrt(largest**2 + math.ceil(160 * exact)) + 1
     least = max(least, -most)
     first_gap = float(Fraction(shift * (2 * least + shift)) / (2 * exact) - ratio)
@@ -195,7 +195,7 @@ def _continuous_delta(shift: Fraction, epsilon: Fraction) -> float:
         return _above(0.0) if exact > 0 else 1.0
     near, apart = float(exact), float(shift)
     factor = math.exp(-float(exponent)) / math.sqrt(2.0 * math.pi)
-    if near < 0.0 and apart >= 1.0:  # nothing cancels
+    if near < 0.0 and apart >= 1.0:  # there is no cancellation
         return _above(math.erfc(near / math.sqrt(2.0)) / 2.0 - factor * _tail(near + apart))
     return _above(factor * _tail(near, apart))
 

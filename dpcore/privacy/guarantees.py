@@ -111,7 +111,7 @@ class Privacy:
         if self.rho is not None:
             object.__setattr__(self, "rho", _not_negative("rho", _above("rho", self.rho)))
         else:
-            epsilon = math.inf  # said of exact results, to compare with
+            epsilon = math.inf  # exact results state it, so that they can be compared
             if not (isinstance(self.epsilon, numbers.Real) and self.epsilon == math.inf):
                 epsilon = _not_negative("epsilon", _above("epsilon", self.epsilon))
             object.__setattr__(self, "epsilon", epsilon)
@@ -206,7 +206,8 @@ class Privacy:
                     "epsilon", self.epsilon, "must be at most 700 where delta is above 0"
                 )
             factor = math.nextafter(1.0 + math.exp(self.epsilon), math.inf)
-            factor = math.nextafter(factor, math.inf)  # of exp, and of the sum
+            # The second rounding up, for exp and for the sum.
+            factor = math.nextafter(factor, math.inf)
             delta = double_above(Fraction(factor) * Fraction(self.delta))
         return Privacy(2 * self.epsilon, delta, neighbours, self.simulated)
 
@@ -214,7 +215,7 @@ class Privacy:
         return self._composed(other, operator.add)
 
     def __radd__(self, other: object) -> Privacy:
-        if type(other) is int and other == 0:  # where sum begins
+        if type(other) is int and other == 0:  # sum() starts with 0
             return self
         refused: Privacy = _no_guarantee(other)
         return refused
@@ -243,7 +244,7 @@ class Privacy:
         if not isinstance(other, Privacy):
             return _no_guarantee(other)
         if self.neighbours != other.neighbours or (self.simulated and not other.simulated):
-            return False  # noise that somebody else can repeat protects nobody
+            return False  # noise that others can repeat protects nobody
         if self.delta > other.delta or (self.epsilon == math.inf and other.epsilon != math.inf):
             return False
         if other.rho is not None:
@@ -313,7 +314,7 @@ def _no_guarantee(other: object) -> Any:
 def _not_negative(argument: str, value: float) -> float:
     if value < 0.0:
         raise ParameterError(argument, value, "must be 0 or more")
-    return value + 0.0  # and not -0.0
+    return value + 0.0  # adding 0.0 changes -0.0 to 0.0
 
 
 def _above(argument: str, value: object) -> float:

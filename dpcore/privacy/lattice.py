@@ -19,12 +19,12 @@ from .guarantees import double_above
 
 __all__ = ["LatticeNoise", "integer_noise", "kept_sigma", "lattice_noise", "least_deviation"]
 
-_FINE: Final = 25  # sigma is about 2^25 units, if the lattice may be as fine as that
+_FINE: Final = 25  # sigma is about 2^25 units if the lattice may be so fine
 _LEAST_BITS: Final = -32
-_LEAST_SIGMA: Final = 8.0  # units, with which the theta function is 1 to 500 digits
-_TAIL: Final = 800.0  # with probability e^-this noise vectors are longer than the proof allows
+_LEAST_SIGMA: Final = 8.0  # units; with this sigma, the theta function is 1 to 500 digits
+_TAIL: Final = 800.0  # with probability e^-_TAIL, a noise vector is longer than the proof allows
 LEAST_DELTA: Final = 1e-300
-_MARGIN: Final = 1.0 + 1e-12  # over the roundings of a few operations on doubles
+_MARGIN: Final = 1.0 + 1e-12  # a factor that covers the rounding of a few operations on doubles
 
 
 class LatticeNoise(NamedTuple):
@@ -77,7 +77,7 @@ def lattice_noise(
     Rounding two vectors down changes their difference by at most one unit in each coordinate, and
     so by at most sqrt(coordinates) units in length. The noise is for ``change`` plus this length.
     """
-    # approximate, for the choice of the lattice; a tiny budget may have any lattice
+    # This choice of the lattice may be approximate. For a tiny budget, any lattice will do.
     deviation = max(least_deviation(budget) * change, 2.0**-1000)
     bits = max(_LEAST_BITS, min(most_bits, _FINE - math.ceil(math.log2(deviation))))
     rounding = 0.0 if are_whole and bits >= 0 else math.sqrt(coordinates)
@@ -107,7 +107,8 @@ def integer_noise(budget: Allowance, changes: Fraction, coordinates: int) -> Dis
     assert budget.rho is not None
     by_rho = changes / (2 * budget.rho)
     if budget.stated is not None:
-        with suppress(ParameterError):  # too small for the formula, and for so many coordinates
+        # The budget is too small for the formula with so many coordinates.
+        with suppress(ParameterError):
             law = _noise(budget, math.sqrt(changes) * _MARGIN, coordinates)
             if law.sigma_squared < by_rho:
                 return law
@@ -135,8 +136,8 @@ def _noise(budget: Allowance, units: float, coordinates: int) -> DiscreteGaussia
         assert budget.rho is not None
         return budget.gaussian(Fraction(units) ** 2 / (2 * budget.rho))
     epsilon, delta = budget.stated
-    # The cost of the lattice. Compared with rounded continuous noise, an integer is at most e^upper
-    # times as likely, and at least e^-lower times as likely.
+    # This is the cost of the lattice. An integer is at most e^upper times and at least e^-lower
+    # times as likely as under rounded continuous noise.
     least = max(_LEAST_SIGMA, least_deviation(budget) * units)
     upper = coordinates / (24.0 * least**2) * _MARGIN
     longest = math.sqrt(coordinates + 2.0 * math.sqrt(_TAIL * coordinates) + 2.0 * _TAIL)

@@ -145,10 +145,10 @@ def _charged(cost: Callable[[Relation], Privacy], what: str) -> Iterator[None]:
 
 def _watching() -> list[Watching]:
     """Return the budgets that watch here, each once, in the same order in all threads."""
-    own = _OWN.get()  # a task may go on after the ``with`` that it was made in
+    own = _OWN.get()  # a task may outlive the ``with`` block that created it
     if not (own or _all_entered or _all_started):
         return []
-    # no lock: a fork may have copied it while another thread held it
+    # This has no lock, because a fork may have copied a lock that another thread held.
     found = [*(own or _all_entered), *_all_started]
     return [each for _, each in sorted({each._key: each for each in found}.items())]
 

@@ -21,7 +21,7 @@ _BOUND: Final = 0.515  # 8 (1 + 2 / e) / 27, with a margin for rounding
 _LEAST_VARIANCE: Final = 64.0  # units^2
 _MARGIN: Final = 1.0 - 1e-12
 _MOST_CHANGED: Final = 50
-_MOST_BITS: Final = 16  # 2^46 records in units of 2^-16 stay inside 64 bits
+_MOST_BITS: Final = 16  # 2^46 records in units of 2^-16 fit 64 bits
 
 
 class Spread(NamedTuple):
@@ -65,7 +65,7 @@ def spread_over_counts(budget: Allowance, changed: int, largest: Fraction) -> Sp
     assert budget.rho is not None
     epsilon, delta = float(budget.stated[0]), budget.stated[1]
     own = delta / (1.0 + _EXCESS) * _MARGIN
-    # What continuous noise may spend. The limit sqrt(1 + epsilon^2) - 1 ensures that neighbours
+    # The budget for continuous noise. The limit sqrt(1 + epsilon^2) - 1 ensures that neighbours
     # that are closer to each other do not cost more.
     sigma = kept_sigma(math.nextafter(epsilon, 0.0), own)
     rho = min(0.5 / sigma**2, epsilon * (epsilon / (1.0 + math.hypot(1.0, epsilon)))) * _MARGIN
@@ -73,7 +73,8 @@ def spread_over_counts(budget: Allowance, changed: int, largest: Fraction) -> Sp
         return Spread(budget, 0)
     mu = math.sqrt(2.0 * rho)
     density = math.exp(-(((epsilon - rho) / mu) ** 2) / 2.0) / mu / math.sqrt(2.0 * math.pi)
-    variance = budget.moved / (2.0 * float(largest) * rho) * _MARGIN  # the least, in counts^2
+    # The least variance, in counts^2.
+    variance = budget.moved / (2.0 * float(largest) * rho) * _MARGIN
     if variance < _LEAST_VARIANCE * 4.0**-_MOST_BITS:
         return Spread(budget, 0)
     enough = _BOUND * density / variance**2 / (own * _EXCESS)

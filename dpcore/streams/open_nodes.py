@@ -18,7 +18,7 @@ from ..privacy.allowance import Law
 __all__ = ["Held", "OpenNodes", "level_count"]
 
 _BLOCK: Final = 1024  # draws made at a time; more than the levels of any tree
-_MOST_DRAWS: Final = 2**16  # made at a time by a release, for calls that take many
+_MOST_DRAWS: Final = 2**16  # the draws that a release makes at a time, for calls that take many
 _MOST_NOISE: Final = 2**62
 _GENERATORS: Final = {
     kind.__name__: kind
@@ -37,16 +37,16 @@ class _Block(NamedTuple):
 
     first: int
     size: int
-    before: Any  # the state of a study's generator before and after; None: no generator
+    before: Any  # a study's generator's state before and after; None: no generator
     after: Any
 
 
 class Held(NamedTuple):
     """The state of the noise at a threshold. All of it is secret."""
 
-    nodes: NDArray[np.int64]  # (L + 1,) the noise of the open nodes, lowest level first
+    nodes: NDArray[np.int64]  # (L + 1,): the noise of the open nodes, lowest level first
     block: _Block
-    ahead: NDArray[np.int64]  # the rest of the block: draws of nodes that have not opened
+    ahead: NDArray[np.int64]  # the rest of the block, for nodes that have not opened
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,7 +113,7 @@ class OpenNodes:
             ahead = ahead[used:]
             if done == out.size:
                 return Held(nodes, block, ahead)
-            # the next threshold takes all remaining draws and some of the new block
+            # The next threshold takes all remaining draws and some of the new block.
             first = block.first + block.size
             wanted = _opened(self.thresholds, self.base, at + out.size) - first
             block, draws = self._drawn(first, block.after, wanted)

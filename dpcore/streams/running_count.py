@@ -31,7 +31,8 @@ __all__ = ["CounterBusyError", "CounterClosedError", "RunningCount"]
 Sensitivity = Literal["exact", "paper"]
 
 _MOST_STEPS: Final = 2**32
-_MOST_COUNT: Final = 2**60  # noise exceeds 2^56 with probability exp(-500): 64 bits are enough
+# Noise is larger than 2^56 with probability exp(-500), so 64 bits are enough.
+_MOST_COUNT: Final = 2**60
 
 
 class CounterClosedError(DpcoreError, RuntimeError):
@@ -101,7 +102,7 @@ class RunningCount:
     >>> visitors = RunningCount(horizon=365, epsilon=1.0, rng=np.random.default_rng(1))
     >>> visitors.add(112)
     71
-    >>> visitors.extend([98, 120, 131])  # the exact ones are 210, 330 and 461
+    >>> visitors.extend([98, 120, 131])  # the exact counts are 210, 330 and 461
     array([183, 285, 415])
     >>> visitors.step, visitors.noise_scale
     (4, Fraction(9, 1))
@@ -134,9 +135,10 @@ class RunningCount:
         self._sensitivity = sensitivity
         law = self._budget.law(_changes(horizon, base, sensitivity))
         self._tree = OpenNodes.checked(horizon, base, law, rng)
-        spend(self.privacy, "RunningCount")  # all steps, once
+        spend(self.privacy, "RunningCount")  # pays for all steps once
         self._state = _State(0, 0, self._tree.start())
-        self._lock = threading.RLock()  # a thread does not wait for itself, but gets an error
+        # A thread that holds the lock gets an error instead of waiting for itself.
+        self._lock = threading.RLock()
         self._is_busy = False
         self._owner = Owner()
         self._saved_to: Path | None = None
@@ -299,7 +301,7 @@ class RunningCount:
             try:
                 self._is_busy = True
                 content = saved_count.dump(self._fields())
-                self._saved_to = target  # before anybody can resume it
+                self._saved_to = target  # set before anybody can resume it
                 saved_count.put(target, content, attempt)
             except BaseException:
                 if not attempt.published:
@@ -373,7 +375,8 @@ class RunningCount:
         with self._lock:
             self._check_open()
             try:
-                self._is_busy = True  # before the state is read: an interrupt could change it
+                # Set before the state is read, because an interrupt could change the state.
+                self._is_busy = True
                 step, arrived, held = self._state
                 left = self.horizon - step
                 if increments.size > left:
@@ -459,5 +462,5 @@ def _path(path: str | os.PathLike[str]) -> Path:
         raise DtypeError("path", type(path).__name__, "must be a path")
     try:
         return Path(path).resolve()
-    except (OSError, RuntimeError, ValueError) as error:  # links in a circle, a null character
+    except (OSError, RuntimeError, ValueError) as error:  # links in a circle, or a null character
         raise FileError(str(path), f"is not a path: {error}") from None

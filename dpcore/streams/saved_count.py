@@ -93,7 +93,8 @@ def put(path: Path, content: bytes, attempt: Attempt) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        attempt.published = True  # set early, for an interrupt right after the renaming
+        # Set early, because an interrupt may follow the renaming immediately.
+        attempt.published = True
         os.replace(fresh, path)
     except BaseException as error:
         if not attempt.published or fresh.exists():
@@ -130,7 +131,8 @@ def claim(path: Path, content: bytes) -> None:
     try:
         if claimed.read_bytes() != content:
             raise FileError(str(path), "changed while it was read")
-        _sync(path.parent)  # or it could be back after a power failure, and be used again
+        # Otherwise a power failure could bring the file back, and it could be used again.
+        _sync(path.parent)
         claimed.unlink()
     except BaseException as error:
         if claimed.exists() and not path.exists():

@@ -73,7 +73,7 @@ def _are_numbers(given: Any) -> bool:
 
 def unit_of_bounds(lower: Any, upper: Any) -> Unit | None:
     """Return the unit of both bounds; None: numbers."""
-    if {type(lower), type(upper)} <= {int, float}:  # as most are
+    if {type(lower), type(upper)} <= {int, float}:  # the usual case
         return None
     ends = [times.scalar(name, end) for name, end in (("lower", lower), ("upper", upper))]
     first, second = (None if end is None else end[1] for end in ends)

@@ -23,7 +23,7 @@ from .totals import NanPolicy, count_in_table, totals
 
 __all__ = ["MOST_CELLS", "Grid", "check_grid"]
 
-_PART: Final = 2**19  # values worth a thread of their own
+_PART: Final = 2**19  # so many values are worth a thread of their own
 
 
 class Grid(Thresholds):
@@ -256,13 +256,14 @@ class Grid(Thresholds):
         if self._line is None:
             return None
         lower, upper = self._line
-        if self._unit is not None and (upper - lower) % self.size:  # rounded to microseconds
+        # Rounding to microseconds makes cells unequal.
+        if self._unit is not None and (upper - lower) % self.size:
             return None
         cells_per_unit = self.size / (upper - lower)
-        # Where |x - lower| <= upper - lower: five roundings of the position, counted from the
-        # middle of a cell, and three of the threshold, relative to N, and one of the threshold,
-        # relative to the bounds, by 2^-53 at most. Eight of 2^-52 for each is twice as much as it
-        # takes, and leaves room for values on a threshold to be taken for smaller ones.
+        # Let |x - lower| <= upper - lower. Relative to N, the position, counted from the middle of
+        # a cell, has five rounding errors, and the threshold has three. Relative to the bounds, the
+        # threshold has one. Each is at most 2^-53. Eight times 2^-52 for both is twice as much as
+        # necessary. This leaves room for taking values on a threshold for smaller ones.
         unit = float(np.finfo(np.float64).eps)
         margin = 8 * unit * (self.size + max(abs(lower), abs(upper)) * cells_per_unit)
         return lower, cells_per_unit, margin
@@ -321,7 +322,7 @@ class Grid(Thresholds):
         return self._unit == other._unit and np.array_equal(self._positions, other._positions)
 
     def __hash__(self) -> int:
-        return hash((self._positions + 0.0).tobytes())  # -0.0 becomes 0.0, which it equals
+        return hash((self._positions + 0.0).tobytes())  # -0.0 equals 0.0, so both get the same hash
 
     def __repr__(self) -> str:
         if self._line is not None:

@@ -40,7 +40,7 @@ def public_groups(by: Any, groups: Sequence[Label] | None) -> tuple[Label, ...]:
                 what += "; categories may come from the data"
             raise ParameterError("groups", None, what)
         found: list[Any] = categories
-    elif isinstance(groups, str | bytes):  # which would be taken for its letters
+    elif isinstance(groups, str | bytes):  # it would be split into its letters
         raise DtypeError("groups", type(groups).__name__, "must be a list of labels")
     else:
         found = _check.items("groups", groups, "must be a list of labels")

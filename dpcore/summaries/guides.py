@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 __all__ = ["Guide", "best_guide", "no_guide"]
 
 _MOST_BUCKETS: Final = 2**20  # 4 megabytes
-_BUCKETS_A_CELL: Final = (2, 8)  # more of them miss the cache, and may save a step of the search
+# More buckets may save a step of the search, but they miss the cache.
+_BUCKETS_A_CELL: Final = (2, 8)
 
 
 class Guide(NamedTuple):
@@ -43,7 +44,7 @@ def best_guide(thresholds: NDArray[np.float64]) -> Guide:
     suit thresholds in geometric progression. Those of x + offset, for an offset as large as all
     thresholds are apart, grow with x itself. Cells are exact whatever the thresholds. O(N).
     """
-    inner = thresholds[:-1]  # above the last one but one, all values are in the last cell
+    inner = thresholds[:-1]  # all values above the last but one threshold are in the last cell
     found = [no_guide(thresholds)]
     if inner.size > 1:
         span = float(inner[-1]) - float(inner[0])

@@ -19,7 +19,7 @@ __all__ = ["are_partitioned", "sum_of_parts"]
 
 Summary = TypeVar("Summary")
 
-_AT_A_TIME: Final = 8  # summaries that one task adds up
+_AT_A_TIME: Final = 8  # one task adds up to so many summaries
 
 
 def are_partitioned(*columns: Any) -> bool:
@@ -52,7 +52,8 @@ def sum_of_parts(summary: Callable[..., Summary], **columns: Any) -> Summary:
     cut = aligned(columns)
     total = summary(*map(empty, cut))
     dask = _check.extra("dask", "counting where columns lie", "dask")
-    shared = dask.delayed(summary, pure=False, traverse=False)  # sent once, and not with every task
+    # Dask sends it once, not with every task.
+    shared = dask.delayed(summary, pure=False, traverse=False)
     found = mapped(_of_part, cut, shared)
     add = dask.delayed(_added, pure=False)
     while len(found) > 1:
@@ -66,14 +67,14 @@ def sum_of_parts(summary: Callable[..., Summary], **columns: Any) -> Summary:
 
 
 def _of_part(*columns: Any, summary: Callable[..., Any]) -> Any:
-    with one_processor():  # Dask has given the others to other tasks
+    with one_processor():  # Dask uses the other processors for other tasks
         return _attempted(summary, *columns)
 
 
 def _added(*summaries: Any) -> Any:
     """Return the sum, or the first error among the summaries."""
     failed = (each for each in summaries if isinstance(each, DpcoreError))
-    # Into none of them: Dask may need them again.
+    # The sum is a new object, because Dask may need the summaries again.
     return next(failed, None) or _attempted(reduce, operator.add, summaries)
 
 

@@ -20,7 +20,7 @@ from .totals import NanPolicy, totals
 
 __all__ = ["PolynomialSums", "polynomial_sums"]
 
-_PART: Final = 2**16  # values worth a thread of their own
+_PART: Final = 2**16  # so many values are worth a thread of their own
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
@@ -51,7 +51,7 @@ class PolynomialSums:
     --------
     >>> import dpcore as dp
     >>> found = dp.polynomial_sums([0.5, 1.0], 0, 4, degree=2, basis="moments")
-    >>> (found.sums / 2**28).tolist()  # of 1, x, x^2 and x^3, with x = v / 2 - 1
+    >>> (found.sums / 2**28).tolist()  # sums of 1, x, x^2 and x^3, with x = v / 2 - 1
     [2.0, -1.25, 0.8125, -0.546875]
     >>> found
     <PolynomialSums: n = 2, degree 2, moments, within [0, 4]>

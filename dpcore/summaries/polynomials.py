@@ -39,18 +39,19 @@ Matrix = NDArray[np.float64]
 
 MOST_DEGREE: Final = 128
 MOST_DEGREES: Final = {"legendre": MOST_DEGREE, "moments": 32}
-MOST_RECORDS: Final = 2**33  # sums stay inside 64 bits
+MOST_RECORDS: Final = 2**33  # sums fit 64 bits
 FIXED_POINT: Final = 28  # the kernels sum multiples of 2^-28
 _SCALE_BITS: Final = 30  # scales are multiples of 2^-30
-_ROUNDING: Final = 0.51  # of a kernel's function of one record, in units of 2^-28
-_NODES: Final = 24  # for each degree, where distances of two records are evaluated
+# The rounding error of a kernel's function of one record, in units of 2^-28.
+_ROUNDING: Final = 0.51
+_NODES: Final = 24  # nodes for each degree; distances of two records are evaluated there
 _BLOCK: Final = 256
-_MARGIN: Final = 1.0 + 1e-9  # over the roundings of sums of some hundred doubles
+_MARGIN: Final = 1.0 + 1e-9  # a factor that covers the rounding of sums of some hundred doubles
 
 
 def places(values: Matrix, lower: float, upper: float) -> Matrix:
     """Return where values are on [-1, 1], as ``kernels.polynomials.moments.positions`` has it."""
-    shrink = 0.5 if upper / 2 - lower / 2 >= 2.0**1022 else 1.0  # or the width overflows
+    shrink = 0.5 if upper / 2 - lower / 2 >= 2.0**1022 else 1.0  # 0.5 if the width would overflow
     width = shrink * upper - shrink * lower
     clipped = np.clip(values, lower, upper)
     return np.asarray((shrink * clipped - shrink * lower) / width * 2.0 - 1.0)
@@ -125,20 +126,20 @@ class Scheme:
         """
         out = np.empty((1, points.size))
         kernels.series(self.variance[None, :], points, out)
-        return np.asarray(unit * np.maximum(out[0], 0.0))  # it is 0 at the ends up to rounding
+        return np.asarray(unit * np.maximum(out[0], 0.0))  # up to rounding, it is 0 at the ends
 
 
 @lru_cache(maxsize=64)
 def scheme(degree: int, basis: Basis, budgets: Budgets, sensitivity: Sensitivity) -> Scheme:
     """Return the scheme. O(degree^3) once."""
-    degree = int(degree)  # NumPy's small integers wrap around
+    degree = int(degree)  # the small integers of NumPy wrap around
     k = np.arange(degree + 1)
     if basis == "moments":
         plain = curve = _from_moments(degree)
         change = _moments_change(degree, sensitivity)
         scales = np.ones(degree + 1)
     else:
-        norms = np.sqrt((2 * k + 1) / 2)  # of the orthonormal e_k = norms_k P_k
+        norms = np.sqrt((2 * k + 1) / 2)  # the norms of the orthonormal e_k = norms_k P_k
         if budgets == "equal":
             scales, change = 1.0 / np.sqrt(2.0 * (2 * k + 1)), math.sqrt(2.0)
             to_series = np.diag(norms)
@@ -153,7 +154,7 @@ def scheme(degree: int, basis: Basis, budgets: Budgets, sensitivity: Sensitivity
     change = (change + rounding) * _MARGIN
     variance = _variance_series(curve.matrix)
     for array in (*plain, *curve, variance):
-        array.flags.writeable = False  # the scheme is shared by all that ask for it
+        array.flags.writeable = False  # all callers share the scheme
     return Scheme(degree, basis, tuple(int(s) for s in whole), change, plain, curve, variance)
 
 
@@ -221,6 +222,6 @@ def _largest_distance(functions: Any, degree: int) -> float:
         part = slice(start, start + _BLOCK)
         apart = squares[part, None] + squares - 2.0 * f[part] @ f.T
         largest = max(largest, float(apart.max()))
-    if not largest >= 1.0:  # one record can move each scheme by more than that
+    if not largest >= 1.0:  # one record can change each scheme by more than this
         raise AssertionError(f"no distance of records was found for degree {degree}")
     return math.sqrt(largest) / math.cos(math.pi / (2 * _NODES))

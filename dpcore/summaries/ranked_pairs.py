@@ -14,7 +14,7 @@ from .totals import NanPolicy
 
 __all__ = ["RankedPairs", "ranked_pairs"]
 
-_PART: Final = 2**17  # records worth a thread of their own
+_PART: Final = 2**17  # so many records are worth a thread of their own
 
 
 class RankedPairs(NamedTuple):

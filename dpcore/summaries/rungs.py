@@ -17,9 +17,10 @@ from .totals import NanPolicy, count_in_table, totals
 
 __all__ = ["Rungs"]
 
-_LEAST_UNIT: Final = 2.0**-1022  # the least normal double: the bits of others do not double so
-_MOST_DOUBLINGS: Final = 2045  # from there to the largest
-_PART: Final = 2**19  # values worth a thread of their own
+# The least normal double; the bits of smaller ones do not double in this way.
+_LEAST_UNIT: Final = 2.0**-1022
+_MOST_DOUBLINGS: Final = 2045  # doublings from _LEAST_UNIT to the largest double
+_PART: Final = 2**19  # so many values are worth a thread of their own
 
 
 class Rungs:

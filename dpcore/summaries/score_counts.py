@@ -20,7 +20,7 @@ from .totals import NanPolicy, add_on_threads, count_in_table
 
 __all__ = ["Label", "records", "score_counts"]
 
-_PART: Final = 2**19  # records worth a thread of their own
+_PART: Final = 2**19  # so many records are worth a thread of their own
 
 
 def score_counts(

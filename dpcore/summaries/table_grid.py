@@ -21,8 +21,8 @@ from .totals import NanPolicy, add_on_threads, count_in_table
 
 __all__ = ["TableGrid", "check_table_grid", "complete_pairs", "in_a_row"]
 
-_PART: Final = 2**19  # records worth a thread of their own
-_BLOCK: Final = 2**15  # records whose cells stay in the second-level cache
+_PART: Final = 2**19  # so many records are worth a thread of their own
+_BLOCK: Final = 2**15  # the cells of so many records fit the second-level cache
 
 
 class TableGrid:
@@ -220,7 +220,7 @@ class TableGrid:
         return f"TableGrid(x={self._x!r}, y={self._y!r})"
 
 
-@lru_cache(maxsize=4)  # they are as large as tables
+@lru_cache(maxsize=4)  # each entry may be as large as a table
 def in_a_row(shape: tuple[int, int]) -> NDArray[np.int64]:
     """Return the cells of a table along Hilbert's curve, as places in its flat counts. Cached.
 
@@ -295,7 +295,7 @@ def _uniform(argument: str, bounds: Any, size: int) -> Grid:
         raise ParameterError(argument, bounds, "must rise")
     try:
         return Grid.uniform(low, high, size)
-    except ParameterError as error:  # so far apart, or so near to each other
+    except ParameterError as error:  # the bounds are too far apart or too near to each other
         raise ParameterError(argument, bounds, error.requirement) from None
 
 

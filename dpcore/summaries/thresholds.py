@@ -41,7 +41,7 @@ class Thresholds:
             raise ParameterError("thresholds", array[~np.isfinite(array)][0], "must be finite")
         if unit is not None:
             times.check_thresholds("thresholds", array)
-        rises = array[1:] > array[:-1]  # differences may be beyond doubles
+        rises = array[1:] > array[:-1]  # differences may overflow doubles
         if not np.all(rises):
             at = int(np.argmin(rises))
             raise ParameterError(

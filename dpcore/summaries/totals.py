@@ -18,7 +18,7 @@ __all__ = ["NanPolicy", "add_on_threads", "count_in_table", "totals"]
 NanPolicy = Literal["raise", "omit"]
 Totals = NDArray[np.int64]
 
-_TABLE_FROM: Final = 4  # values for each cell
+_TABLE_FROM: Final = 4  # values for each cell, from which on a table is used
 
 
 def totals(
@@ -77,13 +77,15 @@ def add_on_threads(
         The array, to which totals are added in place.
     """
     parts = size // least_part
-    processors = checked_workers(None) if parts > 1 else 1  # which asks the system, at length
+    # Asking the system takes time, so this asks only if necessary.
+    processors = checked_workers(None) if parts > 1 else 1
     if processors == 1:
         return add(0, size, out)
-    # More parts than processors: whoever starts late or is held up does fewer.
+    # With more parts than processors, a thread that starts late or is held up does fewer of them.
     parts = min(4 * processors, parts)
-    parts -= parts % processors if parts > processors else 0  # else somebody has one more to do
-    spare = [out]  # arrays that no thread is adding to: in the end all, one for each thread
+    # Otherwise some thread would have one more part to do.
+    parts -= parts % processors if parts > processors else 0
+    spare = [out]  # arrays that no thread uses now; at the end, one for each thread
     missing = np.zeros(parts, np.int64)
 
     def work(i: int) -> None:

@@ -33,8 +33,8 @@ Purpose = Literal["auc", "metrics", "calibration"]
 
 MOST_CLIENTS: Final = 2**40
 MOST_HEIGHT: Final = 16
-# Measured (docs/advice.md, section 3): mean absolute errors that noise causes, in units of its
-# deviation in a cumulative count over M. For a bucket's rate, this is times the number of buckets.
+# Measured (docs/advice.md, section 3): the mean absolute errors that noise causes, in units of its
+# deviation in a cumulative count over M. For a bucket's rate, multiply by the number of buckets.
 _RECALL: Final = 1.45
 _AREA: Final = 1.25
 _RATE: Final = 0.5

@@ -53,7 +53,7 @@ def _tried(
 ) -> NDArray[np.bool_]:
     """Return the choice that a kernel makes by so many random words."""
     stream, fresh = source(rng), np.empty(words, np.uint64)
-    while True:  # goes on with a probability of about words times records over 2^64
+    while True:  # continues with a probability of about words times records over 2^64
         stream.fill(fresh)
         chosen = np.zeros(order.size, bool)
         if kernel(order, ends, most, fresh, chosen):
@@ -65,7 +65,7 @@ def _by_client(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the records in the order of clients, (n,), and where each client's records end."""
     order, ends = grouped(_numbers(client_ids, size))
-    if ends.size > clients:  # how many they are is private
+    if ends.size > clients:  # the number of such clients is private
         raise ParameterError("clients", clients, "must be no less than the clients with records")
     return order, ends
 
@@ -84,7 +84,7 @@ def _numbers(client_ids: Any, size: int) -> NDArray[np.integer[Any]]:
         whole = np.array(names) if names else np.empty(0, np.int64)
         if whole.dtype.kind in "iu":
             return whole
-        kind: type = int  # beyond 64 bits
+        kind: type = int  # for integers beyond 64 bits
     else:
         kind = str
     if all(isinstance(name, kind) for name in names):
@@ -116,7 +116,8 @@ def grouped(ids: NDArray[np.integer[Any]]) -> tuple[NDArray[np.int64], NDArray[n
     first = int(ids.min())
     bits = (int(ids.max()) - first).bit_length()
     wide = ids.astype(np.uint64 if ids.dtype.kind == "u" else np.int64)
-    keys = (wide - wide.dtype.type(first)).view(np.uint64)  # what wraps around is right again
+    # As unsigned integers, wrapped differences are right.
+    keys = (wide - wide.dtype.type(first)).view(np.uint64)
     order = np.arange(ids.size)
     spare_keys, spare_order = np.empty_like(keys), np.empty_like(order)
     for shift in range(0, bits, kernels.DIGIT_BITS):

@@ -182,7 +182,7 @@ def enough(
     now = expected(population.clients)
     if expected(MOST_CLIENTS) > goal:
         return Enough(now <= goal, now, None)
-    low, high = 0, MOST_CLIENTS  # high is enough, low is not, except at steps between heights
+    low, high = 0, MOST_CLIENTS  # high is enough and low is not, except at steps between heights
     while high - low > max(1, high // 200):
         middle = math.isqrt(max(low, 1) * high) if high > 2 * low + 2 else (low + high) // 2
         if expected(middle) <= goal:
@@ -200,7 +200,7 @@ def _population(clients: int, epsilon: float | Fraction | None, model: TrustMode
         return Population(checked, 1.0, model)
     if epsilon is None:
         raise ParameterError("epsilon", epsilon, f"must be a number for {model!r}")
-    mechanism(epsilon, checked, model)  # it checks epsilon
+    mechanism(epsilon, checked, model)  # this call checks epsilon
     return Population(checked, float(epsilon), model)
 
 

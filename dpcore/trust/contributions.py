@@ -156,7 +156,7 @@ def client_score_curves(
     >>> import dpcore as dp
     >>> rng = np.random.default_rng(1)
     >>> client_ids = rng.integers(10_000, size=30_000)
-    >>> y_true = client_ids % 3 == 0  # of one class each
+    >>> y_true = client_ids % 3 == 0  # each client has records of one class
     >>> y_score = np.clip(rng.normal(np.where(y_true, 0.6, 0.4), 0.15), 0, 1)
     >>> trust = dp.trust.DistributedNoise(epsilon=1.0, clients=10_000, records=4)
     >>> grid = dp.Grid.uniform(0, 1, 256)

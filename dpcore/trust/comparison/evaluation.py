@@ -18,7 +18,8 @@ from .walk import Walk, clients_at_a_time
 __all__ = ["evaluate", "evaluate_sum"]
 
 _MOST_FULL_BITS: Final = 24
-_PIECE: Final = 2**12  # thresholds at a time: few nodes, so that vectors of clients are long
+# The number of thresholds at a time. They have few nodes, so vectors over clients are long.
+_PIECE: Final = 2**12
 
 
 def evaluate(

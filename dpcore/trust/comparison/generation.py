@@ -18,7 +18,7 @@ from .prg import LEFT, NUMBERS, RIGHT, Ciphers
 
 __all__ = ["gen", "keys_from_seeds"]
 
-_CLIENTS: Final = 2**11  # at a time: their blocks stay in the second-level cache
+_CLIENTS: Final = 2**11  # clients at a time; their blocks fit the second-level cache
 
 
 def gen(values: ArrayLike, bits: int, rng: np.random.Generator | None = None) -> tuple[Keys, Keys]:
@@ -64,7 +64,8 @@ def gen(values: ArrayLike, bits: int, rng: np.random.Generator | None = None) ->
     bits = _check.integer("bits", bits, 1, layout.MOST_BITS)
     found = integers("values", values).reshape(-1)
     if found.size and not (found.min() >= 0 and int(found.max()) < 2**bits):
-        raise ParameterError("values", "others", f"must be 0 to 2^{bits} - 1")  # they are private
+        # The message must not quote private values.
+        raise ParameterError("values", "others", f"must be 0 to 2^{bits} - 1")
     seeds = np.empty((2, found.size, 2), np.uint64)
     source(rng).fill(seeds.reshape(-1))
     return keys_from_seeds(found.astype(np.uint64), seeds, bits)

@@ -50,7 +50,7 @@ class Keys:
     def __repr__(self) -> str:
         return f"Keys(of {len(self)} clients, bits={self.bits}, party={self.party})"
 
-    def __reduce__(self) -> tuple[object, ...]:  # unpickled arrays could be written to
+    def __reduce__(self) -> tuple[object, ...]:  # unpickled arrays would be writeable
         return Keys, (self._words, self.bits, self.party)
 
     @property

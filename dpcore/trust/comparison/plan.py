@@ -20,9 +20,9 @@ from . import layout
 
 __all__ = ["Leaves", "Level", "Plan", "plan"]
 
-_LEFT, _BOTH, _RIGHT = 1, 3, 2  # which children are needed, as bits
-_RANK: Final = np.array([0, 0, 2, 1], np.uint8)  # of these; 0 is none
-_MOST_BLOCKS: Final = 4  # of a leaf's outputs
+_LEFT, _BOTH, _RIGHT = 1, 3, 2  # the needed children, as bits
+_RANK: Final = np.array([0, 0, 2, 1], np.uint8)  # the ranks of these bits; index 0 means no child
+_MOST_BLOCKS: Final = 4  # the largest number of blocks in a leaf's outputs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,9 +112,9 @@ def plan(thresholds: NDArray[np.int64], bits: int) -> Plan:
     needed = [_parents(thresholds >> 1, leaf_bits - 1)]
     for _ in range(layout.levels(bits)):
         needed.append(_parents(needed[-1].nodes, 1))
-    needed.reverse()  # from the root on
+    needed.reverse()  # from the root to the leaves
     levels: list[Level] = []
-    at = np.zeros(1, np.int64)  # which of a level's nodes goes where
+    at = np.zeros(1, np.int64)  # the new place of each node of a level
     for above, below in pairwise(needed):
         kinds, first = above.masks[at], above.first[at]
         rights, lefts = np.searchsorted(_RANK[kinds], [_RANK[_BOTH], _RANK[_RIGHT]]).tolist()
@@ -157,7 +157,7 @@ def _with_leaves(
         for first, last in pairwise(starts)
     ]
     repeats = np.diff(needed.first, append=thresholds.size)
-    leaf = np.repeat(_inverse(at), repeats)  # of each threshold
+    leaf = np.repeat(_inverse(at), repeats)  # the leaf of each threshold
     block = (thresholds >> 1) % _MOST_BLOCKS
     before = np.bitwise_count(kinds[leaf] & ((1 << block) - 1))
     found = 2 * (entries[leaf] + before) + (thresholds & 1)

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 __all__ = ["LEFT", "NUMBERS", "RIGHT", "Ciphers"]
 
-LEFT, RIGHT, NUMBERS = 0, 1, 2  # what the ciphers are for, above the leaves
+LEFT, RIGHT, NUMBERS = 0, 1, 2  # the uses of the ciphers above the leaves
 
 _KEYS: Final = tuple(
     hashlib.sha256(b"dpcore comparison prg " + bytes([i])).digest()[:16] for i in range(4)

@@ -15,9 +15,10 @@ from .prg import LEFT, NUMBERS, RIGHT, Ciphers
 
 __all__ = ["Walk", "clients_at_a_time"]
 
-_MOST_CLIENTS: Final = 2**11  # whose keys, laid out by level, are to stay near the processor
-_WIDEST: Final = 2**17  # blocks of a level
-_AT_ONCE: Final = 2**13  # blocks that are encrypted at once, for a kernel to find them in the cache
+_MOST_CLIENTS: Final = 2**11  # clients at a time; their keys, laid out by level, stay in a cache
+_WIDEST: Final = 2**17  # the largest number of blocks in a level
+# Blocks that are encrypted at once, so that a kernel finds them in the cache.
+_AT_ONCE: Final = 2**13
 
 
 def clients_at_a_time(found: Plan) -> int:

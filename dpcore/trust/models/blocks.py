@@ -13,7 +13,7 @@ from ...noise.sources import Source
 
 __all__ = ["on_blocks", "values_in_order"]
 
-_CLIENTS: Final = 2**15  # of a block
+_CLIENTS: Final = 2**15  # the number of clients in a block
 
 
 def on_blocks(

@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 MOST_CLIENTS: Final = 2**40
-_MOST_SLOTS: Final = 2**46  # sums in fine units stay inside 64 bits
+_MOST_SLOTS: Final = 2**46  # sums in fine units fit 64 bits
 
 
 def most_records(records: object, clients: int = MOST_CLIENTS) -> int:

@@ -29,8 +29,8 @@ from .unary import UnaryEncoding
 
 __all__ = ["Local"]
 
-_MOST_DEALT = 10**9  # whom NumPy draws without replacement
-_ROUNDING = Fraction(1, 2**48)  # more than that of a few operations
+_MOST_DEALT = 10**9  # up to so many clients, NumPy draws without replacement
+_ROUNDING = Fraction(1, 2**48)  # more than the rounding error of a few operations
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from ...noise.polya import PolyaShares
 __all__ = ["Array", "Level", "Sums", "levels_of", "prefix_sums"]
 
 _DIGITS: Final = Context(prec=40, Emin=MIN_EMIN, Emax=MAX_EMAX)
-_BITS: Final = 36  # of a weight: 2^24 cells have weights that add up to 2^60 at most
+_BITS: Final = 36  # the bits of a weight: the weights of 2^24 cells add up to 2^60 at most
 
 Array = NDArray[np.int64]
 Sums = Callable[["Level", Array, Array, Array], tuple[Array, Array, Array]]
@@ -60,7 +60,7 @@ def levels_of(tree: Tree, shares: tuple[PolyaShares | None, ...]) -> tuple[Level
     weights = _weights(shares)
     sizes, levels = np.diff(tree.starts).tolist(), list[Level]()
     branching: list[int] = tree.branching.tolist()
-    children = 1  # of a node of this level, on the next level that is used
+    children = 1  # the children of a node of this level on the next level that is used
     for depth in range(len(sizes) - 1, 0, -1):
         own, below = weights[depth], levels[-1] if levels else None
         if below is not None and (own is None or own >= children * below.weight):
@@ -112,7 +112,7 @@ def prefix_sums(levels: Sequence[Level], cells: Array, sums: Sums) -> tuple[Arra
         child = cells // math.prod(below.children for below in levels[place + 1 :])
         first = child - child % level.children
         stop = np.minimum(first + level.children, level.size)
-        heavier = level.weight - level.last  # than the last node
+        heavier = level.weight - level.last  # how much heavier other nodes are than the last one
         before, own, behind = sums(level, first, child, stop)
         before_weight = (child - first) * level.weight
         own_weight = level.weight - heavier * (child + 1 == level.size)

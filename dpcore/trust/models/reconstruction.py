@@ -11,8 +11,9 @@ from ...kernels.clients import smoothed_likelihood
 
 __all__ = ["Wave"]
 
-_FULLY_SMOOTHED: Final = 2**10  # cells, for which the paper smooths
-_SMOOTHINGS: Final = (1.0, 2.0**-4, 2.0**-8, 0.0)  # of the paper's: a width of 1, 1/4, 1/16, 0
+_FULLY_SMOOTHED: Final = 2**10  # the number of cells for which the paper smooths
+# Parts of the paper's smoothing: widths 1, 1/4, 1/16, 0.
+_SMOOTHINGS: Final = (1.0, 2.0**-4, 2.0**-8, 0.0)
 _MOST_STEPS: Final = 10_000
 _LEAST: Final = 2.0**-53
 
@@ -91,7 +92,8 @@ class Wave(NamedTuple):
         step = (self.p - self.q) ** 2 * together**2 / (1.0 - self.q * (self.near - 1))
         left = 1.0 - self._weight(smoothing) * np.sin(half) ** 2
         gone = np.clip(1.0 - left + left * step, _LEAST, 1.0 - _LEAST)
-        taken = -np.expm1(_MOST_STEPS * np.log1p(-gone)) / gone  # of step, by all steps together
+        # The part of ``step`` that all steps take together.
+        taken = -np.expm1(_MOST_STEPS * np.log1p(-gone)) / gone
         return float(np.sum(left * step * taken))
 
     def _weight(self, smoothing: float) -> float:

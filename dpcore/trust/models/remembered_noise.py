@@ -22,7 +22,7 @@ from .prefixes import Array, Level, levels_of, prefix_sums
 __all__ = ["RememberedNoise", "prefix_deviation"]
 
 _LABEL: Final = b"dpcore remembered noise 1"
-_BLOCK: Final = 2**10  # nodes that are drawn together
+_BLOCK: Final = 2**10  # the number of nodes that are drawn together
 _MOST_COUNT: Final = 2**40
 _PLACE: Final = struct.Struct("<QQ")  # level and block
 
@@ -130,7 +130,7 @@ class RememberedNoise:
         changes = np.zeros(-(-level.size // _BLOCK) + 1, np.int64)
         np.add.at(changes, begin, 1)
         np.add.at(changes, end + 1, -1)
-        needed = np.flatnonzero(np.cumsum(changes))  # among siblings there are no gaps
+        needed = np.flatnonzero(np.cumsum(changes))  # siblings have no gaps
         drawn = [
             np.zeros(1, np.int64),
             *(self._of_level(level, block) for block in needed.tolist()),

@@ -93,7 +93,7 @@ class SquareWave(Releases):
         --------
         >>> from dpcore.trust import SquareWave
         >>> encoding = SquareWave(epsilon=2.0, clients=1000).encoding(64)
-        >>> encoding.outputs, encoding.near  # what may be reported, and how many of these are near
+        >>> encoding.outputs, encoding.near  # the number of possible reports, and of the near ones
         (80, 17)
         """
         return SquareWaveEncoding(self.epsilon, self.edges(size).size - 1)
@@ -172,5 +172,5 @@ class SquareWave(Releases):
             below = self.clients * np.cumsum(encoding.reconstruct(totals))
             at = np.append(0.0, np.minimum(below, self.clients))
             row[:] = np.interp(np.arange(1, row.size + 1), edges, at)
-            np.maximum.accumulate(row, out=row)  # rounding may make it fall
+            np.maximum.accumulate(row, out=row)  # without this, rounding may make it decrease
             row[-1] = self.clients

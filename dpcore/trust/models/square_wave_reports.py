@@ -25,7 +25,8 @@ __all__ = ["SquareWaveEncoding"]
 
 _MOST_SIZE: Final = 2**16
 _MOST_REPORTS: Final = 2**40
-_WORDS_PER_CLIENT: Final = 3  # of 32 bits, and more with a probability below near / 2^32
+# 32-bit words; a client needs more with a probability below near / 2^32.
+_WORDS_PER_CLIENT: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +246,8 @@ class SquareWaveEncoding:
         exact = self._counts(counts)
         if not isinstance(rng, np.random.Generator):
             raise DtypeError("rng", type(rng).__name__, _instead.generator(rng))
-        # A report is uniform over all outputs with probability q D, and else over the near ones.
+        # With probability q D, a report is uniform over all outputs. Otherwise, it is uniform over
+        # the near ones.
         anywhere = float(self.probabilities[1] * self.outputs)
         blind = rng.binomial(exact, anywhere)
         found = np.zeros(self.outputs, np.int64)
@@ -307,7 +309,8 @@ class SquareWaveEncoding:
     def _fill(self, reports: NDArray[np.int64], cells: NDArray[np.int64], stream: Source) -> None:
         """Fill the reports of clients with given cells, (R,)."""
         near, far, far_share = self.near, self.size - 1, np.uint64(int(self.far_share * 2**64))
-        cut_short = np.empty(0, np.uint32)  # words of a client that the last window ended in
+        # Words of an incomplete client at the end of the last window.
+        cut_short = np.empty(0, np.uint32)
         done = 0
         while done < cells.size:
             fresh = min(_WORDS_PER_CLIENT * (cells.size - done) // 2 + 16, windows.WINDOW)

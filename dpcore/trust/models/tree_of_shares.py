@@ -118,7 +118,7 @@ def _fill(
         part = noisy[:, tree.starts[level] : tree.starts[level + 1]]
         if share is not None:
             part += share.sum_of(count, part.size, stream).reshape(part.shape)
-        elif level > 0:  # not counted: nobody reports it
+        elif level > 0:  # an uncounted level, which nobody reports
             part[:] = 0
     kernels.cumulative_estimates(noisy, tree.branching, tree.starts, tree.variances, out)
     out[:, -1] = nodes[0]

@@ -286,7 +286,7 @@ def _values(values: Any) -> NDArray[np.int64]:
             raise ParameterError("values", part.present.shape, "must have one dimension")
         present = _fitting(part.present) if part.present.dtype.kind == "O" else part.present
         whole = np.full(present.size if part.absent is None else part.absent.size, -1)
-        # uint64 from 2^63 on turns negative
+        # From 2^63 on, the uint64 becomes negative.
         whole[slice(None) if part.absent is None else ~part.absent] = present.astype(np.int64)
         found.append(whole)
     return np.concatenate(found)

@@ -19,7 +19,7 @@ __all__ = ["Law", "checked_epsilon", "law_of", "least_q"]
 
 _LEAST_EPSILON: Final = Fraction(1, 2**20)
 _MOST_EPSILON: Final = 40
-_UNIT: Final = 2**64  # q is a multiple of its inverse
+_UNIT: Final = 2**64  # q is a multiple of 1 / _UNIT
 _CELLS: Final = 2**16
 _SPARSE: Final = Fraction(1, 20)  # below this q, ones are drawn one by one
 
@@ -83,5 +83,5 @@ def law_of(q: Fraction) -> Law:
         text = below.to_bytes(8 * (digits + 1), "big")
         thresholds[k] = np.frombuffer(text, ">u8")
     for array in (table, thresholds):
-        array.flags.writeable = False  # they are shared by all calls
+        array.flags.writeable = False  # all calls share them
     return Law(perturb, table, certain, thresholds)

@@ -17,7 +17,7 @@ from .unary_law import law_of
 
 __all__ = ["perturbed", "perturbed_totals", "totals_of", "width"]
 
-_WORDS: Final = 2**16  # words of reports that are made and added up at a time
+_WORDS: Final = 2**16  # the number of words of reports that are made and added up at a time
 
 
 def width(size: int) -> int:
@@ -83,7 +83,8 @@ def _fill(
     """Fill reports, (R, W), for the values of R clients."""
     law = law_of(q)
     per_client = law.words(size, q)
-    cut_short = np.empty(0, np.uint16)  # words of a client that the last window ended in
+    # Words of an incomplete client at the end of the last window.
+    cut_short = np.empty(0, np.uint16)
     done = 0
     while done < values.size:
         fresh = min(per_client * (values.size - done) // 4 + 16, max(windows.WINDOW, per_client))

@@ -66,7 +66,7 @@ class PointwiseClient:
     >>> from dpcore.trust import DistributedNoise, PointwiseClient, SharedVectors
     >>> trust = DistributedNoise(epsilon=40.0, clients=3)
     >>> clients = [PointwiseClient(trust, 16, cell) for cell in [3, 9, 9]]
-    >>> len(clients[0].key)  # bytes, to be kept with the record
+    >>> len(clients[0].key)  # keep these bytes with the record
     32
     >>> SharedVectors(clients).sum([8, 15])
     array([1, 3])

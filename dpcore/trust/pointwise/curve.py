@@ -77,7 +77,7 @@ class PointwiseCDF:
     >>> curve = dp.trust.PointwiseCDF(dp.trust.SimulatedSum(counts, trust, rng), grid)
     >>> round(curve.quantile(0.5), 2)
     0.26
-    >>> curve.asked.size  # log2 N questions, and n
+    >>> curve.asked.size  # log2 N questions and one for n
     11
     """
 
@@ -328,7 +328,7 @@ class PointwiseCDF:
         """Return where in its cell F reaches each p, from the counts at both ends of the cell."""
         if method == "inverted_cdf":
             return np.asarray(self.grid.positions[cells])
-        ends = 0, self.grid.size - 1  # of the grid: where whole numbers end
+        ends = 0, self.grid.size - 1  # whole numbers end at the ends of the grid
         kept = np.unique(np.concatenate([cells.ravel(), np.maximum(cells.ravel() - 1, 0), ends]))
         part = Grid(self.grid.positions[kept], lower=self._lower())
         at = np.searchsorted(kept, cells)

@@ -266,7 +266,7 @@ class SimulatedSum:
         >>> from dpcore.trust import DistributedNoise, SimulatedSum
         >>> trust, rng = DistributedNoise(epsilon=1.0, clients=1000), np.random.default_rng(1)
         >>> aggregator = SimulatedSum([300, 400, 200, 100], trust, rng)
-        >>> aggregator.sum([0, 1]), aggregator.sum([1, 2])  # asked again, the noise is the same
+        >>> aggregator.sum([0, 1]), aggregator.sum([1, 2])  # the same question gets the same noise
         (array([300, 702]), array([702, 896]))
         """
         asked = checked_cells(cells, self.size)

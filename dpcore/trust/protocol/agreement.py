@@ -31,7 +31,7 @@ def agree(servers: Sequence[Server]) -> int:
     >>> for cell in [0, 2]:
     ...     for server, report in zip(servers, Client(protocol).report(cell)):
     ...         server.add(report)
-    >>> servers[0].add(Client(protocol).report(3)[0])  # and nothing to the other server
+    >>> servers[0].add(Client(protocol).report(3)[0])  # the other server gets nothing
     >>> agree(servers)
     2
     """

@@ -27,7 +27,7 @@ from .wire import Report, ReportError, RoundError
 __all__ = ["Client", "cell_of"]
 
 _WORD: Final = 2**64
-_NO_CELLS: Final = (bool, np.bool_, np.timedelta64)  # though they count as integers
+_NO_CELLS: Final = (bool, np.bool_, np.timedelta64)  # NumPy counts these as integers
 
 
 class Client:
@@ -63,7 +63,7 @@ class Client:
     >>> from dpcore.trust import Client, Protocol, SecureAggregation
     >>> protocol = Protocol(SecureAggregation(), 4, bytes(16))
     >>> client = Client(protocol)
-    >>> [len(report) for report in client.report(2)]  # bytes, of one for each server
+    >>> [len(report) for report in client.report(2)]  # the bytes for each server
     [124, 124]
     """
 
@@ -77,7 +77,7 @@ class Client:
     ) -> None:
         if not isinstance(protocol, Protocol):
             raise DtypeError("protocol", type(protocol).__name__, "must be a Protocol")
-        source(rng)  # refuses what is no generator
+        source(rng)  # refuses anything but a generator or None
         if ticket is not None and not isinstance(ticket, Ticket):
             raise DtypeError("ticket", type(ticket).__name__, "must be a Ticket")
         if protocol.enrolled != (ticket is not None):
@@ -87,7 +87,7 @@ class Client:
         self._ticket = ticket
         self._rng = rng
         self._owner = Owner()
-        self._unused = threading.Lock()  # taken by the first to report, and never given back
+        self._unused = threading.Lock()  # the first to report takes the lock and never releases it
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         """Refuse to be copied: a copy would report a second time."""
@@ -141,7 +141,7 @@ class Client:
         of_all = protocol.round_id, protocol.digest, ticket.report_id
         reports = [Report(kind, *of_all, payload, stream.simulated) for kind, payload in payloads]
         encoded = [wire.encode(wire.signed(report, ticket.key)) for report in reports]
-        self._check_here()  # a signal handler may have forked, with a child that made its own
+        self._check_here()  # a signal handler may have forked, and the child may have reported
         return encoded
 
     def _check_here(self) -> None:
@@ -179,12 +179,12 @@ class Client:
     def _contributed(self, held: list[int], stream: Source) -> tuple[list[int], int]:
         """Return the records that are reported, and the number of empty ones."""
         protocol, most = self._protocol, self._protocol.trust.records
-        if protocol.records < most:  # one of those that count
+        if protocol.records < most:  # reports one of the records that count
             drawn = _below(max(most, len(held)), stream)
             return ([held[drawn]], 0) if drawn < len(held) else ([], 1)
         chosen = held.copy()
         if len(held) > most:
-            for place in range(most):  # the first ones become a random choice
+            for place in range(most):  # the first records become a random choice
                 drawn = place + _below(len(held) - place, stream)
                 chosen[place], chosen[drawn] = chosen[drawn], chosen[place]
         return chosen[:most], max(0, most - len(held))
@@ -221,7 +221,7 @@ class Client:
             if share is not None:
                 share.fill(counts[start:stop], stream)
             elif level > 0:
-                continue  # not counted: it has no noise, so it must not be sent
+                continue  # an uncounted level has no noise, so it must not be sent
             for cell, number in times.items():
                 counts[start + protocol.node(cell, level)] += number
         return counts
@@ -295,7 +295,7 @@ def _is_table(cells: object) -> bool:
 
 def _below(bound: int, stream: Source) -> int:
     """Return an exactly uniform integer of at least 0 and below ``bound``."""
-    while True:  # goes on with a probability below bound / 2^64
+    while True:  # continues with a probability below bound / 2^64
         word = int.from_bytes(random_bytes(8, stream), "little")
         if word < _WORD - _WORD % bound:
             return word % bound

@@ -166,7 +166,7 @@ def _of_levels(whole: PartialSum, trust: Local) -> NDArray[np.float64]:
     """Return cumulative counts, (N,), from perturbed bits; each level is scaled to all clients."""
     protocol, encoding = whole.protocol, trust.encoding
     nodes = np.zeros(protocol.words)
-    variances = np.full(len(whole.by_level) + 1, np.inf)  # stays for a level without reports
+    variances = np.full(len(whole.by_level) + 1, np.inf)  # a level without reports keeps inf
     nodes[0], variances[0] = whole.reports, 0.0
     for level, reports in enumerate(whole.by_level, 1):
         part = slice(protocol.starts[level], protocol.starts[level + 1])

@@ -119,7 +119,8 @@ class Enrolment:
 
     def __post_init__(self) -> None:
         _check_bytes("key", self.key, wire.KEY_BYTES)
-        if not any(self.key):  # HMAC pads with zeros: the same as ``wire.OPEN``, which all know
+        # HMAC pads keys with zeros, so this key equals ``wire.OPEN``, which is public.
+        if not any(self.key):
             raise ParameterError("key", "only zeros", "must be random")
 
     def __repr__(self) -> str:
@@ -145,7 +146,7 @@ class Enrolment:
         --------
         >>> from dpcore.trust import Enrolment, Protocol, SecureAggregation
         >>> protocol = Protocol(SecureAggregation(), 4, bytes(16), enrolled=True)
-        >>> enrolment = Enrolment(bytes(range(32)))  # of a real one nobody knows the key
+        >>> enrolment = Enrolment(bytes(range(32)))  # the key of a real enrolment is secret
         >>> for client in ("account 17", "account 18", "account 17"):
         ...     print(enrolment.ticket(protocol, client).report_id.hex()[:8])
         eb08a243

@@ -45,6 +45,6 @@ def noisy_nodes(
     nodes = kernels.node_sums(counts, np.array(protocol.branching, np.int64), protocol.starts)
     nodes += noise.of_nodes()
     for level, share in enumerate(protocol.noise[1:], 1):
-        if share is None:  # not counted: it has no noise, so it must not be told
+        if share is None:  # an uncounted level has no noise, so it must not be disclosed
             nodes[protocol.starts[level] : protocol.starts[level + 1]] = 0
     return nodes.view(np.uint64)

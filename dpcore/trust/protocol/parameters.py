@@ -28,8 +28,8 @@ from .wire import Report, ReportError
 __all__ = ["Protocol"]
 
 _MOST_SERVERS: Final = 2**8
-_DEFAULT_SERVERS: Final = 2  # and the fewest that hide anything
-_KEYED_SERVERS: Final = 2  # for whom a function is a pair of keys
+_DEFAULT_SERVERS: Final = 2  # this is also the least number that hides anything
+_KEYED_SERVERS: Final = 2  # a pair of keys shares a function between two servers
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +278,7 @@ class Protocol:
         --------
         >>> from dpcore.trust import Protocol, SecureAggregation
         >>> protocol = Protocol(SecureAggregation(records=2), 8, bytes(16), empty=4)
-        >>> protocol.counted(3), protocol.counted(4)  # between them are the empty records
+        >>> protocol.counted(3), protocol.counted(4)  # between them, 4 is for empty records
         (3, 5)
         """
         return cell if self.empty is None or cell < self.empty else cell + 1
@@ -359,7 +359,7 @@ class Protocol:
         if report.kind == wire.FUNCTION:
             try:
                 comparison.Keys.from_packed(report.payload, self.bits, _party(report))
-            except DpcoreError:  # of the right length and party
+            except DpcoreError:  # the length and the party are right
                 raise ReportError("payload", "has bits that mean nothing") from None
         used = self.level_size(level) % 8
         if report.kind == wire.BITS and used and report.payload[-1] >> used:

@@ -112,7 +112,7 @@ class Server:
             )
         self._protocol = protocol
         self._secret = wire.OPEN if enrolment is None else enrolment.key
-        stream = source(rng)  # refuses what is no generator
+        stream = source(rng)  # refuses anything but a generator or None
         if rng is not None and not protocol.shares_functions:
             raise ParameterError("rng", rng, "must be left out: clients make the noise, if any")
         if protocol.shares_functions:
@@ -267,7 +267,8 @@ class Server:
         if other is self:
             raise RoundError("the other server is this one")
         with ExitStack() as turns:
-            for server in sorted((self, other), key=id):  # in one order: no two wait for each other
+            # In one order, so that no two threads wait for each other.
+            for server in sorted((self, other), key=id):
                 turns.enter_context(server._turn())
             self._check_open()
             other._check_open()
@@ -278,7 +279,8 @@ class Server:
             check_disjoint(self._tally, other._tally, self._protocol)
             change, ended = self._tally.with_all_of(other._tally), Tally.empty(self._protocol)
             ended.close()
-            other._tally = ended  # first: an interrupt may lose reports, and none is in two sums
+            # First: an interrupt may lose reports, but no report is in two sums.
+            other._tally = ended
             self._tally.change(change)
 
     def close(self) -> PartialSum:
@@ -365,7 +367,7 @@ class Server:
         """
         protocol = self._protocol
         asked = _check.array("cells", cells, "iuf", "must be integers").reshape(-1)
-        if asked.size and asked.dtype.kind == "f":  # an empty list has no other kind
+        if asked.size and asked.dtype.kind == "f":  # an empty list is always of this kind
             raise DtypeError("cells", f"dtype {asked.dtype}", "must be integers")
         beyond = (asked < 0) | (asked >= protocol.cells)
         if beyond.any():

@@ -42,7 +42,8 @@ def dump_tally(tally: Tally, protocol: Protocol) -> bytes:
     refused = [tally.refused[reason] for reason in REASONS]
     totals = tally.totals
     flags = _SIMULATED * tally.simulated | _CLOSED * tally.closed
-    if protocol.shares_functions and not totals.any():  # many zeros, if keys are not evaluated
+    # The totals are many zeros until keys are evaluated.
+    if protocol.shares_functions and not totals.any():
         totals, flags = totals[:0], flags | _NO_TOTALS
     parts = [
         *protocol.key,
@@ -252,7 +253,7 @@ def _ended(body: BytesIO) -> None:
 
 
 def _read(body: BytesIO, length: int) -> bytes:
-    if length > body.getbuffer().nbytes - body.tell():  # a length may be any word
+    if length > body.getbuffer().nbytes - body.tell():  # the word for a length may have any value
         raise FormatError("is cut short")
     return body.read(length)
 

@@ -28,12 +28,12 @@ class _Change(NamedTuple):
     accepted: int
     simulated: bool
     by_level: NDArray[np.uint64]
-    part: slice  # of the totals that change, and their new values
+    part: slice  # the changed part of the totals, and its new values
     totals: NDArray[np.uint64]
-    settled: Collection[bytes] = ()  # they do not wait any more, either
+    settled: Collection[bytes] = ()  # these do not wait any more, either
     waiting: Mapping[int, Mapping[bytes, bytes]] = {}
-    keys: tuple[bytes, ...] | None = None  # None: as they are
-    content: int | None = None  # None: as it is
+    keys: tuple[bytes, ...] | None = None  # None: unchanged
+    content: int | None = None  # None: unchanged
     refused: Mapping[Reason, int] = {}
 
 

@@ -31,7 +31,7 @@ class Turns:
                 "could give away a second sum"
             )
         with self._lock:
-            if self._is_busy:  # of this thread, which a signal has interrupted
+            if self._is_busy:  # a signal has interrupted this thread
                 raise RoundError("the server is in the middle of another call of this thread")
             try:
                 self._is_busy = True

@@ -58,21 +58,21 @@ REASONS: Final[tuple[Reason, ...]] = get_args(Reason)
 VERSION: Final = 2
 ADDITIVE: Final = 1  # a client's numbers minus its other shares, as 64-bit words
 SEED: Final = 2  # 32 bytes that expand to such a share
-BITS: Final = 3  # a level, and perturbed bits
+BITS: Final = 3  # a level and its perturbed bits
 FUNCTION: Final = 4  # a key of a comparison function
 SEED_BYTES: Final = 32
-ID_BYTES: Final = 16  # of a round, of parameters, of a report
+ID_BYTES: Final = 16  # the bytes of the identifier of a round, parameters or a report
 
 _MAGIC: Final = b"DPCR"
 _HEADER: Final = struct.Struct("<4sBBH16s16s16sI")
 _TAG_BYTES: Final = 32
 HEADER_BYTES: Final = _HEADER.size + _TAG_BYTES
 KEY_BYTES: Final = 32
-OPEN: Final = b""  # in place of an enrolment's key, where everybody may report
+OPEN: Final = b""  # replaces an enrolment's key if everybody may report
 _LABEL: Final = b"dpcore client key"
 _KINDS: Final = (ADDITIVE, SEED, BITS, FUNCTION)
 _SIMULATED: Final = 1
-_PREFIX: Final = 5  # magic and version, which stay where they are in all versions
+_PREFIX: Final = 5  # the magic number and the version have these places in all versions
 
 
 class ReportError(DpcoreError, ValueError):
