@@ -65,8 +65,6 @@ def test_the_menu_of_the_site_names_it(path):
     assert f"- tutorials/{path.stem}.md\n" in menu
 
 
-# scikit-learn 1.6 calls SciPy 1.16 in a way that SciPy is to give up
-@pytest.mark.filterwarnings("ignore:.*L-BFGS-B:DeprecationWarning")
 @pytest.mark.needs_jit
 @each_notebook
 def test_its_cells_run_in_order(path, tmp_path, monkeypatch):
