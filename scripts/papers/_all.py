@@ -1,4 +1,4 @@
-"""All figures: found, made one by one, and put on a page."""
+"""Finds all figures, makes them one by one, and writes their page."""
 
 import importlib
 import json
@@ -22,7 +22,7 @@ KEPT = ROOT / ".figures"
 
 
 def names(wished: Sequence[str] = ()) -> list[str]:
-    """Return the names of figures that begin as is wished; all, if nothing is."""
+    """Return the names of the figures that begin with one of ``wished``, or of all figures."""
     known = sorted(path.stem for path in HERE.glob("[!_]*.py"))
     found = [name for name in known if not wished or name.startswith(tuple(wished))]
     missing = [wish for wish in wished if not any(name.startswith(wish) for name in known)]
@@ -62,9 +62,9 @@ def make(chosen: Sequence[str], where: Path, *, quick: bool, workers: int) -> No
 
 
 def _kept_as(quick: bool) -> str:
-    """Return the folder of results: those of data sets and of what stands in for them differ.
+    """Return the folder of results. Real data and their stand-ins have different folders.
 
-    Figures that have a study in common share its results.
+    Figures that use the same study share its results.
     """
     return ("quick" if quick else "full") + ("-with-data" if folder() else "")
 

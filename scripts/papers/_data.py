@@ -1,4 +1,4 @@
-"""The papers' data sets, where there is a folder of them, and what stands in for them elsewhere."""
+"""The data sets of the papers, read from a folder, and stand-ins if there is no folder."""
 
 import functools
 import hashlib
@@ -19,7 +19,7 @@ KEPT: Final = ROOT / ".figures" / "scores"
 
 
 class Scored(NamedTuple):
-    """Labels and scores, and the name of the data: real, or what stands in for them."""
+    """Labels and scores, and the name of the data or of their stand-in."""
 
     labels: NDArray[np.bool_]
     scores: Values
@@ -27,7 +27,7 @@ class Scored(NamedTuple):
 
 
 class _Source(NamedTuple):
-    """A file: how it is read, which column is the label, and what stands in for it."""
+    """A file: how to read it, which column is the label, and which stand-in replaces it."""
 
     name: str
     file: str
@@ -79,14 +79,15 @@ def bank(trained: float = 1.0) -> Scored:
     Parameters
     ----------
     trained
-        The part of the records that the model is fitted to. If that is not all, these are drawn,
-        and the others are scored: what is released then does not depend on the former.
+        The part of the records to which the model is fitted. If it is less than 1, this part is
+        drawn at random, and only the other records are scored. Releases then do not depend on
+        the records of the fit.
     """
     return _scored("bank", trained)
 
 
 def diabetes(trained: float = 1.0) -> Scored:
-    """Return the Diabetes data (UCI, 130 US hospitals): was somebody readmitted? As ``bank``."""
+    """Return the Diabetes data (UCI, 130 US hospitals) as ``bank`` does; 1 means readmitted."""
     return _scored("diabetes", trained)
 
 
@@ -109,7 +110,7 @@ def weights() -> tuple[Values, str]:
 
 
 def features(name: str) -> tuple[Any, NDArray[np.bool_]] | None:
-    """Return all features of "bank", "diabetes" or "heart" and the labels; None without a file."""
+    """Return the features and labels of "bank", "diabetes" or "heart", or None without a file."""
     source = _SOURCES[name]
     found = folder(source.file)
     if found is None:
@@ -122,7 +123,7 @@ def features(name: str) -> tuple[Any, NDArray[np.bool_]] | None:
 
 @functools.cache
 def _scored(name: str, trained: float) -> Scored:
-    """Return the scores that were kept, or fit and keep them; without a file, a stand-in's."""
+    """Return stored scores, or fit a model and store its scores. Without a file, use a stand-in."""
     source = _SOURCES[name]
     found = folder(source.file)
     if found is None:
@@ -143,7 +144,7 @@ def _scored(name: str, trained: float) -> Scored:
 
 
 def _stand_in(name: str, n: int, positive: float, seed: int, trained: float) -> Scored:
-    """Return records of a logistic model on normal features, as many and with as many positives."""
+    """Return as many records, and as many positives, from a logistic model of normal features."""
     from scipy.optimize import brentq
     from scipy.special import expit
 

@@ -1,4 +1,4 @@
-"""What figures of the ECDF paper share: data, the mechanism as published, how lines look."""
+"""Shared by figures of the ECDF paper: data, the published mechanism, and styles of lines."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -35,7 +35,7 @@ STYLES: Final = {  # colour, marker and dashes of a line
 def banded(
     axes: Any, x: Any, values: Any, style: str, label: str, middle: Callable[..., Any] = np.mean
 ) -> None:
-    """Draw means of (..., replicates) as a line, and between which values 90 % of them are."""
+    """Draw means of (..., replicates) as a line, and a band that holds 90 % of the values."""
     colour, marker, dashes = STYLES[style]
     low, high = np.quantile(values, (0.05, 0.95), axis=-1)
     line = middle(values, axis=-1)
@@ -44,9 +44,10 @@ def banded(
 
 
 def falls(errors: Any) -> bool:
-    """Say whether errors, (epsilons, replicates), fall from each epsilon to the next.
+    """Return whether errors, (epsilons, replicates), fall from each epsilon to the next.
 
-    Their logarithms do, on average, but for three standard errors; and from end to end.
+    The mean logarithm must fall from the first epsilon to the last. Between two epsilons it may
+    rise by at most three standard errors.
     """
     logs = np.log(errors)
     mean, variance = logs.mean(axis=1), logs.var(axis=1, ddof=1) / logs.shape[1]
@@ -55,7 +56,7 @@ def falls(errors: Any) -> bool:
 
 
 def legend(axes: Any, line: str = "mean", **place: Any) -> None:
-    """Say which line is which, and what a band is."""
+    """Draw a legend that names the lines and explains the band."""
     title = f"{line}; band: 90 % of the runs"
     axes.legend(frameon=False, fontsize=8, title=title, title_fontsize=8, **place)
 
@@ -70,8 +71,8 @@ def effects_of_smoothing(
 ) -> Mapping[str, Any]:
     """Return squared errors on X_pois(rate), relative to that of the published curve.
 
-    After smoothing by Eq. 3; by Eq. 3 without its bounds 0 and n, the rest being the same; and that
-    of ``dp.cdf``.
+    They are the errors after smoothing by Eq. 3, after smoothing by Eq. 3 without its bounds 0
+    and n, and those of ``dp.cdf``.
     """
     counts = rng.poisson(rate, size)
     truth, n = np.cumsum(counts), int(counts.sum())

@@ -63,8 +63,8 @@ def textbook(name: str) -> Textbook:
 def fit_errors(name: str, epsilon: float, rng: np.random.Generator) -> Mapping[str, Any]:
     """Return squared relative errors of the statistic, and which term of Eq. 5 is most off.
 
-    "lowest": it is that of the positives in the group of the lowest probabilities; "positives": of
-    the positives in another group of the lower half.
+    "lowest" says that it is the term of the positives in the group with the lowest probabilities.
+    "positives" says that it is the term of the positives in another group of the lower half.
     """
     labels, p, _ = records(name)
     truth = textbook(name)
@@ -101,7 +101,7 @@ def of(results: Results, quantity: str, name: str) -> NDArray[np.float64]:
 
 
 def spread(results: Results, name: str) -> NDArray[np.float64]:
-    """Return how many times the median the mean is, at each epsilon: large where runs vary much."""
+    """Return the mean divided by the median, at each epsilon. It is large if runs vary much."""
     values = of(results, "published", name)
     return np.asarray(values.mean(axis=1) / np.median(values, axis=1))
 

@@ -39,7 +39,7 @@ GOOD: Final = 0.05  # area between curves that look alike, and the most that an 
 
 
 class Points(NamedTuple):
-    """A ROC curve, or what is released in place of one."""
+    """The points of an exact or a released ROC curve."""
 
     fpr: NDArray[np.float64]
     tpr: NDArray[np.float64]
@@ -80,9 +80,9 @@ def published(
 ) -> NDArray[np.int64]:
     """Return noisy numbers of false and true positives, (2, cells), from the highest threshold on.
 
-    Two dyadic trees with half of epsilon each and the scale of Theorem 1. All that is not of the
-    class is in a cell behind, so that the numbers of positives and negatives get noise; with
-    ``sizes`` they are public.
+    The release has two dyadic trees, each with half of epsilon and the scale of Theorem 1. The
+    last cell of each tree counts the records of the other class, so that the numbers of positives
+    and negatives get noise. With ``sizes`` these numbers are public.
     """
     tree, classes = Dyadic(epsilon / 2, sensitivity="paper"), counted(name, cells)
     if sizes:
@@ -93,7 +93,7 @@ def published(
 
 
 def rates(classes: Any) -> Points:
-    """Return rates; the diagonal where a class came out without records."""
+    """Return rates, or the diagonal if a released class has no records."""
     if np.any(classes[:, -1] <= 0):
         return DIAGONAL
     return Points(*np.hstack([np.zeros((2, 1)), classes / classes[:, -1:]]))
@@ -106,7 +106,7 @@ def smoothed(classes: NDArray[np.int64], name: str, norm: Any) -> Points:
 
 
 def smoothed_of_sizes(classes: NDArray[np.int64]) -> Points:
-    """Return that of classes of public sizes, which their last numbers are; norm 2."""
+    """Return the ROC curve after Eq. 3 in norm 2, for classes whose sizes are public."""
     parts = [dp.smooth(each[:-1], int(each[-1]), workers=1).cumulative for each in classes]
     return rates(np.array([np.append(p, c[-1]) for p, c in zip(parts, classes, strict=True)]))
 
@@ -125,8 +125,8 @@ def ours(name: str, epsilon: float, rng: np.random.Generator, cells: int = CELLS
 def distances(name: str, epsilon: float, rng: np.random.Generator) -> Mapping[str, Any]:
     """Return how far one release is from the exact curve.
 
-    "points": the mean distance of its points from the exact ones of the same thresholds, which
-    curves that are not monotone have, too. "area": what lies between the curves.
+    "points" is the mean distance of its points from the exact points at the same thresholds. It is
+    defined for curves that are not monotone, too. "area" is the area between the curves.
     """
     true, exact = rates(np.cumsum(counted(name, CELLS), axis=1)), exact_roc(name)
     raw = published(name, epsilon, rng)

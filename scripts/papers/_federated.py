@@ -1,7 +1,8 @@
-"""What the federated paper's figures share: records like its own, its method, and ours.
+"""Shared by figures of the federated paper: records like the paper's, its method, and ours.
 
-Its data sets and classifiers are not here. Binormal scores with the areas of its Table 2 stand in,
-mapped so that most are small: then buckets of one width are no quantiles.
+The paper's data sets and classifiers are not available here. Binormal scores with the areas of its
+Table 2 replace them. They are mapped so that most are small, and buckets of one width are no
+quantiles.
 """
 
 from collections.abc import Sequence
@@ -128,7 +129,7 @@ class Published(NamedTuple):
     leaves
         (2, 2^h) estimates of the counts of its cells, with the noise of one level each.
     prefixes
-        (2, 2^h + 1) how many are before each edge of a cell, from at most h nodes.
+        (2, 2^h + 1) numbers of records before each edge of a cell, from at most h nodes.
     """
 
     leaves: Reals
@@ -178,7 +179,7 @@ def area_in(below: Reals, edges: NDArray[np.int64]) -> float:
 
 
 def worst_case(below: Reals, edges: NDArray[np.int64]) -> float:
-    """Return how far off Eq. 5 is if all pairs within buckets are in order, or none of them."""
+    """Return the error of Eq. 5 if all pairs within buckets are in order, or if none is."""
     negatives, positives = np.diff(below[:, edges], axis=1)
     return float(np.sum(negatives * positives) / (2 * negatives.sum() * positives.sum()))
 
@@ -186,17 +187,17 @@ def worst_case(below: Reals, edges: NDArray[np.int64]) -> float:
 def alone(
     counts: NDArray[np.int64], edges: NDArray[np.int64], model: str, rng: np.random.Generator
 ) -> Reals:
-    """Return how many are before each of some edges, if all goes to the buckets between them.
+    """Return the noisy numbers of records before each edge, (2, B + 1), without a tree.
 
-    As in the paper's proofs: each bucket has noise of its own, with all of epsilon, and all clients
-    report it. Shape (2, B + 1).
+    As in the paper's proofs, each bucket has noise of its own, with all of epsilon, and all clients
+    report it.
     """
     exact = np.diff(_before(counts)[:, edges], axis=1)
     return _before(_noisy(exact.astype(np.int64), 1, model, rng))
 
 
 def _before(counts: NDArray[np.int64] | Reals) -> Reals:
-    """Return how many are before each edge, 0 first, (2, cells + 1)."""
+    """Return the numbers of records before each edge, 0 first, (2, cells + 1)."""
     return np.append(np.zeros((2, 1)), np.cumsum(counts, axis=1), axis=1)
 
 
@@ -237,10 +238,10 @@ def curves(
     isotonic: bool = True,
     distributed: float = DISTRIBUTED,
 ) -> dp.ScoreCurves:
-    """Return what dpcore releases under a model, by default.
+    """Return the curves that dpcore releases by default under a model.
 
-    Neighbours differ by one record replaced. For as much noise as the paper's, whose neighbours
-    differ by one more or less, ``distributed``, an epsilon, is twice as large.
+    Neighbours differ by one replaced record. The paper's neighbours differ by one record more or
+    less. For as much noise as in the paper, pass twice its epsilon as ``distributed``.
     """
     clients = int(counts.sum())
     mechanism: Mechanism = SecureAggregation()
@@ -260,9 +261,9 @@ def slope(at: Sequence[float], errors: Reals) -> float:
 
 
 def our_metrics(found: dp.ScoreCurves) -> Reals:
-    """Return the metrics that dpcore reads off curves, (3, 10), at the nearest thresholds.
+    """Return dpcore's metrics of curves, (3, 10), at the nearest thresholds.
 
-    0 of those that are undefined.
+    Undefined metrics are 0.
     """
     at = np.rint(THRESHOLDS * found.grid.size) / found.grid.size
     return np.asarray(np.nan_to_num([getattr(classifier, name)(found, at) for name in METRICS]))

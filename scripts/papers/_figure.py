@@ -1,4 +1,4 @@
-"""What a file of this folder says: whose figure it is, what it runs, and what came out."""
+"""The description of a figure: its source, its claim, its studies, and its results."""
 
 import io
 from collections.abc import Callable, Mapping
@@ -47,20 +47,20 @@ SEED = 1
 
 
 class Runs(NamedTuple):
-    """A study of a figure, and how often it is run.
+    """A study of a figure, and its number of replicates.
 
     Parameters
     ----------
     study
-        What is run.
+        The study.
     replicates
-        As often as in the paper; where it does not say, as often as it takes.
+        The number of replicates: that of the paper, or enough of them if the paper has none.
     quick
-        As often with ``--quick``.
+        The number of replicates with ``--quick``.
     quickly
         Parameters that have other values with ``--quick``, as for ``Study.over``.
     alone
-        On one worker: what is measured is time.
+        Whether to use one worker only, because the study measures time.
     """
 
     study: Study
@@ -71,20 +71,20 @@ class Runs(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came out, as the page shows it: sentences without a line break, from the results.
+    """The results of a figure as sentences for the page, without line breaks.
 
     Parameters
     ----------
     paper
-        What the paper's method gives here.
+        The results of the paper's method here.
     ours
-        What dpcore's own way gives here; the same measure.
+        The results of dpcore's own method here, by the same measure.
     verdict
-        Whether the paper's claim comes out.
+        Whether the results agree with the paper's claim.
     why
-        Why not, or not quite, and what was checked; and what else a reader should know.
+        The reasons if they do not fully agree, what was checked, and other remarks for readers.
     table
-        Lines of a table for the page, where the paper has one.
+        Lines of a table for the page.
     """
 
     paper: str
@@ -96,16 +96,16 @@ class Outcome(NamedTuple):
 
 @dataclass
 class Made:
-    """What a figure is drawn from, and where it goes.
+    """The input of a figure, and the path of its picture.
 
     Parameters
     ----------
     results
-        Of each study, by its name.
+        The results of each study, by its name.
     path
-        Of the picture.
+        The path of the picture.
     quick
-        Whether replicates are few, and what is said should be careful.
+        Whether there are few replicates, so that statements should be careful.
     """
 
     results: Mapping[str, Results]
@@ -114,12 +114,12 @@ class Made:
     data: list[str] = field(default_factory=list)
 
     def uses(self, data: str) -> None:
-        """Name data that the figure shows: real, or what stands in for them."""
+        """Note the name of data that the figure shows, real or a stand-in."""
         if data not in self.data:
             self.data.append(data)
 
     def save(self, picture: Picture) -> None:
-        """Write the picture, with the data's names below it."""
+        """Write the picture, with the names of the data below it."""
         stands_alone(picture)
         if self.data:
             below = f"Data: {'; '.join(self.data)}"
@@ -138,13 +138,13 @@ class Figure:
     Parameters
     ----------
     source
-        Which, as the paper calls it, and its section: "Figure 2 (section 6.3)".
+        The name in the paper and the section: "Figure 2 (section 6.3)".
     claim
-        What the paper says that it shows, in our words.
+        The paper's statement about it, in our words.
     draw
-        Draws it from the results, saves the picture, and returns what came out.
+        A function that draws it from the results, saves the picture, and returns the outcome.
     runs
-        The studies behind it; none, if all is one release or one reading.
+        The studies behind it. There are none if it shows one release or reads one file.
     """
 
     source: str
@@ -153,7 +153,7 @@ class Figure:
     runs: tuple[Runs, ...] = ()
 
     def results(self, folder: Path, *, quick: bool, workers: int | None) -> dict[str, Results]:
-        """Run the studies, or what is missing of them; other code, dpcore's too, begins anew."""
+        """Run the studies, except for stored replicates. Changed code, dpcore's too, runs anew."""
         found = {}
         for study, replicates, few, quickly, alone in self.runs:
             if quick:
@@ -169,7 +169,7 @@ class Figure:
 
 
 def verdict(*statements: Any) -> Verdict:
-    """Return what it comes to that these statements of the paper hold, or do not."""
+    """Return the verdict, given which statements of the paper hold."""
     return "agrees" if all(statements) else "in part" if any(statements) else "differs"
 
 

@@ -1,4 +1,4 @@
-"""What the figures of the projection paper measure: how far off curves are."""
+"""The studies of the projection paper's figures: the distances of curves from the truth."""
 
 import functools
 from collections.abc import Callable, Mapping
@@ -47,9 +47,9 @@ DISTANCES: dict[str, Callable[[Any, Any], float]] = {
 
 
 def far_off(methods: Mapping[str, Method], task: Task, **truths: dp.CDF) -> dict[str, list[float]]:
-    """Return the distances of each method's curve from that of the same records, in order.
+    """Return the distances of each method's curve from the curve of the same records.
 
-    And, named after them, from other truths.
+    The distances are in the order of DISTANCES. Distances from other truths have their names.
     """
     found = {"": task.truth(), **{f", {name}": truth for name, truth in truths.items()}}
     curves = {name: method(task) for name, method in methods.items()}
@@ -81,7 +81,7 @@ def uniform(rng: np.random.Generator, n: int) -> Values:
 
 
 def bimodal(rng: np.random.Generator, n: int) -> Values:
-    """0.4 of it normal around -2 (deviation 0.4), and the rest around 1.6 (deviation 0.5)."""
+    """A mixture: 0.4 normal around -2 (deviation 0.4), 0.6 normal around 1.6 (deviation 0.5)."""
     return np.where(rng.random(n) < 0.4, rng.normal(-2, 0.4, n), rng.normal(1.6, 0.5, n))
 
 
@@ -119,7 +119,7 @@ def counted(population: str, epsilon: float, rng: np.random.Generator, parts: in
 
 @functools.cache
 def population_curve(population: str) -> dp.CDF:
-    """Return a population's curve, from so many records that it is off by some 0.0004."""
+    """Return a population's curve, from enough records for an error of about 0.0004."""
     values = POPULATIONS[population](np.random.default_rng(0), 5_000_000)
     return dp.cdf(values, dp.Grid.uniform(*BOUNDS[population], CELLS), NoNoise())
 
@@ -128,9 +128,9 @@ def population_curve(population: str) -> dp.CDF:
 def with_and_without_noise(
     population: str, epsilon: float, rng: np.random.Generator
 ) -> dict[str, float]:
-    """Return each method's Kolmogorov-Smirnov distance, and how far that is not due to noise.
+    """Return each method's Kolmogorov-Smirnov distance, with noise and without.
 
-    And which share of the adaptive steps is between the records' quartiles, and of the cells.
+    Also return the shares of the adaptive steps and of the cells between the records' quartiles.
     """
     task, found = counted(population, epsilon, rng), {}
     truth = task.truth()
@@ -146,12 +146,12 @@ def with_and_without_noise(
 
 @studies.study({"population": ["normal"], "epsilon": EPSILONS})
 def alone(population: str, epsilon: float, rng: np.random.Generator) -> dict[str, list[float]]:
-    """Return the distances of a curator's curves from the records' own, and the population's."""
+    """Return the distances of a curator's curves from those of records and population."""
     task = counted(population, epsilon, rng)
     return far_off(METHODS | EVENLY, task, population=population_curve(population))
 
 
 @studies.study({"population": ["normal"], "epsilon": EPSILONS})
 def in_parts(population: str, epsilon: float, rng: np.random.Generator) -> dict[str, list[float]]:
-    """Return the same of ten sites, each alone or asked together; and after ten rounds."""
+    """Return the distances for ten sites, alone or asked together, and after ten rounds."""
     return far_off(METHODS | EVENLY | AGAIN, counted(population, epsilon, rng, PARTS))

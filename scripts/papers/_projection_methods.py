@@ -1,4 +1,4 @@
-"""The methods that the projection paper compares, as published, and ours beside them."""
+"""The methods that the projection paper compares, as published, and our methods."""
 
 import math
 import warnings
@@ -33,14 +33,14 @@ BINS, STEPS, DEGREE = 30, 50, 6
 
 
 class Task(NamedTuple):
-    """The records of some parts (sites, or rounds of new records), and what may be spent.
+    """The records of some parts (sites, or rounds of new records), and the budget.
 
     Parameters
     ----------
     parts
         (parts, cells) counts of each part's records in the grid's cells.
     grid, epsilon, rng
-        The public thresholds, the budget, and where noise comes from.
+        The public thresholds, the budget, and the source of noise.
     """
 
     parts: NDArray[np.int64]
@@ -50,14 +50,14 @@ class Task(NamedTuple):
 
     @property
     def delta(self) -> float:
-        """The paper's: n^(-3/2)."""
+        """The paper's delta, n^(-3/2)."""
         n = int(self.parts.sum())
         return 1 / (n * math.sqrt(n))
 
     def combined(self, mechanism: Mechanism | None = None) -> dp.CDF:
-        """Return the raw curve of all records from what each part releases alone.
+        """Return the raw curve of all records, from one release of each part.
 
-        Without a mechanism, that is the default for the budget.
+        Without a mechanism, each part uses the default for the budget.
         """
         budget = (self.epsilon, self.delta) if mechanism is None else (None, None)
         with warnings.catch_warnings():
@@ -76,7 +76,7 @@ class Task(NamedTuple):
             )
 
     def asked(self, mechanism: AdaptiveQuantiles) -> dp.CDF:
-        """Return the curve that follows from asking all parts at each step."""
+        """Return the curve from questions that go to all parts at each step."""
         return dp.CDF(
             grid=self.grid,
             counts=mechanism.release_from_sites(self.parts, rng=self.rng),
@@ -95,30 +95,30 @@ Method = Callable[[Task], dp.CDF]
 
 
 def histogram_queries(task: Task) -> dp.CDF:
-    """The paper's: 30 bins, negative counts set to 0."""
+    """The paper's histogram queries: 30 bins, negative counts set to 0."""
     mechanism = HistogramQueries(task.epsilon, BINS, delta=task.delta)
     return task.combined(mechanism).without_negative_counts()
 
 
 def adaptive_quantiles(task: Task) -> dp.CDF:
-    """The paper's: 50 steps, constant in between."""
+    """The paper's adaptive quantiles: 50 steps, constant in between."""
     return task.asked(AdaptiveQuantiles(task.epsilon, STEPS, delta=task.delta))
 
 
 def published(task: Task) -> dp.CDF:
-    """The paper's projection: noisy moments, K = 6, its bound of their sensitivity."""
+    """The paper's projection: noisy moments, K = 6, and the paper's bound of the sensitivity."""
     budget = task.epsilon, task.delta
     mechanism = PolynomialProjection(*budget, DEGREE, "moments", sensitivity="paper")
     return task.combined(mechanism).isotonic()
 
 
 def ours(task: Task) -> dp.CDF:
-    """``PolynomialProjection`` as it is by default: degree 32, and other questions."""
+    """``PolynomialProjection`` with its defaults: degree 32, and other questions."""
     return task.combined(PolynomialProjection(task.epsilon, task.delta)).isotonic()
 
 
 def default(task: Task) -> dp.CDF:
-    """What ``dpcore.cdf`` does by default."""
+    """The default of ``dpcore.cdf``."""
     return task.combined().isotonic()
 
 
@@ -140,13 +140,13 @@ def adaptive_quantiles_again(task: Task) -> dp.CDF:
 
 
 def adaptive_quantiles_again_evenly(task: Task) -> dp.CDF:
-    """The same, but each step of each round has as much of the budget to itself."""
+    """The same, but each step of each round has an even share of the budget."""
     whole = task._replace(parts=task.parts.sum(axis=0, keepdims=True))
     return whole.asked(_answering(task, STEPS * len(task.parts)))
 
 
 def _answering(task: Task, shares: int) -> AdaptiveQuantiles:
-    """Return the mechanism whose answers have an even share of the budget each."""
+    """Return the mechanism that gives each answer an even share of the budget."""
     sigma = gaussian_sigma(task.epsilon / shares, task.delta / shares)
     return AdaptiveQuantiles(rho=STEPS / (2 * sigma**2), steps=STEPS)
 

@@ -1,4 +1,4 @@
-"""The pictures of the projection paper's figures, and what is read off their numbers."""
+"""The pictures of the projection paper's figures, and the sentences about their numbers."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,14 +34,14 @@ EVEN_SHARES = "With even shares of the budget for all bins and steps (dotted lin
 
 @dataclass(frozen=True)
 class Found:
-    """What a study found.
+    """The results of a study.
 
     Parameters
     ----------
     values
         By method: (epsilons, replicates, distances).
     epsilons
-        Of the first axis.
+        The values of epsilon along the first axis.
     """
 
     values: Mapping[str, NDArray[np.float64]]
@@ -49,9 +49,10 @@ class Found:
 
     @classmethod
     def of(cls, results: Results, *, which: str = "", **selected: str) -> Self:
-        """Return what a study found of each method.
+        """Return the results of a study for each method.
 
-        ``which`` is ", again" where rounds ask again, and ", population" for the other truth.
+        ``which`` is ", again" if rounds ask again, and ", population" for distances from the
+        population.
         """
         values = {}
         for method in STYLES:
@@ -73,7 +74,7 @@ class Found:
 
 
 def by_population(results: Results, *, which: str = "") -> dict[str, Found]:
-    """Return what a study found of each population."""
+    """Return the results of a study for each population."""
     return {
         str(each): Found.of(results, which=which, population=str(each))
         for each in results.parameters["population"]
@@ -81,7 +82,7 @@ def by_population(results: Results, *, which: str = "") -> dict[str, Found]:
 
 
 def ratios(rows: Mapping[str, Found], first: str, second: str, epsilon: float) -> str:
-    """Return in words how many times as far off one method is as another."""
+    """Return in words the ratio of two methods' distances."""
     return ", ".join(
         f"{title} {found.mean(first, epsilon) / found.mean(second, epsilon):.2g}"
         for title, found in rows.items()
@@ -111,7 +112,7 @@ def order_of_curves(mean: Mapping[str, float]) -> dict[str, bool]:
 
 
 def order(found: Found, hq: str = HQ, aq: str = AQ) -> dict[str, bool]:
-    """Return which parts of the paper's claim hold where all records are in one place."""
+    """Return which parts of the paper's claim hold if one curator has all records."""
     worst = [found.mean(hq, e) > max(found.mean(aq, e), found.mean(PP, e)) for e in NAMED]
     return {
         "histogram queries are the worst": all(worst),
@@ -153,10 +154,10 @@ def order_of_rounds(found: Found, hq: str = HQ, aq: str = AQ) -> dict[str, bool]
 
 
 def verdict(plain: Iterable[bool], evenly: Iterable[bool] = ()) -> Verdict:
-    """Return what the parts of a claim come to.
+    """Return the verdict on a claim from its parts.
 
-    The paper does not say how its rivals' budgets are split. A part that holds only with even
-    shares is not one that differs.
+    The paper does not say how its rivals split their budgets. A part that holds only with even
+    shares does not count as different.
     """
     plain = list(plain)
     return "agrees" if all(plain) else "in part" if any([*plain, *evenly]) else "differs"
@@ -175,7 +176,7 @@ def spelled(holds: Mapping[str, bool]) -> str:
 def counted_up(
     claims: Mapping[str, Mapping[str, bool]], besides: Mapping[str, bool] | None = None
 ) -> str:
-    """Return in words for how many populations each part of a claim holds; and other parts."""
+    """Return in words for how many populations each part of a claim holds, and other parts."""
     parts = next(iter(claims.values()))
     sums = {part: sum(each[part] for each in claims.values()) for part in parts}
     words = [f"{part} ({found} of {len(claims)})" for part, found in sums.items()]
@@ -185,7 +186,7 @@ def counted_up(
 def against_epsilon(made: Made, rows: Mapping[str, Found], *, turned: bool = False) -> None:
     """Draw means and quantiles against epsilon: a row of panels for each of ``rows``.
 
-    Turned, it is a column.
+    With ``turned``, each has a column.
     """
     if turned:
         picture, axes = panels(len(rows), len(DISTANCES), width=2.45, height=1.85)
@@ -215,9 +216,9 @@ def over_populations(
     order: Callable[..., dict[str, bool]],
     of_beta: Callable[..., dict[str, bool]] = lambda *_: {},
 ) -> Outcome:
-    """Draw the three distances for each population, and say what comes out of a claim.
+    """Draw the three distances for each population, and return the outcome of a claim.
 
-    ``of_beta`` is what it says of the beta distribution alone.
+    ``of_beta`` judges the part of the claim about the beta distribution alone.
     """
     against_epsilon(made, rows, turned=True)
     beta = of_beta(rows[BETA]), of_beta(rows[BETA], AQ_EVENLY)

@@ -1,4 +1,4 @@
-"""What figures of the regression-diagnostics paper share: records, released plots, what they show.
+"""Shared by figures of the regression-diagnostics paper: records, released plots, their signals.
 
 Chen, Machanavajjhala, Reiter & Barrientos, *Differentially private regression diagnostics* (2016),
 section III.
@@ -53,7 +53,7 @@ SHOWN = 1500  # points of a cloud: more of them make a blot, and a large file
 
 
 class Records(NamedTuple):
-    """Predicted values of a fitted line, and what is left, each (n,)."""
+    """Predicted values of a fitted line, and the residuals, each (n,)."""
 
     predicted: Values
     residuals: Values
@@ -65,7 +65,7 @@ class Records(NamedTuple):
 
 
 def fitted(columns: Values, y: Values) -> Records:
-    """Return what least squares predicts from columns and a constant, and what is left."""
+    """Return the predictions of least squares from columns and a constant, and the residuals."""
     design = np.column_stack([np.ones(y.size), columns])
     predicted = design @ np.linalg.lstsq(design, y, rcond=None)[0]
     return Records(predicted, y - predicted)
@@ -82,7 +82,7 @@ def drawn(
 ) -> Records:
     """Return records y = x + curvature x^2 + N(0, constant + slope x), and the line of their OLS.
 
-    x is uniform on [start, 50]. The paper's N(0, x) is read as a variance of x.
+    x is uniform on [start, 50]. We read the paper's N(0, x) as variance x.
     """
     x = rng.uniform(start, 50, n)
     noise = np.sqrt(constant + slope * x) * rng.normal(size=n)
@@ -98,7 +98,7 @@ SCENARIOS: dict[str, dict[str, float]] = {
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Do without warnings of much noise, which is what is studied."""
+    """Silence warnings about much noise, because the figures study it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dp.DpcoreWarning)
         yield
@@ -120,7 +120,7 @@ def bound(z: Values, epsilon: float, rng: Rng, unit: float) -> float:
 
 
 def bound_of_less(z: Values, epsilon: float, rng: Rng, unit: float) -> float:
-    """Return that of ``dp.symmetric_bounds``: its queries have half of the published noise."""
+    """Return the bound of ``dp.symmetric_bounds``. Its queries have half of the published noise."""
     return dp.symmetric_bounds(z, epsilon=epsilon, unit=unit, coverage=COVERAGE, rng=rng).upper
 
 
@@ -133,9 +133,9 @@ def prirp(
 ) -> Values:
     """Return the points that PriRP releases, (k, 2): section III.B, as published.
 
-    The share for bounds is garbled in the text at hand: docs/residuals.md. DAWA has a cell for the
-    records outside, so that it may know n, as in the paper: without it, and with half of epsilon
-    for one record more or less, fewer signals are seen where epsilon is 0.1.
+    The share for bounds is garbled in our copy of the paper (docs/residuals.md). DAWA has a cell
+    for the records outside, so that it may know n, as in the paper. Without this cell, and with
+    half of epsilon for one record more or less, fewer signals are seen at epsilon = 0.1.
     """
     n = records.predicted.size
     first = min(MOST_SHARE * epsilon, ENOUGH / n)
@@ -163,8 +163,9 @@ def signals(points: Values) -> tuple[float, float]:
     """Return the fan and the hook of a residual plot: 1 and 0 if all assumptions hold.
 
     The points are cut into thirds by predicted value. The fan is the interquartile range of the
-    residuals in the last third over that in the first; the hook is how far the median of the middle
-    third lies below those of the others, over the interquartile range of all. NaN of few points.
+    residuals in the last third, divided by that in the first. The hook is the distance of the
+    median of the middle third below those of the others, divided by the interquartile range of
+    all. Both are NaN for too few points.
     """
     if len(points) < 24:
         return np.nan, np.nan
@@ -187,13 +188,13 @@ def variation(first: Values, second: Values) -> float:
 def separation(first: Values, second: Values) -> float:
     """Return how well a threshold tells two samples apart: their Kolmogorov distance.
 
-    It is at most their total variation distance, and needs no choice of bins.
+    This distance is at most their total variation distance, and needs no bins.
     """
     return float(ks_2samp(first, second, method="asymp").statistic)
 
 
 def typical(way: Way, records: Records, epsilon: float, unit: float = 1.0) -> Values:
-    """Return the points of a release to show: of 21, the median by distance to the true plot."""
+    """Return the points of the one of 21 releases with the median distance to the true plot."""
     rngs = np.random.default_rng(2).spawn(21)
     released = [way(records, epsilon, rng, unit) for rng in rngs]
     far = [residual_plot_distance(records.points, each) for each in released]

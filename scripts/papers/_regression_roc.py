@@ -1,4 +1,4 @@
-"""What ROC figures of the regression-diagnostics paper share: scores, releases, exact curves.
+"""Shared by ROC figures of the regression-diagnostics paper: scores, releases, exact curves.
 
 Chen, Machanavajjhala, Reiter & Barrientos, *Differentially private regression diagnostics* (2016),
 section IV.
@@ -82,7 +82,7 @@ def sms() -> Scored:
 
 @functools.cache
 def tweets() -> Scored:
-    """Return as many records, and positives, as TWITTER has: the data are not at hand."""
+    """Return as many records, and positives, as TWITTER has, because we do not have its data."""
     return _skewed(684, 385, 0.78, "synthetic, in place of TWITTER")
 
 
@@ -122,8 +122,8 @@ def priroc_fix(records: Scored, epsilon: float, rng: Rng) -> Rates:
 def by_class(records: Scored, grid: dp.Grid, epsilon: float, rng: Rng) -> Rates:
     """Return rates from classes that DAWA counts with epsilon each, and their sizes with them.
 
-    One record more or less, as its authors have it. To replace a record is one less and one more,
-    in one class or in two, so that all costs twice epsilon.
+    Neighbours of DAWA differ by one record more or less, as its authors define them. Replacing a
+    record removes one and adds one, in one class or in two, so the total cost is twice epsilon.
     """
     each = Dawa(epsilon, neighbours="add-or-remove-one")
     classes = [
@@ -139,14 +139,14 @@ def smooths(records: Scored, epsilon: float, rng: Rng) -> Rates:
 
 
 def default(records: Scored, epsilon: float, rng: Rng) -> Rates:
-    """``dp.roc_curve`` as it is."""
+    """``dp.roc_curve`` with its defaults."""
     return _guess(dp.roc_curve(records.labels, records.scores, epsilon=epsilon, rng=rng))
 
 
 def generous(records: Scored, epsilon: float, rng: Rng) -> Rates:
-    """PriROC with less noise than any reading of the text allows: no release, but a check.
+    """PriROC with less noise than any reading of the text allows, as a check and not as a release.
 
-    The sizes of the classes are public, and each class has all that is left of epsilon.
+    The sizes of the classes are public, and each class has all of the remaining epsilon.
     """
     labels, scores, _ = records
     fine, part = dp.Grid.uniform(0, 1, CANDIDATES), SHARE * epsilon
@@ -159,7 +159,7 @@ def generous(records: Scored, epsilon: float, rng: Rng) -> Rates:
 
 
 def noisier(records: Scored, epsilon: float, rng: Rng) -> Rates:
-    """SmoothS with the noise of the published medians: 8 S / epsilon for sqrt(2) S / epsilon."""
+    """SmoothS with the noise of the published medians, 8 S / epsilon, not sqrt(2) S / epsilon."""
     return smooths(records, epsilon * np.sqrt(2) / 8, rng)
 
 
@@ -203,7 +203,7 @@ def area(roc: Rates) -> float:
 
 @studies.study({"data": list(DATA), "epsilon": (0.1, 1.0), "way": list(CHECKED)})
 def released_curves(data: str, epsilon: float, way: str, rng: Rng) -> Mapping[str, Any]:
-    """Return how far the area and the curve are off, and the curve at 101 false positive rates."""
+    """Return the errors of the area and the curve, and the curve at 101 false positive rates."""
     records = DATA[data]()
     with quietly():
         truth, found = exact(records), CHECKED[way](records, epsilon, rng)
@@ -218,7 +218,7 @@ by_epsilon = released_curves.over(epsilon=(0.1, 0.2, 0.5, 1.0, 2.0))
 
 
 def errors(quantity: str, title: str) -> Callable[[Made], Outcome]:
-    """Return what draws Figure 7 or 8: means by epsilon with their 95 % intervals."""
+    """Return the function that draws Figure 7 or 8: means by epsilon, and bands of 80 % of runs."""
 
     def draw(made: Made) -> Outcome:
         results = made.results["released_curves"]

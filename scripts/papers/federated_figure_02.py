@@ -1,6 +1,6 @@
 """Figure 2 of the federated paper: errors of precision, recall and accuracy, by the tree's height.
 
-Ten replicates, as often as the paper repeats its areas; it does not say how often here.
+There are ten replicates, as for the paper's areas; the paper has no number here.
 """
 
 from collections.abc import Mapping
@@ -81,7 +81,7 @@ class _Least(NamedTuple):
     heights: list[int]
 
     def are_at(self, height: float, error: float) -> tuple[bool, bool]:
-        """Return whether the medians are near what the paper says."""
+        """Return whether the medians are near the paper's numbers."""
         off = abs(float(np.median(self.heights)) - height)
         return off <= 1.5, 0.4 < float(np.median(self.errors)) / error < 2.5
 

@@ -1,6 +1,6 @@
 """Figure 3 of the federated paper: errors of precision, recall and accuracy, by clients.
 
-Ten replicates, as often as the paper repeats its areas; it does not say how often here.
+There are ten replicates, as for the paper's areas; the paper has no number here.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """Figure 4 of the federated paper: errors of the area under the ROC curve, by buckets.
 
-A hundred replicates, where the paper has ten; of 10^6 clients each, with new records.
+There are a hundred replicates (the paper has ten), each of 10^6 clients with new records.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """Figure 5 of the federated paper: calibration errors, by bins.
 
-The text that we have breaks off where it describes the figure; ten replicates, as for areas.
+Our copy of the paper ends before it describes the figure. There are ten replicates, as for areas.
 """
 
 from collections.abc import Mapping

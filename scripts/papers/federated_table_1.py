@@ -1,7 +1,7 @@
 """Table 1 of the federated paper: orders of the errors, and the slopes of what is measured.
 
-Without noise, metrics and areas are over B; all others over M. The paper's method takes the B
-of its theorems, and what their proofs look at: buckets with noise of their own.
+Without noise, slopes of metrics and areas are over B; all others are over M. The paper's method
+has the B of its theorems and the buckets of its proofs, which have noise of their own.
 """
 
 from collections.abc import Mapping
@@ -50,7 +50,7 @@ ADVISED: dict[str, tuple[TrustModel, float | None]] = {
 
 @studies.study({"data": tuple(AREAS), "step": STEPS})
 def orders(data: str, step: int, rng: np.random.Generator) -> Mapping[str, Any]:
-    """Return errors by model, what is measured, and method: means of several releases."""
+    """Return errors by model, measure and method: means of several releases."""
     clients = clients_of(step)
     records, whole = sample(data, clients, rng), Population.of(AREAS[data])
     found: dict[str, list[float]] = {}
@@ -66,7 +66,7 @@ def orders(data: str, step: int, rng: np.random.Generator) -> Mapping[str, Any]:
 def _published(
     records: Records, whole: Population, model: str, size: Sizes, rng: np.random.Generator
 ) -> dict[str, float]:
-    """Return the errors of buckets of as many records each, with noise of their own."""
+    """Return the errors of buckets of equally many records, each with its own noise."""
     counts = records.counts(FINEST)
     edges = {what: _quantiles(counts, size[what]) for what in ORDERS}
     below = {what: alone(counts, edges[what], model, rng) for what in ORDERS}
@@ -84,7 +84,7 @@ def _published(
 def _ours(
     records: Records, whole: Population, model: str, size: Sizes, rng: np.random.Generator
 ) -> dict[str, float]:
-    """Return our errors, with heights and buckets as advised; without noise as many buckets."""
+    """Return our errors: heights and buckets as advised, or without noise the theorem's buckets."""
     trust, epsilon = ADVISED[model]
     best = advise(records.labels.size, epsilon, trust)
     heights, buckets = dict(best.heights), dict(best.buckets)
@@ -103,7 +103,7 @@ def _ours(
 
 
 def _quantiles(counts: NDArray[np.int64], buckets: int) -> NDArray[np.int64]:
-    """Return the edges of buckets of as many records each: the proofs leave their noise out."""
+    """Return the edges of buckets of equally many records. As in the proofs, they have no noise."""
     totals = np.cumsum(counts.sum(axis=0))
     inner = np.searchsorted(totals, np.arange(1, buckets) * totals[-1] / buckets) + 1
     return np.concatenate([[0], inner, [totals.size]])

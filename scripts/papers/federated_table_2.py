@@ -1,4 +1,4 @@
-"""Table 2 of the federated paper: data sets and classifiers, and what stands in for them."""
+"""Table 2 of the federated paper: data sets and classifiers, and their stand-ins."""
 
 import numpy as np
 from _pages import table

@@ -20,7 +20,7 @@ STYLES = dict(zip(SCENARIOS, ((GREY, "-"), (VERMILION, "--"), (BLUE, ":")), stri
 
 @functools.cache
 def true_plot(n: int) -> NDArray[np.float64]:
-    """Return the one Ideal plot that all others of so many records are compared with."""
+    """Return the Ideal plot with which all others of n records are compared."""
     return drawn(n, np.random.default_rng(n)).points
 
 
@@ -88,7 +88,7 @@ Told = Mapping[tuple[str, float, int, str], float]
 
 
 def _least(told: Told, way: str, product: float) -> float:
-    """Return the least distance where n epsilon is so much or more."""
+    """Return the least distance of all settings with at least this n epsilon."""
     return min(d for (each, e, n, _), d in told.items() if each == way and e * n >= product)
 
 

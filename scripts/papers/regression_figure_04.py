@@ -18,14 +18,14 @@ OFTEN = 0.9
 
 
 def output(x: Any, y: Any, rng: np.random.Generator) -> Any:
-    """Fit by output perturbation, epsilon = 1: what the paper takes from others."""
+    """Fit by output perturbation, epsilon = 1: the method that the paper takes from others."""
     return dp.models.LinearRegression(
         1.0, x_bounds=X_BOUNDS, y_bounds=Y_BOUNDS, method="output", alpha=PENALTY, rng=rng
     ).fit(x, y)
 
 
 def moments(x: Any, y: Any, rng: np.random.Generator) -> Any:
-    """Fit by released moments, epsilon = 1: dpcore's default."""
+    """Fit by released moments, epsilon = 1: the default of dpcore."""
     return dp.models.LinearRegression(1.0, x_bounds=X_BOUNDS, y_bounds=Y_BOUNDS, rng=rng).fit(x, y)
 
 

@@ -42,7 +42,7 @@ def fans(
 
 
 def draw(made: Made) -> Outcome:
-    """Draw the true plots, and the released ones of the records that there are."""
+    """Draw the true plots, and released plots of the original records."""
     made.uses(NAME)
     results = made.results["fans"]
     picture, axes = panels(3, 4, width=3.6, height=2.2)
@@ -87,7 +87,7 @@ def draw(made: Made) -> Outcome:
 
 
 def _improves(plain: Any, logs: Any) -> Any:
-    """Say whether incomes have a fan, and their logarithms less of one."""
+    """Return whether incomes have a fan, and their logarithms a smaller one."""
     return (plain > 1.25) & (np.abs(np.log(logs)) < np.log(plain))
 
 

@@ -12,7 +12,7 @@ NEAR = 0.05
 
 
 def draw(made: Made) -> Outcome:
-    """Draw the first release of each, and between which curves nine of ten are."""
+    """Draw the first release of each, and the band that holds nine of ten releases."""
     results = made.results["released_curves"]
     picture, axes = panels(4, 1, width=3.0, height=3.1)
     off = {}

@@ -24,7 +24,7 @@ Values = NDArray[np.float64]
 
 
 class Frame:
-    """The cells over a plot and a margin, and what is expected in them of M_1."""
+    """The cells over a plot and a margin, and the expected shares of records of M_1 in them."""
 
     def __init__(self, plots: list[Values]) -> None:
         self._low = plots[0].min(axis=0) - MARGIN
@@ -32,20 +32,20 @@ class Frame:
         self.expected = np.mean([self.shares(each) for each in plots], axis=0)
 
     def shares(self, points: Values) -> Values:
-        """Return which share of the points each cell has; some may be in none."""
+        """Return the share of the points in each cell. Some points may be in none."""
         at = np.floor((points - self._low) / self._widths).astype(np.int64)
         at = at[((at >= 0) & (at < CELLS)).all(axis=1)]
         return np.bincount(at @ [CELLS, 1], minlength=CELLS**2) / max(len(points), 1)
 
     def distance(self, points: Values) -> float:
-        """Return the total variation distance to what is expected."""
+        """Return the total variation distance to the expected shares."""
         shares = self.shares(points)
         return float((np.abs(self.expected - shares).sum() + 1 - shares.sum()) / 2)
 
 
 @functools.cache
 def frame(n: int) -> Frame:
-    """Return what is expected of n records of M_1."""
+    """Return the frame that is expected for n records of M_1."""
     rngs = np.random.default_rng(n).spawn(EXPECTED_FROM)
     return Frame([drawn(n, rng, start=0.0).points for rng in rngs])
 
@@ -71,10 +71,10 @@ def least_violation(
     plots: int,
     rng: np.random.Generator,
 ) -> Mapping[str, Any]:
-    """Return the least alpha or beta that is told, by bisection of its logarithm; NaN if none is.
+    """Return the least alpha or beta that plots tell, by bisection of its logarithm, or NaN.
 
-    Told: the distances of so many plots to what is expected of M_1 are 0.95 apart from those of as
-    many plots of M_1, all of new records.
+    Plots tell a violation if their distances to the expected shares of M_1 have a total variation
+    distance of at least 0.95 from those of as many plots of M_1. All plots are of new records.
     """
     name, low, high = VIOLATIONS[violation]
 
