@@ -22,8 +22,8 @@ Group = Literal["tuning", "held-out"]
 class Shape(NamedTuple):
     """A distribution over the cells of a grid.
 
-    ``weights`` takes N, and returns (N,) numbers that are 0 or more, in proportion to the cells'
-    probabilities; or None, if this shape cannot have so many cells.
+    ``weights`` takes N and returns (N,) numbers that are 0 or more, in proportion to the cells'
+    probabilities. It returns None if this shape cannot have N cells.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Shape(NamedTuple):
 
 
 def generator(*names: "str | float") -> np.random.Generator:
-    """Return a generator of its own for whatever has these names."""
+    """Return a generator that depends on these names alone."""
     return np.random.default_rng(zlib.crc32(repr(names).encode()))
 
 
@@ -74,7 +74,7 @@ def spikes(count: int) -> Callable[[int], Values]:
 
 
 def pieces(count: int, empty: float) -> Callable[[int], Values]:
-    """Return a shape that is constant in stretches, a share of which is empty."""
+    """Return a shape that is constant in stretches. A share of the stretches is empty."""
 
     def weights(size: int) -> Values:
         rng = generator("pieces", count)
@@ -86,7 +86,7 @@ def pieces(count: int, empty: float) -> Callable[[int], Values]:
 
 
 def sparse(share: float, power: float) -> Callable[[int], Values]:
-    """Return a shape with mass in a share of the cells, here and there."""
+    """Return a shape with mass in a random share of the cells."""
 
     def weights(size: int) -> Values:
         rng = generator("sparse", share, size)
@@ -146,7 +146,7 @@ def column(values: Any, low: float, high: float) -> Callable[[int], Values]:
 
 
 def table(histogram: Any) -> Callable[[int], "Values | None"]:
-    """Return the shape of a histogram, whose cells are put together where fewer are asked for."""
+    """Return the shape of a histogram, whose cells are merged if fewer cells are asked for."""
 
     def weights(size: int) -> "Values | None":
         if histogram.size % size:

@@ -22,9 +22,9 @@ class Allocated(NamedTuple):
 
 
 def allocated(work: Callable[[], object]) -> Allocated:
-    """Return what a function takes while it runs, and what it returns takes at the end.
+    """Return the memory of a function while it runs, and that of its result at the end.
 
-    What was there before does not count. The function has to be the only one that runs.
+    Earlier allocations do not count. No other function may run at the same time.
     """
     gc.collect()
     tracemalloc.start()
@@ -54,7 +54,7 @@ def renamed(report: bytes, identity: bytes) -> bytes:
 
 
 class Memory(NamedTuple):
-    """Of a server of DistributedNoise, in bytes."""
+    """The memory of a server of DistributedNoise, in bytes."""
 
     nodes: int
     seed: float  # each, waiting
@@ -66,9 +66,9 @@ class Memory(NamedTuple):
 def memory(clients: int, waiting: int, every: int, size: int, rng: Rng) -> Memory:
     """Return the bytes of waiting seeds and shares, and of a server that settles now and then.
 
-    So many clients as are settled together make their reports; the others have copies of these with
-    ids of their own. A message is dropped when it has been added: what is traced is what the server
-    keeps.
+    Only as many clients as are settled together make reports. The others have copies of these with
+    ids of their own. Each message is dropped once it has been added, so the trace counts only what
+    the server keeps.
     """
     protocol = Protocol(DistributedNoise(1.0, clients), size, rng.bytes(16))
     made = [Client(protocol, rng).report(0) for _ in range(every)]

@@ -41,7 +41,7 @@ def curve(x: Values, y: Values) -> Values:
 
 
 def spots(x: Values, y: Values) -> Values:
-    """Return twelve cells that hold all records, whatever the number of cells."""
+    """Return twelve cells that hold all records, for any number of cells."""
     rng, found = np.random.default_rng(12), np.zeros_like(x * y)
     for _ in range(12):
         i, j = (rng.random(2) * found.shape).astype(int)

@@ -90,9 +90,9 @@ def mechanism_of(model: TrustModel, epsilon: float, clients: int) -> Distributed
 def constants(
     model: TrustModel, epsilon: float, clients: int, height: int, rng: Rng
 ) -> dict[str, float]:
-    """Return errors that noise makes, in the units of docs/advice.md, section 1.
+    """Return the errors that noise makes, in the units of docs/advice.md, section 1.
 
-    Noisy releases beside exact ones of the same cells.
+    The study compares noisy releases with exact ones of the same cells.
     """
     mechanism = mechanism_of(model, epsilon, clients)
     cells = 2 ** (height + 1)  # both classes are one curve, whose last threshold has no noise
@@ -140,7 +140,7 @@ def _rate_error(noisy: dp.ScoreCurves, exact: dp.ScoreCurves, size: int) -> floa
 def predicted(
     model: TrustModel, epsilon: float, clients: int, scores: str, rng: Rng
 ) -> dict[str, float]:
-    """Return the absolute errors at the settings that are advised, by purpose."""
+    """Return the absolute errors at the advised settings, by purpose."""
     mechanism, found = mechanism_of(model, epsilon, clients), advise(clients, epsilon, model)
     records = Records.drawn(clients, scores, rng)
     curves = {height: records.released(height, mechanism) for height in {*found.heights.values()}}
@@ -163,7 +163,7 @@ def predicted(
 def areas(scores: str, rng: Rng) -> dict[str, Any]:
     """Return errors of areas by the number of buckets, and whether the intervals covered.
 
-    For exact counts, the tree of a trusted curator, and local privacy.
+    The counts are exact, from the tree of a trusted curator, or from local privacy.
     """
     records = Records.drawn(RECORDS, scores, rng)
     releases = {

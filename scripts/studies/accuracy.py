@@ -44,7 +44,7 @@ PAPER = "dyadic tree, the paper's scale"
 
 
 def mechanisms() -> dict[str, Dyadic | Hierarchy | ToeplitzGaussian]:
-    """Return whose errors are simulated."""
+    """Return the mechanisms whose errors are simulated."""
     return {
         PAPER: Dyadic(1.0, sensitivity="paper"),
         "dyadic tree, exact sensitivity": Dyadic(1.0),

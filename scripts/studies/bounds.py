@@ -64,7 +64,7 @@ def law(column: str) -> Any:
 
 
 def true_width(column: str, share: float) -> float:
-    """Return the width of the range between two quantiles that has so much of the law."""
+    """Return the width of the range between two quantiles that has this share of the law."""
     low, high = law(column).ppf([(1 - share) / 2, (1 + share) / 2])
     return float(high - low)
 
@@ -210,14 +210,14 @@ def main() -> None:
 
 
 def wrong(results: Results, column: str, **at: Any) -> float:
-    """Return the share of runs that have gone wrong; NaN where all are refused."""
+    """Return the share of runs that went wrong, or NaN if all are refused."""
     inside, width = (results.array(each, column=column, **at) for each in ("inside", "width"))
     outside = (inside < LEAST) | (width > MOST * true_width(column, 0.95))
     return float(np.where(np.isnan(width), np.nan, outside).mean())
 
 
 def column_cell(results: Results, column: str, **at: Any) -> str:
-    """Return what is to be read of a column."""
+    """Return a cell of the table about columns."""
     inside, width = (results.array(each, column=column, **at) for each in ("inside", "width"))
     if np.isnan(width).any():
         return "refused"
@@ -226,7 +226,7 @@ def column_cell(results: Results, column: str, **at: Any) -> str:
 
 
 def box_cell(results: Results, **at: Any) -> str:
-    """Return what is to be read of a box."""
+    """Return a cell of the table about boxes."""
     inside, area = results.array("inside", **at), results.array("area", **at)
     missed = np.mean((inside < LEAST_BOTH) | (area > MOST_AREA))
     return f"{inside.mean():.0%}, {short(np.median(area))}, **{missed:.0%}**"
@@ -238,7 +238,7 @@ def short(ratio: float) -> str:
 
 
 def drawn(results: Results) -> Any:
-    """Draw how many runs of some columns have gone wrong."""
+    """Draw the share of runs that went wrong, for some columns."""
     picture, axes = panels(len(DRAWN), width=3.4, height=3.2)
     budgets = results.parameters["n_epsilon"]
     for ax, column in zip(axes[0], DRAWN, strict=True):

@@ -1,7 +1,7 @@
 """Clients with several records, measured: ``python scripts/study.py clients``.
 
-Errors of released score curves where clients have unequally many records, by the contribution
-bound and the trust model; see docs/clients.md, whose tables this writes. Takes some minutes.
+Measures the errors of released score curves if clients have unequally many records, by the
+contribution bound and the trust model. Writes the tables of docs/clients.md. Takes some minutes.
 """
 
 from typing import Any, NamedTuple
@@ -30,7 +30,7 @@ DISTANCE = 1.1  # of the classes' normal scores, with variance 1
 
 
 class Records(NamedTuple):
-    """All that the clients have, each (n,)."""
+    """The records of all clients, each array (n,)."""
 
     client_ids: NDArray[np.int64]
     labels: NDArray[np.bool_]
@@ -69,7 +69,7 @@ def drawn(population: str, rng: Rng, clients: int = CLIENTS) -> Records:
 
 
 def released(records: Records, bound: int, model: str, rng: Rng, clients: int) -> dp.ScoreCurves:
-    """Release the curves of what counts, simulated in aggregate."""
+    """Release the curves of the records that count, simulated in aggregate."""
     trust: Any = {
         "bound alone": SecureAggregation(records=bound),
         "distributed, epsilon = 1": DistributedNoise(1.0, clients=clients, records=bound),
@@ -96,7 +96,7 @@ def bounded(population: str, model: str, clients: int, rng: Rng) -> dict[str, li
 
 
 def main() -> None:
-    """Run, and write all tables, and what they are of."""
+    """Run, and write all tables, with a description of the experiment."""
     found = run(bounded, RUNS)
     sizes = np.bincount(drawn("unequal", np.random.default_rng(1)).client_ids)
     empty = 1 - np.count_nonzero(sizes) / CLIENTS

@@ -144,7 +144,7 @@ def errors(results: Results) -> Section:
 
 
 def root_mean_square(errors: Values) -> str:
-    """Return it, over all axes; nothing, where nothing is released."""
+    """Return the root mean square over all axes, or nothing if nothing is released."""
     return f"{np.sqrt(np.mean(np.square(errors))):.1f}" if errors.size else ""
 
 
@@ -214,7 +214,7 @@ def memory() -> Section:
 
 
 def costs() -> Section:
-    """Return the section on what a client costs."""
+    """Return the section on the cost of a client."""
     rng, rows = np.random.default_rng(1), []
     for (servers, size), clients in REPORTING.items():
         found = of_client(FunctionSharing(EPSILON, servers), size, clients, ASKED, rng)

@@ -1,8 +1,8 @@
 """Local privacy, measured: ``python scripts/study.py local [--data DIR]``.
 
-Square waves beside a tree of unary encodings, on all shapes of the study of regret, into
-docs/square-wave.md; and how often the bands of local releases cover, into docs/trust.md. Takes some
-minutes.
+Compares square waves with a tree of unary encodings, on all shapes of the study of regret, and
+writes docs/square-wave.md. Measures how often the bands of local releases cover, and writes a table
+of docs/trust.md. Takes some minutes.
 """
 
 import functools
@@ -103,7 +103,7 @@ def of_bands() -> list[str]:
 
 
 def of_gains() -> list[str]:
-    """Return how many times smaller the errors of square waves are, and what they come to."""
+    """Return how many times smaller the errors of square waves are, with summaries."""
     results = run(squares, 5, quick=1)
     error = {name: results.array(name).mean(axis=-1) for name in ("local", *SMOOTHED.values())}
     gains = {name: np.sqrt(error["local"] / error[name]) for name in SMOOTHED.values()}

@@ -34,7 +34,7 @@ MOST = FEATURES[-1]
 
 
 def features(n: int, d: int, rng: Rng) -> tuple[Floats, Floats]:
-    """Return records (n, d), and what a linear model says of them: of spread 1, around 0."""
+    """Return records (n, d), and a linear predictor of them with mean 0 and deviation 1."""
     X = rng.uniform(0, 10, (n, d))
     slopes = np.where(np.arange(d) % 2, -1.0, 1.0) / np.sqrt(d * 100 / 12)
     return X, (X - 5) @ slopes
@@ -42,7 +42,7 @@ def features(n: int, d: int, rng: Rng) -> tuple[Floats, Floats]:
 
 @studies.study(SETTINGS)
 def logistic(d: int, epsilon: float, n: int, rng: Rng) -> dict[str, float]:
-    """Return how much less of the labels are right than by the true odds, by the method."""
+    """Return how much accuracy each method loses against the true odds."""
     X, mean = features(n + TESTED, d, rng)
     y = rng.random(n + TESTED) < expit(3.0 * mean)
     right = float(np.mean((mean[n:] > 0) == y[n:]))

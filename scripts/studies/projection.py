@@ -28,13 +28,13 @@ RUNS = 50
 
 
 def histogram_lines(task: Task) -> dp.CDF:
-    """Histogram queries, straight inside the bins."""
+    """Histogram queries, with straight lines within the bins."""
     mechanism = HistogramQueries(task.epsilon, delta=task.delta, between="linear")
     return task.combined(mechanism).isotonic()
 
 
 def adaptive_lines(task: Task) -> dp.CDF:
-    """Adaptive quantiles, straight between what is known."""
+    """Adaptive quantiles, with straight lines between the known points."""
     return task.asked(AdaptiveQuantiles(task.epsilon, delta=task.delta, between="linear"))
 
 

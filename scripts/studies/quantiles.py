@@ -21,7 +21,7 @@ RUNS, MANY = 100, 20_000
 
 
 def normal(rng: Rng, n: int) -> NDArray[np.float64]:
-    """Return records of a bell, in [0, 1] but for a few."""
+    """Return records with a bell shape, all but a few in [0, 1]."""
     return rng.normal(0.5, 0.12, n)
 
 
@@ -31,7 +31,7 @@ def beta(rng: Rng, n: int) -> NDArray[np.float64]:
 
 
 def exponential(rng: Rng, n: int) -> NDArray[np.float64]:
-    """Return records of which most are small, in [0, 1] but for a few."""
+    """Return records that are mostly small, all but a few in [0, 1]."""
     return rng.exponential(0.1, n)
 
 
@@ -46,7 +46,7 @@ WHOLE_NUMBERS = {
 
 
 def off(values: NDArray[Any], upper: float, cells: int, epsilon: float, rng: Rng) -> Off:
-    """Return by how much the deciles of a release are off, by the method."""
+    """Return the errors of the deciles of a release, by method."""
     deciles = np.arange(1, 10) / 10
     grid = dp.Grid.uniform(0, upper, cells)
     curve = dp.cdf(values, grid, dp.mechanisms.Hierarchy(epsilon), rng=rng)

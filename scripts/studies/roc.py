@@ -50,7 +50,7 @@ def by_trees_of_sizes(records: Scored, epsilon: float, rng: Rng) -> Rates:
 
 
 def of(curves: dp.ScoreCurves) -> Rates:
-    """Return the ROC curve, or the diagonal if a class came out empty."""
+    """Return the ROC curve, or the diagonal if a released class is empty."""
     roc = ROC.from_curves(curves)
     return DIAGONAL if np.isnan(roc.auc) else roc
 
