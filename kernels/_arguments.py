@@ -1,4 +1,4 @@
-"""What a kernel was called with, as text: the name under which its machine code is kept."""
+"""The arguments of a kernel as text. The text is the name under which its machine code is kept."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _KINDS = "biuf"
 
 
 def plain(argument: Any) -> Any:
-    """Return an argument as the plain array or number that it is, whatever class it is of."""
+    """Return an argument of any class as a plain array or number."""
     if type(argument) in (int, float, bool, np.ndarray):
         if type(argument) is int and not -(2**63) <= argument < 2**63:
             return np.uint64(argument)

@@ -1,12 +1,13 @@
 """Machine code on disk: a folder that cannot go stale, and files that may be damaged.
 
-The folder is named by a hash of all kernel sources: an edit anywhere in ``kernels/`` starts a new
-one, since a kernel's machine code holds that of what it calls. A file is named by the kernel, the
-types that it was compiled for, and all else that machine code depends on: this processor, the
-versions of Numba and of what it works with, and Numba's settings.
+The name of the folder is a hash of all kernel sources. An edit anywhere in ``kernels/`` starts a
+new folder, because a kernel's machine code contains the code of the functions that it calls. The name
+of a file depends on the kernel, the types that it was compiled for, and everything else that
+determines machine code: this processor, the versions of Numba and of the packages that it uses, and
+Numba's settings.
 
-Whatever goes wrong with a file means what its absence does: the kernel is compiled. Machine code
-comes with its digest, since the wrong machine code does not raise.
+If a file is missing or cannot be used, the kernel is compiled. A file contains a digest of its
+machine code, because wrong machine code does not raise an error.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _NO_MATTER = {"NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS"}  # settings that do not ch
 
 
 def sources_digest() -> str | None:
-    """Return a hash of all kernel sources, or None where there are none to be seen."""
+    """Return a hash of all kernel sources, or None if they cannot be read."""
     digest = hashlib.blake2b(digest_size=8)
     folder = Path(__file__).parent
     paths = sorted(folder.rglob("*.py"))
@@ -41,7 +42,7 @@ def sources_digest() -> str | None:
 
 
 def _root() -> Path:
-    """Return where caches are. A variable that is empty is one that is not set."""
+    """Return the folder of caches. An empty environment variable counts as not set."""
     if chosen := os.environ.get("NUMBA_CACHE_DIR"):
         return Path(chosen).absolute()
     if sys.platform == "win32":
@@ -78,7 +79,7 @@ FOLDER = _readable_folder(_SOURCES)
 
 @cache
 def _circumstances() -> str:
-    """Return what machine code depends on, but for the kernel and the types."""
+    """Return what machine code depends on besides the kernel and the types."""
     settings = {name: value for name, value in os.environ.items() if name.startswith("NUMBA_")}
     return repr(
         (
@@ -114,14 +115,14 @@ def _host_features() -> str:
 
 
 def _settings_file() -> bytes:
-    """Return what is in the file that Numba reads settings from, if there is one."""
+    """Return the contents of Numba's file of settings; empty if it does not exist."""
     with contextlib.suppress(OSError):
         return Path(".numba_config.yaml").read_bytes()
     return b""
 
 
 def _numba_version() -> bytes:
-    """Return the file in which Numba's version is: Numba itself is not imported."""
+    """Return the file that contains Numba's version. Numba itself is not imported."""
     found = importlib.util.find_spec("numba")
     assert found is not None
     assert found.origin is not None
@@ -129,10 +130,11 @@ def _numba_version() -> bytes:
 
 
 def _place(function: Callable[..., object], types: str) -> tuple[Path, bytes] | None:
-    """Return a kernel's file for some types, and what it is the file of."""
+    """Return a kernel's file for some types, and the full description of its contents."""
     if FOLDER is None:
         return None
-    # Names and line numbers cannot tell kernels in different folders apart.
+    # Sources in different folders may have the same file name, and line numbers do not tell kernels
+    # apart. So the name begins with the module and the function.
     code = function.__code__
     kernel = f"{function.__module__}.{function.__qualname__}-{code.co_firstlineno}"
     whole = repr((kernel, types, _circumstances())).encode()
@@ -141,7 +143,7 @@ def _place(function: Callable[..., object], types: str) -> tuple[Path, bytes] | 
 
 
 def load(function: Callable[..., object], types: str) -> Code | None:
-    """Return the machine code that was kept, if it is whole."""
+    """Return the machine code from the file, if the file is undamaged."""
     try:
         if (place := _place(function, types)) is None:
             return None
@@ -185,6 +187,6 @@ def save(function: Callable[..., object], types: str, code: Code) -> None:
 
 
 def kept() -> tuple[int, int]:
-    """Return how many files there are, of kernels as they are now, and their size in bytes."""
+    """Return the number of files for the current kernels, and their size in bytes."""
     paths = [] if FOLDER is None else list(FOLDER.glob("*.code"))
     return len(paths), sum(path.stat().st_size for path in paths)

@@ -1,4 +1,4 @@
-"""One decorator for every kernel, and one for what only kernels call.
+"""One decorator for every kernel, and one for functions that only kernels call.
 
 Numba is imported when something is compiled first. A process whose kernels are all in the cache
 never imports it: machine code is loaded (``_machine``) and called as it is, since it checks by
@@ -55,7 +55,7 @@ def inner(function: _Function) -> _Function:
 
 
 def _is_interpreted() -> bool:
-    """Return what ``numba.config.DISABLE_JIT`` is or would be."""
+    """Return the value that ``numba.config.DISABLE_JIT`` has, or would have."""
     if "numba" in sys.modules:
         return bool(sys.modules["numba"].config.DISABLE_JIT)
     try:
@@ -74,7 +74,7 @@ def is_left_to_numba() -> bool:
 
 @contextlib.contextmanager
 def _no_collections() -> Iterator[None]:
-    """Look for no garbage: the compiler makes little of it, and looking takes a tenth as long."""
+    """Turn off garbage collection, which takes a tenth as long as compiling and finds little."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -113,7 +113,7 @@ class _Compiled:
 
 
 class Inner(_Compiled):
-    """Is called by kernels only."""
+    """A function that only kernels call."""
 
     _options = {"error_model": "numpy"}  # noqa: RUF012 (never changed)
 
@@ -127,7 +127,7 @@ class Inner(_Compiled):
 
 
 class Kernel(_Compiled):
-    """Is called from Python, with machine code for each of the types that it was called with."""
+    """A function that Python calls, with machine code for all types that it was called with."""
 
     _options = {}  # noqa: RUF012 (never changed)
 
@@ -139,7 +139,7 @@ class Kernel(_Compiled):
         """The types that were compiled for in this process: not found in the cache."""
 
     def __call__(self, *arguments: Any) -> Any:
-        """Call the machine code whose types are the arguments'."""
+        """Call the machine code for the types of the arguments."""
         for entry in self._entries:
             result = entry(*arguments)
             if result is not NotImplemented:
@@ -152,7 +152,7 @@ class Kernel(_Compiled):
         return self._by_numba(*arguments) if result is NotImplemented else result
 
     def _entry(self, arguments: tuple[Any, ...]) -> _Entry:
-        """Return what takes such arguments: known, found in the cache, or compiled."""
+        """Return the function for such arguments: a known one, one from the cache, or a new one."""
         types, classes = described(arguments)
         with _LOCK:
             if types in self._known:

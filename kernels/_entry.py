@@ -1,4 +1,4 @@
-"""The entry of a kernel from Python: it checks what it is called with.
+"""The entry of a kernel from Python, which checks its arguments.
 
 For arguments of other types than the kernel's, it returns ``NotImplemented``.
 
@@ -57,7 +57,7 @@ def _is_number(kind: types.Type) -> bool:
 
 
 def _characters(kind: types.Type) -> list[str]:
-    """Return the characters of the NumPy types that are this number."""
+    """Return the characters of the NumPy types that represent this number type."""
     if not isinstance(kind, types.Integer | types.Float | types.Boolean):
         return []
     dtype = numpy_support.as_dtype(types.unliteral(kind))
@@ -101,7 +101,7 @@ class Entry:
     # Calls of functions, and reads of objects.
 
     def call(self, name, result, *arguments):
-        """Call a function of Python's or NumPy's."""
+        """Call a function of Python or NumPy."""
         kind = ir.FunctionType(result, [each.type for each in arguments])
         return self.builder.call(
             cgutils.get_or_insert_function(self.module, kind, f"dpcore.{name}"), arguments
@@ -119,19 +119,19 @@ class Entry:
         return self.known(name)
 
     def field(self, pointer, offset, kind):
-        """Load what is ``offset`` bytes behind the head of an object."""
+        """Load the field that is ``offset`` bytes behind the head of an object."""
         b = self.builder
         place = b.gep(pointer, [_WORD(_HEAD + offset)])
         return b.load(b.bitcast(place, kind.as_pointer()))
 
     def require(self, condition) -> None:
-        """Go on if the condition holds; or the arguments are not this entry's."""
+        """Continue if the condition holds. Otherwise, the arguments are not for this entry."""
         after = self.function.append_basic_block()
         self.builder.cbranch(condition, after, self.mismatch)
         self.builder.position_at_end(after)
 
     def is_any(self, pointer, names):
-        """Return whether an address is one of some objects'."""
+        """Return whether an address belongs to one of some objects."""
         found = ir.Constant(ir.IntType(1), 0)
         for name in names:
             found = self.builder.or_(
@@ -146,7 +146,7 @@ class Entry:
     # Conversions from objects to the kernel's arguments.
 
     def value(self, kind, pointer):
-        """Return an argument as the kernel takes it."""
+        """Return an argument in the form that the kernel takes."""
         if isinstance(kind, types.Array):
             return self.array(kind, pointer)
         if isinstance(kind, types.BaseTuple):
@@ -154,7 +154,7 @@ class Entry:
         return self.number(kind, pointer)
 
     def number(self, kind, pointer):
-        """Return a number of Python's or NumPy's."""
+        """Return a number of Python or NumPy."""
         b, type_of = self.builder, self.type_of(pointer)
         numpys = self.is_any(type_of, [f"number.{each}" for each in _characters(kind)])
         stored = _BYTE if isinstance(kind, types.Boolean) else self.context.get_value_type(kind)
@@ -272,7 +272,7 @@ class Entry:
         return made
 
     def release(self):
-        """Return the function that gives the memory of a returned array back."""
+        """Return the function that frees the memory of a returned array."""
         name = self.fndesc.llvm_cpython_wrapper_name + ".release"
         if name in self.module.globals:
             return self.module.globals[name]
@@ -289,14 +289,14 @@ class Entry:
     # Errors.
 
     def made(self, pointer):
-        """Go on with what was made; or there is no memory, and an exception is set."""
+        """Continue with a new object, or return null if there is no memory (an exception is set)."""
         b = self.builder
         with b.if_then(cgutils.is_null(b, pointer), likely=False):
             b.ret(_POINTER(None))
         return pointer
 
     def fail(self, status) -> None:
-        """Have what the kernel raised raised in Python."""
+        """Raise the kernel's exception in Python."""
         b = self.builder
         raised = b.icmp_signed(">=", status.code, ir.Constant(status.code.type, 1))
         with b.if_then(raised):
@@ -304,14 +304,14 @@ class Entry:
         self.have_raised(None)
 
     def have_raised(self, pointer) -> None:
-        """Have an exception raised, and return."""
+        """Raise an exception, and return."""
         told = self.bytes(pointer)
         self.call("PyObject_CallOneArg", _POINTER, self.function.args[0], told)
         self.call("Py_DecRef", ir.VoidType(), told)
         self.builder.ret(_POINTER(None))
 
     def bytes(self, pointer):
-        """Return what describes an exception, or nothing, as bytes."""
+        """Return a description of an exception as bytes; they may be empty."""
         b, text, size = self.builder, _POINTER(None), _WORD(0)
         if pointer is not None:
             text = b.load(cgutils.gep_inbounds(b, pointer, 0, 0))

@@ -1,4 +1,4 @@
-"""Machine code into this process, by LLVM's linker alone: Numba is not imported.
+"""Loading machine code into this process with LLVM's linker alone. Numba is not imported.
 
 The linker is the one that Numba uses. Each kernel has an engine of its own, so that no name in one
 can be another's. Nothing is ever unloaded: arrays that kernels returned outlive everything.
@@ -78,7 +78,7 @@ class _MethodDefinition(ctypes.Structure):
 
 
 def class_name(number: int) -> str:
-    """Return the name by which machine code knows the class of a tuple among its arguments."""
+    """Return the name that machine code uses for the class of a tuple among its arguments."""
     return f"class.{number}"
 
 
@@ -126,7 +126,7 @@ def _require_known_layouts(version: int) -> None:
 
 
 def entry(name: str, code: Code, classes: list[type]) -> Callable[..., Any] | None:
-    """Return a kernel as a function of Python's, or None if it cannot be linked."""
+    """Return a kernel as a Python function, or None if it cannot be linked."""
     prepare(classes)
     machine = llvm.Target.from_default_triple().create_target_machine()
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
@@ -156,7 +156,7 @@ def entry(name: str, code: Code, classes: list[type]) -> Callable[..., Any] | No
 
 @cache
 def _python() -> ctypes.PyDLL:
-    """Return Python's C interface, with functions whose types nobody else sets."""
+    """Return Python's C interface, with function types that nobody else changes."""
     return ctypes.PyDLL("python", handle=ctypes.pythonapi._handle)
 
 
@@ -167,7 +167,7 @@ def _address(function: Any) -> int:
 
 
 def _failed(pickled: bytes) -> None:
-    """Raise what a kernel raised."""
+    """Raise the exception that a kernel raised."""
     import pickle
 
     if not pickled:

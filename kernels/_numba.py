@@ -1,4 +1,4 @@
-"""Kernels into machine code, by Numba, with an entry of our own (``_entry``)."""
+"""Compiling kernels with Numba, but with the entry of ``_entry``."""
 
 # mypy: ignore-errors
 # (Numba's compiler has no annotations.)
@@ -50,7 +50,7 @@ class _KernelLowering(NativeLowering):
 
 
 class _Compiler(compiler.CompilerBase):
-    """Numba's, but for the entry."""
+    """Numba's class, with another entry."""
 
     def define_pipelines(self) -> list[Any]:
         passes = compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)
@@ -84,7 +84,7 @@ def machine_code(
 
 
 def _kind(argument: Any) -> types.Type:
-    """Return Numba's type of an argument. What Numba says of it leaves out what is not aligned."""
+    """Return Numba's type of an argument, including whether an array is aligned."""
     kind = numba.typeof(argument)
     if not isinstance(kind, types.Array) or argument.flags.aligned:
         return kind

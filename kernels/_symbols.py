@@ -1,4 +1,4 @@
-"""The names in an object file: what it defines, and what it needs to find elsewhere.
+"""The names in an object file: those that it defines, and those that it needs from elsewhere.
 
 A linker that does not find a name ends the process, so this is asked beforehand.
 """

@@ -440,7 +440,7 @@ class Table(EqualByValue):
 
 
 def of_both_columns(integers: Any) -> Integers:
-    """Return what is stated for x and for y. A single statement is for both.
+    """Return the statements for x and for y. A single statement is for both.
 
     Raises
     ------

@@ -91,7 +91,7 @@ def by_moments(
     Returns
     -------
     numpy.ndarray
-        (D,) private coefficients, that of the constant last.
+        (D,) private coefficients; the last one is for the constant.
 
     Raises
     ------

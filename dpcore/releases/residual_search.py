@@ -41,7 +41,7 @@ def rungs_for(
     n
         The public number of records.
     epsilon
-        What is spent on ends that are not known.
+        The budget for the ends that are not known.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def found(
     units, known, rng
         As in ``residual_bounds``.
     epsilon
-        What is spent on ends that are not known, for "replace-one".
+        The budget for the ends that are not known, for "replace-one".
     """
     if search == "compact":
         return residual_bounds(*columns, units, known, epsilon, rng)

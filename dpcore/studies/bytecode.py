@@ -22,9 +22,9 @@ _SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambd
 def text_of(code: CodeType) -> str:
     """Return the instructions of a code object and of the code objects in it, one on each line.
 
-    Instructions and not the source: they are what runs, also where the file has been edited since,
-    and where there is none. Another version of Python has other instructions. Since some of them
-    depend on where lines end, they are those of the source without lines, if it is what runs.
+    Python runs instructions, not the source. They exist without a file, and an edit of the file
+    does not change them. Another version of Python has other instructions. Some instructions depend
+    on where lines end. So if the source is the code that runs, it is compiled without lines.
     """
     linecache.checkcache(code.co_filename)
     source = "".join(linecache.getlines(code.co_filename))

@@ -36,10 +36,10 @@ def digest(found: Any) -> tuple[str, frozenset[str]]:
     """Return a name of 16 hexadecimal digits for code or a value, and the packages that it uses.
 
     They change with what a function does, and with the functions, classes, objects and constants
-    that it names, on and on: not with comments, layout and docstrings, and not with installed
-    packages, of which only the names enter. Modules imported within a function, and what is only
-    found as it runs (``getattr`` by a computed name), are not seen. Other versions of Python have
-    other digits.
+    that it names, and so on. They do not change with comments, layout and docstrings. Only the
+    names of installed packages enter. Modules imported within a function, and objects that are only
+    found at run time (``getattr`` by a computed name), do not enter. Other versions of Python have other
+    digits.
     """
     walk = _Walk()
     walk.go(found)

@@ -1,7 +1,7 @@
 """Studies that are named by text: one that comes with dpcore, or one in the user's file.
 
-A file is run as Python runs a script, its own folder first where modules are looked for, but as a
-module that is not ``__main__``. What is in it goes to workers by value.
+A file runs as Python runs a script: its own folder is the first in which Python looks for modules.
+But the file is a module that is not ``__main__``. Its objects go to workers by value.
 """
 
 from __future__ import annotations

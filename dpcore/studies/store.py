@@ -42,7 +42,7 @@ class Store:
     study
         The study that is run.
     seed
-        What was asked for; None: that of the folder, or a new one.
+        The user's seed; None: the seed of the folder, or a new one.
     replicates
         How many of each cell there should be.
 

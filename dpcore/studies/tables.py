@@ -45,7 +45,7 @@ def tidy(tables: Sequence[pyarrow.Table], first: Iterable[Cell] = ()) -> pyarrow
     Parameters
     ----------
     tables
-        Not none. Where two have the same row, it is that of the one in front.
+        At least one table. If two tables have the same row, the first of them gives it.
     first
         Cells that come before all others; these keep their order.
 

@@ -281,7 +281,7 @@ class Grid(Thresholds):
         return self._guide
 
     def __getstate__(self) -> object:
-        """Return what is copied and pickled: the guide can be made again."""
+        """Return the state to copy and pickle, without the guide, which can be made again."""
         names = ("_line", "_lower", "_positions", "_unit")
         kept = {name: getattr(self, name) for name in names}
         return None, {**kept, "_guide": None}

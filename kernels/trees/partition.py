@@ -136,8 +136,8 @@ def _set_risks(
 ) -> None:
     """Set the error of a line in each node: unbiased, as the search uses it, and its variance.
 
-    The variance is that of the unbiased error for Laplace noise, whose square has the variance
-    5 ``variance``^2. For Gaussian noise it is less.
+    This is the variance of the unbiased error under Laplace noise, whose square has the variance
+    5 ``variance``^2. Under Gaussian noise, the variance is smaller.
     """
     first = 0
     for level in range(lengths.size):

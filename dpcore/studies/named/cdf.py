@@ -44,7 +44,7 @@ def cdf(
     """Errors of released distribution functions, by the mechanism.
 
     Over the thresholds, as shares of n: ``raw_error`` is the root mean square of the curve as it
-    is released, ``error`` that of the monotone curve, and ``largest_error`` its largest.
+    is released, ``error`` is the same for the monotone curve, and ``largest_error`` is its largest.
     """
     truth = np.rint(n * np.cumsum(shape(cells)))
     counts = np.diff(truth, prepend=0.0).astype(np.int64)

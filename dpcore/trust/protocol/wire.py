@@ -86,7 +86,7 @@ class ReportError(DpcoreError, ValueError):
         The reason in one word: "length", "magic", "version", "kind", "flags", "round",
         "parameters", "payload", "tag", "duplicate" or "full".
     problem
-        What is wrong, as the end of a sentence.
+        The problem, as the end of a sentence.
     """
 
     def __init__(self, reason: Reason, problem: str) -> None:
