@@ -1,8 +1,8 @@
 """Machine code on disk: a folder that cannot go stale, and files that may be damaged.
 
 The name of the folder is a hash of all kernel sources. An edit anywhere in ``kernels/`` starts a
-new folder, because a kernel's machine code contains the code of the functions that it calls. The name
-of a file depends on the kernel, the types that it was compiled for, and everything else that
+new folder, because a kernel's machine code contains the code of the functions that it calls. The
+name of a file depends on the kernel, the types that it was compiled for, and everything else that
 determines machine code: this processor, the versions of Numba and of the packages that it uses, and
 Numba's settings.
 

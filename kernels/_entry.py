@@ -289,7 +289,7 @@ class Entry:
     # Errors.
 
     def made(self, pointer):
-        """Continue with a new object, or return null if there is no memory (an exception is set)."""
+        """Continue with a new object. Return null if there is no memory; an exception is set."""
         b = self.builder
         with b.if_then(cgutils.is_null(b, pointer), likely=False):
             b.ret(_POINTER(None))

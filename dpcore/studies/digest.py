@@ -38,8 +38,8 @@ def digest(found: Any) -> tuple[str, frozenset[str]]:
     They change with what a function does, and with the functions, classes, objects and constants
     that it names, and so on. They do not change with comments, layout and docstrings. Only the
     names of installed packages enter. Modules imported within a function, and objects that are only
-    found at run time (``getattr`` by a computed name), do not enter. Other versions of Python have other
-    digits.
+    found at run time (``getattr`` by a computed name), do not enter. Other versions of Python have
+    other digits.
     """
     walk = _Walk()
     walk.go(found)
