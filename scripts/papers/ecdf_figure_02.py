@@ -39,9 +39,9 @@ def draw(made: Made) -> Outcome:
     two, large = mean["norm 2"], np.array(EPSILONS) >= FROM
     claims = {
         "norm 2 is better than norm 1, most for small epsilon": _is_better(*both),
-        f"norm 2 helps from epsilon = {FROM:g} on": bool((two[large] < 1).all()),
-        "its effect vanishes": two[-1] > 0.9,
-        f"it hurts below {FROM:g}": bool((two[~large] > 1).any()),
+        f"norm 2 lowers the error from epsilon = {FROM:g} on": bool((two[large] < 1).all()),
+        "norm 2 has no effect if there is hardly any noise": two[-1] > 0.9,
+        f"norm 2 raises the error below epsilon = {FROM:g}": bool((two[~large] > 1).any()),
     }
     failed = [claim for claim, holds in claims.items() if not holds]
     free = mean["norm 2, unbounded"]
@@ -51,7 +51,7 @@ def draw(made: Made) -> Outcome:
         f" {two[-1]:.2f} at {EPSILONS[-1]:g}; norm 1: {mean['norm 1'][0]:.2f} at {EPSILONS[0]:g}",
         ours=f"dp.cdf: {mean['ours'][0]:.3f}, {mean['ours'][5]:.3f}, {mean['ours'][-1]:.3f} of it",
         verdict=verdict(*claims.values()),
-        why=(f"Not so: {'; '.join(failed)}. " if failed else "")
+        why=(f"Not confirmed: {'; '.join(failed)}. " if failed else "")
         + "Solved to optimality, Eq. 3 helps most where epsilon is small. Without its bounds 0 and"
         f" n, and everything else unchanged, the error at epsilon = {EPSILONS[0]:g} is"
         f" {free[0]:.1f} times the error before smoothing in norm 2 and"

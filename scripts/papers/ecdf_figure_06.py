@@ -29,7 +29,7 @@ def draw(made: Made) -> Outcome:
         paper=in_words(published),
         ours=in_words(ours),
         verdict=verdict(*claims.values()),
-        why=(f"Not so: {'; '.join(failed)}. " if failed else "")
+        why=(f"Not confirmed: {'; '.join(failed)}. " if failed else "")
         + f"The mean is {numbers(here, '.2g')} times the median at epsilon ="
         f" {numbers(EPSILONS, 'g')}, and {numbers(there, '.2g')} times for the Diabetes data. The"
         " term of Eq. 5 with the largest error belongs to the positives in the lowest group in"

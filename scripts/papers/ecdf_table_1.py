@@ -29,7 +29,7 @@ def draw(made: Made) -> Outcome:
             continue
         found_here = {
             f"{name} has {labels.size:,} records": labels.size == size,
-            f"of {name} {share:.4f} are positive": f"{share:.3f}" == positive,
+            f"{share:.4f} of {name} are positive": f"{share:.3f}" == positive,
             f"{name} has {width} features": width == columns,
         }
         differ += [each for each, is_theirs in found_here.items() if not is_theirs]
@@ -39,7 +39,7 @@ def draw(made: Made) -> Outcome:
         ours="the same data",
         verdict="in part" if missing else verdict(*right),
         why=(f"There are no files of {', '.join(missing)} here. " if missing else "")
-        + (f"Not so: {'; '.join(differ)}. " if differ else "")
+        + (f"Different from the paper: {'; '.join(differ)}. " if differ else "")
         + "Public files of Heart disease have 4,240 or 4,238 records, so the paper's 4,328 looks"
         " like two digits in the wrong order. The figures leave out incomplete records; the paper"
         " does not mention them. The paper's share of positives in Diabetes is cut off after three"
