@@ -124,9 +124,8 @@ def summary(found: Outcomes) -> list[str]:
             rows.append(
                 (group, name, len(cases), *gains, f"{mean(cases['closer']):.2f}", *_regrets(regret))
             )
-    gains = "gain", "least gain", "gain in K-S"
-    head = "shapes", "n epsilon / N", "cases", *gains, "regret", "largest regret"
-    return table(head, rows)
+    head = "gain", "least gain", "gain in K-S", "regret", "largest regret"
+    return table(("shapes", "n epsilon / N", "cases", *head), rows)
 
 
 def _regrets(regret: Any) -> tuple[str, str]:
@@ -140,8 +139,8 @@ def by_setting(found: Outcomes) -> list[str]:
     for (_, epsilon, cells), own in found.by("kind", "epsilon", "cells"):
         halves = [(f"{mean(c['gain']):.2f}", *_regrets(regret)) for c, regret in own.halves()]
         rows.append((f"{cells:,}", f"{epsilon:g}", *halves[0], *halves[1]))
-    halves = f"at most {SCARCE:g}", f"above {SCARCE:g}"
-    head = [name for half in halves for name in (f"gain, {half}", "regret", "largest regret")]
+    parts = f"at most {SCARCE:g}", f"above {SCARCE:g}"
+    head = [name for part in parts for name in (f"gain, {part}", "regret", "largest regret")]
     return table(("N", "epsilon", *head), rows)
 
 
@@ -151,8 +150,8 @@ def by_shape(found: Outcomes) -> list[str]:
     for (shape, group), own in found.by("shape", "group"):
         gains = (f"{mean(cases['gain']):.2f}" for cases, _ in own.halves())
         rows.append((shape, group, *gains, *_regrets(own.regret)))
-    gains = f"gain, at most {SCARCE:g}", f"gain, above {SCARCE:g}"
-    return table(("shape", "group", *gains, "regret", "largest regret"), rows)
+    head = f"gain, at most {SCARCE:g}", f"gain, above {SCARCE:g}", "regret", "largest regret"
+    return table(("shape", "group", *head), rows)
 
 
 def worst(found: Outcomes) -> tuple[list[str], list[str]]:
@@ -211,6 +210,6 @@ def bands(found: Outcomes) -> list[str]:
                 f"{cases['covered'].mean():.1%}", f"{inside.mean():.1%}", f"{inside.min():.0%}"
             ]  # fmt: skip
         rows.append((name, *shares))
-    halves = f"at most {SCARCE:g}", f"above {SCARCE:g}"
-    head = [name for half in halves for name in (f"{half}: all", "inside", "least")]
+    parts = f"at most {SCARCE:g}", f"above {SCARCE:g}"
+    head = [name for part in parts for name in (f"{part}: all", "inside", "least")]
     return table(("shape", *head), rows)
