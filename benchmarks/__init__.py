@@ -1,1 +1,1 @@
-"""Speed, ours and others': ``python scripts/bench.py``, or ``pytest benchmarks``."""
+"""The speed of dpcore and others: ``python scripts/bench.py``, or ``pytest benchmarks``."""

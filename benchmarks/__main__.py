@@ -1,4 +1,4 @@
-"""The run: ``python scripts/bench.py`` sets up, and goes on here."""
+"""The benchmark run, which ``python scripts/bench.py`` starts after it has set up."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BUDGET, QUICK_BUDGET = 1.0, 0.2  # seconds of rounds for each contender at each 
 
 
 def main() -> int:
-    """Measure, print, and write; return 1 if somebody's answer was wrong."""
+    """Measure, print, and write; return 1 if a contender's answer was wrong."""
     arguments = parsed()
     if arguments.render:
         results = Results.load(RESULTS.read_text("utf-8"))
@@ -33,7 +33,7 @@ def main() -> int:
     about["rounds"] = in_words(QUICK_BUDGET if arguments.quick else BUDGET)
     print("\n".join(f"{name}: {value}" for name, value in about.items()), flush=True)
     if before is not None:
-        before.check_machine(about)  # before minutes are spent
+        before.check_machine(about)  # before a run of minutes
     rows: list[Row] = []
     for job in jobs:
         memory = arguments.memory and not (arguments.quick or arguments.size)
@@ -58,7 +58,7 @@ def main() -> int:
 
 
 def run(job: Job, quick: bool, memory: bool, sizes: Sequence[int] = ()) -> list[Row]:
-    """Do a job at its sizes, or at those that were asked for, and print tables as they come."""
+    """Do a job at its sizes, or at the requested sizes, and print each table when it is ready."""
     start_up = warm_up(job)
     groups = []
     for size in sizes or (job.quick if quick else job.sizes):
@@ -83,7 +83,7 @@ def is_measured_for_memory(row: Row) -> bool:
 
 
 def written(results: Results) -> None:
-    """Write everything, and say where."""
+    """Write everything, and print the paths."""
     for path in report.write(results, JOBS, README, ROOT):
         print(f"wrote {path.relative_to(ROOT)}")
 
@@ -93,12 +93,20 @@ def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="scripts/bench.py", description=__doc__)
     names = [job.name for job in JOBS]
     parser.add_argument("--quick", action="store_true", help="fewer and smaller sizes")
-    parser.add_argument("--job", nargs="+", choices=names, default=[], help="these jobs only")
-    parser.add_argument("--size", nargs="+", type=int, default=[], help="with --job: print these")
-    parser.add_argument("--update", action="store_true", help="with --job: put them in the tables")
+    parser.add_argument("--job", nargs="+", choices=names, default=[], help="only these jobs")
+    parser.add_argument(
+        "--size", nargs="+", type=int, default=[], help="with --job: only these sizes"
+    )
+    parser.add_argument(
+        "--update", action="store_true", help="with --job: put the new times into the tables"
+    )
     parser.add_argument("--no-write", dest="write", action="store_false", help="print only")
     parser.add_argument("--no-memory", dest="memory", action="store_false", help="times only")
-    parser.add_argument("--render", action="store_true", help="write again what was measured last")
+    parser.add_argument(
+        "--render",
+        action="store_true",
+        help="measure nothing, write the pages again from the last results",
+    )
     arguments = parser.parse_args()
     if arguments.size and (not arguments.job or arguments.update or min(arguments.size) < 10**5):
         parser.error("--size is of 10^5 or more, for jobs that --job names, and not for tables")

@@ -1,4 +1,4 @@
-"""Who was faster than dpcore in a run, and for which stated reason."""
+"""The contenders that were faster than dpcore in a run, and the stated reasons."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Loss(NamedTuple):
     Parameters
     ----------
     row
-        That of the largest size at which it was.
+        The row of the largest size at which it was faster.
     at
-        How fast at which sizes, in words.
+        How fast it was, by size, in words.
     is_clear
         Whether its upper quartile was below our lower one, at some size.
     """
@@ -38,19 +38,19 @@ class Loss(NamedTuple):
 
     @property
     def stated(self) -> str:
-        """The reason that the registry has for it; nothing, if there is none."""
+        """The reason in the registry; empty if there is none."""
         return next(
             (each.why for each in self.job.contenders if each.name == self.row.contender), ""
         )
 
     @property
     def reason(self) -> str:
-        """Why, or a loud word that nobody has said."""
+        """The reason, or a warning that there is none."""
         return (self.stated or UNSTATED) if self.is_clear else UNCLEAR
 
 
 def losses(results: Results, jobs: Iterable[Job]) -> list[Loss]:
-    """Return who was faster than our first contender, in the order of the registry."""
+    """Return the contenders that were faster than our first one, in the order of the registry."""
     found: dict[tuple[str, str], list[tuple[Job, int, Row, list[Row]]]] = {}
     for job, size, rows in results.groups(jobs):
         for row in rows:
@@ -65,7 +65,7 @@ def losses(results: Results, jobs: Iterable[Job]) -> list[Loss]:
 
 
 def unstated(results: Results, jobs: Iterable[Job]) -> list[str]:
-    """Return, in words, who was clearly faster for no stated reason: there should be nobody."""
+    """Return, in words, who was clearly faster without a stated reason. There should be nobody."""
     return [
         f"{loss.job.name}: {loss.row.contender}"
         for loss in losses(results, jobs)
@@ -74,7 +74,7 @@ def unstated(results: Results, jobs: Iterable[Job]) -> list[str]:
 
 
 def unneeded(results: Results, jobs: Iterable[Job]) -> list[str]:
-    """Return, in words, whose stated reason for being faster a run had no use for."""
+    """Return, in words, which contenders have a stated reason but were not faster in this run."""
     jobs = list(jobs)
     used = {(loss.job.name, loss.row.contender) for loss in losses(results, jobs)}
     took_part = {(row.job, row.contender) for row in results.rows}
@@ -87,7 +87,7 @@ def unneeded(results: Results, jobs: Iterable[Job]) -> list[str]:
 
 
 def listed(results: Results, jobs: Iterable[Job], with_reasons: bool) -> str:
-    """Return the list, in Markdown, exact and inexact contenders apart."""
+    """Return the list in Markdown, with separate parts for exact and inexact contenders."""
     found = losses(results, jobs)
     parts = []
     for noises, who in GROUPS:

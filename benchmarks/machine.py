@@ -1,4 +1,4 @@
-"""On what, and with what, a run was made: no names of hosts, no paths."""
+"""The machine and the versions of a run, without names of hosts and without paths."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CORE = ("numpy", "scipy", "numba", "osqp", "cryptography")
 
 
 def describe(jobs: tuple[Job, ...]) -> dict[str, str]:
-    """Return the machine, the date, and versions of everything that takes part."""
+    """Return the machine, the date, and the versions of all packages that take part."""
     return {
         "processor": f"{processor()}, {os.cpu_count()} logical processors",
         "system": f"{system()}, {platform.machine()}",
@@ -56,14 +56,14 @@ def system() -> str:
 
 
 def busy() -> str:
-    """Say how many processes wanted to run in the minute before: more than 0 is a disturbance."""
+    """Return how many processes wanted to run in the last minute; more than 0 disturbs a run."""
     if not hasattr(os, "getloadavg"):
         return "unknown"
     return f"load {os.getloadavg()[0]:.1f} when the run began"
 
 
 def versions(jobs: tuple[Job, ...]) -> dict[str, str]:
-    """Return versions by the name of the distribution, of the core and of installed peers."""
+    """Return the versions of the core and of installed peers, by the name of the distribution."""
     owners = packages_distributions()
     names = list(CORE)
     for contender in (contender for job in jobs for contender in job.contenders):

@@ -19,7 +19,7 @@ OURS = (BLUE, SKY)
 
 
 def draw(results: Results, path: Path) -> None:
-    """Draw a panel for each norm, log-log, each with a legend from the slowest to the fastest."""
+    """Draw a log-log panel for each norm, with a legend from the slowest to the fastest."""
     plt.switch_backend("Agg")
     figure, panels = plt.subplots(1, 2, figsize=(11, 7), sharey=True, layout="constrained")
     others: dict[str, int] = {}  # a solver looks the same in both
@@ -61,5 +61,5 @@ def draw(results: Results, path: Path) -> None:
 
 
 def _slowness(line) -> float:
-    """Return a line's last time over its last size."""
+    """Return the last time of a line divided by its last size."""
     return line.get_ydata()[-1] / line.get_xdata()[-1]

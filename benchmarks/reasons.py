@@ -1,4 +1,4 @@
-"""Why things are as fast as they are: the texts of reasons.toml, put beside jobs and contenders."""
+"""The reasons in reasons.toml for the speed of jobs and contenders, added to the registry."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def explained(jobs: Iterable[Job], text: str | None = None) -> tuple[Job, ...]:
     Raises
     ------
     ValueError
-        There is a reason for a job or a contender that there is not.
+        There is a reason for a job or a contender that does not exist.
     """
     jobs = tuple(jobs)
     reasons = tomllib.loads(FILE.read_text("utf-8") if text is None else text)
     if unknown := reasons.keys() - {job.name for job in jobs}:
-        raise ValueError(f"reasons for jobs that there are not: {', '.join(sorted(unknown))}")
+        raise ValueError(f"reasons for jobs that do not exist: {', '.join(sorted(unknown))}")
     return tuple(_with_reasons(job, reasons.get(job.name, {})) for job in jobs)
 
 
@@ -32,7 +32,9 @@ def _with_reasons(job: Job, reasons: dict) -> Job:
     unknown = reasons.keys() - {"floor", "faster"}
     unknown |= faster.keys() - {each.name for each in job.contenders}
     if unknown:
-        raise ValueError(f"reasons in {job.name} for what there is not: {sorted(unknown)}")
+        raise ValueError(
+            f"reasons in {job.name} for contenders that do not exist: {sorted(unknown)}"
+        )
     contenders = tuple(
         replace(each, why=_one_line(faster.get(each.name, ""))) for each in job.contenders
     )

@@ -1,4 +1,4 @@
-"""What a job is, and who does it. Tests, timings, tables and the picture are all made of this."""
+"""Jobs and their contenders, from which tests, timings, tables and the picture are made."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Call = Callable[[], Any]
 
 @dataclass(frozen=True)
 class Contender:
-    """Somebody who does a job, or (a floor) only the part of it that nobody can avoid.
+    """A library or a function that does a job, or a floor: the part that nobody can avoid.
 
     Parameters
     ----------
@@ -23,18 +23,18 @@ class Contender:
     kind
         "ours", "numpy" (by hand, with NumPy and SciPy), "peer", or "floor".
     start
-        Takes the inputs, does what is not to be timed (imports, matrices in the form that the
-        contender wants), and returns the call that is.
+        Takes the inputs, does the work that is not timed (imports, matrices in the form that the
+        contender needs), and returns the call that is timed.
     needs
-        The module of a peer; without it the contender is skipped by name.
+        The module of a peer. Without it, the contender is skipped, and the table says so.
     largest
-        The largest size it is run at; above, it would take minutes.
+        The largest size at which it is run; larger sizes would take minutes.
     noise
-        "exact": of the law that the proof of privacy is about, by integer arithmetic. "inexact":
-        in floating point. "none": the job is private, and this is not. None: there is no noise in
-        the job, or this is a floor.
+        "exact": integer arithmetic draws the noise, with the law in the proof of privacy.
+        "inexact": floating point draws it. "none": the job is private, and the contender is not.
+        None: the job has no noise, or the contender is a floor.
     why
-        Why it may be faster than dpcore; from reasons.toml.
+        The reason, from reasons.toml, why it may be faster than dpcore.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Contender:
     why: str = ""
 
     def is_installed(self) -> bool:
-        """Say whether the module it needs can be imported (being there is not enough)."""
+        """Whether the module that it needs can be imported, not only found."""
         if self.needs is None:
             return True
         try:
@@ -58,28 +58,28 @@ class Contender:
 
 @dataclass(frozen=True)
 class Job:
-    """A job, the sizes it is done at, and those who do it.
+    """A job, its sizes, and its contenders.
 
     Parameters
     ----------
     name, title, unit
-        For the command line, for tables, and what a size counts.
+        The name on the command line, the title in tables, and the unit of sizes.
     sizes, quick, small
         Sizes of a full run, of a quick one, and of the tests.
     memory
-        The size, one of a full run, at which peak memory is measured; None measures none.
+        The size of a full run at which peak memory is measured, or None for no measurement.
     make
-        Takes a size and returns the inputs, the same ones every time.
+        Takes a size and returns the inputs, which are the same in each call.
     outcome
-        Takes the inputs and an answer; returns what is compared, and is small enough to keep.
+        Takes the inputs and an answer. Returns the part that is compared, which is small.
     disagreements
-        Takes the inputs and everybody's outcome by name; returns what is wrong, by name.
+        Takes the inputs and the outcomes by contender. Returns the errors by contender.
     agreement
-        What ``disagreements`` asks for, in words.
+        The condition that ``disagreements`` checks, in words.
     contenders
-        The first one is the one that ratios are relative to.
+        All contenders. Ratios are relative to the first one.
     why
-        What remains between dpcore and the floor, and why; from reasons.toml.
+        The reason, from reasons.toml, for the time between dpcore and the floor.
     """
 
     name: str

@@ -1,7 +1,7 @@
-"""Results in words: docs/benchmarks.md, and what is between the markers in README.md.
+"""The texts of results: docs/benchmarks.md, and the part between the markers in README.md.
 
-Both are made of one file, benchmarks/results.json, with the texts of the registry, and of nothing
-else: no number is written by hand, and rows that lose are treated like those that win.
+Both come only from benchmarks/results.json and the texts of the registry. No number is written by
+hand, and rows that lose are treated like rows that win.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ def heading(job: Job, size: int) -> str:
 
 
 def start_up(rows: list[Row]) -> str:
-    """Say what the first use cost, for those who load much."""
+    """Return the cost of the first use, for contenders with a large one."""
     named = [
         f"{row.contender} {seconds_text(row.start_up)}"
         for row in rows
         if (row.start_up or 0.0) > WORTH_SAYING
     ]
     if not named:
-        return "Nothing had to be loaded that earlier jobs had not."
+        return "Earlier jobs had already loaded everything."
     return f"First use, at a small size, with imports and compiled kernels: {', '.join(named)}."
 
 
@@ -74,7 +74,7 @@ def page(results: Results, jobs: Iterable[Job]) -> str:
 
 
 def section(job: Job, rows: list[Row]) -> str:
-    """Return what comes before a job's tables."""
+    """Return the text before the tables of a job."""
     between = [f"*Between us and the floor:* {job.why}"] if job.why else []
     agree = f"Answers agree: {job.agreement}. {start_up(rows)}"
     return "\n\n".join([f"### {job.title}", f"Job `{job.name}`. {agree}", *between])
@@ -92,9 +92,9 @@ def machine(results: Results) -> str:
 
 
 def summary(results: Results, jobs: Iterable[Job], names: Iterable[str]) -> str:
-    """Return the README's part: these jobs, each at the largest size at which a peer was timed.
+    """Return the README's table of these jobs, at the largest size at which a peer was timed.
 
-    Of jobs without peers it is the largest at which NumPy was.
+    For a job without peers, it is the largest size at which NumPy was timed.
     """
     jobs = list(jobs)
     chosen = {}
@@ -116,7 +116,7 @@ def summary(results: Results, jobs: Iterable[Job], names: Iterable[str]) -> str:
 
 
 def replaced(text: str, fresh: str) -> str:
-    """Return a text with what is between the markers replaced."""
+    """Return a text with a new part between its markers."""
     if text.count(START) != 1 or text.count(END) != 1 or text.index(START) > text.index(END):
         raise ValueError(f"needs {START} and {END}, once each and in this order")
     before, _, rest = text.partition(START)
@@ -125,7 +125,7 @@ def replaced(text: str, fresh: str) -> str:
 
 
 def write(results: Results, jobs: Iterable[Job], names: Iterable[str], root: Path) -> list[Path]:
-    """Write all that is made of results, and return where; the README has the jobs so named."""
+    """Write all texts and pictures, and return their paths; the README has the named jobs."""
     from . import picture
 
     jobs = list(jobs)

@@ -1,4 +1,4 @@
-"""A run: how it was made, and what it measured. benchmarks/results.json is one of them."""
+"""The results of a run, and the conditions of the run. benchmarks/results.json has one."""
 
 from __future__ import annotations
 
@@ -12,24 +12,25 @@ from .registry import Job
 
 @dataclass
 class Row:
-    """How a contender did at a job of a size: a row of a table.
+    """The result of one contender in one job at one size: a row of a table.
 
     Parameters
     ----------
     kind, noise
-        As in the registry when it was measured.
+        The values in the registry when it was measured.
     state
-        "timed", or why there is no time: "not installed", "too slow at this size" (the registry
-        says so), "failed: ...", "disagrees: ..." (wrong answers have no time).
+        "timed", or the reason for a missing time: "not installed", "too slow at this size" (a limit
+        in the registry), "failed: ...", or "disagrees: ..." (wrong answers have no time).
     start_up
-        Seconds of the first use in the process, at the job's small size: imports, kernels loaded
-        or compiled.
+        Seconds of the first use in the process, at the job's small size. They include imports, and
+        loading or compiling kernels.
     first
         Seconds of the first call at this size.
     low, median, high
-        Seconds: quartiles of the rounds.
+        Quartiles of the rounds, in seconds.
     peak
-        Bytes, at their most, above what the process had with the inputs made; None: not measured.
+        The largest memory of the process in bytes, minus its memory after the inputs were made.
+        None if it was not measured.
     """
 
     job: str
@@ -48,7 +49,7 @@ class Row:
 
 
 class Results(NamedTuple):
-    """A run: how it was made, and its rows."""
+    """The rows of a run, and the conditions of the run."""
 
     machine: dict[str, str]
     command: str
@@ -62,12 +63,12 @@ class Results(NamedTuple):
 
     @classmethod
     def load(cls, text: str) -> Results:
-        """Read it back.
+        """Read results from a file.
 
         Raises
         ------
         SystemExit
-            It was written before rows had all that tables are made of now.
+            An earlier version wrote the file, and its rows lack something that tables need now.
         """
         parts: dict[str, Any] = json.loads(text)
         wanted = {field.name for field in fields(Row)}
@@ -86,7 +87,7 @@ class Results(NamedTuple):
         Raises
         ------
         SystemExit
-            It is not. Packages that were not there before may be.
+            The run is not comparable. Packages that are new in it are no reason.
         """
         before, after = (
             {**each, "packages": set(each.get("packages", "").split(", "))}
@@ -101,7 +102,7 @@ class Results(NamedTuple):
                 raise SystemExit(f"nothing updated: {name} is {found}; run all jobs again")
 
     def updated(self, later: Results) -> Results:
-        """Return these results with the jobs of a later run in the place of theirs."""
+        """Return these results, with the jobs of a later run in place of the old ones."""
         self.check_machine(later.machine)
         rows, names = list(self.rows), list(dict.fromkeys(row.job for row in later.rows))
         for name in names:
@@ -129,6 +130,6 @@ class Results(NamedTuple):
 
 
 def ratio(row: Row, rows: list[Row]) -> float | None:
-    """Return how many times as long as the job's first contender a row took."""
+    """Return the time of a row divided by the time of the job's first contender."""
     ours = rows[0].median
     return row.median / ours if row.median is not None and ours else None

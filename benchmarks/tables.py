@@ -1,4 +1,4 @@
-"""Tables of a run: of a job in full, for the terminal and the page, and of all jobs in short."""
+"""The tables of a run: full tables of each job, and a short table of all jobs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ OVERVIEW = (
     "the floor's share",
 )
 MARKS = {"inexact": "inexact noise", "none": "no noise: not private"}
-RANKS = {"inexact": 1, "none": 2}  # who is compared with first: those of exact noise, at 0
+RANKS = {"inexact": 1, "none": 2}  # the order of comparison: exact noise comes first
 
 
 def markdown(header: Iterable[str], lines: Iterable[Iterable[str]]) -> str:
@@ -52,7 +52,7 @@ def markdown(header: Iterable[str], lines: Iterable[Iterable[str]]) -> str:
 
 
 def full(rows: list[Row]) -> list[tuple[str, ...]]:
-    """Return a table's lines, its header first; the column of the noise is where there is some."""
+    """Return the lines of a table, header first, with a column for noise if there is any."""
     lines = [HEADER, *(_cells(row, rows) for row in rows)]
     if any(row.noise for row in rows):
         return lines
@@ -79,7 +79,7 @@ def plain(rows: list[Row]) -> str:
     """Return a table for the terminal."""
     lines = full(rows)
     median = lines[0].index("median")
-    # A sentence (why there is no time) may run over the columns to its right.
+    # The reason for a missing time is a sentence, and may run over the columns to its right.
     widths = [
         max(len(line[i]) for line in lines if line[median + 1] or i < median)
         for i in range(len(lines[0]))
@@ -97,7 +97,7 @@ def plain(rows: list[Row]) -> str:
 def overview(groups: Iterable[tuple[Job, int, list[Row]]], page: str = "") -> str:
     """Return the table of jobs, in Markdown: a line for each of these jobs and sizes.
 
-    Titles are links to the sections of a page; of the one that the table is on, if it has no name.
+    Titles are links to the sections of a page. Without a name, it is the page of the table.
     """
     return markdown(OVERVIEW, [_line(job, size, rows, page) for job, size, rows in groups])
 
@@ -116,19 +116,19 @@ def _line(job: Job, size: int, rows: list[Row], page: str) -> tuple[str, ...]:
 
 
 def anchor(title: str) -> str:
-    """Return what a link to a heading ends in: its letters and digits, and hyphens for spaces."""
+    """Return the anchor of a heading: its letters and digits, with hyphens for spaces."""
     kept = "".join(c for c in title.lower() if c.isalnum() or c in " -_")
     return kept.replace(" ", "-")
 
 
 def best(rows: list[Row], kind: str) -> Row | None:
-    """Return the fastest row of a kind that does the same: inexact noise only for want of exact."""
+    """Return the fastest row of a kind, with inexact noise only if none has exact noise."""
     timed = [row for row in rows if row.kind == kind and row.median]
     return min(timed, key=lambda row: (RANKS.get(row.noise or "", 0), row.median), default=None)
 
 
 def times_slower(rows: list[Row], kind: str) -> str:
-    """Say how many times slower the best of a kind is, who that is, and what its noise lacks."""
+    """Return how many times slower the best of a kind is, its name, and what its noise lacks."""
     row = best(rows, kind)
     times = None if row is None else ratio(row, rows)
     if row is None or times is None:
@@ -139,7 +139,7 @@ def times_slower(rows: list[Row], kind: str) -> str:
 
 
 def floor_share(rows: list[Row]) -> str:
-    """Say what share of our time the job's own floor is: the first of them."""
+    """Return the time of the job's first floor as a share of our time."""
     floors = [row for row in rows if row.kind == "floor" and row.median]
     share = ratio(floors[0], rows) if floors else None
     return "" if share is None else f"{share_text(share)} ({floors[0].contender})"

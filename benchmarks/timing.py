@@ -1,4 +1,4 @@
-"""Medians of interleaved rounds, and peak memory of a fresh process."""
+"""Measuring medians of interleaved rounds, and the peak memory of a fresh process."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from .registry import Call, Contender, Job
 from .results import Row
 
 LEAST_ROUNDS, MOST_ROUNDS = 3, 100
-ONE_ROUND, NO_ROUND = 2.0, 5.0  # budgets that a first call may take: for one more, for none
+ONE_ROUND, NO_ROUND = 2.0, 5.0  # budgets: a first call of more is followed by one round, or by none
 SHORTEST = 2e-3  # seconds: shorter calls are timed several at a time
 
 
 def measure(job: Job, size: int, budget: float, start_up: dict[str, float]) -> list[Row]:
-    """Time everybody at a job of a size, each for about ``budget`` seconds.
+    """Time all contenders at one size of a job, each for about ``budget`` seconds.
 
-    Round by round they take turns, so that whatever slows the machine for a while slows all
-    of them. Everyone's first call is the warm-up, and its answer is compared with the others'. One
-    that took more than ``NO_ROUND`` budgets is all there is, but for the job's first contender:
-    what ratios are relative to is timed again.
+    They take turns, round by round, so a slow phase of the machine slows all of them. The first
+    call of each is the warm-up, and its answer is compared with the other answers. If this call
+    took more than ``NO_ROUND`` budgets, there are no rounds. Only the job's first contender, to
+    which ratios are relative, is always timed again.
     """
     inputs = job.make(size)
     rows = [Row(job.name, size, each.name, each.kind, each.noise) for each in job.contenders]
@@ -80,10 +80,10 @@ def in_words(budget: float) -> str:
 
 
 def interleaved(calls: dict[str, tuple[Call, float]], budget: float) -> dict[str, list[float]]:
-    """Return seconds a call, for each name in turn until all budgets are spent.
+    """Return the seconds of each call, by name; all take turns until their budgets are spent.
 
-    Given are the calls and how long each took at first. Whoever took more than ``ONE_ROUND``
-    budgets has one round.
+    The arguments are the calls and the seconds of each first call. A contender whose first call
+    took more than ``ONE_ROUND`` budgets has one round.
     """
     times: dict[str, list[float]] = {name: [] for name in calls}
     spent = dict.fromkeys(calls, 0.0)
@@ -95,7 +95,7 @@ def interleaved(calls: dict[str, tuple[Call, float]], budget: float) -> dict[str
             most = least if first > budget else MOST_ROUNDS
             if done >= most or (done >= least and spent[name] >= budget):
                 continue
-            # The first call may have been slow for its being the first; later rounds know better.
+            # A first call may be slow only because it is the first, so later rounds correct this.
             number = max(1, round(SHORTEST / min(times[name] or [first])))
             seconds, _ = timed(call, number)
             times[name].append(seconds / number)
@@ -105,7 +105,7 @@ def interleaved(calls: dict[str, tuple[Call, float]], budget: float) -> dict[str
 
 
 def timed(call: Call, number: int = 1) -> tuple[float, Any]:
-    """Return seconds of so many calls, and the last answer; without the garbage collector."""
+    """Return the seconds of so many calls and the last answer, without garbage collection."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -119,7 +119,7 @@ def timed(call: Call, number: int = 1) -> tuple[float, Any]:
 
 
 def warm_up(job: Job) -> dict[str, float]:
-    """Let everybody do the job once, small, and return how long each took."""
+    """Let all contenders do the job once at a small size, and return their seconds."""
     inputs = job.make(job.small)
     seconds = {}
     for contender in job.contenders:
@@ -127,7 +127,7 @@ def warm_up(job: Job) -> dict[str, float]:
         if contender.is_installed():
             try:
                 contender.start(inputs)()
-            except Exception:  # the sizes that matter will show it, by name
+            except Exception:  # the error will show at the other sizes, with the name
                 continue
             seconds[contender.name] = perf_counter() - begin
     return seconds
@@ -137,7 +137,7 @@ def warm_up(job: Job) -> dict[str, float]:
 
 
 def peak_memory(job: Job, size: int, contender: Contender) -> int | None:
-    """Return the peak of ``report_peak`` in a process of its own; None where there is no way."""
+    """Return the peak of ``report_peak`` in a separate process; None if it cannot be measured."""
     command = [sys.executable, "-m", "benchmarks.timing", job.name, str(size), contender.name]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     lines = done.stdout.split()
@@ -145,7 +145,7 @@ def peak_memory(job: Job, size: int, contender: Contender) -> int | None:
 
 
 def report_peak(job: Job, size: int, contender: Contender) -> None:
-    """Print by how many bytes memory rises, at its most, above where it was with inputs made."""
+    """Print the largest memory in bytes, minus the memory after the inputs were made."""
     contender.start(job.make(job.small))()  # imports, kernels
     call = contender.start(job.make(size))
     gc.collect()
@@ -155,8 +155,8 @@ def report_peak(job: Job, size: int, contender: Contender) -> None:
 
 
 def _peak_meter() -> Callable[[], int]:
-    """Return what tells the rise of the peak since now."""
-    try:  # Linux: the peak can be set back. (Its ru_maxrss starts at the parent's peak.)
+    """Return a function that returns the rise of the peak from now on."""
+    try:  # On Linux, the peak can be reset. (ru_maxrss would start at the peak of the parent.)
         _give_back_freed_memory()
         with open("/proc/self/clear_refs", "w") as file:
             file.write("5")
@@ -175,7 +175,7 @@ def _peak_meter() -> Callable[[], int]:
 
 
 def _give_back_freed_memory() -> None:
-    """Keep the call from filling holes that earlier work left: it would seem to need nothing."""
+    """Keep the call from reusing memory that earlier work freed, which would not be counted."""
     import ctypes
 
     with contextlib.suppress(AttributeError):  # other C libraries than glibc

@@ -1,4 +1,4 @@
-"""Numbers as people write them."""
+"""Numbers in a readable form."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from .results import Row, ratio
 
 
 def size_text(size: int) -> str:
-    """Write a size as people do: powers of two as such."""
+    """Write a size, with powers of two as powers."""
     is_power = size >= 256 and size & (size - 1) == 0
     return f"2^{size.bit_length() - 1}" if is_power else f"{size:,}"
 
@@ -29,7 +29,7 @@ def digits(number: float) -> str:
 
 
 def ratio_text(row: Row, rows: list[Row]) -> str:
-    """Write how many times as long as the job's first contender a row took."""
+    """Write the time of a row as a multiple of the time of the job's first contender."""
     times = ratio(row, rows)
     return "" if times is None else f"{digits(times)}x" if times < 999.5 else f"{times:,.0f}x"
 

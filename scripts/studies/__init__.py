@@ -1,1 +1,1 @@
-"""Studies: each makes a page of the documentation, or its tables and pictures."""
+"""Studies, each of which makes a page of the documentation, or its tables and pictures."""

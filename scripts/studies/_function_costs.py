@@ -1,7 +1,7 @@
-"""What shared functions take: memory and time, measured on this machine.
+"""The memory and the time of shared functions, measured on this machine.
 
-These are no studies of the runner: what is measured has to be all that this process does, and no
-others may run beside it.
+The runner of studies does not run these measurements. This process must do nothing else meanwhile,
+and no other process may run beside it.
 """
 
 import tempfile
@@ -21,7 +21,7 @@ from ._server_memory import add_renamed, allocated
 Rng = np.random.Generator
 T = TypeVar("T")
 ROUND: Final = bytes(16)
-ANSWERS: Final = 5  # to the same question; the median counts
+ANSWERS: Final = 5  # answers to the same question, of which the median counts
 
 
 # --- memory, in bytes
@@ -36,10 +36,10 @@ class Memory(NamedTuple):
 
 
 def of_server(clients: int, every: int, size: int, rng: Rng) -> Memory:
-    """Return the memory of a server that settles and adds up now and then.
+    """Return the memory of a server that settles and adds up at intervals.
 
-    So many clients as are settled together make their reports; the others have copies of these with
-    ids of their own. Messages are dropped once they are added.
+    The clients of the first interval make their reports. The others have copies of these reports
+    with their own ids. Messages are dropped after they are added.
     """
     protocol = Protocol(FunctionSharing(1.0), size, ROUND)
     made = [Client(protocol, rng).report(int(rng.integers(size)))[0] for _ in range(every)]
@@ -57,7 +57,7 @@ def of_server(clients: int, every: int, size: int, rng: Rng) -> Memory:
 
 
 def of_arrays(clients: int, at_once: int, bits: int, thresholds: int, rng: Rng) -> int:
-    """Return the most bytes of sums over keys that are read from a file, some at a time."""
+    """Return the largest memory, in bytes, of sums over keys that are read from a file in parts."""
     asked = np.arange(1, thresholds + 1) * (2**bits // (thresholds + 1))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "keys"
@@ -82,7 +82,7 @@ def _summed(path: Path, at_once: int, bits: int, asked: NDArray[np.int64]) -> ND
 
 
 class Costs(NamedTuple):
-    """Of one client, in seconds, and what it sends to each server, in bytes."""
+    """The costs of one client in seconds, and its messages to each server in bytes."""
 
     report: float
     add: float
@@ -92,9 +92,9 @@ class Costs(NamedTuple):
 
 
 def of_client(model: FunctionSharing, size: int, clients: int, asked: int, rng: Rng) -> Costs:
-    """Return what a client costs, of so many: medians of its own steps, and its part of others.
+    """Return the costs of one of so many clients: medians of its steps, and its part of others.
 
-    Of servers, the one counts that takes the longest.
+    The slowest server counts.
     """
     protocol = Protocol(model, size, ROUND)
     servers, others = ([Server(protocol, place=i) for i in range(model.servers)] for _ in range(2))
@@ -128,7 +128,7 @@ def _round(
 
 
 def timed(call: Callable[..., T], *arguments: object) -> tuple[float, T]:
-    """Return seconds, and what is returned."""
+    """Return the seconds of a call, and its result."""
     start = perf_counter()
     found = call(*arguments)
     return perf_counter() - start, found

@@ -35,7 +35,7 @@ DELTA = 1e-9
 
 
 def budget(kind: Kind, epsilon: float) -> Budget:
-    """Return the arguments of a budget. That of rho is what epsilon implies, epsilon^2 / 2."""
+    """Return the arguments of a budget. For rho, it is epsilon^2 / 2, which epsilon implies."""
     if kind == "rho":
         return {"rho": epsilon**2 / 2}
     return {"epsilon": epsilon, "delta": DELTA} if kind == "delta" else {"epsilon": epsilon}
@@ -47,10 +47,10 @@ def pure(given: Budget) -> float:
 
 
 def contenders(kind: Kind, size: int) -> dict[str, Contender]:
-    """Return who takes part, by name, for so many cells.
+    """Return the contenders for so many cells, by name.
 
-    Each takes the exact counts, (N,), a budget, a generator and how many releases are wanted, and
-    returns (releases, N) cumulative counts. To add one, add an entry.
+    Each takes the exact counts, (N,), a budget, a generator and the number of releases, and returns
+    cumulative counts, (releases, N). To add a contender, add an entry.
     """
     coarser = {
         f"tree on {cells:,} cells": coarse(cells)
@@ -62,7 +62,7 @@ def contenders(kind: Kind, size: int) -> dict[str, Contender]:
         return {**found, **GAUSSIAN, **BOTH, **coarser}
     if kind == "epsilon":
         return {**found, **PURE, **BOTH, **coarser}
-    # whoever is pure keeps within (epsilon, delta), too, and has less noise in a few counts
+    # pure mechanisms also satisfy (epsilon, delta), and have less noise in a few counts
     without = {**PURE, **BOTH, **coarser}
     return {**found, **GAUSSIAN, **{name: purely(each) for name, each in without.items()}}
 
@@ -79,7 +79,7 @@ def of_default(counts: Counts, given: Budget, rng: np.random.Generator, count: i
 
 
 def monotone(curves: Any, n: int) -> Curves:
-    """Return the nearest monotone curves within [0, n] that end with n, by least squares."""
+    """Return the nearest monotone curves in [0, n] that end at n, by least squares."""
     found = np.array(curves, np.float64)
     found[:, -1] = n
     if found.shape[1] > 1:
@@ -88,7 +88,7 @@ def monotone(curves: Any, n: int) -> Curves:
 
 
 def of(make: Callable[[Budget, int], Mechanism]) -> Contender:
-    """Return the mechanism that is made for a budget and so many cells, then isotonic."""
+    """Return a contender: the mechanism for a budget and so many cells, made isotonic."""
 
     def curves(counts: Counts, given: Budget, rng: np.random.Generator, count: int) -> Curves:
         made = make(given, counts.size)
@@ -105,9 +105,9 @@ def _best_gaussian(names: tuple[tuple[str, Any], ...], size: int) -> Any:
 
 
 def best_tree(given: Budget, size: int) -> Mechanism:
-    """Return the mechanism with the least noise of those whose error does not depend on data.
+    """Return the mechanism with the least noise whose error does not depend on the data.
 
-    This is the fixed yardstick: it does not change when the default does.
+    This is the fixed yardstick. It does not change when the default changes.
     """
     if set(given) == {"epsilon"}:
         return Hierarchy(given["epsilon"])
@@ -116,7 +116,7 @@ def best_tree(given: Budget, size: int) -> Mechanism:
 
 
 def uniform(counts: Counts, given: Budget, rng: np.random.Generator, count: int) -> Curves:
-    """No release at all: all cells are taken as equal."""
+    """Return uniform curves, in which all cells are equal: no release, as only n is used."""
     return np.tile(counts.sum() * np.arange(1, counts.size + 1) / counts.size, (count, 1))
 
 
@@ -134,7 +134,7 @@ def coarse(cells: int) -> Contender:
 
 
 def lines(ends: Counts, known: Curves, size: int) -> Curves:
-    """Return curves that run straight between known thresholds, which all of them share."""
+    """Return curves with straight lines between known thresholds, the same for all curves."""
     at = np.arange(1, size + 1)
     right = np.searchsorted(ends, at)
     share = (at - ends[right - 1]) / (ends[right] - ends[right - 1])
@@ -142,7 +142,7 @@ def lines(ends: Counts, known: Curves, size: int) -> Curves:
 
 
 def paper(counts: Counts, given: Budget, rng: np.random.Generator, count: int) -> Curves:
-    """The ECDF paper's curve: its scale, smoothed in norm 2."""
+    """Return the ECDF paper's curves, with its scale, smoothed in norm 2."""
     made, n = Dyadic(given["epsilon"], sensitivity="paper"), int(counts.sum())
     found = np.full((count, counts.size), float(n))
     raw = made.release(counts, rng=rng, replicates=count, workers=1)
@@ -151,10 +151,11 @@ def paper(counts: Counts, given: Budget, rng: np.random.Generator, count: int) -
 
 
 def opendp(counts: Counts, given: Budget, rng: np.random.Generator, count: int) -> Curves:
-    """OpenDP's tree as it comes: noise on the root, too; counts over the noisy total; no isotonic.
+    """Return the curves of OpenDP's tree, without isotonic regression.
 
-    A record that is replaced is one that goes and one that comes: half of epsilon for each. What
-    leaves [0, 1] is clipped, and a total below 1 is 1.
+    The root has noise, too, and counts are divided by the noisy total. Replacing a record removes
+    one record and adds one, so each gets half of epsilon. The results are clipped to [0, 1], and a
+    total below 1 becomes 1.
     """
     half = Hierarchy(given["epsilon"] / 2, 8, "equal", neighbours="add-or-remove-one")
     raw = half.release(counts, rng=rng, replicates=count, workers=1)
@@ -162,7 +163,7 @@ def opendp(counts: Counts, given: Budget, rng: np.random.Generator, count: int) 
 
 
 def medians(depth: int) -> Contender:
-    """Return the curve through recursive medians: no counts, but where the records part."""
+    """Return the curve through recursive medians, which release places instead of counts."""
 
     def curve(counts: Counts, given: Budget, rng: np.random.Generator) -> Curves:
         step = Fraction(pure(given)) / (2 * depth)
@@ -198,17 +199,17 @@ def bins(count: int, between: Any) -> Contender:
 
 
 def adaptive(steps: int) -> Contender:
-    """Return counts that are asked for where the curve rises most."""
+    """Return the answers to queries at the places where the curve rises most."""
     return of(lambda given, size: AdaptiveQuantiles(steps=steps, between="linear", **given))
 
 
 def polynomial(degree: int) -> Contender:
-    """Return the nearest polynomial."""
+    """Return the curves of the polynomial projection."""
     return of(lambda given, size: PolynomialProjection(degree=degree, **given))
 
 
 def purely(contender: Contender) -> Contender:
-    """Return a contender that makes no use of delta."""
+    """Return a contender that does not use delta."""
 
     def curves(counts: Counts, given: Budget, rng: np.random.Generator, count: int) -> Curves:
         return contender(counts, {"epsilon": given["epsilon"]}, rng, count)

@@ -1,4 +1,4 @@
-"""What scripts/study.py regret runs: errors of all contenders, case by case."""
+"""The experiments of scripts/study.py regret: errors of all contenders, case by case."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -24,14 +24,14 @@ from ._regret_shapes import Group, Values, generator, shapes
 
 RATIOS = (0.02, 0.1, 0.5, 2.0, 4.0, 10.0, 100.0, 1000.0, 10000.0)  # n epsilon / N
 RELEASES = 60  # of each contender in a case
-SCARCE = 4.0  # up to which data are said to be scarce
+SCARCE = 4.0  # the largest n epsilon / N at which data count as scarce
 LEVEL = 0.95
-BATCH = 15  # which all numbers of releases are multiples of
-_LEAST = 0.01  # records: what is added to errors, so that they can be divided by
+BATCH = 15  # all numbers of releases are multiples of this
+_LEAST = 0.01  # records: added to errors, so that ratios are defined
 
 
 class Setting(NamedTuple):
-    """A kind of budget, its epsilon, and how many cells."""
+    """A kind of budget, its epsilon, and the number of cells."""
 
     kind: Kind
     epsilon: float
@@ -58,7 +58,7 @@ def cases(
     group: Group | None = None,
     ratios: tuple[float, ...] = RATIOS,
 ) -> list[dict[str, Any]]:
-    """Return the parameters of a study: shapes, of a group or of both, in settings."""
+    """Return the parameters of a study: the shapes of one group or both, in settings."""
     found = []
     for setting in settings:
         fitting = [name for name, weights in WEIGHTS.items() if weights(setting.cells) is not None]
@@ -77,7 +77,7 @@ def errors(
     rng: np.random.Generator,
     replicates: int,
 ) -> Mapping[str, Values]:
-    """Return the errors of all contenders against the F of records that are the same each time."""
+    """Return the errors of all contenders against the F of the same records in each release."""
     counts = records(shape, Setting(kind, epsilon, cells), ratio)
     given, n = budget(kind, epsilon), int(counts.sum())
     truth, found = np.cumsum(counts) / n, {}
@@ -109,7 +109,7 @@ def squared(curves: Curves, truth: Values) -> Values:
 
 
 def coverage(curves: list[dp.CDF], truth: Values) -> tuple[Values, Values]:
-    """Return at which share of the thresholds bands cover, but the last; and where 0 < F < 1."""
+    """Return the shares of thresholds that bands cover: all but the last, and where 0 < F < 1."""
     covered = np.array(
         [(low <= truth + 1e-9) & (truth <= high + 1e-9) for low, high in map(_band, curves)]
     )[:, :-1]

@@ -15,7 +15,7 @@ from ._regret_contenders import DEFAULT, DELTA, OPENDP, PAPER, TREE, UNIFORM
 from ._regret_experiments import LARGEST, LEVEL, RATIOS, SCARCE, SETTINGS, Setting
 from ._regret_outcomes import Outcomes
 
-_LISTED = Setting("epsilon", 0.1, 2**12)  # where winners are named
+_LISTED = Setting("epsilon", 0.1, 2**12)  # the setting of the table of best contenders
 SHOWN = {
     DEFAULT: (BLUE, "o-"),
     TREE: (SKY, "s--"),
@@ -28,7 +28,7 @@ SHOWN = {
 
 
 def of_curves(found: Outcomes, others: Outcomes, releases: int) -> list[str]:
-    """Return docs/regret.md but for its last part."""
+    """Return docs/regret.md without its last part."""
     by_group = {group: own for (group,), own in found.by("group")}
     listed = [found.cases[name] == value for name, value in _LISTED._asdict().items()]
     of_kinds = [each for (kind,), own in others.by("kind") for each in of_kind(kind, own)]
@@ -90,7 +90,7 @@ def of_kind(kind: str, own: Outcomes) -> list[str | list[str]]:
 
 
 def beginning(found: Outcomes, releases: int) -> list[str]:
-    """Return what is measured, and how."""
+    """Return the introduction: what is measured, and how."""
     shapes = dict(zip(found.cases["shape"], found.cases["group"], strict=True))
     groups = list(shapes.values())
     return [
@@ -160,7 +160,7 @@ def sizes(settings: Iterable[Setting]) -> str:
 
 
 def drawn(found: Outcomes) -> Any:
-    """Draw regrets against n epsilon / N, and how regrets are spread over the cases."""
+    """Draw regrets against n epsilon / N, and the distribution of regrets over the cases."""
     figure, ((left, right),) = panels(2, width=5.5, height=4.6)
     held = found.where(found.cases["group"] == "held-out")
     for name, (colour, line) in SHOWN.items():

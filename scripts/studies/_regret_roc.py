@@ -87,7 +87,7 @@ def of_roc(results: studies.Results) -> list[str]:
 
 
 def by_grid(results: Any) -> list[str]:
-    """Return the errors, measure by measure, and the default's over the least."""
+    """Return the errors by measure, and the default's error divided by the least of the others."""
     rows: list[tuple[str, ...]] = []
     for measure in MEASURES:
         means = results.array(measure).mean(axis=-1)  # (grids, epsilons)
@@ -100,7 +100,7 @@ def by_grid(results: Any) -> list[str]:
 
 
 def of_intervals(results: Any) -> list[str]:
-    """Return how often the default's intervals for the AUC cover it, and how wide they are."""
+    """Return how often the default's intervals for the AUC cover it, and their widths."""
     widths = results.array("width", cells=None).mean(axis=-1)
     rows = []
     for kind in KINDS:

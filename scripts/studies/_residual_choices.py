@@ -40,7 +40,7 @@ def one_side_or_both(records: Records, epsilon: Fraction, rng: Rng) -> tuple[Ran
 
 
 def where_records_end(records: Records, epsilon: Fraction, rng: Rng) -> tuple[Range, Range]:
-    """Return the ends of the records, which is not private."""
+    """Return the smallest and the largest values of the records, which are not private."""
     x, y = ((float(np.nextafter(each.min(), -np.inf)), float(each.max())) for each in records)
     return x, y
 
@@ -50,7 +50,7 @@ SEARCHED = on_each_axis(dp.symmetric_bounds, coverage=COVERAGE)
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A way to release a residual plot. The defaults are ``dp.residual_plot``, bit by bit.
+    """A way to release a residual plot. The defaults give the same bits as ``dp.residual_plot``.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class Way:
     most, enough
         Both bounds have the share min(most, enough / (n epsilon)) of the budget.
     finer
-        The number of cells along an axis over the number of the paper's rule.
+        The number of cells along an axis, divided by the number of the paper's rule.
     mechanism
         The mechanism that releases the table.
     is_clipped

@@ -1,4 +1,4 @@
-"""How accurate the mechanisms are: ``python scripts/study.py accuracy [--data DIR]``.
+"""The accuracy of the mechanisms: ``python scripts/study.py accuracy [--data DIR]``.
 
 Writes docs/plan.md (predicted errors, and simulations beside them) and docs/accuracy.png. With
 a folder of DPBench histograms (Hay et al. 2016; not part of this project), it also writes
@@ -129,7 +129,7 @@ def plan_page(results: Results) -> list[str]:
 
 
 def simulations(results: Results) -> list[str]:
-    """Return mean squared errors, predicted and found, of the paper's curve and of ours."""
+    """Return predicted and measured mean squared errors of the paper's curve and of ours."""
     paper, rows = results.array("raw", mechanism=PAPER).mean(), []
     for name, mechanism in mechanisms().items():
         better = "smoothed, norm 2" if isinstance(mechanism, Dyadic) else "isotonic"
@@ -155,7 +155,7 @@ def options(
 
 
 def deltas() -> list[str]:
-    """Return how accurate the best mechanisms for epsilon = 1 and several deltas are."""
+    """Return the accuracy of the best mechanisms for epsilon = 1 and several deltas."""
     rows = []
     for size in (2**4, 2**6, 2**8, 2**12, 2**15):
         best = [dp.plan(size, epsilon=1.0, delta=each).options[0] for each in (None, *DELTAS)]

@@ -27,7 +27,7 @@ Values = NDArray[np.float64]
 SIZES, BINS, RUNS = (10**4, 10**5, 10**6), 10, 20
 BUDGETS = {"epsilon = 0.1": 0.1, "epsilon = 1": 1.0, "exact": None}
 SHAPE, SLOPE, SHIFT = (1.2, 3.0), 2.0, 0.5
-# the middles of so many parts of the population, each as likely as the others
+# the middles of so many equally likely parts of the population
 TRUTH = np.asarray(beta(*SHAPE).ppf((np.arange(2 * 10**5) + 0.5) / (2 * 10**5)))
 ERRORS = ("uniform", "equi-depth")
 CALIBRATORS: dict[str, Any] = {
@@ -61,7 +61,7 @@ def records(n: int, rng: Rng) -> tuple[NDArray[np.bool_], Values]:
 def released(
     labels: NDArray[np.bool_], scores: Values, epsilon: float | None, rng: Rng
 ) -> dp.ScoreCurves:
-    """Return the curves of records; exact ones without an epsilon."""
+    """Return released curves of records, or exact curves if there is no epsilon."""
     if epsilon is None:
         return dp.score_curves(labels, scores, mechanism=NoNoise())
     with quietly():

@@ -1,7 +1,7 @@
 """How often two curves differ by chance: ``python scripts/study.py compare``.
 
-Writes the tables of docs/compare.md. They say how often ``dp.compare`` rejects equality, for equal
-and for different populations and beside a textbook test, and how often its intervals cover. Takes
+Writes the tables of docs/compare.md. They say how often ``dp.compare`` and a textbook test reject
+equality, for equal and for different populations, and how often the intervals cover. Takes
 eight minutes.
 """
 
@@ -40,7 +40,7 @@ def values(shape: str, n: int, shift: float, rng: Rng) -> NDArray[np.float64]:
 def pairs(
     shape: str, mechanism: str, epsilon: float, sizes: str, shift: float, rng: Rng
 ) -> dict[str, float]:
-    """Return what is rejected, and whether the interval of the medians' difference covers."""
+    """Return the rejections, and whether the interval of the difference of medians covers."""
     n = [int(each.replace(",", "")) for each in sizes.split(" and ")]
     columns = values(shape, n[0], 0.0, rng), values(shape, n[1], shift, rng)
     budget = {"epsilon": epsilon} if mechanism == "default" else {"mechanism": Hierarchy(epsilon)}

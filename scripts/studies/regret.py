@@ -1,8 +1,8 @@
-"""The default's error over that of the best in hindsight: ``python scripts/study.py regret``.
+"""The error of the default relative to the best contender: ``python scripts/study.py regret``.
 
 Writes docs/regret.md and docs/regret.png. With ``--data DIR`` (or DPCORE_DATA) it also uses the
 DPBench histograms and the Bank data in that folder, which are not part of this project. ``--quick``
-prints tables of a few cases, all of them shapes on which rules may be tuned. Takes six minutes.
+prints tables of a few cases, all with shapes on which rules may be tuned. Takes six minutes.
 """
 
 from dataclasses import replace
