@@ -1,6 +1,6 @@
 """Checks of a classifier in one number: the Hosmer-Lemeshow test, and the area by SmoothS.
 
-The floor: one pass over the records, or sorting them.
+The floor is one pass over the records, or sorting them.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from ..registry import Contender, Job
 from .roc import Inputs, memory_pass, records
 
 GROUPS = 10
-TOLERANCE = 1e-3  # of n: cells' middles stand for probabilities, and noise is some ten records
-EPSILON = 10.0  # of the area: Cauchy noise is far out now and then
+TOLERANCE = 1e-3  # of n: the middles of cells replace probabilities, and noise is about ten records
+EPSILON = 10.0  # of the area: Cauchy noise is sometimes very large
 AREA_TOLERANCE = 0.05
 
 

@@ -1,6 +1,6 @@
-"""Records of clients who have any number of them: so many of each count, chosen at random.
+"""Clients with any number of records, of which some are chosen at random and counted.
 
-The floor is to count the records of each.
+The floor is to count the records of each client.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Inputs(NamedTuple):
     labels: np.ndarray
     scores: np.ndarray
     clients: int
-    kept: int  # how many records count
+    kept: int  # the number of records of each client that count
 
 
 def records(size: int) -> Inputs:

@@ -1,4 +1,4 @@
-"""Values to cell counts, on 2^15 cells. The floor is one pass over the values."""
+"""From values to counts of 2^15 cells. The floor is one pass over the values."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def memory_pass(inputs: Inputs):
 
 
 def in_other_cells(expected: np.ndarray, outcomes):
-    """Return, by name, whose counts are not the expected ones."""
+    """Return the errors of contenders whose counts are not as expected, by name."""
     allowed = 2 + MOVED * expected.sum()
     found = {}
     for name, counts in outcomes.items():
@@ -97,7 +97,7 @@ AGREEMENT = (
     f"dpcore's counts are exact; others may have a share of {MOVED:g} of the values (and two more)"
     " in the neighbouring cell"
 )
-EVERY_THREAD = 0  # in boost-histogram's words
+EVERY_THREAD = 0  # as boost-histogram calls it
 
 
 def job(name, title, make, sizes, quick, disagreements, *contenders):

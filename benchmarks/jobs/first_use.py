@@ -1,4 +1,4 @@
-"""A process that starts, imports, and releases one curve. The floor: it starts and loads NumPy."""
+"""A process that starts, imports, and releases one curve. The floor: starting Python and NumPy."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def on_an_empty_cache(size: int):
 
 def disagreements(size: int, outcomes):
     true = np.mean(np.random.default_rng(1).beta(2, 5, size) <= 0.5)
-    bound = 1000 / size  # noise is of some ten records
+    bound = 1000 / size  # noise is about ten records
     off = {name: abs(found - true) for name, found in outcomes.items()}
     return {name: f"off by {o:g}" for name, o in off.items() if not o <= bound}
 

@@ -1,8 +1,8 @@
-"""Function sharing: keys for comparisons, and one server's sums at some thresholds or at all.
+"""Function sharing: keys for comparisons, and one server's sums at some or all thresholds.
 
 The floor is AES alone: as many blocks as the construction encrypts, 64 kB at a time. A call returns
-what gives the counts at thresholds; where these are checked, the other server's part is evaluated
-outside of the clock.
+one server's part of the counts at thresholds. To check the counts, the other server's part is
+evaluated outside of the clock.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Inputs(NamedTuple):
 
 
 def inputs(bits: int, thresholds: np.ndarray):
-    """Return what makes the inputs of so many clients."""
+    """Return a function that makes the inputs of so many clients."""
 
     def make(size: int) -> Inputs:
         values = np.random.default_rng(1).beta(2, 5, size) * 2**bits
@@ -65,7 +65,7 @@ def evaluation_blocks(bits: int, thresholds: np.ndarray) -> int:
 
 
 def ours_keys(bits: int):
-    """Return keys of so many bits; of more than the values have, those of their multiples."""
+    """Return keys of so many bits; with more bits than the values, for multiples of the values."""
     shift = bits - BITS
 
     def start(given: Inputs) -> Call:
@@ -102,7 +102,7 @@ def summed(keys: comparison.Keys, thresholds: np.ndarray) -> np.ndarray:
 
 
 class Sycret:
-    """Its keys for clients, and what all servers know: values behind masks."""
+    """Keys of sycret for clients, and the masked values that all servers know."""
 
     def __init__(self, size: int, threads: int) -> None:
         from sycret import LeFactory
@@ -114,7 +114,7 @@ class Sycret:
         return self.factory.alpha(*self.keys).astype(np.int64) + values
 
     def sums(self, party: int, masked: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-        """Return sums over clients; of few clients for many thresholds at a time."""
+        """Return sums over clients; for many thresholds, few clients at a time."""
         width = max(1, SYCRET_AT_ONCE // masked.size)
         keys = np.tile(self.keys[party], (width, 1))
         sums = []
@@ -133,7 +133,7 @@ def sycret_keys(threads: int):
     def start(given: Inputs) -> Call:
         def call() -> Counts:
             made = Sycret(given.values.size, threads)
-            masked = made.masked(given.values)  # a client's, too: what it sends with its keys
+            masked = made.masked(given.values)  # also from the client, which sends it with its keys
             return lambda t: made.counts(masked, t, made.sums(0, masked, t))
 
         return call
@@ -159,7 +159,7 @@ def sycret_sums(threads: int):
 
 
 def aes(blocks: Callable[[Inputs], int]):
-    """Encrypt so many blocks for each client, in place of all that is done with them."""
+    """Encrypt so many blocks for each client, and do nothing else with them."""
 
     def start(given: Inputs) -> Call:
         calls, rest = divmod(BLOCK * blocks(given) * given.values.size, AT_ONCE)

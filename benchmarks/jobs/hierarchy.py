@@ -31,7 +31,7 @@ def flat(cells: int) -> Cells:
 
 
 def stretches(cells: int) -> Cells:
-    """Cells that are alike for a while: what DAWA is for."""
+    """Cells with stretches of similar counts, for which DAWA is made."""
     rng = np.random.default_rng(1)
     rates = np.repeat(rng.exponential(3, max(1, cells // 64)), 64)[:cells]
     return Cells(rng.poisson(rates), Dawa(EPSILON))
@@ -54,7 +54,7 @@ def opendp_hierarchy(inputs: Cells):
 
 
 def numpy_hierarchy(inputs: Cells):
-    """Hay et al.'s two passes on full trees, a level at a time."""
+    """The two passes of Hay et al. on full trees, one level at a time."""
     rng, size = np.random.default_rng(1), inputs.counts.size
     levels = round(np.log(size) / np.log(BRANCHING))
     scale = 2 * levels / EPSILON
@@ -82,7 +82,7 @@ def numpy_hierarchy(inputs: Cells):
 
 
 def numpy_dawa(inputs: Cells):
-    """The same two stages (docs/dawa.md), for two lengths of buckets that part the cells evenly."""
+    """The same two stages (docs/dawa.md), with buckets of two lengths that divide evenly."""
     rng, counts = np.random.default_rng(1), inputs.counts
     stages = inputs.mechanism._stages(counts.size, int(counts.sum()))
     law, errors, lengths = stages.law, stages.errors, stages.scales.lengths

@@ -15,7 +15,7 @@ DEGREE = 16
 SUMS = DEGREE + 2  # degree 17 is in the integral of degree 16
 PART = 2**16  # records worth a thread
 CHUNK = 2**14  # at which NumPy is fastest
-TOLERANCE = 3e-9  # half of 2^-28, and a half for others' roundings
+TOLERANCE = 3e-9  # half of 2^-28, and another half for the roundings of others
 
 
 def values(size: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Local reports: a bit for each of 1,024 values, perturbed by every client, and added up.
+"""Local reports: each client perturbs a bit for each of 1,024 values, and all are added up.
 
 The floor is the random bits, or one pass over the packed reports.
 """

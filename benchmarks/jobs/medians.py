@@ -12,7 +12,7 @@ from dpcore.mechanisms.medians import recursive_medians
 from ..registry import Contender, Job
 
 CELLS, DEPTH, EPSILON = 2**15, 10, 10.0
-MOST = 2.0  # times the even share; noise alone is some records
+MOST = 2.0  # times the even share; noise alone is a few records
 
 
 class Inputs(NamedTuple):
@@ -37,7 +37,7 @@ def ours(method: str):
 
 
 def numpy_gumbel(inputs: Inputs):
-    """The exponential mechanism by its largest noisy score, node by node."""
+    """The exponential mechanism as the largest noisy score, node by node."""
     rng, (values, grid) = np.random.default_rng(1), inputs
     edges = np.append(-np.inf, grid.thresholds)
     edges[-1] = np.inf

@@ -1,7 +1,7 @@
 """Private models of five features beside exact ones. The floor: one pass over the records.
 
-diffprivlib 0.6.6, which has such models, does not import beside scikit-learn 1.9: it asks it for
-names that are gone.
+diffprivlib 0.6.6 has such models. It cannot be imported with scikit-learn 1.9, from which it
+imports names that no longer exist.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..registry import Contender, Job
 FEATURES = 5
 STEPS = 8  # of Newton's method, by hand
 SLOPES = np.array([1.0, -0.5, 0.3, 0.0, 0.8])
-TOLERANCE = 0.002  # of predictions, whose range is 1 or so, for many records
+TOLERANCE = 0.002  # of predictions, whose range is about 1, for many records
 
 
 class Inputs(NamedTuple):

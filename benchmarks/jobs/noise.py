@@ -1,4 +1,4 @@
-"""Single draws of exact noise. The floor is the random bits, some 32-bit words a draw."""
+"""Single draws of exact noise. The floor is the random bits: a few 32-bit words for a draw."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from ..registry import Contender, Job
 
 DRAWS = 65_535
 SCALE, LARGE = 15, 10**6
-# 32-bit words that a draw takes: one by a table; at large scales three digits, or a bin, a place in
-# it and a comparison (docs/noise.md).
+# The 32-bit words that a draw takes: one with a table. At large scales they are three digits, or a
+# bin, a place in the bin and a comparison (docs/noise.md).
 WORDS = {SCALE: 1, LARGE: 3}
 STANDARD_ERRORS = 8  # how far moments may be off
 AGREEMENT = f"mean and variance within {STANDARD_ERRORS} standard errors of the closed form"
 
 
 def words(draws: int, each: int = 1) -> np.ndarray:
-    """Return memory for the random bits of so many draws, of so many 32-bit words each."""
+    """Return memory for the random bits of so many draws, each of so many 32-bit words."""
     return np.empty(-(-draws * each // 2), np.uint64)
 
 
@@ -32,12 +32,12 @@ def variance(scale: float) -> float:
 
 
 def difference(rng: np.random.Generator, scale: float, shape):
-    """Return geometric differences: discrete Laplace up to the rounding of logarithms."""
+    """Return differences of geometric draws: discrete Laplace, but for rounded logarithms."""
     p = -np.expm1(-1 / scale)
     return rng.geometric(p, shape) - rng.geometric(p, shape)
 
 
-# --- contenders, whose inputs are how many
+# --- contenders, whose input is the number of draws
 
 
 def opendp(measurement: str, metric: str, scale: int):
@@ -109,7 +109,7 @@ def moments(size: int, draws) -> tuple[float, float]:
 
 
 def off_moments(true: float, kurtosis: float, rounding: float = 0.0):
-    """Compare with a mean of 0 and a variance that rounding may have added to."""
+    """Compare with a mean of 0 and a variance to which rounding may have added."""
 
     def disagreements(size: int, outcomes):
         found = {}
@@ -168,7 +168,7 @@ def gaussian(name: str, sigma: int, at: str) -> Job:
     return job(
         name,
         f"Draw discrete Gaussian noise of sigma {at}",
-        # Of continuous noise, by less than 1e-100 off; rounding it to integers adds a twelfth.
+        # The variance of continuous noise, off by less than 1e-100. Rounding to integers adds 1/12.
         off_moments(sigma**2, kurtosis=3, rounding=1 / 12),
         Contender("dpcore", "ours", lambda size: lambda: law(sigma**2, size), noise="exact"),
         Contender("dpcore, seeded", "ours", seeded(law, sigma**2), noise="exact"),

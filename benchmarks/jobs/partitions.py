@@ -1,4 +1,4 @@
-"""More values than memory holds, counted on two workers. The floor: two threads without Dask."""
+"""Counting more values than fit in memory, on two workers. The floor: two threads, no Dask."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .counts import CELLS, in_other_cells, job
 
 WORKERS = 2
 BLOCK = 4 * 10**6  # values: 32 MB
-LARGEST = 10**7  # values of a file, which has many names, to spare the disk
+LARGEST = 10**7  # values of one file, which has many names to save space on the disk
 ROW_GROUP = 10**6
 
 
@@ -33,7 +33,7 @@ class Generated(NamedTuple):
 
 class Folder(NamedTuple):
     grid: dp.Grid
-    kept: Any  # removes the folder when it is let go of
+    kept: Any  # removes the folder when nothing refers to it any more
 
     @property
     def path(self) -> str:
@@ -81,7 +81,7 @@ def scheduled(count):
 
 
 def array(inputs: Generated):
-    """Return a Dask array whose blocks are drawn by whoever counts them."""
+    """Return a Dask array whose blocks are drawn by the workers that count them."""
     import dask.array as da
 
     return da.map_blocks(

@@ -1,6 +1,6 @@
 """Many clients' shares of discrete Laplace noise, and their sum.
 
-The floors: the random bits that the shares take, and zeros, added up.
+The floors are the random bits that the shares take, and adding up zeros.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ STANDARD_ERRORS = 8  # how far moments may be off
 
 
 def summed(clients: int, fill):
-    """Make the vectors of all clients, some at a time, and add them up."""
+    """Make the vectors of all clients, in parts, and add them up."""
     block = np.empty((AT_ONCE, COUNTS), np.int64)
 
     def run():
@@ -59,7 +59,7 @@ def numpy_shares(clients: int):
 
 
 class Counted(CryptographicSource):
-    """A source that knows how many bytes were taken."""
+    """A source that counts the bytes taken from it."""
 
     taken = 0
 

@@ -43,7 +43,7 @@ def numpy_root(inputs: Steps):
     rng, size = np.random.default_rng(1), inputs.counts.size
     k = np.arange(1, size)
     root = np.concatenate([[1.0], np.cumprod((2 * k - 1) / (2 * k))])
-    sigma = (2 * np.sum(root**2) / (2 * RHO)) ** 0.5  # two columns that are orthogonal, at worst
+    sigma = (2 * np.sum(root**2) / (2 * RHO)) ** 0.5  # the worst case: two orthogonal columns
 
     def release():
         noise = fftconvolve(rng.normal(0.0, sigma, size), root)[:size]
@@ -116,7 +116,9 @@ JOBS = (
         (2**15,),
         Contender("dpcore", "ours", ours_root, noise="exact"),
         Contender("SciPy fftconvolve", "numpy", numpy_root, noise="inexact"),
-        Contender("random bits", "floor", random_bits(1, WORDS[LARGE])),  # its sigma is large
+        Contender(
+            "random bits", "floor", random_bits(1, WORDS[LARGE])
+        ),  # because its sigma is large
     ),
     job(
         "stream",

@@ -1,4 +1,4 @@
-"""Histogram queries and adaptive quantiles, from cell counts. The floor: bits, and the curves."""
+"""Histogram queries and adaptive quantiles, from cell counts. The floor: bits and curves."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Inputs(NamedTuple):
     mechanism: dp.mechanisms.Mechanism
     asked: int
     replicates: int
-    error: float  # of a cumulative count: noise, and what a step misses
+    error: float  # of a cumulative count: noise, and the error between steps
 
 
 def bins(replicates: int):
@@ -75,7 +75,7 @@ def numpy_bins(inputs: Inputs):
 
 
 def numpy_quantiles(inputs: Inputs):
-    """One release after the other, the gaps on a heap."""
+    """One release after the other, with the gaps on a heap."""
     rng, counts = np.random.default_rng(1), inputs.counts
     size = counts.size
 

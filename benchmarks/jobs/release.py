@@ -75,7 +75,7 @@ def opendp_tree(base: int, from_values: bool):
         else:
             space = odp.vector_domain(odp.atom_domain(T="i64")), odp.l1_distance(T="i64")
             counting = odp.t.make_b_ary_tree(*space, leaf_count=cells, branching_factor=base)
-        # Replacing a record is to take one away and to add one: distance 2.
+        # Replacing a record removes one record and adds one, which is a distance of 2.
         scale = (counting >> odp.m.then_laplace(1.0)).map(2)
         chain = (
             counting

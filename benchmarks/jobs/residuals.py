@@ -1,6 +1,6 @@
-"""From predicted values and residuals to a private residual plot, points and all.
+"""From predicted values and residuals to the points of a private residual plot.
 
-The floor is one pass over both columns. Another one is NumPy's table alone, with known bounds.
+One floor is a pass over both columns. The other is NumPy's table alone, with known bounds.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def numpy_bounds(values: np.ndarray, rng: np.random.Generator) -> float:
 
 
 def numpy_clipped(inputs: Records):
-    """The paper's number of cells, noise on each, what is below 0 set to 0, and points."""
+    """The paper's number of cells with noise on each, cells below 0 set to 0, and points."""
     rng = np.random.default_rng(1)
 
     def release():

@@ -57,7 +57,7 @@ def scikit_learn(inputs: Inputs):
 
 
 def numpy_sorted(inputs: Inputs):
-    """Every score a threshold; right without ties, of which these scores have none."""
+    """A ROC curve with every score as a threshold, right for scores without ties, as here."""
 
     def exact():
         ordered = inputs.labels[np.argsort(inputs.scores)[::-1]]

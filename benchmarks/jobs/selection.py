@@ -1,4 +1,4 @@
-"""A private median, and private bounds around zero. The floors are one pass over what is read."""
+"""A private median, and private bounds around zero. The floors are one pass over the input."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..registry import Contender, Job
 RECORDS = 10**6
 EPSILON = 1.0
 COVERAGE, DOUBLINGS = 0.95, 62
-FAILURE = 1e-9  # how likely it is that a right answer is taken for a wrong one
+FAILURE = 1e-9  # the probability that a right answer counts as wrong
 
 
 class Cells(NamedTuple):
@@ -98,7 +98,7 @@ def rungs() -> np.ndarray:
 
 
 def numpy_query_by_query(values: np.ndarray):
-    """As Algorithm 1 is written down, with its noise."""
+    """Algorithm 1 as published, with its noise."""
     rng = np.random.default_rng(1)
 
     def search():
@@ -126,7 +126,7 @@ def numpy_counted_once(values: np.ndarray):
 
 
 def opendp_quantile(values: np.ndarray):
-    """The nearest that it has: a quantile of absolute values, by noisy max over the same rungs."""
+    """The nearest that OpenDP has: a quantile of absolute values, by noisy max over these rungs."""
     import opendp.prelude as odp
 
     odp.enable_features("contrib")

@@ -1,6 +1,6 @@
 """Eq. 3 by our solvers and by general ones. The floor checks an answer: c + G nu, once.
 
-Ours start from the noisy curve and return the smoothed one; the peers' matrices are ready made.
+Ours start from the noisy curve and return the smoothed one. The peers get finished matrices.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Outcome(NamedTuple):
 def noise_tree(thresholds: int) -> sp.csc_matrix:
     """Return G: noise on thresholds a + 1, ..., b adds to increment a and takes from increment b.
 
-    Plainly from the definition of the tree, so that answers are not checked against a matrix of
-    ours. A few nodes at the ragged end cover the same thresholds; each has its column.
+    This follows the definition of the tree, so that no matrix of dpcore checks the answers. A few
+    nodes at the ragged end cover the same thresholds. Each of them has its own column.
     """
     starts, ends = [], []
     for level in range((thresholds - 1).bit_length() + 1):

@@ -1,10 +1,10 @@
-"""The general solvers that compete in smoothing, each told the same problem.
+"""The general solvers that compete in smoothing, all with the same problem.
 
 minimise 1/2 sum nu^2 (norm 2) or sum |nu| (norm 1)  subject to  c + G nu >= 0
 
-with c and G of docs/smoothing.md, sparse and ready made: no solver's time includes making them. For
+with c and G of docs/smoothing.md, which are sparse. No solver's time includes making them. For
 norm 1, nu = p - q with p, q >= 0 at a cost of p + q. "dual" means the form that dpcore gives to
-OSQP. c is scaled to within [-1, 1]. Everyone is asked for 1e-9 unless the name says otherwise. Each
+OSQP. c is scaled to within [-1, 1]. All are asked for 1e-9 unless the name says otherwise. Each
 function makes matrices in the solver's own form and returns the call that sets up, solves, and
 returns nu.
 """
@@ -18,11 +18,11 @@ import scipy.sparse as sp
 from scipy.optimize import linprog, minimize
 
 TOLERANCE = 1e-9
-UNBOUNDED = 1e30  # what PIQP takes for infinity
+UNBOUNDED = 1e30  # PIQP treats this as infinity
 
 
 class Instance(NamedTuple):
-    """A smoothing problem, ready made, and the curve that it is about."""
+    """A finished smoothing problem, and its noisy curve."""
 
     noisy: np.ndarray
     n: int
@@ -33,7 +33,7 @@ class Instance(NamedTuple):
 
     @property
     def quadratic(self) -> sp.csc_matrix:
-        """What is in the middle of 1/2 nu' P nu, or of 1/2 (p, q)' P (p, q)."""
+        """The matrix P of 1/2 nu' P nu, or of 1/2 (p, q)' P (p, q)."""
         edges = self.incidence.shape[1]
         if self.norm == 1:
             return sp.csc_matrix((2 * edges, 2 * edges))
@@ -133,7 +133,7 @@ def cvxopt(instance: Instance):
 
     rows, least = -instance.constraints, instance.increments
     options = {"show_progress": False}
-    if instance.norm == 1:  # its defaults, 1e-6: below that it gives up on linear programs
+    if instance.norm == 1:  # its default is 1e-6; below that, it gives up on linear programs
         unknowns = instance.linear.size
         rows = sp.vstack([rows, -sp.eye_array(unknowns)])
         cost, rows = matrix(instance.linear), converted(rows)

@@ -1,7 +1,7 @@
-"""Square waves over 1,024 cells: a report for each client, and where all of them came from.
+"""Square waves over 1,024 cells: a report for each client, and a reconstruction from reports.
 
-The floor of reports is their random bits. That of a reconstruction is as many steps of nothing but
-the divisions of reports by how many are expected.
+The floor of reports is their random bits. The floor of a reconstruction is as many steps that only
+divide reports by their expected numbers.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def ours_reconstruction(inputs: Totals):
 
 
 def numpy_matrix(inputs: Totals):
-    """As it is published: a dense matrix, and products with it."""
+    """The published way: a dense matrix, and products with it."""
     encoding, size = inputs.encoding, inputs.encoding.size
     p, q = map(float, encoding.probabilities)
     ahead = np.arange(encoding.outputs)[:, np.newaxis] - np.arange(size)

@@ -1,6 +1,6 @@
 """Monte Carlo studies: a release of about a millisecond, made many times.
 
-The floor: its calls alone, with one generator for all of them.
+The floor is its calls alone, with one generator for all of them.
 """
 
 from __future__ import annotations
@@ -69,9 +69,9 @@ def calls(size: int):
 
 
 def disagreements(size: int, outcomes):
-    """Compare with the law's share, and the bits of those who have the same generators."""
+    """Compare with the share by the law, and compare the bits of equal generators."""
     share = betainc(2, 5, AT)
-    error = STANDARD_ERRORS * 0.5 / (VALUES * size) ** 0.5  # noise adds next to nothing
+    error = STANDARD_ERRORS * 0.5 / (VALUES * size) ** 0.5  # noise adds almost nothing
     firsts: dict[bool, float] = {}
     found = {}
     for name, mean in outcomes.items():

@@ -1,4 +1,4 @@
-"""Pairs of values to the counts of a table of 100 x 100 cells, and to a private table.
+"""From pairs of values to the counts of a table of 100 x 100 cells, and to a private table.
 
 The floor is one pass over both columns, plus the random bits.
 """
@@ -30,7 +30,7 @@ class Inputs(NamedTuple):
 def pairs(size: int) -> Inputs:
     rng = np.random.default_rng(1)
     x = rng.beta(2, 5, size)
-    y = np.clip(rng.normal(x, 0.1), 1e-9, 1 - 1e-9)  # others leave out what is at an end
+    y = np.clip(rng.normal(x, 0.1), 1e-9, 1 - 1e-9)  # others leave out values at an end
     return Inputs(x, y, dp.TableGrid.uniform(*RANGE, SIDE))
 
 

@@ -1,4 +1,4 @@
-"""Noisy curves from a dyadic tree, many at a time. The floor is the random bits."""
+"""Many noisy curves from a dyadic tree. The floor is the random bits."""
 
 from __future__ import annotations
 
