@@ -28,7 +28,7 @@ EPSILON, LEVEL, REPLICATES, RUNS = 1.0, 0.05, 99, 200
 
 
 class Drawn(NamedTuple):
-    """Records of a logistic regression: features with a column of ones, labels, true logits."""
+    """Records of a logistic regression: features with a column of ones, labels, and true logits."""
 
     x: Values
     labels: NDArray[np.bool_]
@@ -36,7 +36,7 @@ class Drawn(NamedTuple):
 
 
 def drawn(features: int, n: int, lopsided: bool, rng: Rng) -> Drawn:
-    """Return records whose logits have one mean and one standard deviation in all cases."""
+    """Return records whose logits have the same mean and standard deviation in all cases."""
     x = rng.normal(size=(n, features))
     if lopsided:  # rare ones, and long tails
         x[:, 1::3] = x[:, 1::3] > 1.0
@@ -47,7 +47,7 @@ def drawn(features: int, n: int, lopsided: bool, rng: Rng) -> Drawn:
 
 
 def other(slope: float, records: Drawn, rng: Rng) -> Values:
-    """Return the true probabilities (slope 1), or ones that are too moderate."""
+    """Return the true probabilities (slope 1), or probabilities that are too moderate."""
     return np.asarray(expit(BASE + (records.logits - BASE) / slope))
 
 
@@ -111,7 +111,7 @@ WAYS = ("exact", "ignoring noise", "with noise", "by groups")
 
 @studies.study({"case": list(CASES)})
 def rejected(case: str, rng: Rng) -> dict[str, bool]:
-    """Return whether p-values are at most 5 %: without noise, ignoring it, ours, published."""
+    """Return whether p-values are at most 5 %: without noise, ignoring noise, ours, published."""
     name, number, fitted, features, n, lopsided = CASES[case]
     records = drawn(features, n, lopsided, rng)
     pair = records.labels, MODELS[name](number, records, rng)

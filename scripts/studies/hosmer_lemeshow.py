@@ -1,7 +1,7 @@
 """Private Hosmer-Lemeshow tests: ``python scripts/study.py hosmer_lemeshow --data DIR``.
 
-Compares more ways than Figures 6 and 10 of the ECDF paper, and measures how often p-values reject a
-model that is right. Writes docs/hosmer-lemeshow-accuracy.md and its picture. Needs a folder with
+Compares more ways than Figures 6 and 10 of the ECDF paper, and measures how often the test rejects
+a right model. Writes docs/hosmer-lemeshow-accuracy.md and its picture. Needs a folder with
 bank-full.csv and diabetic_data.csv (UCI; not part of this project). Takes some minutes.
 """
 
@@ -61,7 +61,7 @@ def errors_of_fit(data: str, epsilon: float, rng: Rng) -> dict[str, float]:
 
 
 def drawn(model: str, rng: Rng) -> Records:
-    """Return new labels of the Bank records; or new records, and a model fitted to them."""
+    """Return new labels of the Bank records, or new records and a model that is fitted to them."""
     if model == OWN:
         from sklearn.linear_model import LogisticRegression
 
@@ -76,7 +76,7 @@ def drawn(model: str, rng: Rng) -> Records:
 
 @studies.study({"model": (RIGHT, OWN, WRONG), "epsilon": TESTED})
 def rejections(model: str, epsilon: float, rng: Rng) -> dict[str, bool]:
-    """Return whether a test rejects the model, by both laws."""
+    """Return whether the test rejects the model, by both laws."""
     budget: dict[str, Any] = {"epsilon": epsilon} if epsilon < np.inf else {"mechanism": NoNoise()}
     test = hosmer_lemeshow(*drawn(model, rng), **budget, fitted=model == OWN, rng=rng)
     pvalues = (test.pvalue_ignoring_noise, test.under_noise(REPLICATES, rng).pvalue)

@@ -81,7 +81,7 @@ def scored(kind: str, n: int, rng: Rng) -> tuple[NDArray[np.bool_], NDArray[np.f
 
 @studies.study({"scores": ["Bank", *OF_NORMALS], "n": [1000, 26_000, 200_000], "epsilon": EPSILONS})
 def areas(scores: str, n: int, epsilon: float, rng: Rng) -> dict[str, float]:
-    """Return whether intervals contain the area of new records, and how wide they are."""
+    """Return whether intervals contain the area of new records, and their widths."""
     grid = dp.Grid.uniform(0, 1, CELLS)
     counts = dp.score_counts(*scored(scores, n, rng), grid)
     true = ROC.from_curves(dp.score_curves_from_counts(counts, grid, NoNoise())).auc
@@ -138,7 +138,7 @@ def quantiles_and_means(shape: str, curve: str, n: int, rng: Rng) -> dict[str, f
         ),
     }
     for whose, (of, interval, interval_of_mean) in asked.items():
-        # cells to which the quantiles belong: sums of shares are rounded
+        # the cells of the quantiles, as sums of shares are rounded
         cells = np.searchsorted(np.cumsum(of), PROBABILITIES - 1e-12)
         true = grid.positions[np.minimum(cells, CELLS - 1)]
         low, high = interval(PROBABILITIES, LEVEL, method="inverted_cdf")
@@ -271,7 +271,7 @@ def population(scores: str) -> dp.ScoreCurves:
 
 @studies.study({"scores": list(OF_NORMALS), "n": [1000, 26_000], "epsilon": (0.1, 1.0)})
 def classifiers(scores: str, n: int, epsilon: float, rng: Rng) -> dict[str, float]:
-    """Return the share of intervals that cover metrics of new records, and how wide they are."""
+    """Return the share of intervals that cover metrics of new records, and their widths."""
     grid = dp.Grid.uniform(0, 1, CELLS)
     counts = dp.score_counts(*scored(scores, n, rng), grid)
     everyone, exact = population(scores), dp.score_curves_from_counts(counts, grid, NoNoise())

@@ -45,7 +45,7 @@ def choices(n_epsilon: int, rng: np.random.Generator) -> Mapping[str, float]:
 
 
 def cells(results: Results, name: str) -> list[str]:
-    """Return a line of the table: means, bold where they are clearly less than the default's."""
+    """Return a line of the table: means, in bold if they are clearly below the default's."""
     own, usual = results.array(name), results.array(DEFAULT)
     error = (usual - own).std(axis=1, ddof=1) / np.sqrt(own.shape[1])
     better = (usual - own).mean(axis=1) > 3 * np.maximum(error, 1e-12)

@@ -35,7 +35,7 @@ EPSILONS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 SHOWN_EPSILON = 0.2
 METHODS = ("paper", "smooth", "exponential", "curve")
 PRODUCTS, RECORDS, STEP = (100, 300, 1000, 3000, 10000), 10**4, 0.025
-AUCS = [round(0.7 + STEP * i, 3) for i in range(12)]  # the last one is what 0.95 is told from
+AUCS = [round(0.7 + STEP * i, 3) for i in range(12)]  # 0.95 is told apart from the last one
 RUNS_OF_A_TEST, LEVEL = 20, 0.05
 
 
@@ -116,7 +116,7 @@ def bank_counts() -> Any:
 def thresholds(method: Any, epsilon: float, rng: Rng) -> dict[str, float]:
     """Return the error of the first of ten levels, in records, and how uneven five levels are."""
     counts, below = bank_counts(), np.cumsum(bank_counts())
-    step = epsilon if method == "curve" else epsilon / 10  # what one level gets
+    step = epsilon if method == "curve" else epsilon / 10  # the epsilon of one level
     first = RecursiveMedians(step, 1, method).choose(counts, rng=rng)[0]
     five = RecursiveMedians(epsilon, 5, method).choose(counts, rng=rng)
     shares = np.diff(below[five], prepend=0) / below[-1]
@@ -218,7 +218,7 @@ def verdict(ratios: Any) -> str:
 
 
 def told_apart(released: Results, **at: Any) -> str:
-    """Return the least difference for which all pairs are told apart, and the worst p of a step."""
+    """Return the least difference at which all pairs are told apart, and the worst p of a step."""
     samples = released.array("area", **at)
     worst = {
         i: max(p_value(a, b) for a, b in zip(samples, samples[i:], strict=False))

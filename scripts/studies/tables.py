@@ -27,7 +27,7 @@ EPSILON, RUNS = 0.1, 8
 SIDES = (8, 16, 32, 64, 128, 256)
 RATIOS = (0.03, 0.1, 0.3, 1, 3, 10, 30, 100)  # n epsilon for each cell
 BOXES = 300
-BLUR = 0.1  # of a cell, added to errors of medians, because a ratio of two zeros says nothing
+BLUR = 0.1  # of a cell: added to the errors of medians, so that no ratio is of two zeros
 MEASURES = ("cells", "boxes", "marginals", "medians")
 RHO = EPSILON**2 / 8  # gives a count the same noise as EPSILON
 SHOWN = 128  # cells a side in the picture
@@ -77,7 +77,7 @@ def box_sums(counts: Values, corners: NDArray[np.int64]) -> Values:
 
 
 def medians(counts: Values) -> Values:
-    """Return where each column of cells has half of its records, as a share of the axis."""
+    """Return the median of each column of cells, as a share of the axis."""
     sums = np.maximum.accumulate(counts.cumsum(axis=1), axis=1)
     at = np.argmax(sums >= sums[:, -1:] / 2, axis=1)
     return np.asarray((at + 0.5) / counts.shape[1])

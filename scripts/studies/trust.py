@@ -92,7 +92,7 @@ def of_constants(results: Results) -> list[str]:
 
 
 def of_predictions(results: Results) -> list[str]:
-    """Return what is expected at the settings that are advised, beside what is measured."""
+    """Return the expected and the measured errors at the advised settings."""
     rows: list[list[str]] = []
     ratios: dict[str, list[float]] = {name: [] for name in DENSITIES}
     for model, epsilon in PREDICTED:
@@ -120,7 +120,7 @@ def of_predictions(results: Results) -> list[str]:
 
 
 def of_clients() -> list[str]:
-    """Return how many clients an error takes."""
+    """Return the number of clients that an error needs."""
     rows = []
     models: list[tuple[TrustModel, float | None]] = [("secure-aggregation", None), *PREDICTED]
     for model, epsilon in models:
