@@ -38,11 +38,9 @@ class Docstrings(griffe.Extension):
                     given = griffe.Parameter(field.name, annotation=field.annotation, kind=_EITHER)
                     given.default = field.value
                     fields.append(given)
-            cls.set_member("__init__", griffe.Function("__init__", parameters=_signature(fields)))
-
-
-def _signature(fields: list[griffe.Parameter]) -> griffe.Parameters:
-    return griffe.Parameters(*fields)
+            cls.set_member(
+                "__init__", griffe.Function("__init__", parameters=griffe.Parameters(*fields))
+            )
 
 
 def linked(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from pathlib import Path
@@ -42,8 +41,3 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 def on_page_content(content: str, **_: Any) -> str:
     """Set mathematics as MathML, which browsers show by themselves."""
     return mathematics.shown(content)
-
-
-def on_startup(**_: Any) -> None:
-    """Say nothing of other generators of sites."""
-    os.environ.setdefault("NO_MKDOCS_2_WARNING", "1")

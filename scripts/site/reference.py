@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -192,23 +191,6 @@ PAGES: Final = (
     ),
 )
 
-# Modules that are public themselves, and so are names in dpcore.
-MODULES: Final = (
-    "dpcore",
-    "dpcore.curves.distances",
-    "dpcore.mechanisms",
-    "dpcore.models",
-    "dpcore.noise",
-    "dpcore.privacy",
-    "dpcore.records.files",
-    "dpcore.statistics",
-    "dpcore.statistics.classifier",
-    "dpcore.streams",
-    "dpcore.studies",
-    "dpcore.trust",
-    "dpcore.trust.comparison",
-)
-
 
 def contents() -> str:
     """Return the first page of the reference: all names, and where they are."""
@@ -239,13 +221,3 @@ def _commands(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.A
 
 def _fenced(text: str) -> list[str]:
     return ["```text", *text.rstrip().split("\n"), "```", ""]
-
-
-def public_names() -> set[str]:
-    """Return the full names of all that is public, but for modules."""
-    found = set()
-    for module in map(importlib.import_module, MODULES):
-        for name in module.__all__:
-            if not isinstance(getattr(module, name), type(importlib)):
-                found.add(f"{module.__name__}.{name}")
-    return found

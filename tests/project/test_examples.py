@@ -9,21 +9,7 @@ import re
 
 import pytest
 
-ROOMS = (
-    "dpcore",
-    "dpcore.curves.distances",
-    "dpcore.mechanisms",
-    "dpcore.models",
-    "dpcore.noise",
-    "dpcore.privacy",
-    "dpcore.records.files",
-    "dpcore.statistics",
-    "dpcore.statistics.classifier",
-    "dpcore.streams",
-    "dpcore.studies",
-    "dpcore.trust",
-    "dpcore.trust.comparison",
-)
+from tests.project.public_rooms import ROOMS
 
 
 def callables():
