@@ -23,12 +23,14 @@ from .pointwise.curve import PointwiseCDF
 from .pointwise.sums import FunctionServers, SharedVectors, SimulatedSum
 from .protocol.agreement import agree
 from .protocol.answers import Answer, Opened, opened
-from .protocol.clients import Client, cell_of
+from .protocol.cells import cell_of
+from .protocol.clients import Client
 from .protocol.curves import release, release_scores
 from .protocol.enrolment import Enrolment, Ticket
 from .protocol.parameters import Protocol
 from .protocol.partial_sums import PartialSum, combine
 from .protocol.servers import Server
+from .protocol.vector_sums import VectorSum
 from .protocol.wire import ReportError, RoundError
 
 __all__ = [
@@ -56,6 +58,7 @@ __all__ = [
     "SimulatedSum",
     "SquareWave",
     "Ticket",
+    "VectorSum",
     "advise",
     "agree",
     "cell_of",

@@ -183,6 +183,9 @@ def _checked(grid: Grid, most: int, trust: object, clients: int | None, isotonic
     if not isinstance(trust, Trust):
         what = "must be a Central, SecureAggregation, DistributedNoise or Local"
         raise DtypeError("trust", type(trust).__name__, what)
+    if trust.records is None:
+        what = "must have a contribution bound; dpcore.cdf and dpcore.score_curves take it without"
+        raise ParameterError("trust", "records=None", what)
     if not isinstance(isotonic, bool):
         raise DtypeError("isotonic", type(isotonic).__name__, "must be a bool")
     if isinstance(trust, DistributedNoise | Local):
@@ -198,6 +201,7 @@ def _contributed(
     client_ids: Any, size: int, trust: Trust, clients: int, rng: np.random.Generator | None
 ) -> Contributed:
     """Choose records of each client at random: for Local, one of the records that count."""
+    assert trust.records is not None
     chooser = choose_slots if isinstance(trust, Local) else choose
     return chooser(client_ids, size, clients, trust.records, rng)
 

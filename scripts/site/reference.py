@@ -142,8 +142,8 @@ PAGES: Final = (
         "dpcore.trust: clients and servers",
         "The protocols for which the trust models stand: reports are bytes.",
         "dpcore.trust",
-        "Protocol agree Client cell_of Enrolment Ticket Server PartialSum combine Answer Opened"
-        " opened release release_scores ReportError RoundError PointwiseCDF PointwiseClient"
+        "Protocol agree Client cell_of Enrolment Ticket Server PartialSum VectorSum combine Answer"
+        " Opened opened release release_scores ReportError RoundError PointwiseCDF PointwiseClient"
         " Aggregator FunctionServers SharedVectors SimulatedSum",
     ),
     _page(

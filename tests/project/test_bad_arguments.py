@@ -34,6 +34,7 @@ PROJECTION = dp.project(SCORES, 0, 1, rho=1.0, rng=np.random.default_rng(1))
 BINORMAL = st.BinormalROC(0.8, 9, dp.Privacy(1.0), {"name": "exact"})
 LOCAL = trust.Local(1.0, clients=5)
 PROTOCOL = trust.Protocol(trust.DistributedNoise(1.0, clients=5), 8, b"0" * 16, servers=2)
+VECTOR = sum(trust.Client(PROTOCOL).vector(1) for _ in range(5))
 FUNCTIONS = trust.Protocol(trust.FunctionSharing(1.0), 8, b"0" * 16)
 COUNTS = np.ones(8, int)
 SUM = trust.SimulatedSum(COUNTS, trust.SecureAggregation())
@@ -371,6 +372,11 @@ CALLS = {
     ),
     "Client": (trust.Client, {"protocol": PROTOCOL, "rng": None}),
     "Client.report": (lambda cells: trust.Client(PROTOCOL).report(cells), {"cells": 1}),
+    "Client.vector": (lambda cells: trust.Client(PROTOCOL).vector(cells), {"cells": 1}),
+    "VectorSum": (
+        trust.VectorSum,
+        {"protocol": PROTOCOL, "total": VECTOR, "reports": 5, "simulated": False},
+    ),
     "Server": (trust.Server, {"protocol": PROTOCOL}),
     "Server.add": (trust.Server(PROTOCOL).add, {"report": trust.Client(PROTOCOL).report(1)[0]}),
     "Server.settle": (lambda ids: trust.Server(PROTOCOL).settle(ids), {"ids": [b"0" * 16]}),

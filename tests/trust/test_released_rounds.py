@@ -15,7 +15,8 @@ from dpcore.errors import DtypeError, MissingValueError
 from dpcore.noise.sources import GeneratorSource, source
 from dpcore.trust import DistributedNoise, Local, SecureAggregation
 from dpcore.trust.protocol.agreement import agree
-from dpcore.trust.protocol.clients import Client, cell_of
+from dpcore.trust.protocol.cells import cell_of
+from dpcore.trust.protocol.clients import Client
 from dpcore.trust.protocol.curves import release, release_scores
 from dpcore.trust.protocol.parameters import Protocol
 from dpcore.trust.protocol.partial_sums import combine

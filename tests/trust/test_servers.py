@@ -70,7 +70,7 @@ def test_totals_are_the_sums_of_what_clients_counted(servers):
     rng, expected = np.random.default_rng(3), np.zeros(protocol.words, np.int64)
     for cell in cells:  # the same generator, before what splitting takes from it
         state = rng.bit_generator.state
-        expected += Client(protocol, rng)._counts([int(cell)], 0, source(rng))
+        expected += Client(protocol, rng)._counts(np.array([int(cell)]), 0, source(rng))
         rng.bit_generator.state = state
         Client(protocol, rng).report(int(cell))
     totals = totals_of(protocol, reports_of(protocol, cells, seed=3))

@@ -30,13 +30,14 @@ class DistributedNoise(TreeOfShares):
     A client reports the counts of its own record on all levels of a tree, with a Polya share of
     discrete Laplace noise on each node. Secure aggregation shows the server the sum of all reports
     and nothing else. The noise in the sum is that of ``mechanisms.Hierarchy``. Neighbours: one
-    client's record is replaced, or all of its records. There is no guarantee against somebody who
-    sees a single report.
+    client's record is replaced, or all of its records; without a contribution bound, one record of
+    any client. There is no guarantee against somebody who sees a single report.
 
     Parameters
     ----------
     epsilon
-        The guarantee of the sum, for a client: a positive number. A Fraction is used exactly.
+        The guarantee of the sum, for a client: a positive number. A Fraction is used exactly. For
+        one record, if there is no contribution bound.
     clients
         M, the number of clients that are asked.
     dropout
@@ -50,7 +51,9 @@ class DistributedNoise(TreeOfShares):
     records
         The contribution bound: the most records of a client that count (docs/clients.md). It is 1
         to 64, or more if there are fewer than 2^40 clients. Values above 1 are only for
-        ``client_cdf``, ``client_score_curves`` and rounds.
+        ``client_cdf``, ``client_score_curves`` and rounds. None: there is no bound. All records of
+        a client count, as at a site with the records of many people, and epsilon is the guarantee
+        for one of these records. Their total number, over all clients, is public.
 
     Raises
     ------
@@ -73,6 +76,9 @@ class DistributedNoise(TreeOfShares):
     0.26
     >>> dp.trust.DistributedNoise(epsilon=1.0, clients=10_000, dropout=0.1).required
     9000
+    >>> sites = dp.trust.DistributedNoise(epsilon=1.0, clients=20, dropout=0.1, records=None)
+    >>> round(dp.cdf(rng.beta(2, 5, 10_000), curve.grid, sites, rng=rng).quantile(0.5), 2)
+    0.26
     """
 
     epsilon: float | Fraction
@@ -81,12 +87,13 @@ class DistributedNoise(TreeOfShares):
     reporting: int | None = None
     branching: Literal["auto", "hb"] | int | Sequence[int] = "auto"
     budgets: Literal["auto", "equal"] | Sequence[float] = "auto"
-    records: int = 1
+    records: int | None = 1
 
     def __post_init__(self) -> None:
         clients = _check.integer("clients", self.clients, 1, MOST_CLIENTS)
         object.__setattr__(self, "clients", clients)
-        object.__setattr__(self, "records", most_records(self.records, clients))
+        if self.records is not None:
+            object.__setattr__(self, "records", most_records(self.records, clients))
         if not 0 <= (dropout := _check.plain("dropout", self.dropout)) < 1:
             raise ParameterError("dropout", self.dropout, "must be 0 or more, and below 1")
         object.__setattr__(self, "dropout", dropout)
@@ -100,13 +107,13 @@ class DistributedNoise(TreeOfShares):
 
     @property
     def privacy(self) -> Privacy:
-        """The guarantee for a client."""
+        """The guarantee for a client, or for one record if there is no contribution bound."""
         whole = Allowance.checked(self.epsilon, None, "replace-one")
-        return for_client(whole.privacy, self.records)
+        return for_client(whole.privacy, self.records or 1)
 
     @property
     def record_privacy(self) -> Privacy:
-        """The guarantee for one record of a client: epsilon / records."""
+        """The guarantee for one record of a client: epsilon / records; without a bound, epsilon."""
         return self._budget().privacy
 
     @property
@@ -134,7 +141,7 @@ class DistributedNoise(TreeOfShares):
             "name": "distributed-noise",
             "epsilon": float(self.epsilon),
             "clients": self.clients,
-            "records": self.records,
+            "records": "any number" if self.records is None else self.records,
             "required": self.required,
             "reporting": self.reports,
             "branching": of_tree["branching"],
@@ -146,14 +153,16 @@ class DistributedNoise(TreeOfShares):
 
     def _of_record(self) -> float | Fraction:
         """Return the epsilon that one record spends, epsilon / records."""
-        return self.epsilon if self.records == 1 else Fraction(self.epsilon) / self.records
+        return self.epsilon if self.records in (None, 1) else Fraction(self.epsilon) / self.records
 
     def _budget(self) -> Allowance:
         return Allowance.checked(self._of_record(), None, "replace-one")
 
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
-        if int(exact.sum()) != self.reports * self.records:
+        if self.records is not None and int(exact.sum()) != self.reports * self.records:
             each = f", {self.records} records each" if self.records > 1 else ""
             what = f"must sum to the {self.reports} clients that report{each}"
+            if self.records == 1:
+                what += "; records=None is for clients with any number of records"
             raise ParameterError("counts", int(exact.sum()), what)
         return TreeOfShares._prepared(self, exact)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, Final, NoReturn
@@ -15,23 +14,24 @@ from ... import _check
 from ..._process import Owner
 from ...errors import DtypeError, ParameterError
 from ...noise.sources import Source, random_bytes, source
-from ...summaries.grid import Grid, check_grid
-from ...summaries.score_counts import score_counts
 from .. import comparison
+from ..models.central import SecureAggregation
+from ..models.distributed import DistributedNoise
 from ..models.local import Local
 from . import wire
 from .enrolment import Ticket
 from .parameters import Protocol
+from .possible import check_has_vectors
 from .wire import Report, ReportError, RoundError
 
-__all__ = ["Client", "cell_of"]
+__all__ = ["Client"]
 
 _WORD: Final = 2**64
 _NO_CELLS: Final = (bool, np.bool_, np.timedelta64)  # NumPy counts these as integers
 
 
 class Client:
-    """Makes the reports of one client, once.
+    """Makes the reports of one client, or its vector for a secure aggregation, once.
 
     Parameters
     ----------
@@ -131,10 +131,7 @@ class Client:
         [348, 348]
         """
         held = self._checked(cells)
-        self._check_here()
-        if not self._unused.acquire(blocking=False):
-            raise ReportError("duplicate", "is this client's second: send the first one again")
-        stream = source(self._rng)
+        stream = self._begun()
         contributed, empty = self._contributed(held, stream)
         payloads = self._payloads(contributed, empty, stream)
         protocol, ticket = self._protocol, self._ticket or self._own_ticket(stream)
@@ -143,6 +140,55 @@ class Client:
         encoded = [wire.encode(wire.signed(report, ticket.key)) for report in reports]
         self._check_here()  # a signal handler may have forked, and the child may have reported
         return encoded
+
+    def vector(self, cells: int | Sequence[int] | NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+        """Return the client's counts on all nodes, with its share of the noise, in one vector.
+
+        This is for a secure aggregation that somebody else runs, as that of a framework for
+        federated learning (docs/flower.md). Give the vector to its client, and to nobody else: it
+        shows the records. Afterwards ``VectorSum`` takes the sum of all vectors.
+
+        Parameters
+        ----------
+        cells
+            As in ``report``.
+
+        Returns
+        -------
+        numpy.ndarray
+            (nodes,) int64, ``Protocol.words`` numbers: root first, level by level. For
+            SecureAggregation, the counts of the cells, without noise. A client with the same
+            generator and records shares this vector among the servers of ``report``.
+
+        Raises
+        ------
+        DtypeError, ParameterError, ReportError, RoundError
+            As in ``report``; and ParameterError if the trust model is neither DistributedNoise nor
+            SecureAggregation. A client has one vector or one report.
+
+        Notes
+        -----
+        O(nodes + n log N) for n records.
+
+        Examples
+        --------
+        >>> from dpcore.trust import Client, Protocol, SecureAggregation
+        >>> Client(Protocol(SecureAggregation(), 4, bytes(16))).vector(2)
+        array([0, 0, 1, 0])
+        """
+        check_has_vectors("protocol", self._protocol)
+        held = self._checked(cells)
+        stream = self._begun()
+        counts = self._counts(*self._contributed(held, stream), stream)
+        self._check_here()  # as in ``report``
+        return counts
+
+    def _begun(self) -> Source:
+        """Return the source of the first and only report."""
+        self._check_here()
+        if not self._unused.acquire(blocking=False):
+            raise ReportError("duplicate", "is this client's second: send the first one again")
+        return source(self._rng)
 
     def _check_here(self) -> None:
         """Check that this is not a copy that a fork has made."""
@@ -157,73 +203,67 @@ class Client:
         identity, round_id = random_bytes(wire.ID_BYTES, stream), self._protocol.round_id
         return Ticket(identity, wire.client_key(wire.OPEN, round_id, identity))
 
-    def _checked(self, cells: int | Sequence[int] | NDArray[np.integer[Any]]) -> list[int]:
+    def _checked(self, cells: int | Sequence[int] | NDArray[np.integer[Any]]) -> NDArray[np.int64]:
         """Return the counted cells of all records."""
         protocol = self._protocol
-        given: Any = cells
-        if isinstance(cells, np.ndarray):
-            given = _check.array("cells", cells, "biufO", "must be integers").tolist()
-        if isinstance(cells, str | bytes | bytearray | memoryview) or _is_table(cells):
-            raise DtypeError("cells", type(cells).__name__, "must be one or several integers")
-        held = list(given) if isinstance(given, Sequence) else [given]
-        if protocol.empty is None and len(held) != 1:
+        held = _integers(cells)
+        if protocol.records is not None and protocol.empty is None and held.size != 1:
             what = "must be one record: the protocol has no cell for empty records"
-            raise ParameterError("cells", len(held), what)
-        for cell in held:  # messages must not quote records
-            if isinstance(cell, _NO_CELLS) or not isinstance(cell, Integral):
-                raise DtypeError("cells", f"a {type(cell).__name__}", "must be integers")
-            if not 0 <= int(cell) < protocol.size:
-                raise ParameterError("cells", "another", f"must be 0 to {protocol.size - 1}")
-        return [protocol.counted(int(cell)) for cell in held]
+            raise ParameterError("cells", held.size, what)
+        if held.size and not 0 <= held.min() <= held.max() < protocol.size:
+            # Messages must not quote records.
+            raise ParameterError("cells", "another", f"must be 0 to {protocol.size - 1}")
+        return protocol.counted(held.astype(np.int64))
 
-    def _contributed(self, held: list[int], stream: Source) -> tuple[list[int], int]:
+    def _contributed(
+        self, held: NDArray[np.int64], stream: Source
+    ) -> tuple[NDArray[np.int64], int]:
         """Return the records that are reported, and the number of empty ones."""
         protocol, most = self._protocol, self._protocol.trust.records
+        if protocol.records is None or most is None:
+            return held, 0
         if protocol.records < most:  # reports one of the records that count
-            drawn = _below(max(most, len(held)), stream)
-            return ([held[drawn]], 0) if drawn < len(held) else ([], 1)
+            drawn = _below(max(most, held.size), stream)
+            return held[drawn : drawn + 1], int(drawn >= held.size)
         chosen = held.copy()
-        if len(held) > most:
+        if held.size > most:
             for place in range(most):  # the first records become a random choice
-                drawn = place + _below(len(held) - place, stream)
+                drawn = place + _below(held.size - place, stream)
                 chosen[place], chosen[drawn] = chosen[drawn], chosen[place]
-        return chosen[:most], max(0, most - len(held))
+        return chosen[:most], max(0, most - held.size)
 
-    def _payloads(self, cells: list[int], empty: int, stream: Source) -> list[tuple[int, bytes]]:
+    def _payloads(
+        self, cells: NDArray[np.int64], empty: int, stream: Source
+    ) -> list[tuple[int, bytes]]:
         """Return the kind and the content of the report to each server."""
         protocol = self._protocol
-        cell = protocol.empty if empty else cells[0]
+        if isinstance(protocol.trust, SecureAggregation | DistributedNoise):
+            return self._shares(self._counts(cells, empty, stream), stream)
+        cell = protocol.empty if empty else int(cells[0])
         assert cell is not None
         if wire.BITS in protocol.kinds:
             return [(wire.BITS, self._bits(cell, stream))]
         if wire.FUNCTION in protocol.kinds:
             keys = comparison.gen(np.array([cell]), protocol.bits, rng=self._rng)
             return [(wire.FUNCTION, each.packed.tobytes()) for each in keys]
-        if protocol.shares_functions:
-            steps = np.zeros(protocol.cells, np.int64)
-            steps[cell:] = 1
-            return self._shares(steps, stream)
-        return self._shares(self._counts(cells, empty, stream), stream)
+        steps = np.zeros(protocol.cells, np.int64)
+        steps[cell:] = 1
+        return self._shares(steps, stream)
 
-    def _counts(self, cells: list[int], empty: int, stream: Source) -> NDArray[np.int64]:
+    def _counts(self, cells: NDArray[np.int64], empty: int, stream: Source) -> NDArray[np.int64]:
         """Return the counts of records on all levels, with the client's share of the noise."""
         protocol = self._protocol
-        counts, times = np.zeros(protocol.words, np.int64), Counter(cells)
-        if empty:
-            assert protocol.empty is not None
-            times[protocol.empty] += empty
-        if not protocol.noise:
-            for cell, number in times.items():
-                counts[cell] += number
-            return counts
-        for level, share in enumerate(protocol.noise):
-            start, stop = protocol.starts[level], protocol.starts[level + 1]
+        counts = np.zeros(protocol.words, np.int64)
+        for level, share in enumerate(protocol.noise or (None,)):
+            part = counts[protocol.starts[level] : protocol.starts[level + 1]]
             if share is not None:
-                share.fill(counts[start:stop], stream)
+                share.fill(part, stream)
             elif level > 0:
                 continue  # an uncounted level has no noise, so it must not be sent
-            for cell, number in times.items():
-                counts[start + protocol.node(cell, level)] += number
+            np.add.at(part, protocol.node(cells, level), 1)
+            if empty:
+                assert protocol.empty is not None
+                part[protocol.node(protocol.empty, level)] += empty
         return counts
 
     def _shares(self, counts: NDArray[np.int64], stream: Source) -> list[tuple[int, bytes]]:
@@ -251,42 +291,21 @@ class Client:
         return bytes([level]) + packed[:length]
 
 
-def cell_of(score: Any, grid: Grid, label: bool | None = None) -> int:
-    """Return the cell in which ``Grid.count`` or ``dpcore.score_counts`` counts one record.
-
-    Parameters
-    ----------
-    score
-        One real number.
-    grid
-        N public thresholds.
-    label
-        None for a value, which is in one of N cells. For a scored record, whether it is positive;
-        it is in one of 2 N cells.
-
-    Raises
-    ------
-    DtypeError, ParameterError, MissingValueError
-        An argument is not as above.
-
-    Notes
-    -----
-    O(N), because the functions named above count one record.
-
-    Examples
-    --------
-    >>> import dpcore as dp
-    >>> grid = dp.Grid.uniform(0, 1, 4)
-    >>> dp.trust.cell_of(0.3, grid), dp.trust.cell_of(0.3, grid, True)
-    (1, 6)
-    """
-    check_grid("grid", grid)
-    grid._refuse_times("grid")
-    if label is None:
-        return int(np.argmax(grid.count([score])))
-    if not isinstance(label, bool | np.bool_):
-        raise DtypeError("label", type(label).__name__, "must be a bool")
-    return int(np.argmax(score_counts([bool(label)], [score], grid)))
+def _integers(cells: int | Sequence[int] | NDArray[np.integer[Any]]) -> NDArray[Any]:
+    """Return one or several integers as an array of integers or objects, checked for their type."""
+    given: Any = cells
+    if isinstance(cells, np.ndarray):
+        found = _check.array("cells", cells, "biufO", "must be integers")
+        if found.ndim <= 1 and found.dtype.kind in "iu":
+            return found.reshape(-1)
+        given = found.tolist()
+    if isinstance(cells, str | bytes | bytearray | memoryview) or _is_table(cells):
+        raise DtypeError("cells", type(cells).__name__, "must be one or several integers")
+    held = list(given) if isinstance(given, Sequence) else [given]
+    for cell in held:  # messages must not quote records
+        if isinstance(cell, _NO_CELLS) or not isinstance(cell, Integral):
+            raise DtypeError("cells", f"a {type(cell).__name__}", "must be integers")
+    return np.array(held, dtype=object)
 
 
 def _is_table(cells: object) -> bool:

@@ -21,13 +21,18 @@ from ..models.local import Local
 from ..models.tree_of_shares import TreeOfShares
 from .parameters import Protocol
 from .partial_sums import PartialSum, of_all_servers
+from .possible import records_in
+from .vector_sums import VectorSum
 from .wire import RoundError
 
 __all__ = ["release", "release_scores"]
 
 
 def release(
-    sums: PartialSum | Sequence[PartialSum], grid: Grid | None = None, *, isotonic: bool = True
+    sums: PartialSum | Sequence[PartialSum] | VectorSum,
+    grid: Grid | None = None,
+    *,
+    isotonic: bool = True,
 ) -> CDF:
     """Return the curve of the records in the reports of a round.
 
@@ -89,7 +94,7 @@ def release(
 
 
 def release_scores(
-    sums: PartialSum | Sequence[PartialSum], grid: Grid, *, isotonic: bool = True
+    sums: PartialSum | Sequence[PartialSum] | VectorSum, grid: Grid, *, isotonic: bool = True
 ) -> ScoreCurves:
     """Return the curves of both classes from a round about scored labels.
 
@@ -152,7 +157,8 @@ def _released(whole: PartialSum) -> CDF:
         counts = _of_levels(whole, trust)
     else:
         counts = np.cumsum(whole.totals.view(np.int64))
-    joint = raw_curve(counts, n * whole.protocol.records, trust, whole.simulated)
+    records = records_in(whole.protocol, whole.totals, n)
+    joint = raw_curve(counts, records, trust, whole.simulated)
     return joint if whole.protocol.empty is None else of_clients(joint)
 
 
@@ -186,5 +192,5 @@ def _estimates(
     out = np.empty((1, protocol.cells))
     branching = np.array(protocol.branching, np.int64)
     kernels.cumulative_estimates(nodes[np.newaxis], branching, protocol.starts, variances, out)
-    out[0, -1] = whole.reports * protocol.records
+    out[0, -1] = records_in(protocol, whole.totals, whole.reports)
     return np.asarray(out[0])

@@ -7,7 +7,7 @@ import json
 import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,12 +31,15 @@ _MOST_SERVERS: Final = 2**8
 _DEFAULT_SERVERS: Final = 2  # this is also the least number that hides anything
 _KEYED_SERVERS: Final = 2  # a pair of keys shares a function between two servers
 
+_Cells = TypeVar("_Cells", int, NDArray[np.int64])
+
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
     """The public parameters of one round, the same for all clients and servers.
 
-    A client holds records, each in one of ``size`` cells; ``trust.records`` of them count.
+    A client holds records, each in one of ``size`` cells; ``trust.records`` of them count, or all
+    of them if that is None.
 
     Parameters
     ----------
@@ -54,7 +57,8 @@ class Protocol:
     empty
         The place of a further cell, for empty records: it is put before this cell. Give ``size``
         for values, or half of it for scored labels, where the classes meet. None: every client has
-        one record. It must be given if more than one record of a client counts.
+        one record. It must be given if more than one record of a client counts, and left out if
+        there is no contribution bound.
     enrolled
         Whether servers take reports only from clients with a ticket: see ``Enrolment``. Otherwise
         anybody may report any number of times, unless the transport prevents it.
@@ -66,7 +70,7 @@ class Protocol:
     cells
         The number of counted cells, N or N + 1.
     records
-        The number of records in a report.
+        The number of records in a report; None: any number.
     receivers
         The number of servers, and of reports that a client makes.
     branching, starts
@@ -98,7 +102,7 @@ class Protocol:
     empty: int | None = None
     enrolled: bool = False
     cells: int = field(init=False, repr=False)
-    records: int = field(init=False, repr=False)
+    records: int | None = field(init=False, repr=False)
     digest: bytes = field(init=False, repr=False)
     receivers: int = field(init=False, repr=False)
     branching: tuple[int, ...] = field(init=False, repr=False)
@@ -122,12 +126,15 @@ class Protocol:
         if not isinstance(self.enrolled, bool):
             raise DtypeError("enrolled", type(self.enrolled).__name__, "must be a bool")
         empty, cells = self.empty, size
+        if empty is not None and trust.records is None:
+            what = "must be left out: without a contribution bound, nobody fills up"
+            raise ParameterError("empty", empty, what)
         if empty is not None:
             _check.integer("size", size, 2, MOST_CELLS - 1)
             empty, cells = _check.integer("empty", empty, 1, size), size + 1
             if empty != size and 2 * empty != size:
                 raise ParameterError("empty", empty, f"must be {size} or half of it")
-        elif trust.records > 1:
+        elif trust.records is not None and trust.records > 1:
             raise ParameterError("empty", None, "must be given if clients have several records")
         branching: tuple[int, ...] = ()
         starts = np.array([0, cells])
@@ -259,8 +266,8 @@ class Protocol:
         """
         return int(self.starts[level + 1] - self.starts[level])
 
-    def node(self, cell: int, level: int) -> int:
-        """Return the node of a level that contains a cell.
+    def node(self, cell: _Cells, level: int) -> _Cells:
+        """Return the node of a level that contains a cell, or the nodes of an array of cells.
 
         Examples
         --------
@@ -271,8 +278,8 @@ class Protocol:
         """
         return cell // math.prod(self.branching[level:])
 
-    def counted(self, cell: int) -> int:
-        """Return the place of one of the N cells among the counted cells.
+    def counted(self, cell: _Cells) -> _Cells:
+        """Return the place of one of the N cells among the counted cells, or of an array of them.
 
         Examples
         --------
@@ -281,7 +288,7 @@ class Protocol:
         >>> protocol.counted(3), protocol.counted(4)  # between them, 4 is for empty records
         (3, 5)
         """
-        return cell if self.empty is None or cell < self.empty else cell + 1
+        return cell if self.empty is None else cell + (cell >= self.empty)
 
     def payload_bytes(self, kind: int, level: int = 0) -> int:
         """Return the length of a report's payload; the level is for packed bits.

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import DtypeError
-from ..models.contribution import MOST_CLIENTS
 from . import storage
 from .parameters import Protocol
 from .parts import check_kinds, check_together
-from .wire import RoundError
+from .possible import check_bits, check_reports, check_totals
+from .vector_sums import VectorSum
 
 __all__ = ["PartialSum", "combine", "of_all_servers"]
 
@@ -110,13 +110,14 @@ class PartialSum:
         return cls(**storage.load_sum(data, protocol))
 
 
-def combine(sums: PartialSum | Sequence[PartialSum]) -> NDArray[np.int64]:
+def combine(sums: PartialSum | Sequence[PartialSum] | VectorSum) -> NDArray[np.int64]:
     """Return the totals of all nodes, (nodes,), root first; for SecureAggregation, of the cells.
 
     Parameters
     ----------
     sums
-        The partial sums of all servers, in any order; for Local, that of its one server.
+        The partial sums of all servers, in any order; for Local, that of its one server. Or the sum
+        of clients' vectors.
 
     Raises
     ------
@@ -144,8 +145,11 @@ def combine(sums: PartialSum | Sequence[PartialSum]) -> NDArray[np.int64]:
     return of_all_servers(sums).totals.view(np.int64)
 
 
-def of_all_servers(sums: PartialSum | Sequence[PartialSum]) -> PartialSum:
+def of_all_servers(sums: PartialSum | Sequence[PartialSum] | VectorSum) -> PartialSum:
     """Return the sum of the servers' parts, after the checks that ``combine`` names."""
+    if isinstance(sums, VectorSum):  # which has made these checks
+        totals = sums.total.view(np.uint64)
+        return PartialSum(sums.protocol, totals, sums.reports, b"", simulated=sums.simulated)
     if not isinstance(sums, PartialSum | Sequence):
         raise DtypeError("sums", type(sums).__name__, "must be partial sums")
     parts = [sums] if isinstance(sums, PartialSum) else list(sums)
@@ -154,16 +158,15 @@ def of_all_servers(sums: PartialSum | Sequence[PartialSum]) -> PartialSum:
         _check_form(part)
     check_together("sums", parts)
     first, protocol = parts[0], parts[0].protocol
-    least, most = protocol.least_reports, protocol.most_reports
-    if first.reports < least or (most is not None and first.reports > most):
-        wanted = f"at least {least}" if most is None else f"{least} to {most}"
-        raise RoundError(f"the sums are of {first.reports} reports, but {wanted} are needed")
+    check_reports(protocol, first.reports)
     totals = np.zeros(protocol.words, np.uint64)
     for part in parts:
         totals += part.totals
-    whole = replace(first, totals=totals, simulated=any(part.simulated for part in parts))
-    _check_possible(whole)
-    return whole
+    if protocol.is_additive:
+        check_totals(protocol, totals, first.reports)
+    else:
+        check_bits(protocol, totals, first.reports, first.by_level)
+    return replace(first, totals=totals, simulated=any(part.simulated for part in parts))
 
 
 def _check_form(part: PartialSum) -> None:
@@ -176,40 +179,3 @@ def _check_form(part: PartialSum) -> None:
     for number in (part.reports, *part.by_level):
         if not isinstance(number, int):
             raise DtypeError("sums", type(number).__name__, "must have integers as numbers")
-
-
-def _check_possible(whole: PartialSum) -> None:
-    """Check that so many reports can make these totals, before anything is released."""
-    protocol, totals = whole.protocol, whole.totals
-    if not protocol.is_additive:
-        _check_bits(whole)
-        return
-    signed, most = totals.view(np.int64), whole.reports * protocol.records
-    total = signed[0] if protocol.noise else signed.sum()  # the root has no noise
-    if total != most:
-        each = "one record" if protocol.records == 1 else f"{protocol.records} records"
-        raise RoundError(
-            f"the total is not the number of reports: some client did not send shares of {each}"
-        )
-    if not protocol.noise and (signed.min() < 0 or signed.max() > most):
-        raise RoundError("the count of a cell is below 0, or above the number of records")
-    for level, share in enumerate(protocol.noise[1:], 1):
-        part = slice(protocol.starts[level], protocol.starts[level + 1])
-        if share is None and signed[part].any():
-            raise RoundError(f"level {level} is not counted, and its totals are not 0")
-
-
-def _check_bits(whole: PartialSum) -> None:
-    """Check that no more bits are set at a node than there are reports of its level."""
-    protocol, totals = whole.protocol, whole.totals
-    if whole.reports > MOST_CLIENTS:
-        raise RoundError(f"the sum is of {whole.reports} reports; at most 2^40 clients report")
-    if len(whole.by_level) != len(protocol.asked) or sum(whole.by_level) != whole.reports:
-        raise RoundError(
-            f"the reports of the levels add up to {sum(whole.by_level)}, but there are "
-            f"{whole.reports}"
-        )
-    for level, reports in enumerate((0, *whole.by_level)):  # nobody reports the root
-        part = totals[protocol.starts[level] : protocol.starts[level + 1]]
-        if int(part.max()) > reports:
-            raise RoundError(f"a node of level {level} has more ones than the {reports} reports")

@@ -1,0 +1,70 @@
+"""The cells in which records are, which clients report."""
+
+from __future__ import annotations
+
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ... import _check
+from ...errors import MissingValueError, ParameterError
+from ...summaries.grid import Grid, check_grid
+
+__all__ = ["cell_of"]
+
+
+@overload
+def cell_of(score: float, grid: Grid, label: bool | None = None) -> int: ...
+@overload
+def cell_of(score: ArrayLike, grid: Grid, label: ArrayLike | None = None) -> NDArray[np.int64]: ...
+def cell_of(score: Any, grid: Grid, label: Any = None) -> int | NDArray[np.int64]:
+    """Return the cell in which ``Grid.count`` or ``dpcore.score_counts`` counts a record.
+
+    Parameters
+    ----------
+    score
+        One real number, or (n,) of them for the cells of many records.
+    grid
+        N public thresholds.
+    label
+        None for values, which are in one of N cells. For scored records, whether each is positive:
+        a bool, or (n,) of them. They are in one of 2 N cells.
+
+    Returns
+    -------
+    int or numpy.ndarray
+        The cell, or (n,) int64 cells.
+
+    Raises
+    ------
+    DtypeError, ParameterError, MissingValueError
+        An argument is not as above.
+
+    Notes
+    -----
+    O(n log N).
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> grid = dp.Grid.uniform(0, 1, 4)
+    >>> dp.trust.cell_of(0.3, grid), dp.trust.cell_of(0.3, grid, True)
+    (1, 6)
+    >>> dp.trust.cell_of([0.3, 0.3, 0.9], grid, [False, True, True])
+    array([1, 6, 4])
+    """
+    check_grid("grid", grid)
+    grid._refuse_times("grid")
+    is_one = np.isscalar(score) or getattr(score, "ndim", None) == 0
+    values = grid._column([score] if is_one else score)
+    if np.isnan(values).any():
+        raise MissingValueError("score")
+    # x is in the first cell with x <= threshold; beyond the last threshold it is in the last cell.
+    found = np.minimum(np.searchsorted(grid.positions, values), grid.size - 1).astype(np.int64)
+    if label is not None:
+        positive = _check.array("label", label, "b", "must be a bool, or one for each score")
+        if positive.shape != (shape := () if is_one else values.shape):
+            raise ParameterError("label", positive.shape, f"must have the scores' shape, {shape}")
+        found = np.where(positive, 2 * grid.size - 1 - found, found)
+    return int(found[0]) if is_one else found

@@ -1,0 +1,232 @@
+"""Vectors of clients, for a secure aggregation that somebody else runs, and curves of their sum."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dpcore as dp
+from dpcore.errors import DtypeError, MissingValueError, ParameterError
+from dpcore.trust import (
+    Client,
+    DistributedNoise,
+    Protocol,
+    ReportError,
+    RoundError,
+    Server,
+    VectorSum,
+    agree,
+    cell_of,
+    client_cdf,
+    combine,
+    release,
+    release_scores,
+)
+from tests.trust.rounds import FUNCTIONS, LOCAL, NOISY, ROUND, SECURE, TABLES
+
+RNG = np.random.default_rng
+SITES = 12
+ALL = Protocol(DistributedNoise(1.0, clients=SITES, dropout=0.25, records=None), 20, ROUND)
+BOUNDED = Protocol(DistributedNoise(1.0, clients=SITES, records=3), 20, ROUND, empty=20)
+ONE = Protocol(DistributedNoise(1.0, clients=SITES), 20, ROUND)
+
+
+def holdings(protocol, clients=SITES, seed=1):
+    """The cells of each client's records: any number of them where the protocol allows it."""
+    rng = RNG(seed)
+    alone = protocol.records == 1 and protocol.empty is None
+    return [rng.integers(20, size=1 if alone else rng.integers(40)) for _ in range(clients)]
+
+
+def by_servers(protocol, held):
+    """The totals of dpcore's own servers."""
+    servers = [Server(protocol) for _ in range(protocol.receivers)]
+    for seed, cells in enumerate(held):
+        reports = Client(protocol, RNG(seed)).report(cells)
+        for server, report in zip(servers, reports, strict=True):
+            server.add(report)
+    agree(servers)
+    return [server.close() for server in servers]
+
+
+def by_vectors(protocol, held):
+    """The sum of the vectors of the same clients, with the same shares."""
+    vectors = [Client(protocol, RNG(seed)).vector(cells) for seed, cells in enumerate(held)]
+    return VectorSum(protocol, np.sum(vectors, axis=0), len(held), simulated=True)
+
+
+@pytest.mark.parametrize("protocol", [ALL, BOUNDED, ONE, SECURE], ids=["all", "3", "1", "secure"])
+def test_a_sum_of_vectors_releases_what_servers_do(protocol):
+    held = holdings(protocol)
+    first, second = by_servers(protocol, held), by_vectors(protocol, held)
+    assert np.array_equal(combine(first), combine(second))
+    grid = dp.Grid.uniform(0, 1, 20)
+    assert release(first, grid) == release(second, grid)
+    assert release(second).privacy.simulated
+
+
+def test_scores_are_released_from_a_sum_of_vectors():
+    grid, rng = dp.Grid.uniform(0, 1, 10), RNG(2)
+    labels, scores = rng.random(900) < 0.4, rng.random(900)
+    held = np.array_split(cell_of(scores, grid, labels), SITES)
+    curves = release_scores(by_vectors(ALL, held), grid)
+    assert curves == release_scores(by_servers(ALL, held), grid)
+    assert curves.n == 900
+    assert dp.statistics.ROC.from_curves(curves).privacy.epsilon == 1.0
+
+
+def test_without_a_bound_all_records_of_a_site_count():
+    held = holdings(ALL, clients=9)  # three have dropped out
+    curve = release(by_vectors(ALL, held))
+    assert curve.n == sum(map(len, held))
+    assert (curve.privacy.epsilon, curve.privacy.neighbours) == (1.0, "replace-one")
+    assert curve.mechanism["records"] == "any number"
+    assert dp.CDF.from_json(curve.to_json()) == curve
+
+
+def test_without_a_bound_the_noise_is_that_of_one_record_for_each_client():
+    """The same seeds make the same shares, whatever a site holds."""
+    every, one = (
+        Client(protocol, RNG(7)).vector(cells) - protocol.trust.tree(20).node_sums(counts)
+        for protocol, cells, counts in [
+            (ALL, np.repeat([3, 9], 500), np.bincount(np.repeat([3, 9], 500), minlength=20)),
+            (
+                Protocol(DistributedNoise(1.0, clients=SITES, dropout=0.25), 20, ROUND),
+                4,
+                np.bincount([4], minlength=20),
+            ),
+        ]
+    )
+    assert np.array_equal(every, one)
+
+
+def test_as_a_mechanism_it_takes_any_number_of_records():
+    trust, grid = ALL.trust, dp.Grid.uniform(0, 1, 20)
+    values = RNG(3).random(5000)
+    curve = dp.cdf(values, grid, trust, rng=RNG(4))
+    assert curve.n == 5000
+    assert trust.privacy == trust.record_privacy
+    assert np.array_equal(
+        curve.noise_deviation, DistributedNoise(1.0, SITES, 0.25).noise_deviation(20)
+    )
+    with pytest.raises(ParameterError, match="records=None"):
+        dp.cdf(values, grid, DistributedNoise(1.0, clients=SITES))
+    with pytest.raises(ParameterError, match="contribution bound"):
+        client_cdf([1, 2], [0.5, 0.5], grid, trust)
+    with pytest.raises(ParameterError, match="empty"):
+        Protocol(trust, 20, ROUND, empty=20)
+    assert Protocol(DistributedNoise(1.0, SITES, 0.25), 20, ROUND).digest != ALL.digest
+
+
+# --- what is refused
+
+
+def test_a_client_has_one_vector_or_one_report():
+    for first, second in [("vector", "report"), ("report", "vector"), ("vector", "vector")]:
+        client = Client(NOISY)
+        getattr(client, first)(3)
+        with pytest.raises(ReportError) as caught:
+            getattr(client, second)(3)
+        assert caught.value.reason == "duplicate"
+
+
+@pytest.mark.parametrize("protocol", [LOCAL, FUNCTIONS, TABLES])
+def test_other_trust_models_have_no_vectors(protocol):
+    client = Client(protocol)
+    with pytest.raises(ParameterError, match="DistributedNoise or SecureAggregation"):
+        client.vector(3)
+    client.report(3)  # nothing was spent
+    with pytest.raises(ParameterError, match="protocol"):
+        VectorSum(protocol, np.zeros(protocol.words, int), 50)
+
+
+@pytest.mark.parametrize("cells", [[20], -1, "1", [1.0], None, [True], np.zeros((2, 2), int)])
+def test_a_refused_record_does_not_use_the_client_up(cells):
+    client = Client(ALL)
+    with pytest.raises((DtypeError, ParameterError), match="cells"):
+        client.vector(cells)
+    client.vector([])  # a site without records still adds its share
+
+
+@pytest.mark.parametrize(("reports", "match"), [(8, "9 to 12"), (13, "9 to 12"), (0, "9 to 12")])
+def test_too_few_clients_release_nothing(reports, match):
+    total = by_vectors(ALL, holdings(ALL)).total
+    with pytest.raises(RoundError, match=match):
+        VectorSum(ALL, total, reports)
+
+
+@pytest.mark.parametrize(
+    "total",
+    [
+        [0.5] * ALL.words,
+        np.zeros(ALL.words),
+        np.zeros(ALL.words - 1, int),
+        np.zeros((1, ALL.words), int),
+        np.full(ALL.words, 2**63, np.uint64),
+        None,
+        "sum",
+    ],
+)
+def test_totals_are_whole_vectors(total):
+    with pytest.raises((DtypeError, ParameterError), match="total"):
+        VectorSum(ALL, total, SITES)
+
+
+def test_impossible_totals_release_nothing():
+    total = np.zeros(ALL.words, np.int64)
+    for root in (0, -1, 2**46 + 1):
+        total[0] = root
+        with pytest.raises(RoundError, match="1 to 2"):
+            VectorSum(ALL, total, SITES)
+    total[0] = SITES + 1
+    with pytest.raises(RoundError, match="number of reports"):
+        VectorSum(ONE, total, SITES)
+    with pytest.raises(RoundError, match="below 0"):
+        VectorSum(SECURE, [-1, 2, *[0] * 18], 1)
+
+
+def test_the_sum_is_a_copy_that_cannot_change():
+    total = by_vectors(ALL, holdings(ALL)).total.copy()
+    found = VectorSum(ALL, total, SITES)
+    total[:] = 0
+    assert found.total.any()
+    with pytest.raises(ValueError, match="read-only"):
+        found.total[0] = 1
+
+
+# --- cells of many records
+
+
+@given(
+    st.lists(st.floats(-2, 2) | st.sampled_from([0.0, 0.25, 0.5, 1.0, np.inf]), max_size=30),
+    st.booleans(),
+    st.randoms(use_true_random=False),
+)
+def test_cells_of_many_records_are_those_of_the_counts(values, uniform, random):
+    grid = dp.Grid.uniform(0, 1, 8) if uniform else dp.Grid([0.0, 0.1, 0.25, 0.9])
+    labels = np.array([random.random() < 0.5 for _ in values], dtype=bool)
+    cells = cell_of(values, grid)
+    assert cells.dtype == np.int64
+    assert np.array_equal(np.bincount(cells, minlength=grid.size), grid.count(values))
+    if values:
+        scored = np.bincount(cell_of(values, grid, labels), minlength=2 * grid.size)
+        assert np.array_equal(scored, dp.score_counts(labels, values, grid, pos_label=True))
+    for value, label, cell in zip(values, labels, cells, strict=True):
+        assert cell_of(value, grid) == cell
+        assert cell_of([value], grid, [label])[0] == cell_of(value, grid, label)
+
+
+def test_cells_of_many_records_are_checked():
+    grid = dp.Grid.uniform(0, 1, 4)
+    with pytest.raises(MissingValueError):
+        cell_of([0.5, np.nan], grid)
+    with pytest.raises(ParameterError, match="label"):
+        cell_of([0.5, 0.6], grid, [True])
+    with pytest.raises(ParameterError, match="label"):
+        cell_of([0.5, 0.6], grid, True)
+    with pytest.raises(DtypeError, match="label"):
+        cell_of([0.5, 0.6], grid, [0, 1])
+    with pytest.raises(DtypeError):
+        cell_of(["a"], grid)
