@@ -28,7 +28,7 @@ from tests.trust.rounds import LOCAL, NOISY, ROUND, filled, reports_of
 def counts_of(protocol, seed, cell):
     """What a client's report is made of, before it is split."""
     rng = np.random.default_rng(seed)
-    return Client(protocol, rng)._counts([cell], 0, source(rng))
+    return Client(protocol, rng)._counts(np.array([cell]), 0, source(rng))
 
 
 # --- the law of what is released
