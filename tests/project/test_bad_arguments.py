@@ -372,6 +372,7 @@ CALLS = {
     ),
     "Client": (trust.Client, {"protocol": PROTOCOL, "rng": None}),
     "Client.report": (lambda cells: trust.Client(PROTOCOL).report(cells), {"cells": 1}),
+    "Protocol.mechanism": (PROTOCOL.mechanism, {"reports": 5}),
     "Client.vector": (lambda cells: trust.Client(PROTOCOL).vector(cells), {"cells": 1}),
     "VectorSum": (
         trust.VectorSum,

@@ -74,7 +74,12 @@ def test_scores_are_released_from_a_sum_of_vectors():
     curves = release_scores(by_vectors(ALL, held), grid)
     assert curves == release_scores(by_servers(ALL, held), grid)
     assert curves.n == 900
-    assert dp.statistics.ROC.from_curves(curves).privacy.epsilon == 1.0
+    roc = dp.statistics.ROC.from_curves(curves)
+    assert roc.privacy.epsilon == 1.0
+    with_mechanism = dp.statistics.ROC.from_curves(curves, ALL.mechanism(SITES))
+    assert with_mechanism.auc == roc.auc
+    widths = [high - low for low, high in (with_mechanism.auc_interval(), roc.auc_interval())]
+    assert widths[0] < widths[1]
 
 
 def test_without_a_bound_all_records_of_a_site_count():

@@ -16,7 +16,6 @@ from ...errors import DtypeError, ParameterError
 from ...kernels.trees import hierarchy as kernels
 from ...summaries.grid import Grid, check_grid
 from ..models.contribution import of_clients, raw_curve, without_empty
-from ..models.distributed import DistributedNoise
 from ..models.local import Local
 from ..models.tree_of_shares import TreeOfShares
 from .parameters import Protocol
@@ -144,16 +143,13 @@ def release_scores(
 
 def _released(whole: PartialSum) -> CDF:
     """Return the raw curve over the counted cells, which are numbered."""
-    n, trust = whole.reports, whole.protocol.trust
+    n, trust = whole.reports, whole.protocol.mechanism(whole.reports)
     counts: NDArray[np.int64] | NDArray[np.float64]
-    if isinstance(trust, DistributedNoise):
-        trust = replace(trust, reporting=n)
     if isinstance(trust, TreeOfShares):
         counts = _of_noisy_nodes(whole, trust)
     elif isinstance(trust, Local):
         if not whole.by_level[-1]:
             raise RoundError("no report is about the cells, the last level of the tree")
-        trust = replace(trust, clients=n, branching=whole.protocol.branching)
         counts = _of_levels(whole, trust)
     else:
         counts = np.cumsum(whole.totals.view(np.int64))

@@ -19,6 +19,7 @@ from ...noise.polya import PolyaShares
 from ...summaries.grid import MOST_CELLS
 from .. import comparison
 from ..models.central import SecureAggregation
+from ..models.contribution import MOST_CLIENTS
 from ..models.distributed import DistributedNoise
 from ..models.function_sharing import FunctionSharing
 from ..models.local import Local
@@ -253,6 +254,33 @@ class Protocol:
         """
         required = self.trust.required if isinstance(self.trust, DistributedNoise) else 1
         return max(required, len(self.asked))
+
+    def mechanism(
+        self, reports: int
+    ) -> SecureAggregation | DistributedNoise | FunctionSharing | Local:
+        """Return the trust model for as many clients as have reported.
+
+        It is the mechanism of what ``release`` and ``release_scores`` return, for functions that
+        take it: ``ROC.from_curves`` then has shorter intervals.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            ``reports`` is not an integer, or fewer or more than the trust model allows.
+
+        Examples
+        --------
+        >>> from dpcore.trust import DistributedNoise, Protocol
+        >>> protocol = Protocol(DistributedNoise(1.0, clients=1000, dropout=0.2), 250, bytes(16))
+        >>> protocol.mechanism(900).reporting
+        900
+        """
+        if isinstance(self.trust, DistributedNoise):
+            return replace(self.trust, reporting=reports)
+        if isinstance(self.trust, Local):
+            return replace(self.trust, clients=reports, branching=self.branching)
+        _check.integer("reports", reports, 1, MOST_CLIENTS)
+        return self.trust
 
     def level_size(self, level: int) -> int:
         """Return the number of nodes of a level; the root is level 0.
