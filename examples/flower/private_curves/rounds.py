@@ -20,7 +20,17 @@ from dpcore.trust import DistributedNoise, Local, Protocol, cell_of
 
 from .data import RECORDS, Records
 
-__all__ = ["ROUNDS", "Round", "Settings", "cells_of", "plan", "planned", "released", "trust_model"]
+__all__ = [
+    "ROUNDS",
+    "Round",
+    "Settings",
+    "cells_of",
+    "generator",
+    "plan",
+    "planned",
+    "released",
+    "trust_model",
+]
 
 Settings = Mapping[str, Any]  # Flower's run config: [tool.flwr.app.config] in pyproject.toml
 
@@ -63,8 +73,8 @@ def trust_model(settings: Settings, clients: int) -> DistributedNoise | Local:
     raise ParameterError("trust-model", name, "must be 'distributed-noise' or 'local'")
 
 
-def planned(name: str, settings: Settings, clients: int, round_id: bytes) -> Round:
-    """Return a round from its name, the run config, the number of sites, and the id of the round.
+def planned(settings: Settings, clients: int, name: str, round_id: bytes) -> Round:
+    """Return a round from the run config, the number of sites that are asked, its name and its id.
 
     Raises
     ------
@@ -88,7 +98,7 @@ def planned(name: str, settings: Settings, clients: int, round_id: bytes) -> Rou
 
 def plan(settings: Settings, clients: int) -> list[Round]:
     """Return the rounds of a new run, with new ids."""
-    return [planned(name, settings, clients, secrets.token_bytes(16)) for name in ROUNDS]
+    return [planned(settings, clients, name, secrets.token_bytes(16)) for name in ROUNDS]
 
 
 def cells_of(this: Round, records: Records) -> NDArray[np.int64]:
@@ -105,3 +115,15 @@ def released(
     if this.name == CURVE:
         return dp.trust.release(found, this.grid)
     return dp.trust.release_scores(found, this.grid)
+
+
+def generator(settings: Settings, name: str, partition_id: int) -> np.random.Generator | None:
+    """Return None: the noise of a site is made from random numbers of the operating system.
+
+    For a study with a ``seed`` of 0 or more, return a generator for this round and site. The noise
+    is known then, so nobody is protected, and releases are marked as simulated.
+    """
+    seed = settings["seed"]
+    if seed < 0:
+        return None
+    return np.random.default_rng([seed, ROUNDS.index(name), partition_id])

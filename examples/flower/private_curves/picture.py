@@ -1,0 +1,116 @@
+"""One picture of both releases: the CDF, the ROC curve and the calibration of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from matplotlib.figure import Figure
+
+import dpcore as dp
+from dpcore.curves.colours import BLACK, BLUE
+from dpcore.statistics import ROC, equi_depth_bins, reliability
+
+from . import data
+from .rounds import Settings, trust_model
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["draw"]
+
+_BINS: Final = 10
+_FINE: Final = 2**16  # thresholds of the scores' true curves
+_TRUE: Final = "true, all sites, not private"
+_LINE: Final[dict[str, Any]] = {"color": BLACK, "linewidth": 1.1, "linestyle": (0, (4, 2))}
+_CROSSES: Final[dict[str, Any]] = {"color": BLACK, "marker": "x", "linestyle": "", "zorder": 5}
+_LEGEND: Final[dict[str, Any]] = {"frameon": False, "fontsize": 8.5}
+_BELOW: Final[dict[str, Any]] = {"loc": "upper left", "bbox_to_anchor": (0.0, -0.12), **_LEGEND}
+
+
+def draw(
+    released: Sequence[dp.CDF | dp.ScoreCurves], settings: Settings, clients: int, folder: Path
+) -> Path:
+    """Draw what both rounds released beside the truth, and return the path of the picture.
+
+    The true curves need the records of all sites. Only this example has them. In a real federation
+    there is nothing to compare with, and the picture has the private curves alone.
+
+    Parameters
+    ----------
+    released
+        The curve and the curves of the scores, in the order of ``rounds.ROUNDS``.
+    settings, clients
+        The run config, and how many sites were asked.
+    folder
+        Where the picture is written. It is made if it is missing.
+    """
+    curve, scores = released
+    truth, exact = data.everybody(), dp.mechanisms.NoNoise()
+    fine = dp.Grid.uniform(0, 1, _FINE)
+    true_scores = dp.score_curves(truth.labels, truth.scores, fine, exact)
+    figure = Figure(figsize=(15, 6.6), layout="constrained")  # without a screen, unlike pyplot's
+    left, middle, right = figure.subplots(1, 3)
+    _draw_curve(left, curve, dp.cdf(truth.values, curve.grid, exact))
+    _draw_roc(middle, ROC.from_curves(scores), ROC.from_curves(true_scores))
+    _draw_calibration(right, scores, true_scores)
+    for axes in (left, middle, right):
+        axes.spines[["top", "right"]].set_visible(False)
+    title = _title(curve, scores, settings, clients)
+    figure.suptitle(title, x=0.01, horizontalalignment="left", fontsize=11, linespacing=1.4)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = (folder / f"private-curves-{settings['trust-model']}.png").absolute()
+    figure.savefig(path, dpi=130, bbox_inches="tight")
+    return path
+
+
+def _draw_curve(axes: Axes, private: dp.CDF, true: dp.CDF) -> None:
+    at = true.thresholds
+    distance = np.max(np.abs(private(at) - true(at)))
+    private.plot(axes, color=BLUE)
+    label = f"{_TRUE}; largest difference {distance:.4f}"
+    axes.step(at, true(at), where="post", label=label, **_LINE)
+    axes.set_title("CDF of the payment for taking part", fontsize=10)
+    axes.set_xlabel(data.VALUE)
+    axes.legend(**_BELOW)
+
+
+def _draw_roc(axes: Axes, private: ROC, true: ROC) -> None:
+    private.plot(axes, color=BLUE)
+    axes.plot(true.fpr, true.tpr, label=f"{_TRUE}, AUC = {true.auc:.3f}", **_LINE)
+    axes.set_aspect("auto")  # as high as its neighbours
+    axes.set_title(f"ROC curve of a model for {data.OUTCOME}", fontsize=10)
+    axes.legend(**_BELOW)
+
+
+def _draw_calibration(axes: Axes, private: dp.ScoreCurves, true: dp.ScoreCurves) -> None:
+    reliability(private, equi_depth_bins(private, _BINS)).plot(axes, color=BLUE)
+    exact = reliability(true, equi_depth_bins(true, _BINS))
+    axes.plot(exact.mean_score, exact.positive_rate, label=_TRUE, **_CROSSES)
+    axes.set_title("Calibration of the model, in bins of about equal size", fontsize=10)
+    axes.legend(loc="upper left", **_LEGEND)
+
+
+def _title(curve: dp.CDF, scores: dp.ScoreCurves, settings: Settings, clients: int) -> str:
+    """Return who makes the noise, how many took part, and what is guaranteed to whom."""
+    trust = trust_model(settings, clients)
+    counts = " and ".join(f"{n:,}" for n in dict.fromkeys((curve.n, scores.n)))
+    if isinstance(trust, dp.trust.Local):
+        model = "Local: each record becomes a report that has enough noise of its own"
+        holds = "The guarantee holds whatever the server and the other sites do."
+    else:
+        model = "Distributed noise: each site adds a share of it, and the server sees only the sum"
+        holds = (
+            "The guarantee holds if secure aggregation shows nothing but one sum, and if at least "
+            f"{trust.required} sites in it add their shares and tell nobody."
+        )
+    return (
+        f"{model}.\n"
+        f"{clients} sites were asked; {counts} of their {data.RECORDS:,} records (RAND Health "
+        "Insurance Experiment) are in the curves.\n"
+        f"For one record, which is one year of a person: {curve.privacy} for each release, "
+        f"{curve.privacy + scores.privacy} for both.\n"
+        f"{holds}"
+    )
