@@ -38,7 +38,7 @@ def release(
     Parameters
     ----------
     sums
-        As in ``combine``.
+        As in ``combine``: of servers, or of clients' vectors.
     grid
         The N thresholds of the cells. None: numbered cells, 1 to N.
     isotonic
@@ -104,6 +104,11 @@ def release_scores(
     grid
         The thresholds of the scores, half as many as the round has cells (``cell_of`` with a
         label).
+
+    Returns
+    -------
+    ScoreCurves
+        ``Protocol.mechanism`` is their mechanism, which ``ROC.from_curves`` takes.
 
     Raises
     ------
