@@ -11,10 +11,12 @@ from matplotlib.figure import Figure
 
 import dpcore as dp
 from dpcore.curves.colours import BLACK, BLUE
+from dpcore.curves.plots import shortly
 from dpcore.statistics import ROC, equi_depth_bins, reliability
+from dpcore.trust import DistributedNoise, Local
 
 from . import data
-from .rounds import Settings, trust_model
+from .rounds import SCORES, Settings, planned
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,11 +56,14 @@ def draw(
     figure = Figure(figsize=(15, 6.6), layout="constrained")  # without a screen, unlike pyplot's
     left, middle, right = figure.subplots(1, 3)
     _draw_curve(left, curve, dp.cdf(truth.values, curve.grid, exact))
-    _draw_roc(middle, ROC.from_curves(scores), ROC.from_curves(true_scores))
+    # Intervals are shorter with the mechanism, which depends on how many have reported.
+    protocol = planned(settings, clients, SCORES, bytes(16)).protocol
+    mechanism = protocol.mechanism(scores.joint.mechanism.get("reporting", scores.n))
+    _draw_roc(middle, ROC.from_curves(scores, mechanism), ROC.from_curves(true_scores))
     _draw_calibration(right, scores, true_scores)
     for axes in (left, middle, right):
         axes.spines[["top", "right"]].set_visible(False)
-    title = _title(curve, scores, settings, clients)
+    title = _title(curve, scores, protocol.trust, clients)
     figure.suptitle(title, x=0.01, horizontalalignment="left", fontsize=11, linespacing=1.4)
     folder.mkdir(parents=True, exist_ok=True)
     path = (folder / f"private-curves-{settings['trust-model']}.png").absolute()
@@ -78,7 +83,9 @@ def _draw_curve(axes: Axes, private: dp.CDF, true: dp.CDF) -> None:
 
 
 def _draw_roc(axes: Axes, private: ROC, true: ROC) -> None:
-    private.plot(axes, color=BLUE)
+    low, high = private.auc_interval()
+    interval = f"AUC = {private.auc:.3f} (95%: {low:.3f} to {high:.3f})"
+    private.plot(axes, color=BLUE, label=f"{shortly(private.privacy)}, {interval}")
     axes.plot(true.fpr, true.tpr, label=f"{_TRUE}, AUC = {true.auc:.3f}", **_LINE)
     axes.set_aspect("auto")  # as high as its neighbours
     axes.set_title(f"ROC curve of a model for {data.OUTCOME}", fontsize=10)
@@ -93,11 +100,12 @@ def _draw_calibration(axes: Axes, private: dp.ScoreCurves, true: dp.ScoreCurves)
     axes.legend(loc="upper left", **_LEGEND)
 
 
-def _title(curve: dp.CDF, scores: dp.ScoreCurves, settings: Settings, clients: int) -> str:
+def _title(
+    curve: dp.CDF, scores: dp.ScoreCurves, trust: DistributedNoise | Local, clients: int
+) -> str:
     """Return who makes the noise, how many took part, and what is guaranteed to whom."""
-    trust = trust_model(settings, clients)
     counts = " and ".join(f"{n:,}" for n in dict.fromkeys((curve.n, scores.n)))
-    if isinstance(trust, dp.trust.Local):
+    if isinstance(trust, Local):
         model = "Local: each record becomes a report that has enough noise of its own"
         holds = "The guarantee holds whatever the server and the other sites do."
     else:

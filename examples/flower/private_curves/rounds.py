@@ -21,7 +21,9 @@ from dpcore.trust import DistributedNoise, Local, Protocol, cell_of
 from .data import RECORDS, Records
 
 __all__ = [
+    "CURVE",
     "ROUNDS",
+    "SCORES",
     "Round",
     "Settings",
     "cells_of",
