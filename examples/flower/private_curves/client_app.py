@@ -1,0 +1,117 @@
+"""A site: it makes its vector or its reports from its own records, and gives nothing else away.
+
+Flower starts a new process for each message if it is not a simulation. Most messages are about keys
+only, so the packages that read records are not imported before they are needed.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from flwr.app import ConfigRecord, Context, Message, RecordDict
+from flwr.client.mod import secaggplus_mod
+from flwr.clientapp import ClientApp
+from flwr.clientapp.typing import ClientAppCallable
+from flwr.common import Code, FitRes, Status, ndarrays_to_parameters
+from flwr.compat.common.recorddict_compat import fitres_to_recorddict, recorddict_to_fitins
+
+from .costs import REPORTS, measured
+from .masks import install
+
+if TYPE_CHECKING:
+    from .data import Records
+    from .rounds import Round
+
+__all__ = ["app"]
+
+_ANSWERED = "answered"
+
+
+def masked(message: Message, context: Context, call_next: ClientAppCallable) -> Message:
+    """Choose the masks of the run before secure aggregation draws any."""
+    install(str(context.run_config["masks"]))
+    return call_next(message, context)
+
+
+app = ClientApp(mods=[measured, masked, secaggplus_mod])
+
+
+@app.train()
+def vector(message: Message, context: Context) -> Message:
+    """Return the counts of all records with a share of the noise, for secure aggregation only."""
+    from dpcore.errors import ParameterError
+    from dpcore.trust import Client
+
+    from .exact_sums import ExactSums
+    from .rounds import cells_of, generator
+
+    asked = _asked(recorddict_to_fitins(message.content, keep_input=True).config, context)
+    cells = cells_of(asked, _records(context))
+    most = int(context.run_config["most-records"])
+    ExactSums.of(asked.protocol, most)  # refuses what would not fit
+    if len(cells) > most:
+        raise ParameterError("most-records", most, "must be the records of this site, or more")
+    _answer_once(asked.name, context)
+    rng = generator(context.run_config, asked.name, _partition(context))
+    counts = Client(asked.protocol, rng).vector(cells).astype(np.float64)
+    # All weights are 1, so they do not tell how many records a site has.
+    result = FitRes(Status(Code.OK, ""), ndarrays_to_parameters([counts]), 1, {})
+    return Message(fitres_to_recorddict(result, keep_input=False), reply_to=message)
+
+
+@app.query()
+def reports(message: Message, context: Context) -> Message:
+    """Return one report for each record, which is private before it leaves the site."""
+    from dpcore.trust import Client
+
+    from .rounds import cells_of, generator
+
+    asked = _asked(message.content.config_records["round"], context)
+    cells = cells_of(asked, _records(context))
+    _answer_once(asked.name, context)
+    rng = generator(context.run_config, asked.name, _partition(context))
+    made = [report for cell in cells for report in Client(asked.protocol, rng).report(int(cell))]
+    # The order of the records could tell something that the reports do not.
+    secrets.SystemRandom().shuffle(made)
+    return Message(RecordDict({REPORTS: ConfigRecord({REPORTS: made})}), reply_to=message)
+
+
+def _asked(instructions: Mapping[str, Any], context: Context) -> Round:
+    """Return the round that the server asks for, if it has the parameters of this run."""
+    from dpcore.errors import ParameterError
+    from dpcore.trust import RoundError
+
+    from .rounds import planned
+
+    name, clients = str(instructions["round"]), int(instructions["clients"])
+    most = int(context.run_config["clients"]) or int(context.node_config["num-partitions"])
+    if clients > most:  # then the shares of noise would be too small
+        raise ParameterError("clients", clients, f"must be {most} or fewer")
+    found = planned(context.run_config, clients, name, bytes(instructions["round_id"]))
+    if found.protocol.digest != instructions["digest"]:
+        raise RoundError(f"the server has other parameters for the round {name!r}")
+    return found
+
+
+def _answer_once(name: str, context: Context) -> None:
+    """Refuse a second answer to a round: it would spend the budget again."""
+    from dpcore.trust import RoundError
+
+    answered = context.state.config_records.setdefault(_ANSWERED, ConfigRecord())
+    if name in answered:
+        raise RoundError(f"this site has already answered the round {name!r} of this run")
+    answered[name] = True
+
+
+def _records(context: Context) -> Records:
+    """Return the records of this site."""
+    from . import data
+
+    return data.site(_partition(context), int(context.node_config["num-partitions"]))
+
+
+def _partition(context: Context) -> int:
+    return int(context.node_config["partition-id"])
