@@ -16,6 +16,7 @@ from flwr.client.mod import secaggplus_mod
 from flwr.clientapp import ClientApp
 from flwr.clientapp.typing import ClientAppCallable
 from flwr.common import Code, FitRes, Status, ndarrays_to_parameters
+from flwr.common.secure_aggregation.secaggplus_constants import RECORD_KEY_STATE
 from flwr.compat.common.recorddict_compat import fitres_to_recorddict, recorddict_to_fitins
 
 from .costs import REPORTS, measured
@@ -51,9 +52,14 @@ def vector(message: Message, context: Context) -> Message:
     asked = _asked(recorddict_to_fitins(message.content, keep_input=True).config, context)
     cells = cells_of(asked, _records(context))
     most = int(context.run_config["most-records"])
-    ExactSums.of(asked.protocol, most)  # refuses what would not fit
+    told = context.state.config_records[RECORD_KEY_STATE]
+    for name, value in ExactSums.of(asked.protocol, most).settings.items():
+        if told[name] != value:  # a sum would not be exact, or too few clients could open it
+            raise ParameterError(name, told[name], f"of secure aggregation must be {value}")
     if len(cells) > most:
-        raise ParameterError("most-records", most, "must be the records of this site, or more")
+        raise ParameterError(
+            "most-records", most, "must be the number of records of this site, or more"
+        )
     _answer_once(asked.name, context)
     rng = generator(context.run_config, asked.name, _partition(context))
     counts = Client(asked.protocol, rng).vector(cells).astype(np.float64)

@@ -40,7 +40,7 @@ def measured(message: Message, context: Context, call_next: ClientAppCallable) -
 
 
 class MeasuredGrid(Grid):
-    """Flower's Grid, which also counts what is sent.
+    """Flower's Grid, which also counts what is sent in one round.
 
     Parameters
     ----------
@@ -57,10 +57,6 @@ class MeasuredGrid(Grid):
         self._waited: dict[str, float] = defaultdict(float)
         self._reports = 0
         self._start = time.perf_counter()
-
-    def restart(self) -> None:
-        """Forget what was counted, at the beginning of a round."""
-        self.__init__(self._grid)  # type: ignore[misc]
 
     def send_and_receive(
         self, messages: Iterable[Message], *, timeout: float | None = None

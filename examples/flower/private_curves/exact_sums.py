@@ -10,6 +10,8 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
+from flwr.common.secure_aggregation.secaggplus_constants import Key
+
 from dpcore.errors import ParameterError
 from dpcore.trust import DistributedNoise, Protocol
 
@@ -85,6 +87,19 @@ class ExactSums:
     def modulus(self) -> int:
         """Masked numbers are modulo this, and larger than clients * T."""
         return _MODULUS
+
+    @property
+    def settings(self) -> dict[str, int | float]:
+        """What the server tells the clients at the beginning, by Flower's names."""
+        return {
+            Key.SAMPLE_NUMBER: self.clients,
+            Key.SHARE_NUMBER: self.neighbours,
+            Key.THRESHOLD: self.threshold,
+            Key.CLIPPING_RANGE: float(self.bound),
+            Key.TARGET_RANGE: self.range,
+            Key.MOD_RANGE: self.modulus,
+            Key.MAX_WEIGHT: 1.0,
+        }
 
 
 def most_noise(protocol: Protocol) -> int:

@@ -6,7 +6,7 @@ import json
 import secrets
 import time
 from collections.abc import Sequence
-from logging import INFO
+from logging import INFO, WARNING
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from flwr.app import ConfigRecord, Context, Message, MessageType, RecordDict
 from flwr.common import log
 from flwr.serverapp import Grid, ServerApp
 
-from dpcore.trust import PartialSum, RoundError, Server, VectorSum
+from dpcore.trust import PartialSum, ReportError, RoundError, Server, VectorSum
 
 from . import picture, rounds
 from .costs import REPORTS, MeasuredGrid, table
@@ -36,12 +36,11 @@ def main(grid: Grid, context: Context) -> None:
     folder = Path(str(config["output"]) or "dpcore-flower-output").absolute()
     folder.mkdir(parents=True, exist_ok=True)
     install(str(config["masks"]))
-    measured = MeasuredGrid(grid)
-    nodes = connected(measured, int(config["clients"]), float(config["timeout"]))
+    nodes = connected(grid, int(config["clients"]), float(config["timeout"]))
     released = []
     for asked in rounds.plan(config, len(nodes)):
         log(INFO, "Round %r: %s clients, %s numbers", asked.name, len(nodes), asked.protocol.words)
-        measured.restart()
+        measured = MeasuredGrid(grid)
         released.append(rounds.released(asked, summed(asked, measured, context, nodes)))
         (folder / f"{asked.name}.json").write_text(released[-1].to_json())
         costs = measured.costs()
@@ -98,10 +97,13 @@ def summed(
     server, answers = Server(protocol), 0
     for reply in grid.send_and_receive(messages, timeout=timeout):
         if reply.has_error():
-            log(INFO, "A client failed: %s", reply.error.reason)
+            log(WARNING, "A client failed: %s", reply.error.reason)
             continue
         answers += 1
         for report in reply.content.config_records[REPORTS][REPORTS]:
-            server.add(report)
+            try:
+                server.add(report)
+            except ReportError as error:
+                log(WARNING, "%s", error)
     log(INFO, "%s of %s clients have reported", answers, len(nodes))
     return server.close()
