@@ -160,4 +160,4 @@ def _report_size(content: RecordDict) -> int:
     records = content.config_records
     masked = records.get(RECORD_KEY_CONFIGS, ConfigRecord()).get(SecAggKey.MASKED_PARAMETERS, [])
     reports = records.get(REPORTS, ConfigRecord()).get(REPORTS, [])
-    return sum(len(part) for part in (*masked, *reports))  # type: ignore[misc,union-attr]
+    return sum(len(part) for part in (*masked, *reports))  # type: ignore[misc]

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from logging import INFO, WARNING
-from typing import Final
+from typing import Final, cast
 
 import numpy as np
 from flwr.app import ArrayRecord, ConfigRecord, Context, Message
@@ -151,7 +151,8 @@ class _ExactWorkflow(SecAggPlusWorkflow):
         # What is opened is the sum of the vectors collected before, so this check comes first.
         log(INFO, "Stage 4 of 4, unmasking: %s clients are left", len(state.active_node_ids))
         self._enough(state, "masked vectors")
-        if not super().unmask_stage(_EnoughShares(grid, state.threshold), context, state):
+        enough = cast(Grid, _EnoughShares(grid, state.threshold))
+        if not super().unmask_stage(enough, context, state):
             raise self._error(state, "unmasking")
         return True
 
@@ -210,7 +211,9 @@ class _EnoughShares:
         for reply in replies:
             if reply.has_content():
                 answer = reply.content.config_records[RECORD_KEY_CONFIGS]
-                pairs = list(zip(answer[_OWNERS], answer[_SHARES], strict=True))
+                owners = cast(list[int], answer[_OWNERS])
+                shares = cast(list[bytes], answer[_SHARES])
+                pairs = zip(owners, shares, strict=True)
                 few = [pair for pair in pairs if passed[pair[0]] < self._threshold]
                 passed.update(owner for owner, _ in few)
                 answer[_OWNERS] = [owner for owner, _ in few]

@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from logging import INFO, WARNING
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from flwr.app import ConfigRecord, Context, Message, MessageType, RecordDict
 from flwr.common import log
@@ -42,12 +42,13 @@ def main(grid: Grid, context: Context) -> None:
         log(INFO, "Round %r: %s clients, %s numbers", asked.name, len(nodes), asked.protocol.words)
         measured = MeasuredGrid(grid)
         released.append(rounds.released(asked, summed(asked, measured, context, nodes)))
-        (folder / f"{asked.name}.json").write_text(released[-1].to_json())
+        # At once: this has cost privacy, and the next round may fail.
+        (folder / f"{asked.name}.json").write_text(released[-1].to_json() + "\n", "utf-8")
         costs = measured.costs()
-        (folder / f"{asked.name}-costs.json").write_text(json.dumps(costs, indent=1))
+        (folder / f"{asked.name}-costs.json").write_text(json.dumps(costs, indent=1), "utf-8")
         for line in table(costs).splitlines():
             log(INFO, "%s", line)
-    log(INFO, "Releases and costs are in %s", folder)
+    log(INFO, "Releases and their costs are in %s", folder)
     log(INFO, "The picture is %s", picture.draw(released, config, len(nodes), folder))
 
 
@@ -100,7 +101,7 @@ def summed(
             log(WARNING, "A client failed: %s", reply.error.reason)
             continue
         answers += 1
-        for report in reply.content.config_records[REPORTS][REPORTS]:
+        for report in cast(list[bytes], reply.content.config_records[REPORTS][REPORTS]):
             try:
                 server.add(report)
             except ReportError as error:
