@@ -237,13 +237,13 @@ def _clear() -> None:
             path.unlink()
 
 
-def _run(command: list[str], name: str, hint: str) -> None:
-    """Run a command quietly; if it fails, say how it ended."""
+def _run(command: list[str], name: str, hint: str, folder: Path | None = None) -> None:
+    """Run a command quietly, in a folder or the clone; if it fails, say how it ended."""
     # A user's "user = true" in pip's configuration would make it refuse a virtual environment.
     environment = {**os.environ, "PIP_USER": "0"}
     done = subprocess.run(
         command,
-        cwd=str(ROOT),
+        cwd=str(folder or ROOT),
         env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
