@@ -19,6 +19,7 @@ from flwr.common import Code, FitRes, Status, ndarrays_to_parameters
 from flwr.common.secure_aggregation.secaggplus_constants import RECORD_KEY_STATE
 from flwr.compat.common.recorddict_compat import fitres_to_recorddict, recorddict_to_fitins
 
+from .consent import admit
 from .costs import REPORTS, measured
 from .masks import install
 
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from .rounds import Round
 
 __all__ = ["app"]
-
-_ANSWERED = "answered"
 
 
 def masked(message: Message, context: Context, call_next: ClientAppCallable) -> Message:
@@ -60,7 +59,7 @@ def vector(message: Message, context: Context) -> Message:
         raise ParameterError(
             "most-records", most, "must be the number of records of this site, or more"
         )
-    _answer_once(asked.name, context)
+    admit(asked, asked.protocol.trust.clients, context)
     rng = generator(context.run_config, asked.name, _partition(context))
     counts = Client(asked.protocol, rng).vector(cells).astype(np.float64)
     # All weights are 1, so they do not tell how many records a site has.
@@ -77,7 +76,7 @@ def reports(message: Message, context: Context) -> Message:
 
     asked = _asked(message.content.config_records["round"], context)
     cells = cells_of(asked, _records(context))
-    _answer_once(asked.name, context)
+    admit(asked, 1, context)  # the noise of a report does not depend on others
     rng = generator(context.run_config, asked.name, _partition(context))
     made = [report for cell in cells for report in Client(asked.protocol, rng).report(int(cell))]
     # The order of the records could tell something that the reports do not.
@@ -87,29 +86,15 @@ def reports(message: Message, context: Context) -> Message:
 
 def _asked(instructions: Mapping[str, Any], context: Context) -> Round:
     """Return the round that the server asks for, if it has the parameters of this run."""
-    from dpcore.errors import ParameterError
     from dpcore.trust import RoundError
 
     from .rounds import planned
 
     name, clients = str(instructions["round"]), int(instructions["clients"])
-    most = int(context.run_config["clients"]) or int(context.node_config["num-partitions"])
-    if clients > most:  # then the shares of noise would be too small
-        raise ParameterError("clients", clients, f"must be {most} or fewer")
     found = planned(context.run_config, clients, name, bytes(instructions["round_id"]))
     if found.protocol.digest != instructions["digest"]:
         raise RoundError(f"the server has other parameters for the round {name!r}")
     return found
-
-
-def _answer_once(name: str, context: Context) -> None:
-    """Refuse a second answer to a round: it would spend the budget again."""
-    from dpcore.trust import RoundError
-
-    answered = context.state.config_records.setdefault(_ANSWERED, ConfigRecord())
-    if name in answered:
-        raise RoundError(f"this site has already answered the round {name!r} of this run")
-    answered[name] = True
 
 
 def _records(context: Context) -> Records:
@@ -120,4 +105,4 @@ def _records(context: Context) -> Records:
 
 
 def _partition(context: Context) -> int:
-    return int(context.node_config["partition-id"])
+    return int(context.node_config.get("partition-id", -1))

@@ -16,6 +16,8 @@ from flwr.proto.node_pb2 import NodeInfo
 from flwr.serverapp import Grid
 from flwr.supercore.run import Run
 
+from .consent import is_for_studies
+
 __all__ = ["REPORTS", "MeasuredGrid", "measured", "table"]
 
 REPORTS: Final = "reports"  # the record, and its entry, with the reports of local privacy
@@ -30,7 +32,11 @@ def measured(message: Message, context: Context, call_next: ClientAppCallable) -
     """Measure how long a client works on a message, and add this to its reply.
 
     These are seconds of processor time, so they do not depend on how many clients share a machine.
+    They depend on the records, though, and nothing hides them. So only a run with ``measure`` asks
+    for them, and only sites that take part in studies tell them.
     """
+    if not (context.run_config["measure"] and is_for_studies(context)):
+        return call_next(message, context)
     start = time.process_time()
     reply = call_next(message, context)
     if reply.has_content():

@@ -16,7 +16,7 @@ from dpcore.statistics import ROC, equi_depth_bins, reliability
 from dpcore.trust import DistributedNoise, Local
 
 from . import data
-from .rounds import ROUNDS, SCORES, Settings, planned
+from .rounds import SCORES, Settings, planned
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,10 +35,7 @@ _BELOW: Final[dict[str, Any]] = {"loc": "upper left", "bbox_to_anchor": (0.0, -0
 def draw(
     released: Sequence[dp.CDF | dp.ScoreCurves], settings: Settings, clients: int, folder: Path
 ) -> Path:
-    """Write what both rounds released, draw it beside the truth, and return the picture's path.
-
-    The releases are ``cdf.json`` and ``roc.json``, for ``dpcore.CDF.from_json`` and
-    ``dpcore.ScoreCurves.from_json``. They have cost privacy, so they are written first.
+    """Draw what both rounds released beside the truth, and return the picture's path.
 
     The true curves need the records of all sites. Only this example has them. In a real federation
     there is nothing to compare with, and the picture has the private curves alone.
@@ -50,11 +47,9 @@ def draw(
     settings, clients
         The run config, and how many sites were asked.
     folder
-        Where the three files are written. It is made if it is missing.
+        Where the picture is written. It is made if it is missing.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    for name, each in zip(ROUNDS, released, strict=True):
-        (folder / f"{name}.json").write_text(each.to_json() + "\n", "utf-8")
     curve, scores = released
     truth, exact = data.everybody(), dp.mechanisms.NoNoise()
     fine = dp.Grid.uniform(0, 1, _FINE)
