@@ -4,9 +4,12 @@ It is ``.venv-flower`` in the clone, with the packages of examples/flower/requir
 not ``.venv``, as Flower asks for versions of its own. Nothing outside ``.venv-flower`` is touched.
 """
 
+import contextlib
 import hashlib
 import json
+import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,8 +34,8 @@ def flower_python() -> Path:
     """
     python = _VENV / "bin" / "python"
     try:
-        with open(str(_VENV.parent / (_VENV.name + ".lock")), "a") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)  # one process at a time; ends with its holder
+        _VENV.mkdir(exist_ok=True)
+        with _lock():
             if _stamped() != _stamp() or not python.exists():
                 print(f"dpcore: installing Flower into {_VENV}; this may take minutes", flush=True)
                 _STAMP.unlink(missing_ok=True)
@@ -51,6 +54,17 @@ def flower_python() -> Path:
 def variables() -> dict[str, str]:
     """Return the environment variables with which kernels are compiled once, into ``_VENV``."""
     return {"NUMBA_CACHE_DIR": str(_VENV / "numba" / sources_digest(ROOT / "kernels"))}
+
+
+@contextlib.contextmanager
+def _lock() -> Iterator[None]:
+    """Let one process at a time change the environment; the lock ends with its holder."""
+    folder = os.open(str(_VENV), os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
 
 
 def _stamp() -> dict[str, Any]:

@@ -137,7 +137,8 @@ class Federation:
         said = " ".join(f"{key}={json.dumps(value)}" for key, value in settings)
         command = ["run", str(APP), _NAME, "--stream", "--run-config", said]
         if self._simulated:
-            command += ["--federation-config", f"num-supernodes={self._simulated}"]
+            wanted = f"num-supernodes={self._simulated} client-resources-num-cpus=1"
+            command += ["--federation-config", wanted]
         start, waiting = time.monotonic(), dict(when or {})
         process = self._processes.start(name, "flwr", *command)
         while process.poll() is None:

@@ -62,8 +62,8 @@ def main() -> None:
 
 def simulate(federation: Federation, trust: str, cells: int, seed: int = -1) -> Run:
     """Run the app in Flower's simulation engine."""
-    config: Config = {"trust-model": trust, "epsilon": EPSILON[trust], "cells": cells, "seed": seed}
-    return federation.run(config)
+    config: Config = {"trust-model": trust, "epsilon": EPSILON[trust], "cells": cells}
+    return federation.run({**config, "seed": seed, "measure": True})
 
 
 def deploy(python: Path, folder: Path, cells: int, killed: Sequence[int]) -> Run:
