@@ -83,7 +83,7 @@ def of_million(found: Mapping[str, Any], releases: Sequence[Release], site: Site
     rows: list[tuple[str, ...]] = []
     for each in releases:
         what = f"dpcore alone: a CDF by {each.model}, epsilon = {each.epsilon:g}"
-        part = f"{each.deviation / CLIENTS:.2g} of all records"
+        part = f"{100 * each.deviation / CLIENTS:.2g} % of all"
         said = f"{_time(each.seconds)}; noise deviation {each.deviation:,.0f} records, {part}"
         rows.append((what, said, _MEASURED))
     return [
@@ -92,7 +92,10 @@ def of_million(found: Mapping[str, Any], releases: Sequence[Release], site: Site
         f" {found['neighbours of a site']} neighbours: all messages but the vectors grow with this"
         f" number. Of the clients, {_DROPPED:,} drop out after they have shared their keys.",
         "",
-        *table(("for one round", "", ""), [*rows, *_of_secure(found, site), *_of_local(site)]),
+        *table(
+            ("for one round", "", "how it is known"),
+            [*rows, *_of_secure(found, site), *_of_local(site)],
+        ),
     ]
 
 
@@ -135,16 +138,16 @@ def _each(what: str, count: int, seconds: float) -> tuple[str, ...]:
 
 
 def _size(of_client: float) -> str:
-    return f"{_two(CLIENTS * of_client / 1e9)} GB"
+    return f"{_three(CLIENTS * of_client / 1e9)} GB"
 
 
 def _time(seconds: float) -> str:
     for unit, length in (("hours", 3600.0), ("minutes", 60.0), ("s", 1.0), ("ms", 1e-3)):
         if seconds >= length:
-            return f"{_two(seconds / length)} {unit}"
-    return f"{_two(seconds / 1e-6)} µs"
+            return f"{_three(seconds / length)} {unit}"
+    return f"{_three(seconds / 1e-6)} µs"
 
 
-def _two(number: float) -> str:
-    """Return a number with two digits that count."""
-    return f"{float(f'{number:.2g}'):,g}"
+def _three(number: float) -> str:
+    """Return a number with three digits that count."""
+    return f"{float(f'{number:.3g}'):,g}"

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 _MODULUS: Final = 2**32
-_REPEATS: Final = 5
+_REPEATS: Final = 3
 
 
 def main() -> None:

@@ -89,8 +89,9 @@ def _of_messages(found: Measured, costs: dict[str, Costs]) -> list[str]:
         f"**A client in a round**, measured. {found.sites} simulated sites with {found.records:,}"
         f" records together, {found.cells:,} cells, epsilon = {budgets} in each round. {versions};"
         f" {os.cpu_count()} processors, {platform.machine()}. These are means over the sites and"
-        " over both rounds. Bytes are those of the contents of messages. Seconds are of one"
-        " processor, with keys, masks and the reading of records.",
+        " over both rounds. Bytes are those of the contents of messages, without the app, which"
+        " Flower sends once. Seconds are of one processor, with keys, masks and the reading of"
+        " records.",
         "",
         *table(("trust model", "stage", "bytes down", "bytes up", "seconds"), rows),
     ]
