@@ -210,7 +210,7 @@ def _install(extras: Iterable[str]) -> None:
     _write_stamp(_stamp(kept=wanted))
     if VERSIONS == "lowest":
         (VENV / _CONSTRAINTS).write_text("\n".join(lowest_versions(wanted)) + "\n", "utf-8")
-    _run(pip_command(wanted), "pip", "It has to download what is not there: is the network up?")
+    run_quietly(pip_command(wanted), "pip", "It has to download what is not there: is the network up?")
     _write_stamp(_stamp(kept=wanted, extras=wanted))
 
 
@@ -224,7 +224,7 @@ def _create() -> None:
             )
     _write_stamp({})
     _clear()
-    _run([sys.executable, "-m", "venv", str(VENV)], "venv", "")
+    run_quietly([sys.executable, "-m", "venv", str(VENV)], "venv", "")
 
 
 def _clear() -> None:
@@ -237,7 +237,7 @@ def _clear() -> None:
             path.unlink()
 
 
-def _run(command: list[str], name: str, hint: str, folder: Path | None = None) -> None:
+def run_quietly(command: list[str], name: str, hint: str, folder: Path | None = None) -> None:
     """Run a command quietly, in a folder or the clone; if it fails, say how it ended."""
     # A user's "user = true" in pip's configuration would make it refuse a virtual environment.
     environment = {**os.environ, "PIP_USER": "0"}

@@ -18,7 +18,7 @@ if sys.platform == "win32":
 
 import fcntl
 
-from _environment import ROOT, SetupError, _run, sources_digest
+from _environment import ROOT, SetupError, run_quietly, sources_digest
 
 APP: Final = ROOT / "examples" / "flower"
 _VENV: Final = ROOT / ".venv-flower"
@@ -39,10 +39,10 @@ def flower_python() -> Path:
             if _stamped() != _stamp() or not python.exists():
                 print(f"dpcore: installing Flower into {_VENV}; this may take minutes", flush=True)
                 _STAMP.unlink(missing_ok=True)
-                _run([sys.executable, "-m", "venv", "--clear", str(_VENV)], "venv", "")
+                run_quietly([sys.executable, "-m", "venv", "--clear", str(_VENV)], "venv", "")
                 command = [str(python), *_PIP, "--requirement", str(_REQUIREMENTS)]
                 hint = "It has to download what is not there: is the network up?"
-                _run(command, "pip", hint, folder=APP)  # which has a relative path
+                run_quietly(command, "pip", hint, folder=APP)  # which has a relative path
                 _STAMP.write_text(json.dumps(_stamp()), "utf-8")
     except SetupError as error:
         sys.exit(f"dpcore: {error}")

@@ -52,7 +52,7 @@ def main() -> None:
         "records": sums.bound - noise,
         "same mask": {name: _same(make) for name, make in generators.items()},
         "mask": {name: _seconds(make, *arguments) for name, make in generators.items()},
-        **_secrets(sums.neighbours, sums.threshold, round((1 - dropout) * sums.neighbours)),
+        **_secrets(sums.neighbours, sums.threshold),
     }
     print(json.dumps(found))
 
@@ -65,11 +65,11 @@ def _same(make: Callable[..., Any]) -> bool:
     return bool((first == second).all())
 
 
-def _secrets(neighbours: int, threshold: int, left: int) -> dict[str, float]:
+def _secrets(neighbours: int, threshold: int) -> dict[str, float]:
     """Return what it costs to share and to combine a client's two secrets, and to agree on a key.
 
-    The secrets are the seed of the client's own mask, and the key for its masks with others. Flower
-    combines the shares of all neighbours that are left, also if fewer would do.
+    The secrets are the seed of the client's own mask, and the key for its masks with others. The
+    app passes no more shares to Flower than rebuild a secret.
     """
     shamir = importlib.import_module("flwr.common.secure_aggregation.crypto.shamir")
     keys = importlib.import_module("flwr.supercore.primitives.asymmetric")
@@ -81,7 +81,7 @@ def _secrets(neighbours: int, threshold: int, left: int) -> dict[str, float]:
     found = {"agree": _seconds(agree, private, public)}
     for name, each in (("seed", seed), ("key", secret)):
         found[f"share {name}"] = _seconds(shamir.create_shares, each, threshold, neighbours)
-        shares = shamir.create_shares(each, threshold, neighbours)[:left]
+        shares = shamir.create_shares(each, threshold, neighbours)[:threshold]
         assert shamir.combine_shares(shares) == each
         found[f"combine {name}"] = _seconds(shamir.combine_shares, shares)
     return found
