@@ -210,7 +210,9 @@ def _install(extras: Iterable[str]) -> None:
     _write_stamp(_stamp(kept=wanted))
     if VERSIONS == "lowest":
         (VENV / _CONSTRAINTS).write_text("\n".join(lowest_versions(wanted)) + "\n", "utf-8")
-    run_quietly(pip_command(wanted), "pip", "It has to download what is not there: is the network up?")
+    run_quietly(
+        pip_command(wanted), "pip", "It has to download what is not there: is the network up?"
+    )
     _write_stamp(_stamp(kept=wanted, extras=wanted))
 
 

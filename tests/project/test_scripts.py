@@ -63,7 +63,7 @@ class Runner:
 @pytest.fixture
 def runner(environment: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Runner:
     made = Runner(environment)
-    monkeypatch.setattr(environment, "_run", made)
+    monkeypatch.setattr(environment, "run_quietly", made)
     return made
 
 
@@ -203,7 +203,7 @@ def test_newest_versions_are_looked_for_every_day(
 def test_failure_shows_the_end_of_the_output(environment: ModuleType) -> None:
     code = "import sys; print(*range(100), sep='\\n'); sys.exit('no network')"
     with pytest.raises(environment.SetupError, match=r"exit code 1(.|\n)*no network") as raised:
-        environment._run([sys.executable, "-c", code], "pip", "")
+        environment.run_quietly([sys.executable, "-c", code], "pip", "")
     assert "  99\n" in str(raised.value)
     assert "  50\n" not in str(raised.value)
 

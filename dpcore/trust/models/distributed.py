@@ -42,7 +42,7 @@ class DistributedNoise(TreeOfShares):
         M, the number of clients that are asked.
     dropout
         The part of the clients that may drop out, 0 or more and below 1. The guarantee holds if at
-        least (1 - dropout) M clients report.
+        least (1 - dropout) M clients report. A float is taken as the decimal number that it prints.
     reporting
         How many clients do report, which the server knows; None: all. If more report than are
         required, there is more noise than the guarantee needs.
@@ -119,7 +119,7 @@ class DistributedNoise(TreeOfShares):
     @property
     def required(self) -> int:
         """How many reports the noise of the guarantee takes: (1 - dropout) M, rounded up."""
-        return math.ceil((1 - Fraction(self.dropout)) * self.clients)
+        return math.ceil((1 - Fraction(str(self.dropout))) * self.clients)
 
     @property
     def reports(self) -> int:

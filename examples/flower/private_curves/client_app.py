@@ -19,7 +19,7 @@ from flwr.common import Code, FitRes, Status, ndarrays_to_parameters
 from flwr.common.secure_aggregation.secaggplus_constants import RECORD_KEY_STATE
 from flwr.compat.common.recorddict_compat import fitres_to_recorddict, recorddict_to_fitins
 
-from .consent import admit
+from .consent import RefusalError, admit, discreet
 from .costs import REPORTS, measured
 from .masks import install
 
@@ -36,32 +36,31 @@ def masked(message: Message, context: Context, call_next: ClientAppCallable) -> 
     return call_next(message, context)
 
 
-app = ClientApp(mods=[measured, masked, secaggplus_mod])
+app = ClientApp(mods=[discreet, measured, masked, secaggplus_mod])
 
 
 @app.train()
 def vector(message: Message, context: Context) -> Message:
     """Return the counts of all records with a share of the noise, for secure aggregation only."""
-    from dpcore.errors import ParameterError
     from dpcore.trust import Client
 
+    from .data import MOST_RECORDS
     from .exact_sums import ExactSums
     from .rounds import cells_of, generator
 
     asked = _asked(recorddict_to_fitins(message.content, keep_input=True).config, context)
-    cells = cells_of(asked, _records(context))
-    most = int(context.run_config["most-records"])
+    if not asked.protocol.is_additive:
+        raise RefusalError("trust-model: the vector of a site is for distributed-noise only")
     told = context.state.config_records[RECORD_KEY_STATE]
-    for name, value in ExactSums.of(asked.protocol, most).settings.items():
+    for name, value in ExactSums.of(asked.protocol, MOST_RECORDS).settings.items():
         if told[name] != value:  # a sum would not be exact, or too few clients could open it
-            raise ParameterError(name, told[name], f"of secure aggregation must be {value}")
-    if len(cells) > most:
-        raise ParameterError(
-            "most-records", most, "must be the number of records of this site, or more"
-        )
+            raise RefusalError(f"{name} = {told[name]} of secure aggregation: must be {value}")
     admit(asked, asked.protocol.trust.clients, context)
+    records = _records(context)
+    if len(records.values) > MOST_RECORDS:
+        raise ValueError(f"MOST_RECORDS = {MOST_RECORDS}: must be a bound for this site")
     rng = generator(context.run_config, asked.name, _partition(context))
-    counts = Client(asked.protocol, rng).vector(cells).astype(np.float64)
+    counts = Client(asked.protocol, rng).vector(cells_of(asked, records)).astype(np.float64)
     # All weights are 1, so they do not tell how many records a site has.
     result = FitRes(Status(Code.OK, ""), ndarrays_to_parameters([counts]), 1, {})
     return Message(fitres_to_recorddict(result, keep_input=False), reply_to=message)
@@ -75,8 +74,12 @@ def reports(message: Message, context: Context) -> Message:
     from .rounds import cells_of, generator
 
     asked = _asked(message.content.config_records["round"], context)
-    cells = cells_of(asked, _records(context))
+    if asked.protocol.is_additive:  # its reports are shares, and one server must not have them all
+        raise RefusalError(
+            "trust-model: reports without secure aggregation are for local privacy only"
+        )
     admit(asked, 1, context)  # the noise of a report does not depend on others
+    cells = cells_of(asked, _records(context))
     rng = generator(context.run_config, asked.name, _partition(context))
     made = [report for cell in cells for report in Client(asked.protocol, rng).report(int(cell))]
     # The order of the records could tell something that the reports do not.
@@ -86,14 +89,12 @@ def reports(message: Message, context: Context) -> Message:
 
 def _asked(instructions: Mapping[str, Any], context: Context) -> Round:
     """Return the round that the server asks for, if it has the parameters of this run."""
-    from dpcore.trust import RoundError
-
     from .rounds import planned
 
     name, clients = str(instructions["round"]), int(instructions["clients"])
     found = planned(context.run_config, clients, name, bytes(instructions["round_id"]))
     if found.protocol.digest != instructions["digest"]:
-        raise RoundError(f"the server has other parameters for the round {name!r}")
+        raise RefusalError(f"the server has other parameters for the round {name!r}")
     return found
 
 

@@ -23,7 +23,8 @@ __all__ = ["REPORTS", "MeasuredGrid", "measured", "table"]
 REPORTS: Final = "reports"  # the record, and its entry, with the reports of local privacy
 _COSTS: Final = "costs"
 _SECONDS: Final = "seconds"
-_COLUMNS: Final = ("bytes down", "bytes up", "CPU seconds", "elapsed")
+_DOWN, _UP, _WORK, _WAITED = "bytes down", "bytes up", "CPU seconds", "elapsed"
+_FORMATS: Final = {_DOWN: "15,.0f", _UP: "15,.0f", _WORK: "15.3f", _WAITED: "15.1f"}
 _WHOLE: Final = "all of the round"
 _REPORT: Final = "its report alone"
 
@@ -57,8 +58,8 @@ class MeasuredGrid(Grid):
     def __init__(self, grid: Grid) -> None:
         self._grid = grid
         self._clients: set[int] = set()
-        self._down: dict[str, int] = defaultdict(int)
-        self._up: dict[str, int] = defaultdict(int)
+        self._down: dict[str, float] = defaultdict(float)
+        self._up: dict[str, float] = defaultdict(float)
         self._seconds: dict[str, float] = defaultdict(float)
         self._waited: dict[str, float] = defaultdict(float)
         self._reports = 0
@@ -90,17 +91,19 @@ class MeasuredGrid(Grid):
         """Return what a client costs on average, and how long the server waits, for each stage.
 
         A further stage, "all of the round", also has the bytes of a client's masked vector or
-        reports alone. Its seconds include the server's own work.
+        reports alone. Its seconds include the server's own work. Seconds of clients are there only
+        if clients have told them.
         """
         count = max(len(self._clients), 1)
-        columns = (self._down, self._up, self._seconds)
+        columns = {_DOWN: self._down, _UP: self._up}
+        if any(self._seconds.values()):
+            columns[_WORK] = self._seconds
         found: dict[str, dict[str, float]] = {}
         for stage in self._down:
-            means = [column[stage] / count for column in columns]
-            found[stage] = dict(zip(_COLUMNS, (*means, self._waited[stage]), strict=True))
-        means = [sum(column.values()) / count for column in columns]
-        taken = time.perf_counter() - self._start
-        found[_WHOLE] = dict(zip(_COLUMNS, (*means, taken), strict=True))
+            found[stage] = {name: column[stage] / count for name, column in columns.items()}
+            found[stage][_WAITED] = self._waited[stage]
+        found[_WHOLE] = {name: sum(column.values()) / count for name, column in columns.items()}
+        found[_WHOLE][_WAITED] = time.perf_counter() - self._start
         found[_WHOLE][_REPORT] = self._reports / count
         return found
 
@@ -143,10 +146,11 @@ class MeasuredGrid(Grid):
 
 def table(costs: Mapping[str, Mapping[str, float]]) -> str:
     """Return the costs of a round as lines of text."""
-    rows = [f"{'mean of a client':<24}" + "".join(f"{name:>15}" for name in _COLUMNS)]
+    columns = {name: form for name, form in _FORMATS.items() if name in costs[_WHOLE]}
+    rows = [f"{'mean of a client':<24}" + "".join(f"{name:>15}" for name in columns)]
     for stage, of_stage in costs.items():
-        down, up, seconds, waited = (of_stage[name] for name in _COLUMNS)
-        rows.append(f"{stage:<24}{down:>15,.0f}{up:>15,.0f}{seconds:>15.3f}{waited:>15.1f}")
+        numbers = (format(of_stage[name], form) for name, form in columns.items())
+        rows.append(f"{stage:<24}" + "".join(numbers))
     rows.append(f"{_REPORT:<24}{costs[_WHOLE][_REPORT]:>30,.0f}")
     return "\n".join(rows)
 

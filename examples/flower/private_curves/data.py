@@ -1,7 +1,7 @@
 """The records of this example, and how they are spread over the sites.
 
 In a real federation, this file is replaced: ``site`` reads the site's own records, the scores come
-from a model that all sites were given, and ``RECORDS`` is a number that all have agreed on. There
+from a model that all sites were given, and ``RECORDS`` and ``MOST_RECORDS`` are public. There
 is no ``everybody`` then, because nobody sees all records.
 
 Here the records are those of the RAND Health Insurance Experiment (Cameron & Trivedi 2005; public
@@ -23,11 +23,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from statsmodels.datasets import randhie
 
-__all__ = ["OUTCOME", "RECORDS", "VALUE", "Records", "everybody", "site"]
+__all__ = ["MOST_RECORDS", "OUTCOME", "RECORDS", "VALUE", "Records", "everybody", "site"]
 
 VALUE: Final = "participation payment, dollars a year"
 OUTCOME: Final = "a visit to a doctor in the year"
 RECORDS: Final = 15_143  # at all sites together; public, and the same for all numbers of sites
+MOST_RECORDS: Final = RECORDS  # at one site: a bound that is public, too
 
 _FEATURES = ["lncoins", "idp", "lpi", "fmde", "physlm", "disea", "hlthg", "hlthf", "hlthp"]
 _PUBLIC = 4  # one record in 4 is public

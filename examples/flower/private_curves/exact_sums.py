@@ -72,7 +72,7 @@ class ExactSums:
         needed = most_records + most_noise(protocol)
         if needed > bound:
             problem = f"must leave room for noise: {needed} counts with it, but {bound} fit"
-            raise ParameterError("most-records", most_records, problem)
+            raise ParameterError("most_records", most_records, problem)
         neighbours = enough_neighbours(clients, clients - required)
         # If everybody is everybody's neighbour, honest clients themselves refuse to unmask too few.
         threshold = required if neighbours == clients else majority(neighbours)

@@ -1,9 +1,10 @@
 """Masks of secure aggregation that use the whole key, in the place of Flower's.
 
-Flower folds the key of a mask to 32 bits and gives them to a Mersenne Twister. So there are only
-2^32 masks, which somebody can try one after the other, and the generator was not made to keep
-secrets. Here a mask is the key stream of AES-256. All clients and the server of a run must use the
-same masks: otherwise they do not cancel.
+Flower folds the key of a mask to 32 bits and gives them to a Mersenne Twister. The key of two
+clients is base64 text, of which 28 bits are left. So there are few masks, which somebody can try
+one after the other, and the generator was not made to keep secrets. Here a mask is the key stream
+of AES-256. All clients and the server of a run must use the same masks: otherwise they do not
+cancel.
 """
 
 from __future__ import annotations

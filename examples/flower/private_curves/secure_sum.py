@@ -152,7 +152,9 @@ class _ExactWorkflow(SecAggPlusWorkflow):
         log(INFO, "Stage 4 of 4, unmasking: %s clients are left", len(state.active_node_ids))
         self._enough(state, "masked vectors")
         enough = cast(Grid, _EnoughShares(grid, state.threshold))
-        if not super().unmask_stage(enough, context, state):
+        opened = super().unmask_stage(enough, context, state)
+        self._log_failures(state, "unmasking")
+        if not opened:
             raise self._error(state, "unmasking")
         return True
 
@@ -170,14 +172,18 @@ class _ExactWorkflow(SecAggPlusWorkflow):
         state.nid_to_neighbours = {node: state.nid_to_neighbours[node] & left for node in left}
 
     def _enough(self, state: WorkflowState, stage: str) -> bool:
-        for failure in state.failures[self._failures :]:
-            log(WARNING, "A client failed in the stage of %s: %s", stage, failure)
-        self._failures = len(state.failures)
+        self._log_failures(state, stage)
         left = state.active_node_ids
         holders = (len(state.nid_to_neighbours[node] & left) for node in state.sampled_node_ids)
         if len(left) < self._sums.required or min(holders) < self._sums.threshold:
             raise self._error(state, stage)
         return True
+
+    def _log_failures(self, state: WorkflowState, stage: str) -> None:
+        fresh = map(str, state.failures[self._failures :])
+        for failure in dict.fromkeys(fresh):  # Flower has some of them twice
+            log(WARNING, "A client failed in the stage of %s: %s", stage, failure)
+        self._failures = len(state.failures)
 
     def _error(self, state: WorkflowState, stage: str) -> RoundError:
         sums, left = self._sums, len(state.active_node_ids)
@@ -187,9 +193,12 @@ class _ExactWorkflow(SecAggPlusWorkflow):
                 f" These are enough, but the keys of some client were shared among"
                 f" {sums.neighbours} clients of whom fewer than {sums.threshold} are left."
             )
+        opened = "Nothing was opened."
+        if stage == "unmasking":  # others have sent their shares of keys
+            opened = "Answers that are late could still open the sum: count this round as spent."
         return RoundError(
             f"too few clients after the stage of {stage}: {left} of {sums.clients} are left, and"
-            f" {sums.required} are required.{reason} Nothing was opened."
+            f" {sums.required} are required.{reason} {opened}"
         )
 
 

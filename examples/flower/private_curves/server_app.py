@@ -14,10 +14,12 @@ from flwr.app import ConfigRecord, Context, Message, MessageType, RecordDict
 from flwr.common import log
 from flwr.serverapp import Grid, ServerApp
 
+from dpcore.errors import ParameterError
 from dpcore.trust import PartialSum, ReportError, RoundError, Server, VectorSum
 
 from . import picture, rounds
 from .costs import REPORTS, MeasuredGrid, table
+from .data import MOST_RECORDS
 from .exact_sums import ExactSums
 from .masks import install
 from .secure_sum import secure_sum
@@ -33,8 +35,7 @@ _SETTLED = 2.0  # seconds without a new node, after which nobody else is waited 
 def main(grid: Grid, context: Context) -> None:
     """Run both rounds, store what they release and what they cost, and draw a picture."""
     config = context.run_config
-    folder = Path(str(config["output"]) or "dpcore-flower-output").absolute()
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = output(config, context.run_id)
     install(str(config["masks"]))
     nodes = connected(grid, int(config["clients"]), float(config["timeout"]))
     released = []
@@ -50,6 +51,22 @@ def main(grid: Grid, context: Context) -> None:
             log(INFO, "%s", line)
     log(INFO, "Releases and their costs are in %s", folder)
     log(INFO, "The picture is %s", picture.draw(released, config, len(nodes), folder))
+
+
+def output(config: rounds.Settings, run_id: int) -> Path:
+    """Return the folder of this run, which is made. It holds no results of other runs.
+
+    Raises
+    ------
+    ParameterError
+        It does.
+    """
+    given = str(config["output"])
+    folder = Path(given or f"dpcore-flower-output/{run_id}").absolute()
+    if folder.exists() and any(folder.iterdir()):
+        raise ParameterError("output", given, "must be an empty folder, or a new one")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def connected(grid: Grid, clients: int, timeout: float) -> list[int]:
@@ -89,7 +106,7 @@ def summed(
         "clients": len(nodes),
     }
     if protocol.is_additive:
-        sums = ExactSums.of(protocol, int(config["most-records"]))
+        sums = ExactSums.of(protocol, MOST_RECORDS)
         found = secure_sum(grid, context, nodes, sums, instructions, timeout)
         log(INFO, "The vectors of %s of %s clients are in the sum", found.reports, len(nodes))
         return VectorSum(protocol, found.total, found.reports, simulated=int(config["seed"]) >= 0)
