@@ -138,7 +138,7 @@ def test_as_many_records_as_fit_with_the_noise_are_allowed(exact, clients):
     this = protocol(clients)
     most = exact.ExactSums.of(this, 0).bound - exact.most_noise(this)
     assert exact.ExactSums.of(this, most).bound == most + exact.most_noise(this)
-    with pytest.raises(ParameterError, match=f"most-records must leave room .*; got {most + 1}$"):
+    with pytest.raises(ParameterError, match=f"most_records must leave room .*; got {most + 1}$"):
         exact.ExactSums.of(this, most + 1)
 
 
@@ -149,5 +149,5 @@ def test_rounds_that_secure_aggregation_cannot_protect_are_refused(exact):
         exact.ExactSums.of(protocol(10, 0.5), 10)
     with pytest.raises(ParameterError, match=r"trust must be distributed-noise; got .?local"):
         exact.ExactSums.of(Protocol(Local(4.0, 100), CELLS, bytes(16)), 10)
-    with pytest.raises(ParameterError, match="most-records must leave room"):
+    with pytest.raises(ParameterError, match="most_records must leave room"):
         exact.ExactSums.of(protocol(10**6), 2000)
