@@ -38,6 +38,7 @@ counted.add(Client(local).report(1)[0])
 client, fresh, first = Client(secure), Server(secure), servers[0]
 USES = {
     "report": lambda: client.report(1),
+    "vector": lambda: client.vector(1),
     "add": lambda: first.add(late[0]),
     "settle": lambda: first.settle([]),
     "ids": lambda: first.ids,
@@ -90,7 +91,7 @@ def test_forked_copies_refuse():
     assert done.returncode == 0, done.stderr
     said = dict(line.rsplit(maxsplit=1) for line in done.stdout.splitlines())
     assert said.pop("parent") == "2"
-    assert len(said) == 11
+    assert len(said) == 12
     assert {name for name, fine in said.items() if fine != "True"} == set()
 
 

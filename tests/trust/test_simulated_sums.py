@@ -53,6 +53,13 @@ def test_one_simulated_answer_marks_all_later_ones():
     assert curve.privacy.simulated
 
 
+def test_clients_without_a_bound_are_refused_wherever_they_are_added_up():
+    every = DistributedNoise(1.0, clients=4, records=None)
+    for use in (lambda: SimulatedSum([1, 2, 1], every), lambda: PointwiseClient(every, 8, 3)):
+        with pytest.raises(ParameterError, match="trust must have one record for each client"):
+            use()
+
+
 def test_clients_with_several_records_are_refused_wherever_they_are_added_up():
     several = DistributedNoise(1.0, clients=4, records=2)
     with pytest.raises(ParameterError, match="trust must have one record for each client; got 2"):

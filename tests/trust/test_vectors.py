@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from fractions import Fraction
 
 import numpy as np
@@ -11,9 +12,12 @@ from hypothesis import strategies as st
 
 import dpcore as dp
 from dpcore.errors import DtypeError, MissingValueError, ParameterError
+from dpcore.noise.polya import PolyaShares
+from dpcore.noise.sources import source
 from dpcore.trust import (
     Client,
     DistributedNoise,
+    Enrolment,
     Protocol,
     ReportError,
     RoundError,
@@ -26,6 +30,7 @@ from dpcore.trust import (
     release,
     release_scores,
 )
+from dpcore.trust.protocol.possible import _most_noise
 from tests.trust.rounds import FUNCTIONS, LOCAL, NOISY, ROUND, SECURE, TABLES
 
 RNG = np.random.default_rng
@@ -157,7 +162,9 @@ def test_other_trust_models_have_no_vectors(protocol):
         VectorSum(protocol, np.zeros(protocol.words, int), 50)
 
 
-@pytest.mark.parametrize("cells", [[20], -1, "1", [1.0], None, [True], np.zeros((2, 2), int)])
+@pytest.mark.parametrize(
+    "cells", [[20], -1, "1", [1.0], None, [True], np.array([True]), np.zeros((2, 2), int), 2**70]
+)
 def test_a_refused_record_does_not_use_the_client_up(cells):
     client = Client(ALL)
     with pytest.raises((DtypeError, ParameterError), match="cells"):
@@ -187,6 +194,46 @@ def test_too_few_clients_release_nothing(reports, match):
 def test_totals_are_whole_vectors(total):
     with pytest.raises((DtypeError, ParameterError), match="total"):
         VectorSum(ALL, total, SITES)
+
+
+def test_totals_that_were_left_modulo_a_number_are_noticed():
+    total = by_vectors(ALL, holdings(ALL)).total.copy()
+    total[np.argmin(total)] += 2**32
+    with pytest.raises(RoundError, match="modulo"):
+        VectorSum(ALL, total, SITES)
+    altered = copy.deepcopy(by_vectors(ALL, holdings(ALL)))
+    altered.total[-1] = -(2**40)
+    with pytest.raises(RoundError, match="modulo"):
+        release(altered)
+    with pytest.raises(DtypeError, match="one VectorSum by itself"):
+        combine([altered])
+
+
+def test_noise_is_within_its_bound_and_not_far_below_it():
+    for scale, shares, reports in [(1, 50, 50), (5, 50, 70), (40, 9, 12), (3, 10, 1000)]:
+        share = PolyaShares(scale, shares)
+        found = np.abs(share.sum_of(reports, 100_000, source(RNG(1)))).max()
+        most = _most_noise(share, reports, 1000)
+        whole = -(-reports // shares)
+        assert found < most < whole * scale * 150
+
+
+def test_enrolled_clients_have_no_vectors():
+    protocol = Protocol(ALL.trust, 20, ROUND, enrolled=True)
+    client = Client(protocol, ticket=Enrolment(bytes(32)).ticket(protocol, "a site"))
+    for use in (lambda: client.vector(3), lambda: VectorSum(protocol, [0] * ALL.words, SITES)):
+        with pytest.raises(ParameterError, match="enrolled=True"):
+            use()
+
+
+@pytest.mark.parametrize("protocol", [ALL, SECURE, LOCAL, FUNCTIONS])
+def test_the_mechanism_is_of_those_who_have_reported(protocol):
+    assert protocol.mechanism(12).privacy == protocol.trust.privacy
+    for wrong in (None, 0, 2**41, 12.0):
+        with pytest.raises((DtypeError, ParameterError), match="reports"):
+            protocol.mechanism(wrong)
+    local = LOCAL.mechanism(12)
+    assert (local.clients, local.branching) == (12, LOCAL.branching)
 
 
 def test_impossible_totals_release_nothing():
@@ -243,5 +290,12 @@ def test_cells_of_many_records_are_checked():
         cell_of([0.5, 0.6], grid, True)
     with pytest.raises(DtypeError, match="label"):
         cell_of([0.5, 0.6], grid, [0, 1])
-    with pytest.raises(DtypeError):
-        cell_of(["a"], grid)
+    for wrong in (["a"], "a", object()):
+        with pytest.raises(DtypeError, match="score"):
+            cell_of(wrong, grid)
+    with pytest.raises(MissingValueError, match="score"):
+        cell_of(None, grid)
+    assert cell_of(np.array(0.5), grid) == 1
+    days = dp.Grid.uniform("2024-01-01", "2024-01-05", 4)
+    with pytest.raises((DtypeError, ParameterError), match="grid"):
+        cell_of(np.array(["2024-01-02"], "datetime64[D]"), days)

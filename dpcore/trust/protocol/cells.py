@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ... import _check
 from ...errors import MissingValueError, ParameterError
+from ...records import columns
 from ...summaries.grid import Grid, check_grid
 
 __all__ = ["cell_of"]
@@ -56,8 +57,8 @@ def cell_of(score: Any, grid: Grid, label: Any = None) -> int | NDArray[np.int64
     """
     check_grid("grid", grid)
     grid._refuse_times("grid")
-    is_one = np.isscalar(score) or getattr(score, "ndim", None) == 0
-    values = grid._column([score] if is_one else score)
+    is_one = np.isscalar(score) or score is None or getattr(score, "ndim", None) == 0
+    values = columns.whole([score] if is_one else score, "score")
     if np.isnan(values).any():
         raise MissingValueError("score")
     # x is in the first cell with x <= threshold; beyond the last threshold it is in the last cell.

@@ -103,13 +103,13 @@ class Client:
         cells
             The cell of the record, 0 to size - 1, as ``cell_of`` returns it. If the protocol has a
             cell for empty records, the cells of any number of records. If these are more than
-            count, some are chosen at random.
+            count, some are chosen at random. If the trust model has no contribution bound
+            (``records=None``), the cells of any number of records, which all count.
 
         Raises
         ------
         DtypeError, ParameterError
-            The cells are not as above; or they are not exactly one, and the protocol has no cell
-            for empty records.
+            The cells are not as above; or they are not exactly one, and the protocol asks for one.
         ReportError
             For "duplicate": this client has reported before, or is reporting in another thread.
         RoundError
@@ -118,8 +118,9 @@ class Client:
         Notes
         -----
         Additive protocols: all servers but the last get a seed of 32 bytes, and the last one gets
-        8 bytes for each node. O(nodes), and as many bytes of AES for each seed. FunctionSharing
-        with two servers: each gets a key (docs/function-sharing.md), O(log N). Local: O(N).
+        8 bytes for each node. O(nodes), as many bytes of AES for each seed, and O(log N) for each
+        record. FunctionSharing with two servers: each gets a key (docs/function-sharing.md),
+        O(log N). Local: O(N).
 
         Examples
         --------
@@ -164,7 +165,8 @@ class Client:
         ------
         DtypeError, ParameterError, ReportError, RoundError
             As in ``report``; and ParameterError if the trust model is neither DistributedNoise nor
-            SecureAggregation. A client has one vector or one report.
+            SecureAggregation, or if clients are enrolled: a vector has no ticket. A client has one
+            vector or one report.
 
         Notes
         -----
@@ -225,7 +227,7 @@ class Client:
         if protocol.records < most:  # reports one of the records that count
             drawn = _below(max(most, held.size), stream)
             return held[drawn : drawn + 1], int(drawn >= held.size)
-        chosen = held.copy()
+        chosen = held  # a copy of what was given, which may be reordered
         if held.size > most:
             for place in range(most):  # the first records become a random choice
                 drawn = place + _below(held.size - place, stream)
@@ -260,7 +262,10 @@ class Client:
                 share.fill(part, stream)
             elif level > 0:
                 continue  # an uncounted level has no noise, so it must not be sent
-            np.add.at(part, protocol.node(cells, level), 1)
+            if cells.size == 1:
+                part[protocol.node(int(cells[0]), level)] += 1
+            else:
+                np.add.at(part, protocol.node(cells, level), 1)
             if empty:
                 assert protocol.empty is not None
                 part[protocol.node(protocol.empty, level)] += empty
@@ -293,6 +298,8 @@ class Client:
 
 def _integers(cells: int | Sequence[int] | NDArray[np.integer[Any]]) -> NDArray[Any]:
     """Return one or several integers as an array of integers or objects, checked for their type."""
+    if type(cells) is int:  # as most clients have it
+        return np.array([cells])
     given: Any = cells
     if isinstance(cells, np.ndarray):
         found = _check.array("cells", cells, "biufO", "must be integers")

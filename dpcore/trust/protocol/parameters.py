@@ -275,11 +275,12 @@ class Protocol:
         >>> protocol.mechanism(900).reporting
         900
         """
+        most = self.most_reports or MOST_CLIENTS
+        reports = _check.integer("reports", reports, self.least_reports, most)
         if isinstance(self.trust, DistributedNoise):
             return replace(self.trust, reporting=reports)
         if isinstance(self.trust, Local):
             return replace(self.trust, clients=reports, branching=self.branching)
-        _check.integer("reports", reports, 1, MOST_CLIENTS)
         return self.trust
 
     def level_size(self, level: int) -> int:

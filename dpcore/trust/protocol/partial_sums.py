@@ -147,13 +147,14 @@ def combine(sums: PartialSum | Sequence[PartialSum] | VectorSum) -> NDArray[np.i
 
 def of_all_servers(sums: PartialSum | Sequence[PartialSum] | VectorSum) -> PartialSum:
     """Return the sum of the servers' parts, after the checks that ``combine`` names."""
-    if isinstance(sums, VectorSum):  # which has made these checks
+    if isinstance(sums, VectorSum):  # it has been checked, but a copy of it could be altered
         totals = sums.total.view(np.uint64)
+        check_totals(sums.protocol, totals, sums.reports)
         return PartialSum(sums.protocol, totals, sums.reports, b"", simulated=sums.simulated)
     if not isinstance(sums, PartialSum | Sequence):
-        raise DtypeError("sums", type(sums).__name__, "must be partial sums")
+        raise DtypeError("sums", type(sums).__name__, "must be partial sums, or one VectorSum")
     parts = [sums] if isinstance(sums, PartialSum) else list(sums)
-    check_kinds("sums", parts, PartialSum, "must be partial sums")
+    check_kinds("sums", parts, PartialSum, "must be partial sums, or one VectorSum by itself")
     for part in parts:
         _check_form(part)
     check_together("sums", parts)

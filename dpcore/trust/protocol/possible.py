@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import math
+from typing import Final
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import ParameterError
 from ...mechanisms.budgeted import MOST_RECORDS
+from ...noise.polya import PolyaShares
 from ..models.central import SecureAggregation
 from ..models.contribution import MOST_CLIENTS
 from ..models.distributed import DistributedNoise
 from .parameters import Protocol
 from .wire import RoundError
+
+_SECURITY: Final = 128  # bits
 
 __all__ = ["check_bits", "check_has_vectors", "check_reports", "check_totals", "records_in"]
 
@@ -21,15 +27,17 @@ def check_has_vectors(argument: str, protocol: Protocol) -> None:
     if not isinstance(protocol.trust, DistributedNoise | SecureAggregation):
         what = "must be of DistributedNoise or SecureAggregation, whose clients have vectors"
         raise ParameterError(argument, type(protocol.trust).__name__, what)
+    if protocol.enrolled:
+        what = "must not have it: a vector has no ticket, so whoever adds up must know the clients"
+        raise ParameterError(argument, "enrolled=True", what)
 
 
-def check_reports(protocol: Protocol, reports: int, argument: str = "sums") -> None:
+def check_reports(protocol: Protocol, reports: int) -> None:
     """Check that neither too few nor too many clients have reported."""
     least, most = protocol.least_reports, protocol.most_reports
     if reports < least or (most is not None and reports > most):
         wanted = f"at least {least}" if most is None else f"{least} to {most}"
-        are = "are" if argument.endswith("s") else "is"
-        raise RoundError(f"the {argument} {are} of {reports} reports, but {wanted} are needed")
+        raise RoundError(f"the sums are of {reports} reports, but {wanted} are needed")
 
 
 def records_in(protocol: Protocol, totals: NDArray[np.uint64], reports: int) -> int:
@@ -56,6 +64,25 @@ def check_totals(protocol: Protocol, totals: NDArray[np.uint64], reports: int) -
         part = slice(protocol.starts[level], protocol.starts[level + 1])
         if share is None and signed[part].any():
             raise RoundError(f"level {level} is not counted, and its totals are not 0")
+        if share is not None and isinstance(protocol.trust, DistributedNoise):
+            noise = _most_noise(share, reports, protocol.words)
+            if signed[part].min() < -noise or signed[part].max() > most + noise:
+                raise RoundError(
+                    "a total is farther from possible counts than noise can be; if sums were made "
+                    "modulo a number, subtract it from those of at least its half"
+                )
+
+
+def _most_noise(share: PolyaShares, reports: int, words: int) -> float:
+    """Return what the noise in a total exceeds with a probability of 2^-128, or less, anywhere.
+
+    The noise is the difference of two negative binomial variables. Each is stochastically at most
+    the sum of ``whole`` geometric ones, each of which exceeds t with a probability of at most
+    exp(-t / scale).
+    """
+    whole = math.ceil(reports / share.shares)
+    tail = math.log(2 * whole * words) + _SECURITY * math.log(2)
+    return whole * (float(share.scale) * tail + 1)
 
 
 def check_bits(

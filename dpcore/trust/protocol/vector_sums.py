@@ -26,17 +26,22 @@ class VectorSum:
 
     With DistributedNoise, the sum has its guarantee if at least ``trust.required`` clients are in
     it that drew their shares as they should and tell nobody, and if nobody sees a sum of fewer. So
-    the threshold of the secure aggregation must not be lower, and ``dropout`` has to count clients
-    that drop out and clients that might collude. With SecureAggregation, there is no guarantee for
+    the secure aggregation must not open a sum of fewer, and ``dropout`` has to count clients that
+    drop out and clients that might collude. With SecureAggregation, there is no guarantee for
     the sum.
+
+    Without a contribution bound, the sum does not show how many clients are in it. Then ``reports``
+    is all that is known about the condition of the guarantee. Take it from an aggregation that
+    knows its clients and counts each of them once.
 
     Parameters
     ----------
     protocol
-        The public parameters of the round.
+        The public parameters of the round, without ``enrolled``: vectors have no tickets.
     total
         (nodes,) integers, ``Protocol.words`` of them. If the aggregation adds up modulo M, numbers
-        from M / 2 on stand for negative ones: subtract M from them.
+        from M / 2 on stand for negative ones: subtract M from them. M must be more than twice as
+        large as any total.
     reports
         How many clients are in the sum.
     simulated
@@ -64,7 +69,7 @@ class VectorSum:
     ...     total += Client(protocol, site).vector(cell_of(values, grid))
     >>> curve = dp.trust.release(VectorSum(protocol, total, reports=9, simulated=True), grid)
     >>> curve.n, curve.privacy.epsilon, round(curve.quantile(0.5), 2)
-    (3975, 1.0, 0.26)
+    (4425, 1.0, 0.26)
     """
 
     protocol: Protocol
@@ -87,7 +92,7 @@ class VectorSum:
         reports = _check.integer("reports", self.reports, 0, MOST_CLIENTS)
         if not isinstance(self.simulated, bool):
             raise DtypeError("simulated", type(self.simulated).__name__, "must be a bool")
-        check_reports(protocol, reports, "sum")
+        check_reports(protocol, reports)
         check_totals(protocol, total.view(np.uint64), reports)
         object.__setattr__(self, "total", total)
         object.__setattr__(self, "reports", reports)
