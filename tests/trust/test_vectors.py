@@ -220,7 +220,7 @@ def test_noise_is_within_its_bound_and_not_far_below_it():
 
 def test_enrolled_clients_have_no_vectors():
     protocol = Protocol(ALL.trust, 20, ROUND, enrolled=True)
-    client = Client(protocol, ticket=Enrolment(bytes(32)).ticket(protocol, "a site"))
+    client = Client(protocol, ticket=Enrolment(bytes(range(32))).ticket(protocol, "a site"))
     for use in (lambda: client.vector(3), lambda: VectorSum(protocol, [0] * ALL.words, SITES)):
         with pytest.raises(ParameterError, match="enrolled=True"):
             use()
