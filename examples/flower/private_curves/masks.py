@@ -55,7 +55,7 @@ def full_seed_masks(
     ParameterError
         ``num_range`` is not as above.
     """
-    if num_range.bit_count() != 1 or num_range > _MOST:
+    if num_range < 1 or num_range.bit_count() != 1 or num_range > _MOST:
         raise ParameterError("num_range", num_range, "must be a power of two, at most 2^32")
     key = hashlib.sha256(_LABEL + seed).digest()
     stream = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
