@@ -17,9 +17,9 @@ from ..models.distributed import DistributedNoise
 from .parameters import Protocol
 from .wire import RoundError
 
-_SECURITY: Final = 128  # bits
-
 __all__ = ["check_bits", "check_has_vectors", "check_reports", "check_totals", "records_in"]
+
+_SECURITY: Final = 128  # a sum of honest clients is refused with a probability of 2^-128
 
 
 def check_has_vectors(argument: str, protocol: Protocol) -> None:
