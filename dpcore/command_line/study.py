@@ -7,7 +7,6 @@ import signal
 import threading
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
-from pickle import PicklingError
 
 from .. import _check, studies
 from ..studies import Results, Study, files
@@ -59,11 +58,6 @@ def _results(study: Study, options: argparse.Namespace) -> Results:
     except BrokenProcessPool:
         said = ["a worker has ended, perhaps because memory ran out: use fewer --workers"]
         raise UsageError("; ".join([*said, *_kept(options.out)])) from None
-    except PicklingError as error:
-        cause = str(error.__cause__ or error).strip('"\n ').splitlines()[-1]
-        raise UsageError(
-            f"STUDY cannot be sent to workers ({cause}); --workers 1 needs none"
-        ) from None
 
 
 def _start_workers(workers: int) -> None:

@@ -60,16 +60,35 @@ class Shipped:
     them. Where nothing is pickled, as with threads or one worker, this is the study itself.
     """
 
-    def __init__(self, study: Study, seed: int) -> None:
+    def __init__(self, study: Study) -> None:
         self.study = study
-        self.seed = seed
         self.differs = ""  # how the versions of the worker differ, if they do
 
     @functools.cached_property
     def _bytes(self) -> bytes:
         import cloudpickle
 
-        return bytes(cloudpickle.dumps((self.study, self.seed, versions())))
+        return bytes(cloudpickle.dumps((self.study, versions())))
+
+    def pack(self) -> None:
+        """Pickle the study, before workers start and before anything is written.
+
+        joblib would find only later, in a thread of its own, that the study cannot be pickled. The
+        process could end before this thread, and then with warnings about semaphores.
+
+        Raises
+        ------
+        StudyError
+            The study cannot be pickled.
+        """
+        try:
+            _ = self._bytes
+        except Exception as error:
+            cause = f"{type(error).__name__}: {error}"
+            raise StudyError(
+                f"{self.study.name} cannot be sent to workers ({cause});"
+                " a single one needs no sending"
+            ) from error
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _received, (self._bytes,)
@@ -79,13 +98,13 @@ class Shipped:
 def _received(pickled: bytes) -> Shipped:
     import cloudpickle
 
-    study, seed, expected = cloudpickle.loads(pickled)
-    shipped = Shipped(study, seed)
+    study, expected = cloudpickle.loads(pickled)
+    shipped = Shipped(study)
     shipped.differs = differences(expected, versions())
     return shipped
 
 
-def make(shipped: Shipped, chunks: Sequence[Chunk]) -> list[Done]:
+def make(shipped: Shipped, seed: int, chunks: Sequence[Chunk]) -> list[Done]:
     """Make the calls of some chunks.
 
     Raises
@@ -102,7 +121,7 @@ def make(shipped: Shipped, chunks: Sequence[Chunk]) -> list[Done]:
     # Most warnings of releases are about much noise, which studies measure. Budgets belong to this
     # process alone.
     with ignored(DpcoreWarning), unwatched():
-        done = [_made(shipped.study, shipped.seed, chunk) for chunk in chunks]
+        done = [_made(shipped.study, seed, chunk) for chunk in chunks]
     strayed = _global_state() != before
     return [each._replace(strayed=strayed) for each in done]
 

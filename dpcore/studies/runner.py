@@ -77,7 +77,9 @@ def run(
         An argument is not as above; or the folder holds another study, or another seed.
     StudyError
         A call failed; the message names it, and the folder keeps the calls that were finished
-        before. Or a worker has other versions of dpcore, NumPy, SciPy or Numba than this process.
+        before. Or the function, or a value that it uses, cannot be pickled and so not be sent to
+        other processes. Or a worker has other versions of dpcore, NumPy, SciPy or Numba than this
+        process.
 
     Warns
     -----
@@ -118,14 +120,18 @@ def run(
         seed = _check.integer("seed", seed, 0, MOST_SEED)
     if workers is not None and _check.integer("workers", workers, -(2**10), 2**20) == 0:
         raise ParameterError("workers", workers, "must not be 0")
-    store = Store(_path(out), study, seed, replicates)
-    plan = Plan(store.missing, joblib.effective_n_jobs(workers))
-    shipped = Shipped(study, store.seed)
+    path = _path(out)
+    shipped, count = Shipped(study), joblib.effective_n_jobs(workers)
+    if count > 1 and not _are_threads():
+        shipped.pack()
+    store = Store(path, study, seed, replicates)
+    plan = Plan(store.missing, count)
     strayed = False
     with Progress(study, plan, progress) as bar, _keeping(store) as keep:
         parallel = joblib.Parallel(workers, return_as="generator_unordered", batch_size=1)
+        jobs = (joblib.delayed(make)(shipped, store.seed, chunks) for chunks in plan.tasks())
         with ignored(UserWarning, _REPLACED):
-            for task in parallel(joblib.delayed(make)(shipped, chunks) for chunks in plan.tasks()):
+            for task in parallel(jobs):
                 for done in task:
                     plan.learn(done)
                     bar.show(done)
@@ -200,6 +206,13 @@ def _keeping(store: Store) -> Iterator[Callable[[Done], None]]:
         yield keep
     finally:
         flush()
+
+
+def _are_threads() -> bool:
+    """Return whether joblib's workers are threads of this process, which need no pickling."""
+    from joblib.parallel import get_active_backend
+
+    return bool(getattr(get_active_backend()[0], "supports_sharedmem", False))
 
 
 def _path(out: object) -> Path | None:

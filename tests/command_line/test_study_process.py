@@ -125,8 +125,8 @@ def test_what_cannot_be_sent_to_workers_is_an_error(folder):
     done = run("study", "s.py:locked", "--workers", "2")
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr == (
-        b"dpcore: error: STUDY cannot be sent to workers (TypeError: cannot pickle "
-        b"'_thread.lock' object); --workers 1 needs none\n"
+        b"dpcore: error: locked cannot be sent to workers (TypeError: cannot pickle "
+        b"'_thread.lock' object); a single one needs no sending\n"
     )
     assert run("study", "s.py:locked", "--workers", "1", "--replicates", "2").returncode == 0
 

@@ -145,6 +145,26 @@ def test_failures_come_from_wherever_they_are(backend, request, tmp_path):
     assert set(studies.load(tmp_path).parameters.get("n", [1])) == {1}
 
 
+LOCK = threading.Lock()
+
+
+def locked(rng):
+    with LOCK:
+        return {"x": rng.random()}
+
+
+def test_what_cannot_be_pickled_is_an_error_before_anything_is_written(tmp_path):
+    locked.__module__ = "__main__"  # so it goes by value, with its globals
+    study = studies.Study(locked, {})
+    message = r"^locked cannot be sent to workers \(TypeError: "
+    with pytest.raises(studies.StudyError, match=message):
+        studies.run(study, replicates=2, workers=2, out=tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+    alone = studies.run(study, replicates=2, seed=1, workers=1)
+    with joblib.parallel_config(backend="threading", n_jobs=2):
+        assert same(studies.run(study, replicates=2, seed=1), alone)
+
+
 def dies(n, rng):
     if n == 2:
         os.kill(os.getpid(), signal.SIGKILL)
