@@ -46,7 +46,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     import numba
 
     full = pytest.mark.skip(reason="slow: run with --full")
-    compiled = pytest.mark.skip(reason="millions of draws: minutes without the JIT")
+    compiled = pytest.mark.skip(reason="draws or counts too much for interpreted kernels")
     few_records = pytest.mark.filterwarnings("ignore::dpcore.DpcoreWarning")
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):  # examples in docstrings do not warn

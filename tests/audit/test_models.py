@@ -237,6 +237,7 @@ def samples(epsilon, runs, seed):
     return outputs
 
 
+@pytest.mark.needs_jit
 def test_output_perturbation_spends_epsilon_and_no_more():
     assert 1.5 < epsilon_lower_bound(*samples(2.0, 8_000, 6), failure=1e-4) <= 2.0
     assert epsilon_lower_bound(*samples(2.4, 8_000, 6), failure=1e-4) > 2.0

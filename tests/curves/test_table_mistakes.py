@@ -69,6 +69,7 @@ def test_far_too_much_noise_is_told(mechanism):
     assert "fewer cells, a larger budget or more records lower it" in text
 
 
+@pytest.mark.needs_jit
 def test_noise_alone_does_not_look_like_a_mistake():
     rng, counts = RNG(8), GRID.count(X, Y)
     for epsilon in (0.01, 0.03, 0.1, 1.0):

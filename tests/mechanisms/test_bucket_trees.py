@@ -33,6 +33,7 @@ def test_a_root_without_a_second_child_is_no_root():
     assert Hierarchy(1.0).tree(1).resized(1).starts.tolist() == [0, 1]
 
 
+@pytest.mark.needs_jit
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_releases_of_about_as_many_buckets_share_their_scales(neighbours):
     hierarchy = Hierarchy(0.75, neighbours=neighbours)
@@ -40,6 +41,7 @@ def test_releases_of_about_as_many_buckets_share_their_scales(neighbours):
     assert len(laws) <= 16  # of 513 numbers of buckets
 
 
+@pytest.mark.needs_jit
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_the_error_is_near_that_of_the_tree_for_exactly_so_many_buckets(neighbours):
     hierarchy = Hierarchy(0.75, neighbours=neighbours)

@@ -48,6 +48,7 @@ def test_costs_of_long_nodes_with_an_odd_number_of_cells(lengths):
     assert found == expected
 
 
+@pytest.mark.needs_jit
 @pytest.mark.parametrize("budget", [{"epsilon": 0.5}, {"rho": 1 / 32}], ids=str)
 def test_shares_and_caution_follow_the_signal(budget):
     """n epsilon, in doublings: caution from 16 on, a smaller share from 32,768 on."""

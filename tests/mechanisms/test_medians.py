@@ -77,6 +77,7 @@ def test_exponential_choices_without_noise_have_the_nearest_ranks():
     assert chosen.tolist() == [2, 5, 6, 8]  # ranks 150, 500, 900 of 1000; the lower median is 3
 
 
+@pytest.mark.needs_jit
 @pytest.mark.parametrize("method", METHODS)
 def test_shares_are_even(method):
     values = RNG(3).beta(0.4, 3, 200_000)

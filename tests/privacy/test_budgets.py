@@ -81,6 +81,7 @@ def test_beyond_the_cap_nothing_is_drawn(name, monkeypatch):
     assert caught.value.privacy.epsilon == 1.0
 
 
+@pytest.mark.needs_jit
 def test_what_is_read_off_a_release_is_free():
     with budget() as watching:
         roc, test = dp.roc_curve(Y, X, epsilon=1.0), dp.hosmer_lemeshow(Y, X, epsilon=1.0)

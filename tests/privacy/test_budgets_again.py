@@ -104,6 +104,7 @@ def test_what_no_line_of_a_log_can_be(what):
     assert budget.log == ()
 
 
+@pytest.mark.needs_jit
 def test_a_charge_is_of_the_release_that_was_called_in_another_thread_too():
     """Threads that a release itself starts are covered by its charge."""
     with dp.Budget(epsilon=200.0) as budget:

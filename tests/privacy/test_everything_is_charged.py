@@ -204,6 +204,7 @@ def test_all_of_it_is_charged_once_and_before_noise_is_drawn(name, watched, unco
         assert not uncovered
 
 
+@pytest.mark.needs_jit
 def test_intervals_of_calibration_errors_are_free():
     roc = dp.roc_curve(Y, X, epsilon=1.0)
     with dp.Budget(epsilon=1.0) as budget:

@@ -45,6 +45,7 @@ def test_dawa_is_taken_up_to_a_power_of_the_cells(size, budget):
             assert chosen.privacy == (dawa if scarce else best).privacy
 
 
+@pytest.mark.needs_jit
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 def test_what_the_plan_says_is_what_is_taken(budget):
     grid, rng = dp.Grid.uniform(0, 1, 128), np.random.default_rng(1)

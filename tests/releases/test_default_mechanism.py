@@ -21,6 +21,7 @@ BUDGETS = [
 BOTH = ["replace-one", "add-or-remove-one"]
 
 
+@pytest.mark.needs_jit
 @pytest.mark.parametrize("neighbours", BOTH)
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 def test_the_default_is_the_first_of_the_plan(budget, neighbours):

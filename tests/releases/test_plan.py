@@ -30,6 +30,7 @@ def test_options_are_by_increasing_error(size, budget, neighbours):
     assert lines[-1] == "first: the least error"
 
 
+@pytest.mark.needs_jit
 @pytest.mark.parametrize("budget", BUDGETS)
 @pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove-one"])
 def test_the_short_cut_finds_the_same(budget, neighbours):

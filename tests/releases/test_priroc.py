@@ -46,6 +46,7 @@ def test_counts_are_those_of_the_chosen_thresholds(some, cells, depth):
     assert curves.positives.tolist() == exact.positives.tolist()
 
 
+@pytest.mark.needs_jit
 @pytest.mark.parametrize("counter", ["hb", "dawa"])
 @pytest.mark.parametrize("method", ["exponential", "smooth", "paper", "curve"])
 def test_curves_are_near_the_truth(counter, method):

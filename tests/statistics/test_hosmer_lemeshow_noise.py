@@ -103,6 +103,7 @@ def test_without_noise_it_is_the_textbooks(fitted):
 # --- the same number each time
 
 
+@pytest.mark.needs_jit
 def test_the_same_release_has_the_same_pvalue():
     labels, p = calibrated(3000, 1)
     grid, mechanism = arcsine_grid(32), Hierarchy(0.5)
@@ -257,6 +258,7 @@ def test_what_has_no_degree_of_freedom_has_no_pvalue():
     assert math.isnan(test.pvalue_ignoring_noise)
 
 
+@pytest.mark.needs_jit
 def test_by_groups_has_a_pvalue_whatever_comes_out():
     for seed in range(6):  # much noise: numbers below 0, and a statistic below 0
         labels, p = calibrated(60, seed)

@@ -35,6 +35,7 @@ def test_the_sampling_term_is_the_deviation_where_labels_do_not_depend_on_scores
     assert np.std(errors) == pytest.approx(np.mean(terms), rel=0.12)
 
 
+@pytest.mark.needs_jit
 @pytest.mark.parametrize("buckets", [5, 20, 80])
 def test_well_behaved_intervals_cover_and_are_shorter(buckets):
     rng, inside = RNG(4), 0

@@ -197,6 +197,7 @@ def test_times_between_midnights_are_not_taken_for_days() -> None:
     assert curve.integers is None
 
 
+@pytest.mark.needs_jit
 def test_curves_of_times_are_compared_by_durations() -> None:
     rng = np.random.default_rng(1)
     starts = np.datetime64("2024-03-01"), np.datetime64("2024-04-01")

@@ -162,6 +162,7 @@ def test_more_clients_and_larger_budgets_have_less_error(model):
             assert np.all(np.diff(by_budget) < 0)
 
 
+@pytest.mark.needs_jit
 def test_less_trust_has_more_error():
     for purpose in PURPOSES:
         errors = [advise(10**5, 1.0, model).expected_errors[purpose] for model in MODELS]
@@ -213,6 +214,7 @@ def test_enough_finds_how_many_clients_it_takes(model, purpose):
         assert fewer < 1 or not enough(fewer, 2.0, model, error, purpose).enough
 
 
+@pytest.mark.needs_jit
 def test_no_population_is_enough_for_some_errors():
     found = enough(10_000, 2.0, "local", 1e-9)
     assert not found.enough

@@ -269,6 +269,7 @@ def test_a_key_tells_its_length():
     assert [len(each) - wire.HEADER_BYTES for each in many] == [32, 32, 32, 8 * 20]
 
 
+@pytest.mark.needs_jit
 def test_a_file_has_no_totals_before_there_are_any():
     protocol = protocol_of(size=2**16)
     server, _ = filled(protocol, CELLS)

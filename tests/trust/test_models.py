@@ -109,6 +109,7 @@ def test_levels_of_local_privacy_share_all_clients():
     assert Local(1.0, clients=N).levels(1)[0] == ()
 
 
+@pytest.mark.needs_jit
 def test_local_privacy_without_a_generator_makes_every_report():
     model = Local(5.0, clients=2000)
     counts = np.array([1500, 100, 300, 100])
