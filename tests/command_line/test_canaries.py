@@ -92,7 +92,7 @@ def test_no_command_says_what_may_be_a_record(command, tmp_path, monkeypatch, ca
     failed = 0
     for content in CONTENTS:
         (tmp_path / "t.csv").write_bytes(content)
-        for at in rng.permutation(len(COLUMNS) * len(OTHERS))[:6]:
+        for at in rng.permutation(len(COLUMNS) * len(OTHERS))[:2]:
             names, others = COLUMNS[at % len(COLUMNS)], OTHERS[at // len(COLUMNS)]
             columns = [word for pair in zip(flags, names, strict=False) for word in pair]
             code = cli.main([command, "t.csv", *columns, *required, *others])
