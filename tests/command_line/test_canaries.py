@@ -83,16 +83,17 @@ def check_silent(error: BaseException) -> None:
         assert not isinstance(each, pa.ArrowException)
 
 
+@pytest.mark.parametrize("calls", [2, pytest.param(8, marks=pytest.mark.full)])
 @pytest.mark.parametrize("command", COMMANDS)
-def test_no_command_says_what_may_be_a_record(command, tmp_path, monkeypatch, capsys):
+def test_no_command_says_what_may_be_a_record(command, calls, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t.csv").write_bytes(b"")
     flags, required = COMMANDS[command]
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(calls)
     failed = 0
     for content in CONTENTS:
         (tmp_path / "t.csv").write_bytes(content)
-        for at in rng.permutation(len(COLUMNS) * len(OTHERS))[:2]:
+        for at in rng.permutation(len(COLUMNS) * len(OTHERS))[:calls]:
             names, others = COLUMNS[at % len(COLUMNS)], OTHERS[at // len(COLUMNS)]
             columns = [word for pair in zip(flags, names, strict=False) for word in pair]
             code = cli.main([command, "t.csv", *columns, *required, *others])
