@@ -269,6 +269,12 @@ def _checked_classes(classes: object) -> tuple[Label, Label]:
     if any(not isinstance(label, str | bytes) and abs(label) >= _MOST_LABEL for label in found):
         what = "must be below 2^53 if they are numbers: doubles do not tell larger ones apart"
         raise ParameterError("classes", classes, what)
+    for label in found:
+        if isinstance(label, str | bytes) and label[-1:] == (
+            "\0" if isinstance(label, str) else b"\0"
+        ):
+            what = "must not end with a null character: NumPy's text has none at its end"
+            raise ParameterError("classes", classes, what)
     return found[0], found[1]
 
 

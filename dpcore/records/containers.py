@@ -122,6 +122,8 @@ def _of_pandas(values: Any, argument: str) -> Part:
         in_utc = kept.to_numpy(dtype=f"datetime64[{kept.dtype.unit}]")
         return Part(in_utc, absent_or_none, in_utc=True)
     kind = getattr(kept.dtype, "numpy_dtype", None)  # for nullable and Arrow-backed types
+    if getattr(kind, "kind", None) in ("U", "S"):  # NumPy's text loses null characters at its end
+        kind = np.dtype(object)
     return Part(kept.to_numpy() if kind is None else kept.to_numpy(dtype=kind), absent_or_none)
 
 

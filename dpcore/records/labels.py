@@ -1,8 +1,15 @@
-"""Labels of records, from any container: which are positive, and which are missing."""
+"""Labels of records, from any container: which public label each has, and which are missing.
+
+A label of a record equals at most one of several public labels. Numbers are compared exactly, and
+text and bytes by all of their characters, as Python compares them. NumPy does not: it ignores null
+characters at the end of text. So objects are looked up in a dictionary, and each record gets the
+place of one public label.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -12,7 +19,7 @@ from ..errors import DtypeError, ParameterError, shown
 from . import columns, object_kinds
 from .containers import declared, parts
 
-__all__ = ["Label", "positives"]
+__all__ = ["Label", "places", "plain", "positives"]
 
 Label = bool | int | float | str | bytes
 Kind = Literal["number", "string", "bytes"]
@@ -52,112 +59,182 @@ def positives(
         kind. The error depends on types, and never on the labels. Objects that are floats may
         stand for missing labels of any kind.
     """
-    wanted = _checked(pos_label)
-    if (kind := declared(y_true)) is not None:
-        _check_kind("string" if kind is str else "bytes", wanted)
-    found: list[NDArray[np.bool_]] = []
+    wanted = None if pos_label is None else plain("pos_label", pos_label)
+    place, is_missing = places(y_true, [wanted], "y_true", "pos_label")
+    return place == 0, is_missing
+
+
+def places(
+    labels: Any, wanted: Sequence[Label | None], argument: str, wanted_argument: str
+) -> tuple[NDArray[np.integer[Any]], NDArray[np.bool_] | None]:
+    r"""Return which of several public labels each label of a column equals.
+
+    Parameters
+    ----------
+    labels
+        As ``y_true`` in ``positives``.
+    wanted
+        (G,) public labels from ``plain``, all different. None stands for 1, or True.
+    argument, wanted_argument
+        The names of both in errors.
+
+    Returns
+    -------
+    place : numpy.ndarray
+        (n,) the place of the equal label in ``wanted``, and G where there is none or where the
+        label is missing.
+    is_missing : numpy.ndarray or None
+        (n,), or None if no label is missing.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        As in ``positives``.
+
+    Examples
+    --------
+    >>> place, is_missing = places(["a", "b", None, "a\0"], ["b", "a"], "by", "groups")
+    >>> place.tolist(), is_missing.tolist()
+    ([1, 0, 2, 2], [False, False, True, False])
+    """
+    compare = _Comparison(wanted, argument, wanted_argument)
+    if (kind := declared(labels)) is not None:
+        compare.check_kind("string" if kind is str else "bytes")
+    found: list[NDArray[np.integer[Any]]] = []
     missing: list[NDArray[np.bool_]] = []
-    for part in parts(y_true, "y_true"):
-        is_positive, is_missing = _compared(part.present, wanted)
+    for part in parts(labels, argument):
+        place, is_missing = compare.part(part.present)
         if part.absent is not None:
             is_present, is_missing_here = ~part.absent, part.absent.copy()
             is_missing_here[is_present] = is_missing
-            spread = np.zeros(part.absent.size, bool)
-            spread[is_present] = is_positive
-            is_positive, is_missing = spread, is_missing_here
-        found.append(is_positive)
+            spread = np.full(part.absent.size, len(wanted), place.dtype)
+            spread[is_present] = place
+            place, is_missing = spread, is_missing_here
+        found.append(place)
         missing.append(is_missing)
-    all_missing = _joined(missing)
-    return _joined(found), all_missing if all_missing.any() else None
+    all_missing = missing[0] if len(missing) == 1 else np.concatenate([np.zeros(0, bool), *missing])
+    joined = found[0] if len(found) == 1 else np.concatenate([np.zeros(0, np.int8), *found])
+    return joined, all_missing if all_missing.any() else None
 
 
-def _joined(found: list[NDArray[np.bool_]]) -> NDArray[np.bool_]:
-    return found[0] if len(found) == 1 else np.concatenate([np.zeros(0, bool), *found])
+def plain(argument: str, label: object) -> Label:
+    r"""Return a public label as a value of Python, of one of the types of ``Label`` itself.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        It is no label, or it is NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> plain("groups", np.int8(3)), plain("groups", np.str_("a\0"))
+    (3, 'a\x00')
+    """
+    found: object = label
+    # The items of times may be integers, and those of NumPy's text lose null characters.
+    if isinstance(label, np.generic) and not isinstance(
+        label, np.datetime64 | np.timedelta64 | str | bytes
+    ):
+        found = label.item()
+    if not isinstance(found, bool | int | float | str | bytes):
+        raise DtypeError(argument, type(found).__name__, "must be a number, a string or bytes")
+    if found != found:
+        raise ParameterError(argument, found, "must not be NaN")
+    plainly: Callable[[Any], Label] = _plainly(type(found))
+    return found if isinstance(found, bool) else plainly(found)
 
 
-def _checked(pos_label: object) -> Label | None:
-    """Return the label as a Python scalar."""
-    # The items of these may be integers.
-    is_number = not isinstance(pos_label, np.datetime64 | np.timedelta64)
-    found = pos_label.item() if isinstance(pos_label, np.generic) and is_number else pos_label
-    if found is not None and not isinstance(found, bool | int | float | str | bytes):
-        raise DtypeError("pos_label", type(found).__name__, "must be a number, a string or bytes")
-    if isinstance(found, float) and math.isnan(found):
-        raise ParameterError("pos_label", found, "must not be NaN")
-    return found
+class _Comparison:
+    """Public labels, to which the labels of a column are compared, part by part."""
 
+    def __init__(self, wanted: Sequence[Label | None], argument: str, wanted_argument: str) -> None:
+        self._given, self._argument, self._wanted_argument = wanted, argument, wanted_argument
+        self._labels: list[Label] = [1 if label is None else label for label in wanted]
 
-def _check_kind(kind: Kind, wanted: Label | None) -> None:
-    """Check that the wanted label is of the column's kind."""
-    if wanted is None:
-        if kind != "number":
-            raise ParameterError("pos_label", None, "must be given where labels are no numbers")
-        return
-    needed, name = _TYPES[kind]
-    if not isinstance(wanted, needed):
-        raise DtypeError("pos_label", shown(wanted), f"must be {name}, as the labels are")
+    def check_kind(self, kind: Kind) -> None:
+        """Check that the wanted labels are of the column's kind."""
+        needed, name = _TYPES[kind]
+        for label in self._given:
+            if label is None and kind != "number":
+                what = "must be given where labels are no numbers"
+                raise ParameterError(self._wanted_argument, None, what)
+            if label is not None and not isinstance(label, needed):
+                what = f"must be {name}, as the labels are"
+                raise DtypeError(self._wanted_argument, shown(label), what)
 
+    def part(self, labels: NDArray[Any]) -> tuple[NDArray[np.integer[Any]], NDArray[np.bool_]]:
+        """Return the places of some labels among the wanted ones, and which are missing."""
+        columns.checked_kind(labels, "biufOUTS", self._argument, _REQUIREMENT)
+        if labels.ndim != 1:
+            raise ParameterError(self._argument, labels.shape, "must be one-dimensional")
+        if labels.dtype.kind == "T":  # these strings may have a value of their own for missing ones
+            self.check_kind("string")
+            labels = labels.astype(object)
+        elif labels.dtype.kind == "f" and labels.dtype.itemsize > 8:  # wider than Python's floats
+            self.check_kind("number")
+            labels = labels.astype(object)
+        if labels.dtype.kind == "O":
+            return self._objects(object_kinds.unwrapped(labels))
+        self.check_kind(_KINDS.get(labels.dtype.kind, "number"))
+        is_missing = np.isnan(labels) if labels.dtype.kind == "f" else np.zeros(labels.size, bool)
+        if len(self._labels) == 1:
+            return (~_equal(labels, self._labels[0])).view(np.int8), is_missing
+        place = np.full(labels.size, len(self._labels), np.int32)
+        for at, label in enumerate(self._labels):
+            place[_equal(labels, label)] = at
+        return place, is_missing
 
-def _compared(
-    labels: NDArray[Any], wanted: Label | None
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which labels equal the wanted one, and which are missing."""
-    columns.checked_kind(labels, "biufOUTS", "y_true", _REQUIREMENT)
-    if labels.ndim != 1:
-        raise ParameterError("y_true", labels.shape, "must be one-dimensional")
-    if labels.dtype.kind == "T":  # these strings may have a value of their own for missing labels
-        _check_kind("string", wanted)
-        labels = labels.astype(object)
-    elif labels.dtype.kind == "f" and labels.dtype.itemsize > 8:  # wider than Python's floats
-        _check_kind("number", wanted)
-        labels = labels.astype(object)
-    if labels.dtype.kind == "O":
-        return _compared_objects(object_kinds.unwrapped(labels), wanted)
-    _check_kind(_KINDS.get(labels.dtype.kind, "number"), wanted)
-    missing = np.isnan(labels) if labels.dtype.kind == "f" else np.zeros(labels.size, bool)
-    return _equal(labels, 1 if wanted is None else wanted), missing
-
-
-def _compared_objects(
-    labels: NDArray[Any], wanted: Label | None
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Do so for objects of one kind. Floats go with any kind, because NaN may stand among text."""
-    types = {cls for cls in set(map(type, labels)) if object_kinds.kind_of(cls) != "missing"}
-    is_missing = object_kinds.missing(labels)
-    if wrong := [cls for cls in types if object_kinds.kind_of(cls) == "other"]:
-        raise DtypeError("y_true", object_kinds.name_of(wrong), _REQUIREMENT)
-    if isinstance(wanted, str | bytes) and all(issubclass(cls, float) for cls in types):
-        return np.zeros(labels.size, bool), is_missing  # other parts of the column may hold text
-    decisive = {cls for cls in types if not issubclass(cls, float | np.floating)} or types
-    kind, *others = sorted({object_kinds.kind_of(cls) for cls in decisive}) or ["number"]
-    if others:
-        what = "must hold labels of one kind: numbers, strings or bytes"
-        raise DtypeError("y_true", "objects of several types", what)
-    _check_kind(kind, wanted)  # type: ignore[arg-type]  # it is one of the three
-    present, is_positive = labels[~is_missing], np.zeros(labels.size, bool)
-    if kind == "number":
-        number, exactly = (
-            (1 if wanted is None else wanted),
-            {c: object_kinds.exactly(c) for c in types},
+    def _objects(self, labels: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+        """Do so for objects of one kind. Floats go with any kind: NaN may stand among text."""
+        types = {cls for cls in set(map(type, labels)) if object_kinds.kind_of(cls) != "missing"}
+        is_missing, none = object_kinds.missing(labels), len(self._labels)
+        if wrong := [cls for cls in types if object_kinds.kind_of(cls) == "other"]:
+            raise DtypeError(self._argument, object_kinds.name_of(wrong), _REQUIREMENT)
+        are_text = all(isinstance(label, str | bytes) for label in self._labels)
+        if are_text and all(issubclass(cls, float) for cls in types):
+            # Other parts of the column may hold text.
+            return np.full(labels.size, none, np.int32), is_missing
+        decisive = {cls for cls in types if not issubclass(cls, float | np.floating)} or types
+        kind, *others = sorted({object_kinds.kind_of(cls) for cls in decisive}) or ["number"]
+        if others:
+            what = "must hold labels of one kind: numbers, strings or bytes"
+            raise DtypeError(self._argument, "objects of several types", what)
+        self.check_kind(kind)  # type: ignore[arg-type]  # it is one of the three
+        place_of = {label: at for at, label in enumerate(self._labels)}
+        plainly = {cls: _plainly(cls) for cls in types}
+        found = (
+            none if absent else place_of.get(plainly[type(label)](label), none)
+            for label, absent in zip(labels, is_missing, strict=True)
         )
-        equal = (exactly[type(each)](each) == number for each in present)
-        is_positive[~is_missing] = np.fromiter(equal, bool, present.size)
-    else:
-        is_positive[~is_missing] = present == wanted
-    return is_positive, is_missing
+        return np.fromiter(found, np.int32, labels.size), is_missing
+
+
+def _plainly(cls: type) -> Callable[[Any], Any]:
+    """Return a function that makes exact Python values of labels of a type.
+
+    Subclasses may compare as they like, so their content is taken.
+    """
+    if issubclass(cls, str):
+        return str.__str__
+    if issubclass(cls, bytes):
+        return lambda label: bytes.__getitem__(label, slice(None))
+    return object_kinds.exactly(cls)
 
 
 def _equal(labels: NDArray[Any], wanted: Label) -> NDArray[np.bool_]:
     """Return which labels equal the wanted one of their kind. Numbers are compared exactly."""
-    if isinstance(wanted, str | bytes):
-        return np.asarray(labels == wanted, bool)
     nowhere = np.zeros(labels.size, bool)
+    if isinstance(wanted, str | bytes):
+        # NumPy's text has no null characters at its end, and NumPy ignores those of ``wanted``.
+        null = "\0" if isinstance(wanted, str) else b"\0"
+        return nowhere if wanted[-1:] == null else np.asarray(labels == wanted, bool)
     if labels.dtype.kind == "f":
         nearest = _double(wanted)
         return labels.astype(np.float64) == nearest if nearest == wanted else nowhere
     if isinstance(wanted, float) and not wanted.is_integer():  # infinity is not an integer either
         return nowhere
-    whole = labels.view(np.uint8) if labels.dtype.kind == "b" else labels
+    whole = (labels.view(np.uint8) != 0).view(np.uint8) if labels.dtype.kind == "b" else labels
     return np.asarray(whole == int(wanted), bool)
 
 

@@ -116,7 +116,8 @@ def cdf(
         The labels of the groups. They are public, so they must not come from the data. None: the
         categories of ``by``, if ``by`` is a polars Enum; its list of categories must be public as
         well. The categories of a pandas column are not used, because ``astype("category")`` takes
-        them from the data.
+        them from the data. Labels are compared as Python compares them, so 1, 1.0 and True are one
+        label. Each record counts in one group at most.
     epsilon, rho, delta
         {budget}
     neighbours

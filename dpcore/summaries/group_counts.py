@@ -10,15 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
-from ..errors import DtypeError, MissingValueError, ParameterError
-from ..records.labels import Label, positives
+from ..errors import DpcoreError, DtypeError, MissingValueError, ParameterError
+from ..records.labels import Label, places, plain
+from ..records.object_kinds import kind_of
 from .grid import Grid
 from .partitions import are_partitioned, sum_of_parts
 from .totals import NanPolicy
 
 __all__ = ["group_counts", "public_groups"]
-
-_SINGLE = (bool, int, float, str, bytes)
 
 
 def public_groups(by: Any, groups: Sequence[Label] | None) -> tuple[Label, ...]:
@@ -44,14 +43,12 @@ def public_groups(by: Any, groups: Sequence[Label] | None) -> tuple[Label, ...]:
         raise DtypeError("groups", type(groups).__name__, "must be a list of labels")
     else:
         found = _check.items("groups", groups, "must be a list of labels")
-    found = [each.item() if isinstance(each, np.generic) else each for each in found]
-    for each in found:
-        if not isinstance(each, _SINGLE) or each != each:
-            what = "must hold numbers (not NaN), strings or bytes"
-            raise DtypeError("groups", type(each).__name__, what)
-    if not found or len(set(found)) < len(found):
-        raise ParameterError("groups", found, "must hold one label or more, all different")
-    return tuple(found)
+    labels = [_plain(label) for label in found]
+    if len({kind_of(type(label)) for label in labels}) > 1:
+        raise DtypeError("groups", "several types", "must all be numbers, or strings, or bytes")
+    if not labels or len(set(labels)) < len(labels):
+        raise ParameterError("groups", labels, "must hold one label or more, all different")
+    return tuple(labels)
 
 
 def group_counts(
@@ -79,7 +76,8 @@ def group_counts(
 
     Notes
     -----
-    O(G n). Labels are compared exactly, with one group after the other.
+    O(G n). Labels are compared as Python compares them, and each record gets one group or none, so
+    it counts once at most.
     """
     _check.choice("nan_policy", nan_policy, NanPolicy)
     if are_partitioned(values, by):
@@ -90,26 +88,23 @@ def group_counts(
     keep = ~np.isnan(numbers)
     if nan_policy == "raise" and not keep.all():
         raise MissingValueError("values")
-    for own_counts, group in zip(counts, groups, strict=True):
-        is_in, is_missing = _compared(by, group)
-        if is_in.shape != numbers.shape:
-            what = f"must have the shape of values, {numbers.shape}"
-            raise ParameterError("by", is_in.shape, what)
-        if is_missing is not None and nan_policy == "raise":
-            raise MissingValueError("by")
-        own_counts += grid._count_positions(numbers[is_in & keep])
+    place, is_missing = places(by, groups, "by", "groups")
+    if place.shape != numbers.shape:
+        what = f"must have the shape of values, {numbers.shape}"
+        raise ParameterError("by", place.shape, what)
+    if is_missing is not None and nan_policy == "raise":
+        raise MissingValueError("by")
+    for at, own_counts in enumerate(counts):
+        own_counts += grid._count_positions(numbers[(place == at) & keep])
     return counts
 
 
-def _compared(by: Any, group: Label) -> tuple[NDArray[np.bool_], NDArray[np.bool_] | None]:
-    """Return which labels are the group's, and which are missing. Errors name our arguments."""
+def _plain(label: object) -> Label:
     try:
-        return positives(by, group)
-    except (ParameterError, DtypeError) as error:
-        name = {"y_true": "by", "pos_label": "groups"}.get(error.argument, error.argument)
-        requirement = str(error).removeprefix(f"{error.argument} ").rpartition("; got ")[0]
-        found = error.value if isinstance(error, ParameterError) else error.found
-        problem = type(error)(name, found, requirement)
+        return plain("groups", label)
+    except DpcoreError:
+        what = "must hold numbers (not NaN), strings or bytes"
+        problem = DtypeError("groups", type(label).__name__, what)
     raise problem
 
 

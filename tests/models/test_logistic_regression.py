@@ -258,3 +258,12 @@ def test_records_that_are_refused(what, error, message):
 def test_wide_records_are_refused():
     with pytest.raises(dp.ParameterError, match="at most 8192 features"):
         model().fit(np.zeros((2, 8193)), [0, 1])
+
+
+@pytest.mark.parametrize("classes", [("a", "a\0"), ("a\0", "b"), (b"a", b"b\0")])
+def test_classes_that_numpy_does_not_keep_are_refused(classes):
+    y = np.array([classes[0], classes[1]] * 5, object)
+    model = dp.models.LogisticRegression(1.0, x_bounds=(0, 1), classes=classes)
+    with dp.Budget(epsilon=1.0) as budget, pytest.raises(dp.ParameterError, match="null character"):
+        model.fit(np.zeros((10, 1)), y)
+    assert budget.log == ()
