@@ -258,12 +258,15 @@ def _combined(
 
 
 def _are_integers(curves: Sequence[CDF]) -> bool | None:
-    """Return whether the records of all curves are whole numbers; None if no curve says."""
-    said = [curve.integers for curve in curves]
-    if said.count(None) == len(said):
-        return None
-    of_grid = curves[0].grid.is_of_integers() if None in said else False
-    return all(of_grid if each is None else each for each in said)
+    """Return whether the records of all curves are whole numbers; None if the first grid says it.
+
+    Equal grids may differ in what they state: ``Grid.integers(0, 4)`` and ``Grid(range(5))``.
+    """
+    whole = [
+        curve.grid.of_integers if curve.integers is None else curve.integers for curve in curves
+    ]
+    said = any(curve.integers is not None for curve in curves)
+    return all(whole) if said or all(whole) != curves[0].grid.of_integers else None
 
 
 def _described(

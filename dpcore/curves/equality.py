@@ -18,7 +18,8 @@ class EqualByValue:
     """A base of dataclasses with ``eq=False``: equal are those of one class with equal fields.
 
     Arrays are equal if all of their numbers are equal. 2 and 2.0 are. Grids are equal if their
-    thresholds are equal and, here, their first cells begin at the same place.
+    thresholds are equal and, here, their first cells begin at the same place, and both or neither
+    state that records are whole numbers.
     """
 
     __slots__ = ()
@@ -39,13 +40,13 @@ def _values(released: Any) -> list[Any]:
 def _are_equal(ours: Any, theirs: Any) -> bool:
     if isinstance(ours, np.ndarray) or isinstance(theirs, np.ndarray):
         return ours is theirs or np.array_equal(ours, theirs)
-    return bool(ours == theirs) and _starts(ours) == _starts(theirs)
+    return bool(ours == theirs) and _stated(ours) == _stated(theirs)
 
 
-def _starts(value: Any) -> list[float]:
-    """Return where first cells begin. Quantiles depend on that; equality of grids does not."""
+def _stated(value: Any) -> list[tuple[float, bool]]:
+    """Return what readings of curves depend on, and equality of grids does not."""
     grids = (value.x, value.y) if isinstance(value, TableGrid) else (value,)
-    return [grid.start for grid in grids if isinstance(grid, Grid)]
+    return [(grid.start, grid.of_integers) for grid in grids if isinstance(grid, Grid)]
 
 
 def _key(value: Any) -> Hashable:

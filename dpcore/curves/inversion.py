@@ -67,8 +67,9 @@ def within(
         alone.
     integers
         Whether records are whole numbers, or whole days on a grid of times. Then they lie evenly on
-        the whole numbers of a cell. The count of a cell without any is noise, and counts for the
-        nearest whole number between the ends of the grid.
+        the whole numbers of a cell. Those of the first cell include its lower end. The count of a
+        cell without any is noise, and counts for the nearest whole number between the ends of the
+        grid.
 
     Notes
     -----
@@ -98,7 +99,7 @@ def places(
     """
     ends, first, step = grid.positions, grid.start, grid.step
     if not math.isfinite(first):
-        first = (np.floor(ends[0] / step) - 1.0) * step if integers else ends[0]
+        first = np.floor(ends[0] / step) * step if integers else ends[0]
     lower, upper = np.where(cells == 0, first, ends[np.maximum(cells - 1, 0)]), ends[cells]
     place = between(lower, upper, share)
     if not integers:
@@ -106,6 +107,7 @@ def places(
     # Rounded quotients still distinguish a whole number of days from a microsecond less.
     nearest = np.clip(np.rint(place / step), np.ceil(first / step), np.floor(ends[-1] / step))
     least, most = np.floor(lower / step), np.floor(upper / step)
+    least = np.where(cells == 0, np.ceil(first / step) - 1.0, least)  # this cell includes its ends
     whole = np.clip(np.ceil(between(least, most, share)), least + 1.0, most)
     return np.where(least < most, whole, nearest) * step + 0.0  # adding 0.0 changes -0.0 to 0.0
 

@@ -40,7 +40,7 @@ class Moments(Readings):
         Examples
         --------
         >>> import dpcore as dp
-        >>> curve = dp.cdf(range(1, 101), dp.Grid.uniform(0, 100, 10), dp.mechanisms.NoNoise())
+        >>> curve = dp.cdf(range(1, 101), dp.Grid.integers(1, 100), dp.mechanisms.NoNoise())
         >>> curve.mean()
         50.5
         """
@@ -58,7 +58,7 @@ class Moments(Readings):
         Examples
         --------
         >>> import dpcore as dp
-        >>> curve = dp.cdf(range(1, 101), dp.Grid.uniform(0, 100, 10), dp.mechanisms.NoNoise())
+        >>> curve = dp.cdf(range(1, 101), dp.Grid.integers(1, 100), dp.mechanisms.NoNoise())
         >>> round(curve.std(), 3)
         28.866
         """
@@ -136,16 +136,18 @@ class Moments(Readings):
         bins
             None: the cells. A number: this many bins of equal width, between ``grid.lower`` and the
             last threshold. An array: m + 1 ascending edges, which are values, or times on a grid of
-            times.
+            times. On ``Grid.integers`` and ``Grid.days``, the cells and bins of equal width begin a
+            step before ``grid.lower``, so that each value has the same width.
 
         Returns
         -------
         tuple
             (m,) counts and (m + 1,) edges. Counts are not rounded, and may be below 0 if the curve
-            is raw. A record on an edge is in the bin below it, as in cells. If a bin contains a
-            part of a cell, it counts this part, as if the records of the cell lay evenly in it.
-            Records beyond the edges are not counted. Records beyond the grid count as if they lay
-            in its end cells.
+            is raw. A record on an edge is in the bin below it, as in cells. Only the first bin also
+            has records at its lower edge, if this is ``grid.lower``. If a bin contains a part of a
+            cell, it counts this part, as if the records of the cell lay evenly in it. Records
+            beyond the edges are not counted. Records beyond the grid count as if they lay in its
+            end cells.
 
         Raises
         ------
@@ -155,26 +157,32 @@ class Moments(Readings):
         Examples
         --------
         >>> import dpcore as dp
-        >>> curve = dp.cdf(range(1, 101), dp.Grid.uniform(0, 100, 10), dp.mechanisms.NoNoise())
+        >>> curve = dp.cdf(range(1, 101), dp.Grid.integers(1, 100), dp.mechanisms.NoNoise())
         >>> curve.histogram(4)
         (array([25., 25., 25., 25.]), array([  0.,  25.,  50.,  75., 100.]))
         """
         grid = self.grid
+        own = grid._edges()
         if bins is None:
-            own = np.append(grid.start, grid.positions)
             return np.diff(self.counts, prepend=0).astype(np.float64), grid.shown(own)
         if isinstance(bins, numbers.Integral):
             number = _check.integer("bins", bins, 1, _MOST_BINS)
             if not math.isfinite(grid.start):
                 what = "must be edges: the grid's lower end is not known"
                 raise ParameterError("bins", number, what)
-            edges = np.linspace(grid.start, float(grid.positions[-1]), number + 1)
+            if not own[0] < own[-1]:
+                what = "must be edges: the grid has one value"
+                raise ParameterError("bins", number, what)
+            edges = np.linspace(own[0], own[-1], number + 1)
         else:
             edges = _check.doubles(grid.points("bins", bins))
             if edges.ndim != 1 or edges.size < 2 or not (np.diff(edges) > 0.0).all():
                 what = "must be a number of bins, or at least two ascending edges"
                 raise ParameterError("bins", bins, what)
-        return np.diff(self._up_to(edges)), grid.shown(edges)
+        up_to = self._up_to(edges)
+        if edges[0] <= grid.start:
+            up_to[0] = 0.0  # no record is below, and those at the edge count
+        return np.diff(up_to), grid.shown(edges)
 
     def to_frame(self, level: float = 0.95) -> DataFrame:
         """Return the curve as a pandas DataFrame with a row for each threshold.
@@ -276,6 +284,8 @@ class Moments(Readings):
         if self._of_integers:
             steps = (np.floor(each / self.grid.step) for each in (edges, lower, upper))
             whole_edges, least, most = steps
+            # The first cell includes its lower end.
+            least = np.where(cell == 0, np.ceil(lower / self.grid.step) - 1.0, least)
             has = (most > least) & np.isfinite(least)
             edges = np.where(has, whole_edges, edges)
             lower, upper = np.where(has, least, lower), np.where(has, most, upper)

@@ -274,7 +274,7 @@ class Readings:
 
     @property
     def _of_integers(self) -> bool:
-        return self.grid.is_of_integers() if self.integers is None else self.integers
+        return self.grid.of_integers if self.integers is None else self.integers
 
     def _inverse(
         self, cells: NDArray[np.int64], p: NDArray[np.float64], method: Method

@@ -265,4 +265,4 @@ class ScoreCurves(EqualByValue):
 
 def numbered(size: int) -> Grid:
     """Return a grid with the thresholds 1, ..., size, whose cells are numbered."""
-    return Grid(np.arange(1.0, size + 1))
+    return Grid.integers(1, size)

@@ -323,12 +323,17 @@ def _grid_size(description: Any) -> int:
         for name in ("lower", "upper"):  # times are stored as microseconds, not as ISO strings
             _check.finite(name, description[name])
         return _check.integer("size", description["size"], 1, MOST_CELLS)
+    if kind == "integers":
+        _check_fields("a grid", description, {"kind", "first", "last"}, {"unit"})
+        for name in ("first", "last"):
+            _check.integer(name, description[name], -(2**53), 2**53)
+        return Grid.from_description(description).size
     if kind == "thresholds":
         _check_fields("a grid", description, {"kind", "thresholds"}, {"lower", "unit"})
         if "lower" in description:
             _check.finite("lower", description["lower"])
         return _array("thresholds", description["thresholds"]).size
-    raise ValueError('grid must be an object of kind "uniform" or "thresholds"')
+    raise ValueError('grid must be an object of kind "integers", "uniform" or "thresholds"')
 
 
 def _sizes_of_table(description: Any) -> tuple[int, int]:

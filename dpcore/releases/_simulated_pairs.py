@@ -107,7 +107,7 @@ class Released:
     def quantiles(self, counts: NDArray[np.float64], p: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the quantiles of curves of these counts, (R, m), as ``CDF.quantile`` does."""
         grid, integers = self.curve.grid, self.curve.integers
-        whole = grid.is_of_integers() if integers is None else integers
+        whole = grid.of_integers if integers is None else integers
         shares = counts / counts[:, -1:]
         if self.curve.processing:  # a monotone curve: take the first cell that reaches p
             cells = np.stack([np.count_nonzero(shares < each, axis=1) for each in p], axis=1)

@@ -12,9 +12,19 @@ from ..errors import DtypeError, ParameterError, shown
 from ..records import times
 from ..records.times import Unit
 
-__all__ = ["MOST_CELLS", "bound", "thresholds_of", "times_between", "unit_of_bounds"]
+__all__ = [
+    "MOST_CELLS",
+    "bound",
+    "day",
+    "thresholds_of",
+    "times_between",
+    "unit_of_bounds",
+    "whole_cells",
+]
 
 MOST_CELLS: Final = 2**24
+
+_MOST_WHOLE: Final = 2.0**53  # doubles hold all whole numbers up to here
 
 _REQUIREMENT: Final = (
     f"must hold real numbers, or dates, times or durations of one unit ({times.ISO})"
@@ -54,6 +64,43 @@ def bound(argument: str, given: Any, found: Unit | None, unit: Unit | None) -> f
         raise DtypeError(argument, named, f"must be {times.described(unit)}, as the grid")
     _agreed(argument, one[1], unit)
     return one[0]
+
+
+def day(argument: str, given: Any) -> tuple[float, Unit]:
+    """Return the microseconds of a date, or of a duration of whole days, and the unit."""
+    one = times.scalar(argument, given)
+    if one is None:
+        named = f"{shown(given)} of type {type(given).__name__}"
+        raise DtypeError(argument, named, f"must be a date, or a duration of days ({times.ISO})")
+    if one[1] == "instant":
+        what = "must be a date: days of times with a time zone need Grid.uniform"
+        raise DtypeError(argument, times.described(one[1]), what)
+    return one
+
+
+def whole_cells(first: float, last: float, step: float, given: tuple[object, object]) -> int:
+    """Return how many whole numbers, or whole days, lie between two of them, both included.
+
+    Parameters
+    ----------
+    first, last
+        The least and the greatest of them.
+    step
+        1, or the microseconds of a day.
+    given
+        Both as the user gave them, for errors.
+    """
+    what = "a whole number" if step == 1.0 else "a whole day, without a time of day"
+    for argument, end, value in zip(("first", "last"), (first, last), given, strict=True):
+        if end % step or (step == 1.0 and abs(end) > _MOST_WHOLE):
+            within = "" if end % step else ", within 2^53 of 0"
+            raise ParameterError(argument, value, f"must be {what}{within}")
+    if first > last:
+        raise ParameterError("last", given[1], f"must not be below first, {shown(given[0])}")
+    cells = (last - first) / step + 1.0
+    if cells > MOST_CELLS:
+        raise ParameterError("last", given[1], f"must leave at most {MOST_CELLS} cells from first")
+    return int(cells)
 
 
 def _agreed(argument: str, found: Unit, unit: Unit | None) -> Unit:

@@ -15,7 +15,7 @@ from ..errors import DtypeError, ParameterError, shown
 from ..kernels.counting import counts as kernels
 from ..records import columns, times
 from ..records.times import Unit
-from .bounds_of_grids import MOST_CELLS, bound, times_between, unit_of_bounds
+from .bounds_of_grids import MOST_CELLS, bound, day, times_between, unit_of_bounds, whole_cells
 from .guides import Guide, best_guide, no_guide
 from .partitions import are_partitioned, sum_of_parts
 from .thresholds import Thresholds
@@ -29,7 +29,8 @@ _PART: Final = 2**19  # so many values are worth a thread of their own
 class Grid(Thresholds):
     """Thresholds tau_1 < ... < tau_N at which a distribution curve is known.
 
-    Cell i holds the values with tau_{i-1} < x <= tau_i. Values below the grid count in the first
+    Cell i holds the values with tau_{i-1} < x <= tau_i. The first cell holds those with
+    lower <= x <= tau_1, so it includes its lower end. Values below the grid count in the first
     cell, and values above it in the last. So nobody learns that they were out of bounds.
     Thresholds are **public**: choose them from knowledge of the domain, never from the data.
 
@@ -41,7 +42,8 @@ class Grid(Thresholds):
         ``unit`` of its thresholds.
     lower
         The least value, where the first cell begins; None: not known. Counts do not depend on it.
-        Statistics that lie within the first cell do.
+        Statistics that lie within the first cell do. If it is the first threshold itself, this
+        value has the first cell alone.
     unit
         The unit of the grid, if the types of the thresholds do not determine it. With "instant",
         NumPy's times are times with a time zone, in UTC. If the thresholds are numbers, "time",
@@ -50,11 +52,17 @@ class Grid(Thresholds):
     Raises
     ------
     DtypeError, ParameterError
-        The thresholds are not such an array, or lower is not below them.
+        The thresholds are not such an array, or lower is above them.
 
     See Also
     --------
+    Grid.integers, Grid.days : grids of whole numbers or days, one cell for each.
     Grid.uniform, Grid.log : grids from two bounds.
+
+    Notes
+    -----
+    Grids are equal if they count alike, which is if their thresholds and units are equal. Then
+    their curves can be combined, even if ``lower`` or ``of_integers`` differ.
 
     Examples
     --------
@@ -98,9 +106,10 @@ class Grid(Thresholds):
         -----
         Thresholds of times are rounded down to microseconds. A date as a threshold means the
         midnight at which that day begins. So the cells of the days of 2024 have ``lower``
-        "2024-01-01" and ``upper`` "2025-01-01". Dates without times are midnights themselves. In a
-        column of such dates, each day has its own cell between "2023-12-31" and "2024-12-31", just
-        as whole numbers from 1 to 10 have their own cells between 0 and 10.
+        "2024-01-01" and ``upper`` "2025-01-01". Dates without times are midnights themselves: a
+        column of such dates has its own cell for each day on ``Grid.days``, and whole numbers have
+        their own cells on ``Grid.integers``. Here the first cell also holds values equal to
+        ``lower``.
 
         Examples
         --------
@@ -126,6 +135,95 @@ class Grid(Thresholds):
         thresholds[-1] = high
         grid = cls._checked(thresholds, size, low)
         grid._line = (low, high)
+        return grid
+
+    @classmethod
+    def integers(cls, first: float, last: float) -> Grid:
+        """Return one cell for each whole number: the thresholds first, first + 1, ..., last.
+
+        The grid states that records are whole numbers. So quantiles and samples of curves over it
+        are whole numbers, unless ``integers=False`` says otherwise.
+
+        Parameters
+        ----------
+        first, last
+            Two whole numbers within 2^53 of 0, both included. Values below ``first`` count as
+            ``first``, and values above ``last`` as ``last``.
+
+        Returns
+        -------
+        Grid
+            With last - first + 1 cells, at most 2^24. ``lower`` is ``first``. Values that are not
+            whole would count as the next whole number above: they need ``uniform``.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            An argument is not such a number, last < first, or there are too many cells.
+
+        Examples
+        --------
+        >>> grid = Grid.integers(0, 4)
+        >>> grid.thresholds, grid.lower
+        (array([0., 1., 2., 3., 4.]), 0.0)
+        >>> grid.count([0, 0, 0, 1, 4, 7])
+        array([3, 1, 0, 0, 2])
+        """
+        ends = _check.finite("first", first), _check.finite("last", last)
+        return cls._of_whole(*ends, None, (first, last))
+
+    @classmethod
+    def days(cls, first: Any, last: Any) -> Grid:
+        """Return one cell for each day: the thresholds are the midnights of first, ..., last.
+
+        The grid states that records are whole days. So quantiles and samples of curves over it are
+        dates.
+
+        Parameters
+        ----------
+        first, last
+            Two dates, both included: strings in ISO 8601 or objects of Python, NumPy or pandas; or
+            two durations of whole days. Days before ``first`` count as ``first``, and days after
+            ``last`` as ``last``.
+
+        Returns
+        -------
+        Grid
+            With one cell for each day, at most 2^24, and the ``unit`` "time" or "duration".
+            ``lower`` is ``first``. Records are dates, which are midnights. A record with a time of
+            day would count as the next day: such columns need ``uniform``.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            An argument is not such a day, or has a time zone; last < first; or there are too many
+            cells.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> grid = Grid.days("2024-01-01", "2024-12-31")
+        >>> grid.size, grid.lower
+        (366, np.datetime64('2024-01-01T00:00:00.000000'))
+        >>> grid.count(np.array(["2024-01-01", "2024-01-02"], "datetime64[D]"))[:3]
+        array([1, 1, 0])
+        """
+        (low, unit), (high, other) = day("first", first), day("last", last)
+        if unit != other:
+            named = f"{shown(last)} of type {type(last).__name__}"
+            raise DtypeError("last", named, f"must be {times.described(unit)}, as first is")
+        return cls._of_whole(low, high, unit, (first, last))
+
+    @classmethod
+    def _of_whole(
+        cls, first: float, last: float, unit: Unit | None, given: tuple[object, object]
+    ) -> Grid:
+        """Return one cell for each whole number, or for each day in microseconds."""
+        step = 1.0 if unit is None else times.DAY
+        cells = whole_cells(first, last, step, given)
+        grid = cls(first + step * np.arange(cells), lower=first, unit=unit)
+        grid._line = (first - step, last)
+        grid._of_integers = True
         return grid
 
     @classmethod
@@ -282,7 +380,7 @@ class Grid(Thresholds):
 
     def __getstate__(self) -> object:
         """Return the state to copy and pickle, without the guide, which can be made again."""
-        names = ("_line", "_lower", "_positions", "_unit")
+        names = ("_line", "_lower", "_of_integers", "_positions", "_unit")
         kept = {name: getattr(self, name) for name in names}
         return None, {**kept, "_guide": None}
 
@@ -295,6 +393,9 @@ class Grid(Thresholds):
         {'kind': 'thresholds', 'thresholds': [1.0, 10.0, 100.0], 'lower': 0.0}
         """
         unit = {} if self._unit is None else {"unit": self._unit}
+        if self._of_integers:
+            first, last = map(int, self._positions[[0, -1]].tolist())
+            return {"kind": "integers", "first": first, "last": last, **unit}
         if self._line is not None:
             lower, upper = self._line
             return {"kind": "uniform", "lower": lower, "upper": upper, "size": self.size, **unit}
@@ -314,6 +415,12 @@ class Grid(Thresholds):
         if description["kind"] == "uniform":
             bounds = description["lower"], description["upper"]
             return cls.uniform(*bounds, description["size"], unit=unit)
+        if description["kind"] == "integers":
+            ends = description["first"], description["last"]
+            if unit == "instant":
+                raise ParameterError("unit", unit, 'must be "time" or "duration" for whole days')
+            first, last = bound("first", ends[0], None, unit), bound("last", ends[1], None, unit)
+            return cls._of_whole(first, last, times.checked_unit(unit), ends)
         return cls(description["thresholds"], lower=description.get("lower"), unit=unit)
 
     def __eq__(self, other: object) -> bool:
@@ -325,6 +432,11 @@ class Grid(Thresholds):
         return hash((self._positions + 0.0).tobytes())  # -0.0 equals 0.0, so both get the same hash
 
     def __repr__(self) -> str:
+        if self._of_integers:
+            ends = self._positions[[0, -1]].tolist()
+            if self._unit is None:
+                return "Grid.integers({:.0f}, {:.0f})".format(*ends)
+            return "Grid.days({}, {})".format(*(times.literal(each, self._unit) for each in ends))
         if self._line is not None:
             lower, upper = (times.literal(each, self._unit) for each in self._line)
             return f"Grid.uniform({lower}, {upper}, {self.size})"

@@ -26,7 +26,7 @@ class Thresholds:
         As in ``Grid``.
     """
 
-    __slots__ = ("_lower", "_positions", "_unit")
+    __slots__ = ("_lower", "_of_integers", "_positions", "_unit")
 
     def __init__(self, thresholds: Any, lower: Any, unit: Unit | None) -> None:
         array, found, unit = thresholds_of(thresholds, times.checked_unit(unit))
@@ -50,13 +50,14 @@ class Thresholds:
                 f"must be strictly increasing (entries {at} and {at + 1})",
             )
         low = -math.inf if lower is None else bound("lower", lower, found, unit)
-        if not low < array[0]:
+        if not low <= array[0]:
             first = times.text(float(array[0]), unit)
-            raise ParameterError("lower", lower, f"must be below the first threshold, {first}")
+            raise ParameterError("lower", lower, f"must not be above the first threshold, {first}")
         array.flags.writeable = False
         self._positions = array
         self._lower = low
         self._unit = unit
+        self._of_integers = False
 
     @property
     def thresholds(self) -> NDArray[Any]:
@@ -95,6 +96,21 @@ class Thresholds:
     def start(self) -> float:
         """Where the first cell begins, as a double; -inf if it is not known."""
         return self._lower
+
+    @property
+    def of_integers(self) -> bool:
+        """Whether the grid states that records are whole numbers, or whole days.
+
+        ``Grid.integers`` and ``Grid.days`` state it. Other grids state nothing, whatever their
+        thresholds are.
+
+        Examples
+        --------
+        >>> from dpcore import Grid
+        >>> Grid.integers(1, 10).of_integers, Grid.uniform(0, 10, 10).of_integers
+        (True, False)
+        """
+        return self._of_integers
 
     @property
     def step(self) -> float:
@@ -169,6 +185,11 @@ class Thresholds:
             raise DtypeError(argument, times.described(kind), requirement)
         return found
 
+    def _edges(self) -> NDArray[np.float64]:
+        """Return the (N + 1,) ends of cells. Cells of whole numbers are a step wide, each."""
+        first = self._positions[0] - self.step if self._of_integers else self._lower
+        return np.append(first, self._positions)
+
     def _refuse_times(self, argument: str) -> None:
         """Refuse a grid of times or durations, in a function for numbers only.
 
@@ -179,20 +200,3 @@ class Thresholds:
         """
         if self._unit is not None:
             raise DtypeError(argument, f'a grid of unit "{self._unit}"', "must be of numbers")
-
-    def is_of_integers(self) -> bool:
-        """Return whether the thresholds are consecutive integers, so that each cell holds one.
-
-        False for times, because other times lie between two midnights. O(1) in most cases, and
-        O(N) at worst.
-
-        Examples
-        --------
-        >>> from dpcore import Grid
-        >>> {size: Grid.uniform(0, 10, size).is_of_integers() for size in (5, 10, 20)}
-        {5: False, 10: True, 20: False}
-        """
-        first, last = float(self._positions[0]), float(self._positions[-1])
-        if self._unit or not first.is_integer() or last - first != self.size - 1:
-            return False
-        return bool(np.all(self._positions[1:] - self._positions[:-1] == 1.0))

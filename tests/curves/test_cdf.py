@@ -18,7 +18,7 @@ PRIVACY = {"epsilon": 1.0, "delta": 0.0, "neighbours": "replace-one", "simulated
 
 def curve_of(counts, grid=None, n=None):
     counts = np.asarray(counts)
-    grid = dp.Grid(np.arange(1.0, counts.size + 1)) if grid is None else grid
+    grid = dp.Grid.integers(1, counts.size) if grid is None else grid
     return dp.CDF(
         grid=grid,
         counts=counts,
@@ -52,7 +52,7 @@ def test_quantile_is_the_generalised_inverse_of_a_monotone_curve(cells, p):
     curve = curve_of(counts)
     p = np.r_[p, 0.0, 1.0, counts / counts[-1]]
     expected = [curve.thresholds[np.flatnonzero(counts / counts[-1] >= q)[0]] for q in p]
-    assert curve.quantile(p).tolist() == expected  # thresholds are consecutive whole numbers
+    assert curve.quantile(p).tolist() == expected  # records are whole numbers
     halves = curve_of(counts, dp.Grid(curve.thresholds / 2))
     steps = halves.quantile(p, method="inverted_cdf")
     assert steps.tolist() == [each / 2 for each in expected]

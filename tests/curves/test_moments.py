@@ -63,7 +63,7 @@ def test_a_histogram_is_numpys_of_records_off_the_edges():
 def test_cells_count_in_part():
     curve = dp.cdf([0.1] * 8, dp.Grid.uniform(0, 1, 2), NoNoise())
     assert curve.histogram([-1, 0.125, 0.25, 2])[0].tolist() == [2.0, 2.0, 4.0]
-    whole = dp.cdf([1, 2, 3, 4] * 2, dp.Grid([4.0, 8.0], lower=0), NoNoise())
+    whole = dp.cdf([1, 2, 3, 4] * 2, dp.Grid([4.0, 8.0], lower=1), NoNoise())
     assert whole.histogram([0, 1.5, 3.5, 8])[0].tolist() == [2.0, 4.0, 2.0]
 
 

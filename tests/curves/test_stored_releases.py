@@ -84,7 +84,10 @@ CDF, ON_LOG = CURVE.to_json(), ON_A_LOG_GRID.to_json()
         (changed(CDF, "grid", "size", value=2**24), "counts must be 16777216 numbers"),
         (changed(CDF, "grid", value={"kind": "thresholds", "thresholds": [True]}), "thresholds"),
         (changed(CDF, "grid", "note", value=1), "a grid with the unknown field 'note'"),
-        (changed(ON_LOG, "grid", "lower", value=0.5), "lower must be below the first threshold"),
+        (
+            changed(ON_LOG, "grid", "lower", value=0.5),
+            "lower must not be above the first threshold",
+        ),
         (changed(ON_LOG, "grid", "lower", value=None), "lower must be a real number"),
         (changed(CDF, "integers", value=None), "integers must be true or false"),
         (changed(CDF, "integers", value=1), "integers must be true or false"),

@@ -67,6 +67,8 @@ def run(horizon=10, epsilon=1.0, rho=None, base=2, sensitivity="exact", rng=None
 CALLS = {
     "Grid": (dp.Grid, {"thresholds": [1.0, 2.0], "lower": 0.0}),
     "Grid.uniform": (dp.Grid.uniform, {"lower": 0, "upper": 1, "size": 4}),
+    "Grid.integers": (dp.Grid.integers, {"first": 0, "last": 4}),
+    "Grid.days": (dp.Grid.days, {"first": "2024-01-01", "last": "2024-01-04"}),
     "Grid.log": (dp.Grid.log, {"lower": 1, "upper": 2, "size": 4}),
     "Grid.count": (GRID.count, {"values": SCORES, "nan_policy": "omit"}),
     "TableGrid": (dp.TableGrid, {"x": GRID, "y": GRID}),

@@ -346,4 +346,4 @@ class PointwiseCDF:
         return self.grid.start if np.isfinite(self.grid.start) else None
 
     def _of_integers(self) -> bool:
-        return self.grid.is_of_integers() if self.integers is None else self.integers
+        return self.grid.of_integers if self.integers is None else self.integers
