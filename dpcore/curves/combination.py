@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .. import _check
 from ..errors import DtypeError, ParameterError
-from ..privacy.guarantees import Privacy
+from ..privacy.guarantees import Privacy, of_clients, of_public_size
 from .cdf import CDF
 
 __all__ = ["average", "combine"]
@@ -46,7 +46,8 @@ def combine(
         F = sum w_s F_s / sum w_s, with n = sum n_s records. The curve is made monotone by
         ``isotonic`` if all of the curves were, as those of ``dpcore.cdf`` are. Otherwise it is raw.
         With default weights the counts add up, and int64 counts stay int64. ``privacy`` is that of
-        parallel composition, the largest of the guarantees. ``mechanism`` keeps what all
+        parallel composition, the largest of the guarantees; replace-one becomes
+        "replace-one-within-group", as a record stays in its set. ``mechanism`` keeps what all
         descriptions share, and the number of parts. The records are ``integers`` if the records of
         all parts are.
 
@@ -134,7 +135,7 @@ def average(curves: Iterable[CDF], weights: Iterable[float] | None = None) -> CD
     given = _curves(curves)
     releases = [each.as_released() for each in given]
     privacy = reduce(operator.add, [release.privacy for release in releases])
-    n, public = releases[0].n, privacy.neighbours == "replace-one"
+    n, public = releases[0].n, of_public_size(privacy.neighbours)
     _check_contributions(releases)
     for release in releases:
         if public and release.n != n:
@@ -154,7 +155,7 @@ def _check_contributions(curves: Sequence[CDF], *, reported_alone: bool = False)
     that matters, and numbers of records may differ otherwise: each curve counts the records of its
     own clients, and counts add up.
     """
-    if curves[0].privacy.neighbours != "replace-client":
+    if not of_clients(curves[0].privacy.neighbours):
         return
     counted = set()
     for curve in curves:

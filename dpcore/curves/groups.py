@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import _check
 from ..errors import DtypeError, ParameterError
-from ..privacy.guarantees import Privacy
+from ..privacy.guarantees import Privacy, within_group
 from . import colours, serialization
 from .cdf import CDF
 from .plots import shortly
@@ -35,7 +35,9 @@ class GroupedCDF(Mapping[Any, CDF]):
     groups
         (G,) the public labels, all different.
     curves
-        (G,) their curves, in the same order.
+        (G,) their curves, in the same order. If the number of records of a curve is public, its
+        guarantee is for "replace-one-within-group" (docs/privacy.md, section 7); one for
+        "replace-one" is restated so.
 
     Raises
     ------
@@ -73,6 +75,7 @@ class GroupedCDF(Mapping[Any, CDF]):
         for curve in self.curves:
             if not isinstance(curve, CDF):
                 raise DtypeError("curves", type(curve).__name__, "must hold CDFs")
+        object.__setattr__(self, "curves", tuple(map(_of_group, self.curves)))
         _ = self.privacy  # refuses guarantees without a common form
 
     @property
@@ -197,3 +200,9 @@ class GroupedCDF(Mapping[Any, CDF]):
         if len(names) > room:
             names = names[: room - 3] + "..."
         return f"{start}{names}{end}"
+
+
+def _of_group(curve: CDF) -> CDF:
+    """Return a curve of a group, for which a replaced record stays in its group."""
+    own = within_group(curve.privacy)
+    return curve if own == curve.privacy else replace(curve, privacy=own)

@@ -65,7 +65,7 @@ class ResidualPlot(EqualByValue):
             raise DtypeError("table", type(self.table).__name__, "must be a Table")
         if not isinstance(self.privacy, Privacy):
             raise DtypeError("privacy", type(self.privacy).__name__, "must be a Privacy")
-        if self.privacy | self.table.privacy != self.privacy:
+        if not self.table.privacy <= self.privacy:
             raise ParameterError("privacy", self.privacy, "must be at least that of the table")
         points = _check.array("points", self.points, "f")
         if points.ndim != 2 or points.shape[1] != 2:

@@ -16,6 +16,7 @@ from ..errors import ParameterError
 from ..kernels.selection import adaptive as kernels
 from ..noise.sources import Source
 from ..privacy.allowance import Allowance, Law
+from ..privacy.guarantees import Privacy, within_group
 from ..privacy.spending import called
 from ..summaries.grid import MOST_CELLS
 from .budgeted import Releases, Work
@@ -172,9 +173,9 @@ class AdaptiveQuantiles(Releases):
         """Return the curve of all records that an untrusted server gets by asking several sites.
 
         Each site answers each question with its own noise, which is enough for the whole budget.
-        The server adds up the answers. Records stay at their sites: neighbours differ in one record
-        of one site, and the size of every site is public. This method simulates all of it in one
-        place.
+        The server adds up the answers. Records stay at their sites, and the size of every site is
+        public: a budget is charged for "replace-one-within-group". This method simulates all of it
+        in one place.
 
         Parameters
         ----------
@@ -284,6 +285,11 @@ class _Server(Releases):
 
     mechanism: AdaptiveQuantiles
     sites: NDArray[np.int64]
+
+    @property
+    def privacy(self) -> Privacy:
+        """The guarantee for one record of one site: it stays there, and sizes are public."""
+        return within_group(self.mechanism.privacy)
 
     def _budget(self) -> Allowance:
         return self.mechanism._budget()

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from ..curves.cdf import CDF
 from ..errors import DtypeError, ParameterError
+from ..privacy.guarantees import of_public_size
 from .adaptive import AdaptiveQuantiles
 from .base import Mechanism
 from .dawa import Dawa
@@ -81,7 +82,8 @@ def from_curve(curve: CDF) -> Mechanism:
         # All levels have the same branching, and the text is the same.
         (parameters["branching"],) = parameters["branching"]
     if "neighbours" in {field.name for field in fields(kind)}:
-        parameters["neighbours"] = curve.privacy.neighbours
+        relation = curve.privacy.neighbours  # within a group, it is a release of the group
+        parameters["neighbours"] = "replace-one" if of_public_size(relation) else relation
     with suppress(TypeError):  # the parameters are others, or too few
         made: Mechanism = kind(**parameters)
         if made.describe() == curve.mechanism:

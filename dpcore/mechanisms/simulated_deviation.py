@@ -16,6 +16,7 @@ from ..curves.simulated_releases import (
     root_mean_square_errors,
 )
 from ..errors import DtypeError, ParameterError
+from ..privacy.guarantees import of_clients
 from .descriptions import from_curve
 
 __all__ = ["with_simulated_deviation"]
@@ -79,7 +80,7 @@ def with_simulated_deviation(
     what = "must be released by a mechanism whose only error is noise"
     if not np.isfinite(curve.noise_deviation).all():
         raise ParameterError("curve", curve.mechanism["name"], what)
-    if curve.privacy.neighbours == "replace-client":
+    if of_clients(curve.privacy.neighbours):
         why = "must be about records: the curve does not say which clients lack some"
         raise ParameterError("curve", "replace-client", why)
     own = check_released("curve", curve, from_curve(curve) if mechanism is None else mechanism)

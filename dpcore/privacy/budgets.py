@@ -16,7 +16,7 @@ from .. import _check
 from ..errors import DpcoreError, DtypeError, ParameterError
 from .composition import Sums
 from .file_ledgers import FileLedger
-from .guarantees import Privacy, Relation
+from .guarantees import Privacy, Relation, implies
 from .ledgers import Charge, Ledger, MemoryLedger
 from .spending import entered, left
 
@@ -73,7 +73,9 @@ class Budget:
         The cap on the sum of all deltas: below 1, and 0 by default.
     neighbours
         The relation that all releases protect; see ``Privacy``. If it is replace-one, a release
-        for add-or-remove-one is charged as ``Privacy.implied`` says: with twice its epsilon.
+        for add-or-remove-one is charged as ``Privacy.implied`` says: with twice its epsilon. A
+        release for replace-one-within-group is refused, because it publishes the sizes of groups,
+        unless the budget is for that relation.
 
     Raises
     ------
@@ -245,11 +247,10 @@ class Budget:
     def _asked(self, privacy: Privacy, what: str, stack: ExitStack) -> Callable[[], None]:
         """Hold the budget until the stack is left; return a function that charges it, or refuse."""
         cap, given = self._cap, privacy.neighbours
-        if (given, cap.neighbours) == ("add-or-remove-one", "replace-one"):
-            privacy = privacy.implied("replace-one")
-        elif given != cap.neighbours:
+        if not implies(given, cap.neighbours):
             wanted = f"must be the relation of the budget, {cap.neighbours!r} (in {what})"
-            raise ParameterError("neighbours", given, wanted)
+            raise ParameterError("neighbours", given, wanted + _instead_of(given))
+        privacy = privacy.implied(cap.neighbours)
         if not self._ledger.is_shared:
             raise BudgetError(what, privacy, self.remaining, _FORKED)
         page = stack.enter_context(self._ledger.held())
@@ -340,6 +341,16 @@ def _why(privacy: Privacy, cap: Privacy) -> str:
     if privacy.delta > cap.delta:
         return "a release with a delta needs a budget with at least that delta"
     return ""
+
+
+def _instead_of(given: Relation) -> str:
+    """Return what to write instead of a release that publishes the sizes of groups."""
+    if given != "replace-one-within-group":
+        return ""
+    return (
+        ": it publishes the sizes of groups. Write neighbours='add-or-remove-one' to protect them,"
+        f" or Budget(neighbours={given!r}) if they are public"
+    )
 
 
 def _shown(privacy: Privacy) -> list[tuple[str, float]]:

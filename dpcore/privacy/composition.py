@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from .. import _check
 from ..errors import DtypeError, ParameterError
 from .concentrated import probability, zcdp_epsilon
-from .guarantees import Privacy, double_above
+from .guarantees import Privacy, common_relation, double_above
 
 __all__ = ["Sums", "composed"]
 
@@ -141,9 +141,10 @@ def composed(guarantees: Iterable[Privacy], delta: float) -> Privacy:
     relation = next(iter(found)).neighbours
     sums = Sums()
     for each, count in found.items():
-        if each.neighbours != relation:
+        common = common_relation(relation, each.neighbours)
+        if common is None:
             raise ParameterError("guarantees", each, f"must all be for {relation!r}")
-        sums = sums.plus(each, count)
+        relation, sums = common, sums.plus(each, count)
     if sums.delta > most:
         raise ParameterError(
             "delta", delta, f"must be at least {double_above(sums.delta)}, the sum of all"

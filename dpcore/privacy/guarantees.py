@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from .. import _check
 from ..errors import DtypeError, ParameterError, shown
@@ -19,10 +19,15 @@ __all__ = [
     "Neighbours",
     "Privacy",
     "Relation",
+    "common_relation",
     "discrete_gaussian_delta",
     "double_above",
     "gaussian_delta",
     "gaussian_sigma",
+    "implies",
+    "of_clients",
+    "of_public_size",
+    "within_group",
     "zcdp_delta",
     "zcdp_epsilon",
     "zcdp_rho",
@@ -31,8 +36,18 @@ __all__ = [
 Neighbours = Literal["replace-one", "add-or-remove-one"]
 """The relations of a curator's mechanisms: one record is replaced, or it is added or removed."""
 
-Relation = Literal[Neighbours, "replace-client"]
-"""The relations of a curator, and "replace-client": all records of one client are replaced."""
+Relation = Literal[
+    Neighbours, "replace-one-within-group", "replace-client", "replace-client-within-group"
+]
+"""All relations: also those of clients, all of whose records are replaced, and those in which what
+is replaced stays in its public group."""
+
+# Sizes of groups are public in the second relations. The first ones imply them.
+_WITHIN: Final[dict[Relation, Relation]] = {
+    "replace-one": "replace-one-within-group",
+    "replace-client": "replace-client-within-group",
+}
+_STEPS: Final = ("replace-one", "replace-one-within-group")  # a removal and an addition
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -53,8 +68,10 @@ class Privacy:
     neighbours
         Which pairs of inputs are neighbours. "replace-one": one record changes its value, and the
         number of records is public. "add-or-remove-one": one input has one record more.
-        "replace-client": all records of one client change, up to a public number of records, and
-        the number of clients is public (docs/clients.md).
+        "replace-one-within-group": one record changes its value but stays in its group, and the
+        number of records of *each* group is public. "replace-client": all records of one client
+        change, up to a public number of records, and the number of clients is public
+        (docs/clients.md). "replace-client-within-group": the client also stays in its group.
     simulated
         Whether the noise came from a generator that somebody else can repeat. Such a release is
         for studies: it follows the right law, and it protects nobody.
@@ -78,9 +95,13 @@ class Privacy:
 
     ``first | second`` is parallel composition (McSherry 2009, Theorem 4). Every record must be in
     the input of only one of the two releases, and this assignment must be public and fixed. The
-    result has the larger epsilon, the larger delta and the larger rho. Under replace-one the sizes
-    of both inputs are public, and a replaced record stays in its input (docs/privacy.md). Under
-    replace-client each client is in one input, with all its records.
+    result has the larger epsilon, the larger delta and the larger rho. If both guarantees are for
+    replace-one, the result is for "replace-one-within-group": the sizes of both inputs are public,
+    and a replaced record stays in its input (docs/privacy.md, section 7). The same holds for
+    clients, each of whom is in one input with all records.
+
+    A guarantee for replace-one holds within groups, too, and a sum of both kinds is for
+    "replace-one-within-group". The converse is false: it would hide who is in which group.
 
     ``first <= second`` says whether the first guarantee implies the second one, by the conversions
     of ``dpcore.privacy``. For some pairs neither implies the other. A guarantee of seeded noise
@@ -93,7 +114,7 @@ class Privacy:
     >>> Privacy(rho=0.25) + Privacy(0.5)
     Privacy(rho=0.375, neighbours='replace-one', simulated=False)
     >>> Privacy(0.5) | Privacy(0.25, delta=1e-6)
-    Privacy(epsilon=0.5, delta=1e-06, neighbours='replace-one', simulated=False)
+    Privacy(epsilon=0.5, delta=1e-06, neighbours='replace-one-within-group', simulated=False)
     >>> 3 * Privacy(0.25) <= Privacy(1.0), Privacy(rho=0.5) <= Privacy(1.0)
     (True, False)
     """
@@ -163,18 +184,22 @@ class Privacy:
         ----------
         neighbours
             "replace-one", if this guarantee is for "add-or-remove-one": to replace a record is to
-            remove one and to add another, which are two steps. Or the relation of this guarantee.
+            remove one and to add another, which are two steps. "replace-one-within-group", if it
+            is for one of these two. "replace-client-within-group", if it is for "replace-client".
+            Or the relation of this guarantee.
 
         Returns
         -------
         Privacy
-            (2 epsilon, (1 + exp(epsilon)) delta), or 4 rho, rounded up.
+            From "add-or-remove-one": (2 epsilon, (1 + exp(epsilon)) delta), or 4 rho, rounded up.
+            From the others: the same parameters.
 
         Raises
         ------
         ParameterError
-            The relation is neither of these; or a zero-concentrated guarantee has a delta; or the
-            delta would reach 1; or there is a delta and epsilon is above 700.
+            The relation is none of these; or two steps are needed, and a zero-concentrated
+            guarantee has a delta, or the delta would reach 1, or there is a delta and epsilon is
+            above 700.
 
         Notes
         -----
@@ -188,9 +213,11 @@ class Privacy:
         """
         if neighbours == self.neighbours:
             return self
-        if (self.neighbours, neighbours) != ("add-or-remove-one", "replace-one"):
+        if not implies(self.neighbours, neighbours):
             what = f"must be implied by {self.neighbours!r}: add-or-remove-one implies replace-one"
-            raise ParameterError("neighbours", neighbours, what)
+            raise ParameterError("neighbours", neighbours, f"{what}, which holds within groups")
+        if self.neighbours != "add-or-remove-one":
+            return replace(self, neighbours=neighbours)
         if self.rho is not None:
             if self.delta > 0.0:
                 raise ParameterError("delta", self.delta, "must be 0 where rho is given")
@@ -212,7 +239,7 @@ class Privacy:
         return Privacy(2 * self.epsilon, delta, neighbours, self.simulated)
 
     def __add__(self, other: Privacy) -> Privacy:
-        return self._composed(other, operator.add)
+        return self._composed(other, operator.add, within=False)
 
     def __radd__(self, other: object) -> Privacy:
         if type(other) is int and other == 0:  # sum() starts with 0
@@ -243,8 +270,13 @@ class Privacy:
     def __le__(self, other: Privacy) -> bool:
         if not isinstance(other, Privacy):
             return _no_guarantee(other)
-        if self.neighbours != other.neighbours or (self.simulated and not other.simulated):
+        if self.simulated and not other.simulated:
             return False  # noise that others can repeat protects nobody
+        if self.neighbours != other.neighbours:
+            try:
+                return self.implied(other.neighbours) <= other
+            except ParameterError:  # nothing is implied
+                return False
         if self.delta > other.delta or (self.epsilon == math.inf and other.epsilon != math.inf):
             return False
         if other.rho is not None:
@@ -257,25 +289,30 @@ class Privacy:
         )
 
     def __or__(self, other: Privacy) -> Privacy:
-        return self._composed(other, max)
+        return self._composed(other, max, within=True)
 
-    def _composed(self, other: Privacy, total: Callable[[Fraction, Fraction], Fraction]) -> Privacy:
+    def _composed(
+        self, other: Privacy, total: Callable[[Fraction, Fraction], Fraction], *, within: bool
+    ) -> Privacy:
         """Return the guarantee of both releases, by the sum or the larger of two parameters."""
         if not isinstance(other, Privacy):
             return _no_guarantee(other)
-        if self.neighbours != other.neighbours:
+        relation = common_relation(self.neighbours, other.neighbours)
+        if relation is None:
             raise ParameterError(
                 "neighbours", other.neighbours, f"must be {self.neighbours!r} in both guarantees"
             )
+        if within:
+            relation = _WITHIN.get(relation, relation)
         simulated = self.simulated or other.simulated
         if math.inf in (self.epsilon, other.epsilon):
-            return Privacy(math.inf, 0.0, self.neighbours, simulated)
+            return Privacy(math.inf, 0.0, relation, simulated)
         delta = double_above(total(Fraction(self.delta), Fraction(other.delta)))
         if self.epsilon is not None and other.epsilon is not None:
             epsilon = double_above(total(Fraction(self.epsilon), Fraction(other.epsilon)))
-            return Privacy(epsilon, delta, self.neighbours, simulated)
+            return Privacy(epsilon, delta, relation, simulated)
         rho = double_above(total(self._concentrated(), other._concentrated()))
-        return Privacy(None, delta, self.neighbours, simulated, rho)
+        return Privacy(None, delta, relation, simulated, rho)
 
     def _concentrated(self) -> Fraction:
         """Return the rho of this guarantee, exactly."""
@@ -301,6 +338,47 @@ class Privacy:
         delta = f", delta = {self.delta:g}" if self.delta else ""
         note = "; SIMULATED: seeded noise, not private" if self.simulated else ""
         return f"{parameters}{delta} ({self.neighbours}{note})"
+
+
+def implies(first: Relation, second: Relation) -> bool:
+    """Return whether guarantees for the first relation imply some for the second (``implied``)."""
+    if first == "add-or-remove-one" and second in _STEPS:
+        return True
+    return first == second or _WITHIN.get(first) == second
+
+
+def common_relation(first: Relation, second: Relation) -> Relation | None:
+    """Return the relation for which two guarantees hold as they are, or None.
+
+    Examples
+    --------
+    >>> common_relation("replace-one", "replace-one-within-group")
+    'replace-one-within-group'
+    """
+    if first == second or _WITHIN.get(second) == first:
+        return first
+    return second if _WITHIN.get(first) == second else None
+
+
+def within_group(privacy: Privacy) -> Privacy:
+    """Return the guarantee of a release of one of several public groups of records.
+
+    Examples
+    --------
+    >>> within_group(Privacy(0.5)).neighbours
+    'replace-one-within-group'
+    """
+    return privacy | privacy
+
+
+def of_clients(relation: Relation) -> bool:
+    """Return whether neighbours differ in all records of one client."""
+    return relation in ("replace-client", "replace-client-within-group")
+
+
+def of_public_size(relation: Relation) -> bool:
+    """Return whether neighbours have the same number of records, which is then public."""
+    return relation in ("replace-one", "replace-one-within-group")
 
 
 def _no_guarantee(other: object) -> Any:

@@ -14,6 +14,7 @@ from ..curves.inversion import crossings, places
 from ..curves.simulated_releases import check_released, processed
 from ..errors import ParameterError
 from ..mechanisms import Dyadic, Hierarchy, Mechanism, NoNoise, ToeplitzGaussian, from_curve
+from ..privacy.guarantees import of_clients
 from ..privacy.spending import unwatched
 
 __all__ = ["Released", "largest_gaps", "populations"]
@@ -42,7 +43,7 @@ class Released:
     @classmethod
     def of(cls, argument: str, curve: CDF) -> Released:
         """Return a curve, given as ``argument``, with its mechanism."""
-        if curve.privacy.neighbours == "replace-client":
+        if of_clients(curve.privacy.neighbours):
             what = "must protect records: a curve does not tell which clients lack some"
             raise ParameterError(argument, "replace-client", what)
         try:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial, reduce
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from ..errors import DtypeError, ParameterError
 from ..mechanisms import Mechanism
 from ..mechanisms.base import check_mechanism, release_with_deviation
 from ..noise.sources import source
-from ..privacy.guarantees import Neighbours
+from ..privacy.guarantees import Neighbours, Privacy, of_clients, of_public_size, within_group
 from ..privacy.spending import spending
 from ..records.integers import are_integers
 from ..records.labels import Label
@@ -39,6 +39,8 @@ __all__ = [
     "refuse_one_row_only",
     "taken",
 ]
+
+OfGroups = Literal["add-or-remove-one", "replace-one-within-group"]
 
 
 @overload
@@ -71,7 +73,7 @@ def cdf(
     groups: Sequence[Label] | None = ...,
     epsilon: float | Fraction | None = ...,
     rho: float | Fraction | None = ...,
-    neighbours: Neighbours | None = ...,
+    neighbours: OfGroups | None = ...,
     delta: float | None = ...,
     isotonic: bool = ...,
     rng: np.random.Generator | None = ...,
@@ -91,7 +93,7 @@ def cdf(
     groups: Sequence[Label] | None = None,
     epsilon: float | Fraction | None = None,
     rho: float | Fraction | None = None,
-    neighbours: Neighbours | None = None,
+    neighbours: Neighbours | OfGroups | None = None,
     delta: float | None = None,
     isotonic: bool = True,
     rng: np.random.Generator | None = None,
@@ -124,8 +126,9 @@ def cdf(
         {neighbours}
         With groups, None means "add-or-remove-one". Each record is in one group, so all curves
         together cost as much as one curve, and the sizes of the groups are released with noise.
-        With groups, "replace-one" means that the group of a record is fixed and that the size of
-        each group is public.
+        The other choice with groups is "replace-one-within-group": the group of each record is
+        fixed, and the size of each group is public and is published exactly. A mechanism for
+        "replace-one" gives this guarantee, too. A budget for "replace-one" refuses it.
     isotonic
         {isotonic}
     rng
@@ -175,9 +178,8 @@ def cdf(
     """
     _check.unweighted("weights", weights)
     by_groups = by is not None or groups is not None
-    if by_groups and mechanism is None and neighbours is None:
-        neighbours = "add-or-remove-one"
-    chosen = checked(grid, mechanism, epsilon, rho, neighbours, delta, isotonic, rng)
+    own: Any = neighbours if mechanism is not None else _of_each(neighbours, by_groups)
+    chosen = checked(grid, mechanism, epsilon, rho, own, delta, isotonic, rng)
     if by_groups:
         if by is None:
             raise ParameterError(
@@ -312,11 +314,30 @@ def checked(
     for name, value in given.items():
         if value is not None:
             raise ParameterError(name, value, "must not be given with a mechanism")
-    if mechanism.privacy.neighbours == "replace-client":
+    if of_clients(mechanism.privacy.neighbours):
         what = "must protect single records: for whole clients, use trust.client_cdf"
-        raise ParameterError("mechanism", "replace-client", what)
+        raise ParameterError("mechanism", mechanism.privacy.neighbours, what)
     mechanism.noise_deviation(grid.size)  # refuses a budget too small for this grid
     return taken(mechanism)
+
+
+def _of_each(neighbours: object, by_groups: bool) -> Neighbours | None:
+    """Return the relation of a single curve; with groups, of the curve of each group alone."""
+    if not by_groups:
+        if isinstance(neighbours, str) and neighbours == "replace-one-within-group":
+            raise ParameterError("neighbours", neighbours, "is for curves by groups: give by")
+        return neighbours  # type: ignore[return-value]  # it is checked later
+    if neighbours is None:
+        return "add-or-remove-one"
+    if isinstance(neighbours, str) and neighbours == "replace-one":
+        what = (
+            "must not be 'replace-one' with groups, because a replaced record may change its group:"
+            " write 'add-or-remove-one' to protect the sizes of groups, or "
+            "'replace-one-within-group' if they are public"
+        )
+        raise ParameterError("neighbours", neighbours, what)
+    _check.choice("neighbours", neighbours, OfGroups)
+    return "add-or-remove-one" if neighbours == "add-or-remove-one" else "replace-one"
 
 
 def refuse_one_row_only(mechanism: object, why: str) -> None:
@@ -343,15 +364,16 @@ def _release_groups(
     """Release the curve of each group, from (G, N) counts; draw nothing if one is refused."""
     mechanisms = [chosen(int(own.sum())) for own in counts]
     # Groups share no records, so this is the cost of all curves together.
-    privacy = reduce(operator.or_, (mechanism.privacy for mechanism in mechanisms))
+    costs = [within_group(mechanism.privacy) for mechanism in mechanisms]
+    privacy = reduce(operator.or_, costs)
     for own, group in zip(counts, groups, strict=True):
-        if privacy.neighbours == "replace-one" and not own.any():
-            what = "must have at least one record: under replace-one, group sizes are public"
+        if of_public_size(privacy.neighbours) and not own.any():
+            what = f"must have at least one record: {privacy.neighbours} publishes sizes of groups"
             raise ParameterError("groups", group, what)
     with spending(replace(privacy, simulated=privacy.simulated or rng is not None), "cdf"):
         return [
-            _release("groups", "cdf", own, grid, taken(mechanism), rng, integers, name)
-            for own, mechanism in zip(counts, mechanisms, strict=True)
+            _release("groups", "cdf", own, grid, taken(mechanism), rng, integers, name, cost)
+            for own, mechanism, cost in zip(counts, mechanisms, costs, strict=True)
         ]
 
 
@@ -364,10 +386,11 @@ def _release(
     rng: np.random.Generator | None,
     integers: bool | None,
     name: str | None = None,
+    cost: Privacy | None = None,
 ) -> CDF:
     mechanism = chosen(int(counts.sum()))  # n is public, or the choice does not use it
-    privacy = mechanism.privacy
-    public = privacy.neighbours == "replace-one"
+    privacy = mechanism.privacy if cost is None else cost
+    public = of_public_size(privacy.neighbours)
     if public and counts.sum() < 1:
         raise ParameterError(argument, 0, "must hold at least one record")
     described: dict[str, Any] = {
@@ -383,7 +406,7 @@ def _release(
     with spending(described["privacy"], what):
         released, described["noise_deviation"] = release_with_deviation(mechanism, counts, rng)
     released = released.astype(np.float64 if released.dtype.kind == "f" else np.int64, copy=False)
-    # Under replace-one, the last count is n, but the sum of floating-point counts has rounding
+    # If n is public, the last count is n, but the sum of floating-point counts has rounding
     # errors. Under add-or-remove-one, the last count is noisy like the others.
     released[-1] = counts.sum() if public else max(1, round(float(released[-1])))
     return CDF(counts=released, n=int(released[-1]), **described)

@@ -12,6 +12,7 @@ import dpcore as dp
 from dpcore.mechanisms import Hierarchy, NoNoise
 
 GRID = dp.Grid.uniform(0, 4, 4)
+WITHIN = "replace-one-within-group"
 VALUES, BY = [0.5, 1.5, 1.5, 2.5, 3.5, 3.5], ["a", "b", "a", "b", "c", "b"]
 
 
@@ -87,12 +88,10 @@ def test_all_groups_cost_what_one_does_and_sizes_are_noisy():
     assert noises[0] != noises[1] != noises[2]
 
 
-def test_with_replace_one_sizes_are_public():
-    found = dp.cdf(
-        *(VALUES, GRID), by=BY, groups=["a", "b"], epsilon=50.0, neighbours="replace-one"
-    )
+def test_within_groups_sizes_are_public():
+    found = dp.cdf(*(VALUES, GRID), by=BY, groups=["a", "b"], epsilon=50.0, neighbours=WITHIN)
     assert [curve.n for curve in found.values()] == [2, 3]
-    assert found.privacy.neighbours == "replace-one"
+    assert found.privacy.neighbours == found["a"].privacy.neighbours == WITHIN
     with pytest.raises(dp.ParameterError, match=r"groups must have at least one record.*got 'z'"):
         dp.cdf(VALUES, GRID, Hierarchy(1.0), by=BY, groups=["a", "z"])
 
