@@ -146,7 +146,8 @@ class Budget:
         ----------
         path
             An SQLite file on a disk of this machine; do not rely on the locks of network folders.
-            If you restore an earlier copy of the file, the charges since then are forgotten.
+            If you restore an earlier copy of the file, the charges since then are forgotten. The
+            file must have one name: hard links are refused, symbolic links are followed.
         epsilon, rho, delta, neighbours
             The cap of a new file. For an existing file, leave them out or give the cap that the
             file has.
@@ -154,9 +155,10 @@ class Budget:
         Raises
         ------
         FileError
-            There is no such file and no cap is given, or the file cannot be read or written.
+            There is no such file and no cap is given, or the file cannot be read or written, or
+            it has several hard links.
         FormatError
-            The file does not hold a budget.
+            The file does not hold a budget, or it is damaged.
         DtypeError, ParameterError
             The cap is not as in ``Budget``, or it is not the cap of the file.
 

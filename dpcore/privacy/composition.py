@@ -13,9 +13,10 @@ from ..errors import DtypeError, ParameterError
 from .concentrated import probability, zcdp_epsilon
 from .guarantees import Privacy, common_relation, double_above
 
-__all__ = ["Sums", "composed"]
+__all__ = ["Sums", "composed", "total"]
 
 _MOST_CUTS: Final = 32  # the largest number of cuts that are tried
+_UNIT_BITS: Final = 1074  # all finite doubles are whole multiples of 2^-1074
 
 
 class Sums(NamedTuple):
@@ -90,6 +91,39 @@ class Sums(NamedTuple):
             return Privacy(None, delta, cap.neighbours, rho=rho)
         assert cap.epsilon is not None
         return Privacy(_left(cap.epsilon, self.epsilon), delta, cap.neighbours)
+
+
+def total(costs: Iterable[tuple[float | None, float, float | None, bool]]) -> Sums:
+    """Return the sums that ``Sums.plus`` gives, for many costs; each takes a few microseconds.
+
+    Parameters
+    ----------
+    costs
+        Epsilon, delta, rho and simulated, as in ``Privacy``. All must be finite.
+    """
+    epsilons = halves = deltas = releases = 0  # in units of 2^-1074, and halves in 2^-2149
+    unlimited = simulated = False
+    for epsilon, delta, rho, is_simulated in costs:
+        if rho is not None:
+            halves += _units(rho) << (_UNIT_BITS + 1)
+            unlimited = True
+        else:
+            assert epsilon is not None
+            units = _units(epsilon)
+            epsilons += units
+            halves += units * units
+        deltas += _units(delta)
+        simulated = simulated or is_simulated
+        releases += 1
+    one = 1 << _UNIT_BITS
+    exact = Fraction(epsilons, one), Fraction(halves, 2 * one * one), Fraction(deltas, one)
+    return Sums(*exact, unlimited, simulated, releases)
+
+
+def _units(value: float) -> int:
+    """Return a finite double as a multiple of 2^-1074."""
+    numerator, denominator = value.as_integer_ratio()
+    return numerator << (_UNIT_BITS + 1 - denominator.bit_length())
 
 
 def composed(guarantees: Iterable[Privacy], delta: float) -> Privacy:

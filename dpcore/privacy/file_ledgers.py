@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sqlite3
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from datetime import datetime
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
-from ..errors import FormatError, ParameterError
+from ..errors import DpcoreError, FormatError, ParameterError
 from ..records.sources import FileError
+from . import ledger_tables
 from .composition import Sums
 from .guarantees import Privacy
+from .ledger_tables import State
 from .ledgers import Charge
 
 __all__ = ["FileLedger"]
 
-_APPLICATION: Final = 0x6470636F  # "dpco"; SQLite stores it to mark whose file this is
-_FORMAT: Final = 1
 _PATIENCE: Final = 60.0  # seconds to wait for other processes
-_TABLES: Final = (
-    "CREATE TABLE cap (epsilon REAL, delta REAL NOT NULL, rho REAL, neighbours TEXT NOT NULL)",
-    "CREATE TABLE charges (id INTEGER PRIMARY KEY, time TEXT NOT NULL, what TEXT NOT NULL, "
-    "epsilon REAL, delta REAL NOT NULL, rho REAL, simulated INTEGER NOT NULL)",
+# An empty file may be about to be replaced, in these many steps of ten milliseconds.
+_STEPS: Final = 100
+_EMPTY: Final = (
+    "is empty, and so was damaged or never begun: restore it, or delete it if nothing was charged"
 )
 
 
@@ -44,30 +45,36 @@ class FileLedger:
     Raises
     ------
     FileError
-        There is no such file and no cap, or the file cannot be read or written.
+        There is no such file and no cap, or the file cannot be read or written, or it has several
+        hard links.
     FormatError
-        The file does not hold a budget.
+        The file does not hold a budget, or it is damaged.
     ParameterError
         The file has another cap.
     """
 
-    __slots__ = ("cap", "path")
+    __slots__ = ("_seen", "cap", "path")
 
     def __init__(self, path: Path, cap: Privacy | None) -> None:
         self.path = path.absolute()
+        self._seen: State | None = None
         if cap is not None:
-            with self._connected(create=True) as connection, _written(connection):
-                if not connection.execute("PRAGMA user_version").fetchone()[0]:
-                    _begin(connection, cap, self.path)
+            _create(self.path, cap)
         with self._connected() as connection:
-            self.cap = _cap(connection, self.path)
+            with _reading(connection):
+                self.cap, self._seen = ledger_tables.read(connection, self.path)
+            ledger_tables.check_rows(connection, self.path, self.cap, self._seen)
         if cap is not None and cap != self.cap:
             raise ParameterError("path", str(path), f"must have the cap {cap}, but has {self.cap}")
 
     @property
     def key(self) -> tuple[str, str]:
         """The identity of the file, whatever path leads to it."""
-        return "file", os.path.realpath(self.path)
+        try:
+            found = os.stat(self.path)
+        except OSError:  # it is gone, and a charge will say so
+            return "file", os.path.realpath(self.path)
+        return "file", f"{found.st_dev:x} {found.st_ino:x}"
 
     @property
     def is_shared(self) -> bool:
@@ -77,82 +84,146 @@ class FileLedger:
     @contextmanager
     def held(self) -> Iterator[_FilePage]:
         """Hold the file, against other processes, too."""
+        seen = self._seen
         with self._connected() as connection, _written(connection):
-            yield self._page(connection)
+            state = self._state(connection, seen)
+            if state is None:
+                state = ledger_tables.upgrade(connection, self.path, self.cap)
+            yield _FilePage(connection, self.cap, self.path, state)
 
     def spent(self) -> Sums:
         """Return what has been charged, and hold nobody up."""
-        with self._connected() as connection:
-            return self._page(connection).spent()
+        seen = self._seen
+        with self._connected() as connection, _reading(connection):
+            state = self._state(connection, seen)
+            if state is None:
+                return ledger_tables.sums_of_rows(connection, self.path, self.cap)
+            return state.sums
 
     def charges(self) -> list[Charge]:
-        """Return all charges."""
+        """Return all charges, after a check of the digests of all."""
+        seen = self._seen
         with self._connected() as connection:
-            return self._page(connection).charges()
+            with _reading(connection):
+                state = self._state(connection, seen)
+            return ledger_tables.charges(connection, self.path, self.cap, state)
 
-    def _page(self, connection: sqlite3.Connection) -> _FilePage:
-        """Return the charges, if the file still holds this budget."""
-        if (cap := _cap(connection, self.path)) != self.cap:
+    def _state(self, connection: sqlite3.Connection, seen: State | None) -> State | None:
+        """Return the state, if the file still holds this budget with all charges that were seen.
+
+        ``seen`` is what this object had seen before the connection was opened.
+        """
+        cap, state = ledger_tables.read(connection, self.path)
+        if cap != self.cap:
             raise FormatError(f"{self.path} now holds another budget, with the cap {cap}")
-        return _FilePage(connection, self.cap, self.path)
+        if seen is not None:
+            number = seen.sums.releases
+            known = ledger_tables.digest_of(connection, number) if number else seen.last
+            if state is None or known != seen.last or state.sums.releases < number:
+                raise FormatError(f"{self.path} now holds another budget, or an older copy of it")
+        self._seen = state
+        return state
 
     @contextmanager
-    def _connected(self, *, create: bool = False) -> Iterator[sqlite3.Connection]:
+    def _connected(self) -> Iterator[sqlite3.Connection]:
         """Connect, and turn errors of SQLite into errors of this library."""
-        connection = None
-        try:
-            where = f"{self.path.as_uri()}?mode={'rwc' if create else 'rw'}"
-            connection = sqlite3.connect(where, _PATIENCE, uri=True, isolation_level=None)
-            connection.execute("PRAGMA synchronous = EXTRA")  # this also writes the folder's entry
-            # On macOS, this also empties the disk's own cache.
-            connection.execute("PRAGMA fullfsync = ON")
+        _check_links(self.path)
+        with _in_our_words(self.path), closing(_connection(self.path, "rw")) as connection:
             yield connection
-        except sqlite3.OperationalError as error:
-            raise FileError(str(self.path), f"cannot be used as a budget: {error}") from None
-        except sqlite3.DatabaseError as error:
-            raise FormatError(f"{self.path} does not hold a budget: {error}") from None
-        finally:
-            if connection is not None:
-                connection.close()
 
 
-class _FilePage(NamedTuple):
+class _FilePage:
     """A file that is held."""
 
-    connection: sqlite3.Connection
-    cap: Privacy
-    path: Path
+    __slots__ = ("_cap", "_path", "_state", "connection")
 
-    def charges(self) -> list[Charge]:
-        """Return all charges."""
-        asked = "SELECT time, what, epsilon, delta, rho, simulated FROM charges ORDER BY id"
-        with _undamaged(self.path):
-            return [
-                Charge(datetime.fromisoformat(time), what, _privacy(self.cap, *privacy))
-                for time, what, *privacy in self.connection.execute(asked)
-            ]
+    def __init__(
+        self, connection: sqlite3.Connection, cap: Privacy, path: Path, state: State
+    ) -> None:
+        self.connection = connection
+        self._cap, self._path, self._state = cap, path, state
 
     def spent(self) -> Sums:
         """Return what has been charged."""
-        asked = (
-            "SELECT count(*), epsilon, delta, rho, max(simulated) FROM charges "
-            "GROUP BY epsilon, delta, rho"
-        )
-        sums = Sums()
-        with _undamaged(self.path):
-            for count, *privacy in self.connection.execute(asked):
-                sums = sums.plus(_privacy(self.cap, *privacy), count)
-        return sums
+        return self._state.sums
 
     def add(self, charge: Charge) -> None:
         """Charge once more."""
-        time, what, cost = charge
-        row = time.isoformat(), what, cost.epsilon, cost.delta, cost.rho, cost.simulated
-        insert = (
-            "INSERT INTO charges (time, what, epsilon, delta, rho, simulated) "
-            "VALUES (?, ?, ?, ?, ?, ?)"
-        )
-        self.connection.execute(insert, row)
+        state, cap, path = self._state, self._cap, self._path
+        self._state = ledger_tables.add(self.connection, path, cap, state, charge)
+
+
+def _create(path: Path, cap: Privacy) -> None:
+    """Make the file, whole, if there is none; so an empty file is a damaged one."""
+    final = Path(os.path.realpath(path))
+    if final.exists():
+        return
+    if os.path.lexists(f"{final}-journal"):  # SQLite would copy its pages into the new file
+        what = "cannot be made: a journal of an older file lies beside it, and may hold charges"
+        raise FileError(str(path), what)
+    fresh = final.with_name(f".dpcore-{secrets.token_hex(8)}.tmp")
+    try:
+        with _in_our_words(path):
+            with closing(_connection(fresh, "rwc")) as connection, _written(connection):
+                ledger_tables.begin(connection, cap)
+            try:  # of several processes, one may put its file there
+                os.close(os.open(final, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+            except FileExistsError:
+                return
+            os.replace(fresh, final)
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def _check_links(path: Path) -> None:
+    """Refuse an empty file, and a file with several names.
+
+    The journal of SQLite belongs to a name. After a crash under one name, a charge under another
+    one would be undone by that journal.
+    """
+    for _ in range(_STEPS):
+        try:
+            found = os.stat(path)
+        except (OSError, ValueError):  # SQLite says why
+            return
+        if found.st_size:
+            break
+        time.sleep(0.01)
+    else:
+        raise FormatError(f"{path} {_EMPTY}")
+    if found.st_nlink > 1 and not os.path.isdir(path):
+        what = f"has {found.st_nlink} hard links: a budget must have one name (and symbolic links)"
+        raise FileError(str(path), what)
+
+
+def _connection(path: Path, mode: str) -> sqlite3.Connection:
+    where = f"{path.as_uri()}?mode={mode}"
+    connection = sqlite3.connect(where, _PATIENCE, uri=True, isolation_level=None)
+    connection.text_factory = bytes  # texts are decoded after a check of their digests
+    connection.execute("PRAGMA synchronous = EXTRA")  # this also writes the folder's entry
+    # On macOS, this also empties the disk's own cache.
+    connection.execute("PRAGMA fullfsync = ON")
+    return connection
+
+
+@contextmanager
+def _in_our_words(path: Path) -> Iterator[None]:
+    """Turn errors of SQLite and of the disk into errors of this library."""
+    try:
+        yield
+    except DpcoreError:
+        raise
+    except UnicodeError:  # in the names of tables and in SQLite's messages
+        raise FormatError(f"{path} is damaged: it holds text that is not UTF-8") from None
+    except sqlite3.OperationalError as error:
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR:
+            raise FormatError(f"{path} is damaged: {error}") from None
+        raise FileError(str(path), f"cannot be used as a budget: {error}") from None
+    except sqlite3.Error as error:
+        raise FormatError(f"{path} does not hold a budget: {error}") from None
+    except OSError as error:
+        what = f"cannot be used as a budget: {error.strerror or error}"
+        raise FileError(str(path), what) from None
 
 
 @contextmanager
@@ -169,40 +240,11 @@ def _written(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 @contextmanager
-def _undamaged(path: Path) -> Iterator[None]:
-    """Report a damaged file if it holds values that no budget writes."""
+def _reading(connection: sqlite3.Connection) -> Iterator[None]:
+    """Read one state of the file, whatever others write meanwhile."""
+    connection.execute("BEGIN")
     try:
         yield
-    except (TypeError, ValueError) as error:
-        raise FormatError(f"{path} is damaged: {error}") from None
-
-
-def _begin(connection: sqlite3.Connection, cap: Privacy, path: Path) -> None:
-    """Make the tables in an empty file."""
-    if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-        raise FormatError(f"{path} does not hold a budget: it has other tables")
-    for table in _TABLES:
-        connection.execute(table)
-    row = cap.epsilon, cap.delta, cap.rho, cap.neighbours
-    connection.execute("INSERT INTO cap VALUES (?, ?, ?, ?)", row)
-    connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-    connection.execute(f"PRAGMA user_version = {_FORMAT}")
-
-
-def _cap(connection: sqlite3.Connection, path: Path) -> Privacy:
-    """Return the cap that a file states, after a check that it holds a budget."""
-    owner = connection.execute("PRAGMA application_id").fetchone()[0]
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if owner != _APPLICATION:
-        raise FormatError(f"{path} does not hold a budget")
-    if version != _FORMAT:
-        raise FormatError(f"{path} has format {version}, and this version reads {_FORMAT}")
-    with _undamaged(path):
-        epsilon, delta, rho, neighbours = connection.execute("SELECT * FROM cap").fetchone()
-        return Privacy(epsilon, delta, neighbours, rho=rho)
-
-
-def _privacy(
-    cap: Privacy, epsilon: float | None, delta: float, rho: float | None, simulated: int
-) -> Privacy:
-    return Privacy(epsilon, delta, cap.neighbours, bool(simulated), rho)
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")

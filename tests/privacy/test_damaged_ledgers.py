@@ -9,6 +9,7 @@ import sys
 import pytest
 
 import dpcore as dp
+from dpcore.privacy import ledger_tables
 from dpcore.privacy.file_ledgers import FileLedger
 from dpcore.records.sources import FileError
 
@@ -51,9 +52,9 @@ def test_the_file_of_another_budget_in_its_place_is_refused(path, tmp_path, othe
         "DELETE FROM cap",
         "UPDATE cap SET epsilon = 'x'",
         "UPDATE cap SET neighbours = 'x'",
-        "INSERT INTO charges VALUES (1, 'never', 'cdf', -1.0, 0.0, NULL, 0)",
-        "INSERT INTO charges VALUES (1, 'never', 'cdf', 'x', 0.0, NULL, 0)",
-        "INSERT INTO charges VALUES (1, 'never', 'cdf', 9e999, 0.0, NULL, 0)",
+        "INSERT INTO charges VALUES (1, 'never', 'cdf', -1.0, 0.0, NULL, 0, x'00')",
+        "INSERT INTO charges VALUES (1, 'never', 'cdf', 'x', 0.0, NULL, 0, x'00')",
+        "INSERT INTO charges VALUES (1, 'never', 'cdf', 9e999, 0.0, NULL, 0, x'00')",
     ],
 )
 def test_a_file_that_was_changed_by_hand_is_refused(path, damage):
@@ -65,11 +66,20 @@ def test_a_file_that_was_changed_by_hand_is_refused(path, damage):
         _ = budget.log
 
 
-def test_an_error_of_sqlite_is_told_as_it_is(path):
+@pytest.mark.parametrize(
+    "trigger",
+    [
+        "CREATE TRIGGER t BEFORE INSERT ON charges BEGIN SELECT RAISE(IGNORE); END",
+        "CREATE TRIGGER t AFTER INSERT ON charges BEGIN DELETE FROM charges; END",
+        "CREATE TRIGGER t BEFORE UPDATE ON spent BEGIN SELECT RAISE(IGNORE); END",
+    ],
+)
+def test_triggers_that_lose_charges_are_refused(path, trigger):
     budget = dp.Budget.open(path, epsilon=1.0)
-    run(path, "CREATE TRIGGER t BEFORE INSERT ON charges BEGIN SELECT RAISE(ROLLBACK, 'why'); END")
-    with pytest.raises(dp.FormatError, match="why"), budget:
+    run(path, trigger)
+    with pytest.raises(dp.FormatError, match="triggers"), budget:
         dp.cdf([0.5], GRID, epsilon=0.5)
+    run(path, "DROP TRIGGER t")
     assert budget.log == ()
 
 
@@ -139,15 +149,22 @@ def test_charges_go_through_the_caches_of_disks(path):
             page.connection.execute(f"PRAGMA {each}").fetchone()[0]
             for each in ("synchronous", "fullfsync", "journal_mode")
         )
-        assert list(asked) == [3, 1, "delete"]
+        assert list(asked) == [3, 1, b"delete"]
 
 
-def test_if_one_of_two_files_cannot_be_written_neither_is(tmp_path):
-    good, bad = (dp.Budget.open(tmp_path / name, epsilon=1.0) for name in "ab")
-    run(
-        tmp_path / "b",
-        "CREATE TRIGGER t BEFORE INSERT ON charges BEGIN SELECT RAISE(ABORT, 'no'); END",
-    )
-    with good, bad, pytest.raises(dp.DpcoreError):
+def test_if_one_of_two_files_cannot_be_written_neither_is(tmp_path, monkeypatch):
+    budgets = [dp.Budget.open(tmp_path / name, epsilon=1.0) for name in "ab"]
+    calls = []
+
+    def add(*arguments):
+        calls.append(arguments)
+        if len(calls) == 2:
+            raise sqlite3.OperationalError("why")
+        return real(*arguments)
+
+    real = ledger_tables.add
+    monkeypatch.setattr(ledger_tables, "add", add)
+    with budgets[0], budgets[1], pytest.raises(FileError, match="cannot be used as a budget: why"):
         dp.cdf([0.5], GRID, epsilon=0.5)
-    assert good.log == bad.log == ()
+    assert len(calls) == 2
+    assert budgets[0].log == budgets[1].log == ()

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -158,9 +159,9 @@ def test_another_cap_or_format_is_refused(path):
         with pytest.raises(dp.ParameterError, match=r"^path must have the cap"):
             dp.Budget.open(path, **caps)
     with sqlite3.connect(path) as connection:
-        connection.execute("PRAGMA user_version = 2")
+        connection.execute("PRAGMA user_version = 3")
     connection.close()
-    with pytest.raises(dp.FormatError, match="has format 2"):
+    with pytest.raises(dp.FormatError, match="has format 3"):
         dp.Budget.open(path)
 
 
@@ -203,6 +204,37 @@ def test_a_link_to_the_file_is_the_file(path, tmp_path):
     assert len(budget.log) == len(same.log) == 1
 
 
+def test_a_second_hard_link_is_refused(path, tmp_path):
+    """The journal goes by the name: after a crash it would undo charges under another name."""
+    budget, link = dp.Budget.open(path, epsilon=1.0), tmp_path / "link"
+    try:
+        os.link(path, link)
+    except OSError:
+        pytest.skip("there are no hard links here")
+    for ask in (lambda: dp.Budget.open(link), lambda: budget.charge(dp.Privacy(0.5))):
+        with pytest.raises(FileError, match="has 2 hard links"):
+            ask()
+    with pytest.raises(FileError, match="has 2 hard links"), budget:
+        dp.cdf([0.5], dp.Grid.uniform(0, 1, 4), epsilon=0.25)
+    link.unlink()
+    assert budget.log == ()
+
+
+def test_two_spellings_of_a_path_are_one_file(tmp_path, monkeypatch):
+    """Also of a disk that does not tell capital letters apart: the file is known by its number."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    first = dp.Budget.open("folder/budget", epsilon=1.0)
+    others = [
+        dp.Budget.open(each)
+        for each in ("folder/../folder/budget", "./folder//budget", tmp_path / "folder" / "budget")
+    ]
+    assert {each._key for each in others} == {first._key}
+    with first, others[0], others[1], others[2]:
+        dp.cdf([0.5], dp.Grid.uniform(0, 1, 4), epsilon=0.25)
+    assert len(first.log) == 1
+
+
 def test_it_is_the_same_file_from_another_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     budget = dp.Budget.open("budget", epsilon=1.0)
@@ -212,13 +244,34 @@ def test_it_is_the_same_file_from_another_folder(tmp_path, monkeypatch):
     assert len(dp.Budget.open(tmp_path / "budget").log) == 1
 
 
-def test_an_empty_file_becomes_a_budget_if_a_cap_is_given(path):
-    """As a crash leaves it between the making of the file and the first line."""
+def test_an_empty_file_is_no_new_budget(path, monkeypatch):
+    """A budget is made whole. So an empty file is one that was cut, and its charges are gone."""
+    monkeypatch.setattr("dpcore.privacy.file_ledgers._STEPS", 2)
     path.touch()
-    with pytest.raises(dp.FormatError, match="does not hold a budget"):
-        dp.Budget.open(path)
+    for cap in ({}, {"epsilon": 1.0}):
+        with pytest.raises(dp.FormatError, match="is empty"):
+            dp.Budget.open(path, **cap)
+    assert path.read_bytes() == b""
+    path.unlink()
     assert dp.Budget.open(path, rho=1.0, neighbours="replace-client").cap.rho == 1.0
     assert dp.Budget.open(path).neighbours == "replace-client"
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+def test_of_those_who_make_the_file_at_once_one_does(path):
+    with ThreadPoolExecutor(8) as pool:
+        budgets = list(pool.map(lambda _: dp.Budget.open(path, epsilon=1.0), range(8)))
+    for budget in budgets:
+        budget.charge(dp.Privacy(0.125))
+    assert [budget.spent.epsilon for budget in budgets] == [1.0] * 8
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+def test_a_journal_of_an_older_file_is_never_read_into_a_new_one(path):
+    path.with_name(path.name + "-journal").write_bytes(b"journal")
+    with pytest.raises(FileError, match="a journal of an older file"):
+        dp.Budget.open(path, epsilon=1.0)
+    assert not path.exists()
 
 
 def test_a_journal_that_a_crash_left_behind_is_taken_back(path):
@@ -227,7 +280,7 @@ def test_a_journal_that_a_crash_left_behind_is_taken_back(path):
     code = (
         "import os, sqlite3, sys; c = sqlite3.connect(sys.argv[1], isolation_level=None);"
         "c.execute('PRAGMA cache_size = 1'); c.execute('BEGIN IMMEDIATE'); s = 'y' * 5000;"
-        "[c.execute('INSERT INTO charges VALUES (NULL, ?, ?, 0.5, 0.0, NULL, 0)', ('x', s))"
+        "[c.execute('INSERT INTO charges VALUES (NULL, ?, ?, 0.5, 0.0, NULL, 0, ?)', ('x', s, s))"
         " for _ in range(99)]; os._exit(0)"
     )
     subprocess.run([sys.executable, "-c", code, str(path)], check=True)

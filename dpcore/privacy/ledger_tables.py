@@ -1,0 +1,283 @@
+"""The tables of a budget's file, and the digests that show damage to them.
+
+Each charge has a digest of itself and of the digest before it; the first one follows the digest of
+the cap. The table ``spent`` has one row with the exact sums, the last digest, and a digest of that
+row. So a charge reads two rows, however many there are, and the whole chain is read when the file
+is opened. Nothing here tells damage from an older copy of the whole file.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from fractions import Fraction
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from ..errors import DpcoreError, FormatError
+from .composition import Sums, total
+from .guarantees import Privacy
+from .ledgers import Charge
+
+__all__ = [
+    "State",
+    "add",
+    "begin",
+    "charges",
+    "check_rows",
+    "digest_of",
+    "read",
+    "sums_of_rows",
+    "upgrade",
+]
+
+_APPLICATION: Final = 0x6470636F  # "dpco"; SQLite stores it to mark whose file this is
+_FORMAT: Final = 2  # 1, without digests, differs from it in two bits
+_OLD: Final = 1
+_BLOCK: Final = 10_000  # rows that are read at a time, so that others are not held up for long
+
+_CAP: Final = (
+    "CREATE TABLE cap (epsilon REAL, delta REAL NOT NULL, rho REAL, neighbours TEXT NOT NULL)"
+)
+_OLD_CHARGES: Final = (
+    "CREATE TABLE charges (id INTEGER PRIMARY KEY, time TEXT NOT NULL, what TEXT NOT NULL, "
+    "epsilon REAL, delta REAL NOT NULL, rho REAL, simulated INTEGER NOT NULL)"
+)
+_CHARGES: Final = _OLD_CHARGES.removesuffix(")") + ", digest BLOB NOT NULL)"
+_SPENT: Final = (
+    "CREATE TABLE spent (releases INTEGER NOT NULL, epsilon TEXT NOT NULL, "
+    "concentrated TEXT NOT NULL, delta TEXT NOT NULL, unlimited INTEGER NOT NULL, "
+    "simulated INTEGER NOT NULL, last BLOB NOT NULL, digest BLOB NOT NULL)"
+)
+_TABLES: Final = {_FORMAT: [_CAP, _CHARGES, _SPENT], _OLD: [_CAP, _OLD_CHARGES]}
+_COLUMNS: Final = "id, time, what, epsilon, delta, rho, simulated"
+
+
+class State(NamedTuple):
+    """What the file states beside its charges.
+
+    Parameters
+    ----------
+    sums
+        What has been charged.
+    last
+        The digest of the last charge, or of the cap if there is none.
+    """
+
+    sums: Sums
+    last: bytes
+
+
+def begin(connection: sqlite3.Connection, cap: Privacy) -> None:
+    """Make the tables in an empty file."""
+    for table in _TABLES[_FORMAT]:
+        connection.execute(table)
+    connection.execute("INSERT INTO cap VALUES (?, ?, ?, ?)", _cap_row(cap))
+    state = State(Sums(), _digest(*_cap_row(cap)))
+    connection.execute(f"INSERT INTO spent VALUES ({_marks(8)})", _spent_row(cap, state))
+    connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+    connection.execute(f"PRAGMA user_version = {_FORMAT}")
+
+
+def read(connection: sqlite3.Connection, path: Path) -> tuple[Privacy, State | None]:
+    """Return the cap and the state of a file; the state is None in the format without digests.
+
+    The number of rows that are read does not depend on the number of charges.
+
+    Raises
+    ------
+    FormatError
+        The file does not hold a budget, or it is damaged.
+    """
+    owner = connection.execute("PRAGMA application_id").fetchone()[0]
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if owner != _APPLICATION:
+        raise FormatError(f"{path} does not hold a budget")
+    if version not in _TABLES:
+        raise FormatError(f"{path} has format {version}, and this version reads 1 to {_FORMAT}")
+    with _undamaged(path):
+        asked = "SELECT sql FROM sqlite_master WHERE name NOT LIKE 'sqlite%' ORDER BY name"
+        tables = [text and text.decode() for (text,) in connection.execute(asked)]
+        if tables != _TABLES[version]:
+            raise ValueError("it has other tables or triggers than a budget")
+        caps = connection.execute("SELECT epsilon, delta, rho, neighbours FROM cap").fetchall()
+        epsilon, delta, rho, neighbours = _only(caps)
+        cap = Privacy(epsilon, delta, neighbours.decode(), rho=rho)
+        return cap, _state(connection, cap) if version == _FORMAT else None
+
+
+def _state(connection: sqlite3.Connection, cap: Privacy) -> State:
+    """Return what the file states, after a check against its digest and its last charge."""
+    row = _only(connection.execute("SELECT * FROM spent").fetchall())
+    if row[-1] != _digest(*_cap_row(cap), *row[:-1]):
+        raise ValueError("its sums do not match their digest")
+    releases, epsilon, concentrated, delta, unlimited, simulated, last, _ = row
+    first, second, third = (Fraction(each.decode()) for each in (epsilon, concentrated, delta))
+    sums = Sums(first, second, third, bool(unlimited), bool(simulated), releases)
+    ends = connection.execute("SELECT id, digest FROM charges ORDER BY id DESC LIMIT 1").fetchall()
+    if (ends or [(0, _digest(*_cap_row(cap)))]) != [(releases, last)]:
+        raise ValueError("its last charge is not the one that its sums end with")
+    return State(sums, last)
+
+
+def digest_of(connection: sqlite3.Connection, number: int) -> bytes | None:
+    """Return the digest of a charge, or None if there is no such charge."""
+    asked = "SELECT digest FROM charges WHERE id = ?"
+    digest: tuple[bytes] | None = connection.execute(asked, [number]).fetchone()
+    return digest and digest[0]
+
+
+def check_rows(
+    connection: sqlite3.Connection, path: Path, cap: Privacy, state: State | None
+) -> None:
+    """Read the whole file, and compare all charges with the state.
+
+    Raises
+    ------
+    FormatError
+        The file is damaged.
+    """
+    with _undamaged(path):
+        problem = connection.execute("PRAGMA integrity_check(1)").fetchone()
+        if problem != (b"ok",):
+            raise ValueError("SQLite finds an error in it")
+        if state is None:
+            sums_of_rows(connection, path, cap)
+            return
+        rows = _chained(connection, cap, state)
+        if total((row[3], row[4], row[5], bool(row[6])) for row in rows) != state.sums:
+            raise ValueError("its sums are not those of its charges")
+
+
+def charges(
+    connection: sqlite3.Connection, path: Path, cap: Privacy, state: State | None
+) -> list[Charge]:
+    """Return all charges up to the state; errors as in ``check_rows``."""
+    with _undamaged(path):
+        rows = _rows(connection) if state is None else _chained(connection, cap, state)
+        return [_charge(cap, row) for row in rows]
+
+
+def sums_of_rows(connection: sqlite3.Connection, path: Path, cap: Privacy) -> Sums:
+    """Return the sums of a file in the format without digests; errors as in ``check_rows``."""
+    asked = (
+        "SELECT count(*), epsilon, delta, rho, max(simulated) FROM charges "
+        "GROUP BY epsilon, delta, rho"
+    )
+    sums = Sums()
+    with _undamaged(path):
+        for count, epsilon, delta, rho, simulated in connection.execute(asked):
+            privacy = Privacy(epsilon, delta, cap.neighbours, bool(simulated), rho)
+            sums = sums.plus(privacy, count)
+    return sums
+
+
+def upgrade(connection: sqlite3.Connection, path: Path, cap: Privacy) -> State:
+    """Give all charges of the format without digests their digests, within a transaction."""
+    state = State(Sums(), _digest(*_cap_row(cap)))
+    old = charges(connection, path, cap, None)
+    connection.execute("DROP TABLE charges")
+    connection.execute(_CHARGES)
+    connection.execute(_SPENT)
+    connection.execute(f"INSERT INTO spent VALUES ({_marks(8)})", _spent_row(cap, state))
+    connection.execute(f"PRAGMA user_version = {_FORMAT}")
+    for charge in old:
+        state = add(connection, path, cap, state, charge)
+    return state
+
+
+def add(
+    connection: sqlite3.Connection, path: Path, cap: Privacy, state: State, charge: Charge
+) -> State:
+    """Write one more charge, and return the new state."""
+    time, what, cost = charge
+    sums = state.sums.plus(cost)
+    # SQLite stores -0.0 as 0.0, and the digest must be that of what is stored.
+    numbers = cost.epsilon, cost.delta + 0.0, cost.rho, int(cost.simulated)
+    row = (sums.releases, time.isoformat(), what, *numbers)
+    after = State(sums, _digest(state.last, *row))
+    insert = f"INSERT INTO charges VALUES ({_marks(8)})"
+    update = (
+        "UPDATE spent SET releases = ?, epsilon = ?, concentrated = ?, delta = ?, "
+        "unlimited = ?, simulated = ?, last = ?, digest = ?"
+    )
+    written = connection.execute(insert, (*row, after.last)).rowcount
+    if (written, connection.execute(update, _spent_row(cap, after)).rowcount) != (1, 1):
+        raise FormatError(f"{path} is damaged: a charge could not be written")
+    return after
+
+
+def _rows(connection: sqlite3.Connection, count: int | None = None) -> Iterator[tuple[Any, ...]]:
+    """Yield the charges, at most ``count``, oldest first; those with digests have them."""
+    columns, at = _COLUMNS + ("" if count is None else ", digest"), -(2**63)
+    left = 2**63 - 1 if count is None else count
+    while left:
+        asked = f"SELECT {columns} FROM charges WHERE id > ? ORDER BY id LIMIT ?"
+        rows = connection.execute(asked, [at, min(left, _BLOCK)]).fetchall()
+        if not rows:
+            return
+        yield from rows
+        at, left = rows[-1][0], left - len(rows)
+
+
+def _chained(
+    connection: sqlite3.Connection, cap: Privacy, state: State
+) -> Iterator[tuple[Any, ...]]:
+    """Yield the charges up to the state, after a check of their digests."""
+    last, number = _digest(*_cap_row(cap)), 0
+    for number, row in enumerate(_rows(connection, state.sums.releases), 1):
+        last = _digest(last, *row[:-1])
+        if row[0] != number or row[-1] != last:
+            raise ValueError(f"charge {number} does not match its digest")
+        yield row
+    if number != state.sums.releases or last != state.last:
+        raise ValueError("charges are missing")
+
+
+def _charge(cap: Privacy, row: tuple[Any, ...]) -> Charge:
+    _, time, what, epsilon, delta, rho, simulated = row[:7]
+    privacy = Privacy(epsilon, delta, cap.neighbours, bool(simulated), rho)
+    return Charge(datetime.fromisoformat(time.decode()), what.decode(), privacy)
+
+
+def _cap_row(cap: Privacy) -> tuple[float | None, float, float | None, str]:
+    return cap.epsilon, cap.delta + 0.0, cap.rho, cap.neighbours
+
+
+def _spent_row(cap: Privacy, state: State) -> tuple[Any, ...]:
+    sums = state.sums
+    first, second, third = (str(each) for each in (sums.epsilon, sums.concentrated, sums.delta))
+    simulated = int(sums.simulated)
+    row = (sums.releases, first, second, third, int(sums.unlimited), simulated, state.last)
+    return *row, _digest(*_cap_row(cap), *row)
+
+
+def _digest(*fields: float | str | bytes | None) -> bytes:
+    """Return a digest of what is stored. No version of Python represents these types otherwise."""
+    plain = tuple(each.encode() if isinstance(each, str) else each for each in fields)
+    return sha256(repr(plain).encode("ascii")).digest()
+
+
+def _marks(count: int) -> str:
+    return ", ".join("?" * count)
+
+
+def _only(rows: list[Any]) -> Any:
+    """Return the row of a table that has one row."""
+    if len(rows) != 1:
+        raise ValueError(f"a table with one row has {len(rows)}")
+    return rows[0]
+
+
+@contextmanager
+def _undamaged(path: Path) -> Iterator[None]:
+    """Report a damaged file if it holds values that no budget writes."""
+    try:
+        yield
+    except FormatError:
+        raise
+    except (ArithmeticError, AttributeError, DpcoreError, TypeError, ValueError) as error:
+        raise FormatError(f"{path} is damaged: {error}") from None
