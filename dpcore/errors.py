@@ -5,6 +5,7 @@ All errors have one base class, and each is a standard Python error, too.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 import numpy as np
@@ -22,6 +23,8 @@ __all__ = [
 
 
 _MOST_BITS: Final = 512  # larger integers are not written out
+_SIZED: Final = re.compile(r"(?:[<>|=]|\b)([SUV])\d+")  # dtypes of text, bytes and void
+_NAMES: Final = {"S": "bytes_", "U": "str_", "V": "void"}
 
 
 class DpcoreError(Exception):
@@ -52,12 +55,15 @@ class ParameterError(DpcoreError, ValueError):
 
 
 class DtypeError(DpcoreError, TypeError):
-    """An argument has a type that is not allowed, or an array has such an element type."""
+    """An argument has a type that is not allowed, or an array has such an element type.
+
+    The name of a dtype is shown without the length of its longest text, which is private.
+    """
 
     def __init__(self, argument: str, found: object, requirement: str) -> None:
         self.argument = argument
-        self.found = found
-        super().__init__(f"{argument} {requirement}; got {_short(str(found))}")
+        self.found = _without_lengths(found) if isinstance(found, str) else found
+        super().__init__(f"{argument} {requirement}; got {_short(str(self.found))}")
 
 
 class MissingValueError(DpcoreError, ValueError):
@@ -101,6 +107,13 @@ def _again(cls: type[DpcoreError], args: tuple[object, ...], state: dict[str, ob
     error.args = args
     error.__dict__.update(state)
     return error
+
+
+def _without_lengths(found: str) -> str:
+    """Return the description of a dtype without lengths; other descriptions stay."""
+    if "dtype " not in found:
+        return found
+    return _SIZED.sub(lambda sized: _NAMES[sized[1]], found)
 
 
 def shown(value: object) -> str:

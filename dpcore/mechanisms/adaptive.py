@@ -215,22 +215,12 @@ class AdaptiveQuantiles(Releases):
             )
         return np.asarray(released, np.float64)
 
-    def answers(
+    def _answers(
         self, totals: NDArray[np.int64], n: int, sites: int, rows: int, stream: Source
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return rows of known thresholds and the noisy answers there, from 0 to N and 0 to n.
 
-        The totals, (N,), are the sites' cumulative counts in the noise's unit. This function spends
-        the whole budget.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from dpcore.mechanisms import AdaptiveQuantiles
-        >>> from dpcore.noise.sources import source
-        >>> stream, totals = source(np.random.default_rng(1)), np.array([0, 900, 1000, 1000])
-        >>> AdaptiveQuantiles(epsilon=1.0, steps=2).answers(totals, 1000, 1, 1, stream)
-        (array([[0, 1, 2, 4]]), array([[   0.,    0.,  900., 1000.]]))
+        The totals, (N,), are the sites' cumulative counts in the noise's unit.
         """
         asked = self.questions(totals.size)
         law, bits = self.noise(totals.size)
@@ -245,29 +235,17 @@ class AdaptiveQuantiles(Releases):
         return thresholds, answers
 
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
-        return self.asking(exact[np.newaxis])
+        return self._asking(exact[np.newaxis])
 
-    def asking(self, sites: NDArray[np.int64]) -> Work:
-        """Return the work of releasing the sum of the counts of some sites, (S, N).
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from dpcore.mechanisms import AdaptiveQuantiles
-        >>> from dpcore.noise.sources import source
-        >>> work = AdaptiveQuantiles(epsilon=1.0, steps=3).asking(np.array([[0, 900, 100, 0]]))
-        >>> out = np.empty((1, 4))
-        >>> work.fill(out, source(np.random.default_rng(1)))
-        >>> out
-        array([[   9.,  902.,  999., 1000.]])
-        """
+    def _asking(self, sites: NDArray[np.int64]) -> Work:
+        """Return the work of releasing the sum of the counts of some sites, (S, N)."""
         count, size = sites.shape
         exact, bits = np.cumsum(sites, axis=1), self.noise(size)[1]
         n, units = int(exact[:, -1].sum()), in_units(exact, bits)  # each site rounds its own counts
         totals = units.sum(axis=0) if count > 1 else units[0]
 
         def fill(out: NDArray[np.float64], stream: Source) -> None:
-            thresholds, answers = self.answers(totals, n, count, out.shape[0], stream)
+            thresholds, answers = self._answers(totals, n, count, out.shape[0], stream)
             THROUGH[self.between](thresholds, np.sort(answers, axis=1), out)
 
         draws = count * self.questions(size)
@@ -295,7 +273,7 @@ class _Server(Releases):
         return self.mechanism._budget()
 
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
-        return self.mechanism.asking(self.sites)
+        return self.mechanism._asking(self.sites)
 
     def noise_deviation(self, size: int) -> NDArray[np.float64]:
         return self.mechanism.noise_deviation(size)

@@ -14,7 +14,7 @@ from ..privacy.allowance import Law
 from .bucket_trees import weighted_tree
 from .buckets import Scales
 from .hierarchy import Hierarchy
-from .tree import Tree
+from .tree import Tree, release_nodes
 
 __all__ = ["Buckets", "Records", "Stages", "deviation", "line"]
 
@@ -114,7 +114,8 @@ class Records(NamedTuple):
         """Return cumulative counts at the edges, (1, buckets + 1), and their tree: stage 2."""
         tree = weighted_tree(self.stages.hierarchy, np.diff(edges))
         ends = np.zeros((1, edges.size))
-        tree.release(tree.node_sums(np.diff(self.cumulative[edges])), ends[:, 1:], stream)
+        nodes = tree.node_sums(np.diff(self.cumulative[edges]))
+        release_nodes(tree, nodes, ends[:, 1:], stream)
         return ends, tree
 
 

@@ -27,7 +27,7 @@ from .branching import (
     uniform_branching,
 )
 from .budgeted import Releases, Work
-from .tree import Tree
+from .tree import Tree, release_nodes
 
 __all__ = ["Hierarchy", "Histogram"]
 
@@ -246,7 +246,7 @@ class Hierarchy(Releases):
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
         tree = self.tree(exact.size)
         nodes = tree.node_sums(exact)
-        return Work(partial(tree.release, nodes), nodes.size, np.float64)
+        return Work(partial(release_nodes, tree, nodes), nodes.size, np.float64)
 
 
 class Histogram(Hierarchy):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from .. import _check
 from ..errors import ParameterError
 from ..kernels.polynomials import legendre as kernels
-from ..noise.sources import Source
+from ..noise.sources import Source, source
 from ..privacy.allowance import Allowance
 from ..privacy.lattice import LatticeNoise, lattice_noise
+from ..privacy.spending import spending
 from ..summaries.grid import MOST_CELLS
 from ..summaries.polynomials import (
     FIXED_POINT,
@@ -201,22 +202,50 @@ class PolynomialProjection(Releases):
             "sensitivity": self.sensitivity,
         }
 
-    def noisy_totals(self, sums: NDArray[np.int64], rows: int, stream: Source) -> NDArray[np.int64]:
-        """Return (rows, m) releases of the totals, in units of the lattice, from exact sums.
+    def release_totals(
+        self, sums: NDArray[np.int64], *, rng: np.random.Generator | None = None
+    ) -> NDArray[np.int64]:
+        """Return the noisy totals of a projection, (m,), from exact sums over the records.
+
+        Parameters
+        ----------
+        sums
+            The field ``sums`` of the ``PolynomialSums`` of this basis and degree.
+        rng
+            None for a release: noise from a cryptographic source. A generator is for studies.
+
+        Returns
+        -------
+        numpy.ndarray
+            (m,) int64, in units of the lattice, 2^-bits with the bits of ``noise``.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            ``rng`` is not as above; or the budget is too small.
 
         Examples
         --------
         >>> import numpy as np
-        >>> from dpcore.mechanisms import PolynomialProjection
-        >>> from dpcore.noise.sources import source
-        >>> from dpcore.summaries.polynomials import exact_sums
-        >>> stream = source(np.random.default_rng(1))
-        >>> sums = exact_sums("legendre", 2, np.array([10, 50, 30, 10]))
-        >>> mechanism = PolynomialProjection(rho=0.5, degree=2)
-        >>> noisy = mechanism.noisy_totals(sums, 1, stream)
+        >>> import dpcore as dp
+        >>> rng, values = np.random.default_rng(1), np.linspace(-1, 1, 100)
+        >>> mechanism = dp.mechanisms.PolynomialProjection(rho=0.5, degree=2)
+        >>> sums = dp.polynomial_sums(values, -1, 1, degree=2).sums
+        >>> noisy = mechanism.release_totals(sums, rng=rng)
         >>> (noisy * 2.0 ** -mechanism.noise().bits).round(1)
-        array([[103.5, 130.1, -14.8]])
+        array([103.5, 130.1, -14.8])
         """
+        stream = source(rng)
+        self.noise()  # refuses a budget that is too small before it is charged
+        cost = replace(self.privacy, simulated=stream.simulated)
+        with spending(cost, "PolynomialProjection.release_totals"):
+            totals: NDArray[np.int64] = self._noisy_totals(sums, 1, stream)[0]
+        return totals
+
+    def _noisy_totals(
+        self, sums: NDArray[np.int64], rows: int, stream: Source
+    ) -> NDArray[np.int64]:
+        """Return (rows, m) noisy totals, in units of the lattice, from exact sums."""
         law, bits = self.noise()
         noisy = np.empty((rows, len(self.scheme.scales)), np.int64)
         law.fill(noisy.reshape(-1), stream)
@@ -232,7 +261,7 @@ class PolynomialProjection(Releases):
         points = _ends(exact.size)
 
         def fill(out: NDArray[np.float64], stream: Source) -> None:
-            totals = self.noisy_totals(sums, out.shape[0], stream) * unit
+            totals = self._noisy_totals(sums, out.shape[0], stream) * unit
             kernels.series(asked.curve(totals, n), points, out)
             out[:, -1] = n
 

@@ -154,24 +154,10 @@ class HistogramQueries(Releases):
             "between": self.between,
         }
 
-    def noisy_counts(
+    def _noisy_counts(
         self, exact: NDArray[np.int64], rows: int, stream: Source
     ) -> NDArray[np.int64]:
-        """Return releases of the bins' counts, (rows, bins), from the cells' counts.
-
-        They are in the noise's unit. This method spends the whole budget.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from dpcore.mechanisms import HistogramQueries
-        >>> from dpcore.noise.sources import source
-        >>> stream = source(np.random.default_rng(1))
-        >>> exact = np.array([0, 9, 80, 90, 20, 1])
-        >>> HistogramQueries(epsilon=1.0, bins=3).noisy_counts(exact, 2, stream)
-        array([[  9, 170,  22],
-               [ 14, 165,  19]])
-        """
+        """Return noisy counts of the bins, (rows, bins), from the cells' counts, in its unit."""
         law, bits = self.noise(exact.size)
         starts = np.append(0, self.ends(exact.size)[:-1])
         noisy = np.zeros((rows, starts.size), np.int64)
@@ -187,7 +173,7 @@ class HistogramQueries(Releases):
 
         def fill(out: NDArray[np.float64], stream: Source) -> None:
             known = np.zeros((out.shape[0], ends.size))
-            noisy = self.noisy_counts(exact, out.shape[0], stream)
+            noisy = self._noisy_counts(exact, out.shape[0], stream)
             known[:, 1:] = np.cumsum(noisy, axis=1) * unit
             known += shares * (n - known[:, -1:])
             known[:, -1] = n  # up to rounding, it is n already

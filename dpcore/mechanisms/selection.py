@@ -131,7 +131,7 @@ def exponential_mechanism(
     best = selection.classes(own, firsts, members)
     fixed = own, best, firsts, members, np.uint64(rate.numerator), np.uint64(rate.denominator)
     drawn = np.empty(repeat, np.int64)
-    with spending_epsilon(repeat * budget.epsilon, "exponential_mechanism"):
+    with spending_epsilon(repeat * budget.epsilon, stream.simulated, "exponential_mechanism"):
         fill(drawn, stream, lambda words, rest: selection.exponential(words, rest, *fixed))
     return drawn if replicates is not None else int(drawn[0])
 
@@ -233,7 +233,7 @@ def above_threshold(
     found = np.empty(repeat, np.int64)
     rows = max(1, _BLOCK_DRAWS // own.size)
     assert budget.epsilon is not None
-    with spending_epsilon(repeat * budget.epsilon, "above_threshold"):
+    with spending_epsilon(repeat * budget.epsilon, stream.simulated, "above_threshold"):
         for start in range(0, repeat, rows):
             block = found[start : start + rows]
             least = np.empty(block.size, np.int64)

@@ -17,7 +17,7 @@ from ..privacy.whole_counts import spread_over_counts
 from .branching import Branching
 from .mean_errors import mean_prefix_variance
 
-__all__ = ["Tree"]
+__all__ = ["Tree", "noisy_nodes", "release_nodes"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -101,30 +101,36 @@ class Tree:
         """Return the exact counts of all nodes, (nodes,), from those of the cells, (N,)."""
         return kernels.node_sums(counts, self.branching, self.starts)
 
-    def release(self, nodes: NDArray[np.int64], out: NDArray[np.float64], stream: Source) -> None:
-        """Overwrite ``out``, (rows, N), with releases: noise on the nodes, then least squares."""
-        noisy = self.noisy(nodes, out.shape[0], stream)
-        kernels.cumulative_estimates(noisy, self.branching, self.starts, self.variances, out)
-        if self.bits:
-            out *= 2.0**-self.bits
-        if self.total_is_public:
-            out[:, -1] = nodes[0]  # up to rounding, it is that already
 
-    def noisy(self, nodes: NDArray[np.int64], rows: int, stream: Source) -> NDArray[np.int64]:
-        """Return the counts of all nodes with noise, (rows, nodes), from the exact ones, (nodes,).
+def release_nodes(
+    tree: Tree, nodes: NDArray[np.int64], out: NDArray[np.float64], stream: Source
+) -> None:
+    """Overwrite ``out``, (rows, N), with releases: noise on the nodes, then least squares."""
+    noisy = noisy_nodes(tree, nodes, out.shape[0], stream)
+    kernels.cumulative_estimates(noisy, tree.branching, tree.starts, tree.variances, out)
+    if tree.bits:
+        out *= 2.0**-tree.bits
+    if tree.total_is_public:
+        out[:, -1] = nodes[0]  # up to rounding, it is that already
 
-        The unit is 2^-bits counts. A level without noise is the public total, or it is not counted
-        and its counts are 0.
-        """
-        noisy = np.zeros((rows, nodes.size), np.int64)
-        if self.bits:
-            nodes = nodes << self.bits
-        for level, law in enumerate(self.laws):
-            part = slice(self.starts[level], self.starts[level + 1])
-            if law is not None:
-                draws = np.empty((rows, part.stop - part.start), np.int64)
-                law.fill(draws.reshape(-1), stream)
-                np.add(draws, nodes[part], out=noisy[:, part])
-            elif self.variances[level] == 0.0:
-                noisy[:, part] = nodes[part]
-        return noisy
+
+def noisy_nodes(
+    tree: Tree, nodes: NDArray[np.int64], rows: int, stream: Source
+) -> NDArray[np.int64]:
+    """Return the counts of all nodes with noise, (rows, nodes), from the exact ones, (nodes,).
+
+    The unit is 2^-bits counts. A level without noise is the public total, or it is not counted
+    and its counts are 0.
+    """
+    noisy = np.zeros((rows, nodes.size), np.int64)
+    if tree.bits:
+        nodes = nodes << tree.bits
+    for level, law in enumerate(tree.laws):
+        part = slice(tree.starts[level], tree.starts[level + 1])
+        if law is not None:
+            draws = np.empty((rows, part.stop - part.start), np.int64)
+            law.fill(draws.reshape(-1), stream)
+            np.add(draws, nodes[part], out=noisy[:, part])
+        elif tree.variances[level] == 0.0:
+            noisy[:, part] = nodes[part]
+    return noisy

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
@@ -43,7 +44,7 @@ def checked_features(estimator: Any, X: Any) -> Floats:
     refuse_collection(X, "X")
     if np.ma.is_masked(X):
         raise MissingValueError("X")
-    given = validation.validate_data(estimator, X, dtype=None, ensure_all_finite=False)
+    given = _quietly(validation.validate_data, estimator, X, dtype=None, ensure_all_finite=False)
     found = numbers("X", given)
     if found.shape[1] > _MOST_FEATURES:
         raise ParameterError("X", found.shape, f"must have at most {_MOST_FEATURES} features")
@@ -54,7 +55,7 @@ def raw_features(estimator: Any, X: Any) -> Floats:
     """Return the features of the records to predict for, (n, d), finite, or raise."""
     validation.check_is_fitted(estimator)
     refuse_collection(X, "X")
-    found: Floats = validation.validate_data(estimator, X, dtype=np.float64, reset=False)
+    found: Floats = _quietly(validation.validate_data, estimator, X, dtype=np.float64, reset=False)
     return found
 
 
@@ -63,8 +64,28 @@ def target(y: Any) -> NDArray[Any]:
     refuse_collection(y, "y")
     if np.ma.is_masked(y):
         raise MissingValueError("y")
-    found: NDArray[Any] = validation.column_or_1d(y, warn=True)
+    found: NDArray[Any] = _quietly(validation.column_or_1d, y, warn=True)
     return found
+
+
+def _quietly(check: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """Return what a check of scikit-learn returns; its errors must not quote records."""
+    try:
+        return check(*arguments, **options)
+    except (TypeError, ValueError) as error:
+        kind, said = type(error), _without_values(str(error))
+    raise kind(said)  # outside the handler, because the caught error would be the context
+
+
+def _without_values(text: str) -> str:
+    """Return a message of scikit-learn or NumPy without the values that it shows."""
+    first = text.partition("\n")[0]
+    if first.startswith("The feature names"):
+        return text
+    if first.startswith("could not convert"):
+        return first.partition(":")[0]
+    advice = text.find("Reshape your data")
+    return first if advice < 0 else f"{first} {text[advice:]}"
 
 
 def numbers(argument: str, given: NDArray[Any]) -> Floats:

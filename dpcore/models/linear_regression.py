@@ -15,7 +15,7 @@ from .._documentation import documented
 from ..privacy.spending import spending
 from .fitting import Floats, checked_budget, checked_features, numbers, raw_features, target
 from .losses import Squares
-from .moments import by_moments
+from .moments import by_moments, checked_law
 from .perturbation import by_output
 from .scaling import Bounds, side_of_cube, unit_records
 
@@ -148,6 +148,8 @@ class LinearRegression(base.RegressorMixin, base.BaseEstimator):  # type: ignore
         alpha = _check.positive("alpha", self.alpha)
         features = checked_features(self, X)
         has_constant = bool(self.fit_intercept)
+        if self.method == "moments":
+            checked_law(features.shape[1], has_constant, budget)
         of_features = Bounds.checked("x_bounds", self.x_bounds, features.shape[1], has_constant)
         of_responses = Bounds.checked("y_bounds", self.y_bounds, 1, has_constant)
         responses = of_responses.scaled(numbers("y", target(y))[:, None])[0]

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..noise.sources import Source
-from ..privacy.allowance import Allowance
+from ..privacy.allowance import Allowance, Law
 
-__all__ = ["by_moments", "largest_change", "sums_of_products", "value_bits"]
+__all__ = ["by_moments", "checked_law", "largest_change", "sums_of_products", "value_bits"]
 
 Floats = NDArray[np.float64]
 
@@ -38,6 +38,19 @@ def largest_change(features: int, fit_intercept: bool) -> Fraction:
 def value_bits(change: Fraction) -> int:
     """Return the number of bits of rounded values: twelve, or fewer for many features."""
     return min(_MOST_BITS, (int(_MOST_CHANGE / change).bit_length() - 1) // 2)
+
+
+def checked_law(features: int, fit_intercept: bool, budget: Allowance) -> tuple[Law, int]:
+    """Return the noise of the sums, and the bits of values, or refuse a budget that is too small.
+
+    Raises
+    ------
+    ParameterError
+        epsilon is so small that the noise would exceed 2^40 units.
+    """
+    change = largest_change(features, fit_intercept)
+    bits = value_bits(change)
+    return budget.law(4**bits * change), bits  # 4^bits units are a product of two values
 
 
 def sums_of_products(rows: Floats, bits: int) -> NDArray[np.int64]:
@@ -96,12 +109,10 @@ def by_moments(
     Raises
     ------
     ParameterError
-        epsilon is so small that the noise would exceed 2^40 units.
+        As from ``checked_law``, which ``fit`` calls before it spends epsilon.
     """
-    change = largest_change(len(scaled), fit_intercept)
-    bits = value_bits(change)
-    units = 4**bits  # units of a product
-    law = budget.law(units * change)
+    law, bits = checked_law(len(scaled), fit_intercept, budget)
+    units = 4**bits
     constant = np.ones((int(fit_intercept), responses.size))
     sums = sums_of_products(np.concatenate([responses[None], scaled, constant]), bits)
     upper = np.triu_indices(len(sums))

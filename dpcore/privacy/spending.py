@@ -101,9 +101,10 @@ def spend(privacy: Privacy, what: str) -> None:
 
 
 @contextmanager
-def spending_epsilon(epsilon: Fraction, what: str) -> Iterator[None]:
+def spending_epsilon(epsilon: Fraction, simulated: bool, what: str) -> Iterator[None]:
     """Charge a choice for the relation of the budget, which its sensitivity must be stated for."""
-    with _charged(lambda relation: Privacy(double_above(epsilon), neighbours=relation), what):
+    total = double_above(epsilon)
+    with _charged(lambda of: Privacy(total, neighbours=of, simulated=simulated), what):
         yield
 
 

@@ -101,12 +101,11 @@ def whole(
 
 
 def checked_kind(array: NDArray[Any], kinds: str, argument: str, requirement: str) -> None:
-    """Check the kind of an array's dtype. The message does not reveal the length of text."""
+    """Check the kind of an array's dtype."""
     if array.dtype.kind == "O" and array.ndim == 0:
         raise DtypeError(argument, f"a {type(array[()]).__name__}", requirement)
     if array.dtype.kind not in kinds:
-        name = array.dtype.type.__name__ if array.dtype.kind in "SUV" else array.dtype
-        raise DtypeError(argument, f"dtype {name}", requirement)
+        raise DtypeError(argument, f"dtype {array.dtype}", requirement)
 
 
 def _of_part(

@@ -133,7 +133,7 @@ def project_sums(
         raise ParameterError("sums", sums.n, "must be of at least one record")
     privacy = replace(chosen.privacy, simulated=rng is not None)
     with spending(privacy, "project"):
-        totals = chosen.noisy_totals(sums.sums, 1, source(rng))[0]
+        totals = chosen.release_totals(sums.sums, rng=rng)
     return Projection(
         lower=sums.lower,
         upper=sums.upper,

@@ -6,6 +6,7 @@ import os
 import threading
 from dataclasses import replace
 from fractions import Fraction
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, NoReturn, Self
 
@@ -204,7 +205,7 @@ class RunningCount:
 
         Notes
         -----
-        O(base / (base - 1)) draws on average. The message of an error quotes the increment.
+        O(base / (base - 1)) draws on average. No error quotes an increment.
 
         Examples
         --------
@@ -214,7 +215,7 @@ class RunningCount:
         >>> [visitors.add(arrived) for arrived in (112, 98, 120)]
         [101, 206, 312]
         """
-        checked = _check.integer("increment", increment, 0, self._most())
+        checked = self._checked(increment)
         return int(self._advance("increment", np.array([checked], np.int64))[0])
 
     def extend(self, increments: ArrayLike) -> NDArray[np.int64]:
@@ -258,7 +259,7 @@ class RunningCount:
         most = self._most()
         for value in (array.min(initial=0), array.max(initial=0)):
             if not 0 <= value <= most:
-                raise ParameterError("increments", value, f"must be between 0 and {most}")
+                raise ParameterError("increments", "others", f"must be between 0 and {most}")
         return self._advance("increments", array.astype(np.int64, copy=False))
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -351,6 +352,17 @@ class RunningCount:
 
     def _most(self) -> int:
         return _MOST_COUNT // self.horizon
+
+    def _checked(self, increment: object) -> int:
+        """Return an increment; messages must not quote it, because it is of records."""
+        if isinstance(increment, bool | np.bool_ | np.timedelta64) or not isinstance(
+            increment, Integral
+        ):
+            raise DtypeError("increment", f"a {type(increment).__name__}", "must be an integer")
+        most = self._most()
+        if not 0 <= int(increment) <= most:
+            raise ParameterError("increment", "another", f"must be between 0 and {most}")
+        return int(increment)
 
     def _check_here(self) -> None:
         if not self._owner.is_here:

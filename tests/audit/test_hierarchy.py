@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from dpcore.mechanisms import Hierarchy, Histogram
+from dpcore.mechanisms.tree import noisy_nodes
 from dpcore.noise import DiscreteLaplace
 from dpcore.noise.sources import CryptographicSource
 from tests import reference
@@ -64,7 +65,7 @@ def thin(tree):
 
 def lower_bound(tree, nodes, rounds):
     """The larger of the lower bounds for two directions; nodes: the counts of two inputs."""
-    first, second = (tree.noisy(each, rounds, CryptographicSource()) for each in nodes)
+    first, second = (noisy_nodes(tree, each, rounds, CryptographicSource()) for each in nodes)
     return max(epsilon_lower_bound(first, second), epsilon_lower_bound(second, first))
 
 

@@ -72,7 +72,7 @@ def test_the_sensitivity_is_attained(arguments):
 def released(mechanism, values, seed):
     """Noisy totals, from the code that releases them."""
     source = GeneratorSource(np.random.default_rng(seed))
-    return mechanism.noisy_totals(sums(mechanism, values), RELEASES, source)
+    return mechanism._noisy_totals(sums(mechanism, values), RELEASES, source)
 
 
 def audited(mechanism):

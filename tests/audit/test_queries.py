@@ -70,7 +70,7 @@ def test_the_costliest_neighbours_spend_the_budget_on_bins(cells, bins, budget):
     exact = quiet(bins=bins, **budget)
 
     def asked(counts):
-        return exact.noisy_counts(np.array(counts), 1, CryptographicSource())[0]
+        return exact._noisy_counts(np.array(counts), 1, CryptographicSource())[0]
 
     shifts = [
         asked(counts) - asked(other)
@@ -167,10 +167,10 @@ def stream(seed):
 def said(mechanism, counts, rows, seed):
     """What the mechanism says of some records before post-processing, in units: (rows, d)."""
     if isinstance(mechanism, HistogramQueries):
-        return mechanism.noisy_counts(counts, rows, stream(seed))
+        return mechanism._noisy_counts(counts, rows, stream(seed))
     _, bits = mechanism.noise(counts.size)
     totals = in_units(np.cumsum(counts), bits)
-    thresholds, found = mechanism.answers(totals, int(counts.sum()), 1, rows, stream(seed))
+    thresholds, found = mechanism._answers(totals, int(counts.sum()), 1, rows, stream(seed))
     return np.hstack([thresholds[:, 1:-1], np.rint(found[:, 1:-1] * 2.0**bits).astype(int)])
 
 

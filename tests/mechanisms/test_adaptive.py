@@ -193,7 +193,7 @@ def test_sites_round_their_own_totals():
     assert bits == -1
     seen = []
     for sites in ([[1, 0, 2**40]] * 4, [[0, 0, 2**40]] * 4):
-        work = mechanism.asking(np.array(sites))
+        work = mechanism._asking(np.array(sites))
         out = np.empty((50, 3))
         work.fill(out, source(np.random.default_rng(1)))
         seen.append(out[:, :2])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dpcore.mechanisms import Hierarchy, Histogram
+from dpcore.mechanisms.tree import noisy_nodes
 from dpcore.noise.sources import CryptographicSource
 
 FINE = [
@@ -35,7 +36,7 @@ def test_releases_are_unbiased_and_as_noisy_as_they_say(mechanism):
 def test_noise_is_whole_in_its_units(mechanism):
     tree = mechanism.tree(11)
     nodes = tree.node_sums(np.arange(11) * 1000)
-    noisy = tree.noisy(nodes, 3, CryptographicSource())
+    noisy = noisy_nodes(tree, nodes, 3, CryptographicSource())
     assert noisy.dtype == np.int64
     away = noisy / 2**tree.bits - nodes
     assert np.abs(away[:, tree.starts[1] :]).max() < 20 * math.sqrt(tree.variances[1:].max())

@@ -6,6 +6,8 @@ Features and labels that are no such thing are refused by scikit-learn, in its o
 from __future__ import annotations
 
 import itertools
+import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -60,3 +62,40 @@ def test_classes_without_an_order_are_refused(classes):
     model = LogisticRegression(1.0, x_bounds=(0, 9), classes=classes)
     with pytest.raises(dp.DtypeError, match=r"classes must be the labels .* in this order; got"):
         model.fit(X, Y)
+
+
+SECRET = 7654321.5
+QUOTING = {
+    "one dimension": lambda values: (values, Y),
+    "complex features": lambda values: (values[:, None] + 0j, Y),
+    "complex responses": lambda values: (X, values + 0j),
+    "text": lambda values: (values[:, None].astype(str), Y),
+    "bytes": lambda values: (values[:, None].astype(bytes), Y),
+    "text in a list": lambda values: ([[str(value)] for value in values], Y),
+    "text for responses": lambda values: (X, values.astype(str)),
+    "objects": lambda values: ([[{value: value}] for value in values], Y),
+    "text for predictions": lambda values: ([["7654321.5 or so"]] * 6, None),
+}
+
+
+@pytest.mark.parametrize("name", QUOTING)
+@pytest.mark.parametrize("estimator", [LogisticRegression, LinearRegression])
+def test_errors_quote_no_record_nor_the_length_of_a_text(estimator, name):
+    bounds = {"x_bounds": (0, 9)} | ({"y_bounds": (0, 1)} if estimator is LinearRegression else {})
+    features, responses = QUOTING[name](np.full(6, SECRET))
+    model = estimator(1.0, **bounds)
+    fails = partial(model.fit, features, responses)
+    if responses is None:
+        fails = partial(model.fit(X, Y).predict, features)
+    with pytest.raises((TypeError, ValueError)) as caught:
+        fails()
+    error = caught.value
+    assert "7654321" not in f"{error} {vars(error)} {error.__context__}"
+    assert not re.search(r"[US]\d", str(error))
+
+
+def test_the_error_of_a_type_does_not_show_how_long_the_longest_text_is():
+    for text in ("a", "a much longer text"):
+        with pytest.raises(dp.DtypeError) as caught:
+            LinearRegression(1.0, x_bounds=(0, 9), y_bounds=(0, 1)).fit([[text]] * 6, Y)
+        assert str(caught.value) == "X must hold real numbers; got dtype str_"

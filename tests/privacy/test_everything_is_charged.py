@@ -26,6 +26,7 @@ from dpcore.statistics import (
 from dpcore.summaries.ranked_pairs import ranked_pairs
 from dpcore.trust import Central, Local, SquareWave, client_score_curves
 from tests.privacy.test_budgets import COUNTS, GRID, PAIR, VERBS, X, Y
+from tests.project.public_rooms import ROOMS
 
 CELLS = dp.TableGrid(GRID, GRID)
 CLIENTS = np.arange(2000)
@@ -37,6 +38,9 @@ CHARGED = {
         dp.polynomial_sums(X, 0, 1, 3), dp.mechanisms.PolynomialProjection(rho=0.5, degree=3)
     ),
     "quantiles_from_counts": lambda: quantiles_from_counts(COUNTS, [0.5], GRID, epsilon=1.0),
+    "PolynomialProjection.release_totals": lambda: dp.mechanisms.PolynomialProjection(
+        1.0, 1e-6, degree=3
+    ).release_totals(dp.polynomial_sums(X, 0, 1, 3).sums),
     "smooth_roc_curve": lambda: smooth_roc_curve(Y, X, epsilon=1.0),
     "hosmer_lemeshow_by_groups": lambda: hosmer_lemeshow_by_groups(Y, X, epsilon=1.0),
     "priroc": lambda: priroc(Y, X, epsilon=1.0),
@@ -122,6 +126,11 @@ NOT_CHARGED = {
         "symmetric_end",
     },
     "protocols of classes that are charged": {"Mechanism.release"},
+}
+OF_NOISE_ALONE = {
+    f"{law}.{method}"
+    for law in ("DiscreteLaplace", "DiscreteGaussian")
+    for method in ("fill", "fill_once")
 }
 ELSEWHERE = {"RunningCount.__init__": "RunningCount", "SimulatedSum.__init__": "SimulatedSum"}
 
@@ -220,3 +229,27 @@ def test_simulations_of_pairs_are_free_and_their_mechanism_by_hand_is_not():
         assert budget.log == ()
         roc.mechanism.release(dp.score_counts(Y, X, GRID), replicates=2)
     assert [charge.privacy.epsilon for charge in budget.log] == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("room", [room for room in ROOMS if "records" not in room])
+def test_no_public_object_takes_a_source_of_noise_and_so_passes_budgets_by(room):
+    pytest.importorskip("sklearn")
+    module = importlib.import_module(room)
+    wrong = []
+    for name in module.__all__:
+        thing = getattr(module, name)
+        methods = {name: thing}
+        if isinstance(thing, type):
+            methods = {
+                f"{name}.{key}": getattr(of, "__func__", of)
+                for of_class in thing.__mro__
+                for key, of in vars(of_class).items()
+                if not key.startswith("_")
+            }
+        for full, method in methods.items():
+            if not inspect.isfunction(method):
+                continue
+            kinds = [str(each.annotation) for each in inspect.signature(method).parameters.values()]
+            if any(kind.split(" | ")[0] == "Source" for kind in kinds):
+                wrong.append(full)
+    assert [name for name in wrong if name not in OF_NOISE_ALONE] == []

@@ -135,3 +135,14 @@ def test_what_is_refused_costs_nothing(name, watching):
             call(**{**arguments, argument: bad})
         except dp.DpcoreError as error:
             assert watching.charged == before, (argument, kind, error)  # noqa: PT017
+
+
+SEEDED = [name for name, (_, arguments) in ALL.items() if "rng" in arguments]
+
+
+@pytest.mark.parametrize("name", SEEDED)
+@pytest.mark.filterwarnings("ignore")
+def test_what_a_generator_has_drawn_is_charged_as_simulated(name, watching):
+    call, arguments = ALL[name]
+    call(**{**arguments, "rng": np.random.default_rng(1)})
+    assert all(privacy.simulated for _, privacy in watching.charged), watching.charged

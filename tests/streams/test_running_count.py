@@ -276,3 +276,14 @@ def test_no_steps():
 def test_bad_arguments(make, words):
     with pytest.raises((dp.ParameterError, dp.DtypeError), match=words):
         make()
+
+
+@pytest.mark.parametrize("secret", [-7654321, 2**61 + 7654321, 0.7654321, "7654321", 7654321j])
+def test_errors_quote_no_increment(secret):
+    counter = RunningCount(horizon=10, epsilon=1.0)
+    for call in (counter.add, lambda value: counter.extend([1, value])):
+        with pytest.raises(dp.DpcoreError) as caught:
+            call(secret)
+        assert "7654321" not in str(caught.value)
+        assert str(secret) not in repr(vars(caught.value))
+    assert counter.step == 0

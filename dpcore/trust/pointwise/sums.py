@@ -242,17 +242,16 @@ class SimulatedSum:
         self.trust = of_clients(trust, self.clients)
         stream = source(rng)
         self.simulated = stream.simulated
-        cost = replace(self.trust.privacy, simulated=self.simulated)
-        spend(cost, "SimulatedSum")
-        self._noise: RememberedNoise | None = None
+        prepared = None  # before the charge, because a budget may be too small for these cells
         if not isinstance(self.trust, SecureAggregation):
-            self._noise = RememberedNoise(
-                self.trust.tree(self.size),
-                self.trust.shares(self.size),
-                random_bytes(KEY_BYTES, stream),
-                simulated=stream.simulated,
-                count=self.trust.reports,
-            )
+            of = self.trust
+            prepared = of.tree(self.size), of.shares(self.size), of.reports
+        spend(replace(self.trust.privacy, simulated=self.simulated), "SimulatedSum")
+        self._noise: RememberedNoise | None = None
+        if prepared is not None:
+            tree, shares, count = prepared
+            key = random_bytes(KEY_BYTES, stream)
+            self._noise = RememberedNoise(tree, shares, key, simulated=self.simulated, count=count)
 
     def __repr__(self) -> str:
         return f"<SimulatedSum of {self.clients} clients, {self.size} cells>"
