@@ -9,7 +9,6 @@ file last, so that what moved in between is seen too.
 from __future__ import annotations
 
 import contextlib
-import io
 import secrets
 import time
 from collections.abc import Callable, Iterator
@@ -18,7 +17,8 @@ from typing import IO, TYPE_CHECKING
 
 from ..records.atomic import write_together
 from ..records.files import FileError
-from .header import Header
+from .sealed import opened, sealed
+from .tables import are_rows
 
 if TYPE_CHECKING:
     import pyarrow
@@ -48,9 +48,9 @@ class Folder:
         FileError
             A file cannot be read, or is not of a study.
         """
-        found = [(path, _read(path)) for path in self._paths()]
+        found = [(path, _read_rows(path)) for path in self._paths()]
         self._parts = [path for path, table in found if table is not None]
-        tidy = _read(self.path / "replicates.parquet")
+        tidy = _read_rows(self.path / "replicates.parquet")
         return [table for table in (tidy, *(table for _, table in found)) if table is not None]
 
     def begin(self, header: pyarrow.Table) -> None:
@@ -63,7 +63,7 @@ class Folder:
         """
         _read(self.path / "summary.parquet")
         self._make()
-        write_together({self.path / f".begun-{_name()}": _bytes(header)})
+        write_together({self.path / f".begun-{_name()}": sealed(header)})
 
     def add(self, part: pyarrow.Table) -> None:
         """Write a part.
@@ -75,7 +75,7 @@ class Folder:
         """
         self._make()
         with self.locked():
-            write_together({self._folder / f"{_name()}.parquet": _bytes(part)})
+            write_together({self._folder / f"{_name()}.parquet": sealed(part)})
 
     def tidy(self, together: Callable[[list[pyarrow.Table]], list[pyarrow.Table]]) -> None:
         """Put the parts and the tidy file together, if there are parts.
@@ -88,8 +88,8 @@ class Folder:
             rows, summary = together(self.read())
             write_together(
                 {
-                    self.path / "replicates.parquet": _bytes(rows),
-                    self.path / "summary.parquet": _bytes(summary),
+                    self.path / "replicates.parquet": sealed(rows),
+                    self.path / "summary.parquet": sealed(summary),
                 }
             )
             # Left by processes that were killed while they wrote.
@@ -138,33 +138,22 @@ def _lock(file: IO[bytes]) -> None:
 
 def _read(path: Path) -> pyarrow.Table | None:
     """Return the table of a file, or None if the file does not exist."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
-        table = pq.read_table(pa.BufferReader(path.read_bytes()))
+        content = path.read_bytes()
     except FileNotFoundError:
         return None
     except OSError as error:
         raise FileError(str(path), f"cannot be read: {error.strerror or error}") from None
-    except pa.ArrowException as error:
-        raise FileError(str(path), f"is damaged: {error}") from None
-    try:
-        header = Header.read(table.schema)
-    except (TypeError, ValueError):
-        header = None
-    if header is None:
+    return opened(str(path), content)
+
+
+def _read_rows(path: Path) -> pyarrow.Table | None:
+    """Return the table of a file of rows, or None if the file does not exist."""
+    table = _read(path)
+    if table is not None and not are_rows(table):
         raise FileError(str(path), "is not the table of a study")
     return table
 
 
 def _name() -> str:
     return f"{time.time_ns():020d}-{secrets.token_hex(4)}"
-
-
-def _bytes(table: pyarrow.Table) -> bytes:
-    import pyarrow.parquet as pq
-
-    stream = io.BytesIO()
-    pq.write_table(table, stream)
-    return stream.getvalue()

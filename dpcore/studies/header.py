@@ -7,21 +7,32 @@ import platform
 import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .cells import Label
-from .study import Study
+from .study import MOST_SEED, Study
 
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["Header", "Maker", "differences", "header_of", "maker_of", "united", "versions"]
+__all__ = [
+    "DIGEST",
+    "KEY",
+    "Header",
+    "Maker",
+    "differences",
+    "header_of",
+    "maker_of",
+    "united",
+    "versions",
+]
 
 Maker = dict[str, str]
-_KEY: Final = b"dpcore.study"
+KEY: Final = b"dpcore.study"
+DIGEST: Final = "dpcore.sha256"  # the digest of a file, which is no part of the header in memory
 # Packages that may change the results of a study.
 _PACKAGES: Final = ("dpcore", "numpy", "scipy", "numba")
 
@@ -57,13 +68,33 @@ class Header(NamedTuple):
 
     def on(self, table: pyarrow.Table) -> pyarrow.Table:
         """Return a table with this header."""
-        return table.replace_schema_metadata({_KEY: json.dumps(self._asdict())})
+        return table.replace_schema_metadata({KEY: json.dumps(self._asdict())})
 
     @classmethod
     def read(cls, schema: pyarrow.Schema) -> Header | None:
         """Return the header in a schema, or None if the schema is not that of a study."""
-        text = (schema.metadata or {}).get(_KEY)
-        return None if text is None else cls(**json.loads(text))
+        try:
+            found = json.loads((schema.metadata or {}).get(KEY, b"null"))
+        except ValueError:
+            return None
+        if not isinstance(found, dict):
+            return None
+        fields = {name: found[name] for name in cls._fields if name in found}
+        if len(fields) < len(cls._fields) or found.keys() - fields.keys() - {DIGEST}:
+            return None
+        header = cls(**fields)
+        return header if header._is_valid() else None
+
+    def _is_valid(self) -> bool:
+        return (
+            isinstance(self.study, str)
+            and _is_integer(self.seed, 0, MOST_SEED)
+            and (self.batch is None or _is_integer(self.batch, 1, 2**31 - 1))
+            and isinstance(self.makers, list)
+            and all(_is_mapping(maker, str) for maker in self.makers)
+            and _is_mapping(self.cells, dict)
+            and all(_is_mapping(labels, Label) for labels in self.cells.values())
+        )
 
 
 def header_of(table: pyarrow.Table) -> Header:
@@ -119,6 +150,14 @@ def differences(before: Maker, now: Maker) -> str:
 
 def _agree(one: Maker, other: Maker) -> bool:
     return not differences(one, other)
+
+
+def _is_integer(value: object, least: int, most: int) -> bool:
+    return type(value) is int and least <= value <= most
+
+
+def _is_mapping(value: object, kind: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(each, kind) for each in value.values())
 
 
 def _installed(package: str) -> str:

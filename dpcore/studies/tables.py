@@ -15,7 +15,7 @@ from .header import Header, header_of, united
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["by_cell", "labels_column", "only", "part_of", "quantities_of", "tidy"]
+__all__ = ["are_rows", "by_cell", "labels_column", "only", "part_of", "quantities_of", "tidy"]
 
 
 def part_of(done: Iterable[Done], header: Header, size: int) -> pyarrow.Table:
@@ -114,6 +114,30 @@ def quantities_of(table: pyarrow.Table, header: Header) -> list[str]:
     """Return the names of the numbers and arrays that the function returned, sorted."""
     others = {*header.parameters, *TAKEN}
     return sorted(name for name in table.column_names if name not in others)
+
+
+def are_rows(table: pyarrow.Table) -> bool:
+    """Return whether a table with a header has a cell, a replicate, a maker and numbers in rows."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    names, header = table.column_names, header_of(table)
+    kinds = dict(zip(names, table.schema.types, strict=True))
+    expected = {"cell": pa.string(), "replicate": pa.int64(), "made_by": pa.int32()}
+    if len(kinds) < len(names) or any(kinds.get(name) != expected[name] for name in expected):
+        return False
+    numbers = [kinds[name] for name in quantities_of(table, header)]
+    if not all((each.value_type if _is_list(each) else each) == pa.float64() for each in numbers):
+        return False
+    if not len(table):
+        return True
+    cells, replicates, makers = map(table.column, expected)
+    return bool(
+        not any(table.column(name).null_count for name in expected)
+        and pc.all(pc.is_in(cells, pa.array(list(header.cells), pa.string()))).as_py()
+        and pc.min(replicates).as_py() >= 0
+        and 0 <= pc.min(makers).as_py() <= pc.max(makers).as_py() < len(header.makers)
+    )
 
 
 def by_cell(table: pyarrow.Table, quantity: str) -> Iterator[tuple[str, NDArray[np.float64]]]:
