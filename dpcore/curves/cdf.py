@@ -128,13 +128,14 @@ class CDF(Moments, EqualByValue):
 
     def _repr_html_(self) -> str:
         known = bool(np.any(np.isfinite(self.noise_deviation[:-1])))
-        shown = self.thresholds
+        at, shares, low, high = self._drawn(self.band())
+        ends = self.grid.shown(at[[0, -1]])
         return picture(
             repr(self)[1:-1],
-            self.grid.positions,
-            self.counts / self.n,
-            self.band() if known else None,
-            (short(shown[0]), short(shown[-1])),
+            at,
+            shares,
+            (low, high) if known else None,
+            (short(ends[0]), short(ends[1])),
         )
 
     @property
@@ -297,6 +298,9 @@ class CDF(Moments, EqualByValue):
     def plot(self, ax: Axes | None = None, *, level: float = 0.95, **line: Any) -> Axes:
         """Draw the curve as steps, with its confidence band and a legend; needs the extra ``plot``.
 
+        The picture begins at ``grid.lower`` if it is known. Within the first cell, the band begins
+        at 0, because it is not known where records of this cell lie.
+
         Parameters
         ----------
         ax
@@ -322,13 +326,14 @@ class CDF(Moments, EqualByValue):
         """
         from .plots import plot_steps, shortly
 
-        band = self.band(level)
+        at, shares, low, high = self._drawn(self.band(level))
+        x, unit = axis(self.grid, at)
+        if at.size > self.grid.size and shares[0] == 0.0:
+            shares[0] = np.nan  # a step at 0 would say that no record is at the lower end
         # Otherwise a band has no meaning.
         known = bool(np.any(np.isfinite(self.noise_deviation[:-1])))
-        share, name = self.counts / self.n, shortly(self.privacy)
-        x, unit = axis(self.grid)
-        drawn = x, share, band if known else None
-        ax = plot_steps(*drawn, name, ax=ax, level=level, style=line)
+        band = (low, high) if known else None
+        ax = plot_steps(x, shares, band, shortly(self.privacy), ax=ax, level=level, style=line)
         if self.name is not None or unit:
             words = (self.name, unit and "in", unit) if self.name else (unit,)
             # Matplotlib must not read a dollar sign in a name as mathematics.
@@ -366,6 +371,24 @@ class CDF(Moments, EqualByValue):
         array([ 0., 35., 39., 80.])
         """
         return serialization.load(text, cls)
+
+    def _drawn(
+        self, band: tuple[NDArray[np.float64], NDArray[np.float64]]
+    ) -> tuple[NDArray[np.float64], ...]:
+        """Return places to draw, and there the shares and the ends of a band, each (N,) or more.
+
+        If the first cell has a width, it is drawn from its lower end, with a band from 0.
+        """
+        at, shares, (low, high) = self.grid.positions, self.counts / self.n, band
+        start = self.grid.start
+        if not -np.inf < start < at[0]:
+            return at, shares, low, high
+        return (
+            np.append(start, at),
+            np.append(self(self.grid.lower), shares),
+            np.append(0.0, low),
+            np.append(high[0], high),
+        )
 
     def _processed(self, counts: NDArray[np.float64], step: str) -> CDF:
         raw = self.raw if self.processing else self.counts

@@ -43,9 +43,9 @@ def kolmogorov_smirnov(first: Any, second: Any) -> float:
 
     Notes
     -----
-    A curve is compared as it is evaluated: 0 before its first threshold, and constant between
-    thresholds. For two samples, the result is the statistic of ``scipy.stats.ks_2samp``.
-    O(n log n) for a sample and O(N) memory for a curve.
+    A curve is compared as it is evaluated: constant between thresholds, and 0 before its first
+    threshold, or before the least whole number in its first cell. For two samples, the result is
+    the statistic of ``scipy.stats.ks_2samp``. O(n log n) for a sample and O(N) memory for a curve.
 
     If one side holds private records, the result is not private. Use it in studies and tests only.
 
@@ -193,7 +193,8 @@ def _of_numbers(curve: Any, argument: str) -> Any:
 def _steps(curve: Any, argument: str, unit: Unit | None) -> _Steps:
     """Return a curve, or the empirical distribution function of a sample, as steps."""
     if isinstance(curve, CDF):
-        return _Steps(curve.grid.positions, np.concatenate([[0.0], curve.counts / curve.n]))
+        rises, counts = curve._rises()
+        return _Steps(rises, np.concatenate([[0.0], counts / curve.n]))
     parts: list[columns.Chunk] = []
     for chunk in columns.chunks(curve, argument, unit, REQUIREMENTS[unit]):
         if chunk is None or np.isnan(chunk).any():

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..summaries.grid import Grid
 
-__all__ = ["Counts", "Method", "between", "crossings", "places", "within"]
+__all__ = ["Counts", "Method", "between", "crossings", "least_whole", "places", "within"]
 
 Counts = NDArray[np.int64] | NDArray[np.float64]
 Method = Literal["linear", "inverted_cdf"]
@@ -110,6 +110,23 @@ def places(
     least = np.where(cells == 0, np.ceil(first / step) - 1.0, least)  # this cell includes its ends
     whole = np.clip(np.ceil(between(least, most, share)), least + 1.0, most)
     return np.where(least < most, whole, nearest) * step + 0.0  # adding 0.0 changes -0.0 to 0.0
+
+
+def least_whole(grid: Grid) -> tuple[float, float]:
+    """Return where records may lie before the first threshold, if they are whole numbers.
+
+    Returns
+    -------
+    tuple
+        The least whole number of the first cell, and its share of the cell's records, which lie
+        evenly on the whole numbers. If there is none before the first threshold, or if the lower
+        end of the grid is not known: infinity and 0.
+    """
+    if not math.isfinite(grid.start):
+        return math.inf, 0.0
+    least, most = math.ceil(grid.start / grid.step), math.floor(grid.positions[0] / grid.step)
+    place = least * grid.step
+    return (place, 1.0 / (most - least + 1)) if place < grid.positions[0] else (math.inf, 0.0)
 
 
 def between(

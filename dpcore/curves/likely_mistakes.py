@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DpcoreWarning
+from ..records import times
+from ..summaries.grid import MOST_CELLS, Grid
 from .cdf import CDF
 from .scores import ScoreCurves
 
@@ -41,6 +43,9 @@ LARGE_ERROR: Final = 0.1  # a share of the records
 FEW_CELLS: Final = 16  # a smaller grid has cells for kinds of records, and one kind may be common
 _MOST_AT_TOP: Final = 1 / 2
 _MOST_AT_ENDS: Final = 0.95
+_MOST_IN_FIRST: Final = 0.1
+_MOST_ABOVE_NEXT: Final = 1.5  # 1 for exponential and for uniform values, whatever their scale
+_NARROW: Final = 1 / 256  # a first cell of this share of the grid tells values well enough
 _MOST_TIED: Final = 0.1  # the largest share of pairs of a negative and a positive in the end cells
 # The separator excludes a file such as dpcore_study.py beside it.
 _PACKAGE: Final = str(Path(__file__).parents[1]) + os.sep
@@ -50,7 +55,7 @@ _GRID: Final = "is it the grid for these {}? Those beyond it count in its end ce
 
 
 def warn_of_curve(curve: CDF) -> None:
-    """Warn if a released raw curve shows far too much noise, or most records at its ends."""
+    """Warn if a released raw curve shows far too much noise, or too many records at an end."""
     if text := _mistake_in_curve(curve):
         warn(text)
 
@@ -73,7 +78,7 @@ def _mistake_in_curve(curve: CDF) -> str | None:
     error = largest(curve.noise_deviation) / curve.n
     if LARGE_ERROR < error < math.inf:
         return f"the standard error of F is up to {error:.2g}: {REMEDY}"
-    return at_ends(curve, curve.noise_deviation, "values")
+    return at_ends(curve, curve.noise_deviation, "values") or _in_first_cell(curve)
 
 
 def at_ends(curve: CDF, deviation: NDArray[np.float64], what: str) -> str | None:
@@ -101,6 +106,59 @@ def at_ends(curve: CDF, deviation: NDArray[np.float64], what: str) -> str | None
             f" {percent(high / curve.n)} in its last: {_GRID.format(what)}"
         )
     return None
+
+
+def _in_first_cell(curve: CDF) -> str | None:
+    """Return a text if the first cell holds so many records that many may equal its lower end.
+
+    If values are exponential, the first cell has the share f of the records and the second one
+    f (1 - f), whatever the scale. Less than that in the second cell speaks for many records at one
+    value of the first cell, or below it.
+    """
+    grid = curve.grid
+    if grid.size < FEW_CELLS or not math.isfinite(grid.start):
+        return None
+    before, first, second, last = (float(each) for each in grid._edges()[[0, 1, 2, -1]])
+    if first - before <= _NARROW * (last - before) or _has_one_value(curve):
+        return None
+    count, both = curve.counts[:2].tolist()
+    of_first, of_both = (SURE * known(each) for each in curve.noise_deviation[:2].tolist())
+    most_in_second = max(0.0, both - count) + of_first + of_both
+    most_in_second *= max(1.0, (first - before) / (second - first))
+    surely, others = count - of_first, curve.n - count
+    if surely <= _MOST_IN_FIRST * curve.n:
+        return None
+    if surely * others <= _MOST_ABOVE_NEXT * most_in_second * curve.n:
+        return None
+    return (
+        f"{percent(count / curve.n)} of the records are in the first cell of {grid!r}, which also"
+        f" holds those at its lower end and below, and {percent((both - count) / curve.n)} in the"
+        f" second: {_whole_grid(grid)}a threshold at {times.text(before, grid.unit)} tells them"
+        " apart"
+    )
+
+
+def _whole_grid(grid: Grid) -> str:
+    """Return the grid of whole numbers or days between these ends, as words; "" if of few."""
+    if grid.unit == "instant":
+        return ""
+    first = math.ceil(grid.start / grid.step) * grid.step
+    last = math.floor(grid.positions[-1] / grid.step) * grid.step
+    if not FEW_CELLS <= (last - first) / grid.step < MOST_CELLS:
+        return ""
+    if grid.unit is None:
+        return f"Grid.integers({first:.0f}, {last:.0f}) for whole numbers, or "
+    ends = ", ".join(times.literal(each, grid.unit) for each in (first, last))
+    return f"Grid.days({ends}) for whole days, or "
+
+
+def _has_one_value(curve: CDF) -> bool:
+    """Return whether the first cell has one value: its width is 0, or whole numbers leave one."""
+    grid = curve.grid
+    if not curve._of_integers:
+        return bool(grid.start == grid.positions[0])
+    least, most = math.ceil(grid.start / grid.step), math.floor(grid.positions[0] / grid.step)
+    return bool(most - least < 1)
 
 
 def _mistake_in_scores(curves: ScoreCurves, label: str) -> str | None:

@@ -50,7 +50,8 @@ def plot_steps(
     Parameters
     ----------
     x, y
-        (N,) the thresholds, which may be datetime64, and the shares of records up to each.
+        (N,) the thresholds, which may be datetime64, and the shares of records up to each. NaN: not
+        drawn.
     band
         The lower and the upper end, each (N,), or None if there is none.
     name
@@ -59,8 +60,9 @@ def plot_steps(
         Axes, or None for new ones; the level of the band; arguments of ``Axes.step``.
     """
     ax = axes(ax)
-    drawn = min(x.size, _DRAWN)
-    at = np.arange(1, drawn + 1) * x.size // drawn - 1  # the last point of each group
+    at = np.arange(x.size)
+    if x.size > _DRAWN:  # the first point, and the last point of each group
+        at = np.append(0, np.arange(1, _DRAWN) * x.size // (_DRAWN - 1) - 1)
     (steps,) = ax.step(x[at], y[at], where="post", **_labelled(ax, name, style))
     if band is not None:
         low, high = band

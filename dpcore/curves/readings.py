@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _check
 from ..summaries.grid import Grid
 from .confidence import Interval, band_of, deviations, reached_in
-from .inversion import Counts, Method, crossings, places, within
+from .inversion import Counts, Method, crossings, least_whole, places, within
 from .shapes import float_or_array
 
 __all__ = ["Readings"]
@@ -56,17 +56,25 @@ class Readings:
         O(log N) each. Between thresholds the curve is not known. There the value is a lower bound
         of the share, apart from noise.
 
+        Nor is it known how many records equal ``grid.lower``, which are in the first cell together
+        with all others up to the first threshold. So ``curve(grid.lower)`` is a reading, as
+        quantiles are. If records are ``integers``, they are taken to lie evenly on the whole
+        numbers of the first cell, and the curve rises at the least of these by its part. Otherwise
+        they are taken to lie evenly in the cell, and the value is 0. On ``Grid.integers`` and
+        ``Grid.days``, ``lower`` is the first threshold, and its count was released.
+
         Examples
         --------
         >>> import dpcore as dp
         >>> grid = dp.Grid.uniform(0, 100, 4)
         >>> curve = dp.cdf(range(1, 101), grid, dp.mechanisms.NoNoise())
-        >>> curve(50), curve([0, 25, 99])
-        (0.5, array([0.  , 0.25, 0.75]))
+        >>> curve(50), curve([25, 60, 99])
+        (0.5, array([0.25, 0.5 , 0.75]))
         """
         points = self.grid.points("t", t)
-        at = np.searchsorted(self.grid.positions, points, side="right")
-        padded = np.concatenate([np.zeros(1, self.counts.dtype), self.counts])
+        rises, counts = self._rises()
+        at = np.searchsorted(rises, points, side="right")
+        padded = np.concatenate([np.zeros(1, counts.dtype), counts])
         return float_or_array(np.asarray(padded[at] / self.n))
 
     @overload
@@ -115,9 +123,10 @@ class Readings:
         they lay in its end cells.
 
         Use "inverted_cdf" if each threshold is a value that records have, and records have no other
-        values. If cells are one whole number wide, both methods give the same. The dtype says
-        whether records are ``integers``. So whole numbers in a column of floats have to be
-        declared, by ``integers=True`` in ``dpcore.cdf``, or need "inverted_cdf" here.
+        values, nor ``grid.lower`` if it is below the first threshold. If cells are one whole number
+        wide, both methods give the same. The dtype says whether records are ``integers``. So whole
+        numbers in a column of floats have to be declared, by ``integers=True`` in ``dpcore.cdf``,
+        or need "inverted_cdf" here.
 
         Algorithm 1 of the ECDF paper finds the cell by the indices of the grid (the paper returns
         the middle of the cell). O(log N) each. The ECDF paper is Barczewski, Mawass & Ramon,
@@ -153,7 +162,7 @@ class Readings:
             Of confidence, between 0 and 1.
         method
             "linear": records may lie anywhere in their cells. "inverted_cdf": records lie at
-            thresholds only, and so do the ends of intervals.
+            thresholds only, or at ``grid.lower``, and so do the ends of intervals.
 
         Returns
         -------
@@ -258,7 +267,8 @@ class Readings:
         released, too, its noise is taken at its worst. At a threshold where the mechanism's error
         is not known, F lies between its values at the nearest thresholds where the error is known.
         There the interval reaches from the lower end of the interval before it to the upper end of
-        the interval after it.
+        the interval after it. From ``grid.lower`` to the first threshold, F is between 0 and the
+        first upper end.
 
         Examples
         --------
@@ -275,6 +285,14 @@ class Readings:
     @property
     def _of_integers(self) -> bool:
         return self.grid.of_integers if self.integers is None else self.integers
+
+    def _rises(self) -> tuple[NDArray[np.float64], Counts]:
+        """Return the points at which the curve rises, and the counts up to each, (N,) or more."""
+        place, share = least_whole(self.grid) if self._of_integers else (math.inf, 0.0)
+        if place == math.inf:
+            return self.grid.positions, self.counts
+        counts = np.append(share * self.counts[0], self.counts)
+        return np.append(place, self.grid.positions), counts
 
     def _inverse(
         self, cells: NDArray[np.int64], p: NDArray[np.float64], method: Method
@@ -299,6 +317,8 @@ class Readings:
         first, last = cells.reshape(2, *shares.shape)
         if method == "inverted_cdf":
             low, high = self.grid.positions[first], self.grid.positions[last]
+            if math.isfinite(self.grid.start):
+                low = np.where(first == 0, self.grid.start, low)
         else:
             low = places(first, 0.0, self.grid, self._of_integers)
             low = np.where((first == 0) & np.isinf(self.grid.start), -np.inf, low)

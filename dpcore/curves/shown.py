@@ -41,11 +41,11 @@ def short(value: Any, digits: int = 4) -> str:
     return f"{value:.{digits}g}"
 
 
-def axis(grid: Grid) -> tuple[NDArray[Any], str]:
-    """Return a grid's thresholds as Matplotlib draws them, and the unit, or "" if there is none."""
+def axis(grid: Grid, positions: NDArray[np.float64]) -> tuple[NDArray[Any], str]:
+    """Return places on a grid as Matplotlib draws them, and the unit, or "" if there is none."""
     if grid.unit != "duration":  # Matplotlib does not know durations
-        return grid.thresholds, "UTC" if grid.unit == "instant" else ""
-    seconds = grid.positions / 1e6
+        return grid.shown(positions), "UTC" if grid.unit == "instant" else ""
+    seconds = positions / 1e6
     largest = float(np.abs(seconds).max())
     names = {"d": "days", "h": "hours", "min": "minutes"}
     fits = (each for each in _SPANS.items() if largest >= _LEAST_TICKS * each[1])

@@ -237,3 +237,59 @@ def test_a_warning_can_be_turned_off_by_its_name():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", dp.DpcoreWarning)
         dp.cdf(AMOUNTS[:9], MONEY, epsilon=0.1)
+
+
+# --- records at the lower end
+
+
+SPIKES = {
+    "31 % zeros": lambda rng: np.where(rng.random(N) < 0.31, 0.0, rng.uniform(0, 60, N)),
+    "15 % below": lambda rng: np.where(rng.random(N) < 0.15, -5.0, rng.gamma(3, 5, N)),
+    "counts": lambda rng: rng.geometric(0.3, N) - 1,
+}
+ORDINARY = {
+    "uniform": lambda rng: rng.uniform(0, 60, N),
+    "narrow": lambda rng: rng.uniform(0, 10, N),
+    "exponential": lambda rng: rng.exponential(1, N),
+    "slow": lambda rng: rng.exponential(8, N),
+    "half-normal": lambda rng: np.abs(rng.normal(0, 2, N)),
+    "gamma": lambda rng: rng.gamma(0.7, 5, N),
+    "log-normal": lambda rng: rng.lognormal(0, 1, N),
+    "Poisson": lambda rng: rng.poisson(4, N),
+}
+
+
+@pytest.mark.parametrize("integers", [True, False])
+@pytest.mark.parametrize("shape", SPIKES)
+def test_many_records_at_the_lower_end_or_below(shape, integers):
+    values = SPIKES[shape](RNG(1))
+    how = {"epsilon": 1.0, "rng": RNG(4), "integers": integers}
+    text = told(dp.cdf, values, dp.Grid.uniform(0, 60, 60), **how)
+    assert "are in the first cell of Grid.uniform(0.0, 60.0, 60), which also holds those" in text
+    assert "Grid.integers(0, 60) for whole numbers, or a threshold at 0 tells them apart" in text
+    assert told(dp.cdf, values, dp.Grid.integers(0, 60), **how) is None
+    assert told(dp.cdf, values, dp.Grid(range(61), lower=0), **how) is None
+    assert told(dp.cdf, values, dp.Grid.uniform(0, 60, 4096), **how) is None  # as good as exact
+
+
+def test_many_records_on_the_first_day():
+    days = np.datetime64("2024-01-01") + SPIKES["counts"](RNG(1)).astype("m8[D]")
+    grid = dp.Grid.uniform("2024-01-01", "2024-03-01", 60)
+    text = told(dp.cdf, days, grid, epsilon=1.0, rng=RNG(4))
+    assert "Grid.days('2024-01-01', '2024-03-01') for whole days, or a threshold at 2024-" in text
+    assert told(dp.cdf, days, dp.Grid.days("2024-01-01", "2024-03-01"), epsilon=1.0) is None
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 0.05])
+@pytest.mark.parametrize("shape", ORDINARY)
+def test_ordinary_shapes_do_not_look_like_that(shape, epsilon):
+    for rng in RNG(5).spawn(5):
+        values = ORDINARY[shape](rng)
+        how = {"epsilon": epsilon, "rng": rng, "integers": False}
+        assert told(dp.cdf, values, dp.Grid.uniform(0, 60, 60), **how) is None
+
+
+def test_whole_numbers_are_not_named_where_few_are_between_the_ends():
+    values = np.where(RNG(1).random(N) < 0.3, 0.0, RNG(2).random(N))
+    text = told(dp.cdf, values, dp.Grid.uniform(0, 1, 50), epsilon=1.0, rng=RNG(4))
+    assert "second: a threshold at 0 tells them apart" in text

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ... import _check
 from ...curves.cdf import CDF
-from ...curves.inversion import Method, within
+from ...curves.inversion import Method, least_whole, within
 from ...curves.scores import numbered
 from ...curves.shapes import float_or_array
 from ...errors import DtypeError, ParameterError
@@ -149,7 +149,7 @@ class PointwiseCDF:
         float or numpy.ndarray
             In the shape of ``t``: the noisy count at the last threshold <= t, divided by n. It is 0
             before the first threshold, and 1 from the last one on. In between it may decrease, and
-            leave [0, 1].
+            leave [0, 1]. Whole numbers before the first threshold count as in ``CDF``.
 
         Raises
         ------
@@ -162,7 +162,16 @@ class PointwiseCDF:
         -----
         It takes one sum, for all thresholds that were not asked for before.
         """
-        return self.counts_at(t) / self.n
+        shares = np.asarray(self.counts_at(t) / self.n)
+        points = _check.points("t", t)
+        place, share = least_whole(self.grid) if self._of_integers() else (np.inf, 0.0)
+        before = (place <= points) & (points < self.grid.positions[0])
+        if before.any():
+            first = np.zeros(1, np.int64)
+            count = int(self._asked(first).at(first)[0])
+            shares = np.where(before, share * count / self.n, shares)
+        found: float | NDArray[np.float64] = float_or_array(shares)
+        return found
 
     def counts_at(self, t: ArrayLike) -> int | NDArray[np.int64]:
         """Return how many records have a value of at most ``t``, with noise, in the shape of ``t``.
