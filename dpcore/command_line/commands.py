@@ -49,7 +49,7 @@ def cdf(options: argparse.Namespace) -> str:
     chosen = mechanism_of(options, grid.size)
     check_outputs(options)
     counts, integers = counts_of(options, grid)
-    if options.size is None:
+    if options.size is None and not grid.of_integers:
         grid, counts = coarser(options, grid, counts)
         chosen = mechanism_of(options, grid.size)
     mechanism = chosen(int(counts.sum()))

@@ -63,8 +63,9 @@ def _add_cdf(command: _Command) -> None:
     cdf.add_argument(
         "--integers",
         action=argparse.BooleanOptionalAction,
-        help="the column holds whole numbers or days, so its quantiles are whole numbers or days "
-        "(yes if a Parquet file has integers or dates, or if each cell holds one whole number)",
+        help="the column holds whole numbers or days, so its quantiles are whole numbers or days, "
+        "and without --size each of them between the bounds has its own cell (quantiles: yes if a "
+        "Parquet file has integers or dates)",
     )
     _add_files(cdf)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,13 +11,19 @@ from numpy.typing import NDArray
 import dpcore
 
 from ..releases.suggest import FINEST, suggested_size
+from .arguments import UsageError
 from .reports import lines
 
 __all__ = ["coarser", "grid_of", "with_size"]
 
 
 def grid_of(options: argparse.Namespace) -> dpcore.Grid:
-    """Return the requested grid; without a size, the finest grid that ``coarser`` accepts."""
+    """Return the requested grid; without a size, the finest grid that ``coarser`` accepts.
+
+    With ``--integers`` and without a size, each whole number or day has a cell.
+    """
+    if options.size is None and getattr(options, "integers", None):
+        return _whole_grid(options.lower, options.upper)
     size = FINEST if options.size is None else options.size
     return dpcore.Grid.uniform(options.lower, options.upper, size)
 
@@ -41,9 +48,21 @@ def coarser(
     return dpcore.Grid.uniform(options.lower, options.upper, size), joined
 
 
+def _whole_grid(lower: Any, upper: Any) -> dpcore.Grid:
+    are_dates = isinstance(lower, str) or isinstance(upper, str)
+    try:
+        return dpcore.Grid.days(lower, upper) if are_dates else dpcore.Grid.integers(lower, upper)
+    except dpcore.DpcoreError as error:
+        said = str(error).replace("first", "--lower").replace("last must", "--upper must")
+        raise UsageError(f"{said}. With --size, --integers takes other bounds") from None
+
+
 def with_size(options: argparse.Namespace, text: str, grid: dpcore.Grid) -> str:
     """Return a summary, with the number of cells if the command chose it."""
     if options.size is not None:
         return text
-    said = f"{grid.size} (by the records and the budget; --size sets it)"
+    why = "by the records and the budget"
+    if grid.of_integers:
+        why = "one for each whole number" if grid.unit is None else "one for each day"
+    said = f"{grid.size} ({why}; --size sets it)"
     return "\n".join([*lines({"cells": said}), text])

@@ -59,3 +59,51 @@ def test_with_a_size_nothing_is_said(folder, capsys):
     argv = ["cdf", "t.csv", "--column", "s", *BOUNDS, "--epsilon", "1", "--size", "64"]
     assert cli.main(argv) == 0
     assert "by the records" not in capsys.readouterr().out
+
+
+# --- whole numbers
+
+
+def released(capsys, *argv):
+    """The curve, and what was printed."""
+    assert cli.main(["cdf", *argv, "--epsilon", "1e6", "--json", "o.json"]) == 0
+    return dp.CDF.from_json(Path("o.json").read_text()), capsys.readouterr().out
+
+
+def test_each_whole_number_has_its_cell(folder, capsys):
+    values = RNG.integers(0, 9, 500)
+    Path("w.csv").write_text("x\n" + "\n".join(map(str, values)))
+    argv = ["w.csv", "--column", "x", "--lower", "-1", "--upper", "10", "--integers"]
+    curve, out = released(capsys, *argv)
+    assert out.startswith("cells       12 (one for each whole number; --size sets it)")
+    assert repr(curve.grid) == "Grid.integers(-1, 10)"
+    assert curve(0) == np.mean(values == 0)
+    assert curve.quantile(0.5) == np.quantile(values, 0.5, method="inverted_cdf")
+    for sized in (["--size", "11"], []):
+        others = [*argv, *sized] if sized else argv[:-1]
+        assert not released(capsys, *others)[0].grid.of_integers
+
+
+def test_each_day_has_its_cell(folder, capsys):
+    days = np.datetime64("2024-01-01") + RNG.integers(0, 30, 500)
+    Path("d.csv").write_text("x\n" + "\n".join(map(str, days)))
+    bounds = ["--lower", "2024-01-01", "--upper", "2024-01-31"]
+    curve, out = released(capsys, "d.csv", "--column", "x", *bounds, "--integers")
+    assert out.startswith("cells       31 (one for each day; --size sets it)")
+    assert curve.grid == dp.Grid.days("2024-01-01", "2024-01-31")
+    assert curve("2024-01-01") == np.mean(days == np.datetime64("2024-01-01"))
+
+
+@pytest.mark.parametrize(
+    ("bounds", "words"),
+    [
+        (["--lower", "0.5", "--upper", "3"], "--lower must be a whole number; got 0.5. With --si"),
+        (["--lower", "3", "--upper", "0"], "--upper must not be below --lower, 3.0; got 0.0"),
+        (["--lower", "0", "--upper", "1e9"], "--upper must leave at most 16777216 cells from --l"),
+        (["--lower", "2024-01-01T12:00", "--upper", "2024-02-01"], "--lower must be a whole day"),
+        (["--lower", "0", "--upper", "2024-02-01"], "--lower must be a date"),
+    ],
+)
+def test_bounds_that_are_not_whole_are_refused(folder, capsys, bounds, words):
+    assert cli.main(["cdf", "t.csv", "--column", "y", *bounds, "--integers", "--epsilon", "1"]) == 2
+    assert words in capsys.readouterr().err
