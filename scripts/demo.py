@@ -61,7 +61,9 @@ class Curves(NamedTuple):
 
 STUDIES = [
     # A count: one cell each for 0, 1, ..., 100.
-    Study("mdvis", "Visits to a doctor in a year", "visits in a year", dp.Grid(np.arange(101)), 30),
+    Study(
+        "mdvis", "Visits to a doctor in a year", "visits in a year", dp.Grid.integers(0, 100), 30
+    ),
     Study(
         "disea",
         "Index of chronic diseases",

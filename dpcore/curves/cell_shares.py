@@ -52,7 +52,8 @@ def _shares_up_to(grid: Grid, end: float) -> NDArray[np.float64]:
     shares = np.zeros(grid.size)
     shares[:at] = 1.0
     before = grid.start if at == 0 else float(thresholds[at - 1])
-    if at < grid.size and -math.inf < before < end:
+    # A cell of Grid.integers has one value, which is its upper end.
+    if at < grid.size and -math.inf < before < end and not grid.of_integers:
         # Fractions, because they may be far apart.
         first, last = Fraction(before), Fraction(float(thresholds[at]))
         shares[at] = float((Fraction(end) - first) / (last - first))

@@ -263,7 +263,7 @@ class Table(EqualByValue):
         """Draw synthetic records with this distribution, evenly within each cell.
 
         Whole numbers are drawn evenly, too: a cell may contain none, and records stay in their
-        cells.
+        cells. Only on ``Grid.integers``, whose cells have one value each, whole numbers are drawn.
 
         Parameters
         ----------
@@ -310,11 +310,14 @@ class Table(EqualByValue):
         places = np.unravel_index(cells, self.grid.shape)
         found = np.empty((cells.size, 2))
         for column, (grid, at) in enumerate(zip((self.grid.x, self.grid.y), places, strict=True)):
+            if grid.of_integers:
+                found[:, column] = grid.positions[at]
+                continue
             edges = np.append(_start(grid), grid.positions)
             lower, upper = edges[at], edges[at + 1]
             inside = between(lower, upper, 1.0 - rng.random(at.size))
             with np.errstate(under="ignore"):  # for example, beside 0
-                least = np.nextafter(lower, np.inf)  # the lower end belongs to the previous cell
+                least = np.nextafter(lower, np.inf)  # a lower end may belong to another cell
             found[:, column] = np.clip(inside, least, upper)
         return found
 
@@ -460,8 +463,8 @@ def _start(grid: Grid) -> float:
 
 
 def _drawn_edges(grid: Grid) -> NDArray[np.float64]:
-    """Return the N + 1 ends of cells. A first cell without lower end is as wide as the next."""
+    """Return the N + 1 ends of cells. A first cell without a width is as wide as the next."""
     ends = grid.positions
-    if math.isfinite(grid.start):
-        return np.append(grid.start, ends)
+    if -math.inf < (first := float(grid._edges()[0])) < ends[0]:
+        return np.append(first, ends)
     return np.append(2 * ends[0] - ends[1] if grid.size > 1 else ends[0] - 1.0, ends)

@@ -179,3 +179,26 @@ def test_what_is_not_two_answers_is_refused(wrong):
     data = {**json.loads(stored), "integers": wrong}
     with pytest.raises(dp.FormatError, match="integers must be"):
         dp.Table.from_json(json.dumps(data))
+
+
+def test_tables_of_whole_numbers_on_grids_of_them():
+    x, y = RNG(1).integers(0, 5, 500), RNG(2).integers(-2, 3, 500)
+    grid = dp.TableGrid(dp.Grid.integers(0, 4), dp.Grid.integers(-2, 2))
+    table = dp.table(x, y, grid, NoNoise(), integers=True)
+    pairs = set(zip(x.tolist(), y.tolist(), strict=True))
+    assert set(map(tuple, table.sample(300, RNG(3)).tolist())) <= pairs
+    assert table.marginal("x")(0) == np.mean(x == 0)
+    between = table.conditional("y", 0.5, 2.5)
+    assert between.n == np.sum((x >= 1) & (x <= 2))
+    assert between.mean() == pytest.approx(y[(x >= 1) & (x <= 2)].mean())
+    assert table.conditional("y", -1, 0).n == np.sum(x == 0)
+    quadrangles = table.plot().collections[0]
+    assert quadrangles.get_coordinates()[0, :, 0].tolist() == [-1.0, 0.0, 1.0, 2.0, 3.0, 4.0]
+
+
+def test_a_first_cell_of_one_value_is_drawn_as_wide_as_the_next():
+    grid = dp.TableGrid(dp.Grid([0, 2, 4], lower=0), dp.Grid([1.0, 2.0], lower=1))
+    table = dp.table([0, 0, 3.0], [1.0, 1.5, 2.0], grid, NoNoise())
+    assert table.plot().collections[0].get_coordinates()[0, :, 0].tolist() == [-2, 0, 2, 4]
+    drawn = table.sample(50, RNG(1))
+    assert set(drawn[drawn[:, 0] <= 2, 0]) == {0.0}
