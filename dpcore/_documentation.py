@@ -64,6 +64,10 @@ _PARAGRAPHS: Final = {
     "nan_policy": """
         What to do with missing values, which are NaN, None, nulls and masked entries: "raise",
         before anything is spent, or "omit" them (docs/limitations.md).""",
+    "integers": """
+        Whether the records are whole numbers, or whole days on a grid of times. If so, quantiles
+        and samples are whole, too. This is public: state it from knowledge of the column, and not
+        from the records.""",
     "weights": """
         Must be None. Records have no weights: a record of weight 5 would change the counts by 5,
         but the noise hides a change of 1. Integer weights would mean repeated records, and need

@@ -108,7 +108,8 @@ def residuals(options: argparse.Namespace) -> str:
     """Release residuals against predicted values, and show how the residuals vary."""
     release = _residual_plot(options)
     check_outputs(options)
-    plot = release(*residual_columns(options))
+    columns, integers = residual_columns(options)
+    plot = release(*columns, integers=integers)
     text = residual_summary(plot, options)
     written(options, plot.to_json, partial(residual_picture, plot, options))
     return text

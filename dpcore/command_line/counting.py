@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 import dpcore
 
 from ..records.files import Column, column_batches, record_batches
-from ..records.integers import are_integers
+from ..records.integers import stated
 from .arguments import UsageError
 from .labels import scored_labels
 from .running import input_of, missing_values, progress_bar
@@ -23,7 +23,7 @@ def counts_of(
 ) -> tuple[NDArray[np.int64], bool | None]:
     """Return the number of values in each cell, (N,), and whether the column holds integers.
 
-    None: neither the file's types nor the options say so. CSV has no types.
+    None: neither the options nor the schema of a Parquet file say so. CSV has no types.
     """
     source, form = input_of(options)
     counts, integers = np.zeros(grid.size, np.int64), options.integers
@@ -38,8 +38,7 @@ def counts_of(
                 unit=grid.unit,
             ):
                 counts += grid.count(batch, nan_policy=options.nan_policy)
-                if integers is None and are_integers(batch):
-                    integers = True
+                integers = stated(integers, batch, by_grid=grid.of_integers)
     except dpcore.MissingValueError:
         raise missing_values(f"--column {options.column!r}") from None
     if not counts.any():

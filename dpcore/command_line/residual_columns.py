@@ -12,6 +12,7 @@ import dpcore
 
 from ..records.columns import Chunk, whole
 from ..records.files import Column, record_batches
+from ..records.integers import stated
 from ..summaries.table_grid import complete_pairs
 from .arguments import UsageError
 from .running import input_of, missing_values, progress_bar
@@ -19,8 +20,13 @@ from .running import input_of, missing_values, progress_bar
 __all__ = ["residual_columns"]
 
 
-def residual_columns(options: argparse.Namespace) -> tuple[NDArray[Any], ...]:
-    """Return the predicted values and the residuals of the complete records, (n,) each."""
+def residual_columns(
+    options: argparse.Namespace,
+) -> tuple[tuple[NDArray[Any], ...], tuple[bool | None, ...]]:
+    """Return predicted values and residuals of the complete records, (n,) each; if they are whole.
+
+    None: the schema of the file does not say so. CSV has none.
+    """
     source, form = input_of(options)
     predicted = Column(options.predicted, argument="--predicted")
     other = (
@@ -29,6 +35,7 @@ def residual_columns(options: argparse.Namespace) -> tuple[NDArray[Any], ...]:
         else Column(options.actual, argument="--actual")
     )
     kept: tuple[list[Chunk], list[Chunk]] = [], []
+    integers: tuple[bool | None, bool | None] = None, None
     with progress_bar(options.quiet) as advance:
         for batch in record_batches(
             source,
@@ -38,8 +45,10 @@ def residual_columns(options: argparse.Namespace) -> tuple[NDArray[Any], ...]:
             on_progress=advance,
         ):
             first, second = (whole(column, "a column") for column in batch.columns)
+            of_first, of_second = (stated(None, each, by_grid=False) for each in batch.columns)
             if options.actual is not None:
-                second = _less(second, first)
+                second, of_second = _less(second, first), of_second and of_first
+            integers = of_first, of_second
             try:
                 pair = complete_pairs(
                     first, second, (str(predicted), str(other)), options.nan_policy
@@ -50,7 +59,7 @@ def residual_columns(options: argparse.Namespace) -> tuple[NDArray[Any], ...]:
                 parts.append(values)
     if not any(part.size for part in kept[0]):
         raise UsageError(f"{predicted} and {other} hold no records in FILE {options.file!r}")
-    return tuple(_joined(parts) for parts in kept)
+    return tuple(_joined(parts) for parts in kept), integers
 
 
 def _less(actual: Chunk, predicted: Chunk) -> NDArray[np.float64]:

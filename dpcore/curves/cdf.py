@@ -61,8 +61,8 @@ class CDF(Moments, EqualByValue):
         The processing steps since the release, oldest first.
     integers
         Whether the records are whole numbers (on a grid of times: whole days). If so, quantiles
-        between thresholds are whole numbers, too. None: not stated. Then records count as whole
-        numbers if the thresholds are consecutive whole numbers.
+        between thresholds are whole numbers, too. None: not stated. Then records may lie anywhere
+        in their cells, unless the grid states that they are whole, as ``Grid.integers`` does.
     raw
         (N,) the counts as they were released, before any processing, for ``combine`` and
         ``smooth``. None for a raw curve, or if they are not known.
@@ -280,7 +280,7 @@ class CDF(Moments, EqualByValue):
         --------
         >>> import numpy as np
         >>> import dpcore as dp
-        >>> curve = dp.cdf([2, 4] * 40, dp.Grid.uniform(0, 4, 4), dp.mechanisms.NoNoise())
+        >>> curve = dp.cdf([2, 4] * 40, dp.Grid.integers(1, 4), dp.mechanisms.NoNoise())
         >>> curve.sample(6, np.random.default_rng(1))
         array([2., 2., 4., 2., 4., 4.])
         """

@@ -118,7 +118,7 @@ class Projection(EqualByValue):
         """The degree K of the polynomial."""
         return len(self.totals) - 1
 
-    def curve(self, grid: Grid) -> CDF:
+    def curve(self, grid: Grid, *, integers: bool | None = None) -> CDF:
         """Return the raw curve on a grid. ``.isotonic()`` makes it monotone.
 
         Parameters
@@ -126,6 +126,9 @@ class Projection(EqualByValue):
         grid
             Any thresholds. Beyond the bounds, the curve has its value at the nearest bound. At the
             last threshold it is 1, because values above count in the last cell.
+        integers
+            Whether the records are whole numbers, as in ``dpcore.cdf``. None: what the grid says.
+            A projection keeps no other statement.
 
         Returns
         -------
@@ -151,7 +154,8 @@ class Projection(EqualByValue):
         kernels.series(self._scheme.curve(self._reals[None, :], self.n), points, counts)
         deviation = np.full(grid.size, np.inf)
         counts[0, -1], deviation[-1] = self.n, 0.0
-        return CDF(grid, counts[0], self.n, self.privacy, self.mechanism, deviation)
+        made = grid, counts[0], self.n, self.privacy, self.mechanism, deviation
+        return CDF(*made, integers=integers)
 
     def coefficients(self) -> NDArray[np.float64]:
         """Return the noisy orthonormal Legendre coefficients of F, (K + 1,), as released.

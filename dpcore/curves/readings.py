@@ -124,9 +124,9 @@ class Readings:
 
         Use "inverted_cdf" if each threshold is a value that records have, and records have no other
         values, nor ``grid.lower`` if it is below the first threshold. If cells are one whole number
-        wide, both methods give the same. The dtype says whether records are ``integers``. So whole
-        numbers in a column of floats have to be declared, by ``integers=True`` in ``dpcore.cdf``,
-        or need "inverted_cdf" here.
+        wide, both methods give the same for ``integers``. Whether records are whole numbers is
+        stated with the release, by ``integers=True``, by the grid or by a typed schema
+        (docs/quantiles.md). It is never read from the records.
 
         Algorithm 1 of the ECDF paper finds the cell by the indices of the grid (the paper returns
         the middle of the cell). O(log N) each. The ECDF paper is Barczewski, Mawass & Ramon,
@@ -193,7 +193,7 @@ class Readings:
         --------
         >>> import dpcore as dp
         >>> grid = dp.Grid.uniform(0, 1000, 100)
-        >>> curve = dp.cdf(range(1, 1001), grid, dp.mechanisms.NoNoise())
+        >>> curve = dp.cdf(range(1, 1001), grid, dp.mechanisms.NoNoise(), integers=True)
         >>> curve.quantile_interval(0.495)  # of whole numbers in one cell
         Interval(low=491.0, high=500.0)
         """
@@ -233,7 +233,7 @@ class Readings:
         --------
         >>> import dpcore as dp
         >>> grid = dp.Grid.uniform(0, 1000, 100)
-        >>> curve = dp.cdf(range(1, 1001), grid, dp.mechanisms.NoNoise())
+        >>> curve = dp.cdf(range(1, 1001), grid, dp.mechanisms.NoNoise(), integers=True)
         >>> curve.population_quantile_interval(0.495)
         Interval(low=461.0, high=530.0)
         """

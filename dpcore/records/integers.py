@@ -1,64 +1,78 @@
-"""Whether a column holds whole numbers or days, according to its type alone, which is public."""
+"""Whether records are whole numbers or days, as far as this is stated, and never by records."""
 
 from __future__ import annotations
 
-import datetime as dt
-import numbers
 from typing import Any, Final
 
 import numpy as np
 
-from . import object_kinds
-from .partitions import empty, is_collection
+from ..errors import DtypeError
 
-__all__ = ["are_integers"]
+__all__ = ["stated"]
 
-_DATES: Final = ("date", "date32[day]", "date64[ms]")  # names of types in polars and Arrow
+# Names of types in polars and Arrow
+_BITS: Final = ("8", "16", "32", "64", "128")
+_WHOLE: Final = {f"{sign}int{bits}" for sign in ("", "u") for bits in _BITS}
+_NAMES: Final = {*_WHOLE, "bool", "boolean", "date", "date32[day]", "date64[ms]"}
 _DAYS: Final = ("D", "W", "M", "Y")  # NumPy's units of one or more days
 
 
-def are_integers(values: Any) -> bool:
-    """Return whether a column, or every element of a sequence, has a type of whole numbers.
+def stated(integers: bool | None, values: Any, *, by_grid: bool) -> bool | None:
+    """Return whether the records of a column are whole numbers, or whole days on a grid of times.
 
     Parameters
     ----------
+    integers
+        What the caller says; None: nothing.
     values
-        A column that ``columns.chunks`` accepts. Booleans are whole numbers. Floats are not, for
-        any values. Objects that stand for missing values do not count. Objects in a Dask collection
-        are not examined, and count as not whole. Dates are whole days, and so are NumPy's times and
-        durations in days.
+        The column, in any container.
+    by_grid
+        Whether the grid says that records are whole. Then its statement is not repeated.
+
+    Returns
+    -------
+    bool or None
+        What the caller says. Otherwise True if the column has a typed schema of whole numbers or
+        dates, and None in all other cases: types such as float64 hold whole numbers, too.
+
+    Raises
+    ------
+    DtypeError
+        ``integers`` is not None or a bool.
 
     Notes
     -----
-    O(1) if the container has a type, O(n) for sequences and objects.
+    Typed schemas are those of NumPy, polars, Arrow and Dask arrays. Types of elements are not
+    asked for, because a single record would change the answer. The same holds for dtypes of pandas,
+    which follow from the values: one missing value makes int64 float64. O(1).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> stated(None, np.array([1, 2]), by_grid=False)
+    True
+    >>> print(stated(None, [1, 2], by_grid=False))
+    None
     """
-    if is_collection(values):
-        values = empty(values)
-    if (arrow := getattr(values, "type", None)) is not None and hasattr(values, "null_count"):
-        arrow = getattr(arrow, "storage_type", arrow)  # extension types
-        return _is_named_so(str(getattr(arrow, "value_type", arrow)))
-    dtype: Any = getattr(values, "dtype", None)
-    if (arrow := getattr(dtype, "pyarrow_dtype", None)) is not None:
-        return _is_named_so(str(arrow))
-    if dtype is None and hasattr(type(values), "__array__"):
-        dtype = np.asarray(values).dtype
-    if hasattr(dtype, "categories"):
-        dtype = getattr(dtype.categories, "dtype", dtype)
-    if isinstance(dtype, np.dtype) and dtype.kind in "mM":
+    if integers is not None and not isinstance(integers, bool):
+        raise DtypeError("integers", type(integers).__name__, "must be None or a bool")
+    if integers is not None or by_grid:
+        return integers
+    return True if _has_whole_schema(values) else None
+
+
+def _has_whole_schema(values: Any) -> bool:
+    library = type(values).__module__.partition(".")[0]
+    if library == "pyarrow":
+        kind = getattr(values, "type", None)
+        kind = getattr(kind, "storage_type", kind)  # extension types
+        return str(getattr(kind, "value_type", kind)) in _NAMES  # dictionaries
+    dtype = getattr(values, "dtype", None)
+    if library == "polars":
+        return str(dtype).lower() in _NAMES
+    is_array = isinstance(values, np.ndarray) or (library == "dask" and hasattr(values, "chunks"))
+    if not (is_array and isinstance(dtype, np.dtype)):
+        return False
+    if dtype.kind in "mM":
         return np.datetime_data(dtype)[0] in _DAYS
-    kind = getattr(dtype, "kind", None)  # types of NumPy and pandas
-    if kind == "O" or dtype is None:
-        return _are_objects_so(values)
-    return kind in ("b", "i", "u") if isinstance(kind, str) else _is_named_so(str(dtype))
-
-
-def _is_named_so(dtype: str) -> bool:
-    """Return whether the name of a type of Arrow or polars is one of whole numbers."""
-    return dtype.lower() in _DATES or dtype.lower().startswith(("int", "uint", "bool"))
-
-
-def _are_objects_so(values: Any) -> bool:
-    types = {cls for cls in set(map(type, values)) if object_kinds.kind_of(cls) != "missing"}
-    are_dates = all(issubclass(cls, dt.date) and not issubclass(cls, dt.datetime) for cls in types)
-    are_numbers = all(issubclass(cls, numbers.Integral | np.bool_) for cls in types)
-    return bool(types) and (are_numbers or are_dates)
+    return dtype.kind in "biu"

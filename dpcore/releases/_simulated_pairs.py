@@ -107,17 +107,37 @@ class Released:
 
     def quantiles(self, counts: NDArray[np.float64], p: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the quantiles of curves of these counts, (R, m), as ``CDF.quantile`` does."""
-        grid, integers = self.curve.grid, self.curve.integers
-        whole = grid.of_integers if integers is None else integers
-        shares = counts / counts[:, -1:]
-        if self.curve.processing:  # a monotone curve: take the first cell that reaches p
-            cells = np.stack([np.count_nonzero(shares < each, axis=1) for each in p], axis=1)
-        else:
-            cells = np.stack([crossings(own, own[-1], p) for own in counts])
+        shares, cells = self._crossed(counts, p)
         start = np.take_along_axis(np.insert(shares, 0, 0.0, axis=1), cells, axis=1)
         rise = np.take_along_axis(shares, cells, axis=1) - start
         share = np.divide(p - start, rise, out=np.zeros(cells.shape), where=rise > 0.0)
-        return places(cells, share, grid, whole)
+        return places(cells, share, self.curve.grid, self._whole)
+
+    def ends(
+        self, counts: NDArray[np.float64], p: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the least and the largest quantile of records with these counts, (R, m) each.
+
+        A quantile may be anywhere in its cell, or at any whole number there. The least one is
+        -infinity in a first cell whose beginning is not known.
+        """
+        _, cells = self._crossed(counts, p)
+        low, high = (places(cells, share, self.curve.grid, self._whole) for share in (0.0, 1.0))
+        return np.where((cells == 0) & np.isinf(self.curve.grid.start), -np.inf, low), high
+
+    def _crossed(
+        self, counts: NDArray[np.float64], p: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return the shares up to each threshold, (R, N), and the cells that reach p, (R, m)."""
+        shares = counts / counts[:, -1:]
+        if self.curve.processing:  # a monotone curve: take the first cell that reaches p
+            cells = [np.count_nonzero(shares < each, axis=1) for each in p]
+            return shares, np.stack(cells, axis=1)
+        return shares, np.stack([crossings(own, own[-1], p) for own in counts])
+
+    @property
+    def _whole(self) -> bool:
+        return self.curve.grid.of_integers if self.curve.integers is None else self.curve.integers
 
 
 def largest_gaps(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:

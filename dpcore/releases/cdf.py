@@ -23,7 +23,7 @@ from ..mechanisms.base import check_mechanism, release_with_deviation
 from ..noise.sources import source
 from ..privacy.guarantees import Neighbours, Privacy, of_clients, of_public_size, within_group
 from ..privacy.spending import spending
-from ..records.integers import are_integers
+from ..records.integers import stated
 from ..records.labels import Label
 from ..records.names import name_of
 from ..summaries.grid import Grid, check_grid
@@ -136,10 +136,11 @@ def cdf(
     nan_policy
         {nan_policy}
     integers
-        Whether the values are whole numbers. Quantiles and samples of the curve then are whole
-        numbers, too. None: True if the dtype is an integer or boolean dtype. On a grid of times:
-        whether the values are whole days; None: True if they are dates. The values themselves are
-        never inspected for this, so pass True for whole numbers that are stored as floats.
+        {integers}
+        None: what the grid says, as ``Grid.integers`` does, or else the type of the column, if it
+        is a typed schema of integers, booleans or dates: an array of NumPy, Arrow or Dask, or a
+        polars series. Lists and pandas columns say nothing, because their types follow from the
+        records (docs/quantiles.md). If nothing is said, values may lie anywhere in their cells.
     weights
         {weights}
 
@@ -180,6 +181,7 @@ def cdf(
     by_groups = by is not None or groups is not None
     own: Any = neighbours if mechanism is not None else _of_each(neighbours, by_groups)
     chosen = checked(grid, mechanism, epsilon, rho, own, delta, isotonic, rng)
+    integers = stated(integers, values, by_grid=grid.of_integers)
     if by_groups:
         if by is None:
             raise ParameterError(
@@ -189,8 +191,6 @@ def cdf(
         counts = group_counts(values, by, grid, labels, nan_policy=nan_policy)
     else:
         counts = grid.count(values, nan_policy=nan_policy)
-    if integers is None:
-        integers = are_integers(values)
     if by_groups:
         curves = _release_groups(counts, labels, grid, chosen, rng, integers, name_of(values))
         for curve in curves:
@@ -238,8 +238,9 @@ def cdf_from_counts(
     rng
         {rng}
     integers
-        Whether the records are whole numbers. Quantiles and samples of the curve then are whole
-        numbers, too. None: True if the thresholds are consecutive whole numbers.
+        {integers}
+        None: what the grid says, as ``Grid.integers`` does; otherwise values may lie anywhere in
+        their cells. Counts do not know the type of a column, so state it here or by the grid.
 
     Raises
     ------

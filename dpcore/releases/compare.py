@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -24,6 +25,10 @@ _BLOCK: Final = 2**20  # how many counts are simulated at once
 _TIE: Final = 1e-9
 
 Numbers = float | NDArray[np.float64]
+_Both = tuple[NDArray[np.float64], NDArray[np.float64]]
+_Reading = Callable[
+    [tuple[Released, Released], list[NDArray[np.float64]], NDArray[np.float64]], _Both
+]
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
@@ -47,8 +52,8 @@ class Comparison:
     p_values
         The two-sided p-value of each difference alone, under the same hypothesis: a float, or (m,).
     population_interval
-        Confidence intervals for the differences of the populations' quantiles. They include noise
-        and sampling.
+        Confidence intervals for the differences of the populations' quantiles. They include noise,
+        sampling, and the cells in which the quantiles lie.
     level
         The confidence level of the intervals.
     simulations
@@ -191,8 +196,8 @@ def compare(
         p_value = max(p_value, float(_share_beyond(gaps, gap)[()]))
         p_values = np.maximum(p_values, _share_beyond(np.abs(others), np.abs(differences)))
     own_populations = pair[0].shares, pair[1].shares
-    others = _simulated(pair, own_populations, simulations, shares, rng)[1]
-    ends = np.quantile(others, [(1.0 - level) / 2, (1.0 + level) / 2], axis=0)
+    lowest, highest = _simulated(pair, own_populations, simulations, shares, rng, read=_reach)
+    ends = _least_of(lowest, (1.0 - level) / 2), -_least_of(-highest, (1.0 - level) / 2)
     spans = pair[0].curve.grid.shown_differences  # for numbers, the differences are unchanged
     low, high = (_shaped(spans(end), asked) for end in ends)
     return Comparison(
@@ -231,14 +236,23 @@ def _read(
     return largest_gaps(*counts), first - second
 
 
+def _reach(
+    pair: tuple[Released, Released], counts: list[NDArray[np.float64]], p: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the least and the largest differences of quantiles that counts allow, (R, m) each."""
+    first, second = (each.ends(rows, p) for each, rows in zip(pair, counts, strict=True))
+    return first[0] - second[1], first[1] - second[0]
+
+
 def _simulated(
     pair: tuple[Released, Released],
     populations: tuple[NDArray[np.float64], NDArray[np.float64]],
     simulations: int,
     p: NDArray[np.float64],
     rng: np.random.Generator,
+    read: _Reading = _read,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Simulate R pairs of releases of samples of two populations; return what ``_read`` does."""
+    """Simulate R pairs of releases of samples of two populations; return what ``read`` does."""
     rows = max(1, _BLOCK // pair[0].curve.grid.size)
     blocks = []
     for start in range(0, simulations, rows):
@@ -246,9 +260,9 @@ def _simulated(
         drawn = (
             each.draws(shares, some, rng) for each, shares in zip(pair, populations, strict=True)
         )
-        blocks.append(_read(pair, list(drawn), p))
-    gaps, differences = zip(*blocks, strict=True)
-    return np.concatenate(gaps), np.concatenate(differences)
+        blocks.append(read(pair, list(drawn), p))
+    first, second = zip(*blocks, strict=True)
+    return np.concatenate(first), np.concatenate(second)
 
 
 def _share_beyond(
@@ -260,6 +274,15 @@ def _share_beyond(
     """
     as_large = simulated >= found * (1.0 - _TIE)
     return np.asarray((1.0 + np.count_nonzero(as_large, axis=0)) / (1.0 + len(simulated)))
+
+
+def _least_of(simulated: NDArray[np.float64], share: float) -> NDArray[np.float64]:
+    """Return the value with this share of the R simulated ones below it, or fewer; (R, m) to (m,).
+
+    The result is one of the values, because some may be infinite.
+    """
+    at = int(share * (len(simulated) - 1))
+    return np.asarray(np.partition(simulated, at, axis=0)[at])
 
 
 def _shaped(numbers: NDArray[Any], asked: NDArray[np.float64]) -> Any:

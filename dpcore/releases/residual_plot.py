@@ -12,6 +12,7 @@ import numpy as np
 from .. import _check
 from .._documentation import documented
 from ..curves.residual_plot import ResidualPlot
+from ..curves.table import Integers, of_both_columns
 from ..curves.table_mistakes import warn_of_residual_plot
 from ..errors import ParameterError
 from ..mechanisms import Mechanism
@@ -19,7 +20,7 @@ from ..mechanisms.budgeted import MOST_RECORDS
 from ..noise.sources import source
 from ..privacy.allowance import Allowance
 from ..privacy.spending import spending
-from ..records.integers import are_integers
+from ..records.integers import stated
 from ..summaries.grid import Grid
 from ..summaries.table_grid import TableGrid, complete_pairs
 from ..summaries.totals import NanPolicy
@@ -49,6 +50,7 @@ def residual_plot(
     mechanism: Callable[..., Mechanism] | None = None,
     rng: np.random.Generator | None = None,
     nan_policy: NanPolicy = "raise",
+    integers: bool | Integers | None = None,
 ) -> ResidualPlot:
     """Release a plot of residuals against predicted values with differential privacy.
 
@@ -85,6 +87,9 @@ def residual_plot(
         {rng}
     nan_policy
         {nan_policy}
+    integers
+        Whether the predicted values and the residuals are whole numbers: a tuple of two bools, or
+        one bool for both. None: the typed schema of the column says so, as in ``dpcore.cdf``.
 
     Returns
     -------
@@ -137,9 +142,13 @@ def residual_plot(
         checked_ends("residual_range", residual_range),
     )
     sides = None if cells is None else sides_of(cells)
+    said = of_both_columns(integers)
+    of_both = (
+        stated(said[0], predicted, by_grid=False),
+        stated(said[1], residuals, by_grid=False),
+    )
     source(rng)
     columns = complete_pairs(predicted, residuals, ("predicted", "residuals"), nan_policy)
-    integers = are_integers(predicted), are_integers(residuals)
     n = columns[0].size
     if not 1 <= n <= MOST_RECORDS:
         raise ParameterError("predicted", n, f"must hold between 1 and {MOST_RECORDS} records")
@@ -164,7 +173,7 @@ def residual_plot(
         grid = TableGrid(*axes)
         counts = counts_within(columns, grid)
         table = raw_table(
-            *counts, grid, taken(noise), rng, integers, what="residual_plot"
+            *counts, grid, taken(noise), rng, of_both, what="residual_plot"
         ).isotonic()
     plot = ResidualPlot(table, table.sample(rng=rng), privacy)
     warn_of_residual_plot(plot)

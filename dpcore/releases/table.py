@@ -20,7 +20,7 @@ from ..errors import ParameterError
 from ..mechanisms import Histogram, Mechanism
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Neighbours
-from ..records.integers import are_integers
+from ..records.integers import stated
 from ..records.names import name_of
 from ..summaries.table_grid import TableGrid, check_table_grid, in_a_row
 from ..summaries.totals import NanPolicy
@@ -76,8 +76,8 @@ def table(
         {nan_policy}
     integers
         Whether x and y are whole numbers: a tuple of two bools, or one bool for both. Quantiles of
-        their curves then are whole numbers, too. None: the dtype of the column decides, as in
-        ``dpcore.cdf``.
+        their curves then are whole numbers, too. None: the grid of the column says so, or its typed
+        schema, as in ``dpcore.cdf``.
 
     Returns
     -------
@@ -112,14 +112,12 @@ def table(
     """
     chosen = _checked(grid, mechanism, epsilon, rho, neighbours, delta, isotonic, rng)
     said = of_both_columns(integers)
+    of_x = stated(said[0], x, by_grid=grid.x.of_integers)
+    of_y = stated(said[1], y, by_grid=grid.y.of_integers)
     counts = grid.count(x, y, nan_policy=nan_policy)
     relation = neighbours if mechanism is None else mechanism.privacy.neighbours
     if relation != "add-or-remove-one" and not counts.any():
         raise ParameterError("x", 0, "must hold at least one record")
-    of_x, of_y = (
-        are_integers(column) if of_it is None else of_it
-        for column, of_it in zip((x, y), said, strict=True)
-    )
     raw = raw_table(counts, None, grid, chosen, rng, (of_x, of_y), what="table")
     return _finished(replace(raw, names=(name_of(x), name_of(y))), isotonic)
 
@@ -160,8 +158,8 @@ def table_from_counts(
     rng
         {rng}
     integers
-        As in ``table``. None: a column counts as whole numbers if its thresholds are consecutive
-        whole numbers.
+        As in ``table``. None: the grid of the column says so, as ``Grid.integers`` does. Counts do
+        not know the types of columns.
 
     Raises
     ------

@@ -16,7 +16,7 @@ from ..curves.scores import ScoreCurves
 from ..errors import DtypeError, MissingValueError, ParameterError, shown
 from ..privacy.spending import spending
 from ..records import columns
-from ..records.integers import are_integers
+from ..records.integers import stated
 from ..summaries.grid import MOST_CELLS, Grid, check_grid
 from ..summaries.score_counts import Label, records, score_counts
 from ._choice import Contributed, choose, choose_slots
@@ -40,6 +40,7 @@ def client_cdf(
     clients: int | None = None,
     isotonic: bool = True,
     rng: np.random.Generator | None = None,
+    integers: bool | None = None,
 ) -> CDF:
     """Release the distribution of values when every client may have any number of them.
 
@@ -67,6 +68,8 @@ def client_cdf(
         {isotonic}
     rng
         {rng}
+    integers
+        As in ``dpcore.cdf``.
 
     Returns
     -------
@@ -100,13 +103,14 @@ def client_cdf(
     0.26
     """
     number = _checked(grid, MOST_CELLS - 1, trust, clients, isotonic)
+    integers = stated(integers, values, by_grid=grid.of_integers)
     found = columns.whole(values, "values")
     if np.isnan(found).any():
         raise MissingValueError("values")
     chosen = _contributed(client_ids, found.size, trust, number, rng)
     counts = np.append(grid.count(found[chosen.records]), chosen.empty)
     curve = without_empty(_released(counts, trust, rng, "client_cdf"), grid)
-    curve = replace(curve, integers=are_integers(values))
+    curve = replace(curve, integers=integers)
     warn_of_curve(curve)
     return curve.isotonic() if isotonic else curve
 

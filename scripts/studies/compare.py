@@ -17,7 +17,7 @@ from dpcore.mechanisms import Hierarchy
 
 Rng = np.random.Generator
 CELLS, RUNS, SIMULATIONS, LEVEL, MEDIAN = 128, 120, 99, 0.05, 0.5
-GRID, SHIFT = dp.Grid.uniform(0, 1, CELLS), 6 / CELLS  # whole cells
+GRID, SHIFT = dp.Grid.uniform(0, 1, CELLS), 6.3 / CELLS  # not a whole number of cells
 
 
 def values(shape: str, n: int, shift: float, rng: Rng) -> NDArray[np.float64]:
@@ -40,7 +40,7 @@ def values(shape: str, n: int, shift: float, rng: Rng) -> NDArray[np.float64]:
 def pairs(
     shape: str, mechanism: str, epsilon: float, sizes: str, shift: float, rng: Rng
 ) -> dict[str, float]:
-    """Return the rejections, and whether the interval of the difference of medians covers."""
+    """Return the rejections, and whether the interval of medians covers, and how wide it is."""
     n = [int(each.replace(",", "")) for each in sizes.split(" and ")]
     columns = values(shape, n[0], 0.0, rng), values(shape, n[1], shift, rng)
     budget = {"epsilon": epsilon} if mechanism == "default" else {"mechanism": Hierarchy(epsilon)}
@@ -52,6 +52,7 @@ def pairs(
         "rejected": found.p_value <= LEVEL,
         "median rejected": found.p_values <= LEVEL,
         "covered": low <= -shift <= high,
+        "width": (high - low) * CELLS,
         "textbook": stats.ks_2samp(*drawn).pvalue <= LEVEL,
     }
 
@@ -67,6 +68,9 @@ def main() -> None:
         names = "rejected", "median rejected", "textbook"
         return " / ".join(share(name, **at) for name in names)
 
+    def intervals(**at: object) -> str:
+        return f"{share('covered', **at)}, {np.median(results.array('width', **at)):.3g}"
+
     error = np.sqrt(LEVEL * (1 - LEVEL) / replicates(results))
     rows = {"shape": "{}", "mechanism": "{}", "epsilon": "{:g}"}
     columns = {"sizes": "{}", "shift": "shift {:.2g}"}
@@ -79,7 +83,7 @@ def main() -> None:
         f" The standard error of a share of {LEVEL:.0%} is {error:.0%}.",
         pivot(results, rows, columns, tests),
         "How often the 95 % interval of the difference of medians contains the difference of the"
-        " populations' medians:",
-        pivot(results, rows, columns, lambda **at: share("covered", **at)),
+        " populations' medians, and how many cells wide it is (medians):",
+        pivot(results, rows, columns, intervals),
     )
     fill("compare.md", page)

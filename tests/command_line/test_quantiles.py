@@ -112,7 +112,7 @@ def test_tabs_and_byte_order_marks(folder, capsys):
     assert quantiles(capsys.readouterr().out)[50] == 3
 
 
-def test_whole_numbers_are_known_by_type_by_the_grid_or_by_name(folder, capsys):
+def test_whole_numbers_are_known_by_a_schema_or_by_name_and_not_by_cells(folder, capsys):
     values = np.random.default_rng(1).integers(1, 90, 501)
     pq.write_table(pa.table({"x": values}), "w.parquet")
     pq.write_table(pa.table({"x": values / 1.0}), "f.parquet")
@@ -126,7 +126,10 @@ def test_whole_numbers_are_known_by_type_by_the_grid_or_by_name(folder, capsys):
         ("f.parquet", [*between, "--integers"], True),
         ("w.csv", between, False),
         ("w.csv", [*between, "--integers"], True),
-        ("w.csv", units, True),
+        ("w.csv", units, False),
+        ("w.csv", [*units, "--integers"], True),
+        ("f.parquet", units, False),
+        ("w.parquet", units, True),
         ("w.csv", [*units, "--no-integers"], False),
     ):
         assert cli.main(["cdf", file, *EXACT, *flags]) == 0

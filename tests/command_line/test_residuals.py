@@ -200,12 +200,12 @@ def test_options_are_those_of_python(folder, monkeypatch, capsys):
     )
     assert found[1] == {
         **{"epsilon": 1.0, "unit": 1.0, "cells": None, "search": "compact", "mechanism": None},
-        **{"predicted_range": None, "residual_range": None},
+        **{"predicted_range": None, "residual_range": None, "integers": (None, None)},
     }
     assert found[3] == {
         **{"epsilon": 1.0, "unit": (2.0, 0.5), "cells": (8, 4), "search": "sparse-vector"},
         **{"mechanism": dp.mechanisms.Dawa, "predicted_range": [-100.0, 100.0]},
-        "residual_range": None,
+        **{"residual_range": None, "integers": (None, None)},
     }
 
 

@@ -229,15 +229,16 @@ def test_values_do_not_tell_what_they_are():
     grid = dp.Grid.uniform(0, 40, 40)
     floats = pd.Series([*WHOLE, None]).to_numpy()
     curve = dp.cdf(floats, grid, EXACT, nan_policy="omit")
-    assert curve.integers is False
+    assert curve.integers is None
     assert not float(curve.quantile(0.5)).is_integer()
     named = dp.cdf(floats, grid, EXACT, nan_policy="omit", integers=True)
     exact = np.quantile(WHOLE, DECILES, method="inverted_cdf").tolist()
     assert named.quantile(DECILES).tolist() == exact
     assert curve.quantile(DECILES, method="inverted_cdf").tolist() == exact
-    for values in ([1, 2.0], [1, 2, float("nan")], [1, 0.5], pa.array([1.0]), pl.Series([2.0])):
-        assert dp.cdf(values, grid, EXACT, nan_policy="omit").integers is False
-    for values in ([True, False], [1, None], pl.Series([True]), pd.Series([1, None], dtype="Int8")):
+    silent = [1, 2.0], [1, 2], [True, False], pd.Series([1, None], dtype="Int8"), pl.Series([2.0])
+    for values in silent:
+        assert dp.cdf(values, grid, EXACT, nan_policy="omit").integers is None
+    for values in (pl.Series([True]), pa.array([1, None]), np.array([1])):
         assert dp.cdf(values, grid, EXACT, nan_policy="omit").integers is True
 
 
@@ -284,7 +285,7 @@ def test_what_the_records_are_is_kept():
     grid = dp.Grid.uniform(0, 40, 80)
     curves = {
         True: dp.cdf(WHOLE, grid, epsilon=1.0, isotonic=False),
-        False: dp.cdf(WHOLE / 1.0, grid, epsilon=1.0, isotonic=False),
+        False: dp.cdf(WHOLE, grid, epsilon=1.0, isotonic=False, integers=False),
         None: dp.cdf_from_counts(grid.count(WHOLE), grid, epsilon=1.0, isotonic=False),
     }
     for said, curve in curves.items():
@@ -297,7 +298,8 @@ def test_what_the_records_are_is_kept():
     for first, second, both in (
         (True, True, True),
         (True, False, False),
-        (True, None, False),  # a grid of halves
+        (True, None, None),
+        (False, None, False),
         (None, None, None),
     ):
         pair = [replace(curves[first]), replace(curves[second])]
@@ -307,8 +309,8 @@ def test_what_the_records_are_is_kept():
 
 def test_a_file_that_does_not_say_is_of_whole_numbers_if_its_grid_says_so():
     for grid, whole in ((GRIDS[0], True), (dp.Grid.uniform(0, 40, 40), False)):
-        data = json.loads(dp.cdf(WHOLE, grid, epsilon=1.0).to_json())
-        del data["integers"]  # as files were before
+        data = json.loads(dp.cdf(WHOLE.tolist(), grid, epsilon=1.0).to_json())
+        assert "integers" not in data
         curve = dp.CDF.from_json(json.dumps(data))
         steps = curve.quantile(DECILES, method="inverted_cdf")
         assert np.array_equal(curve.quantile(DECILES), steps) is whole
@@ -316,8 +318,15 @@ def test_a_file_that_does_not_say_is_of_whole_numbers_if_its_grid_says_so():
 
 def test_clients_say_what_their_records_are():
     trust, grid = dp.trust.Central(epsilon=1.0, records=2), dp.Grid.uniform(0, 40, 80)
-    for values, said in ((WHOLE, True), (WHOLE / 2, False)):
-        curve = dp.trust.client_cdf(np.arange(2001) % 1500, values, grid, trust, clients=1500)
+    for values, stated, said in (
+        (WHOLE, None, True),
+        (WHOLE, False, False),
+        (WHOLE.tolist(), None, None),
+        (WHOLE / 2, None, None),
+        (WHOLE / 1.0, True, True),
+    ):
+        clients = np.arange(2001) % 1500
+        curve = dp.trust.client_cdf(clients, values, grid, trust, clients=1500, integers=stated)
         assert curve.integers is said
 
 

@@ -37,7 +37,7 @@ def test_with_one_whole_number_in_each_cell_they_are_exact():
 
 
 def test_a_curve_without_spread_has_none():
-    assert dp.cdf([3] * 9, dp.Grid(np.arange(10.0)), NoNoise()).std() == 0.0
+    assert dp.cdf([3] * 9, dp.Grid.integers(0, 9), NoNoise()).std() == 0.0
 
 
 def test_raw_curves_have_moments():
@@ -63,7 +63,8 @@ def test_a_histogram_is_numpys_of_records_off_the_edges():
 def test_cells_count_in_part():
     curve = dp.cdf([0.1] * 8, dp.Grid.uniform(0, 1, 2), NoNoise())
     assert curve.histogram([-1, 0.125, 0.25, 2])[0].tolist() == [2.0, 2.0, 4.0]
-    whole = dp.cdf([1, 2, 3, 4] * 2, dp.Grid([4.0, 8.0], lower=1), NoNoise())
+    grid = dp.Grid([4.0, 8.0], lower=1)
+    whole = dp.cdf([1, 2, 3, 4] * 2, grid, NoNoise(), integers=True)
     assert whole.histogram([0, 1.5, 3.5, 8])[0].tolist() == [2.0, 4.0, 2.0]
 
 

@@ -59,7 +59,7 @@ def test_without_noise_they_are_one_cell():
 
 def test_whole_numbers_have_whole_ends():
     grid = dp.Grid([9.5, 19.5, 29.5], lower=-0.5)
-    curve = dp.cdf([5, 15, 25], grid, NoNoise())
+    curve = dp.cdf([5, 15, 25], grid, NoNoise(), integers=True)
     assert curve.quantile_interval(0.5) == (10.0, 19.0)
     assert dp.cdf([5.0, 15.0, 25.0], grid, NoNoise()).quantile_interval(0.5) == (9.5, 19.5)
 

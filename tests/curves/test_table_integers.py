@@ -29,7 +29,7 @@ def are_whole(numbers):
 @pytest.mark.parametrize("axis", ["x", "y"])
 def test_quantiles_of_reals_in_cells_that_are_one_whole_number_wide(axis):
     table = dp.table(*REALS, UNIT, NoNoise())
-    assert table.integers == (False, False)
+    assert table.integers == (None, None)
     column, other = REALS if axis == "x" else REALS[::-1]
     inside = column[(other > -2) & (other <= 3)]
     found = table.conditional(axis, -2, 3).quantile(QUARTERS)
@@ -54,17 +54,17 @@ def test_quantiles_of_whole_numbers_in_wide_cells(axis):
 
 def test_each_column_has_its_own():
     table = dp.table(WHOLE[0], REALS[1] + 20, WIDE, NoNoise())
-    assert table.integers == (True, False)
+    assert table.integers == (True, None)
     shares = np.linspace(0.01, 0.99, 9)
     assert are_whole(table.marginal("x").quantile(shares))
     assert not are_whole(table.marginal("y").quantile(shares))
     curves = table.marginal("x"), table.conditional("y", 0, 20)
-    assert [curve.integers for curve in curves] == [True, False]
+    assert [curve.integers for curve in curves] == [True, None]
 
 
 def test_isotonic_regression_keeps_it():
     raw = dp.table(WHOLE[0], REALS[1], WIDE, epsilon=1.0, isotonic=False, rng=RNG(1))
-    assert raw.isotonic().integers == raw.integers == (True, False)
+    assert raw.isotonic().integers == raw.integers == (True, None)
 
 
 @pytest.mark.parametrize("integers", [True, False])
@@ -81,15 +81,15 @@ def test_samples_stay_in_their_cells(integers):
     ("column", "whole"),
     [
         (np.arange(4, dtype=np.uint8), True),
-        (pd.Series([1, None, 3, 4], dtype="Int64"), True),
-        ([True, False, True, True], True),
-        ([1.0, 2.0, 3.0, 4.0], False),  # by the type, and never by values
-        (np.arange(4.0, dtype=np.float32), False),
+        (pd.Series([1, None, 3, 4], dtype="Int64"), None),
+        ([True, False, True, True], None),
+        ([1.0, 2.0, 3.0, 4.0], None),
+        (np.arange(4.0, dtype=np.float32), None),
     ],
 )
-def test_types_tell(column, whole):
+def test_schemas_tell(column, whole):
     table = dp.table(column, [0.5] * 4, UNIT, NoNoise(), nan_policy="omit")
-    assert table.integers == (whole, False)
+    assert table.integers == (whole, None)
 
 
 @pytest.mark.parametrize(
@@ -98,11 +98,11 @@ def test_types_tell(column, whole):
         (True, (True, True)),
         (False, (False, False)),
         ((None, True), (True, True)),
-        ((False, None), (False, False)),
-        ((None, None), (True, False)),
+        ((False, None), (False, None)),
+        ((None, None), (True, None)),
     ],
 )
-def test_what_is_said_counts_and_types_tell_the_rest(said, known):
+def test_what_is_said_counts_and_schemas_tell_the_rest(said, known):
     table = dp.table(WHOLE[0], REALS[1], WIDE, epsilon=1.0, integers=said, rng=RNG(1))
     assert table.integers == known
 
@@ -141,7 +141,7 @@ def test_quartiles_of_residuals_that_are_reals():
     x, y = REALS
     ends = {"predicted_range": (-8, 8), "residual_range": (-8, 8)}
     plot = dp.residual_plot(x, y, epsilon=1e9, cells=16, **ends)
-    assert plot.table.integers == (False, False)
+    assert plot.table.integers == (None, None)
     expected = [np.quantile(y[(x > start) & (x <= start + 1)], QUARTERS) for start in range(-8, 8)]
     assert np.abs((plot.quantiles(QUARTERS) - expected).mean()) < 0.03
     again = dp.ResidualPlot.from_json(plot.to_json())
@@ -150,7 +150,7 @@ def test_quartiles_of_residuals_that_are_reals():
 
 def test_residuals_that_are_whole_numbers():
     plot = dp.residual_plot(REALS[0], WHOLE[1], epsilon=1e9, cells=4)
-    assert plot.table.integers == (False, True)
+    assert plot.table.integers == (None, True)
     found = plot.quantiles(QUARTERS)
     assert are_whole(found[np.isfinite(found)])
 

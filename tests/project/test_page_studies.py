@@ -149,4 +149,6 @@ def test_what_is_far_apart_is_told_apart_in_the_study_of_comparisons(study, rng)
     pairs = study("compare").pairs
     for mechanism in ("default", "hierarchy"):
         apart = pairs("half at one", mechanism, 10.0, "1,000 and 1,000", 0.5, rng)
+        width = apart.pop("width")
         assert apart == dict.fromkeys(apart, True)
+        assert width >= 2.0  # a cell of each curve

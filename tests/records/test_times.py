@@ -219,21 +219,23 @@ def test_errors_do_not_depend_on_values() -> None:
     ("values", "whole"),
     [
         (np.array(["2024-01-01"], "M8[D]"), True),
-        (np.array(["2024-01-01"], "M8[us]"), False),
+        (np.array(["2024-01-01"], "M8[us]"), None),
         (np.array([1], "m8[D]"), True),
         (pl.Series(DATES), True),
-        (pl.Series(TIMES), False),
+        (pl.Series(TIMES), None),
         (pa.array(DATES), True),
         (pa.array(DATES, pa.date64()), True),
-        (pa.array(TIMES), False),
-        (pd.Series(DATES, dtype=pd.ArrowDtype(pa.date32())), True),
-        (pd.Series(TIMES, dtype="M8[ns]"), False),
-        (DATES, True),
-        (TIMES, False),
-        ([dt.date(2024, 1, 1), dt.datetime(2024, 1, 1)], False),
+        (pa.array(TIMES), None),
+        (pd.Series(DATES, dtype=pd.ArrowDtype(pa.date32())), None),
+        (pd.Series(TIMES, dtype="M8[ns]"), None),
+        (DATES, None),
+        (TIMES, None),
+        ([dt.date(2024, 1, 1), dt.datetime(2024, 1, 1)], None),
     ],
 )
-def test_dates_are_whole_days_and_times_are_not(values: Any, whole: bool) -> None:
+def test_schemas_of_dates_state_whole_days_and_nothing_else_does(
+    values: Any, whole: bool | None
+) -> None:
     grid = YEAR if np.asarray(values[0]).dtype.kind != "m" else DAY
     curve = dp.cdf(values, grid, dp.mechanisms.NoNoise(), nan_policy="omit")
     assert curve.integers is whole

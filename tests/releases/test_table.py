@@ -67,7 +67,7 @@ def test_budgets(budget, neighbours):
 def test_counts_release_as_records_do():
     for options in ({"epsilon": 1.0}, {"rho": 0.1, "isotonic": False}):
         first = dp.table(X, Y, GRID, **options, rng=RNG(4))
-        second = dp.table_from_counts(COUNTS, GRID, **options, integers=False, rng=RNG(4))
+        second = dp.table_from_counts(COUNTS, GRID, **options, rng=RNG(4))
         assert first.to_json() == second.to_json()
 
 

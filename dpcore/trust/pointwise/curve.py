@@ -301,7 +301,7 @@ class PointwiseCDF:
             privacy=self.privacy,
             mechanism=self.mechanism,
             noise_deviation=self._deviation(known.cells),
-            integers=self._of_integers(),
+            integers=self._of_integers() or self.integers,  # these thresholds do not say it
         )
 
     def _asked(self, cells: NDArray[np.int64]) -> _Open:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._documentation import documented
 from ...curves.cdf import CDF
 from ...curves.likely_mistakes import warn_of_curve, warn_of_scores
 from ...curves.scores import ScoreCurves, numbered
@@ -27,11 +28,13 @@ from .wire import RoundError
 __all__ = ["release", "release_scores"]
 
 
+@documented
 def release(
     sums: PartialSum | Sequence[PartialSum] | VectorSum,
     grid: Grid | None = None,
     *,
     isotonic: bool = True,
+    integers: bool | None = None,
 ) -> CDF:
     """Return the curve of the records in the reports of a round.
 
@@ -43,6 +46,10 @@ def release(
         The N thresholds of the cells. None: numbered cells, 1 to N.
     isotonic
         As in ``dpcore.cdf``.
+    integers
+        {integers}
+        None: what the grid says, as ``Grid.integers`` does; otherwise values may lie anywhere in
+        their cells. Reports do not say what the values of clients are.
 
     Returns
     -------
@@ -84,10 +91,13 @@ def release(
         raise ParameterError("grid", grid.size, f"must have {protocol.size} cells")
     if not isinstance(isotonic, bool):
         raise DtypeError("isotonic", type(isotonic).__name__, "must be a bool")
+    if integers is not None and not isinstance(integers, bool):
+        raise DtypeError("integers", type(integers).__name__, "must be None or a bool")
     if protocol.empty not in (None, protocol.size):
         raise ParameterError("sums", protocol.empty, "must be about values: see release_scores")
     joint = _released(whole)
     curve = replace(joint, grid=grid) if protocol.empty is None else without_empty(joint, grid)
+    curve = replace(curve, integers=integers)
     warn_of_curve(curve)
     return curve.isotonic() if isotonic else curve
 

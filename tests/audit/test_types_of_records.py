@@ -1,0 +1,187 @@
+"""The type of a single record never shows in a release, except through its place among cells."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import warnings
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpcore as dp
+from dpcore import trust
+from dpcore.releases.priroc import score_curves_at_medians
+from dpcore.releases.quantiles import quantiles_from_counts
+from dpcore.releases.symmetric_bounds import symmetric_bounds
+
+RNG = np.random.default_rng
+GRID = dp.Grid.uniform(0, 100, 20)  # all of ONE are in one cell, beside the tens
+TIMES = dp.Grid.uniform("2024-01-01", "2024-03-01", 6)
+TENS = [10] * 60 + [30] * 39
+
+ONE = {
+    "an int": 22,
+    "a float": 22.5,
+    "a whole float": 22.0,
+    "a short int": np.int8(22),
+    "a short float": np.float32(22.5),
+    "a fraction": Fraction(45, 2),
+    "a decimal": Decimal("22.5"),
+    "an array without axes": np.array(22.5),
+}
+DAY = dt.date(2024, 1, 12)
+OF_TIMES = {
+    "a date": DAY,
+    "a datetime": dt.datetime(2024, 1, 12, 12, 30),
+    "a time of NumPy": np.datetime64("2024-01-12T12:30:00.5"),
+    "a day of NumPy": np.datetime64("2024-01-12"),
+    "a time of pandas": pd.Timestamp("2024-01-12T12:30"),
+}
+
+
+def as_objects(values):
+    found = np.empty(len(values), object)
+    found[:] = values
+    return found
+
+
+CONTAINERS = {
+    "a list": list,
+    "a tuple": tuple,
+    "objects": as_objects,
+    "masked objects": lambda v: np.ma.array(as_objects(v), mask=[False] * len(v)),
+    "pandas": pd.Series,
+    "pandas, inferred": lambda v: pd.Series(v).infer_objects(),
+    "pandas, converted": lambda v: pd.Series(v).convert_dtypes(),
+    "pandas, by Arrow": lambda v: pd.Series(v).convert_dtypes(dtype_backend="pyarrow"),
+    "pandas objects": lambda v: pd.Series(v, dtype=object),
+    "a pandas index": pd.Index,
+    "an array of pandas": pd.array,
+    "categories": lambda v: pd.Series(v).astype("category"),
+}
+
+
+def records(container, one, others=tuple(TENS)):
+    return CONTAINERS[container]([*others, one])
+
+
+def shown(call, *columns):
+    """All that a release says, with the same noise each time: also warnings, and errors."""
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        try:
+            found = call(*columns, RNG(1))
+        except dp.DpcoreError as error:
+            found = f"{type(error).__name__}: {error}"
+    return [repr(found), *_readings(found), *(str(each.message) for each in warned)]
+
+
+def _readings(found):
+    if isinstance(found, dp.GroupedCDF):
+        return [text for curve in found.values() for text in _readings(curve)]
+    shown = [found.to_json()] if hasattr(found, "to_json") else []
+    if isinstance(found, dp.CDF):
+        numbers = (
+            found.quantile([0.1, 0.5, 0.97]),
+            found.quantile_interval([0.1, 0.5, 0.97]),
+            found.sample(5, RNG(1)),
+            found.mean(),
+            found.mean_interval(),
+            found.histogram(7)[0],
+        )
+        shown += [f"{each!r} {getattr(each, 'dtype', None)}" for each in numbers]
+        shown += [repr(found.integers), repr(found.name), repr(found.counts.dtype)]
+    return shown
+
+
+LABELS = ["a", "b"] * 50
+CALLS = {
+    "cdf": lambda v, rng: dp.cdf(v, GRID, epsilon=1.0, rng=rng),
+    "cdf with hardly any noise": lambda v, rng: dp.cdf(v, GRID, epsilon=1e6, rng=rng),
+    "cdf by groups": lambda v, rng: dp.cdf(
+        v, GRID, by=LABELS, groups=["a", "b"], epsilon=1.0, rng=rng
+    ),
+    "cdf, omitting": lambda v, rng: dp.cdf(v, GRID, epsilon=1.0, rng=rng, nan_policy="omit"),
+    "clients": lambda v, rng: trust.client_cdf(
+        np.arange(100), v, GRID, trust.Central(1.0, records=1), clients=100, rng=rng
+    ),
+    "a table, x": lambda v, rng: dp.table(
+        v, np.arange(100) / 100, dp.TableGrid.uniform((0, 100), (0, 1), (20, 2)), epsilon=9, rng=rng
+    ),
+    "a table, y": lambda v, rng: dp.table(
+        np.arange(100) / 100, v, dp.TableGrid.uniform((0, 1), (0, 100), (2, 20)), epsilon=9, rng=rng
+    ),
+    "a residual plot": lambda v, rng: dp.residual_plot(
+        v,
+        v,
+        epsilon=9.0,
+        cells=(20, 20),
+        predicted_range=(0, 100),
+        residual_range=(0, 100),
+        rng=rng,
+    ),
+    "quantiles": lambda v, rng: dp.quantiles(v, [0.2, 0.5], GRID, epsilon=1.0, rng=rng),
+    "a box plot": lambda v, rng: dp.box_plot(v, GRID, epsilon=9.0, rng=rng),
+    "bounds": lambda v, rng: dp.bounds(v, epsilon=9.0, rng=rng),
+    "symmetric bounds": lambda v, rng: symmetric_bounds(v, epsilon=9.0, rng=rng),
+    "scores": lambda v, rng: dp.score_curves([0, 1] * 50, v, GRID, epsilon=9.0, rng=rng),
+    "a ROC curve": lambda v, rng: dp.roc_curve([0, 1] * 50, v, GRID, epsilon=9.0, rng=rng),
+    "scores at medians": lambda v, rng: score_curves_at_medians(
+        [0, 1] * 50, v, GRID, epsilon=9.0, rng=rng
+    ),
+    "counts": lambda v, rng: quantiles_from_counts(GRID.count(v), [0.5], GRID, epsilon=9, rng=rng),
+}
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("call", CALLS)
+def test_numbers_of_any_type_in_one_cell_give_one_release(call, container):
+    expected = shown(CALLS[call], records("a list", 22.5))
+    for name, one in ONE.items():
+        if (name == "an array without axes" and "pandas" in container) or container == "categories":
+            continue  # pandas keeps arrays as they are
+        found = shown(CALLS[call], records(container, one))
+        names = [text for text in found if "of type" in text or "categories" in text]
+        assert found == expected, (name, names)
+
+
+@pytest.mark.parametrize("container", ["a list", "a tuple", "objects", "pandas objects", "pandas"])
+@pytest.mark.parametrize("grid", [TIMES, dp.Grid.uniform("2024-01-01", "2024-03-01", 60)], ids=repr)
+def test_one_datetime_among_dates_gives_the_same_release(container, grid):
+    def call(values, rng):
+        return dp.cdf(values, grid, epsilon=1.0, rng=rng)
+
+    others = [dt.date(2024, 1, 2)] * 60 + [dt.date(2024, 2, 2)] * 39
+    if grid is TIMES:
+        expected = shown(call, records("a list", DAY, others))
+        for name, one in OF_TIMES.items():
+            assert shown(call, records(container, one, others)) == expected, name
+    assert call(records(container, DAY, others), RNG(1)).integers is None
+
+
+def test_json_has_no_schema():
+    for one in ("22", "22.5"):
+        values = json.loads(f"[{', '.join(map(str, TENS))}, {one}]")
+        found = dp.cdf(values, GRID, epsilon=0.01, rng=RNG(1))
+        assert found.integers is None
+        if one == "22":
+            first = shown(CALLS["cdf"], values)
+    assert shown(CALLS["cdf"], values) == first
+
+
+def test_a_missing_value_of_pandas_changes_the_dtype_and_nothing_else():
+    """A missing value makes int64 float64, and only its count may show."""
+    for values in ([1, 2, 3], [1, 2, None], [None, None, None], [], [None], [3]):
+        column = pd.Series(values)
+        found = dp.cdf(
+            column, GRID, epsilon=1.0, neighbours="add-or-remove-one", nan_policy="omit", rng=RNG(1)
+        )
+        assert found.integers is None
+    first, second = (
+        shown(CALLS["cdf, omitting"], pd.Series([*TENS, *rest])) for rest in ([22], [22, None])
+    )
+    assert first == second
