@@ -15,7 +15,7 @@ import dpcore
 
 from ..curves.scores import MOST_SCORE_CELLS, ScoreCurves
 from ..privacy.spending import unwatched
-from ..releases.hosmer_lemeshow import arcsine_grid
+from ..releases.hosmer_lemeshow import FINEST, arcsine_grid, suited
 from ..statistics.binning import equi_depth_bins, uniform_bins
 from ..statistics.calibration import Reliability
 from ..statistics.hosmer_lemeshow import HosmerLemeshow
@@ -92,13 +92,17 @@ def calibration(options: argparse.Namespace) -> str:
 
 def hosmer_lemeshow(options: argparse.Namespace) -> str:
     """Release the scores of both classes, and show the Hosmer-Lemeshow test."""
-    grid, fitted = arcsine_grid(options.size), not options.not_fitted
+    grid = arcsine_grid(FINEST if options.size is None else options.size)
+    fitted = not options.not_fitted
     check_groups(options.groups, MOST_CELLS, fitted)  # before the file is read
     mechanism, counts = _counted(options, grid, knows_n=False)  # as dpcore.hosmer_lemeshow does
     check_groups(options.groups, int(counts.sum()), fitted)  # before anything is released
+    if options.size is None:
+        grid, counts = suited(counts, options.groups, partial(_noise, options))
+        mechanism = mechanism_of(options, 2 * grid.size)(None)
     curves = _released(options, grid, mechanism, counts)
     test = HosmerLemeshow.from_curves(curves, options.groups, mechanism=mechanism, fitted=fitted)
-    text = hosmer_lemeshow_summary(curves, test.under_noise(), options)
+    text = with_size(options, hosmer_lemeshow_summary(curves, test.under_noise(), options), grid)
     drawn = partial(hosmer_lemeshow_picture, test, options.score)
     written(options, curves.to_json, drawn)
     return text
@@ -144,6 +148,13 @@ def _counted(
     check_outputs(options)
     counts = score_counts_of(options, grid)
     return chosen(int(counts.sum()) if knows_n else None), counts
+
+
+def _noise(options: argparse.Namespace, cells: int) -> float:
+    """Return the mean variance of the noise in counts of both classes, 0 if it is not known."""
+    mechanism = mechanism_of(options, 2 * cells)(None)
+    mean = float(np.mean(np.square(mechanism.noise_deviation(2 * cells))))
+    return mean if np.isfinite(mean) else 0.0
 
 
 def _released(

@@ -105,7 +105,8 @@ def _add_hosmer_lemeshow(command: _Command) -> None:
         "predicted probabilities. Their model must not depend on the records, or must have been "
         "released itself",
     )
-    _add_size(test, "number of cells of [0, 1], of a width like sqrt(p (1 - p)) (128)", default=128)
+    what = "number of cells of [0, 1], of a width like sqrt(p (1 - p))"
+    _add_size(test, f"{what} (by the number of records and the budget)")
     test.add_argument("--groups", metavar="Q", type=int, default=10, help="number of groups (10)")
     test.add_argument(
         "--not-fitted",

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import _check
 from .._documentation import documented
 from ..errors import DtypeError, MissingValueError, ParameterError
 from ..mechanisms import Mechanism
+from ..mechanisms.base import check_mechanism
 from ..privacy.spending import called
 from ..records import columns
 from ..records.columns import Chunk
@@ -25,12 +29,20 @@ from .most_accurate import most_accurate
 from .released_by import released_by
 from .score_curves import score_curves_from_counts
 
-__all__ = ["arcsine_grid", "checked_probabilities", "grid_of_probabilities", "hosmer_lemeshow"]
+__all__ = [
+    "FINEST",
+    "arcsine_grid",
+    "checked_probabilities",
+    "grid_of_probabilities",
+    "hosmer_lemeshow",
+    "suited",
+]
 
-_DEFAULT_CELLS: Final = 2**7
+FINEST: Final = 2**12  # the p-value of so many cells takes a second
+_COARSEST: Final = 2**7
 
 
-def arcsine_grid(size: int = _DEFAULT_CELLS) -> Grid:
+def arcsine_grid(size: int = _COARSEST) -> Grid:
     """Return thresholds for probabilities, with narrow cells near 0 and 1.
 
     Parameters
@@ -99,9 +111,10 @@ def hosmer_lemeshow(
     groups
         Q, the number of groups, 3 <= Q <= n. Each group has about n / Q records.
     grid
-        Public thresholds of the probabilities, within [0, 1]; the last one must be 1. None:
-        ``arcsine_grid()``. A finer grid lowers the error of probabilities and raises the error of
-        counts.
+        Public thresholds of the probabilities, within [0, 1]; the last one must be 1. A finer grid
+        lowers the error of probabilities and raises the error of counts. None: ``arcsine_grid`` of
+        128 to 4,096 cells, a power of two, for which the sum of both errors is least. It depends on
+        n, the budget and the number of groups, which are public.
     mechanism
         The mechanism that adds the noise. None: among the mechanisms whose error has a closed
         form, the one with the smallest error for the budget. A pair of mechanisms, for negatives
@@ -142,25 +155,95 @@ def hosmer_lemeshow(
     (10, 15.1, 0.64)
     """
     _check.unweighted("sample_weight", sample_weight)
-    grid, minimum = grid_of_probabilities(grid), check_minimum(minimum_expected)
+    chosen, minimum = grid_of_probabilities(grid, FINEST), check_minimum(minimum_expected)
     probabilities = checked_probabilities(y_true, y_prob, nan_policy)
-    counts = score_counts(y_true, probabilities, grid, pos_label=pos_label, nan_policy=nan_policy)
+    counts = score_counts(y_true, probabilities, chosen, pos_label=pos_label, nan_policy=nan_policy)
     groups = check_groups(groups, int(counts.sum()), fitted)
     budget: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta}
+    if grid is None:
+
+        def variance(cells: int) -> float:
+            if mechanism is not None:
+                return _variance(mechanism, cells)
+            return _variance(most_accurate(2 * cells, neighbours="replace-one", **budget), cells)
+
+        chosen, counts = suited(counts, groups, variance)
     # Not DAWA: lines through its buckets would become part of the table. So it is a tree's noise.
     if mechanism is None:
-        mechanism = most_accurate(2 * grid.size, neighbours="replace-one", **budget)
+        mechanism = most_accurate(2 * chosen.size, neighbours="replace-one", **budget)
         budget = {}
     with called("hosmer_lemeshow"):
-        curves = score_curves_from_counts(counts, grid, mechanism, rng=rng, **budget)
+        curves = score_curves_from_counts(counts, chosen, mechanism, rng=rng, **budget)
     own = released_by(curves, mechanism)
     return HosmerLemeshow._of_checked(curves, groups, own, minimum, fitted)
 
 
-def grid_of_probabilities(grid: Grid | None) -> Grid:
-    """Return the grid, or the default for None; refuse a grid that is not for probabilities."""
+def suited(
+    counts: NDArray[np.int64], groups: int, variance: Callable[[int], float]
+) -> tuple[Grid, NDArray[np.int64]]:
+    """Return the grid on which noise and positions in cells change the test least, and its counts.
+
+    Parameters
+    ----------
+    counts
+        (2 N,) the exact counts on ``arcsine_grid(FINEST)``. Only their sum n, which is public, has
+        a part in the choice. The thresholds of the result are among those of this grid, because
+        both numbers of cells are powers of two.
+    groups
+        Q, the number of groups.
+    variance
+        A function of the number of cells of the grid, N. It returns the mean variance of the noise
+        in a cumulative count of the 2 N joint cells.
+
+    Returns
+    -------
+    grid
+        2^7 to 2^12 cells.
+    counts
+        The counts on this grid.
+
+    Notes
+    -----
+    In a group of T = n / Q records with probabilities near 1/2, the difference between observed and
+    expected positives is off by at most T / 2 cells, that is pi T / (4 N). The noise in it has
+    about half of the variance of a cumulative count. The sum of the square and of this variance is
+    minimised. It falls, and then rises. Near 0 and 1, both have the same ratio or noise has more
+    weight.
+    """
+    records, best, least = int(counts.sum()) / groups, _COARSEST, math.inf
+    size = _COARSEST
+    while size <= FINEST:
+        try:
+            noise = variance(size)
+        except ParameterError:  # of a budget too small for so many cells
+            if size == _COARSEST:
+                raise
+            break
+        total = (math.pi * records / (4 * size)) ** 2 + noise / 2
+        if total >= least:
+            break
+        best, least, size = size, total, 2 * size
+    return arcsine_grid(best), counts.reshape(-1, FINEST // best).sum(axis=1)
+
+
+def _variance(mechanism: Mechanism | tuple[Mechanism, Mechanism], cells: int) -> float:
+    """Return the mean variance of the noise of a given mechanism, or 0 if it depends on records."""
+    if isinstance(mechanism, tuple):
+        mean = sum(_mean_square(each, cells + 1) for each in mechanism) / 2
+    else:
+        mean = _mean_square(mechanism, 2 * cells)
+    return mean if math.isfinite(mean) else 0.0
+
+
+def _mean_square(mechanism: Mechanism, size: int) -> float:
+    check_mechanism("mechanism", mechanism)
+    return float(np.mean(np.square(mechanism.noise_deviation(size))))
+
+
+def grid_of_probabilities(grid: Grid | None, default: int = _COARSEST) -> Grid:
+    """Return the grid; None stands for ``default`` cells. Refuse one not for probabilities."""
     if grid is None:
-        return arcsine_grid()
+        return arcsine_grid(default)
     check_grid("grid", grid)
     grid._refuse_times("grid")
     if grid.positions[0] < 0.0 or grid.positions[-1] != 1.0:

@@ -112,6 +112,7 @@ def hosmer_lemeshow_by_groups(
         (expected + of_sums) / _UNIT,
         np.full(observed.shape, noise.counts.variance**0.5),
         np.ones(groups, np.int64),
+        np.zeros(groups),  # the expected numbers are sums of the probabilities themselves
         scores.size,
         privacy,
         fitted,

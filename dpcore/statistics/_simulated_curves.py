@@ -26,25 +26,31 @@ class SimulatedCurves:
     mechanism
         The mechanism that released them.
     labels
-        The labels to draw. The probability of a simulated record is the middle of its cell. Each
-        cell has as many simulated records as released ones.
+        Two sets of labels to draw, each for half of the releases. Each cell has as many simulated
+        records as released ones. Their probabilities are the lower ends of the cells, or the upper
+        ends. A statistic takes the middles, and real probabilities are anywhere in the cells, so
+        these are the two cases in which a right model seems most wrong.
     """
 
     curves: ScoreCurves
     mechanism: Releases
-    labels: RightLabels
+    labels: tuple[RightLabels, RightLabels]
 
     @classmethod
     def of(cls, curves: ScoreCurves, mechanism: Releases, fitted: bool) -> SimulatedCurves:
         """Return the releases for some curves; ``fitted``: the model was fitted to the records."""
         cells = Cells.of(curves)
         records = np.diff(np.rint(cells.totals)).astype(np.int64)
-        return cls(curves, mechanism, RightLabels.of(records, cells.middles, fitted))
+        lower, upper = (
+            RightLabels.of(records, ends, fitted) for ends in (cells.edges[:-1], cells.edges[1:])
+        )
+        return cls(curves, mechanism, (lower, upper))
 
     def draw(self, rng: np.random.Generator) -> ScoreCurves:
         """Return raw curves of simulated labels."""
-        positives, joint = self.labels.draw(rng), self.curves.joint
-        counts = np.concatenate([self.labels.records - positives, positives[::-1]])
+        labels, joint = self.labels[rng.integers(2)], self.curves.joint
+        positives = labels.draw(rng)
+        counts = np.concatenate([labels.records - positives, positives[::-1]])
         if self.curves.has_empty:
             counts = np.insert(counts, self.curves.grid.size, joint.n - counts.sum())
         with unwatched():

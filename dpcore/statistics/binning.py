@@ -156,10 +156,14 @@ class Cells:
 
     def equi_depth_bins(self, size: int) -> Bins:
         """Return bins of about equally many records each."""
+        return self.bins(self.equi_depth_ends(size))
+
+    def equi_depth_ends(self, size: int) -> NDArray[np.int64]:
+        """Return after how many cells these bins end: (size + 1,), from 0 to N."""
         totals = self.totals[1:]
         ends = np.searchsorted(totals, np.arange(1, size) * totals[-1] / size) + 1
         ends[totals[ends - 1] >= totals[-1]] = totals.size  # the last bin must not be empty
-        return self.bins(np.concatenate([[0], ends, [totals.size]]))
+        return np.concatenate([[0], ends, [totals.size]])
 
 
 def uniform_bins(curves: ScoreCurves, bins: int = 10) -> Bins:

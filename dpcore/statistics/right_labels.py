@@ -45,8 +45,12 @@ class RightLabels:
 
     def draw(self, rng: np.random.Generator) -> NDArray[np.int64]:
         """Draw labels; return the number of positives in each cell or group, (N,)."""
+        some = np.flatnonzero(self.records)  # of a fine grid, many cells are empty
+        positives = np.zeros_like(self.records)
+        positives[some] = rng.binomial(self.records[some], self.probabilities[some])
+        if not self.design.size:
+            return positives
         expected = self.records * self.probabilities
-        positives = rng.binomial(self.records, self.probabilities)
         # One step of Newton's method: the change of the probabilities by a fit to these labels.
         step = self.inverse @ (self.design @ (positives - expected))
         shift = expected * (1.0 - self.probabilities) * (step @ self.design)

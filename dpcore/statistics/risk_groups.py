@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from math import isfinite
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,47 +12,79 @@ from .. import _check
 from ..curves.scores import ScoreCurves
 from ..errors import DtypeError, ParameterError
 from ..summaries.grid import MOST_CELLS
-from .binning import Bins, Cells
+from .binning import Cells
 
-__all__ = ["check_groups", "check_minimum", "expected_counts", "least_expected", "risk_groups"]
+__all__ = ["RiskGroups", "are_few", "check_groups", "check_minimum", "risk_groups"]
 
 _LEAST_GROUPS: Final = 3  # with two, a fit leaves no degree of freedom
 _FEW: Final = 5.0  # expected records; with fewer, the chi-squared law is a poor guide
 
 
-def risk_groups(
-    curves: ScoreCurves, groups: int, minimum: float | None
-) -> tuple[Bins, NDArray[np.int64]]:
-    """Return groups with enough expected records, and how many requested groups are in each.
+class RiskGroups(NamedTuple):
+    """Groups of records by predicted probability, with parameters as in ``HosmerLemeshow``."""
 
-    Invariant: the groups of ``kept`` are large enough. ``rest`` is the expected number in the bins
-    after the last of them, and ``start`` is the noise at its end.
-    """
+    edges: NDArray[np.float64]
+    observed: NDArray[np.float64]
+    expected: NDArray[np.float64]
+    deviations: NDArray[np.float64]
+    merged: NDArray[np.int64]
+    cell_errors: NDArray[np.float64]
+
+
+def risk_groups(curves: ScoreCurves, groups: int, minimum: float | None) -> RiskGroups:
+    """Return groups with enough expected records. It is called once for each simulated release."""
     cells = Cells.of(curves)
-    asked = cells.equi_depth_bins(groups)
-    ends = np.searchsorted(cells.edges[1:], asked.edges[1:], side="right")
-    noise = np.stack(cells.deviations, axis=1)[ends]
-    kept, start, rest = [0], np.zeros(2), np.zeros(2)
-    for i, expected in enumerate(expected_counts(asked)):
-        rest = rest + expected
-        if rest.min() > 0.0 and (rest >= least_expected(start + noise[i], minimum)).all():
+    ends, totals = cells.equi_depth_ends(groups), cells.totals
+    records = np.diff(totals)
+    halves = np.diff(cells.edges) / 2
+    positives = _sums(records * cells.middles, ends)
+    expected = np.stack([np.diff(totals[ends]) - positives, positives], axis=1)
+    noise = np.stack([of_class[ends] for of_class in cells.deviations], axis=1)
+    kept = _large_enough(expected.tolist(), noise.tolist(), minimum)
+    at, noise = ends[kept], noise[kept]
+    return RiskGroups(
+        cells.edges[at],
+        np.diff(np.stack([cells.negatives[at], cells.positives[at]], axis=1), axis=0),
+        np.add.reduceat(expected, kept[:-1], axis=0),
+        noise[:-1] + noise[1:],
+        np.diff(kept),
+        _sums(records * halves, at),
+    )
+
+
+def _sums(values: NDArray[np.float64], ends: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the sums between these ends, which never decrease."""
+    return np.diff(np.append(0.0, np.cumsum(values))[ends])
+
+
+def _large_enough(
+    expected: list[list[float]], noise: list[list[float]], minimum: float | None
+) -> list[int]:
+    """Return after how many bins the groups end, from 0 on.
+
+    Invariant: the groups of ``kept`` are large enough. ``rest`` has the expected negatives and
+    positives of the bins after the last of them, and ``start`` is the noise at its end.
+    """
+    kept, start, rest = [0], noise[0], [0.0, 0.0]
+    for i, end in enumerate(noise[1:]):
+        rest = [more + before for more, before in zip(expected[i], rest, strict=True)]
+        least = [_least(end[s] + start[s]) if minimum is None else minimum for s in (0, 1)]
+        if min(rest) > 0.0 and rest[0] >= least[0] and rest[1] >= least[1]:
             kept.append(i + 1)
-            start, rest = noise[i], np.zeros(2)
-    kept[max(1, len(kept) - 1) :] = [groups]  # the remaining bins belong to the last group
-    return cells.nearest_bins(asked.edges[kept]), np.diff(kept)
+            start, rest = end, [0.0, 0.0]
+    kept[max(1, len(kept) - 1) :] = [len(expected)]  # the other bins belong to the last group
+    return kept
 
 
-def expected_counts(bins: Bins) -> NDArray[np.float64]:
-    """Return the expected negatives and positives, (B, 2); 0 in empty bins."""
-    mean = np.where(bins.counts > 0.0, bins.mean_score, 0.0)
-    return np.stack([(1.0 - mean) * bins.counts, mean * bins.counts], axis=1)
+def _least(deviation: float) -> float:
+    """Return how many records of a class must be expected; unknown noise sets no limit."""
+    return max(_FEW, deviation) if isfinite(deviation) else _FEW
 
 
-def least_expected(deviations: NDArray[np.float64], minimum: float | None) -> NDArray[np.float64]:
-    """Return how many records must be expected; unknown noise sets no limit."""
-    if minimum is not None:
-        return np.full(deviations.shape, minimum)
-    return np.maximum(_FEW, np.where(np.isfinite(deviations), deviations, 0.0))
+def are_few(expected: NDArray[np.float64], deviations: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return whether fewer records of a class are expected than a group needs by default, (G,)."""
+    least = np.maximum(_FEW, np.where(np.isfinite(deviations), deviations, 0.0))
+    return np.asarray((expected < least).any(axis=1))
 
 
 def check_groups(groups: object, n: int, fitted: object) -> int:

@@ -12,7 +12,7 @@ import pytest
 import dpcore as dp
 from dpcore.command_line import counting
 from dpcore.command_line import main as cli
-from dpcore.releases.hosmer_lemeshow import arcsine_grid
+from dpcore.releases.hosmer_lemeshow import FINEST, arcsine_grid
 from dpcore.statistics.binning import equi_depth_bins
 from dpcore.statistics.calibration import expected_calibration_error, reliability
 from dpcore.statistics.hosmer_lemeshow import HosmerLemeshow
@@ -86,13 +86,26 @@ def test_empty_bins_are_left_out_of_the_table(folder, capsys):
 def test_the_test_of_exact_counts(folder, capsys, fitted):
     argv = [*EXACT, "--groups", "8", *([] if fitted else ["--not-fitted"])]
     out = run(capsys, "hosmer-lemeshow", "t.parquet", *argv)
-    test = HosmerLemeshow.from_curves(curves(arcsine_grid()), 8, fitted=fitted)
+    test = HosmerLemeshow.from_curves(curves(arcsine_grid(FINEST)), 8, fitted=fitted)
+    assert out.startswith(f"cells       {FINEST} (by the records and the budget; --size sets it)\n")
     assert f"statistic   {test.statistic:.4g}, " in out
     assert f"freedom     {test.merged.size - 2 * fitted} degrees, " in out
     assert "p-value     0.001, by 999 simulated releases" in out  # too many are expected
     rows = table(out)
     assert [row[2] for row in rows] == test.observed[:, 1].tolist()
     assert [row[3] for row in rows] == pytest.approx(test.expected[:, 1], abs=0.05)
+
+
+@pytest.mark.parametrize("epsilon", ["2", "20"])
+def test_the_size_is_that_of_the_library(folder, capsys, epsilon):
+    argv = ["hosmer-lemeshow", "t.parquet", *FLAGS, "--epsilon", epsilon, "--json", "o.json"]
+    run(capsys, *argv)
+    stored = dp.ScoreCurves.from_json(Path("o.json").read_text())
+    own = dp.hosmer_lemeshow(LABELS, SCORES, epsilon=float(epsilon))
+    assert stored.grid == own.simulation.curves.curves.grid
+    run(capsys, *argv, "--size", "100")
+    stored = dp.ScoreCurves.from_json(Path("o.json").read_text())
+    assert stored.grid == arcsine_grid(100)
 
 
 @pytest.mark.needs_jit

@@ -50,3 +50,21 @@ def test_errors_of_the_statistic_shrink_with_the_noise(study, monkeypatch):
     much, little = (study.errors_of_fit("Bank", epsilon, rng) for epsilon in (0.05, 1e4))
     for way in study.WAYS:
         assert abs(little[way]) < 0.5 * abs(much[way])
+
+
+@pytest.mark.needs_jit
+def test_scores_of_few_values_do_not_reject_a_right_model(study, monkeypatch):
+    rng = np.random.default_rng(2)
+    monkeypatch.setattr(study, "REPLICATES", 19)
+    found = [study.discrete_scores("ten values", 500_000, 3.0, rng) for _ in range(6)]
+    assert set(found[0]) == {"default", study.COARSE}
+    assert all(np.mean([test[grid] for test in found]) < 0.5 for grid in found[0])
+
+
+@pytest.mark.parametrize("name", ["smooth", "spiky", "ten values", "rare"])
+def test_shapes_are_probabilities(study, name):
+    p = study.SHAPES[name](5000, np.random.default_rng(1))
+    assert p.shape == (5000,)
+    assert np.all((p > 0) & (p < 1))
+    if name == "spiky":
+        assert 0.3 < np.isin(p, np.arange(1, 100) / 100).mean() < 0.7

@@ -96,8 +96,9 @@ def test_rejects_a_right_model_as_often_as_it_says(release, epsilon, fitted):
 @pytest.mark.parametrize("fitted", [True, False])
 def test_without_noise_it_is_the_textbooks(fitted):
     test = hosmer_lemeshow(*calibrated(20_000, 2), mechanism=NoNoise(), fitted=fitted)
-    assert test.pvalue == test.pvalue_ignoring_noise
-    assert test.pvalue == pytest.approx(chi2.sf(test.statistic, 8 if fitted else 10), rel=1e-10)
+    textbook = chi2.sf(test.statistic, 8 if fitted else 10)
+    assert test.pvalue_ignoring_noise == pytest.approx(textbook, rel=1e-10)
+    assert textbook < test.pvalue < 1.01 * textbook  # it allows for the width of 4,096 cells
 
 
 # --- the same number each time
