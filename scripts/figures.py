@@ -1,17 +1,18 @@
 """The figures and tables of the four papers: ``python scripts/figures.py [--quick] [NAME ...]``.
 
 Makes the figures and docs/figures.md. The page states the paper's claim, the results of the paper's
-method and of dpcore's, and whether they agree. Pictures go into docs/figures. With ``--quick``
-there are few replicates, and everything goes into figures-quick. ``--data DIR`` (or DPCORE_DATA)
-names a folder with the papers' data sets, which are not part of this project. Without it, other
-data replace them, and pictures say so. An interrupted run continues where it stopped. The first
-start makes ``.venv`` in the clone.
+method and of dpcore's, and whether they agree. Pictures go into docs/figures. ``--data DIR`` (or
+DPCORE_DATA) names a folder with the papers' data sets, which are not part of this project:
+docs/figures.md lists the files and their digests, which are checked. Without the folder, other data
+replace them, pictures say so, and everything goes into figures-without-data. With ``--quick`` there
+are few replicates, and everything goes into figures-quick. An interrupted run continues where it
+stopped. The first start makes ``.venv`` in the clone.
 """
 
 import argparse
 import os
 
-from _environment import ROOT, ensure
+from _environment import ensure
 
 
 def main() -> None:
@@ -41,8 +42,7 @@ def main() -> None:
     if arguments.list:
         print("\n".join(chosen))
         return
-    where = ROOT / ("figures-quick" if arguments.quick else "docs")
-    make(chosen, where, quick=arguments.quick, workers=arguments.workers)
+    make(chosen, quick=arguments.quick, workers=arguments.workers)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
 Without a name, it lists the studies. The first lines of ``scripts/studies/NAME.py`` say which pages
 and pictures a study writes. Results are kept in .studies, so an interrupted run continues where it
-stopped. ``--quick`` runs little, and writes into .studies/quick. The first start makes ``.venv`` in
+stopped. ``--quick`` runs little, and writes into .studies/quick. A study whose data sets (``DATA``
+in its file) are not in DIR writes into .studies/without-data. The first start makes ``.venv`` in
 the clone.
 """
 
@@ -32,7 +33,20 @@ def main() -> None:
     _studies.given = _studies.Given(asked.runs, asked.quick, asked.workers)
     if asked.quick:
         _pages.where = ROOT / ".studies" / "quick"
-    importlib.import_module(f"studies.{asked.name}").main()
+    study = importlib.import_module(f"studies.{asked.name}")
+    missing = [name for name in getattr(study, "DATA", ()) if not is_there(asked.data, name)]
+    if missing and not asked.quick:
+        _pages.where = ROOT / ".studies" / "without-data"
+        print(
+            f"without {' and '.join(missing)} in --data DIR, other data or fewer of them are used;"
+            f" all goes into {_pages.where.relative_to(ROOT)}, and not into docs/"
+        )
+    study.main()
+
+
+def is_there(folder: str | None, name: str) -> bool:
+    """Return whether the folder of data sets has this file or folder."""
+    return folder is not None and os.path.exists(os.path.join(folder, name))
 
 
 def arguments() -> argparse.Namespace:

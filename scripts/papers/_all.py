@@ -1,4 +1,8 @@
-"""Finds all figures, makes them one by one, and writes their page."""
+"""Finds all figures, makes them one by one, and writes their page.
+
+The page and the pictures of docs/ are made with the papers' data sets only. Those with stand-ins go
+into another folder, and their page says so.
+"""
 
 import importlib
 import json
@@ -12,13 +16,14 @@ from _pages import table
 
 import dpcore
 
-from ._data import folder
 from ._figure import PAPERS, Figure, Made
+from ._files import WrongDataError, check, listed
 
-__all__ = ["make", "names"]
+__all__ = ["make", "names", "place"]
 
 HERE = Path(__file__).parent
 KEPT = ROOT / ".figures"
+WITHOUT = "without-data"
 
 
 def names(wished: Sequence[str] = ()) -> list[str]:
@@ -31,8 +36,22 @@ def names(wished: Sequence[str] = ()) -> list[str]:
     return found
 
 
-def make(chosen: Sequence[str], where: Path, *, quick: bool, workers: int) -> None:
+def place(*, quick: bool, with_data: bool) -> Path:
+    """Return the folder for the page and the pictures. It is docs/ with data only."""
+    if with_data and not quick:
+        return ROOT / "docs"
+    return ROOT / "-".join(["figures", *["quick"] * quick, *[WITHOUT] * (not with_data)])
+
+
+def make(chosen: Sequence[str], *, quick: bool, workers: int) -> None:
     """Make figures, note what came out of each, and write the page of all that are noted."""
+    try:
+        with_data = check()
+    except WrongDataError as error:
+        raise SystemExit(f"dpcore: {error}. Nothing was written.") from None
+    where = place(quick=quick, with_data=with_data)
+    if not with_data:
+        print(f"without --data, stand-ins replace the papers' data; all goes into {where.name}/")
     pictures = where / "figures"
     pictures.mkdir(parents=True, exist_ok=True)
     notes = pictures / "outcomes.json"
@@ -40,7 +59,8 @@ def make(chosen: Sequence[str], where: Path, *, quick: bool, workers: int) -> No
     for name in chosen:
         begun = time.perf_counter()
         figure: Figure = importlib.import_module(f"papers.{name}").FIGURE
-        results = figure.results(KEPT / _kept_as(quick), quick=quick, workers=workers)
+        kept = KEPT / _kept_as(quick, with_data)
+        results = figure.results(kept, quick=quick, workers=workers)
         made = Made(results, pictures / f"{name}.png", quick)
         outcome = figure.draw(made)
         seconds = time.perf_counter() - begun
@@ -57,38 +77,58 @@ def make(chosen: Sequence[str], where: Path, *, quick: bool, workers: int) -> No
         known = {each: known[each] for each in names() if each in known}
         notes.write_text(json.dumps(known, indent=1, ensure_ascii=False) + "\n", "utf-8")
     page = where / "figures.md"
-    page.write_text("\n".join(_page(known, quick)) + "\n", "utf-8")
+    page.write_text("\n".join(_page(known, quick, with_data)) + "\n", "utf-8")
     print(f"written: {page.relative_to(ROOT)}")
 
 
-def _kept_as(quick: bool) -> str:
+def _kept_as(quick: bool, with_data: bool) -> str:
     """Return the folder of results. Real data and their stand-ins have different folders.
 
     Figures that use the same study share its results.
     """
-    return ("quick" if quick else "full") + ("-with-data" if folder() else "")
+    return ("quick" if quick else "full") + ("-with-data" if with_data else "")
 
 
 def _replicates(found: dpcore.studies.Results) -> int:
     return int(found.table.column("replicate").to_numpy().max()) + 1
 
 
-def _page(known: dict[str, Any], quick: bool) -> list[str]:
-    """Return the page: a table for each paper, and then the figures themselves."""
-    lines = [
-        "# The figures of the four papers",
-        "",
+def _page(known: dict[str, Any], quick: bool, with_data: bool) -> list[str]:
+    """Return the page: a table for each paper, then the figures themselves, and the files."""
+    lines = ["# The figures of the four papers", ""]
+    if not with_data:
+        lines += [
+            "**Made without the papers' data.** Synthetic records replace them on this page, so it",
+            "does not check the papers. The page that does is docs/figures.md.",
+            "",
+        ]
+    lines += [
         f"Written by `python scripts/figures.py{' --quick' if quick else ''}`. This page repeats",
         "each figure and each table of the papers that dpcore implements, for readers who want to",
         "check a claim of a paper. *The paper's method* is the published method, made again here.",
         "*Ours* is dpcore's default. The last column of the tables says whether the results agree",
-        "with the paper's claim. Pictures name the data that they show.",
+        "with the paper's claim, or that this is *not checkable* here. Pictures name the data that",
+        "they show. *Synthetic, in place of* means that the data are not available here, and the",
+        "verdict is about what replaces them.",
     ]
     for prefix, paper in PAPERS.items():
         rows = {name: each for name, each in known.items() if name.startswith(prefix)}
         if rows:
             lines += ["", f"## {paper}", "", *_rows(rows), *_details(rows)]
-    return lines
+    return [*lines, "", *_files()]
+
+
+def _files() -> list[str]:
+    """Return the section on the files of data."""
+    return [
+        "## The files of data",
+        "",
+        "`python scripts/figures.py --data DIR` reads these files. They are not part of this",
+        "project. Their digests are checked before anything is written. Without a folder of data,",
+        f"figures show stand-ins and go into `figures-{WITHOUT}`, which is not committed.",
+        "",
+        *table(("file", "data set", "bytes", "SHA-256"), listed()),
+    ]
 
 
 def _rows(rows: dict[str, Any]) -> list[str]:

@@ -4,6 +4,7 @@ import functools
 import hashlib
 import inspect
 import os
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -12,10 +13,13 @@ import numpy as np
 from _environment import ROOT
 from numpy.typing import NDArray
 
+from ._files import data_file
+
 __all__ = ["Scored", "bank", "diabetes", "features", "folder", "heart", "weights"]
 
 Values = NDArray[np.float64]
 KEPT: Final = ROOT / ".figures" / "scores"
+GRADIENT: Final = 1e-8  # of the mean loss, in its largest entry, when a fit ends
 
 
 class Scored(NamedTuple):
@@ -66,7 +70,7 @@ _SOURCES: Final = {
 
 
 def folder(*files: str) -> Path | None:
-    """Return the folder of data sets, if it has these files."""
+    """Return the folder of data sets, if it has these files. Their digests are not checked."""
     given = os.environ.get("DPCORE_DATA")
     if not given or not all((Path(given) / file).exists() for file in files):
         return None
@@ -99,39 +103,38 @@ def heart(trained: float = 1.0) -> Scored:
 @functools.cache
 def weights() -> tuple[Values, str]:
     """Return the weights of 25,000 people in pounds (SOCR), and the name of the data."""
-    found = folder("SOCR-HeightWeight.csv")
-    if found is None:
+    file = data_file("SOCR-HeightWeight.csv")
+    if file is None:
         rng = np.random.default_rng(4)
         return rng.normal(127.1, 11.7, 25_000), "synthetic, in place of SOCR weights"
-    file = found / "SOCR-HeightWeight.csv"
     return np.loadtxt(
         file, delimiter=",", skiprows=1, usecols=2, encoding="utf-8-sig"
     ), "SOCR weights"
 
 
 def features(name: str) -> tuple[Any, NDArray[np.bool_]] | None:
-    """Return the features and labels of "bank", "diabetes" or "heart", or None without a file."""
+    """Return the features and labels of "bank", "diabetes" or "heart", or None without data."""
     source = _SOURCES[name]
-    found = folder(source.file)
-    if found is None:
+    file = data_file(source.file)
+    if file is None:
         return None
     import pandas as pd
 
-    table = pd.read_csv(found / source.file, **source.read)
+    table = pd.read_csv(file, **source.read)
     return table, source.is_positive(table.pop(source.label)).to_numpy()
 
 
 @functools.cache
 def _scored(name: str, trained: float) -> Scored:
-    """Return stored scores, or fit a model and store its scores. Without a file, use a stand-in."""
+    """Return stored scores, or fit a model and store its scores. Without data, use a stand-in."""
     source = _SOURCES[name]
-    found = folder(source.file)
-    if found is None:
+    file = data_file(source.file)
+    if file is None:
         return _stand_in(*source.stand_in, trained)
     import sklearn
 
-    key = hashlib.sha256((found / source.file).read_bytes())
-    key.update(f"{trained} {sklearn.__version__} {inspect.getsource(_fitted)}".encode())
+    key = hashlib.sha256(file.read_bytes())
+    key.update(f"{trained} {GRADIENT} {sklearn.__version__} {inspect.getsource(_fitted)}".encode())
     path = KEPT / f"{name}-{key.hexdigest()[:16]}.npz"
     if not path.exists():
         labels, scores = _fitted(name, trained)
@@ -156,7 +159,10 @@ def _stand_in(name: str, n: int, positive: float, seed: int, trained: float) -> 
 
 
 def _fitted(name: str, trained: float) -> tuple[NDArray[np.bool_], Values]:
-    """Return labels and scores of complete records by a logistic regression fitted to a part."""
+    """Return labels and scores of complete records by a logistic regression fitted to a part.
+
+    The fit must converge: scores of an unfinished fit depend on where the machine rounded.
+    """
     from sklearn.compose import make_column_selector, make_column_transformer
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
@@ -177,6 +183,9 @@ def _fitted(name: str, trained: float) -> tuple[NDArray[np.bool_], Values]:
             (StandardScaler(), make_column_selector(dtype_include="number")),
             (OneHotEncoder(**rare), make_column_selector(dtype_exclude="number")),
         ),
-        LogisticRegression(max_iter=2000),
-    ).fit(table[fitted], labels[fitted])
+        LogisticRegression(solver="newton-cholesky", tol=GRADIENT, max_iter=100),
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # a fit that does not converge is not the model
+        model.fit(table[fitted], labels[fitted])
     return labels[scored], np.asarray(model.predict_proba(table[scored])[:, 1], np.float64)

@@ -42,7 +42,7 @@ PAPERS: dict[str, str] = {
     " Approximation (polynomial projection)",
     "federated": "Cormode & Markov: Federated Calibration and Evaluation of Binary Classifiers",
 }
-Verdict = Literal["agrees", "differs", "in part"]
+Verdict = Literal["agrees", "differs", "in part", "not checkable"]
 SEED = 1
 
 
@@ -80,7 +80,8 @@ class Outcome(NamedTuple):
     ours
         The results of dpcore's own method here, by the same measure.
     verdict
-        Whether the results agree with the paper's claim.
+        Whether the results agree with the paper's claim. "not checkable" if there is nothing to
+        compare with: neither the paper's data nor its numbers.
     why
         The reasons if they do not fully agree, what was checked, and other remarks for readers.
     table

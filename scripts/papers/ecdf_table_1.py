@@ -37,7 +37,7 @@ def draw(made: Made) -> Outcome:
     return Outcome(
         paper="here " + ", ".join(str(row[4]) for row in rows) + " records",
         ours="the same data",
-        verdict="in part" if missing else verdict(*right),
+        verdict="not checkable" if missing else verdict(*right),
         why=(f"There are no files of {', '.join(missing)} here. " if missing else "")
         + (f"Different from the paper: {'; '.join(differ)}. " if differ else "")
         + "Public files of Heart disease have 4,240 or 4,238 records, so the paper's 4,328 looks"

@@ -38,6 +38,7 @@ from dpcore.statistics import (
 from ._regret_shapes import SYNTHETIC
 
 Rng = np.random.Generator
+DATA = ("bank-full.csv",)  # without it, the pages are not for docs/
 CELLS, LEVEL = 2**10, 0.95
 EPSILONS, RUNS = (0.05, 0.1, 0.5, 1.0), 100
 EPSILON, RELEASES = 0.1, 40  # of bands

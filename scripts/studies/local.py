@@ -24,6 +24,7 @@ from ._regret_shapes import Shape, shapes
 
 Rng = np.random.Generator
 Reals = NDArray[np.float64]
+DATA = ("dpbench",)  # without it, the tables are not for docs/
 CELLS, COVERED, RELEASES, CLIENTS = 2**10, 2**8, 1000, 20_000
 SIZES = {"10^4": 10**4, "10^6": 10**6}
 FEW_AND_MANY = ("uniform", "normal, wide", "20 clumps", "half at one value", "3 spikes")

@@ -26,6 +26,8 @@ from ._regret_experiments import (
 from ._regret_outcomes import outcomes
 from ._regret_roc import RUNS, of_roc, roc_errors
 
+DATA = ("dpbench", "bank-full.csv")  # without them, the page is not for docs/
+
 
 def main() -> None:
     """Run, print or write."""

@@ -23,6 +23,7 @@ from ._table_shapes import HELD_OUT, TUNING, chances
 Values = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
+DATA = ("dpbench",)  # without it, the page is not for docs/
 EPSILON, RUNS = 0.1, 8
 SIDES = (8, 16, 32, 64, 128, 256)
 RATIOS = (0.03, 0.1, 0.3, 1, 3, 10, 30, 100)  # n epsilon for each cell

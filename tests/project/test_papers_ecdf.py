@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 from dataclasses import replace
 from pathlib import Path
@@ -158,26 +159,74 @@ def test_a_solution_takes_time(paper):
     assert 0.0 < found < 60.0
 
 
-def test_the_table_counts_files_and_names_what_is_missing(paper, made, monkeypatch, tmp_path):
-    data = paper("_data")
-    rng = np.random.default_rng(1)
-    rows = [f"{x:.3f},{int(x > 0)}" for x in rng.normal(size=200)]
-    text = "\n".join(["age,TenYearCHD", *rows, ",1"])  # the last record is not complete
-    (tmp_path / "framingham.csv").write_text(text + "\n", "utf-8")
-    monkeypatch.setenv("DPCORE_DATA", str(tmp_path))
+@pytest.fixture
+def small_files(paper, monkeypatch, tmp_path):
+    """A folder of small data sets with the names and columns of the papers' files."""
+    data, files, rng = paper("_data"), paper("_files"), np.random.default_rng(1)
+    folder, known = tmp_path / "data", {}
+    folder.mkdir()
+    age = rng.normal(size=200)
+    texts = {
+        "bank-full.csv": ["age;y", *(f"{x:.3f};{'yes' if x > 1 else 'no'}" for x in age)],
+        "diabetic_data.csv": [
+            "age,readmitted",
+            *(f"{x:.3f},{'<30' if x > 0 else 'NO'}" for x in age),
+        ],
+        "framingham.csv": ["age,TenYearCHD", *(f"{x:.3f},{int(x > 0)}" for x in age), ",1"],
+    }
+    for name, lines in texts.items():
+        whole = "\n".join(lines).encode() + b"\n"
+        (folder / name).write_bytes(whole)
+        digest = hashlib.sha256(whole).hexdigest()
+        known[name] = files.DataFile(name, name, len(whole), digest)
+    monkeypatch.setattr(files, "FILES", known)
     monkeypatch.setattr(data, "KEPT", tmp_path / "kept")
     data._scored.cache_clear()
-    try:
-        outcome, found = made(paper("ecdf_table_1").FIGURE)
-        assert "no files of Bank-full, Diabetes" in outcome.why
-        assert "Heart disease has 201 records" in outcome.why
-        assert outcome.verdict == "in part"
-        assert found.data[0] == "Framingham"
-        assert data.heart().labels.size == 200
-        scores = data.heart(0.5).scores
-        data._scored.cache_clear()
-        np.testing.assert_array_equal(data.heart(0.5).scores, scores)  # as they were kept
-        assert 60 < scores.size < 140
-        assert len(list((tmp_path / "kept").iterdir())) == 2
-    finally:
-        data._scored.cache_clear()
+    monkeypatch.setenv("DPCORE_DATA", str(folder))
+    yield data
+    data._scored.cache_clear()
+
+
+def test_the_table_counts_files(paper, made, small_files, tmp_path):
+    outcome, found = made(paper("ecdf_table_1").FIGURE)
+    assert "Heart disease has 201 records" in outcome.why
+    assert outcome.verdict == "differs"
+    assert found.data[0] == "Framingham"
+    assert small_files.heart().labels.size == 200  # the last record is not complete
+    scores = small_files.heart(0.5).scores
+    small_files._scored.cache_clear()
+    np.testing.assert_array_equal(small_files.heart(0.5).scores, scores)  # as they were kept
+    assert 60 < scores.size < 140
+    assert len(list((tmp_path / "kept").iterdir())) == 4
+
+
+def test_the_table_is_not_checkable_without_files(paper, made):
+    outcome, found = made(paper("ecdf_table_1").FIGURE)
+    assert outcome.verdict == "not checkable"
+    assert "no files of Heart disease, Bank-full, Diabetes" in outcome.why
+    assert all("synthetic" in each for each in found.data)
+
+
+@pytest.mark.parametrize("name", ["bank", "diabetes", "heart"])
+def test_models_have_converged(small_files, name):
+    labels, scores = small_files._fitted(name, 1.0)
+    # the gradient of the penalised loss in the constant, which has no penalty
+    assert abs(scores.mean() - labels.mean()) < 1e-8
+    assert scores.std() > 0.01
+
+
+def test_a_model_that_does_not_converge_is_an_error(small_files, monkeypatch):
+    monkeypatch.setattr(small_files, "GRADIENT", 1e-30)
+    with pytest.raises(Warning):
+        small_files._fitted("heart", 1.0)
+
+
+def test_the_error_of_the_grid_is_that_of_a_statistic_without_noise(paper):
+    fit = paper("_ecdf_fit")
+    coarse, fine = (fit.error_of_grid("Diabetes", cells) for cells in (fit.CELLS, fit.FINE))
+    assert 0 < coarse < 0.02
+    assert 0 < fine < 0.02
+    said = fit.grid_in_words("Diabetes")
+    assert f"{coarse:.2g} with 128 cells, and {fine:.2g} with 4,096" in said
+    quiet = fit.fit_errors("Diabetes", 1e6, np.random.default_rng(1))["ours"]
+    assert min(abs(quiet - each) / each for each in (coarse, fine)) < 0.1

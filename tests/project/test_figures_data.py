@@ -1,0 +1,163 @@
+"""Figures of the papers: which data they read, and where they go with and without these."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SCRIPTS = ROOT / "scripts"
+QUICKEST = "federated_figure_01"  # no replicates, no data
+TEXT = b"a,TenYearCHD\n1,0\n2,1\n"
+
+
+@pytest.fixture
+def papers(monkeypatch):
+    """Import a part of the papers' figures by name, without a folder of data."""
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    monkeypatch.delenv("DPCORE_DATA", raising=False)
+    return lambda name: importlib.import_module(f"papers.{name}")
+
+
+@pytest.fixture
+def clone(papers, monkeypatch, tmp_path):
+    """A clone with a committed page, in which figures are made."""
+    root, every = tmp_path / "clone", papers("_all")
+    (root / "docs" / "figures").mkdir(parents=True)
+    (root / "docs" / "figures.md").write_text("committed", "utf-8")
+    (root / "docs" / "figures" / "outcomes.json").write_text("{}", "utf-8")
+    (root / "docs" / "figures" / f"{QUICKEST}.png").write_bytes(b"committed")
+    monkeypatch.setattr(every, "ROOT", root)
+    monkeypatch.setattr(every, "KEPT", root / ".figures")
+    return root
+
+
+@pytest.fixture
+def given(papers, monkeypatch, tmp_path):
+    """A folder of data with one file, which is the only one that figures want."""
+    files, folder = papers("_files"), tmp_path / "data"
+    folder.mkdir()
+    digest = hashlib.sha256(TEXT).hexdigest()
+    one = files.DataFile("framingham.csv", "Framingham", len(TEXT), digest)
+    monkeypatch.setattr(files, "FILES", {one.name: one})
+    monkeypatch.setenv("DPCORE_DATA", str(folder))
+    (folder / one.name).write_bytes(TEXT)
+    return folder / one.name
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def make(papers, **how: bool) -> None:
+    papers("_all").make([QUICKEST], quick=how.get("quick", False), workers=1)
+
+
+@pytest.mark.needs_jit
+@pytest.mark.parametrize(
+    ("quick", "folder"),
+    [(False, "figures-without-data"), (True, "figures-quick-without-data")],
+)
+def test_without_data_nothing_that_is_committed_is_touched(papers, clone, capsys, quick, folder):
+    committed = contents(clone / "docs")
+    make(papers, quick=quick)
+    assert contents(clone / "docs") == committed
+    page = (clone / folder / "figures.md").read_text("utf-8")
+    assert "**Made without the papers' data.**" in page
+    assert (clone / folder / "figures" / f"{QUICKEST}.png").exists()
+    assert folder in capsys.readouterr().out
+
+
+@pytest.mark.needs_jit
+def test_with_the_right_data_the_page_of_docs_is_written(papers, clone, given):
+    make(papers)
+    page = (clone / "docs" / "figures.md").read_text("utf-8")
+    assert "without the papers" not in page
+    assert hashlib.sha256(TEXT).hexdigest() in page
+    assert [path.name for path in clone.iterdir()] == ["docs"]
+
+
+@pytest.mark.needs_jit
+def test_a_quick_run_with_data_goes_elsewhere(papers, clone, given):
+    committed = contents(clone / "docs")
+    make(papers, quick=True)
+    assert contents(clone / "docs") == committed
+    assert (clone / "figures-quick" / "figures.md").exists()
+
+
+@pytest.mark.parametrize("how", ["missing", "other bytes", "a folder"])
+def test_missing_and_other_files_are_refused_before_anything_is_written(papers, clone, given, how):
+    committed = contents(clone)
+    given.unlink()
+    if how == "other bytes":
+        given.write_bytes(TEXT.replace(b"1", b"3"))  # as many of them
+    elif how == "a folder":
+        given.mkdir()
+    said = hashlib.sha256(TEXT).hexdigest() if how == "other bytes" else "there is no framingham"
+    with pytest.raises(SystemExit, match=r"(?s)framingham\.csv.*Nothing was written") as refused:
+        make(papers)
+    assert said in str(refused.value)
+    assert contents(clone) == committed
+
+
+def test_digests_are_checked_when_a_file_is_read(papers, given):
+    data, files = papers("_data"), papers("_files")
+    assert data.features("heart")[1].tolist() == [False, True]
+    given.write_bytes(TEXT + b"3,1\n")
+    with pytest.raises(files.WrongDataError, match="25 bytes"):
+        data.features("heart")
+    with pytest.raises(files.WrongDataError, match="SHA-256"):
+        data.heart(0.25)
+
+
+def test_an_empty_name_of_a_folder_is_none(papers, monkeypatch):
+    monkeypatch.setenv("DPCORE_DATA", "")
+    assert papers("_files").check() is False
+
+
+def test_only_docs_are_committed(papers):
+    ignored = (ROOT / ".gitignore").read_text("utf-8").splitlines()
+    place = papers("_all").place
+    for quick, with_data in ((False, False), (True, False), (True, True)):
+        name = place(quick=quick, with_data=with_data).name
+        assert name.startswith("figures-")
+        assert "/figures-*/" in ignored
+    assert place(quick=False, with_data=True).name == "docs"
+
+
+def test_the_committed_page_lists_the_files_and_shows_no_stand_in_for_them(papers):
+    page = (ROOT / "docs" / "figures.md").read_text("utf-8")
+    files = papers("_files").FILES.values()
+    assert len(files) == 5
+    for each in files:
+        assert f"| `{each.name}` | {each.public} | {each.size:,} | `{each.digest}` |" in page
+    outcomes = json.loads((ROOT / "docs" / "figures" / "outcomes.json").read_text("utf-8"))
+    shown = {name for outcome in outcomes.values() for name in outcome["data"]}
+    assert not shown & {
+        f"synthetic, in place of {name}"
+        for name in ("Bank", "Diabetes", "Heart disease", "SOCR weights", "SMS")
+    }
+
+
+# --- studies of other pages
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_studies_without_their_data_write_elsewhere(papers, monkeypatch, tmp_path, there, capsys):
+    study, pages = importlib.import_module("study"), importlib.import_module("_pages")
+    (tmp_path / "dpbench").mkdir()
+    written = []
+    module = importlib.import_module("studies.tables")
+    monkeypatch.setattr(module, "main", lambda: written.append(pages.where))
+    monkeypatch.setattr(pages, "where", ROOT / "docs")
+    monkeypatch.setattr(study, "ensure", lambda *extras: None)
+    folder = tmp_path if there else tmp_path / "dpbench"
+    monkeypatch.setattr("sys.argv", ["study.py", "tables", "--data", str(folder)])
+    monkeypatch.setenv("DPCORE_DATA", "")
+    study.main()
+    assert written == [ROOT / "docs" if there else ROOT / ".studies" / "without-data"]
+    assert ("dpbench" in capsys.readouterr().out) != there
