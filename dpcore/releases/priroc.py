@@ -178,8 +178,9 @@ def priroc(
 
     This is ``score_curves_at_medians`` with the published choices. They are 2^10 thresholds by the
     smooth sensitivity of medians, with the published constants, for a fifth of epsilon, and counts
-    by DAWA. One thing differs from the paper: both classes are counted in one release, which halves
-    the noise.
+    by DAWA. Two things differ from the paper: both classes are counted in one release, which halves
+    the noise, and DAWA has another first stage, because the published one has no proof of privacy
+    (docs/dawa.md, section 2).
 
     Parameters
     ----------
@@ -225,8 +226,8 @@ def priroc_fix(
 ) -> ScoreCurves:
     """Release score curves at fixed thresholds: PriROC-fix of the regression-diagnostics paper.
 
-    This is ``dpcore.score_curves`` with the paper's mechanism. Without a mechanism,
-    ``dpcore.score_curves`` uses the most accurate one.
+    This is ``dpcore.score_curves`` with the paper's mechanism, as in ``priroc``. Without a
+    mechanism, ``dpcore.score_curves`` uses the most accurate one.
 
     Parameters
     ----------

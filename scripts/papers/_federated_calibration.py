@@ -5,15 +5,24 @@ from functools import cache
 from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import expit, ndtr
+from scipy.special import betaln, expit, ndtr
 
-import dpcore as dp
-from dpcore.curves.scores import numbered
-from dpcore.privacy.guarantees import Privacy
-from dpcore.statistics import BayesianBinning, HistogramBinning
+from dpcore.statistics import HistogramBinning
 
 from ._federated import SHIFT, Published, Reals, distance
+
+PRIOR, LEAST = 2.0, 0.005  # records of the prior in a bin, and its least mean
+
+
+class Calibrated(NamedTuple):
+    """Calibrated scores of leaves of one width."""
+
+    values: Reals
+
+    def predict(self, scores: Reals) -> Reals:
+        """Return the value of the leaf of each score."""
+        at = np.ceil(scores * self.values.size).astype(np.int64) - 1
+        return np.asarray(self.values[np.clip(at, 0, self.values.size - 1)])
 
 
 class Population(NamedTuple):
@@ -65,22 +74,26 @@ def rates(below: Reals) -> Reals:
         return np.asarray(np.clip(positives / (negatives + positives), 0.0, 1.0))
 
 
-def published_bayesian(paper: Published, clients: int, sizes: Iterable[int]) -> BayesianBinning:
-    """Return the average over binnings of the paper's leaves, made monotone."""
-    return BayesianBinning.fit(_curves(paper, clients).isotonic(), sizes)
+def published_bayesian(paper: Published, sizes: Iterable[int]) -> Calibrated:
+    """Return Bayesian binning of the paper's leaves as they are: sums may fall, none is repaired.
+
+    Each number of buckets has a binning at quantiles, weighted by how well it explains the labels
+    (Naeini, Cooper & Hauskrecht 2015, with their prior of two records in a bin). A bucket whose
+    noisy count is below 0 counts as empty, because no likelihood is defined for it.
+    """
+    tried = [_binned(paper, size) for size in sizes]
+    scores = np.array([score for score, _ in tried])
+    weights = np.exp(scores - scores.max())
+    return Calibrated(np.average([values for _, values in tried], axis=0, weights=weights))
 
 
-def _curves(paper: Published, clients: int) -> dp.ScoreCurves:
-    """Return the leaves as curves of both classes; how many clients there are is known."""
-    joint = np.cumsum(np.append(paper.leaves[0], paper.leaves[1, ::-1]))
-    joint[-1] = clients
-    cells: NDArray[np.float64] = np.zeros(joint.size)
-    whole = dp.CDF(
-        grid=numbered(joint.size),
-        counts=joint,
-        n=clients,
-        privacy=Privacy(1.0),
-        mechanism={"name": "published"},
-        noise_deviation=cells,
-    )
-    return dp.ScoreCurves(dp.Grid.uniform(0, 1, paper.leaves.shape[1]), whole)
+def _binned(paper: Published, buckets: int) -> tuple[float, Reals]:
+    """Return the logarithm of the marginal likelihood of a binning, and its value in each leaf."""
+    edges, leaves = paper.quantiles(buckets), paper.leaves.shape[1]
+    edges = np.unique(edges)
+    negatives, positives = np.maximum(np.diff(paper.sums[:, edges], axis=1), 0.0)
+    middles = np.clip((edges[:-1] + edges[1:]) / (2 * leaves), LEAST, 1 - LEAST)
+    prior, other = PRIOR * middles, PRIOR * (1 - middles)
+    score = betaln(prior + positives, other + negatives) - betaln(prior, other)
+    means = (positives + prior) / (positives + negatives + PRIOR)
+    return float(score.sum()), np.repeat(means, np.diff(edges))

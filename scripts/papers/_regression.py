@@ -16,18 +16,18 @@ from numpy.typing import NDArray
 from scipy.stats import ks_2samp
 
 import dpcore as dp
-from dpcore.mechanisms import Dawa
-from dpcore.releases.table import raw_table
 from dpcore.statistics import residual_plot_distance
+from dpcore.summaries.table_grid import in_a_row
 
 from ._figure import BLUE, GREY, VERMILION
+from ._published_dawa import published_dawa
 
 __all__ = [
     "CHECKED",
     "COLOURS",
     "LESS",
-    "NOT_THEIRS",
     "SCENARIOS",
+    "THEIR_DAWA",
     "WAYS",
     "Records",
     "Way",
@@ -46,7 +46,10 @@ __all__ = [
 Values = NDArray[np.float64]
 Rng = np.random.Generator
 COVERAGE, MOST_SHARE, ENOUGH = 0.95, 0.3, 470  # of the paper's bounds
-NOT_THEIRS = "DAWA is dpcore's version (dawa.md), whose first stage differs from the original."
+THEIR_DAWA = (
+    "DAWA has the first stage of its authors' code, which has no proof of privacy and spends more"
+    " than its share (dawa.md, section 2); dpcore does not offer it. The second stage is dpcore's."
+)
 DOUBLINGS = 62  # after which a search ends; that of the paper may go on for ever
 BINS = 20
 SHOWN = 1500  # points of a cloud: more of them make a blot, and a large file
@@ -133,9 +136,9 @@ def prirp(
 ) -> Values:
     """Return the points that PriRP releases, (k, 2): section III.B, as published.
 
-    The share for bounds is garbled in our copy of the paper (docs/residuals.md). DAWA has a cell
-    for the records outside, so that it may know n, as in the paper. Without this cell, and with
-    half of epsilon for one record more or less, fewer signals are seen at epsilon = 0.1.
+    The share for bounds is garbled in our copy of the paper (docs/residuals.md). DAWA has the first
+    stage of its authors' code, with noise for a replaced record. It knows n, as in the paper: the
+    records outside are a bucket of their own.
     """
     n = records.predicted.size
     first = min(MOST_SHARE * epsilon, ENOUGH / n)
@@ -145,7 +148,16 @@ def prirp(
     inside = (np.abs(records.predicted) < right) & (np.abs(records.residuals) < top)
     grid = dp.TableGrid.uniform((-right, right), (-top, top), (side, side))
     counts = grid.count(*(z[inside] for z in records))
-    released = raw_table(counts, int(n - inside.sum()), grid, lambda n: Dawa(rest), rng).counts
+    row = in_a_row(counts.shape)
+    cumulative = published_dawa(
+        counts.reshape(-1)[row],
+        rest,
+        rng,
+        neighbours="replace-one",
+        outside=int(n - inside.sum()),
+    )
+    released = np.empty(counts.shape)
+    released.reshape(-1)[row] = np.diff(cumulative, prepend=0.0)
     whole = np.maximum(np.rint(released), 0).astype(np.int64)
     at = np.repeat(np.indices(whole.shape).reshape(2, -1).T, whole.ravel(), axis=0)
     ends = np.array([right, top])

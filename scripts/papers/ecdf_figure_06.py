@@ -3,7 +3,7 @@
 from dpcore import studies
 
 from ._ecdf import RUNS, falls, numbers
-from ._ecdf_fit import EPSILONS, draw_errors, fit_errors, in_words, of, spread
+from ._ecdf_fit import EPSILONS, draw_errors, fit_errors, grid_in_words, in_words, of, spread
 from ._figure import Figure, Made, Outcome, Runs, verdict
 
 NAME = "Bank"
@@ -35,9 +35,8 @@ def draw(made: Made) -> Outcome:
         " term of Eq. 5 with the largest error belongs to the positives in the lowest group in"
         f" {numbers(lowest, '.0%')} of the runs, and to the positives in the next four groups in"
         f" {numbers(others, '.0%')}. The model is fitted to a fifth of the records and tested on"
-        " the others. Curves have 128 cells, which are fine near 0 and 1; the paper does not"
-        " describe its own. Groups are half open, because the paper's theorem does not hold"
-        " otherwise (hosmer-lemeshow.md).",
+        f" the others. {grid_in_words(NAME)} Groups are half open, because the paper's theorem"
+        " does not hold otherwise (hosmer-lemeshow.md).",
     )
 
 

@@ -3,7 +3,7 @@
 from dpcore import studies
 
 from ._ecdf import RUNS, falls
-from ._ecdf_fit import EPSILONS, draw_errors, fit_errors, in_words, of
+from ._ecdf_fit import EPSILONS, draw_errors, fit_errors, grid_in_words, in_words, of
 from ._figure import Figure, Made, Outcome, Runs, verdict
 
 NAME = "Diabetes"
@@ -19,7 +19,8 @@ def draw(made: Made) -> Outcome:
         ours=in_words(ours),
         verdict=verdict(falls(published)),
         why="The test is that the mean logarithm of the errors falls from each epsilon to the"
-        " next, to within three standard errors. Everything else is as in Figure 6.",
+        " next, to within three standard errors. The model is a logistic regression that has"
+        f" converged. {grid_in_words(NAME)} Everything else is as in Figure 6.",
     )
 
 

@@ -24,7 +24,6 @@ from ._figure import (
     Outcome,
     Runs,
     panels,
-    verdict,
 )
 
 HEIGHT = 10
@@ -55,7 +54,7 @@ def calibration_by_bins(data: str, clients: int, rng: np.random.Generator) -> Ma
         paper = Published.of(records.counts(HEIGHT), model, rng)
         released = curves(records.counts(FINE), model, rng)
         same = (
-            (BAYESIAN, published_bayesian(paper, clients, SIZES)),
+            (BAYESIAN, published_bayesian(paper, SIZES)),
             (OURS, IsotonicCalibration.fit(released)),
             (OURS_BAYESIAN, BayesianBinning.fit(released)),
         )
@@ -102,19 +101,23 @@ def draw(made: Made) -> Outcome:
         name: [float(results.array(f"{m}: {name}, distance").mean()) for m in MODELS]
         for name in (BAYESIAN, OURS, OURS_BAYESIAN)
     }
-    exact, large, local = errors[BINNING]
     return Outcome(
         f"20 bins: {_listed(errors[BINNING])} by histogram binning, {_listed(errors[BAYESIAN])} by "
         "Bayesian binning (without noise, DistDP, LocalDP)",
         f"{_listed(errors[OURS])} by isotonic regression, {_listed(errors[OURS_BAYESIAN])} by "
         "Bayesian binning",
-        verdict(max(exact, large, local) < before[at], large < 1.5 * exact, local > 1.5 * large),
+        "not checkable",
         "Our copy of the paper ends before it describes the figure, so the claim is from its"
-        f" section 6. Errors are those of the population; {before[at]:.2g} before calibration."
+        " section 6, and there are no numbers of the paper to compare with. Its data sets and"
+        " classifiers are not available here, and binormal scores replace them. So this shows how"
+        " the methods compare on such scores, and does not check the paper. Errors are those of the"
+        f" population; {before[at]:.2g} before calibration."
         " Histogram binning has as many buckets as the error has bins. Their counts are sums of"
         f" leaves. With prefix queries (Figure 2), the errors are {_listed(errors[PREFIXES])}."
-        f" Bayesian binning, as published, tries {SIZES[0]} to {SIZES[-1]} buckets; ours tries as"
-        " many as the noise allows. The error ignores differences within a bin. The mean distance"
+        f" Bayesian binning, as published, tries {SIZES[0]} to {SIZES[-1]} buckets of the leaves as"
+        " they are released, in which a count below 0 is taken as 0; ours makes the released curves"
+        " monotone, and tries as many buckets as the noise allows. The error ignores differences"
+        " within a bin. The mean distance"
         f" to the true probability is {_listed(distances[BAYESIAN])} (Bayesian, as published),"
         f" {_listed(distances[OURS])} (isotonic, ours), {_listed(distances[OURS_BAYESIAN])}"
         " (Bayesian, ours).",

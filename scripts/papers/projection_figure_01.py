@@ -23,13 +23,13 @@ def draw(made: Made) -> Outcome:
     holds["adaptive quantiles ask most where the curve is steepest"] = steps > 2 * cells
     return Outcome(
         f"Kolmogorov-Smirnov distance without noise: {', '.join(quiet_words[:3])}; released: "
-        f"{', '.join(noisy_words[:3])}. {steps:.0%} of the steps of adaptive quantiles are between "
-        f"the quartiles, where {cells:.0%} of the cells are.",
+        f"{', '.join(noisy_words[:3])} {pictures.WITH_N}. {steps:.0%} of the steps of adaptive "
+        f"quantiles are between the quartiles, where {cells:.0%} of the cells are.",
         f"Without noise: {', '.join(quiet_words[3:])}; released: {', '.join(noisy_words[3:])}.",
         pictures.verdict(holds.values()),
         "The picture shows one release; the numbers are means. Parts of the claim, and whether "
         f"each holds: {pictures.spelled(holds)}. With noise, the order of the other methods "
-        "depends on how they split their budgets (see Figure 2).",
+        f"depends on how they split their budgets (see Figure 2). {pictures.PUBLIC_N}",
     )
 
 

@@ -14,7 +14,7 @@ def draw(made: Made) -> Outcome:
     plain = pictures.order(found)
     evenly = pictures.order(found, HQ_EVENLY, AQ_EVENLY)
     return Outcome(
-        f"Kolmogorov-Smirnov distance {found.said(HQ, AQ, PP)}.",
+        f"Kolmogorov-Smirnov distance {found.said(HQ, AQ, PP)} {pictures.WITH_N}.",
         f"{found.said(OURS, DEFAULT)}.",
         pictures.verdict(plain.values(), evenly.values()),
         f"Parts of the claim, and whether each holds: {pictures.spelled(plain)}. The paper does not"
@@ -24,7 +24,7 @@ def draw(made: Made) -> Outcome:
         f" the parts of the claim are: {pictures.spelled(evenly)}. All these are distances to the"
         " curve of the records. Distances to the curve of the population are"
         f" {population.said(HQ, AQ, PP)}. With these, the parts of the claim are:"
-        f" {pictures.spelled(pictures.order(population))}.",
+        f" {pictures.spelled(pictures.order(population))}. {pictures.PUBLIC_N}",
     )
 
 

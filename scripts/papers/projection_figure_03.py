@@ -40,7 +40,7 @@ def draw(made: Made) -> Outcome:
     )
     return Outcome(
         f"Kolmogorov-Smirnov distance for sites, {sites.said(HQ, AQ, PP)}. For rounds, "
-        f"{rounds.said(HQ, AQ, PP)}.",
+        f"{rounds.said(HQ, AQ, PP)} {pictures.WITH_N}.",
         f"For sites, {sites.said(OURS, DEFAULT)}. For rounds, {rounds.said(OURS, DEFAULT)}.",
         pictures.verdict(pictures.every(plain), pictures.every(evenly)),
         "In each round, adaptive quantiles ask all records again, for a tenth of the budget. Parts "
@@ -49,7 +49,7 @@ def draw(made: Made) -> Outcome:
         f"for sites are {sites.said(HQ_EVENLY, AQ_EVENLY)}. Those for rounds are "
         f"{rounds.said(HQ_EVENLY, AQ_EVENLY)}. Then the parts about sites are: "
         f"{pictures.spelled(evenly[0])}. The parts about rounds are: "
-        f"{pictures.spelled(evenly[1])}.",
+        f"{pictures.spelled(evenly[1])}. {pictures.PUBLIC_N}",
     )
 
 

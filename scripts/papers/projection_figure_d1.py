@@ -31,13 +31,14 @@ def draw(made: Made) -> Outcome:
     }
     return Outcome(
         f"Kolmogorov-Smirnov distance of the projection without noise: {said(PP, 'without')}; "
-        f"released: {said(PP, 'with')} (adaptive quantiles: {said(AQ, 'with')}).",
+        f"released: {said(PP, 'with')} (adaptive quantiles, with "
+        f"public n: {said(AQ, 'with')}).",
         f"Without noise: {said(OURS, 'without')}; released: {said(OURS, 'with')}.",
         pictures.verdict(pictures.every(claims.values())),
         "Parts of the claim, and for how many distributions each holds:"
         f" {pictures.counted_up(claims)}. The paper's text names only the normal and a beta"
         " distribution; we chose the others. Without noise, an error remains because polynomials"
-        " of degree 6 (ours: 32) cannot follow the curve exactly.",
+        f" of degree 6 (ours: 32) cannot follow the curve exactly. {pictures.PUBLIC_N}",
     )
 
 

@@ -12,8 +12,8 @@ from ._regression import (
     CHECKED,
     COLOURS,
     LESS,
-    NOT_THEIRS,
     SCENARIOS,
+    THEIR_DAWA,
     WAYS,
     cloud,
     drawn,
@@ -82,7 +82,7 @@ def draw(made: Made) -> Outcome:
         f" of PriRP falls from {fans[0]:.2f} at epsilon = 1 to {fans[1]:.2f} at 0.1. If PriRP's"
         " search for bounds runs too far, most of the plot is empty. The queries of this search"
         f" need only half of their noise. With that, at {_said(LESS, 0.1, seen)}. The picture shows"
-        f" one of 21 releases: the one with the median distance to the true plot. {NOT_THEIRS}",
+        f" one of 21 releases: the one with the median distance to the true plot. {THEIR_DAWA}",
     )
 
 

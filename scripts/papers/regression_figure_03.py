@@ -12,7 +12,7 @@ from dpcore import studies
 from dpcore.statistics import residual_plot_distance
 
 from ._figure import BLUE, GREEN, GREY, VERMILION, Figure, Made, Outcome, Runs, panels, verdict
-from ._regression import CHECKED, LESS, NOT_THEIRS, SCENARIOS, WAYS, drawn, separation, variation
+from ._regression import CHECKED, LESS, SCENARIOS, THEIR_DAWA, WAYS, drawn, separation, variation
 
 SIZES, EPSILONS = (500, 1000, 2000, 5000), (1.0, 0.1)
 STYLES = dict(zip(SCENARIOS, ((GREY, "-"), (VERMILION, "--"), (BLUE, ":")), strict=True))
@@ -113,7 +113,7 @@ def _outcome(told: Told, by_threshold: Told) -> Outcome:
         " plots are of new records. A threshold alone, the best one, tells the plots of PriRP apart"
         f" with a Kolmogorov distance of {_said(by_threshold, 'PriRP')}. The queries of PriRP's"
         " search for bounds need only half of their noise. With that, and epsilon = 1, the total"
-        f" variation distance is {_said(told, LESS)}. {NOT_THEIRS} Each cell of the table has two"
+        f" variation distance is {_said(told, LESS)}. {THEIR_DAWA} Each cell of the table has two"
         " numbers: Ideal against Heteroscedastic / Ideal against Nonlinear.",
         tuple(table(["n epsilon", "n", "epsilon", *ways], rows)),
     )

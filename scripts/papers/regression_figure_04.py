@@ -10,7 +10,7 @@ import dpcore as dp
 from dpcore import studies
 
 from ._figure import GREEN, Figure, Made, Outcome, Runs, panels, verdict
-from ._regression import CHECKED, COLOURS, LESS, WAYS, Records, cloud, typical
+from ._regression import CHECKED, COLOURS, LESS, THEIR_DAWA, WAYS, Records, cloud, typical
 
 RECORDS, EPSILONS = 5000, (1.0, 0.1)
 X_BOUNDS, Y_BOUNDS, PENALTY = (1.0, 50.0), (-5.0, 55.0), 0.02 * RECORDS
@@ -99,7 +99,7 @@ def draw(made: Made) -> Outcome:
         " The queries of PriRP's search for bounds need only half of their noise. With that, it is"
         f" so in {evident(LESS, 0.1):.0%} for epsilon = 0.1. The line by output"
         f" perturbation has the penalty {PENALTY:g}, which the paper does not state."
-        " The picture shows the median of 21 releases, as in Figure 2.",
+        f" The picture shows the median of 21 releases, as in Figure 2. {THEIR_DAWA}",
     )
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ._figure import BLUE, VERMILION, Figure, Made, Outcome, Runs, panels, verdict
-from ._regression import NOT_THEIRS
+from ._regression import THEIR_DAWA
 from ._regression_roc import DATA, FPRS, GENEROUS, area, exact, released_curves
 
 EPSILONS = (1.0, 0.1)
@@ -58,7 +58,7 @@ def draw(made: Made) -> Outcome:
         " and TWITTER 684, so with epsilon = 0.1 the noise is as large as the smaller class. Each"
         " curve is one release, and nine of ten releases are in the shaded region. The paper's"
         " model is private, with a budget that the paper does not state. Ours is not private, and"
-        f" is fitted to other messages. {NOT_THEIRS}",
+        f" is fitted to other messages. {THEIR_DAWA}",
     )
 
 

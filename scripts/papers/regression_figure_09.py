@@ -8,7 +8,7 @@ import numpy as np
 from dpcore import studies
 
 from ._figure import BLUE, GREEN, GREY, VERMILION, Figure, Made, Outcome, Runs, panels, verdict
-from ._regression import NOT_THEIRS, quietly
+from ._regression import THEIR_DAWA, quietly
 from ._regression_roc import CHECKED, GENEROUS, area, binormal, p_value
 
 RECORDS, STEP, LEVEL = 10_000, 0.025, 0.05
@@ -73,7 +73,7 @@ def draw(made: Made) -> Outcome:
         f" {STEP:g} are not examined. We checked a variant with half of the noise and public sizes"
         f" of the classes, less noise than any reading of the paper allows."
         f" {_said(GENEROUS, least[GENEROUS], products)}."
-        f" {NOT_THEIRS}",
+        f" {THEIR_DAWA}",
     )
 
 

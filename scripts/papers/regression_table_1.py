@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dpcore import studies
 
 from ._figure import BLUE, GREY, VERMILION, Figure, Made, Outcome, Runs, panels, verdict
-from ._regression import CHECKED, LESS, NOT_THEIRS, WAYS, Records, drawn, variation
+from ._regression import CHECKED, LESS, THEIR_DAWA, WAYS, Records, drawn, variation
 
 SIZES, EPSILONS = (500, 1000, 2000, 5000), (1.0, 0.1)
 TOLD, STEPS, EXPECTED_FROM = 0.95, 6, 200
@@ -173,7 +173,7 @@ def _outcome(
         " as a normal distribution with variance s. If PriRP's search for bounds runs on in more"
         f" than {1 - TOLD:.0%} of the releases, no violation can be told so well. The queries of"
         " this search need only half of their noise. With that, and epsilon = 1, the least values"
-        f" are {checked}. {NOT_THEIRS}",
+        f" are {checked}. {THEIR_DAWA}",
         lines,
     )
 

@@ -275,7 +275,8 @@ Neighbours: one record is replaced. The exact curve has a point for every score.
   less than {cells:,}, smoothed in norm 2. This is the way of Figure 5 of the ECDF paper.
 - published, sizes public: the same, but without noise in the numbers of positives and negatives.
 - score_curves: its default over {cells:,} even cells, or over 32.
-- PriROC-fix, of the regression-diagnostics paper: the same cells, released by DAWA.
+- PriROC-fix, of the regression-diagnostics paper: the same cells, released by dpcore's DAWA, whose
+  first stage is not the published one ([dawa.md](dawa.md), section 2).
 - PriROC, of the same paper: $2^{{10}}$ recursive medians among {candidates:,} even cells with a
   fifth of epsilon, method "paper", and DAWA with the rest.
 - score_curves_at_medians: $2^5$ recursive medians among the same cells, method "exponential", and a

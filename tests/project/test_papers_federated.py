@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from scipy.stats import mannwhitneyu
 
 from dpcore import studies
+from dpcore.statistics import BayesianBinning
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 FIGURES = ["figure_01", "figure_02", "figure_03", "figure_04", "figure_05", "table_1", "table_2"]
@@ -157,6 +159,34 @@ def test_calibration_errors_are_those_of_the_population(paper):
     assert whole.distance(whole.probabilities) == whole.error(whole.probabilities, 20) == 0
     rate = np.full(whole.scores.size, 0.5)
     assert whole.error(rate, 20) < 1e-9 < 0.1 < whole.distance(rate)
+
+
+def test_published_bayesian_binning_is_dpcores_without_noise_and_repairs_nothing(paper):
+    federated, calibration = paper("_federated"), paper("_federated_calibration")
+    records = federated.sample("Sep", 50_000, np.random.default_rng(1))
+    counts, rng = records.counts(12), np.random.default_rng(1)
+    whole, sizes = calibration.Population.of(0.79), [5, 10, 20]
+    published = federated.Published.of(counts, "Federated", rng)
+    curves = federated.curves(counts, "Federated", rng)
+    found = [
+        fitted.predict(whole.scores)
+        for fitted in (
+            calibration.published_bayesian(published, sizes),
+            BayesianBinning.fit(curves, sizes),
+        )
+    ]
+    apart = float(whole.shares @ np.abs(found[0] - found[1]))
+    assert apart < 2e-3
+    leaves = np.array([[9.0, -5.0, 8.0, 1.0], [1.0, 2.0, 0.0, 20.0]])
+    few = published._replace(leaves=leaves, prefixes=np.tile(5.0 * np.arange(5), (2, 1)))
+    values = calibration.published_bayesian(few, [4]).predict(np.array([0.1, 0.3, 0.6, 0.9]))
+    assert values[1] > values[2]  # it may fall, and the negatives of the second leaf are none
+
+
+def test_a_figure_without_the_papers_data_and_numbers_is_not_checkable(paper):
+    outcomes = json.loads((SCRIPTS.parent / "docs/figures/outcomes.json").read_text("utf-8"))
+    assert outcomes["federated_figure_05"]["verdict"] == "not checkable"
+    assert "does not check the paper" in outcomes["federated_figure_05"]["why"]
 
 
 def test_calibration_helps_and_noise_costs(paper):

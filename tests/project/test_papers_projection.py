@@ -145,4 +145,7 @@ def test_figures_are_drawn(paper, name, tmp_path, monkeypatch):
     assert made.path.stat().st_size > 5_000
     assert outcome.paper
     assert outcome.ours
+    rivals = name != "04"  # which use the public n, unlike those of the paper
+    assert ("public n" in outcome.paper) == rivals
+    assert ("not use n" in outcome.why) == rivals
     assert all("nan" not in each for each in (*outcome[:4], *outcome.table))

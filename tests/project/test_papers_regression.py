@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dpcore
 from dpcore import studies
 from dpcore.statistics import residual_plot_distance
 from dpcore.studies import Results
@@ -164,6 +165,132 @@ def test_the_least_violation_is_less_of_more_records_and_more_of_released_plots(
     assert 0.02 < true[0] < 0.3
     assert true[1] < 0.5 * true[0]
     assert released > true[1]
+
+
+@pytest.mark.parametrize(("seen", "verdict"), [((1, 1), "agrees"), ((1, 0), "in part")])
+def test_the_verdict_on_incomes_is_about_the_records_that_there_are(tmp_path, seen, verdict):
+    figure, made_of = paper("regression_figure_05"), paper("_figure")
+
+    def fans(way, epsilon, n, outcome, rng):
+        shows = n == figure.PAPER or seen[figure.EPSILONS.index(epsilon)]
+        return {"fan": (2.0 if outcome == "income" else 1.1) if shows else 1.0}
+
+    results = run(studies.Study(fans, figure.fans.parameters), 2)
+    outcome = figure.draw(made_of.Made({"fans": results}, tmp_path / "picture.png", quick=True))
+    assert outcome.verdict == verdict
+    assert outcome.paper.startswith("of 9,275 records")
+    assert f"{figure.PAPER:,}" not in outcome.paper + outcome.ours
+    assert "drawn from these with replacement" in outcome.why
+
+
+# --- DAWA as published
+
+
+def test_costs_are_deviations_from_the_mean_of_all_intervals():
+    dawa, rng = paper("_published_dawa"), np.random.default_rng(1)
+    for size in (1, 2, 7, 40):
+        counts = rng.poisson(rng.choice([0.2, 3.0, 50.0]), size)
+        for length in 2 ** np.arange(int(size).bit_length()):
+            windows = np.lib.stride_tricks.sliding_window_view(counts, length)
+            expected = [np.abs(each - each.mean()).sum() for each in windows]
+            np.testing.assert_allclose(dawa.deviations(counts, length), expected, atol=1e-9)
+
+
+def test_the_cheapest_of_all_partitions_is_found():
+    dawa, rng = paper("_published_dawa"), np.random.default_rng(1)
+
+    def partitions(start, size):
+        if start == size:
+            yield ()
+        for k in range((size - start).bit_length()):
+            if start + 2**k <= size:
+                for rest in partitions(start + 2**k, size):
+                    yield (start, *rest)
+
+    for size in (1, 2, 5, 9):
+        costs = [rng.exponential(2**k, size - 2**k + 1) for k in range(size.bit_length())]
+
+        def price(edges, costs=costs):
+            lengths = np.diff(edges)
+            return sum(
+                costs[int(n).bit_length() - 1][a] for a, n in zip(edges, lengths, strict=False)
+            )
+
+        everything = [(*starts, size) for starts in partitions(0, size)]
+        best = min(everything, key=price)
+        assert tuple(dawa.cheapest(costs)) == best
+    ties = [np.ones(4), np.full(3, 2.0), np.full(1, 4.0)]
+    assert dawa.cheapest(ties).tolist() == [0, 4]  # the longest bucket wins
+
+
+def test_the_published_noise_has_the_scale_of_the_authors_code(monkeypatch):
+    dawa, scales = paper("_published_dawa"), {}
+
+    class Rng:
+        def laplace(self, scale, size):
+            scales[size] = scale
+            return np.full(size, 100.0)
+
+    assert dawa.buckets(np.full(8, 5), 0.5, 1.5, Rng()).tolist() == list(range(9))
+    assert scales == {7: (2 - 1 / 2 - 1 / 8) / 0.5, 5: (2 - 1 / 4 - 1 / 8) / 0.5, 1: 3.5}
+    asked = []
+
+    def buckets(counts, *shares):
+        asked.append(shares[:2])
+        return np.array([0, counts.size])
+
+    monkeypatch.setattr(dawa, "buckets", buckets)
+    for neighbours in ("add-or-remove-one", "replace-one"):
+        dawa.published_dawa(np.arange(8), 2.0, np.random.default_rng(1), neighbours=neighbours)
+    assert asked == [(0.5, 1.5), (0.25, 0.75)]
+
+
+def test_published_counts_are_those_of_the_cells_where_noise_is_little():
+    dawa, rng = paper("_published_dawa"), np.random.default_rng(1)
+    counts = np.array([500, 500, 500, 0, 0, 90, 7, 0, 0])
+    for how in ({}, {"neighbours": "replace-one", "outside": 40}):
+        noisy = dawa.published_dawa(counts, 500.0, rng, **how)
+        np.testing.assert_allclose(noisy, np.cumsum(counts), atol=0.5)
+    much = [dawa.buckets(counts // 100, 1e-3, 1e-3, rng).size for _ in range(50)]
+    assert np.median(much) <= 4  # a bucket for each power of two, at least
+
+
+def test_the_published_stage_spends_more_than_it_is_given():
+    """docs/dawa.md, section 2: this is why dpcore does not offer it."""
+    dawa, rng = paper("_published_dawa"), np.random.default_rng(1)
+    first, runs = 2.0, 4000
+    equal, raised = (
+        np.mean([dawa.buckets(np.array(counts), first, 1.0, rng).size == 4 for _ in range(runs)])
+        for counts in ([3, 3, 3], [3, 4, 3])
+    )
+    least = raised - 4 * np.sqrt(raised / runs)
+    most = equal + 4 * np.sqrt(equal / runs)
+    assert np.log(least / most) > 1.2 * first
+    assert not any("published" in name.lower() for name in dir(dpcore.mechanisms))
+
+
+def test_the_paper_s_methods_do_not_run_dpcore_s_dawa(monkeypatch):
+    shared, plots = paper("_regression_roc"), paper("_regression")
+    records, rng = shared.binormal(500, 0.8), np.random.default_rng(1)
+
+    def refuse(*given, **named):
+        raise AssertionError("dpcore's DAWA")
+
+    monkeypatch.setattr(dpcore.mechanisms.Dawa, "__post_init__", refuse)
+    for way in ("PriROC", "PriROC-fix", shared.GENEROUS):
+        shared.CHECKED[way](records, 1.0, rng)
+    for way in ("PriRP", plots.LESS):
+        plots.CHECKED[way](plots.drawn(300, rng), 1.0, rng)
+    with plots.quietly(), pytest.raises(AssertionError, match="dpcore's DAWA"):
+        shared.CHECKED[shared.OTHER_STAGE](records, 1.0, rng)
+
+
+def test_few_records_of_skewed_scores_are_better_off_with_intervals_of_all_lengths():
+    study = paper("_regression_roc").released_curves
+    ways = ("PriROC", paper("_regression_roc").OTHER_STAGE)
+    found = run(study, 30, data="SMS", epsilon=0.1, way=ways).array("error of the area")
+    theirs, ours = found.mean(axis=1)
+    assert theirs < 0.6 * ours
 
 
 # --- ROC curves

@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-import threading
 from types import SimpleNamespace
 
 import joblib
 import pytest
 
 from dpcore import studies
-from dpcore.studies import keeping, plan, runner
+from dpcore.studies import plan, runner
 
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A clock that is set by hand, and timers that never ring."""
     now = [0.0]
-    monkeypatch.setattr(keeping, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    silent = SimpleNamespace(start=lambda: None, cancel=lambda: None)
-    threads = SimpleNamespace(Lock=threading.Lock, Timer=lambda seconds, function: silent)
-    monkeypatch.setattr(keeping, "threading", threads)
+    monkeypatch.setattr(runner, "time", SimpleNamespace(monotonic=lambda: now[0]))
     return now
 
 
 def kept(clock, seconds, times):
     """Return how many chunks each part has, of one every ``seconds``."""
     parts = []
-    with keeping.Keeping(SimpleNamespace(add=lambda done: parts.append(len(done)))) as keeper:
+    with runner._keeping(SimpleNamespace(add=lambda done: parts.append(len(done)))) as keep:
         for _ in range(times):
             clock[0] += seconds
-            keeper.keep("done")
+            keep("done")
     return parts
 
 
