@@ -93,13 +93,16 @@ def numbers(argument: str, given: NDArray[Any]) -> Floats:
     if given.dtype.kind not in "biufO":
         raise DtypeError(argument, f"dtype {given.dtype}", "must hold real numbers")
     if given.dtype.kind == "O":
+        given, shape = object_kinds.unwrapped(given), given.shape
         types = set(map(type, given.flat))
         if any(object_kinds.kind_of(cls) in ("string", "bytes") for cls in types):
             raise DtypeError(argument, "text", "must hold real numbers")
+        if wrong := [cls for cls in types if object_kinds.kind_of(cls) == "other"]:
+            raise DtypeError(argument, object_kinds.name_of(wrong), "must hold real numbers")
         exactly = {cls: object_kinds.exactly(cls) for cls in types}
         # NumPy rounds integers in this way. If one is too long for NumPy, all become objects.
         found = (object_kinds.nearest_double(exactly[type(each)](each)) for each in given.flat)
-        given = np.fromiter(found, np.float64, given.size).reshape(given.shape)
+        given = np.fromiter(found, np.float64, given.size).reshape(shape)
     doubles = _check.doubles(given)
     if np.isnan(doubles).any():
         raise MissingValueError(argument)

@@ -49,6 +49,13 @@ def as_objects(values):
     return found
 
 
+def as_rows_of_objects(rows):
+    found = np.empty((len(rows), len(rows[0])), object)
+    for at in np.ndindex(found.shape):
+        found[at] = rows[at[0]][at[1]]
+    return found
+
+
 CONTAINERS = {
     "a list": list,
     "a tuple": tuple,
@@ -161,6 +168,57 @@ def test_one_datetime_among_dates_gives_the_same_release(container, grid):
         for name, one in OF_TIMES.items():
             assert shown(call, records(container, one, others)) == expected, name
     assert call(records(container, DAY, others), RNG(1)).integers is None
+
+
+LABELLED = {
+    "an int": 1,
+    "a bool": True,
+    "a bool of NumPy": np.True_,
+    "a float": 1.0,
+    "a short float": np.float32(1),
+    "a fraction": Fraction(1),
+    "a decimal": Decimal(1),
+    "an array without axes": np.array(1),
+}
+SCORES = RNG(3).random(100)
+UNIT = dp.Grid.uniform(0, 1, 8)
+BY_LABELS = {
+    "scores": lambda y, rng: dp.score_curves(y, SCORES, UNIT, epsilon=9.0, rng=rng),
+    "scores of ones": lambda y, rng: dp.score_curves(
+        y, SCORES, UNIT, pos_label=1, epsilon=9.0, rng=rng
+    ),
+    "groups": lambda y, rng: dp.cdf(SCORES, UNIT, by=y, groups=[0, 1], epsilon=9.0, rng=rng),
+    "a test": lambda y, rng: dp.hosmer_lemeshow(y, SCORES, epsilon=9.0, rng=rng),
+}
+
+
+@pytest.mark.parametrize("call", BY_LABELS)
+@pytest.mark.parametrize("others", [[0, 1], [False, True], [0.0, 1.0]], ids=str)
+def test_equal_labels_of_any_type_give_one_release(call, others):
+    expected = shown(BY_LABELS[call], [*others * 49, others[0], 1])
+    for make in (list, tuple, as_objects):
+        for name, one in LABELLED.items():
+            assert shown(BY_LABELS[call], make([*others * 49, others[0], one])) == expected, name
+
+
+@pytest.mark.parametrize("others", ["ints", "floats"])
+@pytest.mark.parametrize("make", [list, as_rows_of_objects, pd.DataFrame])
+def test_equal_features_of_any_type_give_one_model(make, others):
+    pytest.importorskip("sklearn")
+    from dpcore.models import LinearRegression
+
+    rows = RNG(1).random((100, 2)) if others == "floats" else RNG(1).integers(2, size=(100, 2))
+    found = set()
+    for one in LABELLED.values():
+        if make is pd.DataFrame and isinstance(one, np.ndarray):
+            continue
+        features = rows.tolist()
+        features[7][1] = one
+        model = LinearRegression(1.0, x_bounds=([0, 0], [1, 1]), y_bounds=(0, 1), rng=RNG(2))
+        model.fit(make(features), SCORES)
+        kept = (getattr(model, name) for name in ("coef_", "intercept_"))
+        found.add(repr([(each, np.asarray(each).dtype) for each in kept]))
+    assert len(found) == 1
 
 
 def test_json_has_no_schema():

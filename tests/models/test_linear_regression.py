@@ -177,6 +177,7 @@ def test_parameters_that_are_refused(parameters, error, message):
         (np.ma.array([0.0, 1.0], mask=[0, 1]), dp.MissingValueError, "y has missing values"),
         (["a", "b"], dp.DtypeError, "y must hold real numbers"),
         (np.array(["SECRET", 1.0], object), dp.DtypeError, "y must hold real numbers; got text"),
+        (np.array([7j, 1.0], object), dp.DtypeError, "y must hold real numbers; got objects of"),
         ([1.0, 2.0, 3.0], ValueError, "inconsistent numbers of samples"),
         (None, ValueError, "y should be a 1d array"),
     ],
