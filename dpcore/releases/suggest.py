@@ -133,6 +133,7 @@ def suggest(
     neighbours: Neighbours = "replace-one",
     error: Any = None,
     unit: Unit = "shares",
+    integers: bool = False,
 ) -> Suggestion:
     """Suggest a grid and a mechanism for n records, with the errors to expect.
 
@@ -152,6 +153,10 @@ def suggest(
     unit
         The unit of ``error``: "shares" for ranks as a part of n; or "values" for the unit of the
         bounds, which is a duration if the bounds are times or durations.
+    integers
+        Whether values are whole numbers, or whole days. If so, and if there are at most as many of
+        them from lower to upper as cells are useful, each has its own cell: the grid is then
+        ``Grid.integers`` or ``Grid.days``.
 
     Returns
     -------
@@ -166,9 +171,10 @@ def suggest(
     Notes
     -----
     The function uses public numbers only, so it costs no privacy. The number of cells is a power of
-    two from 16 to 2^16. It balances two errors: with more cells the noise grows, and with fewer
-    cells each cell is wider. This assumes that records are spread over the bounds. If you know that
-    they lie in a k-th part of the bounds, use narrower bounds, or k times as many cells.
+    two from 16 to 2^16, unless values are ``integers``. It balances two errors: with more cells the
+    noise grows, and with fewer cells each cell is wider. This assumes that records are spread over
+    the bounds. If you know that they lie in a k-th part of the bounds, use narrower bounds, or k
+    times as many cells.
     docs/suggest.md explains the choice.
 
     Examples
@@ -177,11 +183,15 @@ def suggest(
     >>> found = dp.suggest(n=10_000, epsilon=1.0, lower=0, upper=120, error=1.0, unit="values")
     >>> found.grid, round(found.value_error, 2), round(found.enough, 2)
     (Grid.uniform(0.0, 120.0, 512), 0.16, 0.12)
+    >>> dp.suggest(n=10_000, epsilon=1.0, lower=0, upper=60, integers=True).grid
+    Grid.integers(0, 60)
     """
     n = _check.integer("n", n, 1, MOST_RECORDS)
     bounds = Grid.uniform(lower, upper, 1)
     width = float(bounds.positions[-1]) - bounds.start
     _check.choice("unit", unit, Unit)
+    if not isinstance(integers, bool):
+        raise DtypeError("integers", type(integers).__name__, "must be a bool")
     goal = None if error is None else _goal(error, bounds, unit)
     whole = width if unit == "values" else 1.0
     if goal is not None and goal >= whole:
@@ -189,7 +199,8 @@ def suggest(
     budget = _Budget(epsilon, rho, neighbours, delta)
     budget.mechanism(_SIZES[0])  # refuses an invalid budget
     size = _best_size(budget, n)
-    grid = Grid.uniform(lower, upper, size)
+    grid = (_whole_grid(bounds, size) if integers else None) or Grid.uniform(lower, upper, size)
+    size = grid.size
     mechanism = budget.mechanism(size, n)
     counts = max(expected_errors(mechanism, size, n).values())
     share = min(_rank_error(counts, size, n), 1.0)
@@ -230,6 +241,18 @@ def suggested_size(
 ) -> int:
     """Return the number of cells that ``suggest`` suggests under replace-one."""
     return _best_size(_Budget(epsilon, rho, "replace-one", delta), n)
+
+
+def _whole_grid(bounds: Grid, most: int) -> Grid | None:
+    """Return one cell for each whole number or day within bounds; None: none, or more than most."""
+    step, unit = bounds.step, bounds.unit
+    first = math.ceil(bounds.start / step) * step
+    last = math.floor(bounds.positions[0] / step) * step
+    if unit == "instant" or not 0.0 < (last - first) / step < most:
+        return None
+    if max(-first, last) > 2.0**53:  # doubles do not tell whole numbers apart
+        return None
+    return Grid._of_whole(first, last, unit, (first, last))
 
 
 def _rank_error(counts: float, size: int, n: int) -> float:

@@ -101,7 +101,7 @@ CALLS = {
     "suggest": (
         dp.suggest,
         {"n": 1000, "lower": 0, "upper": 1, "epsilon": 1.0, "rho": None, "delta": None}
-        | {"neighbours": "replace-one", "error": 0.1, "unit": "values"},
+        | {"neighbours": "replace-one", "error": 0.1, "unit": "values", "integers": True},
     ),
     "cdf by groups": (
         dp.cdf,

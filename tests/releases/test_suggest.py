@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import warnings
 
 import numpy as np
@@ -123,3 +124,35 @@ def test_it_takes_what_cdf_takes_and_shows_itself():
 def test_what_is_refused(wrong, what):
     with pytest.raises(dp.DpcoreError, match=what):
         dp.suggest(**{"n": 100, "epsilon": 1.0, "lower": 0, "upper": 1, **wrong})
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "grid"),
+    [
+        (0, 60, dp.Grid.integers(0, 60)),
+        (-0.5, 60.5, dp.Grid.integers(0, 60)),
+        (0, 10**6, None),  # more values than useful cells
+        (0.2, 0.8, None),  # no whole number
+        (2.0**60, 2.0**60 + 2**20, None),
+        ("2024-01-01", "2024-02-29", dp.Grid.days("2024-01-01", "2024-02-29")),
+        ("2024-01-01T12", "2024-02-29T12", dp.Grid.days("2024-01-02", "2024-02-29")),
+        ("2024-01-01T00:00Z", "2024-02-29T00:00Z", None),
+        (dt.timedelta(0), dt.timedelta(9), dp.Grid.days(dt.timedelta(0), dt.timedelta(9))),
+    ],
+)
+def test_few_whole_numbers_have_their_own_cells(lower, upper, grid):
+    given = {"n": 20_000, "epsilon": 1.0, "lower": lower, "upper": upper}
+    found = dp.suggest(**given, integers=True)
+    other = dp.suggest(**given)
+    assert not other.grid.of_integers
+    if grid is None:
+        assert found == other
+        return
+    assert repr(found.grid) == repr(grid)
+    assert f"dp.cdf(values, dp.{grid!r}, epsilon=...)" in str(found)
+    assert found.count_error < other.count_error
+    counts = np.arange(grid.size)
+    assert (
+        dp.cdf_from_counts(counts, found.grid, found.mechanism, rng=np.random.default_rng(1)).n
+        == counts.sum()
+    )
