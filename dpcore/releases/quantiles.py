@@ -122,6 +122,9 @@ def quantiles(
     equally likely. docs/selection.md says how many ranks off the result may be. p n is rounded to
     a quarter of a record. The cost is O(n + m N) for uniform grids.
 
+    Results are thresholds. So a record that equals ``grid.lower`` counts as the first threshold,
+    and whole numbers need ``Grid.integers``, whose first threshold is ``lower``.
+
     If you need many quantiles, or the curve as well, use ``dpcore.cdf(...).quantile(p)``: its cost
     in privacy does not depend on the number of quantiles.
 
