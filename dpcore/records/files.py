@@ -222,7 +222,7 @@ def _of_file(
         if kind == "csv":
             yield from from_csv(stream, file, columns, delimiter, state and state[0])
         else:
-            yield from from_parquet(stream, file, columns)
+            yield from from_parquet(source, stream, file, columns)
         if state_of(stream) != state:
             raise FileError(file, "changed while it was read")
 
@@ -261,9 +261,11 @@ def _end_of(part: Part, columns: Sequence[Column]) -> Iterator[_End]:
         # Opening a pipe would wait for a writer.
         raise FileError(part.name, "is not a regular file")
     with open(part.path, "rb") as stream:
-        parquet = opened_parquet(stream, part.name, columns)
-        types = [parquet.schema_arrow.field(column.name).type for column in columns]
-        yield _End(parquet.metadata.num_rows, types, state_of(stream))
+        state = state_of(stream)
+        with opened_parquet(part.path, stream, part.name, columns) as parquet:
+            types = [parquet.schema_arrow.field(column.name).type for column in columns]
+            rows = parquet.metadata.num_rows
+    yield _End(rows, types, state)
 
 
 def _name(source: Source) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from ..errors import DtypeError
 from .header import check_column
-from .sources import Column, FileError, Position
+from .sources import Column, FileError, Position, Source
 
 if TYPE_CHECKING:
     import pyarrow
@@ -20,10 +22,20 @@ _PAGES: Final = 2**20  # bytes at a time, so that a huge row group is not read a
 _ROWS: Final = 2**17
 
 
+@contextmanager
 def opened_parquet(
-    stream: BinaryIO, file: str, columns: Sequence[Column]
-) -> pyarrow.parquet.ParquetFile:
-    """Return the opened file, after a check that it has these columns with allowed types.
+    source: Source, stream: BinaryIO, file: str, columns: Sequence[Column]
+) -> Iterator[pyarrow.parquet.ParquetFile]:
+    """Open the file, after a check that it has these columns with allowed types.
+
+    Parameters
+    ----------
+    source
+        A path, which Arrow opens again by itself; or the stream.
+    stream
+        The opened source.
+    file, columns
+        As in ``Column`` and in errors.
 
     Raises
     ------
@@ -34,28 +46,52 @@ def opened_parquet(
 
     if not stream.seekable():
         raise FileError(file, "cannot be read from a pipe: Parquet has to seek")
-    parquet = pq.ParquetFile(
-        stream,
-        buffer_size=_PAGES,
-        pre_buffer=False,  # a buffer would hold the column of a whole row group
-        page_checksum_verification=True,
-    )
-    schema = parquet.schema_arrow
-    for column in columns:
-        check_column(schema.names, column.name, file, shown=True, argument=column.argument)
-        _check_type(schema.field(column.name).type, column)
-    return parquet
+    with _for_arrow(source, stream, file) as readable:
+        parquet = pq.ParquetFile(
+            readable,
+            buffer_size=_PAGES,
+            pre_buffer=False,  # a buffer would hold the column of a whole row group
+            page_checksum_verification=True,
+        )
+        schema = parquet.schema_arrow
+        for column in columns:
+            check_column(schema.names, column.name, file, shown=True, argument=column.argument)
+            _check_type(schema.field(column.name).type, column)
+        yield parquet
 
 
-def from_parquet(stream: BinaryIO, file: str, columns: Sequence[Column]) -> Iterator[Position]:
-    """Read the columns; errors as in ``opened_parquet``. ``done`` is in rows."""
-    parquet = opened_parquet(stream, file, columns)
+def from_parquet(
+    source: Source, stream: BinaryIO, file: str, columns: Sequence[Column]
+) -> Iterator[Position]:
+    """Read the columns; arguments and errors as in ``opened_parquet``. ``done`` is in rows."""
     names = [column.name for column in columns]
     done = 0
-    # The stream belongs to Python. No thread of Arrow may call it or hold the last reference to it.
-    for batch in parquet.iter_batches(_ROWS, columns=names, use_threads=False):
-        done += batch.num_rows
-        yield Position(batch.select(names), done, parquet.metadata.num_rows)
+    with opened_parquet(source, stream, file, columns) as parquet:
+        # A stream belongs to Python. No thread of Arrow may call it or hold the last reference.
+        for batch in parquet.iter_batches(_ROWS, columns=names, use_threads=False):
+            done += batch.num_rows
+            yield Position(batch.select(names), done, parquet.metadata.num_rows)
+
+
+@contextmanager
+def _for_arrow(
+    source: Source, stream: BinaryIO, file: str
+) -> Iterator[BinaryIO | pyarrow.NativeFile]:
+    """Return what Arrow reads: of a path, Arrow's own file, which never calls Python.
+
+    A thread that calls Python's file while the interpreter ends aborts the process.
+    """
+    import pyarrow as pa
+
+    if not isinstance(source, str | os.PathLike):
+        yield stream
+        return
+    # Arrow would encode text as UTF-8, and a name may be other bytes.
+    path = os.fspath(source) if os.name == "nt" else os.fsencode(source)
+    with pa.OSFile(path) as native:
+        if not os.path.samestat(os.stat(path), os.fstat(stream.fileno())):
+            raise FileError(file, "changed while it was read")
+        yield native
 
 
 def _check_type(kind: pyarrow.DataType, column: Column) -> None:

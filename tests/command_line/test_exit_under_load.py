@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import random
 import subprocess
 import sys
 import threading
@@ -43,6 +44,51 @@ def test_no_thread_of_arrow_calls_a_stream(form):
     batches = record_batches(stream, [Column("x"), Column("y")], format=form)
     assert sum(batch.num_rows for batch in batches) == 50_000
     assert stream.threads == {threading.get_ident()}
+
+
+class Noted(io.FileIO):
+    """A file of Python whose content is never asked for."""
+
+    def readinto(self, buffer: object) -> int:
+        raise AssertionError("Python reads the file")
+
+    def read(self, size: int | None = -1) -> bytes:
+        raise AssertionError("Python reads the file")
+
+
+@pytest.mark.parametrize("form", ["file", "folder"])
+def test_arrow_reads_paths_without_python(tmp_path, monkeypatch, form):
+    """A daemon thread may be inside Arrow while the interpreter ends."""
+    pq.write_table(pa.table({"x": range(1000)}), tmp_path / "t.parquet")
+    monkeypatch.setattr("dpcore.records.files.open", lambda path, _: Noted(path), raising=False)
+    source = tmp_path / "t.parquet" if form == "file" else tmp_path
+    assert sum(batch.num_rows for batch in record_batches(source, [Column("x")])) == 1000
+
+
+DAEMON = """
+import random, sys, threading, time
+from dpcore.records.files import Column, record_batches
+begun = threading.Event()
+def read():
+    while True:
+        for _ in record_batches(sys.argv[1], [Column("x")]):
+            begun.set()
+threading.Thread(target=read, daemon=True).start()
+begun.wait()
+time.sleep(float(sys.argv[2]))
+"""
+
+
+@pytest.mark.full
+def test_a_daemon_thread_that_reads_a_path_never_aborts(tmp_path):
+    pq.write_table(pa.table({"x": range(1_500_000)}), tmp_path / "t.parquet")
+    chosen = random.Random(1)
+    for _ in range(RUNS):
+        command = [sys.executable, "-c", DAEMON, tmp_path / "t.parquet", str(chosen.random() / 8)]
+        done = subprocess.run(
+            command, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, check=False
+        )
+        assert done.returncode == 0, done.stderr.decode()
 
 
 @pytest.mark.full

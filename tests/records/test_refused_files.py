@@ -126,6 +126,31 @@ def test_parquet_truncated_while_it_is_read(tmp_path, monkeypatch):
         list(batches)
 
 
+def test_parquet_replaced_while_it_is_opened(tmp_path, monkeypatch):
+    """Arrow opens the path once more, and must get the same file."""
+    path = write_parquet(tmp_path / "t.parquet", VALUES)
+    other = write_parquet(tmp_path / "other.parquet", VALUES[:10])
+
+    def opened(name, mode):
+        stream = io.FileIO(name, mode)
+        other.replace(path)
+        return stream
+
+    monkeypatch.setattr("dpcore.records.files.open", opened, raising=False)
+    with pytest.raises(FileError, match="changed while it was read"):
+        list(column_batches(path, "x"))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names are text there")
+def test_names_of_files_need_not_be_utf_8(tmp_path):
+    path = write_parquet(tmp_path / "t.parquet", VALUES)
+    try:
+        path = path.rename(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.parquet"))
+    except OSError:
+        pytest.skip("this disk has no such names")
+    assert sum(len(batch) for batch in column_batches(path, "x")) == len(VALUES)
+
+
 def test_what_cannot_be_opened(tmp_path):
     with pytest.raises(FileError, match=r"none.csv' cannot be read: No such file"):
         counts_of(tmp_path / "none.csv")
