@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import math
 import numbers
+import os
+from collections.abc import Iterator
 from fractions import Fraction
 from types import ModuleType
 from typing import Any, Final, Literal, get_args
@@ -26,6 +28,7 @@ __all__ = [
     "fraction",
     "integer",
     "items",
+    "path",
     "plain",
     "points",
     "positive",
@@ -36,6 +39,8 @@ __all__ = [
 ]
 
 _MOST_TOTAL: Final = 2.0**62
+_MOST_NOISY: Final = 1e140  # sums of squares of as many as fit in memory are doubles
+_MOST_BITS: Final = 8192  # Python does not write out more than 4300 digits
 Extra = Literal["plot", "io", "cli", "models", "studies", "dask", "bench", "test"]
 
 
@@ -81,9 +86,9 @@ def fraction(argument: str, value: object) -> Fraction:
         if exact <= 0:
             raise ParameterError(argument, value, "must be positive and finite")
         finite(argument, exact)
-        return exact
+        return _written(argument, exact)
     double = positive(argument, value)
-    return _long(value) if isinstance(value, np.longdouble) else Fraction(double)
+    return _long(argument, value) if isinstance(value, np.longdouble) else Fraction(double)
 
 
 def plain(argument: str, value: object) -> int | float | Fraction:
@@ -92,9 +97,9 @@ def plain(argument: str, value: object) -> int | float | Fraction:
     if isinstance(value, numbers.Integral):
         return int(value)
     if isinstance(value, numbers.Rational):
-        return Fraction(int(value.numerator), int(value.denominator))
+        return _written(argument, Fraction(int(value.numerator), int(value.denominator)))
     assert isinstance(value, numbers.Real)
-    return _long(value) if isinstance(value, np.longdouble) else float(value)
+    return _long(argument, value) if isinstance(value, np.longdouble) else float(value)
 
 
 def bounds(lower: object, upper: object) -> tuple[float, float]:
@@ -132,11 +137,29 @@ def choice(argument: str, value: object, options: object) -> None:
 
 def items(argument: str, value: object, requirement: str) -> list[Any]:
     """Return the items of an iterable."""
+    if isinstance(value, Iterator):  # its own errors are the caller's
+        return list(value)
     try:
-        iterator = iter(value)  # type: ignore[call-overload]
-    except TypeError:  # only now do arrays without axes raise an error
+        found: list[Any] = list(value)  # type: ignore[call-overload]
+        return found
+    except MemoryError:
+        raise
+    except Exception:  # arrays without axes, frames that are not computed yet
         raise DtypeError(argument, type(value).__name__, requirement) from None
-    return list(iterator)
+
+
+def path(argument: str, value: object, requirement: str) -> str:
+    """Return a path that the operating system could have: text, or bytes as the system's text."""
+    name = os.fspath(value) if isinstance(value, str | os.PathLike) else None
+    if not isinstance(name, str) or not name:
+        raise DtypeError(argument, type(value).__name__, requirement)
+    if "\0" in name:
+        raise ParameterError(argument, name, "must not contain a null character")
+    try:
+        os.fsencode(name)
+    except UnicodeError:
+        raise ParameterError(argument, name, "must have only characters of names") from None
+    return name
 
 
 def array(
@@ -207,12 +230,22 @@ def cumulative_counts(argument: str, value: ArrayLike) -> NDArray[np.float64]:
     finite_entries = np.isfinite(found)
     if not finite_entries.all():
         raise ParameterError(argument, found[~finite_entries][0], "must be finite")
+    if max(found.max(initial=0.0), -found.min(initial=0.0)) > _MOST_NOISY:
+        raise ParameterError(argument, "larger entries", f"must be within +-{_MOST_NOISY:g}")
     return found
 
 
-def _long(value: np.longdouble) -> Fraction:
+def _long(argument: str, value: np.longdouble) -> Fraction:
     """Return the exact value of a long double. The nearest double may be above it."""
-    return Fraction(*value.as_integer_ratio())
+    return _written(argument, Fraction(*value.as_integer_ratio()))
+
+
+def _written(argument: str, exact: Fraction) -> Fraction:
+    """Return a fraction that can be written out, as releases and messages do."""
+    if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > _MOST_BITS:
+        what = f"must have a numerator and a denominator of at most {_MOST_BITS} bits"
+        raise ParameterError(argument, exact, what)
+    return exact
 
 
 def _is_a(value: object, kind: type) -> bool:

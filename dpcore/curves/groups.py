@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import _check
-from ..errors import DtypeError, ParameterError
+from ..errors import DtypeError, ParameterError, shown
 from ..privacy.guarantees import Privacy, within_group
 from . import colours, serialization
 from .cdf import CDF
@@ -195,7 +195,7 @@ class GroupedCDF(Mapping[Any, CDF]):
 
     def __repr__(self) -> str:
         start, end = f"<GroupedCDF of {len(self)}: ", f"; {shortly(self.privacy)}>"
-        names = ", ".join(map(repr, self.groups))
+        names = ", ".join(map(shown, self.groups))
         room = _MOST_REPR - len(start) - len(end)
         if len(names) > room:
             names = names[: room - 3] + "..."

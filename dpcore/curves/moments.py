@@ -176,7 +176,7 @@ class Moments(Readings):
             edges = np.linspace(own[0], own[-1], number + 1)
         else:
             edges = _check.doubles(grid.points("bins", bins))
-            if edges.ndim != 1 or edges.size < 2 or not (np.diff(edges) > 0.0).all():
+            if edges.ndim != 1 or edges.size < 2 or not (edges[1:] > edges[:-1]).all():
                 what = "must be a number of bins, or at least two ascending edges"
                 raise ParameterError("bins", bins, what)
         up_to = self._up_to(edges)

@@ -42,6 +42,7 @@ _SCORES: Final = "dpcore.scores"
 _RESIDUAL_PLOT: Final = "dpcore.residual-plot"
 _TABLE: Final = "dpcore.table"
 _VERSION: Final = 1
+_MOST: Final = 1e140  # far above any count and any noise; their squares and sums are doubles
 _EPSILON_FIELDS: Final = {"epsilon", "delta", "neighbours", "simulated"}
 _RHO_FIELDS: Final = {"rho", "neighbours", "simulated"}
 _CURVE_FIELDS: Final = {
@@ -352,7 +353,10 @@ def _array(name: str, values: Any) -> NDArray[np.int64] | NDArray[np.float64]:
         raise ValueError(f"{name} must be a list of numbers")
     if kinds == {int}:
         return np.array(values, np.int64)
-    return np.array(values, np.float64)
+    found = np.array(values, np.float64)
+    if np.isfinite(found).all() and np.abs(found).max() > _MOST:
+        raise ValueError(f"{name} must be within +-{_MOST:g}")
+    return found
 
 
 def _deviations(runs: Any, size: int) -> NDArray[np.float64]:
@@ -364,6 +368,8 @@ def _deviations(runs: Any, size: int) -> NDArray[np.float64]:
     if not all(type(length) is int and length >= 1 for length in lengths) or sum(lengths) != size:
         raise ValueError(wanted)
     values = [math.inf if v is None else _check.finite("noise_deviation", v) for v, _ in runs]
+    if any(_MOST < value < math.inf for value in values):
+        raise ValueError(f"noise_deviation must be at most {_MOST:g}, or null")
     return np.repeat(values, lengths)
 
 

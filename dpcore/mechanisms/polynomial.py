@@ -222,7 +222,7 @@ class PolynomialProjection(Releases):
         Raises
         ------
         DtypeError, ParameterError
-            ``rng`` is not as above; or the budget is too small.
+            An argument is not as above; or the budget is too small.
 
         Examples
         --------
@@ -236,10 +236,14 @@ class PolynomialProjection(Releases):
         array([103.5, 130.1, -14.8])
         """
         stream = source(rng)
+        exact = _check.array("sums", sums, "iu", "must hold integers")
+        wanted = (self.scheme.degree + 2,)
+        if exact.shape != wanted:
+            raise ParameterError("sums", exact.shape, f"must have shape {wanted}")
         self.noise()  # refuses a budget that is too small before it is charged
         cost = replace(self.privacy, simulated=stream.simulated)
         with spending(cost, "PolynomialProjection.release_totals"):
-            totals: NDArray[np.int64] = self._noisy_totals(sums, 1, stream)[0]
+            totals: NDArray[np.int64] = self._noisy_totals(exact, 1, stream)[0]
         return totals
 
     def _noisy_totals(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import validation
 
 from .. import _check
-from ..errors import DtypeError, MissingValueError, ParameterError
+from ..errors import DpcoreError, DtypeError, MissingValueError, ParameterError
 from ..noise.sources import Source, source
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Privacy
@@ -70,10 +70,16 @@ def target(y: Any) -> NDArray[Any]:
 
 def _quietly(check: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
     """Return what a check of scikit-learn returns; its errors must not quote records."""
+    kind: type[Exception]
     try:
-        return check(*arguments, **options)
+        with np.errstate(over="ignore"):  # long doubles become infinite, and are refused below
+            return check(*arguments, **options)
     except (TypeError, ValueError) as error:
         kind, said = type(error), _without_values(str(error))
+    except (MemoryError, DpcoreError):
+        raise
+    except Exception:  # integers beyond doubles, and types that a library cannot convert
+        kind, said = ValueError, "the values cannot be converted to doubles"
     raise kind(said)  # outside the handler, because the caught error would be the context
 
 

@@ -266,7 +266,9 @@ def _checked_classes(classes: object) -> tuple[Label, Label]:
         raise DtypeError("classes", classes, "must be numbers, strings or bytes, both of one kind")
     if found[0] == found[1] or any(label != label for label in found):  # NaN is not a class either
         raise ParameterError("classes", classes, "must be different")
-    if any(not isinstance(label, str | bytes) and abs(label) >= _MOST_LABEL for label in found):
+    if any(
+        not isinstance(label, str | bytes) and abs(float(label)) >= _MOST_LABEL for label in found
+    ):
         what = "must be below 2^53 if they are numbers: doubles do not tell larger ones apart"
         raise ParameterError("classes", classes, what)
     for label in found:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
-from ..errors import ParameterError
+from ..errors import DtypeError, ParameterError
 from .plans import gaussian_rows, kept_laplace_digits, laplace_digits, table_entries
 from .sources import Source, source
 from .windows import fill_from_rows
@@ -274,6 +274,11 @@ def rounded_up(exact: Fraction, bits: int = 31) -> Fraction:
 
     Above 2^(bits - 1) it is the least integer >= exact. Denominators are at most 2^62.
 
+    Raises
+    ------
+    DtypeError, ParameterError
+        ``exact`` is no Fraction above 0, or ``bits`` no integer from 1 to 62.
+
     Examples
     --------
     >>> from fractions import Fraction
@@ -283,6 +288,11 @@ def rounded_up(exact: Fraction, bits: int = 31) -> Fraction:
     >>> rounded_up(Fraction(1000, 3), bits=8)
     Fraction(334, 1)
     """
+    if not isinstance(exact, Fraction | int) or isinstance(exact, bool):
+        raise DtypeError("exact", type(exact).__name__, "must be a Fraction")
+    if exact <= 0:
+        raise ParameterError("exact", exact, "must be positive")
+    bits = _check.integer("bits", bits, 1, 62)
     excess = exact.numerator.bit_length() - exact.denominator.bit_length()
     shift = min(max(0, bits - 1 - excess), 62)
     return Fraction(-(-(exact.numerator << shift) // exact.denominator), 1 << shift)

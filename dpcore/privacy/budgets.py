@@ -173,11 +173,7 @@ class Budget:
         ...     dp.Budget.open(path)  # tomorrow, or in another process
         Budget(epsilon=20.0): spent 15 in 1 release, remaining 5
         """
-        name = os.fspath(path) if isinstance(path, str | os.PathLike) else None
-        if not isinstance(name, str) or not name:
-            raise DtypeError("path", type(path).__name__, "must be a file's path")
-        if "\0" in name:
-            raise ParameterError("path", name, "must not contain a null character")
+        name = _check.path("path", path, "must be a file's path")
         said = any(each is not None for each in (epsilon, rho, delta, neighbours))
         cap = _checked(epsilon, rho, delta, neighbours or "replace-one") if said else None
         found = cls.__new__(cls)

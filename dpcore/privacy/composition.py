@@ -165,11 +165,12 @@ def composed(guarantees: Iterable[Privacy], delta: float) -> Privacy:
     >>> round(sum(guarantees).epsilon, 3), round(composed(guarantees, 1e-6).epsilon, 3)
     (5.0, 2.419)
     """
-    found = Counter(_check.items("guarantees", guarantees, "must be Privacy values"))
+    given = _check.items("guarantees", guarantees, "must be Privacy values")
     most = probability("delta", delta)
-    for each in found:
+    for each in given:
         if not isinstance(each, Privacy):
             raise DtypeError("guarantees", type(each).__name__, "must be Privacy values")
+    found = Counter(given)
     if not found:
         raise ParameterError("guarantees", [], "must hold at least one")
     relation = next(iter(found)).neighbours

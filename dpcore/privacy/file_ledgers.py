@@ -156,8 +156,9 @@ class _FilePage:
 def _create(path: Path, cap: Privacy) -> None:
     """Make the file, whole, if there is none; so an empty file is a damaged one."""
     final = Path(os.path.realpath(path))
-    if final.exists():
-        return
+    with _in_our_words(path):
+        if final.exists():
+            return
     if os.path.lexists(f"{final}-journal"):  # SQLite would copy its pages into the new file
         what = "cannot be made: a journal of an older file lies beside it, and may hold charges"
         raise FileError(str(path), what)

@@ -211,6 +211,7 @@ class Privacy:
         >>> Privacy(0.5, neighbours="add-or-remove-one").implied("replace-one")
         Privacy(epsilon=1.0, delta=0.0, neighbours='replace-one', simulated=False)
         """
+        _check.choice("neighbours", neighbours, Relation)
         if neighbours == self.neighbours:
             return self
         if not implies(self.neighbours, neighbours):
@@ -405,12 +406,19 @@ def _above(argument: str, value: object) -> float:
 def double_above(exact: Fraction) -> float:
     """Return the least double >= exact, infinity among them.
 
+    Raises
+    ------
+    DtypeError
+        ``exact`` is neither a Fraction nor an int.
+
     Examples
     --------
     >>> from fractions import Fraction
     >>> 1 / 3, double_above(Fraction(1, 3))
     (0.3333333333333333, 0.33333333333333337)
     """
+    if not isinstance(exact, Fraction | int):
+        raise DtypeError("exact", type(exact).__name__, "must be a Fraction")
     try:
         nearest = float(exact)
     except OverflowError:

@@ -21,7 +21,7 @@ from ..errors import DpcoreError, DtypeError, ParameterError
 from .csv import MOST_ROW, from_csv
 from .folders import Part, in_turn, parts_of
 from .parquet import from_parquet, opened_parquet
-from .sources import Column, FileError, Format, Position, Progress, Source, State, state_of
+from .sources import Column, FileError, Format, Holds, Position, Progress, Source, State, state_of
 from .times import Unit, checked_unit
 
 if TYPE_CHECKING:
@@ -160,16 +160,29 @@ def record_batches(
     [{'score': [0.9, 0.4], 'bought': [b'yes', b'no']}]
     """
     _check.extra("pyarrow", "reading files", "io")
-    if isinstance(source, io.TextIOBase):
+    if isinstance(source, io.TextIOBase) or not (
+        isinstance(source, str | os.PathLike) or callable(getattr(source, "read", None))
+    ):
         raise DtypeError("source", type(source).__name__, "must be a path or a binary stream")
-    is_folder = isinstance(source, str | os.PathLike) and os.path.isdir(source)
+    is_folder = False
+    if isinstance(source, str | os.PathLike):
+        is_folder = os.path.isdir(
+            _check.path("source", source, "must be a path or a binary stream")
+        )
     if is_folder and format not in (None, "parquet"):
         raise ParameterError("format", format, "must be 'parquet' for a folder")
     chosen = "parquet" if is_folder else _format_of(source) if format is None else format
     _check.choice("format", chosen, Format)
+    if not isinstance(delimiter, str):
+        raise DtypeError("delimiter", type(delimiter).__name__, "must be text")
     if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0':
         raise ParameterError("delimiter", delimiter, "must be one ASCII character, not a quote")
     for at, column in enumerate(columns):
+        if not isinstance(column, Column):
+            raise DtypeError("columns", type(column).__name__, "must be Columns")
+        if not isinstance(column.name, str):
+            raise DtypeError(column.argument, type(column.name).__name__, "must be text")
+        _check.choice("holds", column.holds, Holds)
         if chosen == "csv" and column.holds == "duration":
             raise ParameterError("unit", "duration", "must be another one: CSV has no durations")
         for other in columns[:at]:

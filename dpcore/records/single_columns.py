@@ -24,7 +24,10 @@ def single_column(values: Any) -> Any:
     if isinstance(values, list | tuple):
         rows = all(isinstance(row, list | tuple) and len(row) == 1 for row in values)
         return [row[0] for row in values] if rows else values
-    shape = getattr(values, "shape", ())
+    try:
+        shape = getattr(values, "shape", ())
+    except ValueError:  # an iterator of NumPy that is at its end
+        return values
     if not isinstance(shape, tuple) or len(shape) != 2 or shape[1] != 1:
         return values
     if hasattr(values, "iloc"):

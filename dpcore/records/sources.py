@@ -13,13 +13,25 @@ from .times import Unit
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["Column", "FileError", "Format", "Position", "Progress", "Source", "State", "state_of"]
+__all__ = [
+    "Column",
+    "FileError",
+    "Format",
+    "Holds",
+    "Position",
+    "Progress",
+    "Source",
+    "State",
+    "state_of",
+]
 
 Format = Literal["csv", "parquet"]
 Source = str | os.PathLike[str] | BinaryIO
 Progress = Callable[[int, int | None, str], None]
+Holds = Literal["numbers", "labels", Unit]
 State = tuple[int, int]  # the size of a regular file, and the time of its last change
 
+_MOST_NAME: Final = 500  # characters of a path in an error
 _TIMES: Final[dict[str, str]] = {
     "time": "dates or times without a time zone",
     "instant": "times with a time zone",
@@ -32,7 +44,9 @@ class FileError(DpcoreError, OSError):
 
     def __init__(self, file: str, problem: str) -> None:
         self.file = file
-        super().__init__(f"{file!r} {problem}")
+        # Paths are shown whole, unless no system has such a path.
+        name = file if len(file) <= _MOST_NAME else f"{file[:60]}...{file[-60:]}"
+        super().__init__(f"{name!r} {problem}")
 
 
 class Column(NamedTuple):
@@ -58,7 +72,7 @@ class Column(NamedTuple):
     """
 
     name: str
-    holds: Literal["numbers", "labels"] | Unit = "numbers"
+    holds: Holds = "numbers"
     argument: str = "column"
 
     def __str__(self) -> str:

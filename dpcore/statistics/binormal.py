@@ -61,8 +61,10 @@ class BinormalROC(EqualByValue):
     mechanism: Mapping[str, str | int | float]
 
     def __post_init__(self) -> None:
-        if not 0.0 <= _check.finite("auc", self.auc) <= 1.0:
+        auc = _check.finite("auc", self.auc)
+        if not 0.0 <= auc <= 1.0:
             raise ParameterError("auc", self.auc, "must be within [0, 1]")
+        object.__setattr__(self, "auc", auc)
         _check.integer("n", self.n, 1, 2**63)
         if not isinstance(self.privacy, Privacy):
             raise DtypeError("privacy", type(self.privacy).__name__, "must be a Privacy")

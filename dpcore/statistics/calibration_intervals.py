@@ -126,9 +126,9 @@ def _interval(
     never lowers the error (Jensen), so the upper reach needs only the deviation of the error.
     """
     width = deviations(level)
+    gaps, error = _Gaps.of(curves, bins), expected_calibration_error(curves, bins)
     if mechanism is not None:
         check_released("curves", curves.joint, mechanism)
-    gaps, error = _Gaps.of(curves, bins), expected_calibration_error(curves, bins)
     if not (np.isfinite(curves.joint.noise_deviation).all() and np.isfinite(error)):
         return Interval(0.0, 1.0)
     below = above = 0.0

@@ -70,6 +70,14 @@ class ScoreHistogram:
     bins: Bins
     mechanism: Releases | None = None
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.curves, ScoreCurves):
+            raise DtypeError("curves", type(self.curves).__name__, "must be ScoreCurves")
+        if not isinstance(self.bins, Bins):
+            raise DtypeError("bins", type(self.bins).__name__, "must be Bins")
+        if self.mechanism is not None:
+            check_released("curves", self.curves.joint, self.mechanism)
+
     def __repr__(self) -> str:
         size, n = self.bins.counts.size, self.curves.n
         return line(
@@ -77,10 +85,6 @@ class ScoreHistogram:
             f"area {self.auc:.4g}, n = {n}, {cost(self.privacy)}, {size} buckets",
             f"area {self.auc:.4g}, n = {n}, {cost(self.privacy)}",
         )
-
-    def __post_init__(self) -> None:
-        if self.mechanism is not None:
-            check_released("curves", self.curves.joint, self.mechanism)
 
     @classmethod
     def quantile(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _check
 from ..errors import DtypeError, ParameterError
 from .cells import Label, label_of
 from .header import Header, Maker
@@ -44,7 +45,8 @@ class Results:
     """
 
     def __init__(self, table: pyarrow.Table) -> None:
-        header = Header.read(table.schema) if hasattr(table, "schema") else None
+        pa = _check.extra("pyarrow", "dpcore.studies", "studies")
+        header = Header.read(table.schema) if isinstance(table, pa.Table) else None
         if header is None:
             raise DtypeError("table", type(table).__name__, "must be that of a study")
         self.table = table

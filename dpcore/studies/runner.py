@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from .. import _check
 from ..errors import DtypeError, ParameterError
+from ..records.files import FileError
 from .calls import Done, Shipped, ignored, make
 from .plan import Plan
 from .progress import Progress
@@ -21,6 +22,8 @@ from .study import MOST_SEED, Study
 
 __all__ = ["load", "run"]
 
+_MOST_ROWS: Final = 2**33
+_ROW_BYTES: Final = 24  # the numbers of a row's cell and replicate, and one result
 _KEPT: Final = 1.0  # seconds of chunks that wait to be written together; this rises to
 _MOST_KEPT: Final = 10.0  # this number, so that a run of a day has some thousand parts
 # joblib gives this warning if a process uses some hundred megabytes more than at its start. The
@@ -116,10 +119,21 @@ def run(
     if over:
         wanted = f"must be a multiple of {study.size}, such as {replicates - over + study.size}"
         raise ParameterError("replicates", replicates, wanted)
+    cells = len(study.cells)
+    if replicates * cells > _MOST_ROWS:
+        rows = replicates * cells
+        memory, years = rows * _ROW_BYTES / 2**40, rows / study.size / 3.15e13
+        wanted = (
+            f"must be at most {_MOST_ROWS // cells} (cells: {cells}): the {rows:.2g} rows would "
+            f"take {memory:.2g} TiB of memory, and {years:.2g} years at a microsecond for each call"
+        )
+        raise ParameterError("replicates", replicates, wanted)
     if seed is not None:
         seed = _check.integer("seed", seed, 0, MOST_SEED)
     if workers is not None and _check.integer("workers", workers, -(2**10), 2**20) == 0:
         raise ParameterError("workers", workers, "must not be 0")
+    if progress is not None and not isinstance(progress, bool):
+        raise DtypeError("progress", type(progress).__name__, "must be a bool or None")
     path = _path(out)
     shipped, count = Shipped(study), joblib.effective_n_jobs(workers)
     if count > 1 and not _are_threads():
@@ -218,6 +232,9 @@ def _are_threads() -> bool:
 def _path(out: object) -> Path | None:
     if out is None:
         return None
-    if not isinstance(out, str | os.PathLike) or not os.fspath(out):
-        raise DtypeError("out", type(out).__name__, "must be a folder's path")
-    return Path(os.fspath(out))
+    path = Path(_check.path("out", out, "must be a folder's path"))
+    try:
+        path.exists()  # it need not, but its name must be possible
+    except OSError as error:
+        raise FileError(str(path), f"cannot be read: {error.strerror or error}") from None
+    return path

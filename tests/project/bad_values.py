@@ -1,9 +1,11 @@
-"""Things of some forty kinds that hardly any argument may be."""
+"""Things of some eighty kinds that hardly any argument may be."""
 
 from __future__ import annotations
 
+from datetime import date
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -29,6 +31,11 @@ def endless():
     return values
 
 
+def spent(iterator):
+    list(iterator)
+    return iterator
+
+
 BAD = {
     "None": None,
     "a bool": True,
@@ -42,6 +49,18 @@ BAD = {
     "NaN": float("nan"),
     "infinity": float("inf"),
     "a long double": np.longdouble("1e4000"),
+    "a tiny long double": np.longdouble("1e-4900"),
+    "a long double near 1": np.nextafter(np.longdouble(1), np.longdouble(2)),
+    "half a precision": np.float16(0.1),
+    "a decimal that is not a number": Decimal("NaN"),
+    "a huge decimal": Decimal("1e5000"),
+    "2^53": 2**53,
+    "2^63": 2**63,
+    "a large float": 1e300,
+    "the largest float": np.finfo(float).max,
+    "a large negative float": -1e308,
+    "the smallest float": 5e-324,
+    "minus nothing": -0.0,
     "a complex number": 1j,
     "a time span": np.timedelta64(1, "ns"),
     "no date": np.datetime64("NaT"),
@@ -51,6 +70,31 @@ BAD = {
     "text": "x",
     "no text": "",
     "bytes": b"x",
+    "a null character": "a\0",
+    "a surrogate": "\ud800",
+    "a long text": "x" * 5000,
+    "long bytes": b"\xff" * 5000,
+    "NumPy's text": np.str_("x"),
+    "NumPy's bytes": np.bytes_(b"x"),
+    "NumPy's void": np.void(b"x"),
+    "a date": date(2020, 1, 2),
+    "a path": Path("x"),
+    "a slice": slice(3),
+    "an ellipsis": ...,
+    "a function": len,
+    "a list of a float": [0.5],
+    "a list of a list": [[0.5]],
+    "a list of extremes": [-1e308, 1e308],
+    "a list of a large float": [1e300],
+    "a list of the smallest float": [5e-324],
+    "a list of 2^53": [2**53],
+    "a list of text": ["a\0", "\ud800"],
+    "a list of dicts": [{}],
+    "an empty tuple": (),
+    "a spent iterator": iter(()),
+    "a spent nditer": spent(np.nditer(np.arange(3.0))),
+    "a memory view": memoryview(b"abc"),
+    "a range": range(3),
     "an empty list": [],
     "a list of None": [None],
     "a list of a huge integer": [HUGE],
@@ -78,5 +122,16 @@ BAD = {
     "a data frame": pd.DataFrame({"a": [1]}),
     "a multi-index": pd.MultiIndex.from_tuples([(1, 2)]),
     "an Arrow union": pa.UnionArray.from_sparse(pa.array([0], pa.int8()), [pa.array([1])]),
+    "a polars frame": pl.DataFrame({"a": [1.0]}),
+    "a lazy frame": pl.LazyFrame({"a": [1.0]}),
+    "an expression": pl.col("a"),
+    "an Arrow table": pa.table({"a": [1.0]}),
+    "an Arrow scalar": pa.scalar(1.0),
+    "an array of extremes": np.array([-1e308, 1e308]),
+    "an array of long doubles": np.array(["1e4000", "1e-4900"], np.longdouble),
+    "an array of half precision": np.array([0.1, 6e4], np.float16),
+    "an array of objects": np.array([None, "x"], object),
+    "an array of big endians": np.array([1.0, 2.0], ">f8"),
+    "an array of three axes": np.ones((1, 1, 1)),
     "polars' Int128": pl.Series([1], dtype=INT128),
 }

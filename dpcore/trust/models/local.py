@@ -23,6 +23,7 @@ from ...mechanisms.hierarchy import Hierarchy
 from ...noise.sources import Source
 from ...privacy.allowance import Allowance
 from ...privacy.guarantees import Privacy, double_above
+from ...summaries.grid import MOST_CELLS
 from .contribution import MOST_CLIENTS, for_client, most_records
 from .dealing import dealt, generator
 from .unary import UnaryEncoding
@@ -127,6 +128,7 @@ class Local(Releases):
         >>> Local(epsilon=1.0, clients=10_000, branching=16).levels(256)
         ((16, 16), array([4672, 5328]))
         """
+        size = _check.integer("size", size, 1, MOST_CELLS)
         branching = _best(self, size) if self.branching == "auto" else self._given(size)
         shares = np.array(_hierarchy(branching).shares_for(size)[1:] if branching else (1.0,))
         asked = np.maximum(1, np.floor(shares * self.clients)).astype(np.int64)
