@@ -23,13 +23,13 @@ _PARAGRAPHS: Final = {
     "labels": """
         (n,) labels, n >= 1: numbers, booleans or strings, all of one kind. As in scikit-learn, an
         array of shape (n, 1) or a data frame with one column will do, too. Labels other than
-        ``pos_label`` are negative.""",
+        ``pos_label`` are negative. Columns of pandas must have the same index.""",
     "scores": """
         (n,) real numbers. A higher score means that the record is more likely positive. Scores
         beyond the grid, including infinities, count in its first or last cell.""",
     "pos_label": """
         The label of the positives; None: 1, or True. It must be given if the labels are
-        strings.""",
+        strings, or if they are floats and the scores are integers.""",
     "score_thresholds": "Public thresholds of the scores, which must not come from the data.",
     "score_thresholds_or_none": """
         Public thresholds of the scores, which must not come from the data; None: 1,024 cells over

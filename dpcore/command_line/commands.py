@@ -16,6 +16,7 @@ import dpcore
 from ..curves.scores import MOST_SCORE_CELLS, ScoreCurves
 from ..privacy.spending import unwatched
 from ..releases.hosmer_lemeshow import FINEST, arcsine_grid, suited
+from ..releases.score_curves import labelled_score_curves, named
 from ..statistics.binning import equi_depth_bins, uniform_bins
 from ..statistics.calibration import Reliability
 from ..statistics.hosmer_lemeshow import HosmerLemeshow
@@ -164,7 +165,8 @@ def _released(
     counts: NDArray[np.int64],
 ) -> ScoreCurves:
     isotonic = options.smooth is None
-    curves = dpcore.score_curves_from_counts(counts, grid, mechanism, isotonic=isotonic)
+    label = named(options.positive)
+    curves = labelled_score_curves(counts, grid, mechanism, label, isotonic=isotonic)
     return curves if isotonic else curves.smooth(options.smooth)
 
 

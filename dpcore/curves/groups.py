@@ -86,7 +86,8 @@ class GroupedCDF(Mapping[Any, CDF]):
         --------
         >>> import dpcore as dp
         >>> grid = dp.Grid([1.0, 2.0])
-        >>> dp.cdf([1, 2], grid, by=["a", "b"], groups=["a", "b"], epsilon=50.0).privacy.epsilon
+        >>> values, by = [1, 2] * 9, ["a", "b"] * 9
+        >>> dp.cdf(values, grid, by=by, groups=["a", "b"], epsilon=50.0).privacy.epsilon
         50.0
         """
         return reduce(operator.or_, (curve.privacy for curve in self.curves))
@@ -125,7 +126,7 @@ class GroupedCDF(Mapping[Any, CDF]):
         --------
         >>> import dpcore as dp
         >>> grid, groups = dp.Grid([1.0, 2.0]), ["a", "b"]
-        >>> found = dp.cdf([1, 2], grid, by=["a", "b"], groups=groups, epsilon=50.0)
+        >>> found = dp.cdf([1, 2] * 9, grid, by=["a", "b"] * 9, groups=groups, epsilon=50.0)
         >>> axes = found.plot()
         >>> [ax.get_title() for ax in axes], axes.shape
         (['a', 'b'], (2,))
@@ -163,7 +164,7 @@ class GroupedCDF(Mapping[Any, CDF]):
         --------
         >>> import dpcore as dp
         >>> grid, groups = dp.Grid([1.0, 2.0]), ["a", "b"]
-        >>> found = dp.cdf([1, 2], grid, by=["a", "b"], groups=groups, epsilon=50.0)
+        >>> found = dp.cdf([1, 2] * 9, grid, by=["a", "b"] * 9, groups=groups, epsilon=50.0)
         >>> found.to_json()[:47]
         '{"format": "dpcore.groups", "version": 1, "grou'
         """
@@ -185,7 +186,7 @@ class GroupedCDF(Mapping[Any, CDF]):
         --------
         >>> import dpcore as dp
         >>> grid, groups = dp.Grid([1.0, 2.0]), ["a", "b"]
-        >>> found = dp.cdf([1, 2], grid, by=["a", "b"], groups=groups, epsilon=50.0)
+        >>> found = dp.cdf([1, 2] * 9, grid, by=["a", "b"] * 9, groups=groups, epsilon=50.0)
         >>> dp.GroupedCDF.from_json(found.to_json())
         <GroupedCDF of 2: 'a', 'b'; private, epsilon = 50>
         """

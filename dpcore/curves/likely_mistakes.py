@@ -18,7 +18,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DpcoreWarning
+from ..errors import DpcoreWarning, shown
+from ..privacy.guarantees import Privacy, of_public_size
 from ..records import times
 from ..summaries.grid import MOST_CELLS, Grid
 from .cdf import CDF
@@ -34,7 +35,9 @@ __all__ = [
     "largest",
     "percent",
     "warn",
+    "warn_of_classes",
     "warn_of_curve",
+    "warn_of_group",
     "warn_of_scores",
 ]
 
@@ -58,6 +61,42 @@ def warn_of_curve(curve: CDF) -> None:
     """Warn if a released raw curve shows far too much noise, or too many records at an end."""
     if text := _mistake_in_curve(curve):
         warn(text)
+
+
+def warn_of_group(group: object, curve: CDF) -> None:
+    """Warn of the released raw curve of a public group, by name; also if it may have no records."""
+    text, noise = None, known(float(curve.noise_deviation[-1]))
+    # A released number is at least 1. Where sizes are public, a group without records is refused.
+    if not of_public_size(curve.privacy.neighbours) and curve.n <= max(1.0, SURE * noise):
+        text = f"{_within('records', curve.n, curve.privacy)}: is it a label that records have?"
+    if text := text or _mistake_in_curve(curve):
+        warn(f"group {shown(group)}: {text}")
+
+
+def warn_of_classes(
+    curve: CDF, totals: tuple[float, float], deviation: float, label: str, privacy: Privacy
+) -> None:
+    """Warn if the released number of negatives or of positives may be 0.
+
+    Parameters
+    ----------
+    curve
+        The raw curve of the same release. If it shows a mistake, the user knows of that one.
+    totals
+        The released numbers.
+    deviation
+        The deviation of the noise in each.
+    label
+        As in ``warn_of_scores``.
+    privacy
+        The guarantee of the release.
+    """
+    if _mistake_in_curve(curve):
+        return
+    for name, total in zip(("negatives", "positives"), totals, strict=True):
+        if total <= SURE * known(deviation):
+            warn(_empty_class(name, total, label, privacy))
+            return
 
 
 def warn_of_scores(curves: ScoreCurves, label: str = "pos_label") -> None:
@@ -170,12 +209,7 @@ def _mistake_in_scores(curves: ScoreCurves, label: str) -> str | None:
     positives = _Class("positives", curves.positives, of_positives)
     for each in (negatives, positives):
         if each.total <= SURE * known(float(each.deviations[-1])):
-            # Python prints each new text: a million simulated releases would print a million texts
-            number = "" if curves.privacy.simulated else f", {round(each.total)},"
-            return (
-                f"the released number of {each.name}{number} is within its noise of 0:"
-                f" is {label} right, and are y_true and y_score in order?"
-            )
+            return _empty_class(each.name, each.total, label, curves.privacy)
     if text := _tied_at_ends(curves, negatives, positives):
         return text
     if text := _below_guessing(negatives, positives, noise, label):
@@ -184,6 +218,18 @@ def _mistake_in_scores(curves: ScoreCurves, label: str) -> str | None:
     if LARGE_ERROR < (error := noise / rare.total) < math.inf:
         return f"the standard error of the curve of {rare.name} is up to {error:.1g}: {REMEDY}"
     return None
+
+
+def _empty_class(name: str, total: float, label: str, privacy: Privacy) -> str:
+    return (
+        f"{_within(name, total, privacy)}: is {label} right, and are y_true and y_score in order?"
+    )
+
+
+def _within(name: str, total: float, privacy: Privacy) -> str:
+    # Python prints each new text: a million simulated releases would print a million texts.
+    number = "" if privacy.simulated else f", {round(total)},"
+    return f"the released number of {name}{number} is within its noise of 0"
 
 
 class _Class:

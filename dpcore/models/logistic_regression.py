@@ -18,6 +18,7 @@ from .._documentation import documented
 from ..errors import DtypeError, MissingValueError, ParameterError
 from ..privacy.spending import spending
 from ..records.labels import Label, positives
+from ..records.pairs import check_index
 from .fitting import Floats, checked_budget, checked_features, raw_features, target
 from .losses import Logistic
 from .perturbation import by_objective, by_output
@@ -159,6 +160,7 @@ class LogisticRegression(base.ClassifierMixin, base.BaseEstimator):  # type: ign
         features = checked_features(self, X)
         has_constant = bool(self.fit_intercept)
         bounds = Bounds.checked("x_bounds", self.x_bounds, features.shape[1], has_constant)
+        check_index(X, y, "X", "y")
         signs = np.where(_is_positive(y, positive), 1.0, -1.0)
         validation.check_consistent_length(features, signs)
         records = unit_records(bounds.scaled(features), has_constant)
@@ -285,9 +287,14 @@ def _is_positive(y: Any, positive: Label) -> NDArray[np.bool_]:
     given = target(y)
     try:
         found, missing = positives(given, positive)
-    except (DtypeError, ParameterError):
+    except ParameterError as error:
+        what = error.requirement
+        problem: DtypeError | ParameterError = ParameterError("classes", positive, what)
+    except DtypeError:
         what = f"must hold labels of one kind, the kind of classes ({positive!r})"
-        raise DtypeError("y", type(y).__name__, what) from None
-    if missing is not None:
-        raise MissingValueError("y")
-    return found
+        problem = DtypeError("y", type(y).__name__, what)
+    else:
+        if missing is not None:
+            raise MissingValueError("y")
+        return found
+    raise problem

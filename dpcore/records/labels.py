@@ -19,7 +19,7 @@ from ..errors import DtypeError, ParameterError, shown
 from . import columns, object_kinds
 from .containers import declared, parts
 
-__all__ = ["Label", "places", "plain", "positives"]
+__all__ = ["Label", "places", "plain", "positives", "stated_categories"]
 
 Label = bool | int | float | str | bytes
 Kind = Literal["number", "string", "bytes"]
@@ -56,8 +56,8 @@ def positives(
     ------
     DtypeError, ParameterError
         The column holds something else or labels of several kinds, or ``pos_label`` is not of its
-        kind. The error depends on types, and never on the labels. Objects that are floats may
-        stand for missing labels of any kind.
+        kind, or not a label that the column's type can hold. The error depends on types, and never
+        on the labels. Objects that are floats may stand for missing labels of any kind.
     """
     wanted = None if pos_label is None else plain("pos_label", pos_label)
     place, is_missing = places(y_true, [wanted], "y_true", "pos_label")
@@ -89,7 +89,7 @@ def places(
     Raises
     ------
     DtypeError, ParameterError
-        As in ``positives``.
+        As in ``positives``. Or the type of the column has no such label, so no record can have it.
 
     Examples
     --------
@@ -100,9 +100,14 @@ def places(
     compare = _Comparison(wanted, argument, wanted_argument)
     if (kind := declared(labels)) is not None:
         compare.check_kind("string" if kind is str else "bytes")
+    if (categories := stated_categories(labels)) is not None:
+        compare.check_among(categories)
+    has_type = hasattr(labels, "dtype") or hasattr(labels, "type")
     found: list[NDArray[np.integer[Any]]] = []
     missing: list[NDArray[np.bool_]] = []
     for part in parts(labels, argument):
+        if has_type:
+            compare.check_can_hold(part.present.dtype)
         place, is_missing = compare.part(part.present)
         if part.absent is not None:
             is_present, is_missing_here = ~part.absent, part.absent.copy()
@@ -163,6 +168,20 @@ class _Comparison:
                 what = f"must be {name}, as the labels are"
                 raise DtypeError(self._wanted_argument, shown(label), what)
 
+    def check_among(self, categories: Sequence[str]) -> None:
+        """Check that the wanted labels are among those that the column's type lists."""
+        for label in self._labels:
+            if label not in categories:
+                what = f"must be a category of the Enum in {self._argument}"
+                raise ParameterError(self._wanted_argument, label, what)
+
+    def check_can_hold(self, dtype: np.dtype[Any]) -> None:
+        """Check that the wanted labels, if they are numbers, are numbers of this dtype."""
+        for label in self._labels:
+            if not isinstance(label, str | bytes) and not _can_hold(dtype, label):
+                what = f"must be a number of dtype {dtype}, as {self._argument} is"
+                raise ParameterError(self._wanted_argument, label, what)
+
     def part(self, labels: NDArray[Any]) -> tuple[NDArray[np.integer[Any]], NDArray[np.bool_]]:
         """Return the places of some labels among the wanted ones, and which are missing."""
         columns.checked_kind(labels, "biufOUTS", self._argument, _REQUIREMENT)
@@ -208,6 +227,35 @@ class _Comparison:
             for label, absent in zip(labels, is_missing, strict=True)
         )
         return np.fromiter(found, np.int32, labels.size), is_missing
+
+
+def stated_categories(labels: Any) -> list[str] | None:
+    """Return the categories that a column's type states, in their order: those of a polars Enum.
+
+    Those of other columns, such as pandas', may have been made from the data.
+    """
+    dtype: Any = getattr(labels, "dtype", None)
+    library = str(type(labels).__module__).partition(".")[0]
+    if library == "polars" and type(dtype).__name__ == "Enum":
+        return list(dtype.categories)
+    return None
+
+
+def _can_hold(dtype: np.dtype[Any], label: float) -> bool:
+    """Return whether some number of a dtype equals a label; True for dtypes of other things."""
+    if dtype.kind == "b":
+        return label in (0, 1)
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        is_whole = isinstance(label, int) or label.is_integer()
+        return is_whole and int(limits.min) <= int(label) <= int(limits.max)
+    if dtype.kind == "f" and dtype.itemsize <= 8:
+        with np.errstate(over="ignore", under="ignore"):
+            try:
+                return float(dtype.type(label)) == label
+            except OverflowError:
+                return False
+    return True
 
 
 def _plainly(cls: type) -> Callable[[Any], Any]:

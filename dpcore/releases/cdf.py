@@ -16,7 +16,7 @@ from .. import _check
 from .._documentation import documented
 from ..curves.cdf import CDF
 from ..curves.groups import GroupedCDF
-from ..curves.likely_mistakes import warn_of_curve
+from ..curves.likely_mistakes import warn_of_curve, warn_of_group
 from ..errors import DtypeError, ParameterError
 from ..mechanisms import Mechanism
 from ..mechanisms.base import check_mechanism, release_with_deviation
@@ -113,7 +113,8 @@ def cdf(
         {mechanism}
     by
         (n,) labels of the records, all of one kind. The function then releases one curve for each
-        label in ``groups``. A record whose label is not in ``groups`` is not counted.
+        label in ``groups``. A record whose label is not in ``groups`` is not counted. If both are
+        columns of pandas, ``by`` must have the index of ``values``.
     groups
         The labels of the groups. They are public, so they must not come from the data. None: the
         categories of ``by``, if ``by`` is a polars Enum; its list of categories must be public as
@@ -154,7 +155,7 @@ def cdf(
     -----
     DpcoreWarning
         The noise is too large for the grid, or nearly all of the released count is at the ends of
-        the grid (docs/scores.md, section 4).
+        the grid, or a group may have no records (docs/scores.md, section 4).
 
     Raises
     ------
@@ -193,8 +194,8 @@ def cdf(
         counts = grid.count(values, nan_policy=nan_policy)
     if by_groups:
         curves = _release_groups(counts, labels, grid, chosen, rng, integers, name_of(values))
-        for curve in curves:
-            warn_of_curve(curve)
+        for label, curve in zip(labels, curves, strict=True):
+            warn_of_group(label, curve)
         done = (curve.isotonic() if isotonic else curve for curve in curves)
         return GroupedCDF(labels, tuple(done))
     curve = _release("values", "cdf", counts, grid, chosen, rng, integers, name_of(values))

@@ -18,6 +18,7 @@ from ..mechanisms.base import check_mechanism
 from ..privacy.spending import called
 from ..records import columns
 from ..records.columns import Chunk
+from ..records.pairs import check_index, check_order
 from ..records.partitions import refuse_collection
 from ..records.single_columns import single_column
 from ..statistics.hosmer_lemeshow import HosmerLemeshow
@@ -27,7 +28,7 @@ from ..summaries.score_counts import Label, score_counts
 from ..summaries.totals import NanPolicy
 from .most_accurate import most_accurate
 from .released_by import released_by
-from .score_curves import score_curves_from_counts
+from .score_curves import labelled_score_curves, named
 
 __all__ = [
     "FINEST",
@@ -156,7 +157,7 @@ def hosmer_lemeshow(
     """
     _check.unweighted("sample_weight", sample_weight)
     chosen, minimum = grid_of_probabilities(grid, FINEST), check_minimum(minimum_expected)
-    probabilities = checked_probabilities(y_true, y_prob, nan_policy)
+    probabilities = checked_probabilities(y_true, y_prob, pos_label, nan_policy)
     counts = score_counts(y_true, probabilities, chosen, pos_label=pos_label, nan_policy=nan_policy)
     groups = check_groups(groups, int(counts.sum()), fitted)
     budget: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta}
@@ -173,7 +174,8 @@ def hosmer_lemeshow(
         mechanism = most_accurate(2 * chosen.size, neighbours="replace-one", **budget)
         budget = {}
     with called("hosmer_lemeshow"):
-        curves = score_curves_from_counts(counts, chosen, mechanism, rng=rng, **budget)
+        label = named(pos_label)
+        curves = labelled_score_curves(counts, chosen, mechanism, label, rng=rng, **budget)
     own = released_by(curves, mechanism)
     return HosmerLemeshow._of_checked(curves, groups, own, minimum, fitted)
 
@@ -251,10 +253,13 @@ def grid_of_probabilities(grid: Grid | None, default: int = _COARSEST) -> Grid:
     return grid
 
 
-def checked_probabilities(y_true: Any, y_prob: Any, nan_policy: NanPolicy) -> Chunk:
+def checked_probabilities(
+    y_true: Any, y_prob: Any, pos_label: Label | None, nan_policy: NanPolicy
+) -> Chunk:
     """Return the predicted probabilities as one array, with one for each label."""
     _check.choice("nan_policy", nan_policy, NanPolicy)
     refuse_collection(y_true, "y_true")
+    check_index(y_true, y_prob, "y_true", "y_prob")
     probabilities = columns.whole(single_column(y_prob), "y_prob")
     try:
         shape = np.shape(single_column(y_true))
@@ -266,4 +271,6 @@ def checked_probabilities(y_true: Any, y_prob: Any, nan_policy: NanPolicy) -> Ch
         )
     if nan_policy == "raise" and np.isnan(probabilities).any():
         raise MissingValueError("y_prob")
+    if pos_label is None:
+        check_order(single_column(y_true), single_column(y_prob), "y_prob")
     return probabilities

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..curves.likely_mistakes import warn_of_classes
 from ..errors import ParameterError
 from ..mechanisms.dyadic import Dyadic, Sensitivity
 from ..noise.sources import Source, source
@@ -23,6 +24,7 @@ from ..summaries.score_counts import Label, records
 from ..summaries.totals import NanPolicy
 from .cdf import cdf
 from .hosmer_lemeshow import checked_probabilities, grid_of_probabilities
+from .score_curves import named
 
 __all__ = ["hosmer_lemeshow_by_groups"]
 
@@ -71,6 +73,11 @@ def hosmer_lemeshow_by_groups(
         is NaN or infinite if an expected number is 0. ``pvalue`` takes the noise into account, by
         simulation.
 
+    Warns
+    -----
+    DpcoreWarning
+        The released number of negatives or of positives is within its noise of 0.
+
     Raises
     ------
     DtypeError, ParameterError, MissingValueError
@@ -95,7 +102,7 @@ def hosmer_lemeshow_by_groups(
     grid = grid_of_probabilities(grid)
     noise = _Noise.of(epsilon, grid.size, sensitivity)
     stream = source(rng)
-    probabilities = checked_probabilities(y_true, y_prob, nan_policy)
+    probabilities = checked_probabilities(y_true, y_prob, pos_label, nan_policy)
     is_positive, scores = records(y_true, probabilities, pos_label, nan_policy)
     if not 1 <= scores.size <= _MOST_RECORDS:
         raise ParameterError("y_true", scores.size, f"must hold 1 to {_MOST_RECORDS} records")
@@ -117,6 +124,10 @@ def hosmer_lemeshow_by_groups(
         privacy,
         fitted,
     )
+    negatives, positives = test.observed.sum(axis=0).tolist()
+    deviation = (groups * noise.counts.variance) ** 0.5
+    totals, label = (negatives, positives), named(pos_label)
+    warn_of_classes(curve.as_released(), totals, deviation, label, privacy)
     return replace(test, simulation=_Simulation(test, noise))
 
 

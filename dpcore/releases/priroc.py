@@ -23,7 +23,7 @@ from ..summaries.grid import MOST_CELLS, Grid, check_grid
 from ..summaries.score_counts import Label, score_counts
 from ..summaries.totals import NanPolicy
 from .cdf import raw_release, taken
-from .score_curves import score_curves
+from .score_curves import named, score_curves
 
 __all__ = ["priroc", "priroc_fix", "score_curves_at_medians"]
 
@@ -158,7 +158,7 @@ def score_curves_at_medians(
         mechanism={**joint.mechanism, **thresholds},
     )
     curves = ScoreCurves(Grid(grid.positions[chosen]), joint)
-    warn_of_scores(curves)
+    warn_of_scores(curves, named(pos_label))
     return curves.isotonic() if isotonic else curves
 
 

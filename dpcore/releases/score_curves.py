@@ -23,7 +23,13 @@ from ..summaries.score_counts import Label, score_counts
 from ..summaries.totals import NanPolicy
 from .cdf import checked, raw_release, refuse_one_row_only, taken
 
-__all__ = ["raw_score_curves", "score_curves", "score_curves_from_counts"]
+__all__ = [
+    "labelled_score_curves",
+    "named",
+    "raw_score_curves",
+    "score_curves",
+    "score_curves_from_counts",
+]
 
 _DEFAULT_CELLS: Final = 2**10
 
@@ -113,7 +119,7 @@ def score_curves(
     if not counts.any():
         raise ParameterError("y_true", 0, "must hold at least one record")
     curves = raw_score_curves(counts, grid, mechanism, rng, what="score_curves", **budget)
-    warn_of_scores(curves, f"pos_label ({shown(1 if pos_label is None else pos_label)})")
+    warn_of_scores(curves, named(pos_label))
     return curves.isotonic() if isotonic else curves
 
 
@@ -166,6 +172,22 @@ def score_curves_from_counts(
     (202, array([ 34.,  76., 118., 118.]), array([ 0.,  0., 42., 84.]))
     """
     budget: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta}
+    return labelled_score_curves(
+        counts, grid, mechanism, "pos_label", isotonic=isotonic, rng=rng, **budget
+    )
+
+
+def labelled_score_curves(
+    counts: NDArray[np.integer[Any]],
+    grid: Grid,
+    mechanism: Mechanism | tuple[Mechanism, Mechanism] | None,
+    label: str,
+    *,
+    isotonic: bool = True,
+    rng: np.random.Generator | None = None,
+    **budget: Any,
+) -> ScoreCurves:
+    """Do as ``score_curves_from_counts`` does; warnings name the positive label by this text."""
     _check_public(grid, mechanism, isotonic, budget)
     exact = _check.counts("counts", counts)
     if exact.shape != (2 * grid.size,):
@@ -174,8 +196,13 @@ def score_curves_from_counts(
         raise ParameterError("counts", 0, "must hold at least one record")
     name = "score_curves_from_counts"
     curves = raw_score_curves(exact, grid, mechanism, rng, what=name, **budget)
-    warn_of_scores(curves)
+    warn_of_scores(curves, label)
     return curves.isotonic() if isotonic else curves
+
+
+def named(pos_label: Label | None) -> str:
+    """Return the name and the value of a positive label, for warnings."""
+    return f"pos_label ({shown(1 if pos_label is None else pos_label)})"
 
 
 def raw_score_curves(

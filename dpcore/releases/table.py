@@ -55,7 +55,7 @@ def table(
     ----------
     x, y
         (n,) two columns of the same records, with one real number for each record, as in
-        ``dpcore.cdf``.
+        ``dpcore.cdf``. Columns of pandas must have the same index.
     grid
         The cells. They are public, so they must not come from the data.
     mechanism

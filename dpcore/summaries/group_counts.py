@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from .. import _check
 from ..errors import DpcoreError, DtypeError, MissingValueError, ParameterError
-from ..records.labels import Label, places, plain
+from ..records.labels import Label, places, plain, stated_categories
 from ..records.object_kinds import kind_of
+from ..records.pairs import check_index
 from .grid import Grid
 from .partitions import are_partitioned, sum_of_parts
 from .totals import NanPolicy
@@ -32,13 +33,13 @@ def public_groups(by: Any, groups: Sequence[Label] | None) -> tuple[Label, ...]:
         the column's type does not state them.
     """
     if groups is None:
-        categories = _categories(by)
+        categories = stated_categories(by)
         if categories is None:
             what = "must be given: write groups=[...]"
             if hasattr(getattr(by, "dtype", None), "categories"):
                 what += "; categories may come from the data"
             raise ParameterError("groups", None, what)
-        found: list[Any] = categories
+        found: list[Any] = [*categories]
     elif isinstance(groups, str | bytes):  # it would be split into its letters
         raise DtypeError("groups", type(groups).__name__, "must be a list of labels")
     else:
@@ -83,6 +84,7 @@ def group_counts(
     if are_partitioned(values, by):
         own = partial(group_counts, grid=grid, groups=groups, nan_policy=nan_policy)
         return sum_of_parts(own, values=values, by=by)
+    check_index(values, by, "values", "by")
     numbers = grid._column(values)
     counts = np.zeros((len(groups), grid.size), np.int64)
     keep = ~np.isnan(numbers)
@@ -106,12 +108,3 @@ def _plain(label: object) -> Label:
         what = "must hold numbers (not NaN), strings or bytes"
         problem = DtypeError("groups", type(label).__name__, what)
     raise problem
-
-
-def _categories(by: Any) -> list[Any] | None:
-    """Return the categories of a polars Enum, in their order; None for any other column."""
-    dtype: Any = getattr(by, "dtype", None)
-    library = str(type(by).__module__).partition(".")[0]
-    if library == "polars" and type(dtype).__name__ == "Enum":
-        return list(dtype.categories)
-    return None

@@ -13,6 +13,7 @@ from ..errors import MissingValueError, ParameterError
 from ..kernels.counting import score_counts as kernels
 from ..records import columns
 from ..records.labels import Label, positives
+from ..records.pairs import check_index, check_order
 from ..records.single_columns import single_column
 from .grid import Grid, check_grid
 from .partitions import are_partitioned, sum_of_parts
@@ -94,8 +95,10 @@ def _classes(
     y_true: Any, y_score: Any, pos_label: Label | None, nan_policy: NanPolicy
 ) -> tuple[NDArray[np.bool_], columns.Chunk]:
     """Return, for records with a label, whether they are positive, and the scores, maybe NaN."""
-    is_positive, is_missing = positives(single_column(y_true), pos_label)
-    scores = columns.whole(single_column(y_score), "y_score")
+    check_index(y_true, y_score, "y_true", "y_score")
+    labels, given = single_column(y_true), single_column(y_score)
+    is_positive, is_missing = positives(labels, pos_label)
+    scores = columns.whole(given, "y_score")
     if scores.shape != is_positive.shape:
         raise ParameterError(
             "y_score", scores.shape, f"must have the shape of y_true, {is_positive.shape}"
@@ -104,4 +107,6 @@ def _classes(
         if nan_policy == "raise":
             raise MissingValueError("y_true")
         is_positive, scores = is_positive[~is_missing], scores[~is_missing]
+    if pos_label is None:
+        check_order(labels, given)
     return is_positive, scores

@@ -15,6 +15,7 @@ from ..errors import DtypeError, MissingValueError, ParameterError
 from ..kernels.counting import pairs as kernels
 from ..kernels.trees import hilbert
 from ..records import columns
+from ..records.pairs import check_index
 from .grid import MOST_CELLS, Grid, check_grid
 from .partitions import are_partitioned, sum_of_parts
 from .totals import NanPolicy, add_on_threads, count_in_table
@@ -261,6 +262,7 @@ def complete_pairs(
 
 
 def _pairs(x: Any, y: Any, names: tuple[str, str]) -> tuple[columns.Chunk, columns.Chunk]:
+    check_index(x, y, *names)
     first, second = columns.whole(x, names[0]), columns.whole(y, names[1])
     if first.shape != second.shape:
         what = f"must have the shape of {names[0]}, {first.shape}"

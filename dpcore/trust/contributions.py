@@ -17,6 +17,7 @@ from ..errors import DtypeError, MissingValueError, ParameterError, shown
 from ..privacy.spending import spending
 from ..records import columns
 from ..records.integers import stated
+from ..records.pairs import check_index
 from ..summaries.grid import MOST_CELLS, Grid, check_grid
 from ..summaries.score_counts import Label, records, score_counts
 from ._choice import Contributed, choose, choose_slots
@@ -104,6 +105,7 @@ def client_cdf(
     """
     number = _checked(grid, MOST_CELLS - 1, trust, clients, isotonic)
     integers = stated(integers, values, by_grid=grid.of_integers)
+    check_index(values, client_ids, "values", "client_ids")
     found = columns.whole(values, "values")
     if np.isnan(found).any():
         raise MissingValueError("values")
@@ -169,6 +171,7 @@ def client_score_curves(
     0.83
     """
     number = _checked(grid, (MOST_CELLS - 1) // 2, trust, clients, isotonic)
+    check_index(y_true, client_ids, "y_true", "client_ids")
     is_positive, scores = records(y_true, y_score, pos_label, "raise")
     chosen = _contributed(client_ids, scores.size, trust, number, rng)
     own = score_counts(is_positive[chosen.records], scores[chosen.records], grid)

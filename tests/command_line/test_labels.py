@@ -125,7 +125,7 @@ def test_a_label_that_nobody_has_is_warned_of_once(capsys):
     assert cli.main(argv) == 0
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("dpcore: warning: ")
-    assert "--positive right, and are --label and --score in order?" in line
+    assert "--positive ('Yes') right, and are --label and --score in order?" in line
 
 
 def test_nothing_is_warned_of_where_nothing_is_released(capsys):

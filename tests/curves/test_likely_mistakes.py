@@ -53,7 +53,7 @@ def told_of_scores(labels, scores, *arguments, epsilon=1.0, **options):
     [
         (YES_NO, SCORES, {"pos_label": "Yes"}),
         (YES_NO, SCORES, {"pos_label": "1"}),
-        (SCORES, IS_POSITIVE.astype(int), {}),  # the wrong way round
+        (SCORES, IS_POSITIVE.astype(float), {}),  # the wrong way round
         (np.where(IS_POSITIVE, 2, 0), SCORES, {}),
         (np.ones(N), SCORES, {}),  # no negatives
     ],

@@ -48,7 +48,11 @@ COLUMNS_OF_TEXT = [
 @pytest.mark.parametrize("column", COLUMNS_OF_TEXT)
 def test_labels_of_text_have_a_label_of_text(column):
     assert positives(column(TEXT), "yes") == 2
-    assert positives(column(TEXT), "Yes") == 0
+    if "Enum" in str(getattr(column(TEXT), "dtype", "")):
+        with pytest.raises(dp.ParameterError, match="pos_label must be a category of the Enum"):
+            positives(column(TEXT), "Yes")
+    else:
+        assert positives(column(TEXT), "Yes") == 0
     for wrong in (1, True, 1.0, b"yes"):
         with pytest.raises(dp.DtypeError, match="pos_label must be a string, as the labels are"):
             positives(column(TEXT), wrong)
@@ -104,7 +108,12 @@ def test_labels_of_bytes_have_a_label_of_bytes(labels):
 def test_labels_of_numbers_have_a_number(labels):
     for wanted in (None, 1, True, 1.0, np.int8(1)):
         assert positives(labels, wanted) == 2
-    assert positives(labels, 10**400) == 0
+    may_be_of_any_size = str(getattr(labels, "dtype", "object")) in ("object", "Int128", "Object")
+    if may_be_of_any_size and not isinstance(labels, pa.DictionaryArray):
+        assert positives(labels, 10**400) == 0
+    else:
+        with pytest.raises(dp.ParameterError, match="pos_label must be a number of dtype"):
+            positives(labels, 10**400)
     with pytest.raises(dp.DtypeError, match="pos_label must be a number, as the labels are"):
         positives(labels, "1")
     with pytest.raises(dp.MissingValueError, match="y_true"):

@@ -198,7 +198,7 @@ def test_bad_groups_are_refused_before_anything_is_spent():
 def test_each_group_is_warned_of():
     rng = np.random.default_rng(1)
     values, by = rng.random(20_001), ["many"] * 20_000 + ["one"]
-    with pytest.warns(dp.DpcoreWarning, match="standard error") as found:
+    with pytest.warns(dp.DpcoreWarning, match="group 'one': the released number") as found:
         dp.cdf(values, GRID, by=by, groups=["many", "one"], epsilon=1.0, rng=rng)
     assert len(found) == 1
 

@@ -128,12 +128,12 @@ def test_bad_arguments(monkeypatch, wrong, error, message):
 
 def test_the_release_is_made_from_counts_once(monkeypatch):
     calls = []
-    real = goodness_of_fit.score_curves_from_counts
+    real = goodness_of_fit.labelled_score_curves
 
     def counted(*arguments, **options):
         calls.append(arguments)
         return real(*arguments, **options)
 
-    monkeypatch.setattr(goodness_of_fit, "score_curves_from_counts", counted)
+    monkeypatch.setattr(goodness_of_fit, "labelled_score_curves", counted)
     hosmer_lemeshow(*calibrated(100, 15), epsilon=1.0)
     assert len(calls) == 1

