@@ -19,7 +19,9 @@ _PARAGRAPHS: Final = {
         of a Dask dataframe is counted where it lies. Objects may be integers of any size, fractions
         and decimals. On a grid of times or durations, the column holds times or durations
         (docs/dates.md). Values out of bounds, including infinities, count in the nearest cell.""",
-    "thresholds": "The thresholds. They are public, so they must not come from the data.",
+    "thresholds": """
+        The thresholds. They are public, so they must not come from the data. Whole numbers and days
+        have grids of their own: ``Grid.integers`` and ``Grid.days``.""",
     "labels": """
         (n,) labels, n >= 1: numbers, booleans or strings, all of one kind. As in scikit-learn, an
         array of shape (n, 1) or a data frame with one column will do, too. Labels other than

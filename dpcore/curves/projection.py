@@ -134,7 +134,8 @@ class Projection(EqualByValue):
         -------
         CDF
             Its ``noise_deviation`` is infinite, because the error of the polynomial itself is not
-            known. O(N K).
+            known. It is 0 at the lower bound: records that equal this bound show as a steep rise
+            after it. O(N K).
 
         Examples
         --------

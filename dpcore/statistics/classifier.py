@@ -66,7 +66,8 @@ def confusion(curves: ScoreCurves, t: ArrayLike) -> Confusion:
         Four arrays of the shape of ``t``, or floats if ``t`` is a number. They are at least 0 and
         in general not integers. Curves are known only at the thresholds of the grid, so the last
         threshold <= t stands for t, and -inf stands for any t before the first threshold. From the
-        last threshold on, nothing is predicted positive.
+        last threshold on, nothing is predicted positive. If many scores are exactly 0, a grid with
+        this threshold tells them apart: ``Grid(np.linspace(0, 1, 101), lower=0)``.
 
     Raises
     ------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -187,3 +189,43 @@ def test_a_curve_of_points_agrees():
         assert asked(points).tolist() == exact(points).tolist()
         assert asked.quantile(QUARTERS).tolist() == exact.quantile(QUARTERS).tolist()
         assert asked.to_cdf()(points[1]) == exact(points[1])
+
+
+@pytest.mark.parametrize("said", [True, False, None])
+@pytest.mark.parametrize(
+    "grid",
+    [
+        {"kind": "uniform", "lower": 0.0, "upper": 60.0, "size": 60},
+        {"kind": "uniform", "lower": -1.0, "upper": 59.0, "size": 60},
+        {"kind": "thresholds", "thresholds": list(range(60))},
+        {"kind": "thresholds", "thresholds": list(range(60)), "lower": -0.5},
+    ],
+)
+def test_stored_releases_of_other_grids_keep_their_numbers(grid, said):
+    counts = np.cumsum(np.r_[31, 19, np.ones(58, int)]).tolist()
+    text = json.dumps(
+        {
+            "format": "dpcore.cdf",
+            "version": 1,
+            "grid": grid,
+            "n": counts[-1],
+            "counts": counts,
+            "privacy": {
+                "epsilon": 1.0,
+                "delta": 0.0,
+                "neighbours": "replace-one",
+                "simulated": False,
+            },
+            "mechanism": {"name": "dyadic", "epsilon": 1.0, "base": 2, "sensitivity": "exact"},
+            "noise_deviation": [[2.0, 59], [0.0, 1]],
+            "processing": [],
+            **({} if said is None else {"integers": said}),
+        }
+    )
+    curve = dp.CDF.from_json(text)
+    assert curve.counts.tolist() == counts
+    assert json.loads(curve.to_json()) == json.loads(text)
+    assert curve(curve.thresholds).tolist() == [each / counts[-1] for each in counts]
+    assert curve.quantile(1.0) == curve.thresholds[-1]
+    whole = bool(np.all(curve.quantile(np.linspace(0.1, 0.9, 7)) % 1 == 0))
+    assert whole is (said is True)

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 import dpcore as dp
 from dpcore.mechanisms import NoNoise
@@ -192,13 +193,15 @@ def test_tables_of_whole_numbers_on_grids_of_them():
     assert between.n == np.sum((x >= 1) & (x <= 2))
     assert between.mean() == pytest.approx(y[(x >= 1) & (x <= 2)].mean())
     assert table.conditional("y", -1, 0).n == np.sum(x == 0)
-    quadrangles = table.plot().collections[0]
+    quadrangles = table.plot(Figure().add_subplot()).collections[0]
     assert quadrangles.get_coordinates()[0, :, 0].tolist() == [-1.0, 0.0, 1.0, 2.0, 3.0, 4.0]
 
 
 def test_a_first_cell_of_one_value_is_drawn_as_wide_as_the_next():
     grid = dp.TableGrid(dp.Grid([0, 2, 4], lower=0), dp.Grid([1.0, 2.0], lower=1))
     table = dp.table([0, 0, 3.0], [1.0, 1.5, 2.0], grid, NoNoise())
-    assert table.plot().collections[0].get_coordinates()[0, :, 0].tolist() == [-2, 0, 2, 4]
+    assert table.plot(Figure().add_subplot()).collections[0].get_coordinates()[
+        0, :, 0
+    ].tolist() == [-2, 0, 2, 4]
     drawn = table.sample(50, RNG(1))
     assert set(drawn[drawn[:, 0] <= 2, 0]) == {0.0}
