@@ -209,6 +209,24 @@ def test_options_are_those_of_python(folder, monkeypatch, capsys):
     }
 
 
+@pytest.mark.parametrize("kinds", ["int64 int16", "int64 float64", "float64 uint8"])
+@pytest.mark.parametrize("other", ["--residual", "--actual"])
+def test_a_schema_states_whole_numbers_and_text_does_not(folder, kinds, other):
+    first, second = kinds.split()
+    values = np.arange(1, 101)
+    table = pa.table({"p": values.astype(first), "r": values.astype(second)})
+    pq.write_table(table, "w.parquet")
+    Path("w.csv").write_text("p,r\n" + "".join(f"{each},{each}\n" for each in values))
+    whole = [kind.startswith(("int", "uint")) or None for kind in (first, second)]
+    if other == "--actual":  # residuals are differences of both
+        whole[1] = True if all(whole) else None
+    for file, known in (("w.parquet", tuple(whole)), ("w.csv", (None, None))):
+        columns = ["--predicted", "p", other, "r", "--epsilon", "9", "--json", "o.json"]
+        assert cli.main(["residuals", file, *columns]) == 0
+        plot = dp.ResidualPlot.from_json(Path("o.json").read_text())
+        assert plot.table.integers == known
+
+
 def test_bounds_that_are_too_wide_are_warned_of(folder, capsys):
     assert cli.main(["residuals", "ideal.csv", *EXACT, "--residual-range", "-1e3", "1e3"]) == 0
     err = capsys.readouterr().err
