@@ -233,7 +233,7 @@ class PolynomialProjection(Releases):
         >>> sums = dp.polynomial_sums(values, -1, 1, degree=2).sums
         >>> noisy = mechanism.release_totals(sums, rng=rng)
         >>> (noisy * 2.0 ** -mechanism.noise().bits).round(1)
-        array([103.5, 130.1, -14.8])
+        array([ 98.5, 103.5,  -3.1])
         """
         stream = source(rng)
         exact = _check.array("sums", sums, "iu", "must hold integers")
