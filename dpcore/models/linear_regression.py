@@ -117,7 +117,7 @@ class LinearRegression(base.RegressorMixin, base.BaseEstimator):  # type: ignore
         Parameters
         ----------
         X
-            (n, d) real numbers, without NaN.
+            (n, d) real numbers, without NaN. If X and y are of pandas, they have one index.
         y
             (n,) real numbers, without NaN.
 

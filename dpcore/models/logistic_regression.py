@@ -127,7 +127,7 @@ class LogisticRegression(base.ClassifierMixin, base.BaseEstimator):  # type: ign
         Parameters
         ----------
         X
-            (n, d) real numbers, without NaN.
+            (n, d) real numbers, without NaN. If X and y are of pandas, they have one index.
         y
             (n,) labels, of the kind of ``classes``.
 
