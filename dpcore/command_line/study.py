@@ -9,7 +9,7 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 from .. import _check, studies
-from ..studies import Results, Study, files
+from ..studies import Results, Study, StudyError, files
 from .arguments import UsageError
 from .study_options import REPLICATES
 from .study_reports import study_list, study_summary
@@ -55,7 +55,9 @@ def _results(study: Study, options: argparse.Namespace) -> Results:
         )
     except KeyboardInterrupt:
         raise KeyboardInterrupt(*_kept(options.out)) from None
-    except BrokenProcessPool:
+    except StudyError as error:
+        if not isinstance(error.__cause__, BrokenProcessPool):
+            raise
         said = ["a worker has ended, perhaps because memory ran out: use fewer --workers"]
         raise UsageError("; ".join([*said, *_kept(options.out)])) from None
 

@@ -27,7 +27,7 @@ def check_writable(target: Path) -> None:
         if final.is_symlink():  # a circle of links; Python 3.12 and before raise an error for it
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         if not final.exists() or final.is_file():
-            probe = _beside(final)
+            probe = _beside(final, "dpcore")
             try:
                 _write(probe, b"", like=final)
             finally:
@@ -38,12 +38,15 @@ def check_writable(target: Path) -> None:
     raise FileError(str(target), "cannot be written: not a regular file")
 
 
-def write_together(contents: Mapping[Path, bytes]) -> None:
+def write_together(contents: Mapping[Path, bytes], mark: str = "dpcore") -> None:
     """Write all the files, or none.
 
     Each content is first written to a temporary file beside its target, and flushed to disk. Then
     each file takes the name of its target. If this fails for one, the earlier targets get their
     old contents back.
+
+    A process that is killed leaves temporary files, ``.MARK-DIGITS.tmp`` beside the targets. With
+    a mark of its own, the next writer can remove them.
 
     Raises
     ------
@@ -51,7 +54,7 @@ def write_together(contents: Mapping[Path, bytes]) -> None:
         A file could not be written. None has changed.
     """
     finals = {target: target.resolve() for target in contents}
-    fresh = {target: _beside(final) for target, final in finals.items()}
+    fresh = {target: _beside(final, mark) for target, final in finals.items()}
     before: dict[Path, Path | None] = {}
     spare: list[Path] = list(fresh.values())
     target = Path()
@@ -61,7 +64,7 @@ def write_together(contents: Mapping[Path, bytes]) -> None:
         for target, final in finals.items():
             # The last one needs no copy: it fails, or the work is done.
             if len(before) < len(finals) - 1:
-                before[final] = _copy(final, spare)
+                before[final] = _copy(final, mark, spare)
             os.replace(fresh[target], final)
     except BaseException as error:
         for final, copy in before.items():
@@ -77,9 +80,9 @@ def write_together(contents: Mapping[Path, bytes]) -> None:
             path.unlink(missing_ok=True)
 
 
-def _beside(final: Path) -> Path:
+def _beside(final: Path, mark: str) -> Path:
     """Return an unused name in the same folder, so that renaming does not move data."""
-    return final.with_name(f".dpcore-{secrets.token_hex(8)}.tmp")
+    return final.with_name(f".{mark}-{secrets.token_hex(8)}.tmp")
 
 
 def _write(path: Path, content: bytes, *, like: Path) -> None:
@@ -92,11 +95,11 @@ def _write(path: Path, content: bytes, *, like: Path) -> None:
         os.fsync(file.fileno())
 
 
-def _copy(final: Path, spare: list[Path]) -> Path | None:
+def _copy(final: Path, mark: str, spare: list[Path]) -> Path | None:
     """Copy an existing target to a new file, which is added to ``spare``."""
     if not final.exists():
         return None
-    spare.append(_beside(final))
+    spare.append(_beside(final, mark))
     _write(spare[-1], final.read_bytes(), like=final)
     return spare[-1]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import pickle
 import re
 import threading
@@ -11,7 +12,7 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from traceback import extract_tb
+from traceback import extract_tb, format_exception
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,11 +21,12 @@ from numpy.typing import NDArray
 from .. import _check
 from ..errors import DpcoreError, DpcoreWarning
 from ..privacy.spending import unwatched
-from .cells import TAKEN, Cell
+from .cells import TAKEN, Cell, is_text
 from .header import differences, versions
+from .parents import end_with
 from .study import Study
 
-__all__ = ["Chunk", "Done", "Row", "Shipped", "StudyError", "ignored", "make"]
+__all__ = ["Chunk", "Done", "Made", "Row", "Shipped", "StudyError", "ignored", "make"]
 
 Row = dict[str, float | NDArray[np.float64]]
 
@@ -53,6 +55,14 @@ class Done(NamedTuple):
     strayed: bool = False
 
 
+class Made(NamedTuple):
+    """The outcome of a task: what was made, what was not, and the error that ended it, if any."""
+
+    done: list[Done]
+    left: list[Chunk]
+    error: BaseException | None
+
+
 class Shipped:
     """A study on its way to workers, pickled once with everything it needs, and unpickled once.
 
@@ -63,12 +73,13 @@ class Shipped:
     def __init__(self, study: Study) -> None:
         self.study = study
         self.differs = ""  # how the versions of the worker differ, if they do
+        self.is_copy = False  # in a process of a worker
 
     @functools.cached_property
     def _bytes(self) -> bytes:
         import cloudpickle
 
-        return bytes(cloudpickle.dumps((self.study, versions())))
+        return bytes(cloudpickle.dumps((self.study, versions(), os.getpid())))
 
     def pack(self) -> None:
         """Pickle the study, before workers start and before anything is written.
@@ -98,20 +109,24 @@ class Shipped:
 def _received(pickled: bytes) -> Shipped:
     import cloudpickle
 
-    study, expected = cloudpickle.loads(pickled)
+    study, expected, runner = cloudpickle.loads(pickled)
+    end_with(runner)
     shipped = Shipped(study)
+    shipped.is_copy = True
     shipped.differs = differences(expected, versions())
     return shipped
 
 
-def make(shipped: Shipped, seed: int, chunks: Sequence[Chunk]) -> list[Done]:
-    """Make the calls of some chunks.
+def make(shipped: Shipped, seed: int, chunks: Sequence[Chunk], seconds: float) -> Made:
+    """Make the calls of some chunks, and begin none after so many seconds.
+
+    A call that fails ends the task. Its error names the cell and the call, and how to repeat it.
+    The calls before it, and those before an interrupt, come back with the error.
 
     Raises
     ------
     StudyError
-        A call failed; the message names the cell and the call, and how to repeat it. Or this
-        worker has other versions than the table will say.
+        This worker has other versions than the table will say.
     """
     if shipped.differs:
         raise StudyError(
@@ -121,9 +136,11 @@ def make(shipped: Shipped, seed: int, chunks: Sequence[Chunk]) -> list[Done]:
     # Most warnings of releases are about much noise, which studies measure. Budgets belong to this
     # process alone.
     with ignored(DpcoreWarning), unwatched():
-        done = [_made(shipped.study, seed, chunk) for chunk in chunks]
+        made = _made(shipped.study, seed, chunks, seconds)
     strayed = _global_state() != before
-    return [each._replace(strayed=strayed) for each in done]
+    if shipped.is_copy and made.error is not None and made.error.__cause__ is not None:
+        made.error.add_note("".join(format_exception(made.error.__cause__)))  # which stays here
+    return made._replace(done=[each._replace(strayed=strayed) for each in made.done])
 
 
 def _global_state() -> bytes:
@@ -146,30 +163,58 @@ def ignored(category: type[Warning], beginning: str = "") -> Iterator[None]:
         yield
 
 
-def _made(study: Study, seed: int, chunk: Chunk) -> Done:
-    cell, rows = study.by_key[chunk.key], []
-    begun = time.perf_counter()
-    for call in range(chunk.start, chunk.stop):
+def _made(study: Study, seed: int, chunks: Sequence[Chunk], seconds: float) -> Made:
+    done: list[Done] = []
+    end = time.perf_counter() + seconds
+    for at, chunk in enumerate(chunks):
+        cell, rows, call = study.by_key[chunk.key], list[Row](), chunk.start
+        error: BaseException | None = None
+        begun = time.perf_counter()
         try:
-            found = study.call(cell, call, seed)
-            rows += _rows(found, study.batch) if study.batch else [_row(found)]
-            _check_names(rows[-1], study)
-        except Exception as error:
-            raise StudyError(_message(study, cell, call, seed, error)) from error
-    return Done(chunk, rows, time.perf_counter() - begun)
+            for call in range(chunk.start, chunk.stop):
+                if (rows or done) and time.perf_counter() >= end:
+                    break
+                rows += _called(study, cell, call, seed)
+        except (Exception, SystemExit) as problem:
+            error = StudyError(_message(study, cell, call, seed, problem))
+            error.__cause__ = problem
+        except BaseException as problem:
+            error = problem
+        stop = chunk.start + len(rows) // study.size
+        if rows:
+            done.append(Done(chunk._replace(stop=stop), rows, time.perf_counter() - begun))
+        if stop < chunk.stop:
+            return Made(done, [chunk._replace(start=stop), *chunks[at + 1 :]], error)
+    return Made(done, [], None)
 
 
-def _message(study: Study, cell: Cell, call: int, seed: int, error: Exception) -> str:
+def _called(study: Study, cell: Cell, call: int, seed: int) -> list[Row]:
+    """Return the replicates of one call."""
+    found = study.call(cell, call, seed)
+    rows = _rows(found, study.batch) if study.batch else [_row(found)]
+    _check_names(rows[-1], study)
+    return rows
+
+
+def _message(study: Study, cell: Cell, call: int, seed: int, error: BaseException) -> str:
     where = f" at {cell}" if cell.labels else ""
     again = ", ".join(filter(None, (str(call), str(seed), str(cell))))
     return (
-        f"{study.name} failed{where}, in call {call}: {type(error).__name__}: {error}"
+        f"{study.name} failed{where}, in call {call}: {_said(error)}"
         f"{_place(study, error)}; "
         f"{study.name}.replay({again}) repeats it"
     )
 
 
-def _place(study: Study, error: Exception) -> str:
+def _said(error: BaseException) -> str:
+    kind = type(error).__name__
+    try:
+        return f"{kind}: {error}"
+    except Exception:  # an error without words
+        return kind
+
+
+def _place(study: Study, error: BaseException) -> str:
     """Return the line of the function's own file that failed, if one did."""
     code = getattr(inspect.unwrap(study.function), "__code__", None)
     file = getattr(code, "co_filename", None)
@@ -208,6 +253,8 @@ def _check_names(row: Row, study: Study) -> None:
     for name in row:
         if not isinstance(name, str) or name in study.names or name in TAKEN:
             raise StudyError(f"{name!r} must be text, and not the name of another column")
+        if not is_text(name):
+            raise StudyError(f"the name {name!r} must be text that can be written as UTF-8")
 
 
 def _mapping(found: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -14,7 +14,17 @@ import numpy as np
 from .. import _check
 from ..errors import DtypeError, ParameterError
 
-__all__ = ["TAKEN", "Cell", "Label", "Values", "cells_of", "key_of", "label_of", "values_of"]
+__all__ = [
+    "TAKEN",
+    "Cell",
+    "Label",
+    "Values",
+    "cells_of",
+    "is_text",
+    "key_of",
+    "label_of",
+    "values_of",
+]
 
 TAKEN: Final = ("replicate", "made_by", "cell")  # every table of a study has these columns
 Label = bool | int | float | str | None
@@ -119,9 +129,14 @@ def label_of(argument: str, value: object) -> Label:
         value = getattr(value, "__name__", None) or value
     if not isinstance(value, str) or value == "<lambda>":
         raise DtypeError(argument, type(value).__name__, _REQUIREMENT)
-    if any("\ud800" <= character <= "\udfff" for character in value):
+    if not is_text(value):
         raise ParameterError(argument, value, "must be text that can be written as UTF-8")
     return str(value)
+
+
+def is_text(value: str) -> bool:
+    """Return whether text can be written as UTF-8: it has no half of a surrogate pair."""
+    return not any("\ud800" <= character <= "\udfff" for character in value)
 
 
 def key_of(labels: Mapping[str, Label]) -> str:

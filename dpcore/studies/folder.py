@@ -11,9 +11,9 @@ from __future__ import annotations
 import contextlib
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Final
 
 from ..records.atomic import write_together
 from ..records.files import FileError
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import pyarrow
 
 __all__ = ["Folder"]
+
+_MARK: Final = "dpcore-study"  # in the names of temporary files, which the next run removes
 
 
 class Folder:
@@ -63,7 +65,8 @@ class Folder:
         """
         _read(self.path / "summary.parquet")
         self._make()
-        write_together({self.path / f".begun-{_name()}": sealed(header)})
+        self._clean()
+        write_together({self.path / f".begun-{_name()}": sealed(header)}, _MARK)
 
     def add(self, part: pyarrow.Table) -> None:
         """Write a part.
@@ -75,7 +78,7 @@ class Folder:
         """
         self._make()
         with self.locked():
-            write_together({self._folder / f"{_name()}.parquet": sealed(part)})
+            write_together({self._folder / f"{_name()}.parquet": sealed(part)}, _MARK)
 
     def tidy(self, together: Callable[[list[pyarrow.Table]], list[pyarrow.Table]]) -> None:
         """Put the parts and the tidy file together, if there are parts.
@@ -83,6 +86,9 @@ class Folder:
         ``together`` takes all tables, and returns the rows and their summary.
         """
         if not self._paths():  # so that a folder without write permission can still be read
+            if self._left():
+                with contextlib.suppress(FileError), self.locked():
+                    self._clean()
             return
         with self.locked():
             rows, summary = together(self.read())
@@ -90,12 +96,11 @@ class Folder:
                 {
                     self.path / "replicates.parquet": sealed(rows),
                     self.path / "summary.parquet": sealed(summary),
-                }
+                },
+                _MARK,
             )
-            # Left by processes that were killed while they wrote.
-            left = self._folder.glob(".*.tmp")
-            for path in [*self._parts, *left]:
-                path.unlink(missing_ok=True)
+            self._clean()
+            _remove(self._parts)
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -109,6 +114,13 @@ class Folder:
             _lock(file)
             yield
 
+    def _left(self) -> list[Path]:
+        """Return the files of processes that were killed while they wrote; only with the lock."""
+        return [*self.path.glob(f".{_MARK}-*.tmp"), *self._folder.glob(".*.tmp")]
+
+    def _clean(self) -> None:
+        _remove(self._left())
+
     def _paths(self) -> list[Path]:
         return [*sorted(self.path.glob(".begun-*")), *sorted(self._folder.glob("*.parquet"))]
 
@@ -117,6 +129,13 @@ class Folder:
             self._folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise FileError(str(self._folder), f"cannot be made: {error.strerror}") from None
+
+
+def _remove(paths: Iterable[Path]) -> None:
+    """Remove files. One that stays, as on Windows while it is read, is removed another time."""
+    for path in paths:
+        with contextlib.suppress(OSError):
+            path.unlink()
 
 
 def _lock(file: IO[bytes]) -> None:

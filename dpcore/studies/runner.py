@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 from .. import _check
-from ..errors import DtypeError, ParameterError
+from ..errors import DpcoreError, DtypeError, ParameterError
 from ..records.files import FileError
-from .calls import Done, Shipped, ignored, make
-from .plan import Plan
+from .calls import Made, Shipped, StudyError, ignored, make
+from .keeping import Keeping
+from .plan import LIMIT, Plan
 from .progress import Progress
 from .results import Results
 from .store import Store, StudyWarning, stored
@@ -24,8 +25,6 @@ __all__ = ["load", "run"]
 
 _MOST_ROWS: Final = 2**33
 _ROW_BYTES: Final = 24  # the numbers of a row's cell and replicate, and one result
-_KEPT: Final = 1.0  # seconds of chunks that wait to be written together; this rises to
-_MOST_KEPT: Final = 10.0  # this number, so that a run of a day has some thousand parts
 # joblib gives this warning if a process uses some hundred megabytes more than at its start. The
 # process ends after a task, and another one replaces it. Nothing is lost, and users need not act.
 _REPLACED: Final = "A worker stopped while some jobs were given to the executor"
@@ -81,8 +80,8 @@ def run(
     StudyError
         A call failed; the message names it, and the folder keeps the calls that were finished
         before. Or the function, or a value that it uses, cannot be pickled and so not be sent to
-        other processes. Or a worker has other versions of dpcore, NumPy, SciPy or Numba than this
-        process.
+        other processes. Or a worker has ended; or it has other versions of dpcore, NumPy, SciPy or
+        Numba than this process.
 
     Warns
     -----
@@ -94,9 +93,10 @@ def run(
     Notes
     -----
     A call costs about 10 to 20 microseconds beyond the function, most of it for its generator. A
-    run that is killed loses the calls that workers have in hand, about two seconds of work, and the
-    results that are not yet written: those of one second, or of up to ten seconds if it has run
-    for an hour.
+    run that is killed loses the task that each worker has in hand: one call, and the finished calls
+    of at most two seconds before it. It also loses what came back in the last second, or in the
+    last ten seconds if it has run for an hour. Processes of workers on this machine end with the
+    run, also if it is killed.
 
     Examples
     --------
@@ -138,19 +138,25 @@ def run(
     shipped, count = Shipped(study), joblib.effective_n_jobs(workers)
     if count > 1 and not _are_threads():
         shipped.pack()
+    with _of_workers(study):
+        parallel = joblib.Parallel(workers, return_as="generator_unordered", batch_size=1)
     store = Store(path, study, seed, replicates)
     plan = Plan(store.missing, count)
     strayed = False
-    with Progress(study, plan, progress) as bar, _keeping(store) as keep:
-        parallel = joblib.Parallel(workers, return_as="generator_unordered", batch_size=1)
-        jobs = (joblib.delayed(make)(shipped, store.seed, chunks) for chunks in plan.tasks())
-        with ignored(UserWarning, _REPLACED):
-            for task in parallel(jobs):
-                for done in task:
-                    plan.learn(done)
-                    bar.show(done)
-                    keep(done)
-                    strayed |= done.strayed
+    with Progress(study, plan, progress) as bar, Keeping(store) as keeping:
+        while plan.waits:  # more than once, if calls take longer than before
+            tasks = plan.tasks()
+            jobs = (joblib.delayed(make)(shipped, store.seed, each, LIMIT) for each in tasks)
+            with ignored(UserWarning, _REPLACED), _outcomes(study, parallel, jobs) as outcomes:
+                for made in outcomes:
+                    for done in made.done:
+                        plan.learn(done)
+                        bar.show(done)
+                        keeping.keep(done)
+                        strayed |= done.strayed
+                    if made.error is not None:
+                        raise made.error
+                    plan.put_back(made.left)
     if strayed:
         message = f"{study.name} draws from np.random, and not from rng alone: no run repeats it"
         warnings.warn(message, StudyWarning, 2)
@@ -198,28 +204,40 @@ def load(out: str | os.PathLike[str]) -> Results:
 
 
 @contextmanager
-def _keeping(store: Store) -> Iterator[Callable[[Done], None]]:
-    """Yield a function that saves chunks, several at a time. All are saved in the end, always."""
-    waiting: list[Done] = []
-    begun = since = time.monotonic()
+def _outcomes(study: Study, parallel: Any, jobs: Iterator[Any]) -> Iterator[Iterator[Made]]:
+    """Yield the outcomes of tasks as they come. An error ends the tasks that workers have."""
+    with _of_workers(study):
+        results = parallel(jobs)
 
-    def keep(done: Done) -> None:
-        waiting.append(done)
-        now = time.monotonic()
-        if now - since > min(_KEPT + (now - begun) / 500, _MOST_KEPT):
-            flush()
-
-    def flush() -> None:
-        nonlocal since
-        taken = waiting.copy()
-        waiting.clear()  # cleared first, so that chunks that cannot be kept are not tried again
-        store.add(taken)
-        since = time.monotonic()
+    def each() -> Iterator[Made]:
+        while True:
+            with _of_workers(study):
+                made = next(results, None)
+            if made is None:
+                return
+            yield made
 
     try:
-        yield keep
-    finally:
-        flush()
+        yield each()
+    except BaseException as error:
+        results.throw(error)
+        raise
+
+
+@contextmanager
+def _of_workers(study: Study) -> Iterator[None]:
+    """Turn the errors of joblib, which are of many types, into one."""
+    try:
+        yield
+    except DpcoreError:
+        raise
+    except BrokenProcessPool as error:
+        raise StudyError(
+            f"a worker of {study.name} has ended, perhaps because memory ran out: use fewer workers"
+        ) from error
+    except Exception as error:
+        cause = f"{type(error).__name__}: {error}"
+        raise StudyError(f"the workers of {study.name} cannot go on ({cause:.500})") from error
 
 
 def _are_threads() -> bool:

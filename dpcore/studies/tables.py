@@ -82,9 +82,9 @@ def tidy(tables: Sequence[pyarrow.Table], first: Iterable[Cell] = ()) -> pyarrow
     at, rows = at[~again], rows.take(pa.array(taken[~again]))
     made_by = rows.column("made_by").to_numpy()
     used = np.unique(made_by).tolist() or range(len(makers))
-    header = header._replace(
-        makers=[makers[each] for each in used], cells=_among(cells, np.unique(at))
-    )
+    # Cells without rows are forgotten, but a study that has just begun has all its cells.
+    kept = _among(cells, np.unique(at)) if len(at) else cells
+    header = header._replace(makers=[makers[each] for each in used], cells=kept)
     clash = sorted({*header.parameters} & {*rows.column_names})
     if clash:
         raise StudyError(f"{clash[0]!r} is a parameter of some cells and a number in others")

@@ -15,7 +15,8 @@ import pytest
 from dpcore import errors, studies
 from dpcore.records.atomic import write_together
 from dpcore.records.files import FileError
-from dpcore.studies import folder, plan, runner
+from dpcore.studies import folder, keeping, plan, runner
+from dpcore.studies.calls import Made
 from dpcore.studies.folder import Folder
 from tests.studies.alike import content, same
 
@@ -40,7 +41,7 @@ class StopError(Exception):
 
 @pytest.fixture
 def each_call_a_part(monkeypatch):
-    monkeypatch.setattr(runner, "_KEPT", -1.0)
+    monkeypatch.setattr(keeping, "_KEPT", -1.0)
     monkeypatch.setattr(plan, "_SECONDS", 0.0)
 
 
@@ -84,10 +85,10 @@ def test_an_interrupted_folder_ends_as_any_other(monkeypatch, tmp_path, once, na
 
 
 def test_parts_are_removed_when_the_table_is_written(monkeypatch, tmp_path, once):
-    def fails_at_the_table(contents):
+    def fails_at_the_table(contents, mark):
         if any(path.name == "replicates.parquet" for path in contents):
             raise StopError
-        write_together(contents)
+        write_together(contents, mark)
 
     with monkeypatch.context() as patch:
         patch.setattr(folder, "write_together", fails_at_the_table)
@@ -195,6 +196,25 @@ def test_a_reader_misses_nothing_that_moves(monkeypatch, tmp_path):
 
     monkeypatch.setattr(pq, "read_table", read_table)
     assert len(studies.load(tmp_path)) == 18
+
+
+def test_a_study_that_has_just_begun_has_its_parameters(tmp_path):
+    seen = []
+    cells = [{"n": [1, 0.5]}, {"m": ["a"], "n": [2]}]
+
+    def watching(n, rng, m=""):
+        seen.append(studies.load(tmp_path))
+        return {"x": n}
+
+    whole = studies.run(studies.Study(watching, cells), replicates=1, seed=1, out=tmp_path)
+    begun = seen[0]
+    assert (len(begun), begun.quantities) == (0, [])
+    assert begun.parameters == whole.parameters == {"n": [1, 0.5, 2], "m": ["a"]}
+    names = ["n", "m", "replicate", "made_by", "cell"]
+    assert begun.table.column_names == names
+    assert begun.table.schema.types == whole.table.select(names).schema.types
+    assert begun.summary().num_rows == 0
+    assert begun.summary().column_names[:3] == ["n", "m", "quantity"]
 
 
 @pytest.mark.usefixtures("each_call_a_part")
@@ -344,7 +364,7 @@ def test_code_that_made_no_rows_is_forgotten(monkeypatch, tmp_path):
     """As of a run that was stopped before its first call came back."""
     studies.run(made_by(), replicates=2, seed=1, out=tmp_path / "a")
     with monkeypatch.context() as patch:
-        patch.setattr(runner, "make", lambda *_: [])
+        patch.setattr(runner, "make", lambda *_: Made([], [], None))
         patch.setattr(Folder, "tidy", lambda *_: None)
         with pytest.warns(studies.StudyWarning):
             studies.run(made_by(code="other"), replicates=3, out=tmp_path / "a")

@@ -76,9 +76,9 @@ def test_whatever_is_written_is_written_in_turns(tmp_path, monkeypatch):
             yield
             held.pop()
 
-    def write(contents):
+    def write(contents, mark):
         seen.append(bool(held))
-        write_together(contents)
+        write_together(contents, mark)
 
     monkeypatch.setattr(Folder, "locked", locked)
     monkeypatch.setattr(folder, "write_together", write)
@@ -92,6 +92,19 @@ def test_what_was_half_written_is_removed(tmp_path):
     (tmp_path / "a" / "parts" / ".dpcore-0123456789abcdef.tmp").write_bytes(b"PAR1")
     for name in "ab":
         studies.run(STUDY, replicates=2, seed=3, out=tmp_path / name)
+    assert content(tmp_path / "a") == content(tmp_path / "b")
+
+
+@pytest.mark.parametrize("missing", [True, False])
+def test_what_was_half_written_beside_the_table_is_removed(missing, tmp_path):
+    """As of a run that was killed while it wrote the table, and not what others write."""
+    for name in "ab":
+        studies.run(STUDY, replicates=2, seed=3, out=tmp_path / name)
+        (tmp_path / name / ".dpcore-0123456789abcdef.tmp").write_bytes(b"of a release")
+    left = tmp_path / "a" / f".{folder._MARK}-0123456789abcdef.tmp"
+    left.write_bytes(b"PAR1")
+    for name in "ab":
+        studies.run(STUDY, replicates=3 if missing else 2, out=tmp_path / name)
     assert content(tmp_path / "a") == content(tmp_path / "b")
 
 

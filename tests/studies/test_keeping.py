@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+import threading
 from types import SimpleNamespace
 
 import joblib
 import pytest
 
 from dpcore import studies
-from dpcore.studies import plan, runner
+from dpcore.studies import keeping, plan, runner
 
 
 @pytest.fixture
 def clock(monkeypatch):
+    """A clock that is set by hand, and timers that never ring."""
     now = [0.0]
-    monkeypatch.setattr(runner, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(keeping, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    silent = SimpleNamespace(start=lambda: None, cancel=lambda: None)
+    threads = SimpleNamespace(Lock=threading.Lock, Timer=lambda seconds, function: silent)
+    monkeypatch.setattr(keeping, "threading", threads)
     return now
 
 
 def kept(clock, seconds, times):
     """Return how many chunks each part has, of one every ``seconds``."""
     parts = []
-    with runner._keeping(SimpleNamespace(add=lambda done: parts.append(len(done)))) as keep:
+    with keeping.Keeping(SimpleNamespace(add=lambda done: parts.append(len(done)))) as keeper:
         for _ in range(times):
             clock[0] += seconds
-            keep("done")
+            keeper.keep("done")
     return parts
 
 

@@ -133,6 +133,7 @@ def test_what_was_done_before_a_failure_is_kept(tmp_path):
         ({"made_by": 1}, "'made_by' must be text, and not"),
         ({"m": 1}, "'m' must be text, and not"),
         ({1: 1}, "1 must be text"),
+        ({"a\ud800": 1}, "the name 'a.ud800' must be text that can be written as UTF-8"),
     ],
 )
 def test_what_a_table_cannot_hold_is_refused(returned, message):

@@ -1,0 +1,215 @@
+"""Finished calls are kept, whatever ends a run: a kill, an error, an interrupt, a full disk."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+
+import joblib
+import numpy as np
+import pytest
+
+from dpcore import studies
+from dpcore.records.files import FileError
+from dpcore.studies import keeping, plan, runner
+from dpcore.studies.calls import Chunk, Shipped, make
+from dpcore.studies.folder import Folder
+from dpcore.studies.store import Store
+from tests.studies.alike import content, same
+
+SCRIPT = """
+import sys, time
+from pathlib import Path
+from dpcore import studies
+from dpcore.studies import keeping, plan
+
+@studies.study({"n": range(17)})
+def slow(n, rng):
+    with open("begun", "ab") as log:
+        log.write(b".")
+    time.sleep(0.1)
+    return {"x": rng.random()}
+
+plan._SECONDS = plan.LIMIT = keeping._KEPT = 0.05  # calls take longer, as those of two seconds do
+studies.run(slow, replicates=5, seed=3, out="out", workers=1)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
+def test_a_killed_run_of_slow_calls_loses_the_call_in_hand(tmp_path):
+    """Cells whose calls have no known time are not packed together."""
+    (tmp_path / "script.py").write_text(SCRIPT)
+    running = subprocess.Popen([sys.executable, "script.py"], cwd=tmp_path)
+    begun = tmp_path / "begun"
+    while not begun.exists() or begun.stat().st_size < 10:
+        assert running.poll() is None
+        time.sleep(0.01)
+    running.kill()
+    assert running.wait() == -signal.SIGKILL
+    assert len(studies.load(tmp_path / "out")) >= begun.stat().st_size - 1
+
+
+def called(rng):
+    return rng.bit_generator.seed_seq.spawn_key[-1]
+
+
+class SpeechlessError(Exception):
+    def __str__(self):
+        raise ValueError
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError, SystemExit, MemoryError, SpeechlessError])
+def test_an_error_keeps_all_calls_before_it(error, tmp_path):
+    made = []
+
+    def fails(n, rng):
+        if len(made) == 93:
+            raise error("no")
+        made.append(n)
+        return {"x": rng.random()}
+
+    study = studies.Study(fails, {"n": range(9)})
+    with pytest.raises(studies.StudyError, match=rf"in call \d+: {error.__name__}") as caught:
+        studies.run(study, replicates=50, seed=3, out=tmp_path)
+    assert len(studies.load(tmp_path)) == 93
+    assert isinstance(caught.value.__cause__, error)
+
+
+def test_an_interrupt_keeps_all_calls_before_it(tmp_path):
+    made = []
+
+    def interrupted(n, rng):
+        if len(made) == 93:
+            raise KeyboardInterrupt
+        made.append(n)
+        return {"x": rng.random()}
+
+    with pytest.raises(KeyboardInterrupt):
+        studies.run(studies.Study(interrupted, {"n": [1, 2]}), replicates=80, out=tmp_path)
+    assert len(studies.load(tmp_path)) == 93
+
+
+def fails_at_94(rng):
+    if called(rng) == 94:
+        raise ZeroDivisionError("nothing to divide by")
+    return {"x": rng.random(), "call": called(rng)}
+
+
+FAILING = studies.Study(fails_at_94, {})
+
+
+def test_calls_before_a_failure_come_back_with_it_from_a_process():
+    key = FAILING.cells[0].key
+    there = pickle.loads(pickle.dumps(Shipped(FAILING)))
+    made = make(there, 3, [Chunk(key, 90, 200), Chunk(key, 300, 301)], 1e9)
+    assert [(each.chunk, len(each.rows)) for each in made.done] == [(Chunk(key, 90, 94), 4)]
+    assert made.left == [Chunk(key, 94, 200), Chunk(key, 300, 301)]
+    error = pickle.loads(pickle.dumps(made)).error
+    assert isinstance(error, studies.StudyError)
+    assert "replay(94, 3) repeats it" in str(error)
+    assert "in fails_at_94" in error.__notes__[0]  # the traceback of the worker
+
+
+def test_a_task_ends_after_its_seconds():
+    """Whatever was expected of it: calls that become slow do not wait for each other."""
+    study = studies.Study(lambda n, rng: {"x": rng.random()}, {"n": [1, 2]})
+    one, two = (cell.key for cell in study.cells)
+    made = make(Shipped(study), 3, [Chunk(one, 5, 9), Chunk(two, 0, 2)], 0.0)
+    assert [each.chunk for each in made.done] == [Chunk(one, 5, 6)]
+    assert made.left == [Chunk(one, 6, 9), Chunk(two, 0, 2)]
+    assert made.error is None
+    made = make(Shipped(study), 3, [Chunk(one, 5, 9), Chunk(two, 0, 2)], 1e9)
+    assert [each.chunk for each in made.done] == [Chunk(one, 5, 9), Chunk(two, 0, 2)]
+    assert made.left == []
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_tasks_that_end_early_are_made_whole_later(workers, monkeypatch, tmp_path):
+    def drawn(n, rng):
+        return {"x": rng.random(n)}
+
+    study = studies.Study(drawn, {"n": [1, 2]})
+    expected = studies.run(study, replicates=30, seed=3, out=tmp_path / "once")
+    monkeypatch.setattr(runner, "LIMIT", 0.0)
+    found = studies.run(study, replicates=30, seed=3, workers=workers, out=tmp_path / "early")
+    assert same(found, expected)
+    assert content(tmp_path / "early") == content(tmp_path / "once")
+
+
+def test_what_came_back_is_written_while_the_next_call_takes_long(monkeypatch, tmp_path):
+    monkeypatch.setattr(plan, "_SECONDS", 0.0)  # each call is a task
+
+    def waiting(rng):
+        end = time.monotonic() + 60
+        while called(rng) == 2 and len(studies.load(tmp_path)) < 2 and time.monotonic() < end:
+            time.sleep(0.01)
+        return {"written": len(studies.load(tmp_path)) if called(rng) == 2 else np.nan}
+
+    results = studies.run(studies.Study(waiting, {}), replicates=3, seed=1, out=tmp_path)
+    assert results.array("written")[2] == 2
+
+
+def test_what_a_timer_could_not_write_is_an_error(monkeypatch, tmp_path):
+    """A full disk is told after the next call, not when all has been made."""
+    monkeypatch.setattr(plan, "_SECONDS", 0.0)
+    tried, calls = [], []
+
+    def full(self, part):
+        tried.append(len(part))
+        raise FileError("part", "cannot be written: No space left on device")
+
+    def waiting(rng):
+        calls.append(called(rng))
+        end = time.monotonic() + 60
+        while len(calls) == 2 and not tried and time.monotonic() < end:
+            time.sleep(0.01)
+        return {"x": 1.0}
+
+    monkeypatch.setattr(Folder, "add", full)
+    with pytest.raises(FileError, match="No space left"):
+        studies.run(studies.Study(waiting, {}), replicates=50, seed=1, out=tmp_path)
+    assert len(calls) <= 3
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_a_full_disk_ends_the_work_of_others(backend, monkeypatch, tmp_path):
+    """Without a warning, and what was written before stays."""
+    monkeypatch.setattr(keeping, "_KEPT", -1.0)
+    add, parts = Folder.add, []
+
+    def full(self, part):
+        parts.append(part)
+        if len(parts) == 3:
+            raise FileError("part", "cannot be written: No space left on device")
+        add(self, part)
+
+    monkeypatch.setattr(Folder, "add", full)
+    study = studies.Study(lambda n, rng: {"x": rng.random()}, {"n": range(9)})
+    with (
+        joblib.parallel_config(backend=backend, n_jobs=2),
+        pytest.raises(FileError, match="No space left"),
+    ):
+        studies.run(study, replicates=3000, seed=1, out=tmp_path)
+    assert len(studies.load(tmp_path)) >= sum(map(len, parts[:2]))
+
+
+def test_an_interrupt_while_a_part_is_written_loses_nothing(monkeypatch, tmp_path):
+    monkeypatch.setattr(keeping, "_KEPT", -1.0)
+    monkeypatch.setattr(plan, "_SECONDS", 0.0)
+    add, made = Store.add, []
+
+    def interrupted(self, done):
+        if len(made) == 5:
+            made.append(None)
+            raise KeyboardInterrupt
+        add(self, done)
+
+    monkeypatch.setattr(Store, "add", interrupted)
+    study = studies.Study(lambda rng: made.append(1) or {"x": rng.random()}, {})
+    with pytest.raises(KeyboardInterrupt):
+        studies.run(study, replicates=50, seed=1, out=tmp_path)
+    assert len(studies.load(tmp_path)) == 5
