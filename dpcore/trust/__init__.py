@@ -17,6 +17,8 @@ from .models.distributed import DistributedNoise
 from .models.function_sharing import FunctionSharing
 from .models.local import Local
 from .models.square_wave import SquareWave
+from .models.square_wave_reports import SquareWaveEncoding
+from .models.unary import UnaryEncoding
 from .pointwise.aggregators import Aggregator
 from .pointwise.clients import PointwiseClient
 from .pointwise.curve import PointwiseCDF
@@ -57,7 +59,9 @@ __all__ = [
     "SharedVectors",
     "SimulatedSum",
     "SquareWave",
+    "SquareWaveEncoding",
     "Ticket",
+    "UnaryEncoding",
     "VectorSum",
     "advise",
     "agree",

@@ -135,7 +135,7 @@ PAGES: Final = (
         " mechanism does.",
         "dpcore.trust",
         "Central SecureAggregation DistributedNoise Local SquareWave FunctionSharing client_cdf"
-        " client_score_curves advise Advice enough Enough",
+        " client_score_curves advise Advice enough Enough UnaryEncoding SquareWaveEncoding",
     ),
     _page(
         "protocols",

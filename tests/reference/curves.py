@@ -20,9 +20,20 @@ def smoothing_constraints(cumulative, n, base, at):
     return a, np.r_[-curve[0], -np.diff(curve), curve[-1] - n]
 
 
-def smooth_objective(cumulative, n, norm, base, at):
-    """The least sum of |nu|^norm: least distance programming for 2, linear programming for 1."""
+def smooth_objective(cumulative, n, norm, base, at, constraints=None):
+    """The least sum of |nu|^norm: least distance programming for 2, linear programming for 1.
+
+    ``constraints`` are (A, lower, upper), dense: lower <= A F <= upper for the corrected curve F.
+    """
     a, b = smoothing_constraints(cumulative, n, base, at)
+    if constraints is not None:
+        matrix, lower, upper = (np.asarray(part, float) for part in constraints)
+        reach = matrix @ tree_matrix(len(cumulative), base)[at]
+        now = matrix @ np.asarray(cumulative, float)[at]
+        for sign, bounds in ((1, lower), (-1, upper)):
+            some = np.isfinite(bounds)
+            a = np.vstack([a, sign * reach[some]])
+            b = np.r_[b, sign * (bounds - now)[some]]
     count = a.shape[1]
     if norm == 1:
         found = linprog(np.ones(2 * count), A_ub=np.hstack([-a, a]), b_ub=-b, bounds=(0, None))

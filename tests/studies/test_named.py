@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
+from scipy.stats import ks_2samp
 
 import dpcore as dp
 from dpcore import studies
@@ -119,3 +122,40 @@ def test_bounds_have_most_records_inside():
     width = means(results, "width")  # data, method
     assert width[2, 0] < width[2, 1]  # far from 0, bounds around 0 are wide
     assert width.min() > 0.9
+
+
+@pytest.mark.needs_jit
+@pytest.mark.parametrize("model", ["unary-encoding", "square-wave", "distributed-noise"])
+def test_real_reports_have_the_law_of_their_sum(model):
+    models, shapes = _one("real_reports", "model", model), _one("real_reports", "shape", "normal")
+    results = ran("real_reports", 60, clients=2000, cells=16, model=models, shape=shapes)
+    for quantity in ("distance", "root_mean_square"):
+        reports, of_sum = results.array(quantity)
+        assert ks_2samp(reports, of_sum).pvalue > 1e-3
+        assert len(set(reports)) > 30  # each replicate has reports of its own
+        assert not np.array_equal(reports, of_sum)
+
+
+@pytest.mark.needs_jit
+def test_more_clients_have_smaller_errors_in_all_models():
+    shapes = _one("real_reports", "shape", "spike")
+    options = {"cells": 32, "shape": shapes, "made": _one("real_reports", "made", "reports")}
+    results = ran("real_reports", 4, clients=[1000, 100_000], **options)
+    errors = means(results, "distance")
+    assert (errors[1] < errors[0] / 3).all()
+
+
+@pytest.mark.needs_jit
+@pytest.mark.parametrize("name", ["unary", "square_wave", "distributed"])
+def test_real_reports_take_little_memory(name):
+    from dpcore.studies.named import real_reports
+
+    counts, rng = np.full(64, 5000), np.random.default_rng(1)
+    make = getattr(real_reports, name)
+    make(counts, 1.0, True, rng)
+    tracemalloc.start()
+    found = make(counts, 1.0, True, rng)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.sum() == pytest.approx(counts.sum(), rel=0.2)
+    assert peak < 16 * 2**20  # a byte for each bit would take 20 MB, a share 164 MB

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,6 +28,7 @@ def smooth(
     solver: Solver = "graph",
     base: int = 2,
     at: ArrayLike | None = None,
+    constraints: tuple[Any, ArrayLike, ArrayLike] | None = None,
     tolerance: float = 1e-6,
     max_iterations: int = 100_000,
     workers: int | None = None,
@@ -56,6 +57,10 @@ def smooth(
         Children per node of the noise tree.
     at
         (B,) increasing indices, from 0, of the thresholds that matter (the paper's B). None: all.
+    constraints
+        (A, lower, upper): the curve also has to meet lower <= A F <= upper, where F are its counts
+        at the B thresholds. A is (K, B), an array or a sparse one of SciPy; the bounds are (K,) and
+        may be infinite. They must be public knowledge. Only with ``solver="osqp"``.
     tolerance
         OSQP's absolute and relative tolerance, on a problem scaled to increments within [-1, 1].
     max_iterations
@@ -72,7 +77,7 @@ def smooth(
     Raises
     ------
     DtypeError, ParameterError
-        An argument is not as above.
+        An argument is not as above, or no curve meets the constraints.
     ConvergenceError
         OSQP did not reach the tolerance, or the graph solver with norm 1 not the least energy.
 
@@ -81,7 +86,8 @@ def smooth(
     Memory O(M). The graph solver takes a handful of eliminations (norm 2), or some dozens (norm 1;
     more for bases in the thousands), O(M) each. Its results do not depend on the number of threads.
     OSQP's matrices have at most 4 (norm 2) or 5 (norm 1) nonzeros for each threshold. They are set
-    up and factorised once for all replicates.
+    up and factorised once for all replicates. With constraints, OSQP solves the primal, with the
+    nonzeros of A besides, once for each replicate. The constraints hold up to ``primal_residual``.
 
     Examples
     --------
@@ -90,6 +96,13 @@ def smooth(
     >>> smoothed = dp.smooth(noisy, 10)
     >>> smoothed.cumulative.round(2).tolist(), round(float(smoothed.objective), 2)
     ([1.83, 1.83, 3.67, 8.5, 8.5], 2.17)
+
+    Half of the records are known to be up to the third threshold:
+
+    >>> median = [[0, 0, 1, 0, 0]], [5], [5]
+    >>> known = dp.smooth(noisy, 10, solver="osqp", constraints=median)
+    >>> known.cumulative.round(2).tolist()
+    [2.5, 2.5, 5.0, 9.3, 9.3]
     """
     cumulative = _check.cumulative_counts("noisy_cumulative", noisy_cumulative)
     size = cumulative.shape[-1]
@@ -106,12 +119,20 @@ def smooth(
     tolerance = _check.positive("tolerance", tolerance)
     max_iterations = _check.integer("max_iterations", max_iterations, 1, 10**9)
     checked_workers(workers)
+    if constraints is not None and solver != "osqp":
+        raise ParameterError("solver", solver, 'must be "osqp" with constraints')
     chosen = np.arange(size) if at is None else _indices(at, size)
     curves = cumulative.reshape(-1, size)
     if at is not None:
         curves = curves[:, chosen]
     problem = Problem(curves, total, size, base, chosen, norm)
-    if solver == "graph":
+    if constraints is not None:
+        from . import constrained
+        from .constraints import checked
+
+        own = checked(constraints, chosen.size, total)
+        flat = constrained.solve(problem, own, tolerance, max_iterations)
+    elif solver == "graph":
         flat = graph.solve(problem, workers)
     else:
         from . import osqp  # SciPy's sparse matrices and the solver load on first use

@@ -23,7 +23,7 @@ from ...errors import ConvergenceError
 from ...kernels.smoothing.increments import accumulate, difference
 from .problem import Float, Problem, Smoothing
 
-__all__ = ["Edges", "noise_edges", "solve"]
+__all__ = ["Edges", "incidence_of", "noise_edges", "solve"]
 
 _START_RHO = 0.1
 # On the linear programs of norm 1, over-relaxation and eager changes of rho can chase each other
@@ -78,7 +78,7 @@ def solve(problem: Problem, tolerance: float, max_iterations: int) -> Smoothing:
     """
     replicates, boundaries = problem.curves.shape[0], problem.curves.shape[1] + 1
     edges = noise_edges(problem.size, problem.base, problem.at)
-    incidence = _incidence(edges, boundaries)
+    incidence = incidence_of(edges, boundaries)
     solver = _set_up(problem.norm, edges, incidence, tolerance, max_iterations)
     noisy, units = np.empty((replicates, boundaries)), np.empty(replicates)
     difference(problem.curves, problem.total, noisy, units)
@@ -117,7 +117,7 @@ def solve(problem: Problem, tolerance: float, max_iterations: int) -> Smoothing:
     )
 
 
-def _incidence(edges: Edges, boundaries: int) -> Any:
+def incidence_of(edges: Edges, boundaries: int) -> Any:
     """Return G, (B + 1, E): noise nu on (a, b] adds nu to increment a, takes it from b."""
     count = edges.start.size
     column = np.arange(count)

@@ -58,7 +58,7 @@ class SquareWaveEncoding:
     Examples
     --------
     >>> import numpy as np
-    >>> from dpcore.trust.models.square_wave_reports import SquareWaveEncoding
+    >>> from dpcore.trust import SquareWaveEncoding
     >>> encoding = SquareWaveEncoding(epsilon=2.0, size=8)
     >>> rng = np.random.default_rng(1)
     >>> cells = np.clip(rng.normal(4, 1, 10_000), 0, 7).astype(int)

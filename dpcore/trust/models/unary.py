@@ -50,7 +50,7 @@ class UnaryEncoding:
     Examples
     --------
     >>> import numpy as np
-    >>> from dpcore.trust.models.unary import UnaryEncoding
+    >>> from dpcore.trust import UnaryEncoding
     >>> encoding = UnaryEncoding(epsilon=2.0)
     >>> values = np.repeat([0, 1, 2, -1], [500, 300, 200, 200])
     >>> reports = encoding.perturb(values, 3, np.random.default_rng(1))
