@@ -185,6 +185,11 @@ def test_what_is_not_two_answers_is_refused(wrong):
 def test_tables_of_whole_numbers_on_grids_of_them():
     x, y = RNG(1).integers(0, 5, 500), RNG(2).integers(-2, 3, 500)
     grid = dp.TableGrid(dp.Grid.integers(0, 4), dp.Grid.integers(-2, 2))
+    released = dp.table(x, y, grid, epsilon=1.0, integers=True)
+    again = dp.Table.from_json(released.to_json())
+    assert again == released
+    assert again.grid.x.of_integers
+    assert again.grid.y.of_integers
     table = dp.table(x, y, grid, NoNoise(), integers=True)
     pairs = set(zip(x.tolist(), y.tolist(), strict=True))
     assert set(map(tuple, table.sample(300, RNG(3)).tolist())) <= pairs
