@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import sqlite3
+import subprocess
+import sys
 from datetime import UTC, datetime
 from fractions import Fraction
 
@@ -311,3 +313,38 @@ def test_what_no_budget_wrote_is_told_in_a_file_without_digests(old, damage):
     connection.close()
     with pytest.raises(dp.FormatError, match="is damaged"):
         dp.Budget.open(old).charge(dp.Privacy(0.5))
+
+
+CRASH = """
+import os, sys
+from datetime import UTC, datetime
+import dpcore as dp
+from dpcore.privacy.ledgers import Charge
+with dp.Budget.open(sys.argv[1])._ledger.held() as page:
+    page.connection.execute("PRAGMA cache_size = 1")
+    for _ in range(200):
+        page.add(Charge(datetime.now(UTC), "y" * 300, dp.Privacy(1e-3)))
+    os._exit(0)
+"""
+
+
+def test_the_journal_of_a_crash_may_be_damaged_too(path):
+    """SQLite takes the crashed charges back with it. If it cannot, no charge is lost silently."""
+    charged(path, COSTS * 20)
+    before, journal = state(path), path.with_name(path.name + "-journal")
+    subprocess.run([sys.executable, "-c", CRASH, str(path)], check=True)
+    content, old = path.read_bytes(), journal.read_bytes()
+    assert len(old) > 512
+    chosen, told = random.Random(3), 0
+    for number in range(40):
+        damaged = bytearray(old)
+        if number % 4 == 0:
+            damaged = damaged[: chosen.randrange(len(old))]
+        else:
+            damaged[chosen.randrange(512 if number % 2 else len(old))] ^= 1 << chosen.randrange(8)
+        journal.write_bytes(damaged)
+        told += told_or_harmless(path, content, before)
+        journal.unlink(missing_ok=True)
+    assert 0 < told < 40
+    journal.write_bytes(old)
+    assert not told_or_harmless(path, content, before)
