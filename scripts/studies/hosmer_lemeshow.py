@@ -28,7 +28,7 @@ Rng = np.random.Generator
 Values = NDArray[np.float64]
 Records = tuple[NDArray[np.bool_], NDArray[np.float64]]  # labels, and predicted probabilities
 
-RUNS, TESTS, SHAPED = 100, 400, 100
+RUNS, TESTS, SHAPED = 100, 400, 50
 TESTED, LEVEL, REPLICATES = (0.1, 0.5, 1.0, 2.0, np.inf), 0.05, 99
 COEFFICIENTS, FITTED, STEEPER = np.array([-2.0, 1.0, 0.5, -0.5]), 10**4, 1.08
 DATA = ("Bank", "Diabetes")
