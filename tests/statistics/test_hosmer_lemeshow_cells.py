@@ -144,7 +144,7 @@ def test_the_default_has_the_least_error(n, epsilon):
     counts[:2] = n - 7, 7
     grid, joined = suited(counts, 10, variance)
     sizes = [2**k for k in range(7, 13)]
-    errors = [(np.pi * n / 10 / (4 * size)) ** 2 + variance(size) / 2 for size in sizes]
+    errors = [(np.pi * n / 10 / (4 * size)) ** 2 + 3 * variance(size) for size in sizes]
     assert grid == arcsine_grid(sizes[int(np.argmin(errors))])
     assert joined.sum() == n
     other = np.zeros(2 * FINEST, np.int64)
