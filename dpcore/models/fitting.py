@@ -104,7 +104,10 @@ def numbers(argument: str, given: NDArray[Any]) -> Floats:
         if any(object_kinds.kind_of(cls) in ("string", "bytes") for cls in types):
             raise DtypeError(argument, "text", "must hold real numbers")
         if wrong := [cls for cls in types if object_kinds.kind_of(cls) == "other"]:
-            raise DtypeError(argument, object_kinds.name_of(wrong), "must hold real numbers")
+            # scikit-learn wants these words for X, and tests them.
+            words = " (an argument must be no string but a number)" if argument == "X" else ""
+            what = f"must hold real numbers{words}"
+            raise DtypeError(argument, object_kinds.name_of(wrong), what)
         exactly = {cls: object_kinds.exactly(cls) for cls in types}
         # NumPy rounds integers in this way. If one is too long for NumPy, all become objects.
         found = (object_kinds.nearest_double(exactly[type(each)](each)) for each in given.flat)
