@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 import tempfile
 from pathlib import Path
 
@@ -28,6 +29,15 @@ os.environ.setdefault(
 
 hypothesis.settings.register_profile("untimed", deadline=None)  # machines are busy
 hypothesis.settings.load_profile("untimed")
+
+
+@pytest.fixture(autouse=True)
+def no_budgets_of_other_tests():
+    """Threads of a test are not refused because a budget of another test has ended."""
+    yield
+    spending = sys.modules.get("dpcore.privacy.spending")
+    if spending is not None:
+        spending._ended.clear()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -13,11 +13,12 @@ from types import TracebackType
 from typing import Final, NoReturn, Self
 
 from .. import _check
-from ..errors import DpcoreError, DtypeError, ParameterError
+from ..errors import DtypeError, ParameterError
 from .composition import Sums
 from .file_ledgers import FileLedger
 from .guarantees import Privacy, Relation, implies
 from .ledgers import Charge, Ledger, MemoryLedger
+from .refusals import BudgetError, shown, text
 from .spending import entered, left
 
 __all__ = ["Budget", "BudgetError", "Charge"]
@@ -25,32 +26,6 @@ __all__ = ["Budget", "BudgetError", "Charge"]
 _TOLERANCE: Final = 1 + Fraction(1, 10**12)  # so that ten times 0.1 fit into 1
 
 _FORKED: Final = "this budget is in memory, and other processes cannot see it: see Budget.open"
-
-
-class BudgetError(DpcoreError, RuntimeError):
-    """A release would cost more than a budget has left. Nothing was drawn or charged.
-
-    Parameters
-    ----------
-    what
-        The function that was called.
-    privacy
-        What the release would have cost.
-    remaining
-        What the budget has left.
-    why
-        Another reason for the refusal; or empty.
-    """
-
-    def __init__(self, what: str, privacy: Privacy, remaining: Privacy, why: str = "") -> None:
-        self.what = what
-        self.privacy = privacy
-        self.remaining = remaining
-        note = why and f" ({why})"
-        cost, rest = str(privacy), str(remaining)
-        if not why and _text(privacy) == _text(remaining):  # the two differ only in later digits
-            cost, rest = repr(privacy), repr(remaining)
-        super().__init__(f"{what} costs {cost}; what remains is {rest}{note}")
 
 
 class Budget:
@@ -97,7 +72,9 @@ class Budget:
     Threads and tasks: ``with`` watches the thread or task that enters it, and threads that have
     entered no budget themselves, such as those of a pool. ``start`` watches all threads until
     ``stop``. A release is charged once to each budget that watches, and so to all of several nested
-    budgets. After a fork, a budget in memory refuses the child's releases.
+    budgets. After a fork, a budget in memory refuses the child's releases. Work that is handed to
+    others should enter its budget itself. Once a budget has ended, other threads that have entered
+    none are refused, because a pool may begin work late (docs/budget.md, section 5).
 
     Examples
     --------
@@ -111,7 +88,7 @@ class Budget:
     ...     dp.cdf(ages, grid, epsilon=0.5)
     Traceback (most recent call last):
     ...
-    dpcore.privacy.budgets.BudgetError: cdf costs epsilon = 0.5 (replace-one); what remains is ...
+    dpcore.privacy.refusals.BudgetError: cdf costs epsilon = 0.5 (replace-one); what remains is ...
     """
 
     __slots__ = ("_cap", "_ledger")
@@ -311,8 +288,8 @@ class Budget:
     def __repr__(self) -> str:
         sums = self._ledger.spent()  # only once, because others may charge meanwhile
         releases = "1 release" if sums.releases == 1 else f"{sums.releases:,} releases"
-        cap = ", ".join(f"{name}={value!r}" for name, value in _shown(self._cap))
-        spent, rest = (_text(each) for each in (sums.guarantee(self._cap), sums.left(self._cap)))
+        cap = ", ".join(f"{name}={value!r}" for name, value in shown(self._cap))
+        spent, rest = (text(each) for each in (sums.guarantee(self._cap), sums.left(self._cap)))
         return f"Budget({cap}): spent {spent} in {releases}, remaining {rest}"
 
 
@@ -349,14 +326,3 @@ def _instead_of(given: Relation) -> str:
         ": it publishes the sizes of groups. Write neighbours='add-or-remove-one' to protect them,"
         f" or Budget(neighbours={given!r}) if they are public"
     )
-
-
-def _shown(privacy: Privacy) -> list[tuple[str, float]]:
-    first = ("rho", privacy.rho) if privacy.rho is not None else ("epsilon", privacy.epsilon)
-    assert first[1] is not None
-    return [(first[0], first[1]), *([("delta", privacy.delta)] if privacy.delta else [])]
-
-
-def _text(privacy: Privacy) -> str:
-    (_, first), *rest = _shown(privacy)
-    return f"{first:.6g}" + "".join(f" and delta {delta:.3g}" for _, delta in rest)

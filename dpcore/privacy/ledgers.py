@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from .._process import Owner
 from .composition import Sums
 from .guarantees import Privacy
 
 __all__ = ["Charge", "Ledger", "MemoryLedger", "Page"]
+
+
+_numbers: Final = itertools.count()
 
 
 class Charge(NamedTuple):
@@ -82,9 +86,10 @@ class Ledger(Protocol):
 class MemoryLedger:
     """Charges of this process."""
 
-    __slots__ = ("_charges", "_lock", "_owner", "_spent")
+    __slots__ = ("_charges", "_lock", "_number", "_owner", "_spent")
 
     def __init__(self) -> None:
+        self._number = next(_numbers)  # unlike an address, it is never used again
         self._owner = Owner()
         self._charges: list[Charge] = []
         self._spent = Sums()
@@ -93,7 +98,7 @@ class MemoryLedger:
     @property
     def key(self) -> tuple[str, str]:
         """The identity of this object."""
-        return "memory", f"{id(self):x}"
+        return "memory", str(self._number)
 
     @property
     def is_shared(self) -> bool:

@@ -4,25 +4,30 @@ A budget that is entered by ``with`` watches the thread, or the task of ``asynci
 it. A thread that has entered no budget is watched by all budgets that are entered anywhere. So work
 that is handed to a pool is charged, too, and rather twice than never. A budget that is started
 watches all threads.
+
+When a budget's watch has ended, other threads may still have work that was handed to them while it
+watched. Which work that is cannot be known. So from then on, a thread that has entered no budget is
+refused, unless the budget watches again. The main thread is not, because work is handed from it.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from fractions import Fraction
 from typing import Final, Protocol
 
 from .guarantees import Privacy, Relation, double_above
+from .refusals import BudgetError
 
 __all__ = [
+    "Account",
     "Watching",
     "called",
     "entered",
     "left",
-    "spend",
     "spending",
     "spending_epsilon",
     "unwatched",
@@ -50,9 +55,19 @@ class Watching(Protocol):
 _OWN: Final[ContextVar[tuple[Watching, ...]]] = ContextVar("dpcore_budgets", default=())
 _NAME: Final[ContextVar[str | None]] = ContextVar("dpcore_called", default=None)
 _IS_COVERED: Final[ContextVar[bool]] = ContextVar("dpcore_is_covered", default=False)
+_IS_DECIDED: Final[ContextVar[bool]] = ContextVar("dpcore_is_decided", default=False)
 _lock: Final = threading.Lock()
 _all_entered: list[Watching] = []
 _all_started: list[Watching] = []
+
+_MOST_ENDED: Final = 2**14  # the number of budgets that are told apart after they have ended
+_threads: Final = threading.local()  # ``token`` stands for a thread; numbers of threads are reused
+_ended: dict[tuple[str, str], object] = {}  # a budget's key, and the one thread that ended it
+_SEVERAL: Final = object()  # several threads have ended it
+_WHY_NOT: Final = (
+    "this thread has entered no budget, and a budget of another thread has ended, to which this "
+    "release may belong: enter the budget in the work that the thread is given, see docs/budget.md"
+)
 
 
 def entered(budget: Watching, *, everywhere: bool) -> None:
@@ -66,7 +81,9 @@ def entered(budget: Watching, *, everywhere: bool) -> None:
 def left(budget: Watching, *, everywhere: bool) -> None:
     """End the watch of a budget; do nothing if it does not watch."""
     with _lock:
-        _remove_last(_all_started if everywhere else _all_entered, budget)
+        watched = _remove_last(_all_started if everywhere else _all_entered, budget)
+        if watched:
+            _note_end(budget)
     if not everywhere:
         own = list(_OWN.get())
         _remove_last(own, budget)
@@ -94,10 +111,49 @@ def spending(privacy: Privacy | Callable[[], Privacy], what: str) -> Iterator[No
         yield
 
 
-def spend(privacy: Privacy, what: str) -> None:
-    """Charge a long release at once: its noise exists now, and its answers are read later."""
-    with spending(privacy, what):
-        pass
+class Account:
+    """The charges for one long release, whose answers are read again and again.
+
+    Each budget is charged for the whole release: those that watch where it is made, and any other
+    budget that watches where it is used, the first time.
+
+    Parameters
+    ----------
+    privacy
+        The cost of the whole release.
+    what
+        The name of the class, for the log.
+
+    Raises
+    ------
+    BudgetError, ParameterError, FileError
+        As from ``spend``; or the thread may do the work of a budget that has ended.
+    """
+
+    __slots__ = ("_charged", "_what")
+
+    def __init__(self, privacy: Privacy, what: str) -> None:
+        self._what = what
+        self._charged: frozenset[tuple[str, str]] = frozenset()
+        if not _IS_COVERED.get():
+            _check_thread(_watching(), privacy, what)
+            self.spend(privacy)
+
+    def spend(self, privacy: Privacy) -> None:
+        """Charge the budgets that watch here and were not charged for this release.
+
+        Raises
+        ------
+        BudgetError, ParameterError, FileError
+            A budget refuses. Nothing is charged then.
+        """
+        if _IS_COVERED.get():
+            return
+        # Two threads that come here at once may both charge: rather twice than never.
+        budgets = [each for each in _watching() if each._key not in self._charged]
+        if budgets:
+            _charge(budgets, lambda _: privacy, self._what)
+            self._charged |= {each._key for each in budgets}
 
 
 @contextmanager
@@ -130,18 +186,57 @@ def unwatched() -> Iterator[None]:
 
 @contextmanager
 def _charged(cost: Callable[[Relation], Privacy], what: str) -> Iterator[None]:
-    budgets = [] if _IS_COVERED.get() else _watching()
-    if not budgets:
+    if _IS_COVERED.get():
         yield
         return
+    budgets = _watching()
+    if not _IS_DECIDED.get():
+        _check_thread(budgets, cost, what)
+    if budgets:
+        _charge(budgets, cost, what)
+        with unwatched():
+            yield
+        return
+    before = _IS_DECIDED.set(True)  # threads that work for this release are not asked again
+    try:
+        yield
+    finally:
+        _IS_DECIDED.reset(before)
+
+
+def _charge(budgets: Sequence[Watching], cost: Callable[[Relation], Privacy], what: str) -> None:
+    """Charge all budgets, or none."""
     with ExitStack() as stack:
         charges = [
             each._asked(cost(each.neighbours), _NAME.get() or what, stack) for each in budgets
         ]
         for charge in charges:
             charge()
-    with unwatched():
-        yield
+
+
+def _check_thread(
+    watching: Sequence[Watching], cost: Privacy | Callable[[Relation], Privacy], what: str
+) -> None:
+    """Refuse a thread that has entered no budget, if its work may belong to one that has ended."""
+    if not _ended or _OWN.get() or threading.get_ident() == threading.main_thread().ident:
+        return
+    here, known = getattr(_threads, "token", None), {each._key for each in watching}
+    # This has no lock, for the same reason as in ``_watching``.
+    if any(by is not here and key not in known for key, by in list(_ended.items())):
+        privacy = cost if isinstance(cost, Privacy) else cost("replace-one")
+        raise BudgetError(_NAME.get() or what, privacy, None, _WHY_NOT)
+
+
+def _note_end(budget: Watching) -> None:
+    """Remember, under the lock, which thread has ended a budget's watch."""
+    here = getattr(_threads, "token", None)
+    if here is None:
+        here = _threads.token = object()
+    if len(_ended) >= _MOST_ENDED:
+        _ended.clear()
+        _ended["", ""] = _SEVERAL  # stands for all of them
+    key = budget._key
+    _ended[key] = here if _ended.get(key, here) is here else _SEVERAL
 
 
 def _watching() -> list[Watching]:
@@ -154,8 +249,10 @@ def _watching() -> list[Watching]:
     return [each for _, each in sorted({each._key: each for each in found}.items())]
 
 
-def _remove_last(budgets: list[Watching], budget: Watching) -> None:
+def _remove_last(budgets: list[Watching], budget: Watching) -> bool:
+    """Remove the last entry that is this budget, and return whether there was one."""
     for at in reversed(range(len(budgets))):
         if budgets[at] is budget:
             del budgets[at]
-            return
+            return True
+    return False

@@ -20,7 +20,7 @@ from ..kernels.trees import dyadic
 from ..noise.laws import DiscreteLaplace
 from ..privacy.allowance import Allowance, Law
 from ..privacy.guarantees import Privacy
-from ..privacy.spending import spend
+from ..privacy.spending import Account, unwatched
 from ..records.files import FileError
 from ..records.partitions import refuse_collection
 from ..summaries.grid import MOST_CELLS
@@ -96,6 +96,10 @@ class RunningCount:
     call from a signal handler is refused if it has interrupted another call. After a fork, the
     child's copy is closed, because it would use the same noise again.
 
+    A budget is charged for all steps when the count is made. A budget that watches only where a
+    step is taken is charged for all steps at the first of these (``BudgetError`` if it refuses).
+    The same holds for a count that was resumed, because its file does not name budgets.
+
     Examples
     --------
     >>> import numpy as np
@@ -110,6 +114,7 @@ class RunningCount:
     """
 
     __slots__ = (
+        "_account",
         "_budget",
         "_is_busy",
         "_lock",
@@ -136,7 +141,7 @@ class RunningCount:
         self._sensitivity = sensitivity
         law = self._budget.law(_changes(horizon, base, sensitivity))
         self._tree = OpenNodes.checked(horizon, base, law, rng)
-        spend(self.privacy, "RunningCount")  # pays for all steps once
+        self._account = Account(self.privacy, "RunningCount")  # pays for all steps once
         self._state = _State(0, 0, self._tree.start())
         # A thread that holds the lock gets an error instead of waiting for itself.
         self._lock = threading.RLock()
@@ -396,6 +401,7 @@ class RunningCount:
                 noisy = increments.cumsum()
                 noisy += arrived
                 if increments.size > 0:
+                    self._account.spend(self.privacy)  # to budgets that watch only now
                     last = int(noisy[-1])
                     held = self._tree.add_noise(noisy, step, held)
                     self._state = _State(step + increments.size, last, held)
@@ -420,13 +426,14 @@ class RunningCount:
     def _restored(cls, fields: dict[str, Any]) -> Self:
         """Return the counter. Errors quote nothing of ``fields``."""
         try:
-            counter = cls(
-                fields["horizon"],
-                epsilon=_fraction(fields["epsilon"]),
-                rho=_fraction(fields["rho"]),
-                base=fields["base"],
-                sensitivity=fields["sensitivity"],
-            )
+            with unwatched():  # the next step is charged, and only if nothing is wrong here
+                counter = cls(
+                    fields["horizon"],
+                    epsilon=_fraction(fields["epsilon"]),
+                    rho=_fraction(fields["rho"]),
+                    base=fields["base"],
+                    sensitivity=fields["sensitivity"],
+                )
             if _fraction(fields["noise_scale"]) != counter.noise_scale:
                 raise FormatError("a saved count with noise of another scale")
             step = _check.integer("step", fields["step"], 0, counter.horizon)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -58,8 +61,239 @@ def test_threads_of_a_pool_are_watched():
         pool.submit(lambda: None).result()  # it was there before
         with dp.Budget(epsilon=10.0) as watching:
             pool.submit(dp.cdf, X, GRID, epsilon=1.0).result()
-        pool.submit(dp.cdf, X, GRID, epsilon=1.0).result()
     assert len(watching.log) == 1
+
+
+# --- work that is handed over inside of a budget, and begins after it
+
+
+def released():
+    return dp.cdf(X, GRID, epsilon=1.0)
+
+
+def in_a_pool(gate, work):
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(lambda: gate.wait() and work())
+        yield
+        yield future.result()
+
+
+def in_a_thread(gate, work):
+    results = []
+
+    def caught():
+        gate.wait()
+        try:
+            results.append(work())
+        except dp.DpcoreError as error:
+            results.append(error)
+
+    thread = threading.Thread(target=caught)
+    thread.start()
+    yield
+    thread.join()
+    if isinstance(results[0], dp.DpcoreError):
+        raise results[0]
+    yield results[0]
+
+
+def in_a_thread_of_a_thread(gate, work):
+    """The thread that releases is started after the budget has ended."""
+
+    def nested():
+        with ThreadPoolExecutor(1) as inner:
+            return inner.submit(work).result()
+
+    yield from in_a_pool(gate, nested)
+
+
+def after_another_budget_has_begun(gate, work):
+    def charged_to_another():
+        with dp.Budget(epsilon=10.0), ThreadPoolExecutor(1) as inner:
+            return inner.submit(work).result()
+
+    yield from in_a_pool(gate, charged_to_another)
+
+
+HANDED_OVER = [in_a_pool, in_a_thread, in_a_thread_of_a_thread, after_another_budget_has_begun]
+
+
+@pytest.mark.parametrize("how", HANDED_OVER)
+@pytest.mark.parametrize("watch", ["with", "start"])
+def test_work_that_begins_after_its_budget_has_ended_is_refused(how, watch):
+    gate, budget = threading.Event(), dp.Budget(epsilon=1.0)
+    steps = how(gate, released)
+    if watch == "with":
+        with budget:
+            next(steps)
+    else:
+        budget.start()
+        next(steps)
+        budget.stop()
+    gate.set()
+    with pytest.raises(dp.BudgetError, match="this thread has entered no budget") as caught:
+        next(steps)
+    assert caught.value.remaining is None
+    assert budget.log == ()
+
+
+@pytest.mark.parametrize("how", HANDED_OVER[:3])
+def test_work_that_enters_its_budget_is_charged_whenever_it_begins(how):
+    gate, budget = threading.Event(), dp.Budget(epsilon=1.0)
+
+    def work():
+        with budget:
+            return released()
+
+    steps = how(gate, work)
+    with budget:
+        next(steps)
+    gate.set()
+    assert next(steps).n == X.size
+    assert len(budget.log) == 1
+
+
+def test_late_work_is_charged_while_its_own_budget_watches_again():
+    with ThreadPoolExecutor(1) as pool, dp.Budget(epsilon=2.0) as budget:
+        pool.submit(released).result()
+    with budget, ThreadPoolExecutor(1) as pool:
+        pool.submit(released).result()
+    assert len(budget.log) == 2
+
+
+def test_a_thread_may_release_without_a_budget_after_its_own_have_ended():
+    def work():
+        with dp.Budget(epsilon=1.0):
+            released()
+        return released().n
+
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(work).result() == X.size
+    assert released().n == X.size  # and so may the main thread
+
+
+def test_threads_of_dpcore_are_not_refused_where_their_caller_is_not():
+    with dp.Budget(epsilon=1.0):
+        pass
+    counts = GRID.count(X)
+    released = dp.mechanisms.Dyadic(1.0).release(counts, replicates=2**14, workers=2)
+    assert released.shape == (2**14, GRID.size)
+
+
+def test_a_task_that_sends_work_to_a_thread_after_its_budget_has_ended():
+    async def later(step, run):
+        await step.wait()
+        return await run()
+
+    async def both(run):
+        step = asyncio.Event()
+        with dp.Budget(epsilon=2.0) as budget:
+            task = asyncio.create_task(later(step, run))
+            await asyncio.sleep(0)
+        step.set()
+        return budget, await asyncio.gather(task, return_exceptions=True)
+
+    budget, _ = asyncio.run(both(lambda: asyncio.to_thread(released)))
+    assert len(budget.log) == 1  # it takes the task's context along
+
+    def in_executor():
+        return asyncio.get_running_loop().run_in_executor(None, released)
+
+    budget, (error,) = asyncio.run(both(in_executor))
+    assert isinstance(error, dp.BudgetError)
+    assert budget.log == ()
+
+
+def test_the_examples_of_the_page_on_budgets_run_and_print_what_they_say(capsys):
+    page = (Path(__file__).parents[2] / "docs" / "budget.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) == 2
+    names = {}
+    for block in blocks:
+        exec(block, names)
+        (said,) = re.findall(r"^print\(.*?\)  # (.*)$", block, re.MULTILINE)
+        assert capsys.readouterr().out == f"{said}\n"
+
+
+# --- releases that go on: made where no budget watches, and used where one does
+
+
+def counter():
+    made = dp.streams.RunningCount(10, epsilon=1.0)
+    return lambda: made.add(5)
+
+
+def extended():
+    made = dp.streams.RunningCount(10, epsilon=1.0)
+    return lambda: made.extend([5, 6])
+
+
+def summed():
+    made = dp.trust.SimulatedSum(GRID.count(X), dp.trust.DistributedNoise(1.0, clients=X.size))
+    return lambda: made.sum([3, 4])
+
+
+def asked():
+    made = dp.trust.SimulatedSum(GRID.count(X), dp.trust.FunctionSharing(1.0))
+    curve, points = dp.trust.PointwiseCDF(made, GRID), iter([0.25, 0.5, 0.75])
+    return lambda: curve(next(points))
+
+
+LONG = [counter, extended, summed, asked]
+
+
+@pytest.mark.parametrize("made", LONG)
+def test_a_long_release_is_charged_to_each_budget_that_it_is_used_in_once(made):
+    use = made()
+    for _ in range(2):
+        with dp.Budget(epsilon=1.5) as budget:
+            use()
+            if made is not asked:
+                use()
+        assert [charge.privacy.epsilon for charge in budget.log] == [1.0]
+
+
+@pytest.mark.parametrize("made", LONG)
+def test_a_long_release_is_refused_by_a_budget_that_has_not_enough_for_all_of_it(made):
+    use = made()
+    with dp.Budget(epsilon=0.5) as budget:
+        with pytest.raises(dp.BudgetError):
+            use()
+        assert budget.log == ()
+    use()  # where nothing watches, it goes on: the refused step was not taken
+
+
+@pytest.mark.parametrize("made", LONG)
+def test_a_long_release_is_used_for_free_after_the_budget_that_paid_for_it(made):
+    with dp.Budget(epsilon=1.0) as budget:
+        use = made()
+    use()
+    with budget:
+        use()
+    assert len(budget.log) == 1
+
+
+def test_a_refused_step_is_not_taken():
+    made = dp.streams.RunningCount(10, epsilon=1.0)
+    with dp.Budget(epsilon=0.5), pytest.raises(dp.BudgetError):
+        made.add(5)
+    assert made.step == 0
+
+
+def test_a_resumed_count_is_charged_at_its_next_step_and_not_for_a_damaged_file(tmp_path):
+    path = tmp_path / "count"
+    dp.streams.RunningCount(10, epsilon=1.0).save(path)
+    content = path.read_text()
+    with dp.Budget(epsilon=1.0) as budget:
+        path.write_text(content.replace('"step":0', '"step":1'))
+        with pytest.raises(dp.DpcoreError):
+            dp.streams.RunningCount.resume(path)
+        path.write_text(content)
+        resumed = dp.streams.RunningCount.resume(path)
+        assert budget.log == ()
+        resumed.extend([1, 2])
+        resumed.add(3)
+    assert [charge.what for charge in budget.log] == ["RunningCount"]
 
 
 def test_a_thread_with_a_budget_of_its_own_spends_that():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -65,7 +65,8 @@ class PointwiseCDF:
     ECDF paper, section 4; docs/pointwise.md has the guarantee. Every sum also has the last cell's
     count, which is n without noise. If it is another number, a client has dropped out or did not
     keep to the protocol, and nothing of that sum is kept. Threads may ask at the same time if they
-    may do so with the aggregator.
+    may do so with the aggregator. The curve cannot be copied or pickled, because the aggregator may
+    hold records. ``to_cdf`` returns a curve that can.
 
     Examples
     --------
@@ -110,6 +111,10 @@ class PointwiseCDF:
         self._trust = of_clients(aggregator.trust, self.n)
         self._aggregator, self._simulated = aggregator, False
         self._open = _Open(np.array([grid.size - 1]), np.array([self.n]))
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        what = "must not be copied or pickled: to_cdf() returns what is open"
+        raise DtypeError("curve", type(self).__name__, what)
 
     def __repr__(self) -> str:
         of = f"{self.asked.size} of {self.grid.size} thresholds"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from ... import _check
 from ...errors import DtypeError, ParameterError
 from ...noise.sources import KEY_BYTES, random_bytes, source
-from ...privacy.spending import spend
+from ...privacy.guarantees import Privacy
+from ...privacy.spending import Account
 from ...summaries.grid import MOST_CELLS
 from ..models.central import SecureAggregation
 from ..models.remembered_noise import RememberedNoise
@@ -24,6 +25,8 @@ from .aggregators import Trust, of_clients
 from .clients import PointwiseClient, checked_cells
 
 __all__ = ["FunctionServers", "SharedVectors", "SimulatedSum"]
+
+_NOT_COPIED: Final = "must not be copied or pickled"
 
 
 class FunctionServers:
@@ -74,6 +77,9 @@ class FunctionServers:
         first = opened([server.answer([]) for server in self._servers])
         self.clients, self.simulated = first.n, first.simulated
         self.trust = of_clients(protocol.trust, first.n)
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise DtypeError("sums", type(self).__name__, f"{_NOT_COPIED}: it holds servers")
 
     def __repr__(self) -> str:
         return f"<FunctionServers of {self.clients} clients, {self.size} cells>"
@@ -151,6 +157,9 @@ class SharedVectors:
         self.size = members[0].size
         self.trust = of_clients(members[0].trust, len(members))
 
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise DtypeError("sums", type(self).__name__, f"{_NOT_COPIED}: it holds clients' records")
+
     def __repr__(self) -> str:
         return f"<SharedVectors of {self.clients} clients, {self.size} cells>"
 
@@ -197,7 +206,8 @@ class SimulatedSum:
     The noise has exactly the distribution that the sums would have. No clients are made: the shares
     of all clients are drawn as one variable for each node. This is for studies, and for a curator
     who lets others ask for a curve point by point. Each new object has noise of its own, so it is
-    another release and spends the budget again.
+    another release and spends the budget again. A budget that watches only where an older object is
+    asked is charged, too: once, for the whole release. The object cannot be copied or pickled.
 
     Parameters
     ----------
@@ -230,7 +240,7 @@ class SimulatedSum:
     array([ 499989, 1000000])
     """
 
-    __slots__ = ("_cumulative", "_noise", "clients", "simulated", "size", "trust")
+    __slots__ = ("_account", "_cumulative", "_noise", "clients", "simulated", "size", "trust")
 
     def __init__(self, counts: Any, trust: Trust, rng: np.random.Generator | None = None) -> None:
         exact = _check.counts("counts", counts)
@@ -246,15 +256,21 @@ class SimulatedSum:
         if not isinstance(self.trust, SecureAggregation):
             of = self.trust
             prepared = of.tree(self.size), of.shares(self.size), of.reports
-        spend(replace(self.trust.privacy, simulated=self.simulated), "SimulatedSum")
+        self._account = Account(self._cost(), "SimulatedSum")
         self._noise: RememberedNoise | None = None
         if prepared is not None:
             tree, shares, count = prepared
             key = random_bytes(KEY_BYTES, stream)
             self._noise = RememberedNoise(tree, shares, key, simulated=self.simulated, count=count)
 
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise DtypeError("sums", type(self).__name__, f"{_NOT_COPIED}: it holds exact counts")
+
     def __repr__(self) -> str:
         return f"<SimulatedSum of {self.clients} clients, {self.size} cells>"
+
+    def _cost(self) -> Privacy:
+        return replace(self.trust.privacy, simulated=self.simulated)
 
     def sum(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the counts with all noise, (k,): see ``Aggregator.sum``.
@@ -269,5 +285,6 @@ class SimulatedSum:
         (array([300, 702]), array([702, 896]))
         """
         asked = checked_cells(cells, self.size)
+        self._account.spend(self._cost())
         exact = self._cumulative[asked]
         return exact if self._noise is None else exact + self._noise.of_prefixes(asked)
