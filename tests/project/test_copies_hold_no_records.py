@@ -199,9 +199,11 @@ NO_RECORDS = {
         "Protocol",
         "SecureAggregation",
         "SquareWave",
+        "SquareWaveEncoding",
         "Study",
         "Suggestion",
         "TableGrid",
+        "UnaryEncoding",
     },
     "computed from releases": {
         "BayesianBinning",
