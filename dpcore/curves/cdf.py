@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check, _instead
+from .._sealed import sealed
 from ..errors import DtypeError, ParameterError
 from ..kernels.smoothing.isotonic import isotonic
 from ..privacy.guarantees import Privacy
@@ -32,6 +33,7 @@ _MOST_COUNT: Final = 2.0**256  # so that sums and squares of counts are finite, 
 _DEVIATIONS: Final = (np.dtype(np.float64),)
 
 
+@sealed
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class CDF(Moments, EqualByValue):
     """A released empirical distribution function, as cumulative counts over a grid.
@@ -44,7 +46,7 @@ class CDF(Moments, EqualByValue):
         The public thresholds, N of them.
     counts
         (N,) released cumulative counts, int64 or float64. The last is n. Raw counts may decrease
-        and may leave [0, n].
+        and may leave [0, n]. All arrays are read-only; arrays of the caller are copied.
     n
         The number of records. It is public, or released like the counts (under add-or-remove-one,
         and if clients have any number of records).

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
+from .._sealed import sealed
 from ..errors import DtypeError, FormatError, ParameterError
 from ..privacy.guarantees import Privacy
 from . import serialization
@@ -24,6 +25,7 @@ __all__ = ["ResidualPlot"]
 Kind = Literal["scatter", "density"]
 
 
+@sealed
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class ResidualPlot(EqualByValue):
     """A released plot of residuals against predicted values. ``dpcore.residual_plot`` makes it.

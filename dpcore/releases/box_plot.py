@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
 from .._documentation import documented
+from .._sealed import sealed
 from ..curves.cdf import CDF
 from ..curves.equality import EqualByValue
 from ..curves.shown import cost, line, several
@@ -38,6 +39,7 @@ _PARTS = 5  # three quartiles and two ends share epsilon
 _SCALES = 2
 
 
+@sealed
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class BoxPlot(EqualByValue):
     """The numbers that a box plot shows. Made by ``box_plot``, ``from_curve`` or ``from_sample``.

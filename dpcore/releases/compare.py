@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check, _instead
+from .._sealed import sealed
 from ..curves.cdf import CDF
 from ..curves.confidence import Interval
 from ..curves.shapes import float_or_array
@@ -31,6 +32,7 @@ _Reading = Callable[
 ]
 
 
+@sealed
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Comparison:
     """Two released curves, compared. Made by ``compare``.

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
 from .._documentation import documented
+from .._sealed import sealed
 from ..curves.equality import EqualByValue
 from ..curves.shapes import float_or_array
 from ..curves.shown import cost, line, short
@@ -30,6 +31,7 @@ __all__ = ["Quantiles", "check_number", "check_quantiles", "quantiles", "quantil
 _PARTS = 4  # p n is rounded to a multiple of 1 / _PARTS, so p n is exact for quartiles
 
 
+@sealed
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Quantiles(EqualByValue):
     """Released quantiles. Made by ``quantiles``.

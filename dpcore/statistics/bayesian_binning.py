@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
+from .._sealed import sealed
 from ..curves.scores import ScoreCurves
 from ..errors import ParameterError
 from ..summaries.grid import MOST_CELLS
@@ -25,6 +26,7 @@ _BINS_PER_ROOT: Final = 10.0  # there are at most 10 n^(1/3) bins, and at least 
 _LEAST_RECORDS: Final = 5  # records in a bin
 
 
+@sealed
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class BayesianBinning:
     """An average of equi-depth binnings, weighted by how well each explains the labels.

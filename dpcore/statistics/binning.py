@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
+from .._sealed import sealed
 from ..curves.scores import ScoreCurves
 from ..errors import DtypeError, ParameterError
 from ..summaries.grid import MOST_CELLS
@@ -16,6 +17,7 @@ from ..summaries.grid import MOST_CELLS
 __all__ = ["Bins", "Cells", "counted_bins", "equi_depth_bins", "uniform_bins"]
 
 
+@sealed
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Bins:
     """The released counts and mean scores of B bins of scores.

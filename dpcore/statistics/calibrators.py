@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
+from .._sealed import sealed
 from ..curves.scores import ScoreCurves
 from ..curves.shapes import float_or_array
 from ..records.partitions import refuse_collection
@@ -17,6 +18,7 @@ from .binning import Bins, Cells, counted_bins, equi_depth_bins
 __all__ = ["HistogramBinning", "IsotonicCalibration", "steps"]
 
 
+@sealed
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class HistogramBinning:
     """A map from a score to the share of positives in its bin (Zadrozny & Elkan 2001).
@@ -101,6 +103,7 @@ class HistogramBinning:
         return steps(self.edges, self.values, y_score)
 
 
+@sealed
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class IsotonicCalibration:
     """The non-decreasing map from scores that is nearest to the labels (Zadrozny & Elkan 2002).

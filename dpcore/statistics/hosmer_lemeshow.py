@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
+from .._sealed import sealed
 from ..curves.scores import ScoreCurves
 from ..curves.shown import cost, line
 from ..curves.simulated_releases import Releases, check_released
@@ -31,6 +32,7 @@ _ESTIMATED: Final = 2  # degrees of freedom that a fit to the same records takes
 _MOST_REPLICATES: Final = 2**20
 
 
+@sealed
 @dataclass(frozen=True, eq=False, repr=False)  # no slots, because the p-value is cached
 class HosmerLemeshow:
     """Observed and expected records by groups of predicted probability, and the test's statistic.

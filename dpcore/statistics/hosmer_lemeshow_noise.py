@@ -9,6 +9,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .._sealed import sealed
 from ..curves.shown import line
 
 __all__ = ["HosmerLemeshowUnderNoise", "Tested"]
@@ -31,6 +32,7 @@ class Tested(Protocol):
 Test = TypeVar("Test", bound=Tested)
 
 
+@sealed
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class HosmerLemeshowUnderNoise(Generic[Test]):
     """A released Hosmer-Lemeshow test, with simulated ones for a model that is right.

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .. import _check, _instead
 from .._documentation import documented
+from .._sealed import read_only
 from ..errors import DtypeError, ParameterError, shown
 from ..kernels.counting import counts as kernels
 from ..records import columns, times
@@ -383,6 +384,12 @@ class Grid(Thresholds):
         names = ("_line", "_lower", "_of_integers", "_positions", "_unit")
         kept = {name: getattr(self, name) for name in names}
         return None, {**kept, "_guide": None}
+
+    def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
+        """Take over the state; arrays that were copied or pickled can be written to until here."""
+        for name, value in state[1].items():
+            setattr(self, name, value)
+        self._positions = read_only(self._positions)
 
     def describe(self) -> dict[str, Any]:
         """Return a description in JSON's types, from which the grid can be made again.

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .. import _check
 from .._documentation import documented
+from .._sealed import sealed
 from ..errors import DtypeError, ParameterError
 from ..kernels.polynomials import legendre, moments
 from ..records import columns
@@ -23,6 +24,7 @@ __all__ = ["PolynomialSums", "polynomial_sums"]
 _PART: Final = 2**16  # so many values are worth a thread of their own
 
 
+@sealed
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class PolynomialSums:
     """Exact sums over records. They are as private as the records.

@@ -202,7 +202,9 @@ def test_totals_that_were_left_modulo_a_number_are_noticed():
     with pytest.raises(RoundError, match="modulo"):
         VectorSum(ALL, total, SITES)
     altered = copy.deepcopy(by_vectors(ALL, holdings(ALL)))
-    altered.total[-1] = -(2**40)
+    total = altered.total.copy()
+    total[-1] = -(2**40)
+    object.__setattr__(altered, "total", total)
     with pytest.raises(RoundError, match="modulo"):
         release(altered)
     with pytest.raises(DtypeError, match="one VectorSum by itself"):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._sealed import sealed
 from ..shown import line
 
 __all__ = ["Problem", "Smoothing"]
@@ -45,6 +46,7 @@ class Problem:
     norm: int
 
 
+@sealed
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Smoothing:
     """A smoothed curve with its certificate.

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._sealed import sealed
 from ...errors import DtypeError
 from . import storage
 from .parameters import Protocol
@@ -18,6 +19,7 @@ from .wire import RoundError
 __all__ = ["Answer", "Opened", "opened"]
 
 
+@sealed
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Answer:
     """One server's shares of noisy counts at some thresholds. ``Server.answer`` returns it.

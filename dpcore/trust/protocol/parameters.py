@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import _check
+from ..._sealed import sealed
 from ...errors import DpcoreError, DtypeError, ParameterError
 from ...kernels.trees import hierarchy as kernels
 from ...noise.polya import PolyaShares
@@ -35,6 +36,7 @@ _KEYED_SERVERS: Final = 2  # a pair of keys shares a function between two server
 _Cells = TypeVar("_Cells", int, NDArray[np.int64])
 
 
+@sealed
 @dataclass(frozen=True, slots=True)
 class Protocol:
     """The public parameters of one round, the same for all clients and servers.

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._sealed import sealed
 from ...errors import DtypeError
 from . import storage
 from .parameters import Protocol
@@ -18,6 +19,7 @@ from .vector_sums import VectorSum
 __all__ = ["PartialSum", "combine", "of_all_servers"]
 
 
+@sealed
 @dataclass(frozen=True, slots=True, eq=False)
 class PartialSum:
     """A server's part of the sum, which ``Server.close`` gives away once, at the end of a round.

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import _check
+from ..._sealed import sealed
 from ...errors import DtypeError, ParameterError
 from ..models.contribution import MOST_CLIENTS
 from .parameters import Protocol
@@ -16,6 +17,7 @@ from .possible import check_has_vectors, check_reports, check_totals
 __all__ = ["VectorSum"]
 
 
+@sealed
 @dataclass(frozen=True, slots=True, eq=False)
 class VectorSum:
     """The sum of what ``Client.vector`` returned to the clients of a round.
@@ -88,7 +90,6 @@ class VectorSum:
         if found.dtype.kind == "u" and found.max() > np.iinfo(np.int64).max:
             raise ParameterError("total", "another", "must be below 2^63")
         total = found.astype(np.int64)
-        total.flags.writeable = False
         reports = _check.integer("reports", self.reports, 0, MOST_CLIENTS)
         if not isinstance(self.simulated, bool):
             raise DtypeError("simulated", type(self.simulated).__name__, "must be a bool")
