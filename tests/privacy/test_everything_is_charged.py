@@ -115,6 +115,7 @@ NOT_CHARGED = {
         "ends",
         "exponential",
         "found",
+        "labelled_score_curves",
         "paper",
         "raw_release",
         "raw_score_curves",
