@@ -24,7 +24,14 @@ from dpcore.statistics import (
     population_expected_calibration_error_interval,
 )
 from dpcore.summaries.ranked_pairs import ranked_pairs
-from dpcore.trust import Central, Local, SquareWave, client_score_curves
+from dpcore.trust import (
+    Central,
+    Local,
+    SquareWave,
+    SquareWaveEncoding,
+    UnaryEncoding,
+    client_score_curves,
+)
 from tests.privacy.test_budgets import COUNTS, GRID, PAIR, VERBS, X, Y
 from tests.project.public_rooms import ROOMS
 
@@ -56,6 +63,16 @@ CHARGED = {
     "Releases.release": lambda: dp.mechanisms.Hierarchy(0.5).release(COUNTS, replicates=2),
     "Local.release": lambda: Local(1.0, clients=2000).release(COUNTS),
     "SquareWave.release": lambda: SquareWave(1.0, clients=2000).release(COUNTS),
+    "UnaryEncoding.perturbed_totals": lambda: UnaryEncoding(1.0).perturbed_totals(COUNTS, 2000),
+    "UnaryEncoding.simulated_totals": lambda: UnaryEncoding(0.5).simulated_totals(
+        COUNTS, 2000, np.random.default_rng(1), replicates=2
+    ),
+    "SquareWaveEncoding.perturbed_totals": lambda: SquareWaveEncoding(
+        1.0, COUNTS.size
+    ).perturbed_totals(COUNTS),
+    "SquareWaveEncoding.simulated_totals": lambda: SquareWaveEncoding(
+        1.0, COUNTS.size
+    ).simulated_totals(COUNTS, np.random.default_rng(1)),
     "Dawa.release_with_deviation": lambda: dp.mechanisms.Dawa(1.0).release_with_deviation(COUNTS),
     "AdaptiveQuantiles.release_from_sites": lambda: dp.mechanisms.AdaptiveQuantiles(
         1.0
@@ -90,11 +107,7 @@ NOT_CHARGED = {
         "PointwiseClient.__init__",
         "Server.__init__",
         "SquareWaveEncoding.perturb",
-        "SquareWaveEncoding.perturbed_totals",
-        "SquareWaveEncoding.simulated_totals",
         "UnaryEncoding.perturb",
-        "UnaryEncoding.perturbed_totals",
-        "UnaryEncoding.simulated_totals",
         "gen",
     },
     "noise alone": {"discrete_laplace", "discrete_gaussian"},

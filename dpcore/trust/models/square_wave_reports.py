@@ -17,6 +17,8 @@ from ...errors import DtypeError, ParameterError
 from ...kernels.clients import square_wave
 from ...noise import windows
 from ...noise.sources import Source, source
+from ...privacy.guarantees import Privacy, double_above
+from ...privacy.spending import spending
 from .blocks import on_blocks, values_in_order
 from .reconstruction import Wave
 from .unary_law import checked_epsilon, least_q
@@ -249,12 +251,14 @@ class SquareWaveEncoding:
         # With probability q D, a report is uniform over all outputs. Otherwise, it is uniform over
         # the near ones.
         anywhere = float(self.probabilities[1] * self.outputs)
-        blind = rng.binomial(exact, anywhere)
-        found = np.zeros(self.outputs, np.int64)
-        found[: self.size] = exact - blind
-        found = _spread(found, self.near, rng)
         everywhere = np.full(self.outputs, 1.0 / self.outputs)
-        return np.asarray(found + rng.multinomial(blind.sum(), everywhere), np.int64)
+        found = np.zeros(self.outputs, np.int64)
+        cost = Privacy(double_above(Fraction(self.epsilon)), simulated=True)
+        with spending(cost, "SquareWaveEncoding.simulated_totals"):
+            blind = rng.binomial(exact, anywhere)
+            found[: self.size] = exact - blind
+            found = _spread(found, self.near, rng)
+            return np.asarray(found + rng.multinomial(blind.sum(), everywhere), np.int64)
 
     def perturbed_totals(
         self,
@@ -295,7 +299,10 @@ class SquareWaveEncoding:
             with lock:
                 np.add(totals, found, out=totals)
 
-        on_blocks(work, int(ends[-1]), source(rng), workers)
+        stream = source(rng)
+        cost = Privacy(double_above(Fraction(self.epsilon)), simulated=stream.simulated)
+        with spending(cost, "SquareWaveEncoding.perturbed_totals"):
+            on_blocks(work, int(ends[-1]), stream, workers)
         return totals
 
     def _counts(self, counts: ArrayLike) -> NDArray[np.int64]:

@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from ... import _check, _instead
 from ...errors import DtypeError, ParameterError
 from ...noise.sources import source
+from ...privacy.guarantees import Privacy, double_above
+from ...privacy.spending import spending
 from ...records import columns, object_kinds
 from ...records.containers import parts
 from . import unary_reports
@@ -240,8 +242,11 @@ class UnaryEncoding:
         shape: tuple[int, ...] = exact.shape
         if replicates is not None:
             shape = (_check.integer("replicates", replicates, 0, _MOST_REPORTS), *shape)
-        own = rng.binomial(exact, 0.5, shape)
-        return np.asarray(own + rng.binomial(reports - exact, float(self.q), shape), np.int64)
+        draws = 1 if replicates is None else shape[0]
+        with spending(draws * self._privacy(simulated=True), "UnaryEncoding.simulated_totals"):
+            own = rng.binomial(exact, 0.5, shape)
+            others = rng.binomial(reports - exact, float(self.q), shape)
+        return np.asarray(own + others, np.int64)
 
     def perturbed_totals(
         self,
@@ -274,7 +279,13 @@ class UnaryEncoding:
         O(M d) bits. A thread holds about 2 MiB of them at a time, and 16 bytes for each value.
         """
         exact, reports = _checked_counts(counts, reports)
-        return unary_reports.perturbed_totals(exact, reports, self.q, source(rng), workers)
+        stream = source(rng)
+        with spending(self._privacy(stream.simulated), "UnaryEncoding.perturbed_totals"):
+            return unary_reports.perturbed_totals(exact, reports, self.q, stream, workers)
+
+    def _privacy(self, simulated: bool) -> Privacy:
+        """Return the guarantee of totals for replacing the value of one client."""
+        return Privacy(double_above(Fraction(self.epsilon)), simulated=simulated)
 
 
 def _values(values: Any) -> NDArray[np.int64]:
