@@ -61,7 +61,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):  # examples in docstrings do not warn
             item.add_marker(few_records)
-        if "full" in item.keywords and not config.getoption("--full"):
+        # Keywords would also be the names of folders above the clone.
+        if item.get_closest_marker("full") and not config.getoption("--full"):
             item.add_marker(full)
-        if "needs_jit" in item.keywords and numba.config.DISABLE_JIT:
+        if item.get_closest_marker("needs_jit") and numba.config.DISABLE_JIT:
             item.add_marker(compiled)
