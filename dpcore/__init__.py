@@ -137,6 +137,18 @@ __all__ = [
     "trust",
 ]
 
+
+def _state() -> tuple[int, int] | None:
+    """Return what changes when another version of dpcore takes the place of this one."""
+    try:
+        found = _os.stat(__file__)
+    except OSError:  # in an archive; or the package is being replaced right now
+        return None
+    return found.st_size, found.st_mtime_ns
+
+
+_STATE = _state()
+
 # Each name is imported when it is first used, together with the compiler that it needs (SPEC 1 of
 # Scientific Python). A test compares this list with the names for type checkers above.
 _MODULES = {
@@ -200,6 +212,13 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> _Any:
+    known = name in _MODULES or any(name in names for names in _HOMES.values())
+    if known and _state() != _STATE:  # parts of two versions would make one release
+        raise ImportError(
+            "dpcore was replaced on disk, as by an upgrade, after this process had imported it:"
+            " start the process again",
+            name="dpcore",
+        )
     if name in _MODULES:
         found: _Any = _importlib.import_module(f"dpcore.{_MODULES[name]}")
     else:
