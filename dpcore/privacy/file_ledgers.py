@@ -74,6 +74,8 @@ class FileLedger:
             found = os.stat(self.path)
         except OSError:  # it is gone, and a charge will say so
             return "file", os.path.realpath(self.path)
+        if not found.st_ino:  # some file systems, as of networks on Windows, do not number files
+            return "file", os.path.realpath(self.path)
         return "file", f"{found.st_dev:x} {found.st_ino:x}"
 
     @property
@@ -85,11 +87,14 @@ class FileLedger:
     def held(self) -> Iterator[_FilePage]:
         """Hold the file, against other processes, too."""
         seen = self._seen
-        with self._connected() as connection, _written(connection):
-            state = self._state(connection, seen)
-            if state is None:
-                state = ledger_tables.upgrade(connection, self.path, self.cap)
-            yield _FilePage(connection, self.cap, self.path, state)
+        with self._connected() as connection:
+            with _written(connection):
+                state = self._state(connection, seen)
+                if state is None:
+                    state = ledger_tables.upgrade(connection, self.path, self.cap)
+                page = _FilePage(connection, self.cap, self.path, state)
+                yield page
+            self._seen = page.state
 
     def spent(self) -> Sums:
         """Return what has been charged, and hold nobody up."""
@@ -135,22 +140,22 @@ class FileLedger:
 class _FilePage:
     """A file that is held."""
 
-    __slots__ = ("_cap", "_path", "_state", "connection")
+    __slots__ = ("_cap", "_path", "connection", "state")
 
     def __init__(
         self, connection: sqlite3.Connection, cap: Privacy, path: Path, state: State
     ) -> None:
         self.connection = connection
-        self._cap, self._path, self._state = cap, path, state
+        self._cap, self._path, self.state = cap, path, state
 
     def spent(self) -> Sums:
         """Return what has been charged."""
-        return self._state.sums
+        return self.state.sums
 
     def add(self, charge: Charge) -> None:
         """Charge once more."""
-        state, cap, path = self._state, self._cap, self._path
-        self._state = ledger_tables.add(self.connection, path, cap, state, charge)
+        state, cap, path = self.state, self._cap, self._path
+        self.state = ledger_tables.add(self.connection, path, cap, state, charge)
 
 
 def _create(path: Path, cap: Privacy) -> None:
@@ -159,7 +164,8 @@ def _create(path: Path, cap: Privacy) -> None:
     with _in_our_words(path):
         if final.exists():
             return
-    if os.path.lexists(f"{final}-journal"):  # SQLite would copy its pages into the new file
+    # SQLite would copy their pages into the new file.
+    if any(os.path.lexists(f"{final}{kind}") for kind in ("-journal", "-wal")):
         what = "cannot be made: a journal of an older file lies beside it, and may hold charges"
         raise FileError(str(path), what)
     fresh = final.with_name(f".dpcore-{secrets.token_hex(8)}.tmp")

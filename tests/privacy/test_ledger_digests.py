@@ -189,6 +189,17 @@ def test_an_older_copy_is_told_while_the_budget_is_open(path):
     assert len(dp.Budget.open(path).log) == len(COSTS)
 
 
+@pytest.mark.parametrize("costs", [[], COSTS[:1], COSTS])
+def test_a_copy_without_its_own_last_charge_is_told(path, costs):
+    budget = charged(path, costs)
+    older = path.read_bytes()
+    budget.charge(dp.Privacy(0.5))
+    path.write_bytes(older)
+    for ask in (lambda: budget.spent, lambda: budget.log, lambda: budget.charge(dp.Privacy(0.5))):
+        with pytest.raises(dp.FormatError, match="another budget, or an older copy of it"):
+            ask()
+
+
 def test_an_equal_cap_does_not_make_it_the_same_budget(path, tmp_path):
     budget = charged(path)
     charged(tmp_path / "other", [*COSTS[::-1], *COSTS])

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+import types
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -118,6 +119,28 @@ def test_two_budgets_of_one_file_are_one(path):
     with first, second:
         dp.cdf([0.5], dp.Grid.uniform(0, 1, 4), epsilon=0.25)
     assert len(first.log) == len(second.log) == 1
+
+
+def test_two_files_are_two_where_files_have_no_numbers(tmp_path, monkeypatch):
+    """Some file systems of networks and of Windows give the number 0 to all files."""
+    budgets = [dp.Budget.open(tmp_path / name, epsilon=30.0) for name in ("a", "b")]
+    real = os.stat
+
+    def without_numbers(path, *args, **options):
+        found = real(path, *args, **options)
+        fields = {name: getattr(found, name) for name in ("st_mode", "st_size", "st_nlink")}
+        return types.SimpleNamespace(**fields, st_ino=0, st_dev=0)
+
+    monkeypatch.setattr("dpcore.privacy.file_ledgers.os.stat", without_numbers)
+    keys = [budget._key for budget in budgets]
+    again = dp.Budget.open(tmp_path / "a")._key
+    with budgets[0], budgets[1]:
+        dp.cdf([0.5], dp.Grid.uniform(0, 1, 4), epsilon=15.0)
+    spent = [budget.spent.epsilon for budget in budgets]
+    monkeypatch.undo()
+    assert keys[0] != keys[1]
+    assert keys[0] == again
+    assert spent == [15.0, 15.0]
 
 
 def test_of_two_files_both_are_charged_or_none(tmp_path):
@@ -267,8 +290,9 @@ def test_of_those_who_make_the_file_at_once_one_does(path):
     assert [each.name for each in path.parent.iterdir()] == [path.name]
 
 
-def test_a_journal_of_an_older_file_is_never_read_into_a_new_one(path):
-    path.with_name(path.name + "-journal").write_bytes(b"journal")
+@pytest.mark.parametrize("kind", ["-journal", "-wal"])
+def test_a_journal_of_an_older_file_is_never_read_into_a_new_one(path, kind):
+    path.with_name(path.name + kind).write_bytes(b"journal")
     with pytest.raises(FileError, match="a journal of an older file"):
         dp.Budget.open(path, epsilon=1.0)
     assert not path.exists()
