@@ -485,7 +485,8 @@ def by_scikit_learn(name, argument):
 
 @pytest.mark.parametrize("name", CALLS)
 @pytest.mark.filterwarnings("ignore", "error::RuntimeWarning")
-def test_any_argument_gives_a_result_or_an_error_that_can_be_shown(name):
+def test_any_argument_gives_a_result_or_an_error_that_can_be_shown(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # a text may be the name of a file
     call, arguments = CALLS[name]
     for argument, kind in itertools.product(arguments, BAD):
         bad = (i for i in [1]) if kind == "a generator" else BAD[kind]
@@ -505,7 +506,8 @@ NO_NUMBERS = ["a time span", "no date", "pandas' NaT", "a masked element", "a mu
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_times_and_masked_elements_are_no_numbers(name):
+def test_times_and_masked_elements_are_no_numbers(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     call, arguments = CALLS[name]
     for argument, kind in itertools.product(arguments, NO_NUMBERS):
         if by_scikit_learn(name, argument):
