@@ -22,6 +22,7 @@ __all__ = [
     "choice",
     "counts",
     "cumulative_counts",
+    "cumulative_total",
     "doubles",
     "extra",
     "finite",
@@ -233,6 +234,14 @@ def cumulative_counts(argument: str, value: ArrayLike) -> NDArray[np.float64]:
     if max(found.max(initial=0.0), -found.min(initial=0.0)) > _MOST_NOISY:
         raise ParameterError(argument, "larger entries", f"must be within +-{_MOST_NOISY:g}")
     return found
+
+
+def cumulative_total(argument: str, value: object) -> float:
+    """Return the number of records of released cumulative counts, positive and as limited."""
+    total = finite(argument, value)
+    if not 0.0 < total <= _MOST_NOISY:
+        raise ParameterError(argument, value, f"must be positive, and at most {_MOST_NOISY:g}")
+    return total
 
 
 def _long(argument: str, value: np.longdouble) -> Fraction:

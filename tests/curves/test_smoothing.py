@@ -273,6 +273,8 @@ def test_not_converging_is_an_error():
         (["a"], {}, "noisy_cumulative must hold real numbers"),
         ([1, 2], {"n": -1}, "n must be positive"),
         ([1, 2], {"n": 0}, "n must be positive"),
+        ([1, 2], {"n": 1e155}, "n must be positive, and at most 1e"),
+        ([1, 2], {"n": 1e300, "solver": "osqp"}, "n must be positive, and at most 1e"),
         ([1, 2], {"n": np.inf}, "n must be finite"),
         ([1, 2], {"norm": 3}, "norm must be one of 1, 2"),
         ([1, 2], {"solver": "cvxopt"}, "solver must be one of 'graph', 'osqp'"),

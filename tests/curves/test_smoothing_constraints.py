@@ -115,6 +115,68 @@ def test_bad_constraints(constraints, error, message):
         dp.smooth(NOISY, 10, solver="osqp", constraints=constraints)
 
 
+@pytest.mark.parametrize("unit", [1e-300, 1e-12, 1e-7, 1e7, 1e12, 1e30, 1e300])
+def test_rows_mean_the_same_in_any_unit(unit):
+    """Solvers take small coefficients for zeros, and large ones for infinite."""
+    first = np.eye(5)[:1]
+    plain = dp.smooth(NOISY, 10, solver="osqp", constraints=(first, [5.0], [6.0]))
+    own = (first * unit, [5.0 * unit], [6.0 * unit])
+    found = dp.smooth(NOISY, 10, solver="osqp", constraints=own)
+    assert plain.cumulative[0] == pytest.approx(5.0, abs=1e-5)
+    assert found.cumulative == pytest.approx(plain.cumulative, abs=1e-5)
+    assert found.is_optimal()
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize(
+    ("coefficient", "lower", "upper", "possible"),
+    [
+        (5e-324, 1.0, 2.0, False),
+        (5e-324, -1.0, 2.0, True),
+        (1.0, 1e308, 1e308, False),
+        (1.0, -1e308, 1e308, True),
+        (0.0, 0.0, 0.0, True),
+        (0.0, 1.0, 1.0, False),
+    ],
+)
+def test_bounds_that_no_curve_reaches(coefficient, lower, upper, possible):
+    row = coefficient * np.eye(5)[:1]
+    options = {"solver": "osqp", "constraints": (row, [lower], [upper])}
+    if possible:
+        found = dp.smooth(NOISY, 10, **options)
+        assert found.cumulative == pytest.approx(dp.smooth(NOISY, 10).cumulative, abs=1e-5)
+    else:
+        with pytest.raises(dp.ParameterError, match="must be met by some curve"):
+            dp.smooth(NOISY, 10, **options)
+
+
+def test_what_stands_at_one_place_is_added_as_doubles():
+    entries = np.array([100, 100], np.int8), (np.array([0, 0]), np.array([0, 0]))
+    own = sp.coo_array(entries, shape=(1, 5)), [-np.inf], [4.0]
+    found = dp.smooth(NOISY, 10, solver="osqp", constraints=own)
+    assert found.cumulative[0] == pytest.approx(0.02, abs=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo", "bsr"])
+@pytest.mark.parametrize("place", [99, -7])
+def test_sparse_matrices_with_indices_outside(kind, place):
+    """SciPy and OSQP would read and write outside of their arrays."""
+    broken = sp.coo_array(np.eye(5)[:1]).asformat(kind)
+    if kind == "coo":
+        broken.coords = (np.array([0]), np.array([place]))
+    else:
+        broken.indices = np.array([place], np.int32)
+    with pytest.raises(dp.ParameterError, match="must have a valid matrix"):
+        dp.smooth(NOISY, 10, solver="osqp", constraints=(broken, [1], [2]))
+
+
+def test_arguments_stay_as_they_are():
+    matrix, lower, upper = sp.csc_array(4.0 * np.eye(5)[:1]), np.array([8.0]), np.array([9e9])
+    dp.smooth(NOISY, 10, solver="osqp", constraints=(matrix, lower, upper))
+    assert matrix.toarray().tolist() == (4.0 * np.eye(5)[:1]).tolist()
+    assert (lower[0], upper[0]) == (8.0, 9e9)
+
+
 def test_only_the_general_solver_takes_them():
     with pytest.raises(dp.ParameterError, match='solver must be "osqp" with constraints'):
         dp.smooth(NOISY, 10, constraints=MEDIAN)

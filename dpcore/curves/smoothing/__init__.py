@@ -87,7 +87,8 @@ def smooth(
     more for bases in the thousands), O(M) each. Its results do not depend on the number of threads.
     OSQP's matrices have at most 4 (norm 2) or 5 (norm 1) nonzeros for each threshold. They are set
     up and factorised once for all replicates. With constraints, OSQP solves the primal, with the
-    nonzeros of A besides, once for each replicate. The constraints hold up to ``primal_residual``.
+    nonzeros of A besides, once for each replicate. A constraint holds up to ``primal_residual``
+    times the largest coefficient of its row.
 
     Examples
     --------
@@ -110,9 +111,7 @@ def smooth(
         raise ParameterError(
             "noisy_cumulative", cumulative.shape, f"must be at most {MOST_CELLS} long"
         )
-    total = _check.finite("n", n)
-    if total <= 0:
-        raise ParameterError("n", n, "must be positive")
+    total = _check.cumulative_total("n", n)
     _check.choice("norm", norm, Norm)
     _check.choice("solver", solver, Solver)
     base = _check.integer("base", base, 2, MOST_CELLS)

@@ -23,7 +23,7 @@ class Constraints(NamedTuple):
     Parameters
     ----------
     matrix
-        (K, B), sparse.
+        (K, B), sparse. The largest coefficient of each row is 1 or -1, or the row is zero.
     lower, upper
         (K,) the bounds. They may be infinite.
     """
@@ -50,7 +50,7 @@ def checked(value: object, size: int, total: float) -> Constraints:
         row = int(np.argmax((lower > upper) | (lower == np.inf) | (upper == -np.inf)))
         pair = (float(lower[row]), float(upper[row]))
         raise ParameterError("constraints", pair, "must have a lower bound up to the upper one")
-    constraints = Constraints(matrix, lower, upper)
+    constraints = _scaled(matrix, lower, upper, total)
     _check_feasible(constraints, size, total)
     return constraints
 
@@ -70,10 +70,41 @@ def _matrix(value: Any, size: int) -> Any:
     if len(shape) != 2 or shape[0] < 1 or shape[1] != size:
         what = f"must have a matrix with a column for each of the {size} thresholds"
         raise ParameterError("constraints", shape, what)
-    matrix = sp.csc_array(matrix, dtype=np.float64)
+    matrix = _compressed(matrix)
     if not np.isfinite(matrix.data).all():
         raise ParameterError("constraints", "a matrix with others", "must have finite entries")
     return matrix
+
+
+def _compressed(matrix: Any) -> Any:
+    """Return a matrix in compressed columns, and refuse a sparse one whose indices are outside."""
+    try:
+        if hasattr(matrix, "check_format"):  # SciPy itself would read outside of the arrays
+            matrix.check_format(full_check=True)
+        places = sp.coo_array(matrix)
+        # First doubles, then sums of what stands at one place: those of integers may overflow.
+        with np.errstate(over="ignore"):  # infinite entries are refused
+            entries = places.data.astype(np.float64)
+        return sp.csc_array((entries, places.coords), shape=places.shape)
+    except (IndexError, ValueError) as error:
+        raise ParameterError("constraints", str(error), "must have a valid matrix") from None
+
+
+def _scaled(
+    matrix: Any, lower: NDArray[np.float64], upper: NDArray[np.float64], total: float
+) -> Constraints:
+    """Divide each row by its largest coefficient: the solvers take small ones for zeros.
+
+    Bounds that no curve reaches become infinite, or stay just as far out of reach.
+    """
+    largest = abs(matrix).max(axis=1).toarray().ravel()
+    largest[largest == 0.0] = 1.0
+    matrix.data /= largest[matrix.indices]
+    with np.errstate(over="ignore"):
+        far = 2.0 * total * (1.0 + abs(matrix).sum(axis=1))
+        lower, upper = np.minimum(lower / largest, far), np.maximum(upper / largest, -far)
+    lower[lower < -far], upper[upper > far] = -np.inf, np.inf
+    return Constraints(matrix, lower, upper)
 
 
 def _bounds(value: Any, name: str, rows: int) -> NDArray[np.float64]:
