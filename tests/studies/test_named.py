@@ -37,6 +37,17 @@ def test_every_combination_runs(name):
         assert np.isfinite(results.array(quantity)).all()
 
 
+@pytest.mark.parametrize("name", files.names())
+@pytest.mark.parametrize("value", [150.5, 0, -3])
+def test_no_number_of_records_or_cells_is_rounded(name, value):
+    """A row that says 150.5 would be of another number."""
+    names = files.find(name).names
+    records = names[0]
+    for parameter in {records, "cells"} & {*names}:
+        with pytest.raises(studies.StudyError, match="failed at"):
+            ran(name, files.find(name).size, **{records: 9, parameter: value})
+
+
 @pytest.mark.parametrize("mechanism", ["hierarchy", "dyadic"])
 def test_raw_errors_of_curves_are_the_noise_that_is_known(mechanism):
     made = {"hierarchy": dp.mechanisms.Hierarchy, "dyadic": dp.mechanisms.Dyadic}[mechanism]

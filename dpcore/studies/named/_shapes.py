@@ -8,8 +8,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SHAPES", "Shape"]
+from ...summaries.grid import MOST_CELLS
 
+__all__ = ["MOST_CELLS", "MOST_RECORDS", "SHAPES", "Shape"]
+
+MOST_RECORDS: Final = 2**53  # all numbers of records up to it are doubles
 Shape = Callable[[int], NDArray[np.float64]]
 
 

@@ -12,10 +12,11 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import _check
 from ...kernels.smoothing.isotonic import isotonic
 from ...mechanisms import Dawa, Dyadic, Hierarchy, Mechanism
 from .. import study
-from ._shapes import SHAPES, Shape
+from ._shapes import MOST_CELLS, MOST_RECORDS, SHAPES, Shape
 
 __all__ = ["cdf"]
 
@@ -46,7 +47,8 @@ def cdf(
     Over the thresholds, as shares of n: ``raw_error`` is the root mean square of the curve as it
     is released, ``error`` is the same for the monotone curve, and ``largest_error`` is its largest.
     """
-    truth = np.rint(n * np.cumsum(shape(cells)))
+    n = _check.integer("n", n, 1, MOST_RECORDS)
+    truth = np.rint(n * np.cumsum(shape(_check.integer("cells", cells, 1, MOST_CELLS))))
     counts = np.diff(truth, prepend=0.0).astype(np.int64)
     released = mechanism(epsilon).release(counts, rng=rng, replicates=replicates, workers=1)
     curves = released.astype(np.float64)

@@ -10,10 +10,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from ... import _check
 from ...releases.cdf import cdf_from_counts
 from ...summaries.grid import Grid
 from .. import study
-from ._shapes import SHAPES, Shape
+from ._shapes import MOST_CELLS, MOST_RECORDS, SHAPES, Shape
 
 __all__ = ["coverage"]
 
@@ -40,7 +41,8 @@ def coverage(
     ``covered`` is the share of the thresholds, but for the last, at which the band has the
     records' own curve within; ``width`` is the mean width, as a share of n.
     """
-    counts = rng.multinomial(n, shape(cells))
+    n = _check.integer("n", n, 1, MOST_RECORDS)
+    counts = rng.multinomial(n, shape(_check.integer("cells", cells, 1, MOST_CELLS)))
     truth = np.cumsum(counts) / n
     grid = Grid.uniform(0, 1, cells)
     curve = cdf_from_counts(counts, grid, epsilon=epsilon, rng=rng)

@@ -15,11 +15,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import _check
 from ...kernels.trees import hierarchy
 from ...noise.sources import source
 from ...trust import DistributedNoise, SquareWaveEncoding, UnaryEncoding
 from .. import study
-from ._shapes import SHAPES, Shape
+from ._shapes import MOST_CELLS, MOST_RECORDS, SHAPES, Shape
 
 __all__ = ["real_reports"]
 
@@ -111,7 +112,8 @@ def real_reports(
     ``distance`` is the largest distance between the estimated distribution function and the
     clients' own, and ``root_mean_square`` is that of the distances at the thresholds.
     """
-    counts = rng.multinomial(clients, shape(cells))
+    clients = _check.integer("clients", clients, 1, MOST_RECORDS)
+    counts = rng.multinomial(clients, shape(_check.integer("cells", cells, 2, MOST_CELLS)))
     off = np.cumsum(model(counts, epsilon, made, rng) - counts)[:-1] / clients
     return {
         "distance": float(np.abs(off).max()),
