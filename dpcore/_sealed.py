@@ -1,10 +1,12 @@
-"""Classes whose arrays nobody can write to: what was released stays what it was."""
+"""Classes whose arrays and dictionaries are read-only: what was released stays what it was."""
 
 from __future__ import annotations
 
-from dataclasses import fields
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +16,16 @@ __all__ = ["read_only", "sealed"]
 _Class = TypeVar("_Class", bound=type)
 
 
+# The arrays that ``read_only`` has made, by their addresses.
+_made: Final[WeakValueDictionary[int, NDArray[Any]]] = WeakValueDictionary()
+
+
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
     """Return the array if nothing can write to it, and a read-only copy otherwise.
 
-    The array of a caller stays as it is, and later changes of it change no release.
+    The array of a caller stays as it is, and later changes of it change no release. A caller's
+    array that is read-only now is copied, too: views of it may be writable, and so may be the array
+    later. Nobody else has the memory of the copy, and its flag cannot be set back.
 
     Examples
     --------
@@ -30,26 +38,47 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     """
     base: Any = array
     while isinstance(base, np.ndarray) and not base.flags.writeable:
+        if _made.get(id(base)) is base:
+            return array
         base = base.base
-    if base is None:
-        return array
     copied = np.array(array)
     copied.flags.writeable = False
-    return copied
+    _made[id(copied)] = copied
+    return copied.view()
+
+
+class _Fixed(dict[Any, Any]):
+    """A dictionary that does not change."""
+
+    __slots__ = ()
+
+    def _refused(self, *_: Any, **__: Any) -> NoReturn:
+        raise TypeError("what was released does not change: change a copy, dict(...)")
+
+    __setitem__ = __delitem__ = __ior__ = _refused
+    clear = pop = popitem = setdefault = update = _refused
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (dict(self),)
 
 
 def _sealed_value(value: Any) -> Any:
-    """Return a value whose arrays are read-only: an array, or a tuple with arrays, as intervals."""
+    """Return a value whose arrays are read-only: an array, or a tuple with arrays, as intervals.
+
+    Dictionaries become those that do not change.
+    """
     if isinstance(value, np.ndarray):
         return read_only(value)
     if isinstance(value, tuple) and any(isinstance(item, np.ndarray) for item in value):
         items = map(_sealed_value, value)
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    if isinstance(value, Mapping) and not isinstance(value, _Fixed) and not is_dataclass(value):
+        return _Fixed(value)
     return value
 
 
 def sealed(cls: _Class) -> _Class:
-    """Make the arrays in the fields of a dataclass read-only, also after it was unpickled.
+    """Make arrays and dictionaries in fields of a dataclass read-only, also after it was unpickled.
 
     Examples
     --------

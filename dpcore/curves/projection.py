@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
+from .._sealed import sealed
 from ..errors import DtypeError, ParameterError
 from ..kernels.polynomials import legendre as kernels
 from ..privacy.guarantees import Privacy
@@ -28,6 +29,7 @@ _MOST_ORDER: Final = 33
 _MOST_BITS: Final = 256  # bits of a total; totals of real releases have half as many
 
 
+@sealed
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Projection(EqualByValue):
     """A released distribution function over [lower, upper], as K + 1 noisy totals.

@@ -13,7 +13,7 @@ refused, unless the budget watches again. The main thread is not, because work i
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from fractions import Fraction
@@ -80,10 +80,12 @@ def entered(budget: Watching, *, everywhere: bool) -> None:
 
 def left(budget: Watching, *, everywhere: bool) -> None:
     """End the watch of a budget; do nothing if it does not watch."""
+    watched = _all_started if everywhere else _all_entered
     with _lock:
-        watched = _remove_last(_all_started if everywhere else _all_entered, budget)
-        if watched:
+        # First the note: a thread that asks between both, without the lock, is watched or refused.
+        if any(each is budget for each in watched):
             _note_end(budget)
+            _remove_last(watched, budget)
     if not everywhere:
         own = list(_OWN.get())
         _remove_last(own, budget)
@@ -115,7 +117,8 @@ class Account:
     """The charges for one long release, whose answers are read again and again.
 
     Each budget is charged for the whole release: those that watch where it is made, and any other
-    budget that watches where it is used, the first time.
+    budget that watches where it is used, the first time. A thread that has entered no budget is
+    refused if a budget has ended that was not charged, because its work may belong to that one.
 
     Parameters
     ----------
@@ -135,9 +138,7 @@ class Account:
     def __init__(self, privacy: Privacy, what: str) -> None:
         self._what = what
         self._charged: frozenset[tuple[str, str]] = frozenset()
-        if not _IS_COVERED.get():
-            _check_thread(_watching(), privacy, what)
-            self.spend(privacy)
+        self.spend(privacy)
 
     def spend(self, privacy: Privacy) -> None:
         """Charge the budgets that watch here and were not charged for this release.
@@ -145,12 +146,16 @@ class Account:
         Raises
         ------
         BudgetError, ParameterError, FileError
-            A budget refuses. Nothing is charged then.
+            A budget refuses, or the thread may do the work of a budget that has ended. Nothing is
+            charged then.
         """
         if _IS_COVERED.get():
             return
+        watching = _watching()
+        if not _IS_DECIDED.get():
+            _check_thread(watching, privacy, self._what, self._charged)
         # Two threads that come here at once may both charge: rather twice than never.
-        budgets = [each for each in _watching() if each._key not in self._charged]
+        budgets = [each for each in watching if each._key not in self._charged]
         if budgets:
             _charge(budgets, lambda _: privacy, self._what)
             self._charged |= {each._key for each in budgets}
@@ -215,12 +220,18 @@ def _charge(budgets: Sequence[Watching], cost: Callable[[Relation], Privacy], wh
 
 
 def _check_thread(
-    watching: Sequence[Watching], cost: Privacy | Callable[[Relation], Privacy], what: str
+    watching: Sequence[Watching],
+    cost: Privacy | Callable[[Relation], Privacy],
+    what: str,
+    paid: Set[tuple[str, str]] = frozenset(),
 ) -> None:
-    """Refuse a thread that has entered no budget, if its work may belong to one that has ended."""
+    """Refuse a thread that has entered no budget, if its work may belong to one that has ended.
+
+    ``paid`` are the keys of budgets that were charged for this release already.
+    """
     if not _ended or _OWN.get() or threading.get_ident() == threading.main_thread().ident:
         return
-    here, known = getattr(_threads, "token", None), {each._key for each in watching}
+    here, known = getattr(_threads, "token", None), {each._key for each in watching} | paid
     # This has no lock, for the same reason as in ``_watching``.
     if any(by is not here and key not in known for key, by in list(_ended.items())):
         privacy = cost if isinstance(cost, Privacy) else cost("replace-one")
@@ -233,8 +244,10 @@ def _note_end(budget: Watching) -> None:
     if here is None:
         here = _threads.token = object()
     if len(_ended) >= _MOST_ENDED:
-        _ended.clear()
-        _ended["", ""] = _SEVERAL  # stands for all of them
+        _ended["", ""] = _SEVERAL  # stands for all of them, and is there before they are gone
+        for other in [*_ended]:
+            if other != ("", ""):
+                del _ended[other]
     key = budget._key
     _ended[key] = here if _ended.get(key, here) is here else _SEVERAL
 

@@ -230,6 +230,11 @@ def _of_masked(values: np.ma.MaskedArray[Any, Any], argument: str) -> Part:
     return Part(values.compressed(), absent if absent.any() else None)
 
 
+def _is_buffer(cls: type) -> bool:
+    """Return whether objects of a type are bytes that NumPy reads as rows of integers."""
+    return issubclass(cls, bytearray | memoryview)
+
+
 def _of_sequence(values: Any) -> NDArray[Any]:
     """Return an array, or a sequence as one of a real dtype if that loses nothing, or of objects.
 
@@ -246,6 +251,8 @@ def _of_sequence(values: Any) -> NDArray[Any]:
         if array is None:
             raise TypeError
         return array
+    if array is not None and array.ndim > 1 and any(map(_is_buffer, set(map(type, values)))):
+        return np.fromiter(values, object, len(values))  # their lengths are no second axis
     if array is not None and (array.ndim != 1 or array.dtype.kind in "biu"):
         return array
     if array is not None and array.size == 0:

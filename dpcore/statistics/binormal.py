@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
+from .._sealed import sealed
 from ..curves.equality import EqualByValue
 from ..curves.shapes import float_or_array
 from ..curves.shown import cost, line
@@ -24,6 +25,7 @@ _POINTS: Final = 2**12
 _TAIL: Final = 9.0  # standard deviations; doubles cannot represent anything beyond
 
 
+@sealed
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class BinormalROC(EqualByValue):
     """The ROC curve of normal scores with one variance in both classes, and a given area.

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .._sealed import sealed
+
 __all__ = ["RightLabels"]
 
 
+@sealed
 @dataclass(frozen=True, eq=False, slots=True)
 class RightLabels:
     """Labels of a right model, which can be drawn repeatedly.

@@ -273,6 +273,29 @@ def test_a_long_release_is_used_for_free_after_the_budget_that_paid_for_it(made)
     assert len(budget.log) == 1
 
 
+@pytest.mark.parametrize("how", HANDED_OVER)
+@pytest.mark.parametrize("made", LONG)
+def test_a_step_of_a_long_release_that_begins_after_its_budget_has_ended_is_refused(made, how):
+    gate, budget = threading.Event(), dp.Budget(epsilon=1.0)
+    steps = how(gate, made())
+    with budget:
+        next(steps)
+    gate.set()
+    with pytest.raises(dp.BudgetError, match="this thread has entered no budget"):
+        next(steps)
+    assert budget.log == ()
+
+
+@pytest.mark.parametrize("made", LONG)
+def test_a_long_release_is_used_in_a_thread_after_the_budget_that_paid_for_it(made):
+    with ThreadPoolExecutor(1) as pool:
+        with dp.Budget(epsilon=1.0) as budget:
+            use = made()
+            use()
+        pool.submit(use).result()
+    assert len(budget.log) == 1
+
+
 def test_a_refused_step_is_not_taken():
     made = dp.streams.RunningCount(10, epsilon=1.0)
     with dp.Budget(epsilon=0.5), pytest.raises(dp.BudgetError):

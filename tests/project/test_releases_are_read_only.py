@@ -45,6 +45,7 @@ MORE = {
         reports=3,
     ),
     "Keys": lambda: trust.comparison.gen([1, 2], 3)[0],
+    "BinormalROC": lambda: statistics.BinormalROC(0.8, 9, dp.Privacy(1.0), {"name": "smooth-auc"}),
     "Protocol": lambda: protocol(trust.DistributedNoise(1.0, clients=3)),
     "Grid": lambda: dp.Grid([1.0, 2.0, 4.0]),
 }
@@ -75,7 +76,7 @@ def arrays(found, depth=0):
     elif isinstance(found, dict):
         for item in found.values():
             yield from arrays(item, depth + 1)
-    elif type(found).__module__.startswith("dpcore") and depth < 4:
+    elif type(found).__module__.startswith("dpcore") and depth < 6:
         for _, value in attributes(found):
             yield from arrays(value, depth + 1)
 
@@ -147,3 +148,69 @@ def test_a_read_only_view_of_an_array_of_the_caller_is_not_shared():
     made = replace(found, counts=view)
     own[:] = 0
     assert made.counts.tolist() == found.counts.tolist()
+
+
+@pytest.mark.parametrize("frozen_by", ["the caller", "nobody"])
+def test_a_frozen_array_of_the_caller_is_not_shared(frozen_by):
+    found = MADE["CDF"]()
+    own = np.array(found.counts)
+    earlier = own.view()
+    own.flags.writeable = frozen_by == "nobody"
+    made = replace(found, counts=own)
+    earlier[:] = 0
+    assert made.counts.tolist() == found.counts.tolist()
+    own.flags.writeable = True
+    own[:] = 0
+    assert made.counts.tolist() == found.counts.tolist()
+
+
+def test_the_thresholds_of_a_grid_are_not_shared():
+    own = np.array([1.0, 2.0, 4.0])
+    earlier = own.view()
+    own.flags.writeable = False
+    grid = dp.Grid(own)
+    earlier[0] = 1.5
+    assert grid == dp.Grid([1.0, 2.0, 4.0])
+
+
+def test_no_flag_of_an_array_can_be_set_back():
+    for made in again(MADE["CDF"]()):
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            made.counts.flags.writeable = True
+
+
+def test_what_is_read_only_is_copied_once():
+    found = MADE["CDF"]()
+    assert np.shares_memory(replace(found, name="other").counts, found.counts)
+
+
+DESCRIBED = ["CDF", "CDF, raw", "Projection", "BinormalROC", "CDF, pointwise"]
+
+
+@pytest.mark.parametrize("name", DESCRIBED)
+def test_nobody_changes_the_description_of_a_mechanism(name):
+    for found in again(MADE[name]()):
+        told = dict(found.mechanism)
+        for change in (
+            lambda of: of.__setitem__("epsilon", 9.0),
+            lambda of: of.__delitem__("name"),
+            lambda of: of.update(epsilon=9.0),
+            lambda of: of.setdefault("other", 9.0),
+            lambda of: of.__ior__({"epsilon": 9.0}),
+            lambda of: of.pop("name"),
+            lambda of: of.popitem(),
+            lambda of: of.clear(),
+        ):
+            with pytest.raises(TypeError, match="does not change"):
+                change(found.mechanism)
+        assert found.mechanism == told
+        assert repr(found.mechanism) == repr(told)
+
+
+@pytest.mark.parametrize("name", DESCRIBED)
+def test_a_description_of_the_caller_is_not_shared(name):
+    found = MADE[name]()
+    own = dict(found.mechanism)
+    made = replace(found, mechanism=own)
+    own["name"] = "another"
+    assert made == found

@@ -108,3 +108,19 @@ for kind in (pa.float16(), pa.float32(), pa.float64(), pa.int8(), pa.uint64()):
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("make", [bytearray, lambda content: memoryview(content)])
+def test_errors_about_buffers_do_not_depend_on_their_lengths(make):
+    said = set()
+    for lengths in ([1, 1, 1], [9, 9, 9], [1, 2, 3]):
+        records = [make(bytes(length)) for length in lengths]
+        for call in (
+            lambda of: dp.cdf(of, dp.Grid([1.0]), epsilon=1.0),
+            lambda of: dp.cdf([1, 2, 3], dp.Grid([3.0]), by=of, groups=[b"a"], epsilon=1.0),
+            lambda of: dp.roc_curve(of, [1, 2, 3], epsilon=1.0),
+        ):
+            with pytest.raises(dp.DtypeError) as caught:
+                call(records)
+            said.add(str(caught.value))
+    assert len(said) == 3
