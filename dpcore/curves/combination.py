@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from .. import _check
 from ..errors import DtypeError, ParameterError
 from ..privacy.guarantees import Privacy, of_clients, of_public_size
+from ..summaries.grid import Grid
 from .cdf import CDF
 
 __all__ = ["average", "combine"]
@@ -49,7 +50,8 @@ def combine(
         parallel composition, the largest of the guarantees; replace-one becomes
         "replace-one-within-group", as a record stays in its set. ``mechanism`` keeps what all
         descriptions share, and the number of parts. The records are ``integers`` if the records of
-        all parts are.
+        all parts are. Of the grids, the result has the one that begins first. Neither depends on
+        the order of the curves.
 
     Raises
     ------
@@ -246,31 +248,38 @@ def _combined(
     """Return the curve with these counts, which are the sum of factor times counts over curves."""
     counts[-1] = n  # the floating-point sum may differ from n by rounding
     deviations = (c * curve.noise_deviation for c, curve in zip(factors, curves, strict=True))
+    grid = _widest([curve.grid for curve in curves])
     return CDF(
-        grid=curves[0].grid,
+        grid=grid,
         counts=counts,
         n=n,
         privacy=privacy,
         mechanism=_described([curve.mechanism for curve in curves], counted),
         noise_deviation=reduce(np.hypot, deviations),
-        integers=_are_integers(curves),
+        integers=_are_integers(curves, grid),
         name=curves[0].name if len({curve.name for curve in curves}) == 1 else None,
     )
 
 
-def _are_integers(curves: Sequence[CDF]) -> bool | None:
+def _widest(grids: Sequence[Grid]) -> Grid:
+    """Return the grid whose first cell begins first, of grids with equal thresholds.
+
+    They may differ in ``lower`` and in what they state: ``Grid.integers(0, 4)`` and
+    ``Grid(range(5))``. The result does not depend on their order.
+    """
+    return min(grids, key=lambda grid: (grid.start, grid.of_integers))
+
+
+def _are_integers(curves: Sequence[CDF], grid: Grid) -> bool | None:
     """Return whether the records of all curves are whole numbers; None if that is not stated.
 
-    Equal grids may differ in what they state: ``Grid.integers(0, 4)`` and ``Grid(range(5))``. The
-    result has the first one.
+    ``grid`` is that of the result. A statement of it is not repeated.
     """
     said = {curve.integers for curve in curves}
     if False in said:
         return False
     whole = all(curve.integers or curve.grid.of_integers for curve in curves)
-    if whole != curves[0].grid.of_integers:
-        return whole
-    return True if whole and said != {None} else None
+    return True if whole and (said != {None} or not grid.of_integers) else None
 
 
 def _described(

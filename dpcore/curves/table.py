@@ -185,10 +185,12 @@ class Table(EqualByValue):
         axis
             "x" or "y": the column whose distribution is returned.
         lower, upper
-            The range of the other column: above lower, and at most upper. None: no bound. If a part
-            of a cell is in the range, this part counts, as if the records of the cell lay evenly in
-            it. If the lower end of a grid is not known, records of its first cell are taken to lie
-            at the cell's upper end.
+            The range of the other column: above lower, and at most upper. None: no bound. A range
+            that begins where the grid does includes the grid's lower end, if the first cell has a
+            width. If a part of a cell is in the range, this part counts, as if the records of the
+            cell lay evenly in it, or on its whole numbers if they are ``integers``. If the lower
+            end of a grid is not known, records of its first cell are taken to lie at the cell's
+            upper end.
 
         Returns
         -------
@@ -215,7 +217,7 @@ class Table(EqualByValue):
         """
         _check.choice("axis", axis, Axis)
         own, other, counts = self._along(axis)
-        shares = shares_within(other, lower, upper)
+        shares = shares_within(other, lower, upper, integers=self._are_whole(axis == "y"))
         in_each = np.arange(1.0, own.size + 1.0) * float(shares.sum())
         return self._curve(axis, np.sum(counts * shares, axis=1), self._deviation_of(in_each))
 
@@ -310,7 +312,7 @@ class Table(EqualByValue):
         places = np.unravel_index(cells, self.grid.shape)
         found = np.empty((cells.size, 2))
         for column, (grid, at) in enumerate(zip((self.grid.x, self.grid.y), places, strict=True)):
-            if grid.of_integers:
+            if grid.of_integers and self.integers[column] is not False:
                 found[:, column] = grid.positions[at]
                 continue
             edges = np.append(_start(grid), grid.positions)
@@ -402,6 +404,11 @@ class Table(EqualByValue):
         if axis == "x":
             return self.grid.x, self.grid.y, counts
         return self.grid.y, self.grid.x, counts.T
+
+    def _are_whole(self, of_x: bool) -> bool:
+        """Return whether the records of x, or those of y, are read as whole numbers."""
+        said, grid = (self.integers[0], self.grid.x) if of_x else (self.integers[1], self.grid.y)
+        return grid.of_integers if said is None else said
 
     def _curve(self, axis: Axis, cells: NDArray[np.float64], deviation: NDArray[np.float64]) -> CDF:
         """Return the curve of a column from counts of its cells, with the noise in their sums.

@@ -35,10 +35,13 @@ class Released:
         A raw or isotonic curve of records.
     mechanism
         The mechanism, made again from the description in the curve.
+    whole
+        Whether the records are read as whole numbers.
     """
 
     curve: CDF
     mechanism: Mechanism
+    whole: bool
 
     @classmethod
     def of(cls, argument: str, curve: CDF) -> Released:
@@ -52,7 +55,7 @@ class Released:
             name, what = curve.mechanism["name"], "must be a release by a mechanism"
             raise ParameterError(argument, name, f"{what} of dpcore.mechanisms") from error
         check_released(argument, curve, mechanism)
-        return cls(curve, mechanism)
+        return cls(curve, mechanism, curve._of_integers)
 
     @property
     def shares(self) -> NDArray[np.float64]:
@@ -111,7 +114,7 @@ class Released:
         start = np.take_along_axis(np.insert(shares, 0, 0.0, axis=1), cells, axis=1)
         rise = np.take_along_axis(shares, cells, axis=1) - start
         share = np.divide(p - start, rise, out=np.zeros(cells.shape), where=rise > 0.0)
-        return places(cells, share, self.curve.grid, self._whole)
+        return places(cells, share, self.curve.grid, self.whole)
 
     def ends(
         self, counts: NDArray[np.float64], p: NDArray[np.float64]
@@ -122,7 +125,7 @@ class Released:
         -infinity in a first cell whose beginning is not known.
         """
         _, cells = self._crossed(counts, p)
-        low, high = (places(cells, share, self.curve.grid, self._whole) for share in (0.0, 1.0))
+        low, high = (places(cells, share, self.curve.grid, self.whole) for share in (0.0, 1.0))
         return np.where((cells == 0) & np.isinf(self.curve.grid.start), -np.inf, low), high
 
     def _crossed(
@@ -134,10 +137,6 @@ class Released:
             cells = [np.count_nonzero(shares < each, axis=1) for each in p]
             return shares, np.stack(cells, axis=1)
         return shares, np.stack([crossings(own, own[-1], p) for own in counts])
-
-    @property
-    def _whole(self) -> bool:
-        return self.curve.grid.of_integers if self.curve.integers is None else self.curve.integers
 
 
 def largest_gaps(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -147,7 +147,8 @@ def compare(
     Returns
     -------
     Comparison
-        Each difference is the quantile of the first curve minus the quantile of the second.
+        Each difference is the quantile of the first curve minus the quantile of the second. Records
+        are read as whole numbers if both curves say that they are.
 
     Raises
     ------
@@ -227,7 +228,9 @@ def _pair(first: object, second: object) -> tuple[Released, Released]:
     if found[0] is found[1]:
         what = "must be another release than first, of other records"
         raise ParameterError("second", found[1], what)
-    return Released.of("first", found[0]), Released.of("second", found[1])
+    ours, theirs = Released.of("first", found[0]), Released.of("second", found[1])
+    both = ours.whole and theirs.whole  # otherwise the readings would differ by half a cell
+    return replace(ours, whole=both), replace(theirs, whole=both)
 
 
 def _read(

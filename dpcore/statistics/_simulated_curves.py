@@ -42,7 +42,7 @@ class SimulatedCurves:
         cells = Cells.of(curves)
         records = np.diff(np.rint(cells.totals)).astype(np.int64)
         lower, upper = (
-            RightLabels.of(records, ends, fitted) for ends in (cells.edges[:-1], cells.edges[1:])
+            RightLabels.of(records, ends, fitted) for ends in (cells.starts, cells.edges[1:])
         )
         return cls(curves, mechanism, (lower, upper))
 

@@ -84,12 +84,15 @@ class Cells:
         (N + 1,) the number of records of the class in the first k cells, k = 0, ..., N.
     deviations
         The standard deviations of the noise in these counts, each (N + 1,).
+    whole
+        Whether the grid states that scores are whole numbers, 0 and 1, with a cell for each.
     """
 
     edges: NDArray[np.float64]
     negatives: NDArray[np.float64]
     positives: NDArray[np.float64]
     deviations: tuple[NDArray[np.float64], NDArray[np.float64]]
+    whole: bool
 
     @classmethod
     def of(cls, curves: ScoreCurves) -> Cells:
@@ -110,12 +113,18 @@ class Cells:
             negatives=np.concatenate([zero, curves.negatives]),
             positives=np.concatenate([zero, curves.positives]),
             deviations=(np.concatenate([zero, negatives]), np.concatenate([zero, positives])),
+            whole=curves.grid.of_integers,
         )
+
+    @property
+    def starts(self) -> NDArray[np.float64]:
+        """(N,) the least score of each cell: its lower edge, or the only score of a whole cell."""
+        return self.edges[1:] if self.whole else self.edges[:-1]
 
     @property
     def middles(self) -> NDArray[np.float64]:
         """(N,) the middle of each cell, where its records are assumed to be."""
-        return (self.edges[:-1] + self.edges[1:]) / 2
+        return (self.starts + self.edges[1:]) / 2
 
     @property
     def totals(self) -> NDArray[np.float64]:

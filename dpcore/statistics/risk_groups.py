@@ -36,7 +36,7 @@ def risk_groups(curves: ScoreCurves, groups: int, minimum: float | None) -> Risk
     cells = Cells.of(curves)
     ends, totals = cells.equi_depth_ends(groups), cells.totals
     records = np.diff(totals)
-    halves = np.diff(cells.edges) / 2
+    halves = (cells.edges[1:] - cells.starts) / 2
     positives = _sums(records * cells.middles, ends)
     expected = np.stack([np.diff(totals[ends]) - positives, positives], axis=1)
     noise = np.stack([of_class[ends] for of_class in cells.deviations], axis=1)

@@ -127,16 +127,16 @@ def test_where_little_is_released_there_is_one_record_at_least():
     ],
 )
 def test_where_the_lower_end_is_not_known_the_first_cell_is_its_upper_end(ends, expected):
-    assert shares_within(NO_LOWER.x, *ends).tolist() == expected
+    assert shares_within(NO_LOWER.x, *ends, integers=False).tolist() == expected
 
 
 @pytest.mark.parametrize("ends", [(-1.7e308, 0.0), (-1e308, 1.7e308), (5e-324, 1e-323)])
 def test_shares_of_huge_and_of_tiny_cells(ends):
     grid = dp.Grid([-1e308, 1e308, 1.7e308], lower=-1.7e308)
-    assert np.isfinite(shares_within(grid, *ends)).all()
-    assert shares_within(grid, 0.0, 1e308).tolist() == [0, 0.5, 0]
+    assert np.isfinite(shares_within(grid, *ends, integers=False)).all()
+    assert shares_within(grid, 0.0, 1e308, integers=False).tolist() == [0, 0.5, 0]
     tiny = dp.Grid([5e-324, 1.5e-323], lower=0.0)
-    assert shares_within(tiny, 5e-324, 1e-323).tolist() == [0, 0.5]
+    assert shares_within(tiny, 5e-324, 1e-323, integers=False).tolist() == [0, 0.5]
 
 
 @given(
@@ -148,7 +148,7 @@ def test_shares_of_ranges_in_a_row_add_up(thresholds, ends, known):
     first, *others = sorted(thresholds)
     grid = dp.Grid(others, lower=first if known else None)
     cuts = [-math.inf, *sorted(set(ends) - {math.inf, -math.inf}), math.inf]
-    parts = [shares_within(grid, *each) for each in itertools.pairwise(cuts)]
+    parts = [shares_within(grid, *each, integers=False) for each in itertools.pairwise(cuts)]
     assert all(((part >= 0) & (part <= 1)).all() for part in parts)
     np.testing.assert_allclose(np.sum(parts, axis=0), 1.0, rtol=1e-12)
 

@@ -243,3 +243,15 @@ def test_noise_that_is_not_known_is_infinite():
         curves = dp.score_curves(labels > 2, scores, mechanism=mechanism)
         table = reliability(curves, 5)
         assert np.all(np.isinf(table.noise_deviation[table.counts > 0]))
+
+
+def test_scores_on_a_grid_of_whole_numbers_are_0_and_1():
+    rng = np.random.default_rng(1)
+    labels, scores = rng.random(2000) < 0.3, (rng.random(2000) < 0.4).astype(int)
+    curves = dp.score_curves(labels, scores, dp.Grid.integers(0, 1), dp.mechanisms.NoNoise())
+    truth = np.mean(scores) - np.mean(labels[scores == 1]) * np.mean(scores)
+    truth += np.mean(labels[scores == 0]) * np.mean(1 - scores)
+    bins = uniform_bins(curves, 2)
+    assert expected_calibration_error(curves, bins) == pytest.approx(truth)
+    found = reliability(curves, bins).mean_score
+    assert found[np.isfinite(found)].tolist() == [0.0, 1.0]
