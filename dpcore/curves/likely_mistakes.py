@@ -49,6 +49,7 @@ _MOST_AT_ENDS: Final = 0.95
 _MOST_IN_FIRST: Final = 0.1
 _MOST_ABOVE_NEXT: Final = 1.5  # 1 for exponential and for uniform values, whatever their scale
 _NARROW: Final = 1 / 256  # a first cell of this share of the grid tells values well enough
+_MOST_OF_TWO: Final = 1 / 20  # a first cell of two whole numbers, where all other cells have one
 _MOST_TIED: Final = 0.1  # the largest share of pairs of a negative and a positive in the end cells
 # The separator excludes a file such as dpcore_study.py beside it.
 _PACKAGE: Final = str(Path(__file__).parents[1]) + os.sep
@@ -152,7 +153,8 @@ def _in_first_cell(curve: CDF) -> str | None:
 
     If values are exponential, the first cell has the share f of the records and the second one
     f (1 - f), whatever the scale. Less than that in the second cell speaks for many records at one
-    value of the first cell, or below it.
+    value of the first cell, or below it. If records are whole numbers, and every other cell has one
+    of them, a first cell with two of them is a mistake even if it holds fewer records.
     """
     grid = curve.grid
     if grid.size < FEW_CELLS or not math.isfinite(grid.start):
@@ -165,9 +167,10 @@ def _in_first_cell(curve: CDF) -> str | None:
     most_in_second = max(0.0, both - count) + of_first + of_both
     most_in_second *= max(1.0, (first - before) / (second - first))
     surely, others = count - of_first, curve.n - count
-    if surely <= _MOST_IN_FIRST * curve.n:
+    has_two = _has_two_values(curve)
+    if surely <= (_MOST_OF_TWO if has_two else _MOST_IN_FIRST) * curve.n:
         return None
-    if surely * others <= _MOST_ABOVE_NEXT * most_in_second * curve.n:
+    if not has_two and surely * others <= _MOST_ABOVE_NEXT * most_in_second * curve.n:
         return None
     return (
         f"{percent(count / curve.n)} of the records are in the first cell of {grid!r}, which also"
@@ -198,6 +201,16 @@ def _has_one_value(curve: CDF) -> bool:
         return bool(grid.start == grid.positions[0])
     least, most = math.ceil(grid.start / grid.step), math.floor(grid.positions[0] / grid.step)
     return bool(most - least < 1)
+
+
+def _has_two_values(curve: CDF) -> bool:
+    """Return whether records are whole numbers, two in the first cell and one in each other."""
+    grid = curve.grid
+    if not curve._of_integers or grid.start % grid.step:
+        return False
+    with np.errstate(over="ignore"):  # bounds may be far apart
+        in_each = np.diff(np.floor(np.append(grid.start, grid.positions) / grid.step))
+    return bool((in_each == 1.0).all())
 
 
 def _mistake_in_scores(curves: ScoreCurves, label: str) -> str | None:

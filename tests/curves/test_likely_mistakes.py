@@ -293,3 +293,25 @@ def test_whole_numbers_are_not_named_where_few_are_between_the_ends():
     values = np.where(RNG(1).random(N) < 0.3, 0.0, RNG(2).random(N))
     text = told(dp.cdf, values, dp.Grid.uniform(0, 1, 50), epsilon=1.0, rng=RNG(4))
     assert "second: a threshold at 0 tells them apart" in text
+
+
+@pytest.mark.parametrize("grid", [dp.Grid.uniform(-1, 60, 61), dp.Grid.uniform(0, 60, 60)])
+@pytest.mark.parametrize("said", [True, None])
+def test_two_whole_numbers_in_the_first_cell_alone(grid, said):
+    values = RNG(1).binomial(60, 0.05, 20_000) + 1 + int(grid.start)  # 5 to 20 % at the first
+    values[:1500] = grid.thresholds[0]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        curve = dp.cdf(values.tolist(), grid, epsilon=1.0, integers=said, rng=RNG(1))
+    texts = [str(each.message) for each in caught]
+    assert len(texts) == (said is True)
+    assert all(f"Grid.integers({grid.start:.0f}, 60) for whole numbers" in text for text in texts)
+    assert (curve.quantile(0.01) == grid.start) == (said is True)
+
+
+def test_few_records_in_a_first_cell_of_two_whole_numbers_are_no_mistake():
+    ages, grid = RNG(1).integers(18, 90, 20_000), dp.Grid.uniform(0, 120, 120)
+    dp.cdf(ages, grid, epsilon=1.0, rng=RNG(1))
+    far = dp.Grid([-1.7e308, *range(16), 1.7e308], lower=-1.79e308)
+    with pytest.warns(dp.DpcoreWarning):
+        dp.cdf(ages, far, epsilon=1.0, rng=RNG(1), integers=True)
