@@ -22,7 +22,7 @@ import dpcore as dp  # noqa: E402
 from dpcore.curves.colours import VERMILION  # noqa: E402
 
 # A cell for each number of visits, of which the last is 20 and more.
-GRID = dp.TableGrid(dp.Grid([4, 8, 12, 16, 20, 30, 60], lower=0), dp.Grid.uniform(-1, 20, 21))
+GRID = dp.TableGrid(dp.Grid([4, 8, 12, 16, 20, 30, 60], lower=0), dp.Grid.integers(0, 20))
 SHARES = (0.5, 0.9)
 
 
