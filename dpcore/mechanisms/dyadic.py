@@ -193,7 +193,8 @@ class Dyadic(Releases):
         height = thresholds.bit_length() - 1
         levels, budget = self.levels(size), self._budget()
         if self._is_gaussian:
-            return levels * (1.0 + 0.4 * ((height - 2) // 2)) * _LESS * least_deviation(budget) ** 2
+            least = least_deviation(budget)  # its product may be infinite, and a power may not
+            return levels * (1.0 + 0.4 * ((height - 2) // 2)) * _LESS * least * least
         return levels * budget.law(height).variance * _LESS
 
     def noise_deviation(self, size: int) -> NDArray[np.float64]:

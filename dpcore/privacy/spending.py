@@ -61,6 +61,7 @@ _all_entered: list[Watching] = []
 _all_started: list[Watching] = []
 
 _MOST_ENDED: Final = 2**14  # the number of budgets that are told apart after they have ended
+_MAIN: Final = threading.main_thread()  # after a fork another thread may be called so
 _threads: Final = threading.local()  # ``token`` stands for a thread; numbers of threads are reused
 _ended: dict[tuple[str, str], object] = {}  # a budget's key, and the one thread that ended it
 _SEVERAL: Final = object()  # several threads have ended it
@@ -229,7 +230,7 @@ def _check_thread(
 
     ``paid`` are the keys of budgets that were charged for this release already.
     """
-    if not _ended or _OWN.get() or threading.get_ident() == threading.main_thread().ident:
+    if not _ended or _OWN.get() or threading.current_thread() is _MAIN:
         return
     here, known = getattr(_threads, "token", None), {each._key for each in watching} | paid
     # This has no lock, for the same reason as in ``_watching``.

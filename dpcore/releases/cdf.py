@@ -349,6 +349,13 @@ def refuse_one_row_only(mechanism: object, why: str) -> None:
         raise ParameterError("mechanism", type(mechanism).__name__, what)
 
 
+def check_description(mechanism: Mechanism, grid: Grid) -> None:
+    """Refuse a mechanism that describes itself wrongly, before it spends anything."""
+    deviation = np.asarray(mechanism.noise_deviation(grid.size), np.float64)
+    ones = np.ones(grid.size, np.int64)
+    CDF(grid, ones, 1, mechanism.privacy, mechanism.describe(), deviation)
+
+
 def taken(mechanism: Mechanism) -> Callable[[int | None], Mechanism]:
     """Return a function that gives this mechanism for any number of records."""
     return lambda _: mechanism
@@ -368,6 +375,8 @@ def _release_groups(
     # Groups share no records, so this is the cost of all curves together.
     costs = [within_group(mechanism.privacy) for mechanism in mechanisms]
     privacy = reduce(operator.or_, costs)
+    for mechanism in mechanisms:
+        check_description(mechanism, grid)
     for own, group in zip(counts, groups, strict=True):
         if of_public_size(privacy.neighbours) and not own.any():
             what = f"must have at least one record: {privacy.neighbours} publishes sizes of groups"
@@ -403,8 +412,7 @@ def _release(
         "integers": integers,
         "name": name,
     }
-    # This refuses a mechanism that describes itself wrongly before it spends anything.
-    CDF(counts=np.ones(grid.size, np.int64), n=1, **described)
+    CDF(counts=np.ones(grid.size, np.int64), n=1, **described)  # as in ``check_description``
     with spending(described["privacy"], what):
         released, described["noise_deviation"] = release_with_deviation(mechanism, counts, rng)
     released = released.astype(np.float64 if released.dtype.kind == "f" else np.int64, copy=False)

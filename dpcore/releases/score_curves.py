@@ -21,7 +21,7 @@ from ..privacy.spending import spending
 from ..summaries.grid import Grid, check_grid
 from ..summaries.score_counts import Label, score_counts
 from ..summaries.totals import NanPolicy
-from .cdf import checked, raw_release, refuse_one_row_only, taken
+from .cdf import check_description, checked, raw_release, refuse_one_row_only, taken
 
 __all__ = [
     "labelled_score_curves",
@@ -267,7 +267,7 @@ def _check_pair(mechanisms: tuple[Any, ...], size: int, budget: dict[str, Any]) 
         if value is not None:
             raise ParameterError(name, value, "must not be given with a mechanism")
     for each in mechanisms:
-        each.noise_deviation(size + 1)  # refuses a budget too small for this grid
+        check_description(each, numbered(size + 1))  # also refuses a budget too small for this grid
     first, second = mechanisms
     _ = first.privacy + second.privacy  # refuses guarantees that cannot be added
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import multiprocessing
 import re
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -115,10 +117,46 @@ def after_another_budget_has_begun(gate, work):
     yield from in_a_pool(gate, charged_to_another)
 
 
+def in_a_fork_of_a_thread(gate, work):
+    """The process that releases is forked after the budget has ended; its only thread is new."""
+
+    def said(results):
+        try:
+            work()
+        except dp.DpcoreError as error:
+            results.put(error)
+        else:
+            results.put(None)
+
+    def forked():
+        context = multiprocessing.get_context("fork")
+        results = context.SimpleQueue()
+        process = context.Process(target=said, args=(results,))
+        process.start()
+        error = results.get()
+        process.join()
+        if error is not None:
+            raise error
+
+    yield from in_a_pool(gate, forked)
+
+
 HANDED_OVER = [in_a_pool, in_a_thread, in_a_thread_of_a_thread, after_another_budget_has_begun]
 
 
-@pytest.mark.parametrize("how", HANDED_OVER)
+@pytest.mark.parametrize(
+    "how",
+    [
+        *HANDED_OVER,
+        pytest.param(
+            in_a_fork_of_a_thread,
+            marks=[
+                pytest.mark.skipif(sys.platform != "linux", reason="other systems do not fork"),
+                pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # of forks with threads
+            ],
+        ),
+    ],
+)
 @pytest.mark.parametrize("watch", ["with", "start"])
 def test_work_that_begins_after_its_budget_has_ended_is_refused(how, watch):
     gate, budget = threading.Event(), dp.Budget(epsilon=1.0)

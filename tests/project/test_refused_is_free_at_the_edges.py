@@ -25,7 +25,7 @@ from dpcore.summaries.ranked_pairs import RankedPairs
 
 pytestmark = pytest.mark.needs_jit  # many releases: a minute and more where kernels are interpreted
 
-EPSILONS = [2.0**-k for k in (1, 4, *range(8, 48, 3), 60, 1000)] + [2.0**40, 1e300]
+EPSILONS = [2.0**-k for k in (1, 4, *range(8, 48, 3), 60, 1000, 1074)] + [2.0**40, 1e300]
 DELTA = 2.0**-30
 
 WIDE = dp.Grid.uniform(0, 1, 2**12)
@@ -130,6 +130,8 @@ CHECKED = {
         if name.startswith(("Distributed", "Local"))
     },
     "cdf": lambda e: dp.cdf(X, WIDE, epsilon=e),
+    "cdf, rho": lambda e: dp.cdf(X, WIDE, rho=e),
+    "score_curves, rho": lambda e: dp.score_curves(Y, X, WIDE, rho=e),
     "cdf, by groups": lambda e: dp.cdf(X, WIDE, by=Y, groups=[False, True], epsilon=e),
     "client_cdf": lambda e: trust.client_cdf(
         IDS, X, WIDE, trust.Central(e, records=4), clients=300
@@ -211,3 +213,48 @@ def test_a_budget_that_is_too_small_is_not_charged(name):
         finally:
             left(watching, everywhere=True)
     assert outcomes == {"released", "refused"}
+
+
+class Wrong(mechanisms.Dyadic):
+    """A mechanism that describes itself wrongly."""
+
+    def describe(self):
+        return {}
+
+
+class Unknown(mechanisms.Dyadic):
+    """A mechanism with a noise that is no number."""
+
+    def noise_deviation(self, size):
+        return np.full(size, np.nan)
+
+
+class Short(mechanisms.Dyadic):
+    """A mechanism that knows its noise for other cells."""
+
+    def noise_deviation(self, size):
+        return np.zeros(3)
+
+
+GROUPED = {"by": Y, "groups": [False, True]}
+
+
+@pytest.mark.parametrize("of", [Wrong, Unknown, Short])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda made, right: dp.cdf(X, WIDE, made),
+        lambda made, right: dp.cdf(X, WIDE, made, **GROUPED),
+        lambda made, right: dp.score_curves(Y, X, WIDE, made),
+        lambda made, right: dp.score_curves(Y, X, WIDE, (made, right)),
+        lambda made, right: dp.score_curves(Y, X, WIDE, (right, made)),
+        lambda made, right: dp.hosmer_lemeshow(Y, X, mechanism=(right, made)),
+        lambda made, right: dp.roc_curve(Y, X, mechanism=made),
+        lambda made, right: dp.table(X, X, PLANE, made),
+    ],
+)
+def test_a_mechanism_that_describes_itself_wrongly_is_not_charged(call, of):
+    budget = dp.Budget(epsilon=9.0, neighbours="replace-one-within-group")
+    with budget, pytest.raises(dp.DpcoreError):
+        call(of(1.0), mechanisms.Dyadic(1.0))
+    assert budget.log == ()

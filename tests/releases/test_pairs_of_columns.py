@@ -42,6 +42,7 @@ PAIRS = {
     "client_cdf": lambda x, y: dp.trust.client_cdf(
         x, y, GRID, dp.trust.Central(1.0, records=64), clients=9
     ),
+    "cell_of": lambda y, s: dp.trust.cell_of(s, GRID, y == 1),
     "logistic": lambda y, x: dp.models.LogisticRegression(1.0, x_bounds=(0, 1)).fit(
         x.to_frame("x") if hasattr(x, "to_frame") else np.reshape(x, (-1, 1)), y
     ),

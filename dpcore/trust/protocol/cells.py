@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from ... import _check
 from ...errors import MissingValueError, ParameterError
 from ...records import columns
+from ...records.pairs import check_index
 from ...summaries.grid import Grid, check_grid
 
 __all__ = ["cell_of"]
@@ -40,7 +41,7 @@ def cell_of(score: Any, grid: Grid, label: Any = None) -> int | NDArray[np.int64
     Raises
     ------
     DtypeError, ParameterError, MissingValueError
-        An argument is not as above.
+        An argument is not as above. Or both are columns of pandas with different indices.
 
     Notes
     -----
@@ -57,6 +58,7 @@ def cell_of(score: Any, grid: Grid, label: Any = None) -> int | NDArray[np.int64
     """
     check_grid("grid", grid)
     grid._refuse_times("grid")
+    check_index(score, label, "score", "label")
     is_one = np.isscalar(score) or score is None or getattr(score, "ndim", None) == 0
     values = columns.whole([score] if is_one else score, "score")
     if np.isnan(values).any():
