@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Folder"]
 
+_BEGUN: Final = ".begun-"
 _MARK: Final = "dpcore-study"  # in the names of temporary files, which the next run removes
 
 
@@ -43,7 +43,7 @@ class Folder:
         self._parts: list[Path] = []  # the parts that have been read
 
     def read(self) -> list[pyarrow.Table]:
-        """Return the existing tables: the tidy one first, then the parts in the order of time.
+        """Return the existing tables: the tidy one first, then the parts as they were written.
 
         Raises
         ------
@@ -66,7 +66,7 @@ class Folder:
         _read(self.path / "summary.parquet")
         self._make()
         self._clean()
-        write_together({self.path / f".begun-{_name()}": sealed(header)}, _MARK)
+        write_together({self.path / f"{_BEGUN}{self._name()}": sealed(header)}, _MARK)
 
     def add(self, part: pyarrow.Table) -> None:
         """Write a part.
@@ -78,7 +78,7 @@ class Folder:
         """
         self._make()
         with self.locked():
-            write_together({self._folder / f"{_name()}.parquet": sealed(part)}, _MARK)
+            write_together({self._folder / f"{self._name()}.parquet": sealed(part)}, _MARK)
 
     def tidy(self, together: Callable[[list[pyarrow.Table]], list[pyarrow.Table]]) -> None:
         """Put the parts and the tidy file together, if there are parts.
@@ -122,7 +122,13 @@ class Folder:
         _remove(self._left())
 
     def _paths(self) -> list[Path]:
-        return [*sorted(self.path.glob(".begun-*")), *sorted(self._folder.glob("*.parquet"))]
+        return [*sorted(self.path.glob(f"{_BEGUN}*")), *sorted(self._folder.glob("*.parquet"))]
+
+    def _name(self) -> str:
+        """Return a name after those of all parts, whatever clocks say; only with the lock."""
+        numbers = [path.name.removeprefix(_BEGUN).partition("-")[0] for path in self._paths()]
+        last = max((int(each) for each in numbers if each.isdecimal()), default=0)
+        return f"{last + 1:020d}-{secrets.token_hex(4)}"
 
     def _make(self) -> None:
         try:
@@ -172,7 +178,3 @@ def _read_rows(path: Path) -> pyarrow.Table | None:
     if table is not None and not are_rows(table):
         raise FileError(str(path), "is not the table of a study")
     return table
-
-
-def _name() -> str:
-    return f"{time.time_ns():020d}-{secrets.token_hex(4)}"

@@ -195,11 +195,13 @@ def stored(out: Path) -> pyarrow.Table:
     Raises
     ------
     FileError
-        There is no study in the folder, or a file of it cannot be read.
+        There is no study in the folder, or more than one, or a file of it cannot be read.
     """
     tables = Folder(out).read()
     if not tables:
         raise FileError(str(out), "holds no study")
+    if len({header_of(table)[:3] for table in tables}) > 1:  # others were copied into the folder
+        raise FileError(str(out), "holds files of several studies, seeds or batches")
     return tidy(tables)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import shutil
 import threading
 from importlib.metadata import PackageNotFoundError
 
@@ -16,8 +18,9 @@ from dpcore import errors, studies
 from dpcore.records.atomic import write_together
 from dpcore.records.files import FileError
 from dpcore.studies import folder, keeping, plan, runner
-from dpcore.studies.calls import Made
+from dpcore.studies.calls import Chunk, Done, Made
 from dpcore.studies.folder import Folder
+from dpcore.studies.store import Store
 from tests.studies.alike import content, same
 
 
@@ -255,6 +258,22 @@ def test_another_study_or_seed_is_refused(tmp_path):
     assert content(tmp_path) == before
 
 
+@pytest.mark.parametrize("other", ["name", "seed", "batch"])
+def test_files_of_several_studies_are_no_study(tmp_path, once, other):
+    """As they are after a copy into the wrong folder."""
+    name = "other" if other == "name" else "draw"
+
+    def made(n, rng, replicates=1):
+        return {"x": rng.random() if other != "batch" else rng.random(replicates)}
+
+    made.__name__ = name
+    study = studies.Study(made, {"n": [1, 2, 3]}, 2 if other == "batch" else None)
+    studies.run(study, replicates=2, seed=4 if other == "seed" else 3, out=tmp_path / "b")
+    shutil.copy(tmp_path / "b" / "replicates.parquet", once / "parts" / "1-0.parquet")
+    with pytest.raises(FileError, match="holds files of several studies, seeds or batches"):
+        studies.load(once)
+
+
 def test_a_number_may_not_become_a_parameter(tmp_path):
     def draw_more(n, rng, x=1):
         return {"y": rng.random()}
@@ -347,6 +366,28 @@ def test_rows_say_who_made_them(tmp_path):
     assert "made by 2 states of code or versions" in repr(results)
     with pytest.warns(studies.StudyWarning, match="code"):  # also where nothing is to be done
         studies.run(made_by(code="other"), replicates=3, out=tmp_path)
+
+
+@pytest.mark.parametrize("step", [-(10**9), 0, 10**9])
+def test_rows_that_were_read_stay_whatever_the_clock_says(monkeypatch, tmp_path, step):
+    """Two runs at once make the same rows, one of them with other code."""
+    clock = itertools.count(2 * 10**18, step) if step else itertools.repeat(0)
+    monkeypatch.setattr("time.time_ns", lambda: next(clock))
+    monkeypatch.setattr("time.time", lambda: next(clock) / 1e9)
+    others = studies.Study(lambda n, rng: {"x": 2.0, "at": np.zeros(n)}, {"n": [1, 2]})
+    others.function.__name__ = "draw"
+    other_run = Store(tmp_path, others, 3, 2)  # it has not yet seen what comes now
+    interrupted(monkeypatch, tmp_path, "tidy", 0)
+    first = studies.load(tmp_path)
+    chunks = [Chunk(cell.key, 0, 2) for cell in others.cells]
+    rows = [[{"x": 2.0, "at": np.zeros(size)}] * 2 for size in (1, 2)]
+    other_run.add([Done(*each, 0.1) for each in zip(chunks, rows, strict=True)])
+    again = studies.load(tmp_path)
+    assert len(list((tmp_path / "parts").iterdir())) >= 2
+    assert np.array_equal(again.array("x"), first.array("x"))
+    with pytest.warns(studies.StudyWarning, match="code"):
+        after = studies.run(STUDY, replicates=8, out=tmp_path)
+    assert np.array_equal(after.array("x"), first.array("x"))
 
 
 def test_added_values_are_no_other_code(tmp_path):
