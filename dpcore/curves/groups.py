@@ -95,7 +95,7 @@ class GroupedCDF(Mapping[Any, CDF]):
     def __getitem__(self, group: Any) -> CDF:
         try:
             return self.curves[self.groups.index(group)]
-        except ValueError:
+        except (TypeError, ValueError):  # an array, or pandas' NA, is neither equal nor different
             raise KeyError(group) from None
 
     def __hash__(self) -> int:

@@ -171,16 +171,24 @@ class BoxPlot(EqualByValue):
         **style
             Passed on to ``Axes.bxp``; ``label`` is the name under the box.
 
+        Raises
+        ------
+        DtypeError, ParameterError
+            An argument is not as above.
+        MissingExtraError
+            The extra ``plot`` is not installed.
+
         Examples
         --------
         >>> import dpcore as dp
         >>> found = dp.box_plot([1.0, 2.0, 3.0], dp.Grid([1, 2, 3]), epsilon=1.0)
         >>> ax = found.plot(label="visits")
         >>> [text.get_text() for text in ax.get_xticklabels()], ax.get_xticks().tolist()
-        (['visits'], [1])
+        (['visits'], [1.0])
         """
         from ..curves.plots import plot_box, shortly
 
+        position = _check.finite("position", position)
         # The name has two short lines, because boxes stand side by side.
         name = "" if self.privacy is None else shortly(self.privacy).replace(", ", ",\n", 1)
         return plot_box(

@@ -17,6 +17,7 @@ from dpcore.mechanisms.medians import smooth_sensitivity
 from dpcore.statistics import classifier
 from dpcore.streams import RunningCount
 from tests.project.bad_values import BAD
+from tests.project.calls_of_results import RESULTS as OF_RESULTS
 from tests.project.more_calls import MORE
 
 GRID = dp.Grid.uniform(0, 1, 8)
@@ -475,7 +476,7 @@ CALLS |= {
     "Results.array": (lambda quantity, n: RESULTS.array(quantity, n=n), {"quantity": "x", "n": 1}),
     "Results.summary": (RESULTS.summary, {"level": 0.9, "quantiles": [0.5]}),
 }
-CALLS |= MORE
+CALLS |= MORE | OF_RESULTS
 
 
 # Their arguments X and y are checked by scikit-learn, whose errors its users know.

@@ -195,6 +195,15 @@ def test_bad_groups_are_refused_before_anything_is_spent():
     assert budget.spent.epsilon == 4.0  # of all groups together
 
 
+@pytest.mark.parametrize("key", ["c", [1], np.zeros(2), pd.NA, None, float("nan")])
+def test_what_is_no_group_is_a_missing_key(key):
+    found = dp.cdf([1.0, 2.0], GRID, by=[1, 2], groups=[1, 2], epsilon=50.0)
+    assert key not in found
+    assert found.get(key) is None
+    with pytest.raises(KeyError):
+        found[key]
+
+
 def test_each_group_is_warned_of():
     rng = np.random.default_rng(1)
     values, by = rng.random(20_001), ["many"] * 20_000 + ["one"]

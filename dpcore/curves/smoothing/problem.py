@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import _check
 from ..._sealed import sealed
+from ...errors import DtypeError, ParameterError
 from ..shown import line
 
 __all__ = ["Problem", "Smoothing"]
 
 Float = NDArray[np.float64]
+_MOST_TOLERANCE: Final = 1e3
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -97,6 +102,11 @@ class Smoothing:
     def is_optimal(self, tolerance: float = 1e-4) -> bool:
         """Return whether residuals and gap are within a tolerance, relative to the problem's size.
 
+        Raises
+        ------
+        DtypeError, ParameterError
+            The tolerance is not a number in (0, 1000].
+
         Examples
         --------
         >>> import dpcore as dp
@@ -104,6 +114,9 @@ class Smoothing:
         >>> smoothed.cumulative.round(2).tolist(), smoothed.is_optimal(1e-6)
         ([1.83, 1.83, 3.67, 8.5, 8.5], True)
         """
+        tolerance = _check.positive("tolerance", tolerance)
+        if tolerance > _MOST_TOLERANCE:
+            raise ParameterError("tolerance", tolerance, f"must be at most {_MOST_TOLERANCE:g}")
         smallest = self.unit**self.norm
         return bool(
             np.all(self.primal_residual <= tolerance * self.unit)
@@ -114,6 +127,11 @@ class Smoothing:
     def reshaped(self, shape: tuple[int, ...]) -> Smoothing:
         """Return the result with the leading axes ``shape`` instead of one axis of replicates.
 
+        Raises
+        ------
+        DtypeError, ParameterError
+            The shape is not a tuple of integers, or not one of so many replicates.
+
         Examples
         --------
         >>> import dpcore as dp
@@ -121,6 +139,11 @@ class Smoothing:
         >>> smoothed.cumulative.shape, smoothed.reshaped((2, 1)).cumulative.shape
         ((2, 3), (2, 1, 3))
         """
+        if not isinstance(shape, tuple | list):
+            raise DtypeError("shape", type(shape).__name__, "must be a tuple of integers")
+        shape = tuple(_check.integer("shape", size, 0, 2**53) for size in shape)
+        if math.prod(shape) != self.unit.size:
+            raise ParameterError("shape", shape, f"must be one of {self.unit.size} replicates")
         return replace(
             self,
             cumulative=self.cumulative.reshape(*shape, self.cumulative.shape[-1]),
