@@ -265,7 +265,8 @@ class Table(EqualByValue):
         """Draw synthetic records with this distribution, evenly within each cell.
 
         Whole numbers are drawn evenly, too: a cell may contain none, and records stay in their
-        cells. Only on ``Grid.integers``, whose cells have one value each, whole numbers are drawn.
+        cells. Only on ``Grid.integers``, whose cells have one value each, whole numbers are drawn,
+        unless ``integers`` is False for the column.
 
         Parameters
         ----------
