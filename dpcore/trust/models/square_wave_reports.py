@@ -139,6 +139,14 @@ class SquareWaveEncoding:
         -----
         O(R). The distribution is exact: it is made by integer arithmetic on uniform bits
         (docs/square-wave.md, section 2).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpcore.trust import SquareWaveEncoding
+        >>> encoding = SquareWaveEncoding(epsilon=2.0, size=8)
+        >>> encoding.perturb([0, 4, 4, 7], np.random.default_rng(1))
+        array([8, 7, 5, 5])
         """
         given = _check.array("cells", cells, "iu", "must hold integers")
         if given.ndim != 1:
@@ -162,6 +170,12 @@ class SquareWaveEncoding:
         ------
         DtypeError, ParameterError
             The reports are not integers from 0 to ``outputs - 1`` in one dimension.
+
+        Examples
+        --------
+        >>> from dpcore.trust import SquareWaveEncoding
+        >>> SquareWaveEncoding(epsilon=2.0, size=8).totals([0, 5, 5, 9])
+        array([1, 0, 0, 0, 0, 2, 0, 0, 0, 1])
         """
         given = _check.array("reports", reports, "iu", "must hold integers")
         if given.ndim != 1:
@@ -205,6 +219,13 @@ class SquareWaveEncoding:
         It takes at most 10,000 steps of O(N) for each smoothing that is tried: some milliseconds
         for N = 1,024. With fewer cells, the smoothing of a step is multiplied by (N / 1024)^2, so
         over the whole width of the grid it is the same (docs/square-wave.md, section 3).
+
+        Examples
+        --------
+        >>> from dpcore.trust import SquareWaveEncoding
+        >>> encoding = SquareWaveEncoding(epsilon=2.0, size=4)
+        >>> encoding.reconstruct([40, 150, 60, 50]).round(2)
+        array([0.06, 0.66, 0.17, 0.11])
         """
         found = _check.counts("totals", totals)
         if found.shape != (self.outputs,):
@@ -244,6 +265,14 @@ class SquareWaveEncoding:
         Notes
         -----
         O(N log N), whatever the number of clients. Probabilities are rounded to doubles.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpcore.trust import SquareWaveEncoding
+        >>> encoding = SquareWaveEncoding(epsilon=2.0, size=4)
+        >>> encoding.simulated_totals([0, 100, 0, 0], np.random.default_rng(1))
+        array([ 7, 74, 12,  7])
         """
         exact = self._counts(counts)
         if not isinstance(rng, np.random.Generator):
@@ -288,6 +317,14 @@ class SquareWaveEncoding:
         Notes
         -----
         O(M) for M clients.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpcore.trust import SquareWaveEncoding
+        >>> encoding = SquareWaveEncoding(epsilon=2.0, size=4)
+        >>> encoding.perturbed_totals([0, 100, 0, 0], np.random.default_rng(1))
+        array([ 9, 64, 15, 12])
         """
         exact = self._counts(counts)
         ends, totals, lock = np.cumsum(exact), np.zeros(self.outputs, np.int64), Lock()

@@ -112,6 +112,14 @@ class UnaryEncoding:
         -----
         O(R d) bits. The distribution is exact: it is made by integer arithmetic on uniform bits
         (docs/unary.md, section 3).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpcore.trust import UnaryEncoding
+        >>> reports = UnaryEncoding(2.0).perturb([0, 2, -1], 3, np.random.default_rng(1))
+        >>> [f"{int(bits):03b}" for bits in reports[:, 0]]  # the first value is the last bit
+        ['001', '010', '000']
         """
         size = _check.integer("size", size, 1, _MOST_SIZE)
         checked = _values(values)
@@ -140,6 +148,13 @@ class UnaryEncoding:
         Notes
         -----
         O(R W), about as fast as reading the memory.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpcore.trust import UnaryEncoding
+        >>> UnaryEncoding(2.0).totals(np.array([[0b001], [0b101]], np.uint64), 3)
+        array([2, 0, 1])
         """
         size = _check.integer("size", size, 1, _MOST_SIZE)
         packed = _check.array("reports", reports, "iuf", "must hold uint64")
@@ -170,6 +185,12 @@ class UnaryEncoding:
         ------
         DtypeError, ParameterError
             The totals are not counts, or the number of reports is out of range.
+
+        Examples
+        --------
+        >>> from dpcore.trust import UnaryEncoding
+        >>> UnaryEncoding(2.0).estimates([300, 200, 150], 1000).round(1)
+        array([474.8, 212.2,  80.9])
         """
         reports = _check.integer("reports", reports, 0, _MOST_REPORTS)
         ones = _check.counts("totals", totals)
@@ -195,6 +216,12 @@ class UnaryEncoding:
         ------
         DtypeError, ParameterError
             0 <= n <= M <= 2^40 does not hold.
+
+        Examples
+        --------
+        >>> from dpcore.trust import UnaryEncoding
+        >>> round(UnaryEncoding(2.0).variance(1000), 1)
+        724.1
         """
         reports = _check.integer("reports", reports, 0, _MOST_REPORTS)
         count = _check.integer("count", count, 0, reports)
@@ -235,6 +262,13 @@ class UnaryEncoding:
         Notes
         -----
         O(S d), whatever M is. Here q is rounded to a double.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpcore.trust import UnaryEncoding
+        >>> UnaryEncoding(2.0).simulated_totals([500, 300], 1000, np.random.default_rng(1))
+        array([308, 232])
         """
         exact, reports = _checked_counts(counts, reports)
         if not isinstance(rng, np.random.Generator):
@@ -277,6 +311,13 @@ class UnaryEncoding:
         Notes
         -----
         O(M d) bits. A thread holds about 2 MiB of them at a time, and 16 bytes for each value.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpcore.trust import UnaryEncoding
+        >>> UnaryEncoding(2.0).perturbed_totals([500, 300], 1000, np.random.default_rng(1))
+        array([324, 225])
         """
         exact, reports = _checked_counts(counts, reports)
         stream = source(rng)
