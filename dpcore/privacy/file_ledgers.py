@@ -205,7 +205,7 @@ def _check_links(path: Path) -> None:
 
 def _connection(path: Path, mode: str) -> sqlite3.Connection:
     where = f"{path.as_uri()}?mode={mode}"
-    connection = sqlite3.connect(where, _PATIENCE, uri=True, isolation_level=None)
+    connection = sqlite3.connect(where, timeout=_PATIENCE, uri=True, isolation_level=None)
     connection.text_factory = bytes  # texts are decoded after a check of their digests
     connection.execute("PRAGMA synchronous = EXTRA")  # this also writes the folder's entry
     # On macOS, this also empties the disk's own cache.
