@@ -27,6 +27,8 @@ _STEPS: Final = 100
 _EMPTY: Final = (
     "is empty, and so was damaged or never begun: restore it, or delete it if nothing was charged"
 )
+# How many files this process has made under a number of the disk, which deleted files leave free.
+_made: Final[dict[tuple[int, int], int]] = {}
 
 
 class FileLedger:
@@ -76,7 +78,8 @@ class FileLedger:
             return "file", os.path.realpath(self.path)
         if not found.st_ino:  # some file systems, as of networks on Windows, do not number files
             return "file", os.path.realpath(self.path)
-        return "file", f"{found.st_dev:x} {found.st_ino:x}"
+        number = found.st_dev, found.st_ino
+        return "file", " ".join(f"{each:x}" for each in (*number, _made.get(number, 0)))
 
     @property
     def is_shared(self) -> bool:
@@ -178,6 +181,9 @@ def _create(path: Path, cap: Privacy) -> None:
             except FileExistsError:
                 return
             os.replace(fresh, final)
+            found = os.stat(final)
+            number = found.st_dev, found.st_ino
+            _made[number] = _made.get(number, 0) + 1
     finally:
         fresh.unlink(missing_ok=True)
 

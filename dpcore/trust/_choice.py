@@ -89,7 +89,8 @@ def _numbers(client_ids: Any, size: int) -> NDArray[np.integer[Any]]:
         kind = str
     if all(isinstance(name, kind) for name in names):
         known: dict[int | str, int] = {}
-        numbered = (known.setdefault(name, len(known)) for name in names)
+        plainly: Any = int.__int__ if kind is int else str.__str__  # subclasses may compare oddly
+        numbered = (known.setdefault(plainly(name), len(known)) for name in names)
         return np.fromiter(numbered, np.int64, size)
     raise DtypeError("client_ids", f"dtype {ids.dtype}", "must hold integers, or strings")
 

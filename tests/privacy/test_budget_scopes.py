@@ -334,6 +334,20 @@ def test_a_long_release_is_used_in_a_thread_after_the_budget_that_paid_for_it(ma
     assert len(budget.log) == 1
 
 
+def test_a_budget_in_a_new_file_has_not_paid_even_if_its_number_on_the_disk_is_that_of_an_old_one(
+    tmp_path,
+):
+    made = None
+    for name in ("first", "second", "third"):
+        with dp.Budget.open(tmp_path / name, epsilon=1.0) as budget:
+            made = made or dp.streams.RunningCount(10, epsilon=1.0)
+            made.add(5)
+            with dp.Budget.open(tmp_path / name):  # the same budget
+                made.add(5)
+        assert len(budget.log) == 1
+        (tmp_path / name).unlink()
+
+
 def test_a_refused_step_is_not_taken():
     made = dp.streams.RunningCount(10, epsilon=1.0)
     with dp.Budget(epsilon=0.5), pytest.raises(dp.BudgetError):

@@ -237,3 +237,32 @@ def test_simulated_releases_of_few_records_do_not_stop_the_test():
         if curves.n >= 10:
             found = HosmerLemeshow.from_curves(curves, **options).under_noise(49, rng)
             assert 0.02 <= found.pvalue <= 1
+
+
+class Odd(str):
+    """Text that equals no text."""
+
+    def __eq__(self, other):
+        return False
+
+    def __hash__(self):
+        return id(self)
+
+
+class OddInteger(int):
+    """An integer that equals no integer."""
+
+    def __eq__(self, other):
+        return False
+
+    def __hash__(self):
+        return id(self)
+
+
+@pytest.mark.parametrize(
+    "ids", [[Odd("a") for _ in range(4)], [OddInteger(2**70) for _ in range(4)]]
+)
+def test_clients_are_told_by_the_content_of_their_ids(ids):
+    trust = dp.trust.SecureAggregation(records=1)
+    curve = dp.trust.client_cdf(ids, [0.5] * 4, dp.Grid([1.0]), trust, clients=1)
+    assert curve.n == 1
