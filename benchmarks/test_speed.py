@@ -10,9 +10,6 @@ import pytest
 from .jobs import JOBS
 from .wording import size_text
 
-# Inputs of some jobs are folders, which are deleted with them.
-pytestmark = pytest.mark.filterwarnings("ignore:Implicitly cleaning up:ResourceWarning")
-
 
 def pytest_generate_tests(metafunc):
     """Make a case for each job, size and contender."""

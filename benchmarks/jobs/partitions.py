@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 import warnings
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,13 +33,21 @@ class Generated(NamedTuple):
         return np.random.default_rng(seed).random(self.block)
 
 
+class Kept:
+    """A new folder, which is removed when nothing refers to this object any more."""
+
+    def __init__(self) -> None:
+        self.path = tempfile.mkdtemp()
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+
 class Folder(NamedTuple):
     grid: dp.Grid
-    kept: Any  # removes the folder when nothing refers to it any more
+    kept: Kept
 
     @property
     def path(self) -> str:
-        return str(self.kept.name)
+        return self.kept.path
 
     def files(self) -> list[Path]:
         return sorted(Path(self.path).glob("*.parquet"))
@@ -52,8 +62,8 @@ def folder(size: int) -> Folder:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    kept = tempfile.TemporaryDirectory()
-    first = Path(kept.name) / "part-0.parquet"
+    kept = Kept()
+    first = Path(kept.path) / "part-0.parquet"
     each = min(LARGEST, size // 10)
     values = np.random.default_rng(1).random(each)
     pq.write_table(pa.table({"x": values}), first, row_group_size=ROW_GROUP)
