@@ -65,10 +65,11 @@ class Keeping:
 
     def _late(self) -> None:
         self._timer = None  # first, so that a chunk that comes now has a timer of its own
-        try:
-            self._write()
-        except Exception as error:
-            self._error = error
+        with self._lock:
+            try:
+                self._write_waiting()
+            except Exception as error:
+                self._error = error  # with the lock, so that the end of the run does not miss it
 
     def _raise(self) -> None:
         error, self._error = self._error, None
@@ -77,12 +78,16 @@ class Keeping:
 
     def _write(self) -> None:
         with self._lock:
-            size = len(self._waiting)
-            try:
-                self._store.add(self._waiting[:size])
-            except Exception:
-                del self._waiting[:size]  # chunks that cannot be kept are not tried again
-                raise
-            del self._waiting[:size]
-            now = time.monotonic()
-            self._next = now + min(_KEPT + (now - self._begun) / 500, _MOST_KEPT)
+            self._write_waiting()
+
+    def _write_waiting(self) -> None:
+        """Write what waits, with the lock."""
+        size = len(self._waiting)
+        try:
+            self._store.add(self._waiting[:size])
+        except Exception:
+            del self._waiting[:size]  # chunks that cannot be kept are not tried again
+            raise
+        del self._waiting[:size]
+        now = time.monotonic()
+        self._next = now + min(_KEPT + (now - self._begun) / 500, _MOST_KEPT)

@@ -59,3 +59,31 @@ def test_plans_know_how_many_workers_there_are(monkeypatch, given):
     with joblib.parallel_config(backend="threading", n_jobs=3):
         studies.run(studies.Study(lambda rng: {"x": 1}, {}), replicates=2, seed=1, workers=given)
     assert known == [given or 3]
+
+
+@pytest.mark.usefixtures("clock")
+def test_an_error_of_the_timer_is_there_when_the_run_ends_at_once():
+    """The run takes the lock as soon as the timer has released it."""
+    ended = []
+
+    class Lock:
+        """A lock at whose first release the run ends."""
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            if not ended:
+                ended.append(None)
+                with pytest.raises(OSError, match="the disk is full"):
+                    keeper.__exit__()
+
+    def full(done):
+        if done:
+            raise OSError("the disk is full")
+
+    keeper = keeping.Keeping(SimpleNamespace(add=full))
+    keeper.keep("done")
+    keeper._lock = Lock()
+    keeper._late()
+    assert ended
