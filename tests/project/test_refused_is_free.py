@@ -135,7 +135,8 @@ def watching():
 
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.filterwarnings("ignore")
-def test_what_is_refused_costs_nothing(name, watching):
+def test_what_is_refused_costs_nothing(name, watching, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # a text may be the name of a file
     call, arguments = ALL[name]
     for argument, kind in itertools.product(arguments, WRONG):
         bad = (i for i in [1]) if kind == "a generator" else WRONG[kind]

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ... import _check, _instead
+from ..._threads import checked_workers
 from ...errors import DtypeError, ParameterError
 from ...kernels.clients import square_wave
 from ...noise import windows
@@ -336,7 +337,7 @@ class SquareWaveEncoding:
             with lock:
                 np.add(totals, found, out=totals)
 
-        stream = source(rng)
+        workers, stream = checked_workers(workers), source(rng)
         cost = Privacy(double_above(Fraction(self.epsilon)), simulated=stream.simulated)
         with spending(cost, "SquareWaveEncoding.perturbed_totals"):
             on_blocks(work, int(ends[-1]), stream, workers)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ... import _check, _instead
+from ..._threads import checked_workers
 from ...errors import DtypeError, ParameterError
 from ...noise.sources import source
 from ...privacy.guarantees import Privacy, double_above
@@ -320,7 +321,7 @@ class UnaryEncoding:
         array([324, 225])
         """
         exact, reports = _checked_counts(counts, reports)
-        stream = source(rng)
+        workers, stream = checked_workers(workers), source(rng)
         with spending(self._privacy(stream.simulated), "UnaryEncoding.perturbed_totals"):
             return unary_reports.perturbed_totals(exact, reports, self.q, stream, workers)
 
