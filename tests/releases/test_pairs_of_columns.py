@@ -131,10 +131,12 @@ def test_an_index_that_cannot_be_compared_is_another_one():
 # --- exchanged labels and scores
 
 
-CONTAINERS = {
+OF_OBJECTS = {
     "lists": lambda values: values.tolist(),
-    "NumPy": np.asarray,
     "objects": lambda values: values.astype(object),
+}
+CONTAINERS = {
+    "NumPy": np.asarray,
     "pandas": pd.Series,
     "pandas, Arrow": lambda values: pd.Series(
         pa.array(values), dtype=pd.ArrowDtype(pa.array(values).type)
@@ -152,6 +154,24 @@ def test_exchanged_labels_and_scores_are_refused(name, container, labels):
     make = CONTAINERS[container]
     match = r"^y_true must be labels, and y_(score|prob) scores. Are they in this order\?"
     refused(SCORED[name], make(SCORES), make(labels), error=dp.DtypeError, match=match)
+
+
+@pytest.mark.filterwarnings("ignore::dpcore.DpcoreWarning")
+@pytest.mark.parametrize("name", SCORED)
+@pytest.mark.parametrize("container", OF_OBJECTS)
+def test_the_type_of_one_record_in_a_list_decides_no_error(name, container):
+    make, labels = OF_OBJECTS[container], LABELS.astype(float)
+    outcomes = []
+    for last in (1, 0.5):
+        scores = make(LABELS)
+        scores[-1] = last
+        try:
+            SCORED[name](make(labels), scores)
+        except dp.DpcoreError as error:
+            outcomes.append(str(error))
+        else:
+            outcomes.append("released")
+    assert outcomes[0] == outcomes[1]
 
 
 @pytest.mark.parametrize("name", SCORED)
