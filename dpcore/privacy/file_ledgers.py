@@ -213,9 +213,13 @@ def _connection(path: Path, mode: str) -> sqlite3.Connection:
     where = f"{path.as_uri()}?mode={mode}"
     connection = sqlite3.connect(where, timeout=_PATIENCE, uri=True, isolation_level=None)
     connection.text_factory = bytes  # texts are decoded after a check of their digests
-    connection.execute("PRAGMA synchronous = EXTRA")  # this also writes the folder's entry
-    # On macOS, this also empties the disk's own cache.
-    connection.execute("PRAGMA fullfsync = ON")
+    try:
+        connection.execute("PRAGMA synchronous = EXTRA")  # this also writes the folder's entry
+        # On macOS, this also empties the disk's own cache.
+        connection.execute("PRAGMA fullfsync = ON")
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 

@@ -223,7 +223,8 @@ class Grid(Thresholds):
         step = 1.0 if unit is None else times.DAY
         cells = whole_cells(first, last, step, given)
         grid = cls(first + step * np.arange(cells), lower=first, unit=unit)
-        grid._line = (first - step, last)
+        if first - step < first:  # not so at -2^53, where a search finds the cells
+            grid._line = (first - step, last)
         grid._of_integers = True
         return grid
 

@@ -152,13 +152,14 @@ def test_it_is_the_same_in_another_process_as_a_script_and_after_use(tmp_path):
         "    print(digest(function)[0])\n"
     )
     (tmp_path / "script.py").write_text(script)
-    printed = [
-        subprocess.run(
+    ways = [[tmp_path / "script.py"]]
+    if sys.version_info < (3, 14):  # from then on, "-c" keeps no source, and lines matter
+        ways.append(["-c", script])
+    for arguments in ways:
+        done = subprocess.run(
             [sys.executable, *arguments], capture_output=True, text=True, check=True
-        ).stdout.strip()
-        for arguments in ([tmp_path / "script.py"], ["-c", script])
-    ]
-    assert printed == [before, before]
+        )
+        assert done.stdout.strip() == before
 
 
 def test_a_file_that_was_edited_since_is_what_was_imported(tmp_path):
