@@ -1,4 +1,4 @@
-"""The texts of results: docs/benchmarks.md, and the part between the markers in README.md.
+"""The texts of results: docs/measured/benchmarks.md, and the part between the markers in README.md.
 
 Both come only from benchmarks/results.json and the texts of the registry. No number is written by
 hand, and rows that lose are treated like rows that win.
@@ -17,7 +17,7 @@ from .wording import seconds_text, size_text
 
 START, END = "<!-- benchmarks: start -->", "<!-- benchmarks: end -->"
 WORTH_SAYING = 0.03  # seconds of a first use
-PAGE, FASTER = "docs/benchmarks.md", "Faster than dpcore, and why"
+PAGE, FASTER = "docs/measured/benchmarks.md", "Faster than dpcore, and why"
 HOW_TO_READ = """\
 **Times slower** is the other median divided by dpcore's median. It is in bold if the other one is
 faster. **Best peer** is the fastest library with exact noise, like dpcore's, or the fastest of all
@@ -49,7 +49,7 @@ def start_up(rows: list[Row]) -> str:
 
 
 def page(results: Results, jobs: Iterable[Job]) -> str:
-    """Return docs/benchmarks.md: page.md, filled in."""
+    """Return docs/measured/benchmarks.md: page.md, filled in."""
     jobs = list(jobs)
     groups = results.groups(jobs)
     parts, last = [], None
@@ -130,7 +130,7 @@ def write(results: Results, jobs: Iterable[Job], names: Iterable[str], root: Pat
 
     jobs = list(jobs)
     readme, data = root / "README.md", root / "benchmarks" / "results.json"
-    text, image = root / PAGE, root / "docs" / "benchmarks.png"
+    text, image = root / PAGE, root / "docs" / "measured" / "benchmarks.png"
     fresh = replaced(readme.read_text("utf-8"), summary(results, jobs, names))
     data.write_text(results.dump(), "utf-8")
     readme.write_text(fresh, "utf-8")

@@ -18,7 +18,8 @@ _PARAGRAPHS: Final = {
         dtype, a sequence, a pandas or polars series, or an Arrow array. A Dask array or one column
         of a Dask dataframe is counted where it lies. Objects may be integers of any size, fractions
         and decimals. On a grid of times or durations, the column holds times or durations
-        (docs/dates.md). Values out of bounds, including infinities, count in the nearest cell.""",
+        (docs/guides/dates.md). Values out of bounds, including infinities, count in the nearest
+        cell.""",
     "thresholds": """
         The thresholds. They are public, so they must not come from the data. Whole numbers and days
         have grids of their own: ``Grid.integers`` and ``Grid.days``.""",
@@ -65,7 +66,7 @@ _PARAGRAPHS: Final = {
         the release then has ``privacy.simulated`` set. Integer seeds are refused.""",
     "nan_policy": """
         What to do with missing values, which are NaN, None, nulls and masked entries: "raise",
-        before anything is spent, or "omit" them (docs/limitations.md).""",
+        before anything is spent, or "omit" them (docs/guides/limitations.md).""",
     "integers": """
         Whether the records are whole numbers, or whole days on a grid of times. If so, quantiles
         and samples are whole, too. This is public: state it from knowledge of the column, and not
@@ -73,7 +74,7 @@ _PARAGRAPHS: Final = {
     "weights": """
         Must be None. Records have no weights: a record of weight 5 would change the counts by 5,
         but the noise hides a change of 1. Integer weights would mean repeated records, and need
-        the guarantee for a group of records (docs/limitations.md).""",
+        the guarantee for a group of records (docs/guides/limitations.md).""",
     "epsilon": """
         The parameter of pure differential privacy, with discrete Laplace noise: a positive number.
         A Fraction is used exactly.""",

@@ -1,4 +1,4 @@
-"""The tables of a rehearsal with Flower, for docs/flower.md and for the terminal."""
+"""The tables of a rehearsal with Flower, for docs/guides/flower.md and for the terminal."""
 
 import os
 import platform
@@ -13,7 +13,7 @@ from _flower_million import Release, Site, of_million
 from _pages import table, write
 
 START, END = "<!-- flower: start -->", "<!-- flower: end -->"
-_PAGE: Final = "flower.md"
+_PAGE: Final = "guides/flower.md"
 _ROUNDS: Final = ("cdf", "roc")
 _WHOLE, _REPORT = "all of the round", "its report alone"
 _UP, _DOWN, _SECONDS, _ELAPSED = "bytes up", "bytes down", "CPU seconds", "elapsed"

@@ -2,7 +2,7 @@
 
 A frame is a length (4 bytes, little-endian) and as many bytes. The first byte of a request is its
 kind. An answer is one frame: b"+" and the result, or b"-" and the reason for a refusal. There is no
-encryption here. A deployment needs a channel that nobody else can read (docs/wire.md).
+encryption here. A deployment needs a channel that nobody else can read (docs/guides/wire.md).
 """
 
 import socket

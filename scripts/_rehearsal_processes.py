@@ -1,7 +1,7 @@
 """The processes of rehearsals: servers that listen on 127.0.0.1, and clients that report to them.
 
 Servers take reports only from clients with a ticket. Tickets and secrets come through a pipe. A
-deployment needs its own way to know whom to enrol (docs/wire.md).
+deployment needs its own way to know whom to enrol (docs/guides/wire.md).
 """
 
 import hashlib

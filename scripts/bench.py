@@ -1,8 +1,8 @@
 """Measure: ``python scripts/bench.py [--quick] [--job NAME ... [--update]] [--no-write]``.
 
 Times dpcore beside NumPy, SciPy and other libraries, in one run on this machine, checks that all
-answers agree, and prints tables. Writes docs/benchmarks.md, docs/benchmarks.png and the table in
-README.md. The first start makes ``.venv`` in the clone.
+answers agree, and prints tables. Writes docs/measured/benchmarks.md, docs/measured/benchmarks.png
+and the table in README.md. The first start makes ``.venv`` in the clone.
 
 --quick         fewer and smaller sizes
 --job NAME ...  only these jobs, and write nothing; a wrong name lists all jobs

@@ -1,12 +1,12 @@
 """The figures and tables of the four papers: ``python scripts/figures.py [--quick] [NAME ...]``.
 
-Makes the figures and docs/figures.md. The page states the paper's claim, the results of the paper's
-method and of dpcore's, and whether they agree. Pictures go into docs/figures. ``--data DIR`` (or
-DPCORE_DATA) names a folder with the papers' data sets, which are not part of this project:
-docs/figures.md lists the files and their digests, which are checked. Without the folder, other data
-replace them, pictures say so, and everything goes into figures-without-data. With ``--quick`` there
-are few replicates, and everything goes into figures-quick. An interrupted run continues where it
-stopped. The first start makes ``.venv`` in the clone.
+Makes the figures and docs/measured/figures.md. The page states the paper's claim, the results of
+the paper's method and of dpcore's, and whether they agree. Pictures go into docs/measured/figures.
+``--data DIR`` (or DPCORE_DATA) names a folder with the papers' data sets, which are not part of
+this project: docs/measured/figures.md lists the files and their digests, which are checked. Without
+the folder, other data replace them, pictures say so, and everything goes into figures-without-data.
+With ``--quick`` there are few replicates, and everything goes into figures-quick. An interrupted
+run continues where it stopped. The first start makes ``.venv`` in the clone.
 """
 
 import argparse

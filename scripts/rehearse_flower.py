@@ -10,7 +10,7 @@ touched, and all processes end with the script.
 
 --sites N   how many sites to simulate (100)
 --cells N   how many cells to count (1024)
---write     put the measured tables into docs/flower.md
+--write     put the measured tables into docs/guides/flower.md
 """
 
 import argparse
@@ -39,7 +39,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="The app of examples/flower on this machine.")
     parser.add_argument("--sites", type=int, default=100, metavar="N", help="default: 100")
     parser.add_argument("--cells", type=int, default=1024, metavar="N", help="default: 1024")
-    parser.add_argument("--write", action="store_true", help="write the tables of docs/flower.md")
+    parser.add_argument(
+        "--write", action="store_true", help="write the tables of docs/guides/flower.md"
+    )
     asked = parser.parse_args()
     if asked.sites < SITES:
         parser.error(f"--sites must be at least {SITES}")

@@ -66,7 +66,7 @@ JOBS = explained(
     )
 )
 
-# The README's rows, in this order; all others are in docs/benchmarks.md.
+# The README's rows, in this order; all others are in docs/measured/benchmarks.md.
 README = (
     "count-uniform",
     "laplace",

@@ -82,7 +82,7 @@ def numpy_hierarchy(inputs: Cells):
 
 
 def numpy_dawa(inputs: Cells):
-    """The same two stages (docs/dawa.md), with buckets of two lengths that divide evenly."""
+    """The same two stages (docs/proofs/dawa.md), with buckets of two lengths that divide evenly."""
     rng, counts = np.random.default_rng(1), inputs.counts
     stages = inputs.mechanism._stages(counts.size, int(counts.sum()))
     law, errors, lengths = stages.law, stages.errors, stages.scales.lengths

@@ -14,7 +14,7 @@ from ..registry import Contender, Job
 DRAWS = 65_535
 SCALE, LARGE = 15, 10**6
 # The 32-bit words that a draw takes: one with a table. At large scales they are three digits, or a
-# bin, a place in the bin and a comparison (docs/noise.md).
+# bin, a place in the bin and a comparison (docs/proofs/noise.md).
 WORDS = {SCALE: 1, LARGE: 3}
 STANDARD_ERRORS = 8  # how far moments may be off
 AGREEMENT = f"mean and variance within {STANDARD_ERRORS} standard errors of the closed form"

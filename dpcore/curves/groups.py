@@ -36,7 +36,7 @@ class GroupedCDF(Mapping[Any, CDF]):
         (G,) the public labels, all different.
     curves
         (G,) their curves, in the same order. If the number of records of a curve is public, its
-        guarantee is for "replace-one-within-group" (docs/privacy.md, section 7); one for
+        guarantee is for "replace-one-within-group" (docs/proofs/privacy.md, section 7); one for
         "replace-one" is restated so.
 
     Raises
@@ -153,7 +153,7 @@ class GroupedCDF(Mapping[Any, CDF]):
         return np.array(axes[: len(self)])
 
     def to_json(self) -> str:
-        """Return the release as JSON (docs/format.md). ``from_json`` restores it exactly.
+        """Return the release as JSON (docs/guides/format.md). ``from_json`` restores it exactly.
 
         Raises
         ------

@@ -70,7 +70,7 @@ class Moments(Readings):
         It accounts for noise alone. Records may lie anywhere in their cells, so it is on average at
         least one cell wide. A curve does not know how the noise of different counts is correlated.
         So the interval uses the largest possible standard deviation, that of full correlation, and
-        covers more often than the level says (docs/intervals.md).
+        covers more often than the level says (docs/measured/intervals.md).
 
         Parameters
         ----------

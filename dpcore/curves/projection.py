@@ -246,7 +246,7 @@ class Projection(EqualByValue):
         )
 
     def to_json(self) -> str:
-        """Return the release as JSON (docs/format.md). ``from_json`` restores it exactly.
+        """Return the release as JSON (docs/guides/format.md). ``from_json`` restores it exactly.
 
         Examples
         --------

@@ -126,7 +126,7 @@ class Readings:
         values, nor ``grid.lower`` if it is below the first threshold. If cells are one whole number
         wide, both methods give the same for ``integers``. Whether records are whole numbers is
         stated with the release, by ``integers=True``, by the grid or by a typed schema
-        (docs/quantiles.md). It is never read from the records.
+        (docs/guides/quantiles.md). It is never read from the records.
 
         Algorithm 1 of the ECDF paper finds the cell by the indices of the grid (the paper returns
         the middle of the cell). O(log N) each. The ECDF paper is Barczewski, Mawass & Ramon,
@@ -182,9 +182,9 @@ class Readings:
         at -infinity (for times: NaT) where ``grid.lower`` is not known. Records beyond the grid
         count as if they lay in its end cells. O(N) for each p.
 
-        docs/intervals.md measures how often intervals cover. They cover at least as often as the
-        level says if the noise is known in closed form and practically normal. Laplace noise is
-        practically normal for levels up to 95 %. Beyond 95 %, intervals fail more often. If the
+        docs/measured/intervals.md measures how often intervals cover. They cover at least as often
+        as the level says if the noise is known in closed form and practically normal. Laplace noise
+        is practically normal for levels up to 95 %. Beyond 95 %, intervals fail more often. If the
         noise is estimated (DAWA, the default where n epsilon is small), intervals cover as often as
         the level says only on average over p, and much less often beside values that many records
         share.
@@ -244,10 +244,10 @@ class Readings:
 
         It is for the curve as the mechanism released it, in closed form or estimated, as
         ``noise_deviation`` is. Bands by estimates cover on average over thresholds
-        (docs/intervals.md). The standard error includes neither sampling error, nor the noise in an
-        n that is released, which ``band`` includes. Isotonic regression can only lower the total
-        squared error. So for ``isotonic`` the standard error is on the safe side on average. At
-        single thresholds, and for ``smooth``, it is a guide.
+        (docs/measured/intervals.md). The standard error includes neither sampling error, nor the
+        noise in an n that is released, which ``band`` includes. Isotonic regression can only lower
+        the total squared error. So for ``isotonic`` the standard error is on the safe side on
+        average. At single thresholds, and for ``smooth``, it is a guide.
 
         Examples
         --------

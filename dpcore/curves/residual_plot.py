@@ -155,7 +155,7 @@ class ResidualPlot(EqualByValue):
         return plot_residuals(points, *ends, f"{self.privacy}", ax=ax, style=style)
 
     def to_json(self) -> str:
-        """Return the release as JSON (docs/format.md): the table, and the cost of both parts.
+        """Return the release as JSON (docs/guides/format.md): the table, and both parts' cost.
 
         Points are not stored. ``from_json`` draws new ones.
 

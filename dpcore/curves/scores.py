@@ -31,7 +31,7 @@ class ScoreCurves(EqualByValue):
     falling scores. Neighbours move one record from one of the 2 N cells to another, whatever
     happens to its label. So the joint sensitivity is that of one curve. The beginning of the curve
     gives the negatives. Its end gives the positives, because n is public. If clients may lack
-    records, one more cell between the classes counts these (docs/clients.md).
+    records, one more cell between the classes counts these (docs/guides/clients.md).
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ class ScoreCurves(EqualByValue):
         return replace(self, joint=self.joint.smooth(norm, solver=solver, tolerance=tolerance))
 
     def to_json(self) -> str:
-        """Return the release as JSON (docs/format.md). ``from_json`` restores it exactly.
+        """Return the release as JSON (docs/guides/format.md). ``from_json`` restores it exactly.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Releases as JSON and back, without the loss of a bit, in the format of docs/format.md."""
+"""Releases as JSON and back, without the loss of a bit, in the format of docs/guides/format.md."""
 
 from __future__ import annotations
 

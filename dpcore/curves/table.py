@@ -350,7 +350,7 @@ class Table(EqualByValue):
         return plot_table(table.counts, *edges, f"{self.privacy}", names, ax=ax, style=style)
 
     def to_json(self) -> str:
-        """Return the release as JSON (docs/format.md). ``from_json`` restores it exactly.
+        """Return the release as JSON (docs/guides/format.md). ``from_json`` restores it exactly.
 
         Examples
         --------

@@ -1,6 +1,6 @@
 """Warnings of likely mistakes in tables and residual plots, from a release.
 
-docs/table.md, section 6, has the rules.
+docs/guides/table.md, section 6, has the rules.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Classes of candidates for the exponential mechanism (docs/selection.md)."""
+"""Classes of candidates for the exponential mechanism (docs/proofs/selection.md)."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class AdaptiveQuantiles(Releases):
 
     Notes
     -----
-    docs/queries.md has the proofs. A release takes O(steps) draws and O(steps^2 + N) time.
+    docs/proofs/queries.md has the proofs. A release takes O(steps) draws and O(steps^2 + N) time.
 
     Examples
     --------

@@ -127,7 +127,10 @@ def line(edges: NDArray[np.int64], ends: NDArray[np.float64]) -> NDArray[np.floa
 
 
 def deviation(found: Buckets, tree: Tree, ends: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the estimated deviation of each cumulative count, (N,): docs/dawa.md, section 3."""
+    """Return the estimated deviation of each cumulative count, (N,).
+
+    docs/proofs/dawa.md, section 3.
+    """
     variances = line(found.edges, np.append(0.0, tree.prefix_variances())[np.newaxis])
     # Only the count of a group is known, so all its records may be in one of its cells.
     of_groups = _WEIGHT * np.maximum(np.diff(ends[0]) ** 2 - tree.variances[-1], 0.0)

@@ -90,7 +90,7 @@ def scales(size: int, signal: float) -> Scales:
     There are about ``signal`` groups, and at least 32, because more groups could not be
     distinguished. For a large signal there are four times as many, for values that many records
     have. About sqrt(signal) buckets make up the row, or 8 sqrt(signal) short ones. With more
-    lengths each length would have more noise (docs/dawa.md, section 2).
+    lengths each length would have more noise (docs/proofs/dawa.md, section 2).
     """
     told_apart = signal if signal < _CLEAR else 4.0 * signal
     groups = max(_FEWEST_CELLS, 2 ** math.ceil(math.log2(max(1.0, told_apart))))

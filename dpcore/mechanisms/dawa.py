@@ -41,8 +41,8 @@ class Dawa(Releases):
     queries under differential privacy* (PVLDB 2014), with another first stage. That stage releases
     noisy costs of aligned buckets of two lengths. A cost is the deviation from the median, for
     which the proof is short. The stage takes the partition with the least estimated error of
-    cumulative counts (docs/dawa.md). The mechanism is worthwhile where n epsilon is small for the
-    number of cells. It is biased.
+    cumulative counts (docs/proofs/dawa.md). The mechanism is worthwhile where n epsilon is small
+    for the number of cells. It is biased.
 
     Parameters
     ----------
@@ -96,8 +96,8 @@ class Dawa(Releases):
         """Return whether buckets are usually better for this number of records and this budget.
 
         This holds for n epsilon up to N^1.5. For rho it holds for n sqrt(8 rho) up to N / 4, since
-        trees with Gaussian noise are better. The rule was measured (docs/regret.md). n must be
-        public.
+        trees with Gaussian noise are better. The rule was measured (docs/measured/regret.md). n
+        must be public.
         """
         most = size / 4 if self.rho is not None else float(size) ** 1.5
         return self._budget().total_is_public and self._signal(n) <= most
@@ -191,7 +191,8 @@ class Dawa(Releases):
         deviation
             The estimated deviation of each cumulative count. It has two parts: the noise, from a
             closed form at the ends of buckets, and the uneven spread of records inside a bucket,
-            from the noisy costs. It is computed from released numbers (docs/dawa.md, section 3).
+            from the noisy costs. It is computed from released numbers (docs/proofs/dawa.md, section
+            3).
 
         Raises
         ------
@@ -226,7 +227,8 @@ def _kept_stages(mechanism: Dawa, size: int, signal: float) -> Stages:
     split = _SHARES[signal >= _SCARCE]
     if not isinstance(mechanism.split, str):
         split = _check.fraction("split", mechanism.split)
-    # A moved record may change one cost by two, or two costs by one (docs/dawa.md, section 1).
+    # A moved record may change one cost by two, or two costs by one (docs/proofs/dawa.md, section
+    # 1).
     changes = budget.moved * levels if budget.epsilon is not None else budget.moved**2 * levels
     law, hierarchy = budget.law(changes, split), _counting(budget, 1 - split)
     steps = math.ceil(math.log2(looked_at.groups)) + 1

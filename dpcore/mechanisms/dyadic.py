@@ -50,9 +50,9 @@ class Dyadic(Releases):
     sensitivity
         "exact": computed for this size and base, as a distance in the dyadic graph, which is the
         exact sensitivity. For Gaussian noise it is a bound from an effective resistance
-        (docs/dyadic.md). "paper": the bound L + 1 of Theorem 1, to reproduce the figures of the
-        paper. It is for epsilon and base 2 only, because for larger bases it is *below* the true
-        sensitivity.
+        (docs/proofs/dyadic.md). "paper": the bound L + 1 of Theorem 1, to reproduce the figures of
+        the paper. It is for epsilon and base 2 only, because for larger bases it is *below* the
+        true sensitivity.
     rho
         {rho}
     delta
@@ -122,7 +122,7 @@ class Dyadic(Releases):
         """Return each node's noise and the number of its units in a count; None for one cell.
 
         The unit is 1 count for Laplace noise. For Gaussian noise it is a small fraction of a
-        count, so that integers can follow the electrical flow (docs/dyadic.md, section 6).
+        count, so that integers can follow the electrical flow (docs/proofs/dyadic.md, section 6).
 
         Examples
         --------
@@ -176,8 +176,8 @@ class Dyadic(Releases):
     def least_variance(self, size: int) -> float:
         """Return a lower bound of ``variance``, in counts^2, without a walk through the tree.
 
-        For base 2 it uses a lower bound of the sensitivity (docs/dyadic.md, section 5). For other
-        bases it is 0.
+        For base 2 it uses a lower bound of the sensitivity (docs/proofs/dyadic.md, section 5). For
+        other bases it is 0.
 
         Examples
         --------
@@ -258,8 +258,8 @@ def _gaussian_change(thresholds: int, base: int) -> tuple[int, Fraction]:
     """Return the units in a count, and the largest sum of squares by which a record shifts noise.
 
     With K units in a count, an integral flow of value K costs at most K^2 times the effective
-    resistance plus a quarter for each node (docs/dyadic.md, section 6). K is chosen so that the
-    quarters are less than 2^-12 of the first term.
+    resistance plus a quarter for each node (docs/proofs/dyadic.md, section 6). K is chosen so that
+    the quarters are less than 2^-12 of the first term.
     """
     resistance = Fraction(largest_resistance(thresholds, base)) * _MARGIN
     nodes = int(kernels.node_count(thresholds, base))

@@ -70,8 +70,8 @@ class Hierarchy(Releases):
 
     Notes
     -----
-    docs/hierarchy.md has the proof of privacy. Every error is linear in the noise. So the error of
-    each cumulative count has a closed form, and the best tree does not depend on the data.
+    docs/proofs/hierarchy.md has the proof of privacy. Every error is linear in the noise. So the
+    error of each cumulative count has a closed form, and the best tree does not depend on the data.
 
     Examples
     --------

@@ -37,8 +37,8 @@ def mean_prefix_variance(
     """Return the mean of ``kernels.trees.hierarchy_errors.prefix_variances``. O(levels).
 
     The three numbers of a child are linear in those of its parent, and the nodes of a level are
-    alike except the last one (docs/hierarchy.md, section 4). Invariant: ``full`` and ``last`` are
-    the two kinds of nodes of the level below.
+    alike except the last one (docs/proofs/hierarchy.md, section 4). Invariant: ``full`` and
+    ``last`` are the two kinds of nodes of the level below.
     """
     full = last = _Below(variances[-1], 1.0, 2.0, 1.0, 0.0)
     for level in range(len(branching) - 1, -1, -1):

@@ -1,4 +1,4 @@
-"""Four ways to find private medians of intervals of cells; docs/medians.md has the proofs."""
+"""Four ways to find private medians of intervals of cells; proofs in docs/proofs/medians.md."""
 
 from __future__ import annotations
 

@@ -62,8 +62,8 @@ class HistogramQueries(Releases):
 
     Notes
     -----
-    docs/queries.md has the proofs. A release takes O(bins) draws and O(N) additions. It is linear
-    in the counts except for the public n, so curves of disjoint records add up.
+    docs/proofs/queries.md has the proofs. A release takes O(bins) draws and O(N) additions. It is
+    linear in the counts except for the public n, so curves of disjoint records add up.
 
     Examples
     --------

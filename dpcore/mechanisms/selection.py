@@ -96,12 +96,12 @@ def exponential_mechanism(
     -----
     McSherry & Talwar, *Mechanism design via differential privacy* (2007), Theorem 6: the draw is
     epsilon-differentially private for any relation for which the sensitivity holds
-    (docs/selection.md). It uses integer arithmetic on random bits and no floating point. So the law
-    is exact, for an epsilon that is rounded down if 2 sensitivity / epsilon has more than 31 bits.
-    A draw takes O(N), a few passes over the scores. Each replicate takes as many again.
+    (docs/proofs/selection.md). It uses integer arithmetic on random bits and no floating point. So
+    the law is exact, for an epsilon that is rounded down if 2 sensitivity / epsilon has more than
+    31 bits. A draw takes O(N), a few passes over the scores. Each replicate takes as many again.
 
     With monotonic scores the best candidate's weight and the sum of all weights change in the same
-    direction, so one factor exp(epsilon) bounds both (docs/selection.md).
+    direction, so one factor exp(epsilon) bounds both (docs/proofs/selection.md).
 
     Examples
     --------
@@ -214,8 +214,8 @@ def above_threshold(
     Dwork & Roth 2014, Algorithm 1 and Theorem 3.23, and for monotonic queries Lyu, Su & Li,
     *Understanding the sparse vector technique for differential privacy* (2017), Theorem 3. The
     noise is discrete Laplace noise. Its scale is 2 sensitivity / epsilon on the threshold. On
-    queries it is twice that, or the same if they are monotonic. docs/selection.md has the proofs
-    for this noise. The search takes O(N). Queries beyond +-2^60 are set to that bound.
+    queries it is twice that, or the same if they are monotonic. docs/proofs/selection.md has the
+    proofs for this noise. The search takes O(N). Queries beyond +-2^60 are set to that bound.
 
     Examples
     --------

@@ -57,9 +57,9 @@ def with_simulated_deviation(
     Notes
     -----
     This is a parametric bootstrap, and post-processing: the released curve is taken as the truth,
-    and the result is the root mean square error of simulated releases of it. docs/intervals.md has
-    the coverage: it is nominal on average over thresholds, and less at some. The function takes as
-    long as ``replicates`` releases.
+    and the result is the root mean square error of simulated releases of it.
+    docs/measured/intervals.md has the coverage: it is nominal on average over thresholds, and less
+    at some. The function takes as long as ``replicates`` releases.
 
     Examples
     --------

@@ -57,7 +57,7 @@ class SmoothS:
 
     Notes
     -----
-    docs/roc.md, section 5, has the sensitivity, the proofs, and advice on when to use it. It
+    docs/proofs/roc.md, section 5, has the sensitivity, the proofs, and advice on when to use it. It
     releases one number. For the same budget ``dpcore.score_curves`` releases whole curves.
 
     Examples

@@ -83,7 +83,7 @@ class ToeplitzGaussian(Releases):
 
     Notes
     -----
-    docs/toeplitz.md has the proof. The largest standard deviation grows like log N.
+    docs/proofs/toeplitz.md has the proof. The largest standard deviation grows like log N.
 
     Examples
     --------
@@ -184,7 +184,8 @@ def _factors(size: int, total_is_public: bool) -> Factors:
         gains = _correlations(reconstruction)[::-1] / variances[-1]
     squares = np.cumsum(strategy.astype(np.float64) ** 2)
     change = squares[-1]
-    if total_is_public:  # the largest difference is between columns 0 and some d: docs/toeplitz.md
+    if total_is_public:
+        # The largest difference is between columns 0 and some d: docs/proofs/toeplitz.md.
         products = _correlations(strategy.astype(np.float64))
         apart = squares[-1] + squares[:-1][::-1] - 2.0 * products[1:]
         change = max(0.0, apart.max(initial=0.0))
@@ -200,8 +201,8 @@ def exact_convolution(
     """Return the first N terms of a convolution of integers, exactly; the series is transformed.
 
     It uses floating-point transforms of parts of the counts. Their error is far below 1/2
-    (docs/toeplitz.md), so rounding gives the integers. Invariant: ``rest`` times 2^16^part has not
-    been convolved yet.
+    (docs/proofs/toeplitz.md), so rounding gives the integers. Invariant: ``rest`` times 2^16^part
+    has not been convolved yet.
     """
     total = np.zeros(counts.size, np.int64)
     rest, shift = counts, 0

@@ -50,7 +50,7 @@ def covered(
     -----
     Given the ideal vector, the vectors of all inputs lie within a ball of radius ``distance``. So
     two of them, rounded, are at most 2 distance sqrt(D) / pitch + D units apart in the sum of
-    absolute differences. The noise covers this distance (docs/models.md, section 4).
+    absolute differences. The noise covers this distance (docs/proofs/models.md, section 4).
     """
     pitch = math.ldexp(1.0, math.frexp(distance)[1] - 4)  # between distance / 16 and distance / 8
     apart = Fraction(math.ceil(2.0 * distance / pitch * math.sqrt(vector.size)) + 1 + vector.size)

@@ -76,7 +76,7 @@ class LinearRegression(base.RegressorMixin, base.BaseEstimator):  # type: ignore
     -----
     Only ``fit`` is private. Scores and predictions of private records reveal these records.
 
-    docs/models.md has the proofs. O(n d^2).
+    docs/proofs/models.md has the proofs. O(n d^2).
 
     Examples
     --------

@@ -87,8 +87,8 @@ class LogisticRegression(base.ClassifierMixin, base.BaseEstimator):  # type: ign
     Only ``fit`` is private. Scores and predictions of private records reveal these records.
 
     The methods are those of Chaudhuri, Monteleoni & Sarwate, *Differentially private empirical risk
-    minimization* (JMLR 12, 2011). docs/models.md has a proof that also covers floating point. Each
-    step of the solver is O(n d^2), and about ten steps are usual.
+    minimization* (JMLR 12, 2011). docs/proofs/models.md has a proof that also covers floating
+    point. Each step of the solver is O(n d^2), and about ten steps are usual.
 
     Examples
     --------

@@ -99,7 +99,7 @@ class Squares:
         return 1.0 + longest
 
     def longest(self, penalty: float) -> float:
-        """Return 1 / (2 sqrt(penalty)) (docs/models.md, section 2)."""
+        """Return 1 / (2 sqrt(penalty)) (docs/proofs/models.md, section 2)."""
         return 0.5 / math.sqrt(penalty)
 
     def moved(self, penalty: float) -> float:

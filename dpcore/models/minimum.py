@@ -56,7 +56,10 @@ class Objective:
 
     @property
     def rounding(self) -> float:
-        """A public bound of the error of ``gradient`` near the minimum (docs/models.md, sec. 4)."""
+        """A public bound of the error of ``gradient`` near the minimum.
+
+        docs/proofs/models.md, section 4.
+        """
         size, longest = len(self.records), self.longest
         margins = self.loss.curvature * (size + 1) * math.sqrt(size) / self._steps
         sums = 128.0 * self.loss.steepest(longest)

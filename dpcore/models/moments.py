@@ -1,8 +1,8 @@
 """Least squares from noisy sums of products, which are whole numbers with exact noise.
 
-Neighbours: one record replaced, and n is public. docs/models.md, section 5, has the proof. The idea
-is that of Wang, *Revisiting differentially private linear regression* (UAI 2018, AdaSSP), which has
-Gaussian noise.
+Neighbours: one record replaced, and n is public. docs/proofs/models.md, section 5, has the proof.
+The idea is that of Wang, *Revisiting differentially private linear regression* (UAI 2018, AdaSSP),
+which has Gaussian noise.
 """
 
 from __future__ import annotations

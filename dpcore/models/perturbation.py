@@ -1,7 +1,7 @@
 """Private minima of a penalised loss, by noise in the minimum or in the objective.
 
 Chaudhuri, Monteleoni & Sarwate, *Differentially private empirical risk minimization* (JMLR 12,
-2011). Neighbours: one record replaced, and n is public. Proofs are in docs/models.md.
+2011). Neighbours: one record replaced, and n is public. Proofs are in docs/proofs/models.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Noise with the density exp(-|z|), the same in all directions, in doubles near the ideal variate.
 
 The ideal variate is a function of uniform reals. 512 bits of each are drawn. The returned vector
-differs from the ideal one by at most a known share of its length (docs/models.md, section 4).
+differs from the ideal one by at most a known share of its length (docs/proofs/models.md, section
+4).
 """
 
 from __future__ import annotations

@@ -35,11 +35,11 @@ class CauchyNoise:
 
     @classmethod
     def least(cls, epsilon: Fraction) -> CauchyNoise:
-        """Return the least noise for an epsilon of at least 2^-16 (docs/medians.md, section 3).
+        """Return the least noise for an epsilon of at least 2^-16.
 
-        beta is epsilon / sqrt(2) or a little less, which is best where the records are spread
-        evenly. With z = exp(beta), the square of the shift is the smaller of
-        2 (cosh(epsilon) - 1) and 2 z (cosh(epsilon) - cosh(beta)).
+        docs/proofs/medians.md, section 3, has the proof. beta is epsilon / sqrt(2) or a little
+        less, which is best where the records are spread evenly. With z = exp(beta), the square of
+        the shift is the smaller of 2 (cosh(epsilon) - 1) and 2 z (cosh(epsilon) - cosh(beta)).
         """
         most = min(float(epsilon), _MOST_EPSILON)
         ratio = math.ceil(RATIO_UNIT * math.exp(-most / math.sqrt(2)))

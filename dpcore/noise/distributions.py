@@ -2,7 +2,7 @@
 
 F(k) = P(y <= k) is a real number. ``floors(law, bits)`` returns floor(2^bits F(k)) for all k that
 matter. Where the law has no least number, the first floor is 0; where it has no largest number, the
-last floor is 2^bits - 1. The proofs are in docs/noise.md, section "Tables".
+last floor is 2^bits - 1. The proofs are in docs/proofs/noise.md, section "Tables".
 """
 
 from __future__ import annotations

@@ -204,8 +204,8 @@ def discrete_laplace(
     -----
     The draws use inversion: the result is the least y with U < P(Y <= y), for a uniform real U, and
     bits of U are drawn until y is certain. Nearly always the first 32 bits decide, by tables of
-    certified integers. No floating point is used, so the law is exact (docs/noise.md). Added to a
-    count of sensitivity D, noise of scale D / epsilon gives epsilon-differential privacy.
+    certified integers. No floating point is used, so the law is exact (docs/proofs/noise.md). Added
+    to a count of sensitivity D, noise of scale D / epsilon gives epsilon-differential privacy.
 
     A draw takes one 32-bit word up to scale 45, and one more word for each factor of 1024. For few
     draws the tables are smaller and a draw takes more words. Tables are kept for the scales used
@@ -253,10 +253,10 @@ def discrete_gaussian(
     -----
     Up to sigma = 128 the draws use inversion, as in ``discrete_laplace``, with one 32-bit word for
     each draw. Above, they use bins of integers with three words for each draw, and reject less than
-    one proposal in a hundred (docs/noise.md). No floating point is used, so the law is exact. Added
-    to integers of Euclidean sensitivity D, the noise gives zero-concentrated differential privacy
-    with rho = D^2 / (2 sigma^2) (Canonne, Kamath & Steinke, *The discrete Gaussian for differential
-    privacy*, 2020, Theorem 4).
+    one proposal in a hundred (docs/proofs/noise.md). No floating point is used, so the law is
+    exact. Added to integers of Euclidean sensitivity D, the noise gives zero-concentrated
+    differential privacy with rho = D^2 / (2 sigma^2) (Canonne, Kamath & Steinke, *The discrete
+    Gaussian for differential privacy*, 2020, Theorem 4).
 
     Examples
     --------

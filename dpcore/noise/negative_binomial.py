@@ -1,4 +1,4 @@
-"""Sums of many geometric variables, drawn at once and exactly (docs/polya.md, section 5)."""
+"""Sums of many geometric variables, drawn at once and exactly (docs/proofs/polya.md, section 5)."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class CryptographicSource:
 
     Each source draws its own key and first counter block when it is first used. It lives for one
     call and is never stored, so there is nothing to seed, to leak, or to share after a fork. Asking
-    ``os.urandom`` for each word would be more than ten times slower (docs/noise.md).
+    ``os.urandom`` for each word would be more than ten times slower (docs/proofs/noise.md).
     """
 
     simulated = False

@@ -1,4 +1,4 @@
-"""Tables of distribution functions, for draws that take a word for each digit (docs/noise.md)."""
+"""Tables of distribution functions, for draws that take a word a digit (docs/proofs/noise.md)."""
 
 from __future__ import annotations
 

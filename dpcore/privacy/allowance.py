@@ -48,8 +48,9 @@ class Allowance:
     ) -> Allowance:
         """Return the allowance that a mechanism's arguments state, or raise.
 
-        Epsilon with delta becomes the largest rho that implies it (docs/privacy.md, section 2).
-        Some mechanisms need less noise with the analytic formula (``lattice``, ``whole_counts``).
+        Epsilon with delta becomes the largest rho that implies it (docs/proofs/privacy.md, section
+        2). Some mechanisms need less noise with the analytic formula (``lattice``,
+        ``whole_counts``).
         """
         if epsilon is None and rho is None:
             needed = "or rho must be given" if delta is None else "must be given beside delta"

@@ -63,18 +63,18 @@ class Budget:
 
     Notes
     -----
-    docs/budget.md says what is charged, how costs add up, and what no budget can see (such as other
-    processes, and clients of a federation, who make releases on their own). The sums hold even if
-    releases depend on the outputs of earlier ones. A conversion that is chosen afterwards would not
-    hold (``privacy.composed`` is for releases that are fixed in advance). A cap is kept up to one
-    part in 10^12, because numbers such as 0.1 are not exact doubles.
+    docs/guides/budget.md says what is charged, how costs add up, and what no budget can see (such
+    as other processes, and clients of a federation, who make releases on their own). The sums hold
+    even if releases depend on the outputs of earlier ones. A conversion that is chosen afterwards
+    would not hold (``privacy.composed`` is for releases that are fixed in advance). A cap is kept
+    up to one part in 10^12, because numbers such as 0.1 are not exact doubles.
 
     Threads and tasks: ``with`` watches the thread or task that enters it, and threads that have
     entered no budget themselves, such as those of a pool. ``start`` watches all threads until
     ``stop``. A release is charged once to each budget that watches, and so to all of several nested
     budgets. After a fork, a budget in memory refuses the child's releases. Work that is handed to
     others should enter its budget itself. Once a budget has ended, other threads that have entered
-    none are refused, because a pool may begin work late (docs/budget.md, section 5).
+    none are refused, because a pool may begin work late (docs/guides/budget.md, section 5).
 
     Examples
     --------
@@ -312,7 +312,7 @@ def _why(privacy: Privacy, cap: Privacy) -> str:
     if privacy.epsilon == math.inf:
         return "without noise there is no guarantee"
     if privacy.rho is not None and cap.rho is None:
-        return "a zero-concentrated release needs a budget with rho: see docs/budget.md"
+        return "a zero-concentrated release needs a budget with rho: see docs/guides/budget.md"
     if privacy.delta > cap.delta:
         return "a release with a delta needs a budget with at least that delta"
     return ""

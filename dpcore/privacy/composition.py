@@ -154,8 +154,8 @@ def composed(guarantees: Iterable[Privacy], delta: float) -> Privacy:
     The result is the smaller of two. One is basic composition. The other is zero-concentrated
     composition of all epsilons up to some cut, each with epsilon^2 / 2, while the larger epsilons
     add up. The function tries cuts: the sum is linear, and the conversion concave, in the converted
-    part, so some cut among the sorted epsilons is best (docs/budget.md, section 3). The optimal
-    composition of Kairouz, Oh & Viswanath (2015) may be smaller for few releases.
+    part, so some cut among the sorted epsilons is best (docs/guides/budget.md, section 3). The
+    optimal composition of Kairouz, Oh & Viswanath (2015) may be smaller for few releases.
 
     Examples
     --------

@@ -39,7 +39,7 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
     Notes
     -----
     Canonne, Kamath & Steinke, *The discrete Gaussian for differential privacy* (2020),
-    Corollary 13, minimised over all alpha > 1 by solving one equation (docs/privacy.md,
+    Corollary 13, minimised over all alpha > 1 by solving one equation (docs/proofs/privacy.md,
     section 2). It takes about a hundred logarithms.
 
     Examples

@@ -55,7 +55,7 @@ def gaussian_delta(sigma: float, epsilon: float, sensitivity: float = 1.0) -> fl
     Notes
     -----
     Balle & Wang, *Improving the Gaussian mechanism for differential privacy* (2018), Theorem 8,
-    written without cancellation (docs/privacy.md, section 3). The delta of discrete noise is
+    written without cancellation (docs/proofs/privacy.md, section 3). The delta of discrete noise is
     another one: see ``discrete_gaussian_delta``.
 
     Examples
@@ -152,7 +152,7 @@ def discrete_gaussian_delta(
 
     Notes
     -----
-    Canonne, Kamath & Steinke (2020), Theorem 7, as a sum of positive terms (docs/privacy.md,
+    Canonne, Kamath & Steinke (2020), Theorem 7, as a sum of positive terms (docs/proofs/privacy.md,
     section 4). It takes O(sigma) time, and memory for 2^16 terms. The result is for one number. For
     vectors use the zero-concentrated guarantee.
 
@@ -188,7 +188,7 @@ def discrete_gaussian_delta(
 
 
 def _continuous_delta(shift: Fraction, epsilon: Fraction) -> float:
-    """Return gaussian_delta for shift = sensitivity / sigma (docs/privacy.md, section 3)."""
+    """Return gaussian_delta for shift = sensitivity / sigma (docs/proofs/privacy.md, section 3)."""
     exact = epsilon / shift - shift / 2
     exponent = exact * exact / 2
     if exponent > _UNDERFLOW:

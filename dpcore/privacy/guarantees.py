@@ -71,7 +71,7 @@ class Privacy:
         "replace-one-within-group": one record changes its value but stays in its group, and the
         number of records of *each* group is public. "replace-client": all records of one client
         change, up to a public number of records, and the number of clients is public
-        (docs/clients.md). "replace-client-within-group": the client also stays in its group.
+        (docs/guides/clients.md). "replace-client-within-group": the client also stays in its group.
     simulated
         Whether the noise came from a generator that somebody else can repeat. Such a release is
         for studies: it follows the right law, and it protects nobody.
@@ -97,7 +97,7 @@ class Privacy:
     the input of only one of the two releases, and this assignment must be public and fixed. The
     result has the larger epsilon, the larger delta and the larger rho. If both guarantees are for
     replace-one, the result is for "replace-one-within-group": the sizes of both inputs are public,
-    and a replaced record stays in its input (docs/privacy.md, section 7). The same holds for
+    and a replaced record stays in its input (docs/proofs/privacy.md, section 7). The same holds for
     clients, each of whom is in one input with all records.
 
     A guarantee for replace-one holds within groups, too, and a sum of both kinds is for

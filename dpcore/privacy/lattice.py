@@ -1,6 +1,6 @@
 """Gaussian noise on a lattice that is fine enough for the analytic formula of continuous noise.
 
-The proof is in docs/privacy.md, section 5.
+The proof is in docs/proofs/privacy.md, section 5.
 """
 
 from __future__ import annotations

@@ -67,7 +67,8 @@ _ended: dict[tuple[str, str], object] = {}  # a budget's key, and the one thread
 _SEVERAL: Final = object()  # several threads have ended it
 _WHY_NOT: Final = (
     "this thread has entered no budget, and a budget of another thread has ended, to which this "
-    "release may belong: enter the budget in the work that the thread is given, see docs/budget.md"
+    "release may belong: enter the budget in the work that the thread is given, see "
+    "docs/guides/budget.md"
 )
 
 

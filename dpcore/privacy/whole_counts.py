@@ -1,6 +1,6 @@
 """The Gaussian noise of whole counts for (epsilon, delta), if neighbours differ in few of them.
 
-The proof is in docs/privacy.md, section 8.
+The proof is in docs/proofs/privacy.md, section 8.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def refuse_collection(values: Any, argument: str) -> None:
     """
     found = values[0] if isinstance(values, list | tuple) and values else values
     if is_collection(found):
-        what = "must be in memory: this needs all records in one place (docs/large-data.md)"
+        what = "must be in memory: this needs all records in one place (docs/guides/large-data.md)"
         raise DtypeError(argument, _name(found), what)
 
 

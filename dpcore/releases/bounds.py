@@ -118,7 +118,7 @@ def bounds(
     or more up to it. The search from above looks for the first threshold with at most outside
     records up to it. With ``outside=None`` and with probability 95 %, each search leaves out fewer
     than twice this number of records on its side (or the grid ends before), and neither bound lies
-    beyond the first threshold that leaves out no record (docs/selection.md). The cost is
+    beyond the first threshold that leaves out no record (docs/proofs/selection.md). The cost is
     O(n log N).
 
     Examples

@@ -249,9 +249,9 @@ def box_plot(
     The quartiles are found as in ``dpcore.quantiles``. The minimum and the maximum are found by the
     searches of ``dpcore.bounds`` on the grid, with outside = 20 / epsilon. This is two scales of
     their noise, and not more, because on many thresholds the noise already makes the searches stop
-    early (docs/selection.md). The five components are then sorted. All are thresholds, so whole
-    numbers need ``Grid.integers``, as in ``dpcore.quantiles``. The cost is O(n + N) for uniform
-    grids.
+    early (docs/proofs/selection.md). The five components are then sorted. All are thresholds, so
+    whole numbers need ``Grid.integers``, as in ``dpcore.quantiles``. The cost is O(n + N) for
+    uniform grids.
 
     Examples
     --------

@@ -141,7 +141,8 @@ def cdf(
         None: what the grid says, as ``Grid.integers`` does, or else the type of the column, if it
         is a typed schema of integers, booleans or dates: an array of NumPy, Arrow or Dask, or a
         polars series. Lists and pandas columns say nothing, because their types follow from the
-        records (docs/quantiles.md). If nothing is said, values may lie anywhere in their cells.
+        records (docs/guides/quantiles.md). If nothing is said, values may lie anywhere in their
+        cells.
     weights
         {weights}
 
@@ -155,7 +156,7 @@ def cdf(
     -----
     DpcoreWarning
         The noise is too large for the grid, or nearly all of the released count is at the ends of
-        the grid, or a group may have no records (docs/scores.md, section 4).
+        the grid, or a group may have no records (docs/proofs/scores.md, section 4).
 
     Raises
     ------
@@ -165,7 +166,7 @@ def cdf(
     Notes
     -----
     The cost is O(n + N) for uniform grids, with N to 2 N noise draws; with groups, this is the cost
-    of each group. The proof for groups is in docs/privacy.md, section 7.
+    of each group. The proof for groups is in docs/proofs/privacy.md, section 7.
 
     Examples
     --------

@@ -79,8 +79,8 @@ def compact_bounds(
     The exponential mechanism chooses the interval. The score of interval i is the number of records
     in [-unit 2^i, unit 2^i] minus i gain n. Counts of nested intervals are monotonic, which doubles
     the exponent. An interval that is too wide loses gain n for each doubling, whereas a search
-    treats all intervals alike that hold enough records. docs/selection.md explains this, and
-    docs/bounds-accuracy.md measures it. The cost is O(n).
+    treats all intervals alike that hold enough records. docs/proofs/selection.md explains this, and
+    docs/measured/bounds-accuracy.md measures it. The cost is O(n).
 
     Examples
     --------

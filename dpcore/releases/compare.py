@@ -162,9 +162,10 @@ def compare(
     are samples of one population. The function estimates this population from both curves. It
     draws samples from it, counts them, releases the counts by the mechanisms that the curves name,
     and processes them as the curves were processed. A p-value is the share of these pairs,
-    including the given pair, that are at least as far apart as the given pair. docs/compare.md
-    gives measurements. Tests that are made for records, such as ``scipy.stats.ks_2samp``, do not
-    account for the noise: on samples of private curves they reject nearly always.
+    including the given pair, that are at least as far apart as the given pair.
+    docs/guides/compare.md gives measurements. Tests that are made for records, such as
+    ``scipy.stats.ks_2samp``, do not account for the noise: on samples of private curves they reject
+    nearly always.
 
     The function takes as long as 4 R releases, or 6 R if a mechanism searches for buckets. For a
     few hundred cells this is about a second.

@@ -98,7 +98,7 @@ def hosmer_lemeshow(
     the statistic are computed from the curves. Neighbours: one record is replaced, with its label
     and its probability; n is public. **The model must not depend on the records**, or it must have
     been released before with its own guarantee. The two guarantees then add up
-    (docs/hosmer-lemeshow.md).
+    (docs/proofs/hosmer-lemeshow.md).
 
     Parameters
     ----------

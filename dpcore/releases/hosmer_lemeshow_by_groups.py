@@ -52,8 +52,8 @@ def hosmer_lemeshow_by_groups(
     This is Algorithm 2 of Barczewski, Mawass & Ramon, *Differentially private empirical cumulative
     distribution functions*. It takes quantiles of the predicted probabilities from a released
     curve, and then releases four noisy numbers for each group between the quantiles.
-    ``dpcore.hosmer_lemeshow`` is more accurate (docs/hosmer-lemeshow-accuracy.md). The neighbours
-    and the condition on the model are the same as there.
+    ``dpcore.hosmer_lemeshow`` is more accurate (docs/measured/hosmer-lemeshow-accuracy.md). The
+    neighbours and the condition on the model are the same as there.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def hosmer_lemeshow_by_groups(
     Notes
     -----
     The publication has closed intervals, so a record on a boundary is in two groups or more, and
-    its theorem does not hold. Here the groups are half-open (docs/hosmer-lemeshow.md). Each
+    its theorem does not hold. Here the groups are half-open (docs/proofs/hosmer-lemeshow.md). Each
     probability is rounded to a multiple of 2^-20 before it is added up. The cost is
     O(n log Q + N).
 
@@ -167,7 +167,8 @@ class _Simulation:
 
     The released expected numbers are in the denominators, so they stay fixed. The expected numbers
     before noise are drawn around them, and labels are drawn to fit these. The differences then have
-    the law that they have in a release, whatever is expected (docs/hosmer-lemeshow.md, section 4).
+    the law that they have in a release, whatever is expected (docs/proofs/hosmer-lemeshow.md,
+    section 4).
     """
 
     test: HosmerLemeshow

@@ -111,7 +111,7 @@ def candidates(
     """Return all mechanisms with their names. Of mechanisms with equal error, the first is taken.
 
     An epsilon-differentially private mechanism is also (epsilon, delta)-differentially private for
-    any delta, and spends no delta. For rho, Laplace noise never wins (docs/plan.md).
+    any delta, and spends no delta. For rho, Laplace noise never wins (docs/measured/plan.md).
     """
     if delta is None:
         return _of_one_kind(epsilon, rho, neighbours, None)

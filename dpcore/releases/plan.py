@@ -121,7 +121,7 @@ def plan(
         The number of records, if it is public; under replace-one, ``dpcore.cdf`` knows it. If
         n epsilon is at most size^1.5, or with rho if n sqrt(8 rho) is at most size / 4,
         ``mechanisms.Dawa`` comes first. Its error depends on the records; a study shows for which
-        sizes and budgets it is the better choice (docs/regret.md).
+        sizes and budgets it is the better choice (docs/measured/regret.md).
 
     Returns
     -------

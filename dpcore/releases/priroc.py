@@ -54,8 +54,8 @@ def score_curves_at_medians(
     """Release score curves at thresholds that have about equally many records between them.
 
     The thresholds are recursive medians of all scores. The counts of both classes between the
-    thresholds are then released together (docs/scores.md). Neighbours: one record is replaced,
-    with its label and its score.
+    thresholds are then released together (docs/proofs/scores.md). Neighbours: one record is
+    replaced, with its label and its score.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def score_curves_at_medians(
     Notes
     -----
     The cost is O(n + depth N). If n epsilon is small, a few thresholds near the records are better
-    than many fixed ones: docs/roc-accuracy.md measures this.
+    than many fixed ones: docs/measured/roc-accuracy.md measures this.
 
     Examples
     --------
@@ -180,7 +180,7 @@ def priroc(
     smooth sensitivity of medians, with the published constants, for a fifth of epsilon, and counts
     by DAWA. Two things differ from the paper: both classes are counted in one release, which halves
     the noise, and DAWA has another first stage, because the published one has no proof of privacy
-    (docs/dawa.md, section 2).
+    (docs/proofs/dawa.md, section 2).
 
     Parameters
     ----------

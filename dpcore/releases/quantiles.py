@@ -121,8 +121,8 @@ def quantiles(
     convergence rates* (2011), on a grid. The score of threshold tau_i is -|F_i - p n|, where F_i is
     the number of records up to tau_i. The threshold is drawn with a probability proportional to
     exp(epsilon score / (2 m)). Thresholds of equal score, for example in gaps of the data, are
-    equally likely. docs/selection.md says how many ranks off the result may be. p n is rounded to
-    a quarter of a record. The cost is O(n + m N) for uniform grids.
+    equally likely. docs/proofs/selection.md says how many ranks off the result may be. p n is
+    rounded to a quarter of a record. The cost is O(n + m N) for uniform grids.
 
     Results are thresholds. So a record that equals ``grid.lower`` counts as the first threshold,
     and whole numbers need ``Grid.integers``, whose first threshold is ``lower``.

@@ -21,7 +21,7 @@ Ends = tuple[float, float]
 LEAST_GAIN: Final = Fraction(1, 50)  # so there are at most 50 doublings
 _MOST_GAIN: Final = Fraction(1, 10)
 _REACH: Final = 2.5  # doublings, times the root of n epsilon
-_OF_PREDICTED, _OF_RESIDUALS = 2, 1  # parts of the budget (docs/selection.md, section 8)
+_OF_PREDICTED, _OF_RESIDUALS = 2, 1  # parts of the budget (docs/proofs/selection.md, section 8)
 PARTS: Final = _OF_PREDICTED + _OF_RESIDUALS
 
 
@@ -66,7 +66,7 @@ def residual_bounds(
     Residuals are centred, so their interval is one of [-b, b], as in ``compact_bounds``. Predicted
     values may have one sign, so their interval is one of [-b, b], [0, b] and [-b, 0]. These are not
     nested and therefore need twice the epsilon for the same accuracy; they get two of three parts.
-    The gain depends only on n and epsilon (docs/selection.md, section 8). The cost is O(n).
+    The gain depends only on n and epsilon (docs/proofs/selection.md, section 8). The cost is O(n).
     """
     across, upright = known
     if across is not None and upright is not None:

@@ -101,7 +101,7 @@ def residual_plot(
     -----
     DpcoreWarning
         Most records are beyond the bounds, or nearly all are in a small part of an axis
-        (docs/table.md, section 6).
+        (docs/guides/table.md, section 6).
 
     Raises
     ------
@@ -112,10 +112,10 @@ def residual_plot(
     -----
     This is PriRP of Chen, Machanavajjhala, Reiter & Barrientos, *Differentially private regression
     diagnostics* (2016), section III.B. By default, bounds and table differ from the paper; they
-    need less n epsilon (docs/residuals-accuracy.md). Bounds get the share
+    need less n epsilon (docs/measured/residuals-accuracy.md). Bounds get the share
     min(0.3, 470 / (n epsilon)) of the budget. Of this share, compact bounds of predicted values get
     two thirds, and the paper's bounds of predicted values get one half. Records beyond the bounds
-    are counted in one separate cell. docs/residuals.md has the proof. The cost is
+    are counted in one separate cell. docs/proofs/residuals.md has the proof. The cost is
     O(n + number of cells).
 
     Examples

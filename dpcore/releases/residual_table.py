@@ -53,7 +53,8 @@ def side_of(n: int, epsilon: Fraction) -> int:
     """Return the default number of cells along an axis: it is even, so that one cell ends at 0.
 
     It is twice the number of the paper's rule, sqrt(n epsilon / 10). Bounds around 0 may leave one
-    half empty, and isotonic regression joins cells that are alike (docs/residuals-accuracy.md).
+    half empty, and isotonic regression joins cells that are alike
+    (docs/measured/residuals-accuracy.md).
     """
     most = _MOST_SIDE // 2
     paper = math.sqrt(min(_WITHIN * n * epsilon / _RECORDS, Fraction(most**2)))

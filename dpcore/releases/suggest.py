@@ -175,7 +175,7 @@ def suggest(
     noise grows, and with fewer cells each cell is wider. This assumes that records are spread over
     the bounds. If you know that they lie in a k-th part of the bounds, use narrower bounds, or k
     times as many cells.
-    docs/suggest.md explains the choice.
+    docs/guides/suggest.md explains the choice.
 
     Examples
     --------

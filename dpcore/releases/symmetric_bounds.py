@@ -80,8 +80,8 @@ def symmetric_bounds(
     If the k-th of these intervals (from i = 0) has enough records, then with probability 1 - beta
     the bounds hold at most 2 (log k + 2 log(2 / beta)) / epsilon fewer records than were asked for.
     This is about half of the paper's number, or less. If n epsilon (1 - coverage) is small, the
-    bounds are often too wide: see docs/selection.md. A value that is not a double counts as the
-    next double above. The cost is O(n).
+    bounds are often too wide: see docs/proofs/selection.md. A value that is not a double counts as
+    the next double above. The cost is O(n).
 
     Examples
     --------

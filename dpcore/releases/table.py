@@ -62,7 +62,7 @@ def table(
         The mechanism that adds the noise to the row of cells, which are ordered along Hilbert's
         curve. None: ``Dawa`` if n is public and n epsilon is at most N^1.5 / 16 for N cells in all
         (at most N^1.5 / 4 with Gaussian noise), and otherwise ``Histogram``. If the table has many
-        cells, ``Hierarchy`` is better for sums of many of them (docs/table-accuracy.md).
+        cells, ``Hierarchy`` is better for sums of many of them (docs/measured/table-accuracy.md).
     epsilon, rho, delta
         {budget}
     neighbours
@@ -87,7 +87,7 @@ def table(
     -----
     DpcoreWarning
         The noise is too large for so many cells, or nearly all of the released count is at the ends
-        of a column's grid (docs/table.md, section 6).
+        of a column's grid (docs/guides/table.md, section 6).
 
     Raises
     ------
@@ -96,7 +96,7 @@ def table(
 
     Notes
     -----
-    docs/table.md has the proof. The cost is O(n + N_x N_y).
+    docs/guides/table.md has the proof. The cost is O(n + N_x N_y).
 
     Examples
     --------
@@ -255,7 +255,7 @@ def table_mechanism(
     """Return the mechanism for a table of this size if none is given.
 
     Of all trees over the cells, only the flat one is used. Levels in between help sums of many
-    cells, but users look at single cells of a table, too (docs/table-accuracy.md).
+    cells, but users look at single cells of a table, too (docs/measured/table-accuracy.md).
     """
     Allowance.checked(epsilon, rho, neighbours, delta)
     flat = _flat(size, epsilon, rho, neighbours, delta)  # refuses budgets that are too small

@@ -94,7 +94,7 @@ class BayesianBinning:
 
         The likelihood treats the released counts as the records' counts, so it explains noise by
         more and more bins. The limit sqrt(n / d) prevents this: with it, noise changes a share by
-        at most 2 d B / n <= 2 / B (docs/calibration.md).
+        at most 2 d B / n <= 2 / B (docs/guides/calibration.md).
 
         The cost is O(N) for each of the sizes.
 

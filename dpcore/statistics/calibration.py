@@ -54,8 +54,8 @@ def expected_calibration_error(
     The definition is that of Naeini, Cooper & Hauskrecht (2015): the sum over the bins of
     n_b / n times |o_b - e_b|, with the share of positives o_b and the mean score e_b. Empty bins
     contribute nothing. With norm 1, noise changes it by at most 2 (B + 1) / n times the largest
-    noise in a cumulative count (docs/calibration.md). Noise, and a small number of records, usually
-    raise it rather than lower it. The cost is O(N + B log N).
+    noise in a cumulative count (docs/guides/calibration.md). Noise, and a small number of records,
+    usually raise it rather than lower it. The cost is O(N + B log N).
 
     Examples
     --------

@@ -66,8 +66,8 @@ def expected_calibration_error_interval(
 
     Notes
     -----
-    docs/calibration.md, section 2, explains the method, and docs/intervals.md has its coverage. The
-    cost is that of 200 simulated releases.
+    docs/guides/calibration.md, section 2, explains the method, and docs/measured/intervals.md has
+    its coverage. The cost is that of 200 simulated releases.
 
     Examples
     --------

@@ -157,7 +157,7 @@ class IsotonicCalibration:
         -----
         The algorithm is pool adjacent violators. The values are the slopes of the greatest convex
         minorant of cumulative positives over cumulative records. So noise in cumulative counts does
-        not add up over the cells of a block (docs/calibration.md). The cost is O(N).
+        not add up over the cells of a block (docs/guides/calibration.md). The cost is O(N).
 
         Examples
         --------

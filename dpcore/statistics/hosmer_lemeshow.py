@@ -130,7 +130,7 @@ class HosmerLemeshow:
             maximum likelihood without a penalty, whatever the features: such a model, if right, is
             rejected at most as often as stated. It is not valid for boosting, trees or strong
             penalties, whose residuals on their own training records have a trend. Test these on
-            other records (docs/hosmer-lemeshow.md, section 5).
+            other records (docs/proofs/hosmer-lemeshow.md, section 5).
 
         Returns
         -------
@@ -147,7 +147,7 @@ class HosmerLemeshow:
         The test is that of Hosmer & Lemeshow (1980), and Eq. 5 of the ECDF paper. The probability
         of every record is taken as the middle of its cell, so the error of an expected number is at
         most half a cell for each record of the group, as ``cell_errors`` says. ``pvalue`` allows
-        for it (docs/hosmer-lemeshow.md, section 4). The cost is O(N + Q log N).
+        for it (docs/proofs/hosmer-lemeshow.md, section 4). The cost is O(N + Q log N).
 
         Examples
         --------
@@ -279,8 +279,9 @@ class HosmerLemeshow:
 
         Notes
         -----
-        This is a parametric bootstrap. docs/hosmer-lemeshow.md states its assumptions, and
-        docs/hosmer-lemeshow-accuracy.md shows how often it rejects. The cost is that of R releases.
+        This is a parametric bootstrap. docs/proofs/hosmer-lemeshow.md states its assumptions, and
+        docs/measured/hosmer-lemeshow-accuracy.md shows how often it rejects. The cost is that of R
+        releases.
 
         Examples
         --------

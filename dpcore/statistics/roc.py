@@ -214,9 +214,9 @@ class ROC(EqualByValue):
         Notes
         -----
         The error is assumed to be normal, with the root mean square of the simulated errors
-        (docs/roc.md, section 3; docs/intervals.md has its coverage). If the error of a mechanism is
-        not known between some thresholds, from none to all of the pairs there may count. The area
-        of the records' own scores differs by up to half of the pairs in one cell:
+        (docs/proofs/roc.md, section 3; docs/measured/intervals.md has its coverage). If the error
+        of a mechanism is not known between some thresholds, from none to all of the pairs there may
+        count. The area of the records' own scores differs by up to half of the pairs in one cell:
         ``ScoreHistogram.auc_interval``.
 
         Examples
@@ -257,8 +257,8 @@ class ROC(EqualByValue):
         Notes
         -----
         The variance of sampling is that of DeLong, DeLong & Clarke-Pearson (1988) for the released
-        curves, plus a term for one more record of the rarer class (docs/roc.md, section 3). Its
-        coverage is in docs/intervals.md.
+        curves, plus a term for one more record of the rarer class (docs/proofs/roc.md, section 3).
+        Its coverage is in docs/measured/intervals.md.
 
         Examples
         --------
@@ -310,9 +310,9 @@ class ROC(EqualByValue):
         Notes
         -----
         The number of records in a class is noisy, too, and correlated with the counts. The
-        intervals hold for any correlation, and nothing is linearised (docs/roc.md, section 3). They
-        assume that the noise is normal, and that it is the noise of raw curves. For processed
-        curves they are a guide, as ``CDF.band``.
+        intervals hold for any correlation, and nothing is linearised (docs/proofs/roc.md, section
+        3). They assume that the noise is normal, and that it is the noise of raw curves. For
+        processed curves they are a guide, as ``CDF.band``.
 
         Examples
         --------

@@ -51,8 +51,8 @@ class ScoreHistogram:
 
     Notes
     -----
-    The source is the federated paper, sections 4 and 5. docs/score-histograms.md has derivations
-    and measurements.
+    The source is the federated paper, sections 4 and 5. docs/proofs/score-histograms.md has
+    derivations and measurements.
 
     Examples
     --------
@@ -175,9 +175,9 @@ class ScoreHistogram:
         The rate of positives within a bucket is assumed to be linear in the rank of the score, with
         the slope between the neighbouring buckets. If the rate is smooth, the remaining error is of
         a higher order in 1 / B than the error of Eq. 5. Do not use it for scores with many ties:
-        the more records have one score, the less there is to correct (docs/score-histograms.md,
-        section 3). The result is within the worst case of ``auc_interval`` without noise; it is NaN
-        if a released class is empty.
+        the more records have one score, the less there is to correct
+        (docs/proofs/score-histograms.md, section 3). The result is within the worst case of
+        ``auc_interval`` without noise; it is NaN if a released class is empty.
         """
         filled = self.bins.counts > 0.0
         counts, positives = self.bins.counts[filled], self.bins.positives[filled]
@@ -231,10 +231,10 @@ class ScoreHistogram:
 
         Notes
         -----
-        docs/score-histograms.md, sections 2 and 3, has the proofs. "well-behaved" assumes that
-        labels are independent draws, that the rate of positives depends on the score, and that the
-        total variation V of this rate within buckets is at most 1. Any rate that never falls has
-        V <= 1. If an assumption is wrong, the result may be wrong, too.
+        docs/proofs/score-histograms.md, sections 2 and 3, has the proofs. "well-behaved" assumes
+        that labels are independent draws, that the rate of positives depends on the score, and that
+        the total variation V of this rate within buckets is at most 1. Any rate that never falls
+        has V <= 1. If an assumption is wrong, the result may be wrong, too.
 
         Examples
         --------

@@ -60,7 +60,7 @@ class RunningCount:
 
     The noise of a step is that of the nodes of the dyadic tree that cover it (Barczewski, Mawass &
     Ramon, *Differentially private empirical cumulative distribution functions*, Eq. 2 and Theorem
-    3). The outputs of all steps together are one release. docs/streams.md has the proof, the
+    3). The outputs of all steps together are one release. docs/proofs/streams.md has the proof, the
     limits, and the format of saved counts.
 
     Parameters
@@ -89,7 +89,7 @@ class RunningCount:
     Notes
     -----
     Increments may depend on earlier outputs. With rho there is one exception: the guarantee is
-    proven for a record whose own steps do not depend on them (docs/streams.md, section 3).
+    proven for a record whose own steps do not depend on them (docs/proofs/streams.md, section 3).
 
     The count keeps O(log horizon) numbers, and up to 1024 draws for nodes to come. Draws depend on
     the generator alone, not on how calls divide the steps. Calls from several threads take turns. A
@@ -163,8 +163,8 @@ class RunningCount:
     def privacy(self) -> Privacy:
         """The guarantee of all steps together, whether they are taken or not.
 
-        It is stated for "replace-one", and also holds for "add-or-remove-one" (docs/streams.md,
-        section 2).
+        It is stated for "replace-one", and also holds for "add-or-remove-one"
+        (docs/proofs/streams.md, section 2).
         """
         return replace(self._budget.privacy, simulated=self._tree.rng is not None)
 
@@ -271,7 +271,7 @@ class RunningCount:
         """Write the state to a new file, and close this counter.
 
         The file holds the exact count and secret noise. Only its owner may read it, and nobody must
-        copy it (docs/streams.md, section 4). ``resume`` continues from it.
+        copy it (docs/proofs/streams.md, section 4). ``resume`` continues from it.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""The secret state of a running count in a file for one use, in the format of docs/streams.md."""
+"""The secret state of a running count in a file for one use (docs/proofs/streams.md)."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def client_cdf(
 
     Notes
     -----
-    docs/clients.md has the proofs. O(n + N), and the time that the trust model takes.
+    docs/guides/clients.md has the proofs. O(n + N), and the time that the trust model takes.
 
     Examples
     --------
@@ -153,8 +153,8 @@ def client_score_curves(
 
     Notes
     -----
-    docs/clients.md has the proofs. The empty records are counted between the classes, so that each
-    class is read off one end, with the noise of a cumulative count.
+    docs/guides/clients.md has the proofs. The empty records are counted between the classes, so
+    that each class is read off one end, with the noise of a cumulative count.
 
     Examples
     --------

@@ -89,7 +89,7 @@ def accepted_proposals(
     -----
     A proposal is accepted with probability exp(-gamma), gamma = l (2 h B + l) / (2 sigma^2), except
     that minus zero is never accepted. 2^bits gamma is below ``most``: the products are below 2^64
-    (docs/noise.md), and ``rate`` is too small by less than 1. The inner loop goes on while
+    (docs/proofs/noise.md), and ``rate`` is too small by less than 1. The inner loop goes on while
     U < 1 - gamma <= exp(-gamma), which is nearly always. Invariant: ``out[:i]`` is a function of
     ``words[:row]``.
     """

@@ -2,7 +2,7 @@
 
 A *block* is two 64-bit words; the lowest bit of its first word is the control bit. Arithmetic is
 modulo 2^64. There are no branches on values: 0 - bit is a mask of 64 bits. The names are those of
-docs/function-sharing.md.
+docs/proofs/function-sharing.md.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 Node j of level l covers thresholds j base^l + 1, ..., (j + 1) base^l, as far as they exist. There
 are ceil(M / base^l) nodes on level l, and levels 0, ..., L = ceil(log_base M). Each node is an edge
-between the boundaries at its two ends, and these edges make the *dyadic graph* (docs/dyadic.md).
+between the boundaries at its two ends, and these edges make the *dyadic graph*
+(docs/proofs/dyadic.md).
 """
 
 from __future__ import annotations
@@ -153,7 +154,8 @@ def diameter(size: int, base: int) -> int:
     node, and these differ by at most one. The *profile* of a node holds, for each value of
     d(v, c) - d(v, a) in {-1, 0, 1}, the largest d(v, a) (or -1), where v is any boundary of the
     node except c. Distances grow with d(v, a) when the difference is fixed, so the largest decides.
-    The nodes of one level are alike except the last one. docs/dyadic.md, section 4, has the proof.
+    The nodes of one level are alike except the last one. docs/proofs/dyadic.md, section 4, has the
+    proof.
 
     Invariant: before height h, ``whole`` and ``ragged`` are the profiles of a full node of height
     h - 1 and of the incomplete last one; ``best`` is the largest distance inside any of them.

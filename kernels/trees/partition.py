@@ -3,7 +3,7 @@
 A bucket may be one cell, or an interval [v L, (v + 1) L) of cells for one of a few lengths L. The
 last interval of a length is cut off at the end of the row. These intervals are the *nodes*. Their
 order is by length, from the shortest, and then from left to right. Each length is a multiple of the
-one before. docs/dawa.md says how privacy is achieved.
+one before. docs/proofs/dawa.md says how privacy is achieved.
 """
 
 from __future__ import annotations

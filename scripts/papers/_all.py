@@ -1,7 +1,7 @@
 """Finds all figures, makes them one by one, and writes their page.
 
-The page and the pictures of docs/ are made with the papers' data sets only. Those with stand-ins go
-into another folder, and their page says so.
+The page and the pictures of docs/measured/ are made with the papers' data sets only. Those with
+stand-ins go into another folder, and their page says so.
 """
 
 import importlib
@@ -37,9 +37,9 @@ def names(wished: Sequence[str] = ()) -> list[str]:
 
 
 def place(*, quick: bool, with_data: bool) -> Path:
-    """Return the folder for the page and the pictures. It is docs/ with data only."""
+    """Return the folder for the page and the pictures: docs/measured/ only with data."""
     if with_data and not quick:
-        return ROOT / "docs"
+        return ROOT / "docs" / "measured"
     return ROOT / "-".join(["figures", *["quick"] * quick, *[WITHOUT] * (not with_data)])
 
 
@@ -99,7 +99,7 @@ def _page(known: dict[str, Any], quick: bool, with_data: bool) -> list[str]:
     if not with_data:
         lines += [
             "**Made without the papers' data.** Synthetic records replace them on this page, so it",
-            "does not check the papers. The page that does is docs/figures.md.",
+            "does not check the papers. The page that does is docs/measured/figures.md.",
             "",
         ]
     lines += [

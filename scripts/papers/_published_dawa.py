@@ -3,8 +3,8 @@
 Li, Hay, Miklau & Wang, *A data- and workload-aware algorithm for range queries under differential
 privacy* (PVLDB 2014). Papers that use DAWA as a part of their methods used this first stage, so
 their figures need it. The stage has no proof of privacy, and it spends more than it is given:
-docs/dawa.md, section 2, has a counterexample. So it is not part of dpcore. It states no guarantee,
-and it needs a seeded generator.
+docs/proofs/dawa.md, section 2, has a counterexample. So it is not part of dpcore. It states no
+guarantee, and it needs a seeded generator.
 """
 
 from typing import Final

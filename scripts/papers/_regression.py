@@ -48,7 +48,8 @@ Rng = np.random.Generator
 COVERAGE, MOST_SHARE, ENOUGH = 0.95, 0.3, 470  # of the paper's bounds
 THEIR_DAWA = (
     "DAWA has the first stage of its authors' code, which has no proof of privacy and spends more"
-    " than its share (dawa.md, section 2); dpcore does not offer it. The second stage is dpcore's."
+    " than its share (docs/proofs/dawa.md, section 2); dpcore does not offer it. The second"
+    " stage is dpcore's."
 )
 DOUBLINGS = 62  # after which a search ends; that of the paper may go on for ever
 BINS = 20
@@ -136,9 +137,9 @@ def prirp(
 ) -> Values:
     """Return the points that PriRP releases, (k, 2): section III.B, as published.
 
-    The share for bounds is garbled in our copy of the paper (docs/residuals.md). DAWA has the first
-    stage of its authors' code, with noise for a replaced record. It knows n, as in the paper: the
-    records outside are a bucket of their own.
+    The share for bounds is garbled in our copy of the paper (docs/proofs/residuals.md). DAWA has
+    the first stage of its authors' code, with noise for a replaced record. It knows n, as in the
+    paper: the records outside are a bucket of their own.
     """
     n = records.predicted.size
     first = min(MOST_SHARE * epsilon, ENOUGH / n)

@@ -36,7 +36,7 @@ def draw(made: Made) -> Outcome:
         f" {numbers(lowest, '.0%')} of the runs, and to the positives in the next four groups in"
         f" {numbers(others, '.0%')}. The model is fitted to a fifth of the records and tested on"
         f" the others. {grid_in_words(NAME)} Groups are half open, because the paper's theorem"
-        " does not hold otherwise (hosmer-lemeshow.md).",
+        " does not hold otherwise (docs/proofs/hosmer-lemeshow.md).",
     )
 
 

@@ -1,7 +1,7 @@
 """The pictures of the documentation: ``python scripts/draw.py dyadic``.
 
-Draws docs/dyadic.png: the noise tree as a graph, and smoothing as a flow in it. dpcore computes
-the numbers. The first start makes ``.venv`` in the clone.
+Draws docs/proofs/dyadic.png: the noise tree as a graph, and smoothing as a flow in it. dpcore
+computes the numbers. The first start makes ``.venv`` in the clone.
 """
 
 from pathlib import Path
@@ -34,7 +34,7 @@ def main() -> None:
     figure, (above, below) = plt.subplots(2, 1, figsize=(8, 7.2), layout="constrained")
     draw_distance(above)
     draw_flow(below)
-    path: Path = ROOT / "docs" / "dyadic.png"
+    path: Path = ROOT / "docs" / "proofs" / "dyadic.png"
     figure.savefig(path, dpi=130, metadata={"Software": None})
     print(f"written: {path.relative_to(ROOT)}")
 

@@ -1,7 +1,8 @@
 """The rooms of dpcore and what they import: ``python scripts/draw.py rooms``.
 
-Draws docs/rooms.png from the imports in the source, including imports for type checking. The floors
-are those of the contract in pyproject.toml. Arrows that follow from other arrows are left out.
+Draws docs/project/rooms.png from the imports in the source, including imports for type checking.
+The floors are those of the contract in pyproject.toml. Arrows that follow from other arrows are
+left out.
 """
 
 import ast
@@ -16,7 +17,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.patches import Rectangle  # noqa: E402
 
 PACKAGE = ROOT / "dpcore"
-PICTURE = ROOT / "docs" / "rooms.png"
+PICTURE = ROOT / "docs" / "project" / "rooms.png"
 # everybody's, and nobody's
 LEFT_OUT = ("errors", "_check", "_documentation", "_process", "_start", "_threads", "__main__")
 BLUE, GREY, INK = "#e7eef7", "#f1f1ee", "0.2"

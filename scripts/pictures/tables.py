@@ -1,8 +1,8 @@
 """A table of real records, exact and released: ``python scripts/draw.py tables``.
 
-Draws docs/table.png: how often people of the RAND health insurance experiment saw a doctor in a
-year, by an index of their chronic diseases, as statsmodels ships it. It takes seconds; the first
-start makes ``.venv`` in the clone.
+Draws docs/guides/table.png: how often people of the RAND health insurance experiment saw a doctor
+in a year, by an index of their chronic diseases, as statsmodels ships it. It takes seconds; the
+first start makes ``.venv`` in the clone.
 """
 
 from pathlib import Path
@@ -51,7 +51,7 @@ def main() -> None:
         ax.set(xlabel="index of chronic diseases", ylabel="visits to a doctor in a year")
     axes[0].legend(framealpha=0.9, edgecolor="none", fontsize=9, loc="upper right")
     stands_alone(figure)
-    path: Path = ROOT / "docs" / "table.png"
+    path: Path = ROOT / "docs" / "guides" / "table.png"
     figure.savefig(path, dpi=110, metadata={"Software": None})
     print(f"written: {path.relative_to(ROOT)}")
 

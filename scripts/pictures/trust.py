@@ -1,7 +1,7 @@
 """One classifier under four trust models: ``python scripts/draw.py trust``.
 
-Draws docs/trust.png: ROC curves with their bands beside the true one, and how far the score curves
-of the positives are off. It takes seconds; the first start makes ``.venv`` in the clone.
+Draws docs/proofs/trust.png: ROC curves with their bands beside the true one, and how far the score
+curves of the positives are off. It takes seconds; the first start makes ``.venv`` in the clone.
 """
 
 from pathlib import Path
@@ -55,7 +55,7 @@ def main() -> None:
     for ax in axes[1]:
         ax.set_ylim(-reach, reach)
     stands_alone(figure)
-    path: Path = ROOT / "docs" / "trust.png"
+    path: Path = ROOT / "docs" / "proofs" / "trust.png"
     figure.savefig(path, dpi=110, metadata={"Software": None})
     print(f"written: {path.relative_to(ROOT)}")
 

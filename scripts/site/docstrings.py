@@ -17,7 +17,7 @@ from dpcore._documentation import filled_in
 
 _PUBLIC: Final = {path for page in reference.PAGES for path in page.paths()}
 _EITHER: Final = griffe.ParameterKind.positional_or_keyword
-_PAGE: Final = re.compile(r"docs/([a-z-]+)\.md")
+_PAGE: Final = re.compile(r"docs/((?:[a-z]+/)?([a-z-]+))\.md")
 _NAME: Final = re.compile(r"``(?:dpcore\.)?([A-Za-z_.]+)``")
 
 
@@ -46,7 +46,7 @@ class Docstrings(griffe.Extension):
 def linked(text: str) -> str:
     """Return a docstring with links."""
     described, examples, rest = text.partition("\nExamples\n--------\n")
-    described = _PAGE.sub(r"[\1](../\1.md)", described)
+    described = _PAGE.sub(r"[\2](../\1.md)", described)
     return _NAME.sub(_link, described) + examples + rest
 
 

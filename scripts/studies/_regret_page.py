@@ -28,7 +28,7 @@ SHOWN = {
 
 
 def of_curves(found: Outcomes, others: Outcomes, releases: int) -> list[str]:
-    """Return docs/regret.md without its last part."""
+    """Return docs/measured/regret.md without its last part."""
     by_group = {group: own for (group,), own in found.by("group")}
     listed = [found.cases[name] == value for name, value in _LISTED._asdict().items()]
     of_kinds = [each for (kind,), own in others.by("kind") for each in of_kind(kind, own)]

@@ -1,8 +1,8 @@
 """The accuracy of the mechanisms: ``python scripts/study.py accuracy [--data DIR]``.
 
-Writes docs/plan.md (predicted errors, and simulations beside them) and docs/accuracy.png. With
-a folder of DPBench histograms (Hay et al. 2016; not part of this project), it also writes
-docs/dawa-accuracy.md. Takes about a minute.
+Writes docs/measured/plan.md (predicted errors, and simulations beside them) and
+docs/measured/accuracy.png. With a folder of DPBench histograms (Hay et al. 2016; not part of this
+project), it also writes docs/measured/dawa-accuracy.md. Takes about a minute.
 """
 
 from typing import Any
@@ -93,16 +93,16 @@ def on_histograms(
 
 def main() -> None:
     """Run, write and draw."""
-    write("plan.md", plan_page(run(simulated, REPLICATES)))
-    save(drawn(poisson()), "accuracy.png")
+    write("measured/plan.md", plan_page(run(simulated, REPLICATES)))
+    save(drawn(poisson()), "measured/accuracy.png")
     if HISTOGRAMS:
-        write("dawa-accuracy.md", dawa_page(run(on_histograms, RELEASES)))
+        write("measured/dawa-accuracy.md", dawa_page(run(on_histograms, RELEASES)))
     else:
         print("dawa-accuracy.md is skipped: it needs --data DIR with DPBench histograms")
 
 
 def plan_page(results: Results) -> list[str]:
-    """Return docs/plan.md."""
+    """Return docs/measured/plan.md."""
     k = np.arange(1, SIZE)
     known = 1.0 + float(np.sum(np.cumprod((2 * k - 1) / (2 * k)) ** 2))
     plans = [
@@ -115,7 +115,8 @@ def plan_page(results: Results) -> list[str]:
         *with_records(),
         "With rho = 0.5 under add-or-remove-one (sigma = 1 for a sensitivity of 1), the largest"
         f" standard deviation of the known square-root factorisation is $\\sum c_k^2 = {known:.4f}$"
-        " ([toeplitz.md](toeplitz.md)). Under replace-one, the public total makes it smaller.",
+        " ([toeplitz.md](../proofs/toeplitz.md)). Under replace-one, the public total makes it"
+        " smaller.",
         "## What a delta buys: epsilon = 1, replace-one",
         "The table shows the RMSE of the first mechanism of the plan, and the kind of its noise.",
         deltas(),
@@ -178,14 +179,15 @@ def with_records() -> tuple[str, str, list[str]]:
         f"## With n: {size:,} cells, epsilon = {epsilon:g}, replace-one",
         "With `n=`, a plan says which mechanism `dp.cdf` uses for n records. It uses DAWA, whose"
         f" error depends on the records, if $n \\epsilon \\le N^{{1.5}}$ ({size**1.5:,.0f} here)."
-        " Otherwise it uses the first mechanism of the tables above ([dawa.md](dawa.md), section"
-        " 4). The errors are simulated on reference shapes, for isotonic curves, in counts.",
+        " Otherwise it uses the first mechanism of the tables above ([dawa.md](../proofs/dawa.md),"
+        " section 4). The errors are simulated on reference shapes, for isotonic curves, in"
+        " counts.",
         table(("n", "mechanism", *REFERENCE_SHAPES), rows),
     )
 
 
 def dawa_page(results: Results) -> list[str]:
-    """Return docs/dawa-accuracy.md."""
+    """Return docs/measured/dawa-accuracy.md."""
     rows = []
     for name, chances in HISTOGRAMS.items():
         for n in TOTALS:
@@ -207,8 +209,8 @@ def dawa_page(results: Results) -> list[str]:
         f" {EPSILON:g} under replace-one. Isotonic regression was applied, as in `dp.cdf`. Each"
         f" number is computed from {replicates(results)} releases. If the gain is below 1, the"
         " hierarchy is better. The default is the mechanism that `dp.cdf` uses"
-        " ([dawa.md](dawa.md), section 4). The cells of the two-dimensional table are in the order"
-        " of Hilbert's curve.",
+        " ([dawa.md](../proofs/dawa.md), section 4). The cells of the two-dimensional table are in"
+        " the order of Hilbert's curve.",
         table(head, rows),
     )
 
@@ -257,7 +259,7 @@ Written by `python scripts/study.py accuracy`. This page shows the errors that
 A plan contains all mechanisms whose noise does not depend on the data. It predicts their
 errors from closed forms. `dp.cdf` uses the first mechanism of the plan, or DAWA if the number
 of records calls for it (see below). It then applies isotonic regression. Tables have their own
-rule ([table.md](table.md), section 5).
+rule ([table.md](../guides/table.md), section 5).
 
 All errors are in counts. The tables show the root mean square error (RMSE) over the thresholds,
 and the largest standard deviation at any threshold. Divide by n for errors of F. *The paper* is
@@ -273,7 +275,7 @@ satisfies the guarantee with any delta, and its release states delta = 0.
 For rho, Laplace noise with $\epsilon = \sqrt{2 \rho}$ would also satisfy the guarantee (Bun &
 Steinke 2016, Proposition 1.4), but it is never better. On a level with the share $w$ of the
 budget, Laplace noise has the scale $s = m / (w \epsilon)$ with $m = 1$ or $2$
-([hierarchy.md](hierarchy.md), section 2). Gaussian noise with $\sigma = s$ spends
+([hierarchy.md](../proofs/hierarchy.md), section 2). Gaussian noise with $\sigma = s$ spends
 $m / (2 s^2) = w^2 \epsilon^2 / (2 m)$ on this level, and at most $\rho$ on all levels together.
 Let $x = 1 / (2 s)$. The variance of the Laplace noise is
 

@@ -1,7 +1,7 @@
 """Three kinds of private bounds: ``python scripts/study.py bounds``.
 
 Compares ``dp.bounds``, ``dp.symmetric_bounds`` and ``dp.compact_bounds``, and other ways to find
-the bounds of a residual plot. Writes docs/bounds-accuracy.md and .png. Takes a minute.
+the bounds of a residual plot. Writes docs/measured/bounds-accuracy.md and .png. Takes a minute.
 """
 
 import inspect
@@ -184,7 +184,7 @@ def both_axes(method: str, epsilon: float, n: int, rng: Rng) -> dict[str, float]
 def main() -> None:
     """Run, write and draw."""
     columns, plots = run(one_column, RUNS), run(both_axes, RUNS)
-    save(drawn(columns), "bounds-accuracy.png")
+    save(drawn(columns), "measured/bounds-accuracy.png")
     budgets = {"n_epsilon": "n epsilon = {:,}"}
     kinds = []
     for kind in ("centred", "one-sided", "shifted"):
@@ -206,7 +206,7 @@ def main() -> None:
         {"epsilon": "epsilon = {:g}", "n": "n = {:,}"},
         lambda **at: box_cell(plots, **at),
     )
-    write("bounds-accuracy.md", parts(text, *kinds, both, of_boxes))
+    write("measured/bounds-accuracy.md", parts(text, *kinds, both, of_boxes))
 
 
 def wrong(results: Results, column: str, **at: Any) -> float:
@@ -260,8 +260,8 @@ release bounds.
 ## Which function
 
 The functions are `dp.bounds`, `dp.symmetric_bounds` and `dp.compact_bounds`
-([selection.md](selection.md)). There are n = {n:,} records, and {runs} runs for each cell of the
-tables, with new records in each run. A cell shows
+([selection.md](../proofs/selection.md)). There are n = {n:,} records, and {runs} runs for each cell
+of the tables, with new records in each run. A cell shows
 
 - the mean share of the records inside the bounds;
 - the median width, as a multiple of the width of the range that has 95 % / 99 % of the column's

@@ -1,7 +1,7 @@
 """Calibration from released curves: ``python scripts/study.py calibration``.
 
 Compares it with the truth, for a classifier whose true calibration map is known. Writes the tables
-of docs/calibration.md and its picture, docs/calibration.png. Takes some minutes.
+of docs/guides/calibration.md and its picture, docs/guides/calibration.png. Takes some minutes.
 """
 
 from typing import Any
@@ -117,7 +117,7 @@ def main() -> None:
         "Calibrators: the mean distance between their map and the true one.",
         table(CALIBRATORS),
     )
-    fill("calibration.md", page)
+    fill("guides/calibration.md", page)
     draw()
 
 
@@ -153,4 +153,4 @@ def draw() -> None:
     right.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
     for ax in (left, right):
         ax.legend(frameon=False, fontsize=8, loc="upper left")
-    save(picture, "calibration.png")
+    save(picture, "guides/calibration.png")

@@ -1,7 +1,8 @@
 """Clients with several records, measured: ``python scripts/study.py clients``.
 
 Measures the errors of released score curves if clients have unequally many records, by the
-contribution bound and the trust model. Writes the tables of docs/clients.md. Takes some minutes.
+contribution bound and the trust model. Writes the tables of docs/guides/clients.md. Takes some
+minutes.
 """
 
 from typing import Any, NamedTuple
@@ -143,4 +144,4 @@ def main() -> None:
         "Errors of the share of positives:",
         errors("share"),
     )
-    fill("clients.md", page)
+    fill("guides/clients.md", page)

@@ -1,7 +1,7 @@
 """How often two curves differ by chance: ``python scripts/study.py compare``.
 
-Writes the tables of docs/compare.md. They say how often ``dp.compare`` and a textbook test reject
-equality, for equal and for different populations, and how often the intervals cover. Takes
+Writes the tables of docs/guides/compare.md. They say how often ``dp.compare`` and a textbook test
+reject equality, for equal and for different populations, and how often the intervals cover. Takes
 eight minutes.
 """
 
@@ -86,4 +86,4 @@ def main() -> None:
         " populations' medians, and how many cells wide it is (medians):",
         pivot(results, rows, columns, intervals),
     )
-    fill("compare.md", page)
+    fill("guides/compare.md", page)

@@ -1,8 +1,8 @@
 """Hosmer-Lemeshow tests of fitted models: ``python scripts/study.py fitted_models``.
 
 Measures how often the p-value rejects right models that were fitted to the tested records in
-different ways. Writes docs/hosmer-lemeshow-fits.md. All records are simulated. Takes a quarter of
-an hour.
+different ways. Writes docs/measured/hosmer-lemeshow-fits.md. All records are simulated. Takes a
+quarter of an hour.
 """
 
 from collections.abc import Callable
@@ -150,12 +150,13 @@ def main() -> None:
         f" from a logistic regression on features whose logits have mean {BASE:g} and standard"
         f" deviation {SPREAD:g}. Unless a row says otherwise, n = {RECORDS:,}. If the model is"
         " right and the p-value is valid, the share is 5 % with a standard error of"
-        f" {(LEVEL * (1 - LEVEL) / count) ** 0.5:.1%}. [hosmer-lemeshow.md](hosmer-lemeshow.md),"
-        " section 5, says what is promised, and why.",
+        f" {(LEVEL * (1 - LEVEL) / count) ** 0.5:.1%}."
+        " [hosmer-lemeshow.md](../proofs/hosmer-lemeshow.md), section 5, says what is promised,"
+        " and why.",
         BULLETS,
         "Released models have normal noise in their coefficients. Its covariance is that of the"
         " estimates themselves times the square of the factor. Boosting is scikit-learn's"
         " `HistGradientBoostingClassifier`, and penalties are those of its `LogisticRegression`.",
         table(["model, tested on its own records", *WAYS], rows),
     )
-    write("hosmer-lemeshow-fits.md", page)
+    write("measured/hosmer-lemeshow-fits.md", page)

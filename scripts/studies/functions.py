@@ -2,8 +2,8 @@
 
 Measures the errors of counts and quantiles that are asked point by point, beside whole curves; the
 lengths of keys; the memory of a server; and the cost of a client. Writes
-docs/function-sharing-accuracy.md and .png. Takes some minutes. The machine should do nothing else
-meanwhile, because the study measures memory and time.
+docs/measured/function-sharing-accuracy.md and .png. Takes some minutes. The machine should do
+nothing else meanwhile, because the study measures memory and time.
 """
 
 import os
@@ -91,16 +91,16 @@ def main() -> None:
     page = parts(
         "# Function sharing, measured",
         "Written by `python scripts/study.py functions`. This page measures the errors, lengths,"
-        " memory and times of `trust.FunctionSharing` ([trust.md](trust.md)). Clients share step"
-        " functions among servers ([function-sharing.md](function-sharing.md)). The servers add"
-        " noise that they remember ([pointwise.md](pointwise.md)). [benchmarks.md](benchmarks.md)"
-        " compares the speed with other libraries.",
+        " memory and times of `trust.FunctionSharing` ([trust.md](../proofs/trust.md)). Clients"
+        " share step functions among servers"
+        " ([function-sharing.md](../proofs/function-sharing.md)). The servers add noise that they remember ([pointwise.md](../proofs/pointwise.md))."
+        " [benchmarks.md](benchmarks.md) compares the speed with other libraries.",
         *errors(run(quantiles, RUNS)),
         *lengths(),
         *measured,
     )
-    save(picture(), "function-sharing-accuracy.png")
-    write("function-sharing-accuracy.md", page)
+    save(picture(), "measured/function-sharing-accuracy.png")
+    write("measured/function-sharing-accuracy.md", page)
 
 
 def errors(results: Results) -> Section:

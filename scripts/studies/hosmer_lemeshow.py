@@ -1,7 +1,7 @@
 """Private Hosmer-Lemeshow tests: ``python scripts/study.py hosmer_lemeshow --data DIR``.
 
 Compares more ways than Figures 6 and 10 of the ECDF paper, and measures how often the test rejects
-a right model. Writes docs/hosmer-lemeshow-accuracy.md and its picture. Needs a folder with
+a right model. Writes docs/measured/hosmer-lemeshow-accuracy.md and its picture. Needs a folder with
 bank-full.csv and diabetic_data.csv (UCI; not part of this project). Takes some minutes.
 """
 
@@ -118,7 +118,7 @@ def main() -> None:
         raise SystemExit("skipped: hosmer-lemeshow-accuracy.md needs --data DIR")
     errors, tests = run(errors_of_fit, RUNS), run(rejections, TESTS, quick=4)
     shaped = run(discrete_scores, SHAPED)
-    save(picture(errors), "hosmer-lemeshow-accuracy.png")
+    save(picture(errors), "measured/hosmer-lemeshow-accuracy.png")
     data = [
         (name, f"{r.labels.size:,}", f"{r.labels.mean():.1%}", f"{textbook(name).statistic:.1f}")
         for name, r in ((name, records(name)) for name in DATA)
@@ -139,7 +139,7 @@ def main() -> None:
     )
     deviation = (LEVEL * (1 - LEVEL) / replicates(tests)) ** 0.5
     write(
-        "hosmer-lemeshow-accuracy.md",
+        "measured/hosmer-lemeshow-accuracy.md",
         parts(
             INTRODUCTION.format(trained=TRAINED, groups=GROUPS),
             table(("data", "tested records", "positive", "H"), data),
@@ -210,7 +210,7 @@ and $H'$ is the released one."""
 LISTED = """\
 - published: Algorithm 2 of Barczewski, Mawass & Ramon, *Differentially Private Empirical Cumulative
   Distribution Functions* (the ECDF paper), with its constants, but with half-open groups
-  ([hosmer-lemeshow.md](hosmer-lemeshow.md), section 3).
+  ([hosmer-lemeshow.md](../proofs/hosmer-lemeshow.md), section 3).
 - published, exact: the same, with only as much noise as the guarantee needs.
 - ours: `hosmer_lemeshow`, one joint release.
 - ours, less the noise: `under_noise({replicates}).statistic` of the same release. This subtracts

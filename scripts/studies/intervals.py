@@ -1,8 +1,8 @@
 """How often intervals cover: ``python scripts/study.py intervals --data DIR``.
 
-Writes docs/intervals.md, about intervals of areas under ROC curves, bands of distribution functions
-(by closed forms and by simulation), intervals of quantiles and means, and intervals of metrics of
-classifiers. Takes seven minutes. DIR must contain bank-full.csv (UCI Bank Marketing).
+Writes docs/measured/intervals.md, about intervals of areas under ROC curves, bands of distribution
+functions (by closed forms and by simulation), intervals of quantiles and means, and intervals of
+metrics of classifiers. Takes seven minutes. DIR must contain bank-full.csv (UCI Bank Marketing).
 """
 
 from functools import cache
@@ -234,7 +234,7 @@ def main() -> None:
         of_quantiles_and_means(of_others),
         *of_classifiers(),
     )
-    write("intervals.md", page)
+    write("measured/intervals.md", page)
 
 
 def by_scores(results: studies.Results) -> list[str]:

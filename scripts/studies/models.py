@@ -1,7 +1,8 @@
 """The accuracy that private models lose: ``python scripts/study.py models``.
 
-Writes docs/models-accuracy.md and docs/models.png, about logistic and linear regression by all
-methods, and the share of the noise that covers floating point alone. Takes three minutes.
+Writes docs/measured/models-accuracy.md and docs/measured/models.png, about logistic and linear
+regression by all methods, and the share of the noise that covers floating point alone. Takes three
+minutes.
 """
 
 from typing import Any
@@ -91,7 +92,7 @@ def main() -> None:
     """Run, write and draw."""
     by_odds, by_line = run(logistic, RUNS), run(linear, RUNS)
     alone = run(covering, 1, quick=1)
-    save(drawn(by_odds, by_line), "models.png")
+    save(drawn(by_odds, by_line), "measured/models.png")
 
     def lost(results: Results, form: str) -> list[str]:
         def cell(method: str, **at: Any) -> str:
@@ -105,7 +106,7 @@ def main() -> None:
         "Written by `python scripts/study.py models`. This page shows how much accuracy private"
         " models lose. Features are uniform within their bounds, [0, 10]. Numbers are medians over"
         f" {replicates(by_odds)} runs, each with new records and new noise, and are tested on"
-        f" {TESTED:,} other records. [models.md](models.md) describes the methods.",
+        f" {TESTED:,} other records. [models.md](../proofs/models.md) describes the methods.",
         "![What is lost, by the number of records](models.png)",
         "## Logistic regression",
         "The share of labels that the true odds predict correctly, minus the share that the model"
@@ -126,7 +127,7 @@ def main() -> None:
             lambda **at: f"{alone.array('share', **at).mean():.1g}",
         ),
     )
-    write("models-accuracy.md", page)
+    write("measured/models-accuracy.md", page)
 
 
 def drawn(by_odds: Results, by_line: Results) -> Any:

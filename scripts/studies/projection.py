@@ -1,8 +1,8 @@
 """Polynomial projection and its rivals: ``python scripts/study.py projection``.
 
 Compares the degrees and the budgets of the projection, and its curves with and without isotonic
-regression. Writes docs/polynomial-accuracy.md. ``python scripts/figures.py projection`` makes the
-figures of its paper. Takes a minute or two.
+regression. Writes docs/measured/polynomial-accuracy.md. ``python scripts/figures.py projection``
+makes the figures of its paper. Takes a minute or two.
 """
 
 from collections.abc import Callable
@@ -114,7 +114,7 @@ def main() -> None:
         *by_degree(run(degrees, RUNS)),
         *by_processing(run(processing, RUNS)),
     )
-    write("polynomial-accuracy.md", page)
+    write("measured/polynomial-accuracy.md", page)
 
 
 def compared(results: Results, place: int, distance: str) -> list[Any]:

@@ -1,7 +1,7 @@
 """Quantiles within cells and at thresholds: ``python scripts/study.py quantiles``.
 
 Measures the errors of the deciles of released curves, for each method and several grids, and
-writes the tables of docs/quantiles.md. Takes some seconds.
+writes the tables of docs/guides/quantiles.md. Takes some seconds.
 """
 
 from typing import Any, Final
@@ -97,4 +97,4 @@ def main() -> None:
         f"Whole numbers, n = {MANY:,}: the share of the deciles that are exactly right.",
         pivot(whole, {"data_and_cells": "{}"}, {"epsilon": "epsilon = {:g}"}, exact),
     )
-    fill("quantiles.md", page)
+    fill("guides/quantiles.md", page)

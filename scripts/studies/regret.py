@@ -1,8 +1,9 @@
 """The error of the default relative to the best contender: ``python scripts/study.py regret``.
 
-Writes docs/regret.md and docs/regret.png. With ``--data DIR`` (or DPCORE_DATA) it also uses the
-DPBench histograms and the Bank data in that folder, which are not part of this project. ``--quick``
-prints tables of a few cases, all with shapes on which rules may be tuned. Takes six minutes.
+Writes docs/measured/regret.md and docs/measured/regret.png. With ``--data DIR`` (or DPCORE_DATA) it
+also uses the DPBench histograms and the Bank data in that folder, which are not part of this
+project. ``--quick`` prints tables of a few cases, all with shapes on which rules may be tuned.
+Takes six minutes.
 """
 
 from dataclasses import replace
@@ -40,8 +41,8 @@ def main() -> None:
     other = run(replace(errors, parameters=cases(OTHER_SETTINGS)), RELEASES // 2)
     found = outcomes(large, usual)
     lines = page.of_curves(found, outcomes(other), replicates(usual))
-    write("regret.md", [*lines, "", *of_roc(run(roc_errors, RUNS))])
-    save(page.drawn(found), "regret.png")
+    write("measured/regret.md", [*lines, "", *of_roc(run(roc_errors, RUNS))])
+    save(page.drawn(found), "measured/regret.png")
 
 
 def show(found: tables.Outcomes) -> None:

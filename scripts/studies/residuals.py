@@ -1,8 +1,8 @@
 """Alternatives to the choices of residual plots: ``python scripts/study.py residuals``.
 
 Measures how far released plots are from the true ones, with one choice of ``dp.residual_plot``
-changed at a time. Writes docs/residuals-accuracy.md. The figures of the regression-diagnostics
-paper are made by scripts/figures.py. Takes a minute.
+changed at a time. Writes docs/measured/residuals-accuracy.md. The figures of the
+regression-diagnostics paper are made by scripts/figures.py. Takes a minute.
 """
 
 from collections.abc import Mapping
@@ -77,4 +77,4 @@ def main() -> None:
         " default depends on n epsilon. It is at most 0.1, for few records, and at least 0.02."
         " Bounds reach $2^i$ units only for $i$ times the gain below 1.",
     )
-    write("residuals-accuracy.md", page)
+    write("measured/residuals-accuracy.md", page)

@@ -1,9 +1,9 @@
 """Private ROC curves, compared: ``python scripts/study.py roc --data DIR``.
 
 Compares more ways than Figure 5 of the ECDF paper and Figure 9 of the regression-diagnostics paper,
-and measures how well thresholds are chosen. Writes docs/roc-accuracy.md and docs/roc-accuracy.png.
-Needs a folder with bank-full.csv (UCI Bank Marketing; not part of this project). Takes a quarter of
-an hour.
+and measures how well thresholds are chosen. Writes docs/measured/roc-accuracy.md and
+docs/measured/roc-accuracy.png. Needs a folder with bank-full.csv (UCI Bank Marketing; not part of
+this project). Takes a quarter of an hour.
 """
 
 import functools
@@ -142,7 +142,7 @@ def main() -> None:
         raise SystemExit("skipped: roc-accuracy.md needs --data DIR with bank-full.csv")
     errors, chosen = run(errors_of_curves, RUNS), run(thresholds, RUNS // 2)
     released = run(released_areas, RUNS_OF_A_TEST)
-    save(picture(errors), "roc-accuracy.png")
+    save(picture(errors), "measured/roc-accuracy.png")
     mean = errors.array("error").mean(axis=2)  # (ways, epsilons)
     least = dict(zip(EPSILONS, mean.min(axis=0), strict=True))
     of_way = dict(zip(WAYS, mean, strict=True))
@@ -177,7 +177,7 @@ def main() -> None:
         "step": STEP,
     }
     write(
-        "roc-accuracy.md",
+        "measured/roc-accuracy.md",
         parts(
             CURVES.format(**texts),
             pivot(errors, {"way": "{}"}, by_epsilon, error),
@@ -259,7 +259,8 @@ CURVES = """\
 This page compares ways to release a ROC curve with differential privacy: how far the released
 curve is from the exact one, and how well thresholds are chosen. It is written by
 `python scripts/study.py roc --data DIR`. The mechanisms are explained in
-[scores.md](scores.md), [medians.md](medians.md) and [dawa.md](dawa.md).
+[scores.md](../proofs/scores.md), [medians.md](../proofs/medians.md) and
+[dawa.md](../proofs/dawa.md).
 
 Two papers are compared: Barczewski, Mawass & Ramon, *Differentially Private Empirical Cumulative
 Distribution Functions* (the ECDF paper), and Chen, Machanavajjhala, Reiter & Barrientos,
@@ -276,7 +277,7 @@ Neighbours: one record is replaced. The exact curve has a point for every score.
 - published, sizes public: the same, but without noise in the numbers of positives and negatives.
 - score_curves: its default over {cells:,} even cells, or over 32.
 - PriROC-fix, of the regression-diagnostics paper: the same cells, released by dpcore's DAWA, whose
-  first stage is not the published one ([dawa.md](dawa.md), section 2).
+  first stage is not the published one ([dawa.md](../proofs/dawa.md), section 2).
 - PriROC, of the same paper: $2^{{10}}$ recursive medians among {candidates:,} even cells with a
   fifth of epsilon, method "paper", and DAWA with the rest.
 - score_curves_at_medians: $2^5$ recursive medians among the same cells, method "exponential", and a

@@ -1,8 +1,8 @@
 """Which mechanism for a table: ``python scripts/study.py tables --data DIR``.
 
 Compares noise on each cell, trees over the row of cells, and DAWA, by the number of cells,
-n epsilon and the measure of the error. Writes docs/table-accuracy.md and .png. Takes two minutes.
-DIR must contain dpbench/ with DPBench's loans.
+n epsilon and the measure of the error. Writes docs/measured/table-accuracy.md and .png. Takes two
+minutes. DIR must contain dpbench/ with DPBench's loans.
 """
 
 from typing import Any
@@ -171,7 +171,7 @@ def main() -> None:
     """Run, write and draw."""
     results = run(off, RUNS, quick=1)
     found = Compared(results)
-    save(drawn(found), "table-accuracy.png")
+    save(drawn(found), "measured/table-accuracy.png")
     dawa = [found.over("dawa", "histogram", shapes) for shapes in (TUNING, HELD_OUT)]
     both = [grid_of(*each, bold=taken()) for each in zip(*dawa, strict=True)]
     trees = zip(*(found.over(t, "histogram") for t in ("hierarchy", "quadtree")), strict=True)
@@ -229,7 +229,7 @@ def main() -> None:
         " isotonic regression, for `Histogram`: cells / boxes.",
         grid_of(*found.over("histogram, projected", "histogram")[1:3]),
     )
-    write("table-accuracy.md", page)
+    write("measured/table-accuracy.md", page)
 
 
 INTRODUCTION = f"""\
@@ -237,8 +237,8 @@ INTRODUCTION = f"""\
 
 This page compares mechanisms for tables. It is written by
 `python scripts/study.py tables --data DIR`. A table is released as one row of cells
-([table.md](table.md)), by any mechanism. Which mechanism is better depends on the number of cells,
-on n epsilon, and on the use of the table. There are four measures of the error:
+([table.md](../guides/table.md)), by any mechanism. Which mechanism is better depends on the number
+of cells, on n epsilon, and on the use of the table. There are four measures of the error:
 
 - *cells*: the total variation distance between the released and the true shares of cells.
 - *boxes*: the root mean squared error of the share of records in {BOXES} random boxes.

@@ -1,8 +1,8 @@
 """Advice, areas and servers, measured: ``python scripts/study.py trust``.
 
-Measures the constants and the predictions of docs/advice.md, the errors of areas in
-docs/score-histograms.md, and the memory of a server in docs/wire.md; writes their tables into these
-pages. Takes some minutes.
+Measures the constants and the predictions of docs/guides/advice.md, the errors of areas in
+docs/proofs/score-histograms.md, and the memory of a server in docs/guides/wire.md; writes their
+tables into these pages. Takes some minutes.
 """
 
 from typing import Any
@@ -54,10 +54,10 @@ CLIENTS, WAITING, EVERY, CELLS = 10**5, 10**4, 10**3, 2**10
 
 def main() -> None:
     """Run, and write the places of all pages."""
-    fill("wire.md", of_memory())
-    fill("score-histograms.md", of_areas(run(areas, RUNS)))
+    fill("guides/wire.md", of_memory())
+    fill("proofs/score-histograms.md", of_areas(run(areas, RUNS)))
     found = run(constants, RUNS), run(predicted, RUNS)
-    fill("advice.md", of_constants(found[0]), of_predictions(found[1]), of_clients())
+    fill("guides/advice.md", of_constants(found[0]), of_predictions(found[1]), of_clients())
 
 
 def of_constants(results: Results) -> list[str]:

@@ -27,7 +27,7 @@ def least_shift(noise_matrix, change) -> int:
     """The least sum of |chi| over integer chi whose noise makes up for a change of the output.
 
     With discrete Laplace noise of scale s in every node, the two inputs' output laws are within
-    exp(chi / s) of each other, and no less than that (docs/dyadic.md, section 3).
+    exp(chi / s) of each other, and no less than that (docs/proofs/dyadic.md, section 3).
     """
     width = noise_matrix.shape[1]
     found = milp(

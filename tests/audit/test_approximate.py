@@ -2,7 +2,7 @@
 
 Cumulative counts from Gaussian noise tell two inputs apart as one Gaussian number does whose means
 are mu standard deviations apart, the distance of the two means in the geometry of the release's own
-covariance. The best event is a half-space across it (docs/privacy.md, sections 3 and 8).
+covariance. The best event is a half-space across it (docs/proofs/privacy.md, sections 3 and 8).
 """
 
 from __future__ import annotations

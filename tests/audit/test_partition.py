@@ -158,7 +158,7 @@ def test_gaussian_costs_hold_the_claim_and_show_a_fifth_less_noise():
 
 
 def test_around_the_mean_one_record_pulls_two_ways_at_once():
-    """docs/dawa.md: one more record in the cell of 5 costs its left bucket and helps its right."""
+    """docs/proofs/dawa.md: one more record in the cell of 5 costs its left bucket more."""
 
     def deviation(counts):
         return np.abs(np.subtract(counts, np.mean(counts))).sum()
@@ -168,7 +168,7 @@ def test_around_the_mean_one_record_pulls_two_ways_at_once():
 
 
 def test_single_cells_without_noise_overspend_when_buckets_overlap():
-    """docs/dawa.md: three cells, buckets of one or two, noise on the two buckets of two only."""
+    """docs/proofs/dawa.md: three cells, buckets of one or two, noise on the buckets of two only."""
     rng = np.random.default_rng(1)
     epsilon, bucket_cost = 2.0, 1.0
     scale = (2 - 1 / 2 - 1 / 3) / epsilon

@@ -264,7 +264,7 @@ def test_python_goes_on_with_what_the_command_began(folder, capsys, study):
 
 @pytest.mark.needs_jit
 def test_what_the_page_shows(folder, capsys):
-    page = (ROOT / "docs" / "studies.md").read_text("utf-8")
+    page = (ROOT / "docs" / "guides" / "studies.md").read_text("utf-8")
     (command,) = [line for line in page.splitlines() if line.startswith("dpcore study cdf")]
     shown = page.partition("```console\n")[2].partition("```")[0]
     assert ran(capsys, *command.split()[2:]).startswith(f"{shown}\n")

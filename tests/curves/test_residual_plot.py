@@ -191,7 +191,7 @@ def test_bounds_that_do_not_fit_are_told_where_they_were_asked_for(arguments, te
 
 @pytest.mark.needs_jit
 def test_the_example_of_the_page():
-    page = Path(__file__).parents[2] / "docs" / "residuals.md"
+    page = Path(__file__).parents[2] / "docs" / "proofs" / "residuals.md"
     (block,) = re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
     names: dict = {}
     exec(block, names)
@@ -202,5 +202,5 @@ def test_the_example_of_the_page():
 
 
 def test_the_share_of_bounds_is_the_paper_s_theorem():
-    """8 (log 9 + log 40) over a tenth, for both axes together (docs/residuals.md, section 2)."""
+    """8 (log 9 + log 40) over a tenth, for both axes (docs/proofs/residuals.md, section 2)."""
     assert 10 * 8 * (math.log(9) + math.log(40)) == pytest.approx(residual_plot._ENOUGH, abs=1)

@@ -1,4 +1,4 @@
-"""DAWA's rules in numbers, as docs/dawa.md states them, and single choices of its partition."""
+"""DAWA's rules in numbers, as in docs/proofs/dawa.md, and single choices of its partition."""
 
 from __future__ import annotations
 

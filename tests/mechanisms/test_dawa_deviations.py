@@ -15,7 +15,7 @@ RNG = np.random.default_rng
 RELATIONS = ["replace-one", "add-or-remove-one"]
 BUDGETS = [{"epsilon": 0.5}, {"rho": 0.03}, {"epsilon": 0.5, "delta": 1e-6}]
 SIZE = 256
-LEAST_COVERED = {"spikes": 0.9}  # docs/dawa.md, section 3: of others, 93 % for nominal 95 %
+LEAST_COVERED = {"spikes": 0.9}  # docs/proofs/dawa.md, section 3: of others, 93 % for nominal 95 %
 
 
 def shapes():

@@ -70,7 +70,7 @@ def test_ten_tenths_fit():
     ("cap", "most"), [({"epsilon": 1.0}, 100), ({"rho": zcdp_rho(1.0, 1e-6)}, 487)]
 )
 def test_how_many_small_releases_fit(cap, most):
-    """As docs/budget.md says."""
+    """As docs/guides/budget.md says."""
     watching = dp.Budget(**cap)
     for _ in range(most):
         watching.charge(dp.Privacy(0.01))

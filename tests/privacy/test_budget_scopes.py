@@ -243,7 +243,7 @@ def test_a_task_that_sends_work_to_a_thread_after_its_budget_has_ended():
 
 
 def test_the_examples_of_the_page_on_budgets_run_and_print_what_they_say(capsys):
-    page = (Path(__file__).parents[2] / "docs" / "budget.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "guides" / "budget.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     assert len(blocks) == 2
     names = {}

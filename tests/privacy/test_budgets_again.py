@@ -113,7 +113,7 @@ def test_a_charge_is_of_the_release_that_was_called_in_another_thread_too():
 
 
 def test_a_cap_is_met_up_to_one_part_in_a_million_millions():
-    """As docs/budget.md says."""
+    """As docs/guides/budget.md says."""
     for cap, cost in [({"epsilon": 1.0}, dp.Privacy), ({"rho": 1.0}, lambda x: dp.Privacy(rho=x))]:
         budget = dp.Budget(**cap)
         budget.charge(cost(1.0))

@@ -1,4 +1,4 @@
-"""docs/choosing-epsilon.md: exact tests agree with its table; its examples print what it has."""
+"""docs/guides/choosing-epsilon.md: exact tests agree with its table; its examples run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 import dpcore as dp
 
-PAGE = Path(__file__).parents[2] / "docs" / "choosing-epsilon.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guides" / "choosing-epsilon.md"
 LEVEL = 0.05
 
 
@@ -37,7 +37,7 @@ def table():
 
 
 def test_the_table_on_the_page():
-    assert table() in PAGE.read_text("utf-8"), f"docs/choosing-epsilon.md should hold\n{table()}"
+    assert table() in PAGE.read_text("utf-8"), f"{PAGE} should hold\n{table()}"
 
 
 def most_powerful(p, q):

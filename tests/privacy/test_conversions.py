@@ -23,7 +23,7 @@ from dpcore.privacy import (
 )
 from tests import reference
 
-PAGE = Path(__file__).parents[2] / "docs" / "privacy.md"
+PAGE = Path(__file__).parents[2] / "docs" / "proofs" / "privacy.md"
 rhos = st.floats(1e-9, 100.0)
 epsilons = st.floats(0.0, 50.0)
 deltas = st.floats(1e-30, 0.999)
@@ -240,7 +240,7 @@ def test_discrete_gaussian_delta_as_dp_accounting_has_it(accounting, sigma, epsi
     assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-12)
 
 
-# --- the table of docs/privacy.md
+# --- the table of docs/proofs/privacy.md
 
 
 def least_epsilon_of(delta_at, delta):
@@ -272,7 +272,7 @@ def table() -> str:
 
 
 def test_the_table_in_the_docs():
-    assert table() in PAGE.read_text(encoding="utf-8"), f"docs/privacy.md should hold\n{table()}"
+    assert table() in PAGE.read_text(encoding="utf-8"), f"{PAGE} should hold\n{table()}"
 
 
 if __name__ == "__main__":

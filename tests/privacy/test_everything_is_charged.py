@@ -102,7 +102,7 @@ NOT_CHARGED = {
         "HosmerLemeshow.under_noise",
         "RightLabels.draw",
     },
-    "what clients and servers do on their own machines (docs/budget.md)": {
+    "what clients and servers do on their own machines (docs/guides/budget.md)": {
         "Client.__init__",
         "PointwiseClient.__init__",
         "Server.__init__",

@@ -126,7 +126,7 @@ def test_what_is_spent_is_that_of_the_analytic_formula(epsilon, delta, levels, m
     ("epsilon", "delta"), [(0.1, 1e-6), (1.0, 1e-12), (1.0, 1e-6), (1.0, 1e-2), (8.0, 1e-6)]
 )
 def test_there_is_less_noise_than_by_the_rho_that_implies_it(size, epsilon, delta):
-    """As docs/hierarchy.md says, and for all that takes epsilon with delta."""
+    """As docs/proofs/hierarchy.md says, and for all that takes epsilon with delta."""
     rho = zcdp_rho(epsilon, delta)
     for ours, theirs in (
         (Hierarchy(epsilon, delta=delta), Hierarchy(rho=rho)),

@@ -1,4 +1,4 @@
-"""Noise on whole counts keeps the bound of docs/privacy.md, section 8, with nothing to spare."""
+"""Noise on whole counts keeps the bound of docs/proofs/privacy.md, section 8, and only just."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The examples of docs/backend.md run as they stand, and its tables are true to the functions."""
+"""The examples of docs/guides/backend.md run, and its tables are true to the functions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import dpcore as dp
 
 ROOT = Path(__file__).parents[2]
-TEXT = (ROOT / "docs" / "backend.md").read_text("utf-8")
+TEXT = (ROOT / "docs" / "guides" / "backend.md").read_text("utf-8")
 EXAMPLES = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 
 

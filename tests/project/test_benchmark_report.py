@@ -183,7 +183,7 @@ def test_the_readme_has_the_chosen_jobs_where_somebody_was_compared():
     table = text[: text.index("Medians of")]
     assert [line[0].count("plain") for line in lines_of(table, "Count")] == [2, 0]
     assert "2^10" not in table  # nobody to compare with at that size
-    assert "](docs/benchmarks.md#count-to-three-toy)" in table
+    assert "](docs/measured/benchmarks.md#count-to-three-toy)" in table
     assert "2026-01-01: Abacus; Wood; Python 3.11" in text
     assert not lines_of(report.summary(CANNED, TOYS, ["toy"]), "plain")
 
@@ -312,8 +312,8 @@ def test_writes_everything(tmp_path):
     paths = report.write(CANNED, TOYS, ["toy"], tmp_path)
     assert [path.relative_to(tmp_path).as_posix() for path in paths] == [
         "README.md",
-        "docs/benchmarks.md",
-        "docs/benchmarks.png",
+        "docs/measured/benchmarks.md",
+        "docs/measured/benchmarks.png",
         "benchmarks/results.json",
     ]
     assert all(path.stat().st_size > 100 for path in paths)

@@ -27,10 +27,10 @@ def papers(monkeypatch):
 def clone(papers, monkeypatch, tmp_path):
     """A clone with a committed page, in which figures are made."""
     root, every = tmp_path / "clone", papers("_all")
-    (root / "docs" / "figures").mkdir(parents=True)
-    (root / "docs" / "figures.md").write_text("committed", "utf-8")
-    (root / "docs" / "figures" / "outcomes.json").write_text("{}", "utf-8")
-    (root / "docs" / "figures" / f"{QUICKEST}.png").write_bytes(b"committed")
+    (root / "docs" / "measured" / "figures").mkdir(parents=True)
+    (root / "docs" / "measured" / "figures.md").write_text("committed", "utf-8")
+    (root / "docs" / "measured" / "figures" / "outcomes.json").write_text("{}", "utf-8")
+    (root / "docs" / "measured" / "figures" / f"{QUICKEST}.png").write_bytes(b"committed")
     monkeypatch.setattr(every, "ROOT", root)
     monkeypatch.setattr(every, "KEPT", root / ".figures")
     return root
@@ -75,7 +75,7 @@ def test_without_data_nothing_that_is_committed_is_touched(papers, clone, capsys
 @pytest.mark.needs_jit
 def test_with_the_right_data_the_page_of_docs_is_written(papers, clone, given):
     make(papers)
-    page = (clone / "docs" / "figures.md").read_text("utf-8")
+    page = (clone / "docs" / "measured" / "figures.md").read_text("utf-8")
     assert "without the papers" not in page
     assert hashlib.sha256(TEXT).hexdigest() in page
     assert [path.name for path in clone.iterdir()] == ["docs"]
@@ -126,16 +126,18 @@ def test_only_docs_are_committed(papers):
         name = place(quick=quick, with_data=with_data).name
         assert name.startswith("figures-")
         assert "/figures-*/" in ignored
-    assert place(quick=False, with_data=True).name == "docs"
+    assert place(quick=False, with_data=True) == ROOT / "docs" / "measured"
 
 
 def test_the_committed_page_lists_the_files_and_shows_no_stand_in_for_them(papers):
-    page = (ROOT / "docs" / "figures.md").read_text("utf-8")
+    page = (ROOT / "docs" / "measured" / "figures.md").read_text("utf-8")
     files = papers("_files").FILES.values()
     assert len(files) == 5
     for each in files:
         assert f"| `{each.name}` | {each.public} | {each.size:,} | `{each.digest}` |" in page
-    outcomes = json.loads((ROOT / "docs" / "figures" / "outcomes.json").read_text("utf-8"))
+    outcomes = json.loads(
+        (ROOT / "docs" / "measured" / "figures" / "outcomes.json").read_text("utf-8")
+    )
     shown = {name for outcome in outcomes.values() for name in outcome["data"]}
     assert not shown & {
         f"synthetic, in place of {name}"

@@ -184,7 +184,9 @@ def test_published_bayesian_binning_is_dpcores_without_noise_and_repairs_nothing
 
 
 def test_a_figure_without_the_papers_data_and_numbers_is_not_checkable(paper):
-    outcomes = json.loads((SCRIPTS.parent / "docs/figures/outcomes.json").read_text("utf-8"))
+    outcomes = json.loads(
+        (SCRIPTS.parent / "docs/measured/figures/outcomes.json").read_text("utf-8")
+    )
     assert outcomes["federated_figure_05"]["verdict"] == "not checkable"
     assert "does not check the paper" in outcomes["federated_figure_05"]["why"]
 

@@ -256,7 +256,7 @@ def test_published_counts_are_those_of_the_cells_where_noise_is_little():
 
 
 def test_the_published_stage_spends_more_than_it_is_given():
-    """docs/dawa.md, section 2: this is why dpcore does not offer it."""
+    """docs/proofs/dawa.md, section 2: this is why dpcore does not offer it."""
     dawa, rng = paper("_published_dawa"), np.random.default_rng(1)
     first, runs = 2.0, 4000
     equal, raised = (

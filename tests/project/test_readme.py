@@ -1,4 +1,4 @@
-"""The examples of the README and of docs/tour.md run as they stand."""
+"""The examples of the README and of docs/tutorials/tour.md run as they stand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 def test_the_tour(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     plt.switch_backend("Agg")
-    page = (ROOT / "docs" / "tour.md").read_text("utf-8")
+    page = (ROOT / "docs" / "tutorials" / "tour.md").read_text("utf-8")
     blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     assert len(blocks) == 6
     names: dict = {}

@@ -1,4 +1,4 @@
-"""The examples of docs/table.md run as they stand."""
+"""The examples of docs/guides/table.md run as they stand."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-PAGE = Path(__file__).parents[2] / "docs" / "table.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guides" / "table.md"
 
 
 def test_examples():

@@ -77,13 +77,13 @@ def test_the_default_depends_on_epsilon_and_rungs_alone():
     grid = dp.Grid.log(1, 1e6, 20)
     found = {bounds(values, epsilon=1.0, grid=grid).outside for values in ([2] * 99, [9] * 999)}
     assert found == {module._likely_enough(4.0, 20)}
-    assert bounds([3.0] * 1000, epsilon=1.0).outside == 41  # docs/selection.md
+    assert bounds([3.0] * 1000, epsilon=1.0).outside == 41  # docs/proofs/selection.md
     assert bounds([3.0] * 10_000, epsilon=0.1).outside == 397
 
 
 @pytest.mark.needs_jit
 def test_at_most_one_in_twenty_fails():
-    """docs/selection.md: twice as many records outside as were to be, or a threshold too far."""
+    """docs/proofs/selection.md: twice as many records outside as asked, or a threshold too far."""
     values = generator().lognormal(3, 2, 5000)
     grid = module._default_grid()
     cumulative = np.cumsum(grid.count(values))

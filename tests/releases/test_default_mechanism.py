@@ -67,7 +67,7 @@ def test_what_spends_no_delta_says_so():
 @pytest.mark.parametrize("neighbours", BOTH)
 @pytest.mark.parametrize("rho", [1e-4, 0.02, 0.5, 1.0, 1.5, 2.0, 3.0, 4.5, 8.0, 20.0])
 def test_no_laplace_noise_wins_for_rho(rho, neighbours):
-    """Though epsilon = sqrt(2 rho) implies rho (docs/plan.md)."""
+    """Though epsilon = sqrt(2 rho) implies rho (docs/measured/plan.md)."""
     for size in SIZES:
         pure = dp.plan(size, epsilon=np.sqrt(2 * rho), neighbours=neighbours).options[0].error
         best = dp.plan(size, rho=rho, neighbours=neighbours).options[0].error
@@ -108,7 +108,7 @@ def test_a_dyadic_tree_is_never_better_than_its_bound():
 
 
 def test_the_diameter_of_full_trees_is_their_height():
-    """What the bound for Laplace noise rests on (docs/dyadic.md, section 5)."""
+    """What the bound for Laplace noise rests on (docs/proofs/dyadic.md, section 5)."""
     assert all(diameter(2**height, 2) >= height for height in range(24))
 
 

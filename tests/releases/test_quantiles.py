@@ -64,7 +64,7 @@ def test_each_follows_the_law_of_its_share():
 
 @pytest.mark.parametrize("size", [4, 64, 2**12])
 def test_ranks_are_as_near_as_the_theorem_says(size):
-    """docs/selection.md: farther off than the bound with probability below 1 / 20, each."""
+    """docs/proofs/selection.md: farther off than the bound with probability below 1 / 20, each."""
     grid, epsilon, asked = dp.Grid.uniform(0, 100, size), 1.0, [0.1, 0.5, 0.9]
     counts = grid.count(VALUES)
     cumulative = np.cumsum(counts)

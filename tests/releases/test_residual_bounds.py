@@ -170,7 +170,7 @@ def test_the_law_of_the_answers():
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("n_epsilon", [150, 470, 2000])  # of both axes
 def test_a_doubling_too_many_is_seldom(n_epsilon):
-    """No more than docs/selection.md says, for either axis; rounding counts for one record."""
+    """No more than docs/proofs/selection.md says, for either axis; rounding is one record."""
     n, rng = 500, generator(2)
     x, y = generator().uniform(1, 50, n), generator(1).uniform(-30, 30, n)
     runs = [found(x, y, Fraction(n_epsilon, n), rng=rng) for _ in range(600)]

@@ -69,7 +69,7 @@ def test_what_is_asked_and_what_it_costs(monkeypatch):
     assert simulated == dp.Privacy(1.0, simulated=True)
 
 
-# --- docs/selection.md: how many records too few, and how much too wide
+# --- docs/proofs/selection.md: how many records too few, and how much too wide
 
 
 def records_too_few(k, epsilon, beta):

@@ -268,7 +268,7 @@ def test_by_groups_has_a_pvalue_whatever_comes_out():
         assert test.pvalue == test.under_noise().pvalue
 
 
-# --- models that were fitted to the same records (docs/hosmer-lemeshow.md, section 5)
+# --- models that were fitted to the same records (docs/proofs/hosmer-lemeshow.md, section 5)
 
 
 def test_the_residuals_of_any_fit_vary_at_most_as_much_as_is_simulated():

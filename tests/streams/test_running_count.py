@@ -114,7 +114,7 @@ def test_privacy_is_that_of_all_steps():
 @pytest.mark.parametrize("horizon", range(1, 40))
 @pytest.mark.parametrize("base", [2, 3, 5])
 def test_flows_that_do_not_look_ahead(horizon, base):
-    """docs/streams.md, section 3: they exist, and cost at most max(1, 2 (base - 1) L)."""
+    """docs/proofs/streams.md, section 3: they exist, and cost at most max(1, 2 (base - 1) L)."""
     most = max(1, 2 * (base - 1) * reference.levels(horizon, base))
     matrix = reference.tree_matrix(horizon, base)
     for a in range(horizon):

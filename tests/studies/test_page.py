@@ -11,7 +11,7 @@ import pytest
 
 from dpcore import studies
 
-PAGE = (Path(__file__).parents[2] / "docs" / "studies.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "guides" / "studies.md").read_text("utf-8")
 
 
 @pytest.mark.needs_jit

@@ -238,7 +238,7 @@ def test_noise_is_that_of_the_first_version():
 
 
 def test_a_servers_key_is_made_as_is_written():
-    """docs/wire.md, section 5."""
+    """docs/guides/wire.md, section 5."""
     protocol = Protocol(TRUSTS[0], 20, ROUND)
     server = Server(protocol, place=0)
     secret, content = server._tally.noise_key, bytes(32)

@@ -1,4 +1,4 @@
-"""What docs/function-sharing.md says of more than two servers: keys modulo primes, in plain Python.
+"""docs/proofs/function-sharing.md on more than two servers: keys modulo primes, plainly.
 
 Nothing in the library makes such keys; the page says why.
 """

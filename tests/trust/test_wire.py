@@ -28,7 +28,7 @@ NOISY = Protocol(DistributedNoise(1.0, clients=50), 20, ROUND)
 LOCAL = Protocol(Local(1.0, clients=50), 20, ROUND)
 PROTOCOLS = [SECURE, NOISY, LOCAL]
 
-# Where the fields of docs/wire.md are, and what a flipped bit in each is refused for.
+# Where the fields of docs/guides/wire.md are, and what a flipped bit in each is refused for.
 FIELDS = {
     "magic": range(4),
     "version": range(4, 5),

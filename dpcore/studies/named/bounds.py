@@ -1,7 +1,7 @@
 """How good private bounds of a column are, by the method.
 
 Wide bounds make wide cells, and records outside the bounds count in the first or last cell
-(docs/bounds-accuracy.md).
+(docs/measured/bounds-accuracy.md).
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 Shows where each mechanism is better. The hierarchy's error is the same number of records for any
 n and shape. DAWA's error depends on them, and is smaller if n epsilon is small for the grid
-(docs/plan.md, docs/dawa.md). The records follow the shape exactly, so only the noise is random.
+(docs/measured/plan.md, docs/proofs/dawa.md). The records follow the shape exactly, so only the
+noise is random.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How often bands of distribution functions cover, and their widths.
 
-Bands are for the records' own curve, so only the noise is random (docs/intervals.md). The default
-mechanism may be DAWA. Its error is estimated, so its bands cover on average.
+Bands are for the records' own curve, so only the noise is random (docs/measured/intervals.md). The
+default mechanism may be DAWA. Its error is estimated, so its bands cover on average.
 """
 
 from __future__ import annotations

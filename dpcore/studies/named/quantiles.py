@@ -1,7 +1,7 @@
 """Errors of deciles: read off a released curve, or released alone.
 
 A curve gives all quantiles for one budget. Quantiles that are released alone divide the budget
-among themselves (docs/selection.md, docs/quantiles.md).
+among themselves (docs/proofs/selection.md, docs/guides/quantiles.md).
 """
 
 from __future__ import annotations

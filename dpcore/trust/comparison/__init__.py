@@ -5,8 +5,8 @@
 >>> comparison.evaluate_sum(first, [2, 77, 255]) + comparison.evaluate_sum(second, [2, 77, 255])
 array([0, 2, 3], dtype=uint64)
 
-This is the cryptographic part of function secret sharing (docs/function-sharing.md). It adds no
-noise.
+This is the cryptographic part of function secret sharing (docs/proofs/function-sharing.md). It adds
+no noise.
 """
 
 from .evaluation import evaluate, evaluate_sum

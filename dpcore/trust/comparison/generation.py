@@ -52,7 +52,7 @@ def gen(values: ArrayLike, bits: int, rng: np.random.Generator | None = None) ->
     -----
     O(n bits). This is the distributed comparison function of Boyle et al., *Function secret
     sharing for mixed-mode and fixed-point secure computation* (Eurocrypt 2021), Fig. 1, with a tree
-    that ends early (docs/function-sharing.md).
+    that ends early (docs/proofs/function-sharing.md).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The length of a key, and the places of its words (docs/function-sharing.md, section 2)."""
+"""The length of a key, and the places of its words (docs/proofs/function-sharing.md, section 2)."""
 
 from __future__ import annotations
 

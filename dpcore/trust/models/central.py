@@ -35,8 +35,9 @@ class Central(Releases):
     epsilon, rho, delta
         As in ``mechanisms.Hierarchy``, for all records of a client that count.
     records
-        The contribution bound: the most records of a client that count, 1 to 64 (docs/clients.md).
-        Values above 1 are for ``client_cdf`` and ``client_score_curves``, which keep the bound.
+        The contribution bound: the most records of a client that count, 1 to 64
+        (docs/guides/clients.md). Values above 1 are for ``client_cdf`` and ``client_score_curves``,
+        which keep the bound.
 
     Raises
     ------

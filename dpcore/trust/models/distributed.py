@@ -49,8 +49,8 @@ class DistributedNoise(TreeOfShares):
     branching, budgets
         As in ``mechanisms.Hierarchy``.
     records
-        The contribution bound: the most records of a client that count (docs/clients.md). It is 1
-        to 64, or more if there are fewer than 2^40 clients. Values above 1 are only for
+        The contribution bound: the most records of a client that count (docs/guides/clients.md). It
+        is 1 to 64, or more if there are fewer than 2^40 clients. Values above 1 are only for
         ``client_cdf``, ``client_score_curves`` and rounds. None: there is no bound. All records of
         a client count, as at a site with the records of many people, and epsilon is the guarantee
         for one of these records. Their total number, over all clients, is public.
@@ -62,7 +62,7 @@ class DistributedNoise(TreeOfShares):
 
     Notes
     -----
-    docs/trust.md; federated paper, section 2.2. As a mechanism it releases what the protocol
+    docs/proofs/trust.md; federated paper, section 2.2. As a mechanism it releases what the protocol
     would release: it draws the noise of the sum exactly, and makes no reports. O(N) draws.
 
     Examples

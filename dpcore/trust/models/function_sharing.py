@@ -35,8 +35,8 @@ class FunctionSharing(TreeOfShares):
         Fraction is used exactly.
     servers
         The number of servers, 2 to 256. With two, a client sends keys of some hundred bytes
-        (docs/function-sharing.md). With more, one server gets 8 bytes for each cell, and each other
-        one 32 bytes.
+        (docs/proofs/function-sharing.md). With more, one server gets 8 bytes for each cell, and
+        each other one 32 bytes.
     honest
         How many servers keep their noise secret, 1 to ``servers``: the noise of any that many
         servers has the guarantee. With 1, epsilon holds against all servers but one together. With
@@ -58,9 +58,9 @@ class FunctionSharing(TreeOfShares):
     Notes
     -----
     Barczewski, Mawass & Ramon, *Differentially Private Empirical Cumulative Distribution Functions*
-    (the ECDF paper), section 4.2; docs/pointwise.md has the guarantee. As a mechanism it releases
-    the whole curve that the servers would open: it draws the noise of the sum exactly, and shares
-    nothing. O(N) draws.
+    (the ECDF paper), section 4.2; docs/proofs/pointwise.md has the guarantee. As a mechanism it
+    releases the whole curve that the servers would open: it draws the noise of the sum exactly, and
+    shares nothing. O(N) draws.
 
     Examples
     --------

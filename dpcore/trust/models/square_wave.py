@@ -33,8 +33,8 @@ class SquareWave(Releases):
     Each client reports one cell, most likely one near its own (``SquareWaveEncoding``). The server
     finds the distribution that explains all reports best, as smooth as they allow. If the density
     changes little from cell to cell, or clients are few, this is more accurate than ``Local``. If
-    many clients share few values, it is less accurate (docs/square-wave.md, section 4). The result
-    is biased and has no bands, so no function chooses this model by itself.
+    many clients share few values, it is less accurate (docs/proofs/square-wave.md, section 4). The
+    result is biased and has no bands, so no function chooses this model by itself.
 
     Parameters
     ----------
@@ -53,13 +53,14 @@ class SquareWave(Releases):
 
     Notes
     -----
-    Li, Wang, Lopuhaa-Zwakenberg, Li & Skoric 2020; docs/square-wave.md. The release is monotone,
-    and ends at M. Neighbours: any two data sets of one client. With a generator, a release draws
-    from the joint distribution of all reports, in O(R log R) and in floating point. Without one, it
-    makes all M reports, in O(M). Neighbouring cells are assumed to be equally far from each other,
-    so thresholds should be evenly spaced in a unit in which the density is smooth. Score curves are
-    refused: the two classes would be one row of cells, in which the highest scores of both are
-    neighbours, and an output near both says too little about the class. Use ``Local`` for them.
+    Li, Wang, Lopuhaa-Zwakenberg, Li & Skoric 2020; docs/proofs/square-wave.md. The release is
+    monotone, and ends at M. Neighbours: any two data sets of one client. With a generator, a
+    release draws from the joint distribution of all reports, in O(R log R) and in floating point.
+    Without one, it makes all M reports, in O(M). Neighbouring cells are assumed to be equally far
+    from each other, so thresholds should be evenly spaced in a unit in which the density is smooth.
+    Score curves are refused: the two classes would be one row of cells, in which the highest scores
+    of both are neighbours, and an output near both says too little about the class. Use ``Local``
+    for them.
 
     Examples
     --------

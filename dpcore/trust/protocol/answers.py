@@ -69,7 +69,7 @@ class Answer:
         return f"<Answer at {self.cells.size} cells, about {self.reports} reports>"
 
     def to_bytes(self) -> bytes:
-        """Return the answer as bytes, for whoever has asked (docs/wire.md).
+        """Return the answer as bytes, for whoever has asked (docs/guides/wire.md).
 
         Examples
         --------

@@ -119,7 +119,7 @@ class Client:
         -----
         Additive protocols: all servers but the last get a seed of 32 bytes, and the last one gets
         8 bytes for each node. O(nodes), as many bytes of AES for each seed, and O(log N) for each
-        record. FunctionSharing with two servers: each gets a key (docs/function-sharing.md),
+        record. FunctionSharing with two servers: each gets a key (docs/proofs/function-sharing.md),
         O(log N). Local: O(N).
 
         Examples
@@ -146,8 +146,8 @@ class Client:
         """Return the client's counts on all nodes, with its share of the noise, in one vector.
 
         This is for a secure aggregation that somebody else runs, as that of a framework for
-        federated learning (docs/flower.md). Give the vector to its client, and to nobody else: it
-        shows the records. Afterwards ``VectorSum`` takes the sum of all vectors.
+        federated learning (docs/guides/flower.md). Give the vector to its client, and to nobody
+        else: it shows the records. Afterwards ``VectorSum`` takes the sum of all vectors.
 
         Parameters
         ----------

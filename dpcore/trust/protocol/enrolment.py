@@ -90,7 +90,7 @@ class Enrolment:
     """The secret that the servers of a round share with whoever enrols clients.
 
     With it, servers take only reports from clients with a ticket, one from each client, and only
-    unchanged reports (docs/wire.md, section 6). The protocol needs ``enrolled=True``.
+    unchanged reports (docs/guides/wire.md, section 6). The protocol needs ``enrolled=True``.
 
     Parameters
     ----------

@@ -405,7 +405,7 @@ class Protocol:
 
 
 def _party(report: Report) -> Literal[0, 1]:
-    """Return for which server this key is, by its first bit (docs/function-sharing.md)."""
+    """Return for which server this key is, by its first bit (docs/proofs/function-sharing.md)."""
     return 1 if report.payload[0] & 1 else 0
 
 

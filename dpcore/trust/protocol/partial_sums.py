@@ -63,7 +63,7 @@ class PartialSum:
     simulated: bool = False
 
     def to_bytes(self) -> bytes:
-        """Return the partial sum as bytes, for whoever adds up the sums (docs/wire.md).
+        """Return the partial sum as bytes, for whoever adds up the sums (docs/guides/wire.md).
 
         Examples
         --------
@@ -128,8 +128,8 @@ def combine(sums: PartialSum | Sequence[PartialSum] | VectorSum) -> NDArray[np.i
     RoundError
         The sums are not one from each server of one round; or they are not of the same clients; or
         the clients are fewer than the trust model requires, or more than were asked; or so many
-        reports cannot make these totals (docs/wire.md, section 5), so some client or server did not
-        keep to the protocol.
+        reports cannot make these totals (docs/guides/wire.md, section 5), so some client or server
+        did not keep to the protocol.
 
     Examples
     --------

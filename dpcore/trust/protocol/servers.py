@@ -59,8 +59,8 @@ class Server:
     spoil the sum. So each share waits by itself until ``settle`` says that all servers have the
     client's report. Then the server adds it up and forgets it. Settle as often as is convenient.
     Memory is 16 bytes of id for a settled client, 48 bytes for a waiting seed, and 8 bytes a node
-    for a waiting share (docs/wire.md says what Python adds). Local: reports are complete, and the
-    server counts them at once.
+    for a waiting share (docs/guides/wire.md says what Python adds). Local: reports are complete,
+    and the server counts them at once.
 
     FunctionSharing: the server keeps the keys of settled clients. ``answer`` evaluates them at the
     cells asked for; ``add_up`` evaluates them at all cells, and forgets them. Memory is some
@@ -451,7 +451,7 @@ class Server:
             self._tally.add_up(self._protocol)
 
     def to_bytes(self) -> bytes:
-        """Return the whole state of the server, to go on from it later (docs/wire.md).
+        """Return the whole state of the server, to go on from it later (docs/guides/wire.md).
 
         Keep the bytes as secret as the reports.
 

@@ -1,4 +1,4 @@
-"""Saved servers, partial sums and answers to bytes, and back; docs/wire.md, section 5."""
+"""Saved servers, partial sums and answers to bytes, and back; docs/guides/wire.md, section 5."""
 
 from __future__ import annotations
 

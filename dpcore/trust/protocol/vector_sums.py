@@ -24,7 +24,7 @@ class VectorSum:
 
     ``release``, ``release_scores`` and ``combine`` take it in the place of the servers' sums.
     Somebody else has made it, by a secure aggregation that shows the sum and nothing else
-    (docs/flower.md).
+    (docs/guides/flower.md).
 
     With DistributedNoise, the sum has its guarantee if at least ``trust.required`` clients are in
     it that drew their shares as they should and tell nobody, and if nobody sees a sum of fewer. So
@@ -55,7 +55,7 @@ class VectorSum:
         An argument is not as above, or clients have no vectors under this trust model.
     RoundError
         There are fewer clients than DistributedNoise requires, or more than were asked; or so many
-        clients cannot make this total (docs/wire.md, section 5).
+        clients cannot make this total (docs/guides/wire.md, section 5).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Reports to bytes, and back; docs/wire.md has the format. The functions have no state."""
+"""Reports to bytes, and back; docs/guides/wire.md has the format. The functions have no state."""
 
 from __future__ import annotations
 
