@@ -93,8 +93,9 @@ def main() -> None:
         "Written by `python scripts/study.py functions`. This page measures the errors, lengths,"
         " memory and times of `trust.FunctionSharing` ([trust.md](../proofs/trust.md)). Clients"
         " share step functions among servers"
-        " ([function-sharing.md](../proofs/function-sharing.md)). The servers add noise that they remember ([pointwise.md](../proofs/pointwise.md))."
-        " [benchmarks.md](benchmarks.md) compares the speed with other libraries.",
+        " ([function-sharing.md](../proofs/function-sharing.md)). The servers add noise that they"
+        " remember ([pointwise.md](../proofs/pointwise.md)). [benchmarks.md](benchmarks.md)"
+        " compares the speed with other libraries.",
         *errors(run(quantiles, RUNS)),
         *lengths(),
         *measured,

@@ -306,7 +306,7 @@ def test_readme_without_markers_is_left_alone(text):
 
 
 def test_writes_everything(tmp_path):
-    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "measured").mkdir(parents=True)
     (tmp_path / "benchmarks").mkdir()
     (tmp_path / "README.md").write_text(report.START + report.END)
     paths = report.write(CANNED, TOYS, ["toy"], tmp_path)
