@@ -53,9 +53,12 @@ def expected_calibration_error(
     -----
     The definition is that of Naeini, Cooper & Hauskrecht (2015): the sum over the bins of
     n_b / n times |o_b - e_b|, with the share of positives o_b and the mean score e_b. Empty bins
-    contribute nothing. With norm 1, noise changes it by at most 2 (B + 1) / n times the largest
-    noise in a cumulative count (docs/guides/calibration.md). Noise, and a small number of records,
-    usually raise it rather than lower it. The cost is O(N + B log N).
+    contribute nothing. Every score is taken as the middle of its cell, so without noise the error
+    with norm 1 is off by at most half the mean cell of the records. Noise changes it by at most
+    2 (B + 1) / n times the largest noise in a cumulative count (docs/guides/calibration.md). Noise,
+    and a small number of records, usually raise it rather than lower it.
+    ``expected_calibration_error_interval`` allows for places in cells and for noise. The cost is
+    O(N + B log N).
 
     Examples
     --------
@@ -309,7 +312,8 @@ def reliability(curves: ScoreCurves, bins: int | Bins = 10) -> Reliability:
     Notes
     -----
     On exact curves, the non-empty bins are those of ``sklearn.calibration.calibration_curve``.
-    Mean scores may differ by at most half of the width of a cell.
+    Mean scores may differ by at most half of the width of a cell, which ``noise_deviation`` and
+    ``standard_error`` do not include: these are errors of the shares of positives.
 
     Examples
     --------
