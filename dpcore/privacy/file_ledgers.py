@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import secrets
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -27,8 +28,15 @@ _STEPS: Final = 100
 _EMPTY: Final = (
     "is empty, and so was damaged or never begun: restore it, or delete it if nothing was charged"
 )
-# How many files this process has made under a number of the disk, which deleted files leave free.
-_made: Final[dict[tuple[int, int], int]] = {}
+
+
+class _Thread(threading.local):
+    """How many files this thread holds."""
+
+    held = 0
+
+
+_thread: Final = _Thread()
 
 
 class FileLedger:
@@ -71,15 +79,33 @@ class FileLedger:
 
     @property
     def key(self) -> tuple[str, str]:
-        """The identity of the file, whatever path leads to it."""
+        """The identity of the budget in its file, whatever path leads to it.
+
+        A copy has the identity of the original, and a new file may have the number of a deleted
+        one. So it takes both to be the same. The number comes first, because it orders several
+        files alike in all processes.
+        """
         try:
-            found = os.stat(self.path)
-        except OSError:  # it is gone, and a charge will say so
-            return "file", os.path.realpath(self.path)
-        if not found.st_ino:  # some file systems, as of networks on Windows, do not number files
-            return "file", os.path.realpath(self.path)
-        number = found.st_dev, found.st_ino
-        return "file", " ".join(f"{each:x}" for each in (*number, _made.get(number, 0)))
+            status = os.stat(self.path)
+        except OSError:  # what is gone has not paid, and a charge will say so
+            place = f"gone {os.path.realpath(self.path)}"
+        else:
+            place = f"{status.st_dev:x} {status.st_ino:x}"
+            if not status.st_ino:  # some file systems, as of networks on Windows, have no numbers
+                place = os.path.realpath(self.path)
+        return "file", f"{place} {self._identity().hex()}"
+
+    def _identity(self) -> bytes:
+        """Return the identity that the file was opened with, or got since.
+
+        It is empty for a file of an older format. No release counts as paid by such a file, because
+        a charge gives it an identity.
+        """
+        seen = self._seen
+        if seen is None or seen.identity is None:
+            with suppress(DpcoreError), self._connected() as connection, _reading(connection):
+                seen = self._state(connection, seen)
+        return (seen and seen.identity) or b""
 
     @property
     def is_shared(self) -> bool:
@@ -91,12 +117,19 @@ class FileLedger:
         """Hold the file, against other processes, too."""
         seen = self._seen
         with self._connected() as connection:
+            if _thread.held:  # it may hold a new file in this one's place, and wait for itself
+                with _reading(connection):
+                    self._state(connection, seen)
             with _written(connection):
                 state = self._state(connection, seen)
-                if state is None:
-                    state = ledger_tables.upgrade(connection, self.path, self.cap)
+                if state is None or state.identity is None:
+                    state = ledger_tables.upgrade(connection, self.path, self.cap, state)
                 page = _FilePage(connection, self.cap, self.path, state)
-                yield page
+                _thread.held += 1
+                try:
+                    yield page
+                finally:
+                    _thread.held -= 1
             self._seen = page.state
 
     def spent(self) -> Sums:
@@ -124,11 +157,10 @@ class FileLedger:
         cap, state = ledger_tables.read(connection, self.path)
         if cap != self.cap:
             raise FormatError(f"{self.path} now holds another budget, with the cap {cap}")
-        if seen is not None:
-            number = seen.sums.releases
-            known = ledger_tables.digest_of(connection, number) if number else seen.last
-            if state is None or known != seen.last or state.sums.releases < number:
-                raise FormatError(f"{self.path} now holds another budget, or an older copy of it")
+        if seen is not None and (
+            state is None or not ledger_tables.follows(connection, state, seen)
+        ):
+            raise FormatError(f"{self.path} now holds another budget, or an older copy of it")
         self._seen = state
         return state
 
@@ -181,9 +213,6 @@ def _create(path: Path, cap: Privacy) -> None:
             except FileExistsError:
                 return
             os.replace(fresh, final)
-            found = os.stat(final)
-            number = found.st_dev, found.st_ino
-            _made[number] = _made.get(number, 0) + 1
     finally:
         fresh.unlink(missing_ok=True)
 

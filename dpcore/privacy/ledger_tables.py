@@ -1,13 +1,17 @@
 """The tables of a budget's file, and the digests that show damage to them.
 
 Each charge has a digest of itself and of the digest before it; the first one follows the digest of
-the cap. The table ``spent`` has one row with the exact sums, the last digest, and a digest of that
-row. So a charge reads two rows, however many there are, and the whole chain is read when the file
-is opened. Nothing here tells damage from an older copy of the whole file.
+the cap. The table ``spent`` has one row with the exact sums, the last digest, the random identity
+of the file, and a digest of that row. So a charge reads two rows, however many there are, and the
+whole chain is read when the file is opened. Nothing here tells damage from an older copy of the
+whole file, which has the same identity.
+
+Format 2 has no identity, and format 1 has no digests either. The next charge upgrades such a file.
 """
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,15 +32,17 @@ __all__ = [
     "begin",
     "charges",
     "check_rows",
-    "digest_of",
+    "follows",
     "read",
     "sums_of_rows",
     "upgrade",
 ]
 
 _APPLICATION: Final = 0x6470636F  # "dpco"; SQLite stores it to mark whose file this is
-_FORMAT: Final = 2  # 1, without digests, differs from it in two bits
-_OLD: Final = 1
+_FORMAT: Final = 3
+_WITHOUT_IDENTITY: Final = 2
+_WITHOUT_DIGESTS: Final = 1
+_IDENTITY_BYTES: Final = 16
 _BLOCK: Final = 10_000  # rows that are read at a time, so that others are not held up for long
 
 _CAP: Final = (
@@ -47,12 +53,18 @@ _OLD_CHARGES: Final = (
     "epsilon REAL, delta REAL NOT NULL, rho REAL, simulated INTEGER NOT NULL)"
 )
 _CHARGES: Final = _OLD_CHARGES.removesuffix(")") + ", digest BLOB NOT NULL)"
-_SPENT: Final = (
+_OLD_SPENT: Final = (
     "CREATE TABLE spent (releases INTEGER NOT NULL, epsilon TEXT NOT NULL, "
     "concentrated TEXT NOT NULL, delta TEXT NOT NULL, unlimited INTEGER NOT NULL, "
     "simulated INTEGER NOT NULL, last BLOB NOT NULL, digest BLOB NOT NULL)"
 )
-_TABLES: Final = {_FORMAT: [_CAP, _CHARGES, _SPENT], _OLD: [_CAP, _OLD_CHARGES]}
+_SPENT: Final = _OLD_SPENT.replace("digest", "identity BLOB NOT NULL, digest")
+# No two formats have the same tables, so a damaged number of the format is told.
+_TABLES: Final = {
+    _FORMAT: [_CAP, _CHARGES, _SPENT],
+    _WITHOUT_IDENTITY: [_CAP, _CHARGES, _OLD_SPENT],
+    _WITHOUT_DIGESTS: [_CAP, _OLD_CHARGES],
+}
 _COLUMNS: Final = "id, time, what, epsilon, delta, rho, simulated"
 
 
@@ -65,10 +77,13 @@ class State(NamedTuple):
         What has been charged.
     last
         The digest of the last charge, or of the cap if there is none.
+    identity
+        Random bytes from the making of the file; None in the format without them.
     """
 
     sums: Sums
     last: bytes
+    identity: bytes | None
 
 
 def begin(connection: sqlite3.Connection, cap: Privacy) -> None:
@@ -76,8 +91,7 @@ def begin(connection: sqlite3.Connection, cap: Privacy) -> None:
     for table in _TABLES[_FORMAT]:
         connection.execute(table)
     connection.execute("INSERT INTO cap VALUES (?, ?, ?, ?)", _cap_row(cap))
-    state = State(Sums(), _digest(*_cap_row(cap)))
-    connection.execute(f"INSERT INTO spent VALUES ({_marks(8)})", _spent_row(cap, state))
+    _insert(connection, cap, _first(cap))
     connection.execute(f"PRAGMA application_id = {_APPLICATION}")
     connection.execute(f"PRAGMA user_version = {_FORMAT}")
 
@@ -106,28 +120,30 @@ def read(connection: sqlite3.Connection, path: Path) -> tuple[Privacy, State | N
         caps = connection.execute("SELECT epsilon, delta, rho, neighbours FROM cap").fetchall()
         epsilon, delta, rho, neighbours = _only(caps)
         cap = Privacy(epsilon, delta, neighbours.decode(), rho=rho)
-        return cap, _state(connection, cap) if version == _FORMAT else None
+        return cap, None if version == _WITHOUT_DIGESTS else _state(connection, cap, version)
 
 
-def _state(connection: sqlite3.Connection, cap: Privacy) -> State:
+def _state(connection: sqlite3.Connection, cap: Privacy, version: int) -> State:
     """Return what the file states, after a check against its digest and its last charge."""
     row = _only(connection.execute("SELECT * FROM spent").fetchall())
     if row[-1] != _digest(*_cap_row(cap), *row[:-1]):
         raise ValueError("its sums do not match their digest")
-    releases, epsilon, concentrated, delta, unlimited, simulated, last, _ = row
+    releases, epsilon, concentrated, delta, unlimited, simulated, last = row[:7]
     first, second, third = (Fraction(each.decode()) for each in (epsilon, concentrated, delta))
     sums = Sums(first, second, third, bool(unlimited), bool(simulated), releases)
     ends = connection.execute("SELECT id, digest FROM charges ORDER BY id DESC LIMIT 1").fetchall()
     if (ends or [(0, _digest(*_cap_row(cap)))]) != [(releases, last)]:
         raise ValueError("its last charge is not the one that its sums end with")
-    return State(sums, last)
+    return State(sums, last, None if version == _WITHOUT_IDENTITY else row[7])
 
 
-def digest_of(connection: sqlite3.Connection, number: int) -> bytes | None:
-    """Return the digest of a charge, or None if there is no such charge."""
+def follows(connection: sqlite3.Connection, state: State, seen: State) -> bool:
+    """Return whether a state is of the same file as one that was seen before, with all charges."""
+    number = seen.sums.releases
+    if seen.identity not in (None, state.identity) or state.sums.releases < number:
+        return False
     asked = "SELECT digest FROM charges WHERE id = ?"
-    digest: tuple[bytes] | None = connection.execute(asked, [number]).fetchone()
-    return digest and digest[0]
+    return not number or connection.execute(asked, [number]).fetchone() == (seen.last,)
 
 
 def check_rows(
@@ -175,17 +191,26 @@ def sums_of_rows(connection: sqlite3.Connection, path: Path, cap: Privacy) -> Su
     return sums
 
 
-def upgrade(connection: sqlite3.Connection, path: Path, cap: Privacy) -> State:
-    """Give all charges of the format without digests their digests, within a transaction."""
-    state = State(Sums(), _digest(*_cap_row(cap)))
-    old = charges(connection, path, cap, None)
-    connection.execute("DROP TABLE charges")
-    connection.execute(_CHARGES)
-    connection.execute(_SPENT)
-    connection.execute(f"INSERT INTO spent VALUES ({_marks(8)})", _spent_row(cap, state))
+def upgrade(connection: sqlite3.Connection, path: Path, cap: Privacy, state: State | None) -> State:
+    """Give a file of an older format what it lacks, within a transaction.
+
+    Digests that the charges have already stay as they are, so that others who have seen them find
+    them again.
+    """
+    if state is not None:
+        connection.execute("DROP TABLE spent")
+        connection.execute(_SPENT)
+        state = state._replace(identity=os.urandom(_IDENTITY_BYTES))
+        _insert(connection, cap, state)
+    else:
+        old, state = charges(connection, path, cap, None), _first(cap)
+        connection.execute("DROP TABLE charges")
+        connection.execute(_CHARGES)
+        connection.execute(_SPENT)
+        _insert(connection, cap, state)
+        for charge in old:
+            state = add(connection, path, cap, state, charge)
     connection.execute(f"PRAGMA user_version = {_FORMAT}")
-    for charge in old:
-        state = add(connection, path, cap, state, charge)
     return state
 
 
@@ -198,16 +223,25 @@ def add(
     # SQLite stores -0.0 as 0.0, and the digest must be that of what is stored.
     numbers = cost.epsilon, cost.delta + 0.0, cost.rho, int(cost.simulated)
     row = (sums.releases, time.isoformat(), what, *numbers)
-    after = State(sums, _digest(state.last, *row))
+    after = State(sums, _digest(state.last, *row), state.identity)
     insert = f"INSERT INTO charges VALUES ({_marks(8)})"
     update = (
         "UPDATE spent SET releases = ?, epsilon = ?, concentrated = ?, delta = ?, "
-        "unlimited = ?, simulated = ?, last = ?, digest = ?"
+        "unlimited = ?, simulated = ?, last = ?, identity = ?, digest = ?"
     )
     written = connection.execute(insert, (*row, after.last)).rowcount
     if (written, connection.execute(update, _spent_row(cap, after)).rowcount) != (1, 1):
         raise FormatError(f"{path} is damaged: a charge could not be written")
     return after
+
+
+def _first(cap: Privacy) -> State:
+    """Return the state of a new file."""
+    return State(Sums(), _digest(*_cap_row(cap)), os.urandom(_IDENTITY_BYTES))
+
+
+def _insert(connection: sqlite3.Connection, cap: Privacy, state: State) -> None:
+    connection.execute(f"INSERT INTO spent VALUES ({_marks(9)})", _spent_row(cap, state))
 
 
 def _rows(connection: sqlite3.Connection, count: int | None = None) -> Iterator[tuple[Any, ...]]:
@@ -251,8 +285,9 @@ def _spent_row(cap: Privacy, state: State) -> tuple[Any, ...]:
     sums = state.sums
     first, second, third = (str(each) for each in (sums.epsilon, sums.concentrated, sums.delta))
     simulated = int(sums.simulated)
-    row = (sums.releases, first, second, third, int(sums.unlimited), simulated, state.last)
-    return *row, _digest(*_cap_row(cap), *row)
+    row = (sums.releases, first, second, third, int(sums.unlimited), simulated)
+    after = (state.last, state.identity)
+    return *row, *after, _digest(*_cap_row(cap), *row, *after)
 
 
 def _digest(*fields: float | str | bytes | None) -> bytes:

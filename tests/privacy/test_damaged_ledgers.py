@@ -29,7 +29,8 @@ def run(path, *commands):
 
 
 @pytest.mark.parametrize(
-    "other", [{"epsilon": 9.0}, {"epsilon": 1.0, "neighbours": "add-or-remove-one"}]
+    "other",
+    [{"epsilon": 9.0}, {"epsilon": 1.0, "neighbours": "add-or-remove-one"}, {"epsilon": 1.0}],
 )
 def test_the_file_of_another_budget_in_its_place_is_refused(path, tmp_path, other):
     budget = dp.Budget.open(path, epsilon=1.0)

@@ -129,6 +129,11 @@ DAMAGES = [
     "UPDATE spent SET unlimited = 1",
     "UPDATE spent SET releases = 0",
     "UPDATE spent SET releases = 0; DELETE FROM charges",
+    "UPDATE spent SET identity = zeroblob(16)",
+    "UPDATE spent SET identity = x''",
+    "UPDATE spent SET identity = 'x'",
+    "ALTER TABLE spent DROP COLUMN identity",
+    "ALTER TABLE spent DROP COLUMN identity; PRAGMA user_version = 2",
     "UPDATE cap SET epsilon = 99",
     "UPDATE cap SET delta = 0.5",
     "UPDATE cap SET epsilon = NULL, rho = 9",
@@ -144,6 +149,7 @@ DAMAGES = [
     "CREATE TABLE other (x)",
     "CREATE VIEW v AS SELECT 1",
     "PRAGMA user_version = 1",
+    "PRAGMA user_version = 2",
     "PRAGMA user_version = 0",
     "PRAGMA application_id = 0",
 ]
@@ -276,16 +282,42 @@ PRAGMA user_version = 1;
 """  # noqa: E501
 
 
-@pytest.fixture
-def old(path):
+# What it wrote before files had identities.
+WITHOUT_IDENTITY = """
+CREATE TABLE cap (epsilon REAL, delta REAL NOT NULL, rho REAL, neighbours TEXT NOT NULL);
+INSERT INTO "cap" VALUES(10.0,1.0e-06,NULL,'replace-one');
+CREATE TABLE charges (id INTEGER PRIMARY KEY, time TEXT NOT NULL, what TEXT NOT NULL, epsilon REAL, delta REAL NOT NULL, rho REAL, simulated INTEGER NOT NULL, digest BLOB NOT NULL);
+INSERT INTO "charges" VALUES(1,'2026-11-24T00:10:57.815232+00:00','one',0.25,0.0,NULL,0,X'40FF4488937F597D04E25DCD4B52B0EE8D96A767E0E2CAA2BB446A99D6765CD8');
+INSERT INTO "charges" VALUES(2,'2026-11-24T00:10:57.819720+00:00','two',0.1,1.0e-09,NULL,0,X'595E1D290A844BACD0656628C841B5B7F0F077805AE66458335A3FA7A802890A');
+INSERT INTO "charges" VALUES(3,'2026-11-24T00:10:57.823924+00:00','one',0.25,0.0,NULL,1,X'C7DAF6063168DD0D052873E41E51A1D4109D548AB8A6D524EE7C8208B1E77D6B');
+CREATE TABLE spent (releases INTEGER NOT NULL, epsilon TEXT NOT NULL, concentrated TEXT NOT NULL, delta TEXT NOT NULL, unlimited INTEGER NOT NULL, simulated INTEGER NOT NULL, last BLOB NOT NULL, digest BLOB NOT NULL);
+INSERT INTO "spent" VALUES(3,'21617278211378381/36028797018963968','175240018975550433904056131869737/2596148429267413814265248164610048','4835703278458517/4835703278458516698824704',0,1,X'C7DAF6063168DD0D052873E41E51A1D4109D548AB8A6D524EE7C8208B1E77D6B',X'C21EDD0177DBCE7FB3BE9ACBA87E8BA150384AF30C4489D454335DA919023C35');
+PRAGMA application_id = 1685087087;
+PRAGMA user_version = 2;
+"""  # noqa: E501
+
+
+def scripted(path, script):
     connection = sqlite3.connect(path, isolation_level=None)
-    connection.executescript(OLD)
+    connection.executescript(script)
     connection.close()
     return path
 
 
-def test_a_file_without_digests_is_read_as_it_is_and_gets_them_with_the_next_charge(old):
-    content = old.read_bytes()
+@pytest.fixture(params=[OLD, WITHOUT_IDENTITY], ids=["without digests", "without identity"])
+def older(path, request):
+    return scripted(path, request.param)
+
+
+@pytest.fixture
+def old(path):
+    return scripted(path, OLD)
+
+
+def test_a_file_of_an_older_format_is_read_as_it_is_and_gets_the_new_one_with_the_next_charge(
+    older,
+):
+    old, content = older, older.read_bytes()
     budget = dp.Budget.open(old)
     log = budget.log
     costs = [dp.Privacy(0.25), dp.Privacy(0.1, 1e-9), dp.Privacy(0.25, simulated=True)]
@@ -306,6 +338,79 @@ def test_a_file_without_digests_is_read_as_it_is_and_gets_them_with_the_next_cha
     connection.close()
     with pytest.raises(dp.FormatError, match="charge 2 does not match its digest"):
         dp.Budget.open(old)
+
+
+def test_what_a_file_of_an_older_format_has_paid_for_is_paid(older):
+    """The charge gives the file its identity."""
+    budgets = [dp.Budget.open(older) for _ in range(3)]
+    with budgets[0]:
+        made = dp.streams.RunningCount(10, epsilon=1.0)
+    for budget in [*budgets, dp.Budget.open(older)]:
+        with budget:
+            made.add(5)
+    assert len(budgets[0].log) == 4
+
+
+def test_a_restored_file_of_an_older_format_has_not_paid(older):
+    content = older.read_bytes()
+    with dp.Budget.open(older) as budget:
+        made = dp.streams.RunningCount(10, epsilon=1.0)
+    older.write_bytes(content)
+    with budget, pytest.raises(dp.FormatError, match="another budget, or an older copy of it"):
+        dp.cdf([0.5], dp.Grid([0.5]), epsilon=0.5)
+    with dp.Budget.open(older) as again:
+        made.add(5)
+        made.add(5)
+    assert len(again.log) == 4
+
+
+def test_two_budgets_of_one_file_are_one_while_its_format_changes(older):
+    """Whichever of them has seen the new format."""
+    first, second, third = (dp.Budget.open(older) for _ in range(3))
+    with first, second:
+        dp.cdf([0.5], dp.Grid([0.5]), epsilon=0.5)
+        with third:
+            dp.cdf([0.5], dp.Grid([0.5]), epsilon=0.5)
+    third.charge(dp.Privacy(0.5))
+    assert first._key == second._key == third._key
+    assert len(first.log) == len(second.log) == len(third.log) == 6
+
+
+def test_copies_of_a_file_of_an_older_format_are_other_budgets(older, tmp_path):
+    (tmp_path / "copy").write_bytes(older.read_bytes())
+    with dp.Budget.open(older) as budget, dp.Budget.open(tmp_path / "copy") as other:
+        made = dp.streams.RunningCount(10, epsilon=1.0)
+        made.add(5)
+    assert len(budget.log) == len(other.log) == 4
+    identities = [read_identity(older), read_identity(tmp_path / "copy")]
+    assert len(identities[0]) == 16
+    assert identities[0] != identities[1]
+
+
+def read_identity(path):
+    connection = sqlite3.connect(path)
+    ((identity,),) = connection.execute("SELECT identity FROM spent").fetchall()
+    connection.close()
+    return identity
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE spent SET epsilon = '0'",
+        "UPDATE charges SET epsilon = 0.125 WHERE id = 1",
+        "DELETE FROM charges WHERE id = 3",
+        "UPDATE cap SET epsilon = 99",
+        "ALTER TABLE spent ADD COLUMN identity",
+        "PRAGMA user_version = 1",
+        "PRAGMA user_version = 3",
+    ],
+)
+def test_a_file_without_an_identity_that_was_edited_is_told(path, damage):
+    dp.Budget.open(scripted(path, WITHOUT_IDENTITY))
+    scripted(path, damage)
+    with pytest.raises(dp.FormatError, match="is damaged"):
+        dp.Budget.open(path)
 
 
 @pytest.mark.parametrize(

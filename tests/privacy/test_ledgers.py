@@ -182,9 +182,9 @@ def test_another_cap_or_format_is_refused(path):
         with pytest.raises(dp.ParameterError, match=r"^path must have the cap"):
             dp.Budget.open(path, **caps)
     with sqlite3.connect(path) as connection:
-        connection.execute("PRAGMA user_version = 3")
+        connection.execute("PRAGMA user_version = 4")
     connection.close()
-    with pytest.raises(dp.FormatError, match="has format 3"):
+    with pytest.raises(dp.FormatError, match="has format 4"):
         dp.Budget.open(path)
 
 
