@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import DtypeError, ParameterError
 from ..kernels.trees import hierarchy as kernels
 from ..kernels.trees import hierarchy_errors
 from ..noise.sources import Source
@@ -98,7 +99,18 @@ class Tree:
         )
 
     def node_sums(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the exact counts of all nodes, (nodes,), from those of the cells, (N,)."""
+        """Return the exact counts of all nodes, (nodes,), from those of the cells, (N,) int64.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            The counts are not such an array.
+        """
+        if counts.dtype != np.int64:
+            raise DtypeError("counts", f"dtype {counts.dtype}", "must be int64")
+        cells = (int(self.starts[-1] - self.starts[-2]),)
+        if counts.shape != cells:
+            raise ParameterError("counts", counts.shape, f"must have shape {cells}")
         return kernels.node_sums(counts, self.branching, self.starts)
 
 

@@ -13,7 +13,7 @@ from .. import _check
 from ..errors import DtypeError, ParameterError
 from .plans import gaussian_rows, kept_laplace_digits, laplace_digits, table_entries
 from .sources import Source, source
-from .windows import fill_from_rows
+from .windows import fill_from_rows, flat
 
 __all__ = [
     "DiscreteGaussian",
@@ -67,10 +67,22 @@ class DiscreteLaplace:
         return 2.0 * math.exp(-rate) / math.expm1(-rate) ** 2
 
     def fill(self, out: NDArray[np.int64], stream: Source) -> None:
-        """Overwrite ``out``, (size,) contiguous, with draws made from a stream of words.
+        """Overwrite ``out`` with draws made from a stream of words.
 
         The draws depend on the stream, and on whether they are few. They do not depend on the
         windows through which the stream is read.
+
+        Parameters
+        ----------
+        out
+            An int64 array of any shape, contiguous and writeable.
+        stream
+            The source of random words.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            ``out`` is not such an array.
 
         Examples
         --------
@@ -82,13 +94,24 @@ class DiscreteLaplace:
         >>> draws
         array([4, 1, 1, 3, 0, 2])
         """
-        fill_from_rows(out, stream, kept_laplace_digits(self.scale, table_entries(out.size)))
+        row = flat(out)
+        fill_from_rows(row, stream, kept_laplace_digits(self.scale, table_entries(row.size)))
 
     def fill_once(self, out: NDArray[np.int64], stream: Source) -> None:
         """Overwrite ``out`` with the same draws as ``fill``, but keep no table for the next time.
 
         Use this for a scale that depends on records. A kept table would contain the scale, and the
         times of later draws would show it.
+
+        Parameters
+        ----------
+        out, stream
+            As in ``fill``.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            As in ``fill``.
 
         Examples
         --------
@@ -100,7 +123,8 @@ class DiscreteLaplace:
         >>> draws
         array([4, 1, 1, 3, 0, 2])
         """
-        fill_from_rows(out, stream, laplace_digits(self.scale, table_entries(out.size)))
+        row = flat(out)
+        fill_from_rows(row, stream, laplace_digits(self.scale, table_entries(row.size)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +180,19 @@ class DiscreteGaussian:
         return sigma_squared * (1.0 - 4.0 * math.pi**2 * sigma_squared * mean_square)
 
     def fill(self, out: NDArray[np.int64], stream: Source) -> None:
-        """Overwrite ``out``, (size,) contiguous, with draws made from a stream of words.
+        """Overwrite ``out`` with draws made from a stream of words.
 
         The draws depend only on the stream, not on the windows through which it is read.
+
+        Parameters
+        ----------
+        out, stream
+            As in ``DiscreteLaplace.fill``.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            As in ``DiscreteLaplace.fill``.
 
         Examples
         --------
@@ -170,7 +204,7 @@ class DiscreteGaussian:
         >>> draws
         array([3, 1, 1, 3, 0, 1])
         """
-        fill_from_rows(out, stream, gaussian_rows(self.sigma_squared))
+        fill_from_rows(flat(out), stream, gaussian_rows(self.sigma_squared))
 
 
 def discrete_laplace(

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
-from ..errors import DtypeError, ParameterError
 from ..kernels.noise import polya as kernels
 from . import windows
 from .laws import DiscreteLaplace
@@ -94,7 +93,7 @@ class PolyaShares:
         ----------
         out
             The vector of one client, (D,), or of several clients, (R, D), or any other shape. It
-            must be contiguous int64.
+            must be contiguous int64, and writeable.
         stream
             The source of random words. The shares depend on the stream and on their number, not on
             the windows through which the stream is read.
@@ -109,12 +108,7 @@ class PolyaShares:
         It writes zeros, and takes about 2 (log2(scale) + 2) / shares proposals for each entry, on
         average.
         """
-        if not isinstance(out, np.ndarray) or out.dtype != np.int64:
-            found = f"dtype {out.dtype}" if isinstance(out, np.ndarray) else type(out).__name__
-            raise DtypeError("out", found, "must be an int64 array")
-        if not out.flags.c_contiguous:
-            raise ParameterError("out", out.strides, "must be contiguous")
-        self._overwrite(out.reshape(-1), 1, stream)
+        self._overwrite(windows.flat(out), 1, stream)
 
     def sum_of(self, count: int, size: int, stream: Source) -> NDArray[np.int64]:
         """Draw sums of ``count`` independent shares, without drawing the shares.

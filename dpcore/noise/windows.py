@@ -14,13 +14,33 @@ from typing import Final, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import DtypeError, ParameterError
 from .sources import Source
 
-__all__ = ["WINDOW", "Rows", "Words", "fill", "fill_from_rows", "next_window"]
+__all__ = ["WINDOW", "Rows", "Words", "fill", "fill_from_rows", "flat", "next_window"]
 
 WINDOW: Final = 2**14  # the largest number of new 64-bit words in a window: 128 KiB
 _WORDS_PER_DRAW: Final = 4  # a first guess; if draws need more, there are more windows
 _Word = TypeVar("_Word", np.uint16, np.uint32)
+
+
+def flat(out: object) -> NDArray[np.int64]:
+    """Return a caller's array that is to be overwritten as a row, (size,), in the same memory.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        It is not a contiguous int64 array, or it is read-only. A kernel would write beyond the end
+        of some such arrays.
+    """
+    if not isinstance(out, np.ndarray) or out.dtype != np.int64:
+        found = f"dtype {out.dtype}" if isinstance(out, np.ndarray) else type(out).__name__
+        raise DtypeError("out", found, "must be an int64 array")
+    if not out.flags.c_contiguous:
+        raise ParameterError("out", out.strides, "must be contiguous")
+    if not out.flags.writeable:
+        raise ParameterError("out", "a read-only array", "must be writeable")
+    return out.reshape(-1)
 
 
 def next_window(cut_short: NDArray[_Word], fresh: int, stream: Source) -> NDArray[_Word]:

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from dpcore.errors import DtypeError, ParameterError
 from dpcore.mechanisms import Hierarchy, Histogram
 from dpcore.mechanisms.tree import noisy_nodes
 from dpcore.noise.sources import CryptographicSource
@@ -54,3 +55,13 @@ def test_the_noise_is_kept_when_a_tree_gets_other_cells():
     other = tree.resized(60)
     assert other is not None
     assert (other.bits, other.laws) == (tree.bits, tree.laws)
+
+
+def test_the_cells_of_a_tree_have_a_count_each():
+    tree = Hierarchy(1.0, branching=[3, 3]).tree(8)
+    assert tree.node_sums(np.arange(8)).tolist() == [28, 3, 12, 13, *range(8)]
+    for counts in (np.arange(1), np.arange(7), np.arange(9), np.zeros((8, 1), int)):
+        with pytest.raises(ParameterError, match=r"counts must have shape \(8,\)"):
+            tree.node_sums(counts)
+    with pytest.raises(DtypeError, match="counts must be int64"):
+        tree.node_sums(np.full(8, 0.5))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dpcore as dp
+from dpcore.errors import DtypeError, ParameterError
 from dpcore.noise import distributions, plans
 from dpcore.noise.sources import GeneratorSource
 
@@ -38,6 +39,44 @@ def test_a_law_fills_arrays_with_the_draws_of_its_function(function, law):
     law(Fraction(7, 3)).fill(draws, GeneratorSource(np.random.default_rng(5)))
     assert draws.tolist() == function(Fraction(7, 3), 100, np.random.default_rng(5)).tolist()
     assert law(2.5) == law(Fraction(5, 2))
+
+
+def read_only(array):
+    array.flags.writeable = False
+    return array
+
+
+@pytest.mark.parametrize(
+    "fill",
+    [
+        dp.noise.DiscreteLaplace(15).fill,
+        dp.noise.DiscreteLaplace(15).fill_once,
+        dp.noise.DiscreteGaussian(15).fill,
+        dp.noise.DiscreteGaussian(10**9).fill,
+    ],
+)
+@pytest.mark.parametrize(
+    ("out", "error"),
+    [
+        (np.zeros(4), DtypeError),
+        (np.zeros(4, np.int8), DtypeError),
+        (np.zeros(4, ">i8"), DtypeError),
+        ([0, 0], DtypeError),
+        (np.zeros(8, np.int64)[::2], ParameterError),
+        (read_only(np.zeros(4, np.int64)), ParameterError),
+    ],
+)
+def test_what_cannot_be_filled(fill, out, error):
+    with pytest.raises(error, match="out must be"):
+        fill(out, GeneratorSource(np.random.default_rng(5)))
+
+
+@pytest.mark.parametrize("law", [dp.noise.DiscreteLaplace(15), dp.noise.DiscreteGaussian(10**9)])
+def test_arrays_of_any_shape_are_filled(law):
+    row, table = np.empty(10, np.int64), np.empty((5, 2), np.int64)
+    for out in (row, table):
+        law.fill(out, GeneratorSource(np.random.default_rng(5)))
+    assert table.reshape(-1).tolist() == row.tolist()
 
 
 @pytest.mark.parametrize("size", [3, 5000])

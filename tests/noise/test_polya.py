@@ -252,6 +252,7 @@ def test_bad_sums(count, size, error, words):
         ([0, 0], DtypeError),
         (np.zeros((4, 4), np.int64)[:, ::2], ParameterError),
         (np.zeros((4, 4), np.int64).T[:2], ParameterError),
+        (np.frombuffer(bytes(32), np.int64), ParameterError),
     ],
 )
 def test_what_cannot_be_filled(out, error):

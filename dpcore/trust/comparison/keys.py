@@ -22,11 +22,17 @@ class Keys:
     Parameters
     ----------
     words
-        (n, W) packed keys, which are not checked. Nobody may write to them any more.
+        (n, W) uint64, contiguous: packed keys of W = ``key_bytes(bits) / 8`` words. Their contents
+        are not checked. Nobody may write to them any more.
     bits
-        Values and thresholds are below 2^bits.
+        Values and thresholds are below 2^bits, 1 <= bits <= 32.
     party
         0 or 1.
+
+    Raises
+    ------
+    DtypeError, ParameterError
+        An argument is not as above.
 
     Examples
     --------
@@ -41,8 +47,18 @@ class Keys:
     __slots__ = ("_bits", "_party", "_words")
 
     def __init__(self, words: NDArray[np.uint64], bits: int, party: Party) -> None:
+        bits = _check.integer("bits", bits, 1, layout.MOST_BITS)
+        _check.choice("party", party, Party)
+        if not isinstance(words, np.ndarray) or words.dtype != np.uint64:
+            found = f"dtype {words.dtype}" if isinstance(words, np.ndarray) else type(words).__name__
+            raise DtypeError("words", found, "must be a uint64 array")
+        width = layout.key_bytes(bits) // 8
+        if words.ndim != 2 or words.shape[1] != width:
+            raise ParameterError("words", words.shape, f"must have shape (n, {width})")
+        if not words.flags.c_contiguous:
+            raise ParameterError("words", words.strides, "must be contiguous")
         words.flags.writeable = False
-        self._words, self._bits, self._party = words, bits, party
+        self._words, self._bits, self._party = words, bits, cast(Party, int(party))
 
     def __len__(self) -> int:
         return len(self._words)
@@ -120,4 +136,4 @@ class Keys:
         if (words[:, layout.control_word(bits)] >> np.uint64(layout.levels(bits))).any():
             wanted = "must have no bits for levels that do not exist"
             raise ParameterError("packed", "a damaged key", wanted)
-        return cls(words, bits, cast(Party, int(party)))
+        return cls(words, bits, party)
