@@ -18,6 +18,7 @@ from .errors import DtypeError, MissingExtraError, ParameterError, shown
 
 __all__ = [
     "array",
+    "array_itself",
     "bounds",
     "choice",
     "counts",
@@ -178,6 +179,19 @@ def array(
     if found.dtype.kind not in kinds:
         raise DtypeError(argument, f"dtype {found.dtype}", requirement)
     return found
+
+
+def array_itself(argument: str, value: object, dtype: type[np.generic]) -> NDArray[Any]:
+    """Return a caller's array, of any shape, that is used without a copy.
+
+    It must be contiguous and have exactly this dtype: kernels trust their callers.
+    """
+    if not isinstance(value, np.ndarray) or value.dtype != dtype:
+        found = f"dtype {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
+        raise DtypeError(argument, found, f"must be an array of {dtype.__name__}")
+    if not value.flags.c_contiguous:
+        raise ParameterError(argument, value.strides, "must be contiguous")
+    return value
 
 
 def doubles(found: NDArray[Any]) -> NDArray[np.float64]:

@@ -14,7 +14,8 @@ from typing import Final, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DtypeError, ParameterError
+from .. import _check
+from ..errors import ParameterError
 from .sources import Source
 
 __all__ = ["WINDOW", "Rows", "Words", "fill", "fill_from_rows", "flat", "next_window"]
@@ -33,14 +34,10 @@ def flat(out: object) -> NDArray[np.int64]:
         It is not a contiguous int64 array, or it is read-only. A kernel would write beyond the end
         of some such arrays.
     """
-    if not isinstance(out, np.ndarray) or out.dtype != np.int64:
-        found = f"dtype {out.dtype}" if isinstance(out, np.ndarray) else type(out).__name__
-        raise DtypeError("out", found, "must be an int64 array")
-    if not out.flags.c_contiguous:
-        raise ParameterError("out", out.strides, "must be contiguous")
-    if not out.flags.writeable:
+    array = _check.array_itself("out", out, np.int64)
+    if not array.flags.writeable:
         raise ParameterError("out", "a read-only array", "must be writeable")
-    return out.reshape(-1)
+    return array.reshape(-1)
 
 
 def next_window(cut_short: NDArray[_Word], fresh: int, stream: Source) -> NDArray[_Word]:

@@ -5,6 +5,7 @@ Every argument of every public function in turn, replaced by things of some fort
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 
 import numpy as np
@@ -501,6 +502,40 @@ def test_any_argument_gives_a_result_or_an_error_that_can_be_shown(name, tmp_pat
             if not by_scikit_learn(name, argument) or type(error) not in (TypeError, ValueError):
                 error.add_note(f"{name}: {argument} was {kind}")
                 raise
+
+
+def other_shapes(value):
+    """Return the numbers with an entry less and an entry more on each axis, and an axis more."""
+    if not isinstance(value, np.ndarray | list | tuple):
+        return []
+    try:
+        array = np.asarray(value)
+    except ValueError:  # rows of several lengths
+        return []
+    if array.dtype.kind not in "biuf" or array.size == 0:
+        return []
+    found = [array[np.newaxis], array[..., np.newaxis]]
+    for axis in range(array.ndim):
+        found += [np.delete(array, -1, axis), np.repeat(array, 2, axis)]
+        found += [np.concatenate([array, array.take([-1], axis)], axis), array.take([], axis)]
+    return found
+
+
+SHAPED = [name for name, (_, given) in CALLS.items() if any(map(other_shapes, given.values()))]
+
+
+@pytest.mark.parametrize("name", SHAPED)
+@pytest.mark.filterwarnings("ignore", "error::RuntimeWarning")
+def test_kernels_get_arrays_that_fit(name, tmp_path, monkeypatch):
+    """With NUMBA_BOUNDSCHECK=1, a kernel raises an IndexError where it would leave an array."""
+    monkeypatch.chdir(tmp_path)
+    call, arguments = CALLS[name]
+    for argument, value in arguments.items():
+        if by_scikit_learn(name, argument):
+            continue
+        for other in other_shapes(value):
+            with contextlib.suppress(dp.DpcoreError):
+                call(**{**arguments, argument: other})
 
 
 NO_NUMBERS = ["a time span", "no date", "pandas' NaT", "a masked element", "a multi-index"]

@@ -170,16 +170,17 @@ def test_keys_of_other_shapes_and_types_are_refused():
 
 
 def test_keys_have_the_words_of_their_bits():
-    for words in (FIRST.words[:, :-1], FIRST.words[0], FIRST.words[None], FIRST.words[:, ::2]):
+    for words in (FIRST.words[:, :-1].copy(), FIRST.words[0], FIRST.words[None]):
         with pytest.raises(ParameterError, match=r"words must have shape \(n, 20\)"):
             comparison.Keys(words, BITS, 0)
     for words in (FIRST.words.view(np.int64), FIRST.words.astype(float), FIRST.words.tolist()):
-        with pytest.raises(DtypeError, match="words must be a uint64 array"):
+        with pytest.raises(DtypeError, match="words must be an array of uint64"):
             comparison.Keys(words, BITS, 0)
     with pytest.raises(ParameterError, match=r"words must have shape \(n, 74\)"):
         comparison.Keys(FIRST.words, 24, 0)
-    with pytest.raises(ParameterError, match="words must be contiguous"):
-        comparison.Keys(np.repeat(FIRST.words, 2, axis=0)[::2], BITS, 0)
+    for words in (FIRST.words[:, :-1], np.repeat(FIRST.words, 2, axis=0)[::2]):
+        with pytest.raises(ParameterError, match="words must be contiguous"):
+            comparison.Keys(words, BITS, 0)
     with pytest.raises(ParameterError, match="bits must be between 1 and 32; got 0"):
         comparison.Keys(FIRST.words, 0, 0)
     with pytest.raises(ParameterError, match="party must be one of 0, 1; got 2"):

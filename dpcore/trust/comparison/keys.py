@@ -49,14 +49,10 @@ class Keys:
     def __init__(self, words: NDArray[np.uint64], bits: int, party: Party) -> None:
         bits = _check.integer("bits", bits, 1, layout.MOST_BITS)
         _check.choice("party", party, Party)
-        if not isinstance(words, np.ndarray) or words.dtype != np.uint64:
-            found = f"dtype {words.dtype}" if isinstance(words, np.ndarray) else type(words).__name__
-            raise DtypeError("words", found, "must be a uint64 array")
+        _check.array_itself("words", words, np.uint64)
         width = layout.key_bytes(bits) // 8
         if words.ndim != 2 or words.shape[1] != width:
             raise ParameterError("words", words.shape, f"must have shape (n, {width})")
-        if not words.flags.c_contiguous:
-            raise ParameterError("words", words.strides, "must be contiguous")
         words.flags.writeable = False
         self._words, self._bits, self._party = words, bits, cast(Party, int(party))
 
