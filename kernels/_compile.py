@@ -1,8 +1,6 @@
 """One decorator for every kernel, and one for functions that only kernels call.
 
-Numba is imported when something is compiled first. A process whose kernels are all in the cache
-never imports it: machine code is loaded (``_machine``) and called as it is, since it checks by
-itself what it is called with (``_entry``).
+Both only mark a function. Numba is imported when a kernel is called first.
 """
 
 from __future__ import annotations
@@ -13,23 +11,17 @@ import gc
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from . import _cache, _machine
-from ._arguments import described, plain
+from . import _cache
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
-_Entry = Callable[..., Any]
-
-_LOCK = threading.RLock()  # only one thread compiles or loads at a time
-if hasattr(os, "register_at_fork"):  # in a child, nothing is half compiled, and the lock is free
-    os.register_at_fork(
-        before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release
-    )
 
 KERNELS: list[Kernel] = []
-"""All that were decorated, in this process."""
+"""All kernels of the modules that this process has imported."""
+
+_inner: list[Callable[..., object]] = []  # functions that Numba does not know yet
 
 
 def kernel(function: _Function) -> _Function:
@@ -38,157 +30,157 @@ def kernel(function: _Function) -> _Function:
     No ``fastmath``, no ``parallel``: threads are the caller's, over chunks, which makes results
     independent of how many there are.
     """
-    if _is_interpreted():
-        return function
-    made = Kernel(function)
-    KERNELS.append(made)
-    return cast(_Function, made)
+    KERNELS.append(Kernel(function))
+    return cast(_Function, KERNELS[-1])
 
 
 def inner(function: _Function) -> _Function:
-    """Compile for kernels only: no entry from Python, which takes a good part of compilation.
+    """Compile as a part of the kernels that call it; interpreted if Python calls it.
 
-    Not cached: a kernel's machine code holds all that it calls. Divisions by 0 are infinite or NaN
-    as in IEEE, instead of a check and an exception in each.
+    Divisions by 0 are infinite or NaN as in IEEE, instead of a check and an exception in each.
     """
-    return function if _is_interpreted() else cast(_Function, Inner(function))
+    _inner.append(function)
+    return function
 
 
-def _is_interpreted() -> bool:
-    """Return the value that ``numba.config.DISABLE_JIT`` has, or would have."""
-    if "numba" in sys.modules:
-        return bool(sys.modules["numba"].config.DISABLE_JIT)
-    try:
-        return bool(int(os.environ.get("NUMBA_DISABLE_JIT", "0")))
-    except ValueError:
-        return False
+class Kernel:
+    """A function that Python and kernels call: Numba's dispatcher, made when it is first needed.
 
-
-def is_left_to_numba() -> bool:
-    """Return whether Numba has to load and call all machine code, which is not kept then.
-
-    If that was asked for; and in 32-bit processes, where objects are laid out otherwise.
+    Arguments of other types than a kernel takes raise an error of Numba's.
     """
-    return sys.maxsize < 2**63 - 1 or os.environ.get("DPCORE_USE_NUMBA", "") not in ("", "0")
-
-
-@contextlib.contextmanager
-def _no_collections() -> Iterator[None]:
-    """Turn off garbage collection, which takes a tenth as long as compiling and finds little."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
-class _Compiled:
-    """A function that other compiled functions can call."""
-
-    _options: dict[str, Any]
 
     def __init__(self, function: Callable[..., object]) -> None:
         self.py_func = function
         functools.update_wrapper(cast(Callable[..., object], self), function)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__.lower()} {self.py_func.__module__}.{self.py_func.__name__}>"
+        return f"<kernel {self.py_func.__module__}.{self.py_func.__name__}>"
 
     def __reduce__(self) -> str:  # copied and pickled by name, as functions are
         return self.py_func.__qualname__
 
-    @functools.cached_property
-    def for_kernels(self) -> Any:
-        """Numba's dispatcher, without an entry from Python: the call would crash the process."""
-        import numba
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the machine code for the types of the arguments."""
+        try:
+            return self.dispatcher(*arguments)
+        except Exception as error:
+            if not self._was_about_files(error, arguments):
+                raise
+            _cache.warn(f"{type(error).__name__} for {self!r} in {_cache.folder()}: {error}")
+            self.dispatcher = self._uncached
+        return self.dispatcher(*arguments)
 
-        options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **self._options}
-        return numba.njit(self.py_func, nogil=True, **options)
+    @functools.cached_property
+    def dispatcher(self) -> Any:
+        """Numba's compiler and caller of this kernel, with its machine code on disk."""
+        if _numba().config.DISABLE_JIT:
+            return self.py_func
+        if (folder := _cache.folder()) is None:
+            return self._uncached
+        with contextlib.suppress(RuntimeError):  # Numba was told to ask other locators only
+            cached = _numba().njit(self.py_func, nogil=True, cache=True)
+            if cached.stats.cache_path == str(folder):
+                return cached
+        _cache.warn("Numba would use another folder, where it does not see all edits")
+        return self._uncached
+
+    @functools.cached_property
+    def _uncached(self) -> Any:
+        return _numba().njit(self.py_func, nogil=True)
 
     @property
     def _numba_type_(self) -> Any:  # Numba asks for the type of a global of a function
-        return self.for_kernels._numba_type_
+        return self._uncached._numba_type_
+
+    def _was_about_files(self, error: Exception, arguments: tuple[Any, ...]) -> bool:
+        """Return whether a call failed because machine code could not be read or written.
+
+        The kernel has not run then. Reading a damaged file may raise anything.
+        """
+        if self.dispatcher in (self.py_func, self._uncached) or "numba" in type(error).__module__:
+            return False
+        try:
+            types = tuple(map(_numba().typeof, arguments))
+        except Exception:  # Numba has no such type, and did not look for machine code
+            return False
+        return isinstance(error, OSError) or types not in self.dispatcher.signatures
 
 
-class Inner(_Compiled):
-    """A function that only kernels call."""
+@functools.cache
+def _prepared() -> Any:
+    """Return Numba, which knows our folder and tells us when it compiles."""
+    import numba
+    from numba.core import event
 
-    _options = {"error_model": "numpy"}  # noqa: RUF012 (never changed)
+    class Listener(event.Listener):  # type: ignore[misc]
+        def __init__(self, start: Callable[[], object], end: Callable[[], object]) -> None:
+            self._start, self._end = start, end
 
-    def __call__(self, *arguments: object, **named: object) -> object:
-        """Refuse; unless a kernel calls that Numba has been told meanwhile not to compile."""
-        if _is_interpreted():
-            return self.py_func(*arguments, **named)
-        raise TypeError(
-            f"{self.py_func.__name__} is compiled for kernels only; call it from a kernel"
-        )
+        def on_start(self, told: Any) -> None:
+            self._start()
+
+        def on_end(self, told: Any) -> None:
+            self._end()
+
+    _cache.register()
+    event.register("numba:compiler_lock", Listener(_lock.acquire, _release))
+    event.register("numba:compile", Listener(waiting.begin, waiting.end))
+    return numba
 
 
-class Kernel(_Compiled):
-    """A function that Python calls, with machine code for all types that it was called with."""
+def _numba() -> Any:
+    """Return Numba, which knows all inner functions that are imported so far."""
+    numba = _prepared()
+    while _inner:
+        numba.extending.register_jitable(error_model="numpy")(_inner.pop())
+    return numba
 
-    _options = {}  # noqa: RUF012 (never changed)
 
-    def __init__(self, function: Callable[..., object]) -> None:
-        super().__init__(function)
-        self._entries: tuple[_Entry, ...] = ()
-        self._known: dict[str, _Entry] = {}
-        self.compiled: list[str] = []
-        """The types that were compiled for in this process: not found in the cache."""
+_lock = threading.RLock()  # held while Numba compiles, reads or writes machine code
+if hasattr(os, "register_at_fork"):  # nothing is half compiled in a child
+    os.register_at_fork(
+        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+    )
 
-    def __call__(self, *arguments: Any) -> Any:
-        """Call the machine code for the types of the arguments."""
-        for entry in self._entries:
-            result = entry(*arguments)
-            if result is not NotImplemented:
-                return result
-        return self._first_call(arguments)
 
-    def _first_call(self, given: tuple[Any, ...]) -> Any:
-        arguments = tuple(map(plain, given))
-        result = self._entry(arguments)(*arguments)
-        return self._by_numba(*arguments) if result is NotImplemented else result
+def _release() -> None:
+    _cache.end_writing()
+    with contextlib.suppress(RuntimeError):  # Numba began before it told us
+        _lock.release()
 
-    def _entry(self, arguments: tuple[Any, ...]) -> _Entry:
-        """Return the function for such arguments: a known one, one from the cache, or a new one."""
-        types, classes = described(arguments)
-        with _LOCK:
-            if types in self._known:
-                return self._known[types]
-            entry = None
-            if not is_left_to_numba():
-                # Future versions of LLVM or Numba may make this fail. That does no harm: Numba then
-                # compiles the kernel. If the kernel itself is wrong, Numba reports that.
-                with contextlib.suppress(Exception):
-                    entry = self._found(types, classes) or self._made(types, classes, arguments)
-            if entry is None:
-                entry = self._by_numba
-            else:
-                self._entries += (entry,)
-            self._known[types] = entry
-            return entry
 
-    def _found(self, types: str, classes: list[type]) -> _Entry | None:
-        code = _cache.load(self.py_func, types)
-        return _machine.entry(self.py_func.__name__, code, classes) if code else None
+class _Waiting:
+    """Says on standard error, once, what a process waits for while Numba compiles."""
 
-    def _made(self, types: str, classes: list[type], arguments: tuple[Any, ...]) -> _Entry | None:
-        self.compiled.append(types)
-        with _no_collections():
-            from . import _numba
+    patience = 1.0  # seconds
 
-            code = _numba.machine_code(self.py_func, arguments, classes)
-        if code is None:
-            return None
-        _cache.save(self.py_func, types, code)
-        return _machine.entry(self.py_func.__name__, code, classes)
+    def __init__(self) -> None:
+        self.is_told, self._depth, self._collects = False, 0, False
+        self._timer = threading.Timer(0.0, self._tell)
 
-    @functools.cached_property
-    def _by_numba(self) -> _Entry:
-        """Numba's own dispatcher, for what ``_entry`` cannot pass or return. Not cached."""
-        import numba
+    def begin(self) -> None:
+        self._depth += 1
+        if self._depth == 1:
+            self._collects = gc.isenabled()
+            gc.disable()  # collections take a sixth of the time, and find little
+            self._timer = threading.Timer(self.patience, self._tell)
+            self._timer.daemon = True
+            self._timer.start()
 
-        dispatcher: _Entry = numba.njit(self.py_func, nogil=True)
-        return dispatcher
+    def end(self) -> None:
+        self._depth -= 1
+        if self._depth == 0:
+            self._timer.cancel()
+            if self._collects:
+                gc.enable()
+
+    def _tell(self) -> None:
+        if not self.is_told and sys.stderr is not None:
+            self.is_told = True
+            where = _cache.folder() or "no folder: each process compiles them"
+            with contextlib.suppress(OSError, ValueError):  # standard error is closed
+                text = f"dpcore: compiling kernels, once: they are kept in {where}"
+                print(text, file=sys.stderr, flush=True)
+
+
+waiting = _Waiting()
