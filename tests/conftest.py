@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 import tempfile
@@ -11,20 +10,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-_KERNELS = Path(__file__).parent.parent / "kernels"
-
-
-def _kernels_digest() -> str:
-    digest = hashlib.sha256()
-    for path in sorted(_KERNELS.rglob("*.py")):
-        digest.update(path.name.encode() + path.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-# Before Numba is imported: its cache does not see edits in files that a kernel calls into.
-os.environ.setdefault(
-    "NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir()) / f"dpcore-tests-{_kernels_digest()}")
-)
+# A folder of the tests alone; within it, kernels have a folder for each state of their sources.
+os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir()) / "dpcore-tests"))
 
 
 hypothesis.settings.register_profile("untimed", deadline=None)  # machines are busy

@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 from ..kernels import _cache, _compile
 from .arguments import UsageError
@@ -14,6 +15,7 @@ from .uses import USES
 
 __all__ = ["warm"]
 
+_WRITABLE = "set NUMBA_CACHE_DIR to a folder that can be written to"
 _WIDTH = 30  # the width of the bar
 
 
@@ -25,26 +27,33 @@ def warm(options: argparse.Namespace) -> str:
     UsageError
         Nothing can be compiled, or the machine code cannot be kept.
     """
-    if not _compile.KERNELS:
+    import numba  # not with this file, which all commands import
+
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         raise UsageError("nothing is compiled while NUMBA_DISABLE_JIT is set")
-    if _compile.is_left_to_numba():
-        raise UsageError("nothing is kept where Numba loads it: is DPCORE_USE_NUMBA set?")
-    unwritable = "set NUMBA_CACHE_DIR to a folder that can be written to"
-    if _cache.FOLDER is None:
-        raise UsageError(f"there is no folder for what is compiled: {unwritable}")
-    before, _ = _cache.kept()
+    folder = _cache.folder()
+    if folder is None:
+        raise UsageError(f"there is no folder for what is compiled: {_WRITABLE}")
+    _compile.PATIENCE = 1e6  # the bar says what there is to wait for
+    before = len(_kept(folder))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # nobody sees these releases
+        warnings.simplefilter("ignore")  # these releases are not shown
         for use in _shown(options.quiet):
             USES[use]()
-    compiled = sum(len(kernel.compiled) for kernel in _compile.KERNELS)
-    files, size = _cache.kept()
-    if files < before + compiled:
+    compiled = sum(len(kernel.dispatcher.stats.cache_misses) for kernel in _compile.KERNELS)
+    kept = _kept(folder)
+    if len(kept) < before + compiled:
         raise UsageError(
-            f"{before + compiled - files} of {compiled} compiled kernels could not be kept in "
-            f"{str(_cache.FOLDER)!r}: is there space left? Or {unwritable}"
+            f"{before + compiled - len(kept)} of {compiled} compiled kernels could not be kept in "
+            f"{str(folder)!r}: is there space left? Or {_WRITABLE}"
         )
-    return f"{compiled} kernels compiled; {files} in {_cache.FOLDER}, {size / 2**20:.1f} MB"
+    size = sum(path.stat().st_size for path in kept)
+    return f"{compiled} kernels compiled; {len(kept)} in {folder}, {size / 2**20:.1f} MB"
+
+
+def _kept(folder: Path) -> list[Path]:
+    """Return the files of machine code, one for each kernel and combination of types."""
+    return list(folder.glob("*.nbc"))
 
 
 def _shown(quiet: bool) -> Iterator[str]:
@@ -62,7 +71,7 @@ def _show(done: int, what: str) -> None:
         return
     bar = "#" * (_WIDTH * done // len(USES))
     text = f"dpcore: [{bar:{_WIDTH}}] {done}/{len(USES)} {what}"
-    with suppress(OSError, ValueError):  # nobody reads standard error
+    with suppress(OSError, ValueError):  # standard error is closed
         over = sys.stderr.isatty()  # each line replaces the one before
         print(
             "\r\x1b[K" + text if over else text.rstrip(),

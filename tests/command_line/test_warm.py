@@ -18,7 +18,6 @@ from dpcore import kernels
 from dpcore.command_line.main import main
 from dpcore.command_line.uses import USES
 from dpcore.kernels import _cache, _compile
-from dpcore.kernels._arguments import described, plain
 from dpcore.studies import files
 from tests.project.test_same_bits import RELEASES
 
@@ -52,7 +51,7 @@ def recorded(uses):
         nonlocal depth
         called.add(name(self))
         if not depth:
-            types, _ = described(tuple(map(plain, arguments)))
+            types = ", ".join(str(numba.typeof(argument)) for argument in arguments)
             seen.setdefault(name(self), set()).add(types)
         depth += 1
         try:
@@ -62,7 +61,6 @@ def recorded(uses):
             depth -= 1
 
     _compile.Kernel.__call__ = call
-    _compile.Inner.__call__ = lambda self, *arguments: self.py_func(*arguments)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for use in uses:
@@ -119,7 +117,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     for release in RELEASES.values():
         release()
-print([(kernel, kernel.compiled) for kernel in KERNELS if kernel.compiled])
+print([kernel for kernel in KERNELS if kernel.dispatcher.stats.cache_misses])
 """
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
     said = []
@@ -148,10 +146,9 @@ def one_use(monkeypatch):
 
 @compiled_only
 def test_it_says_where_and_how_much(one_use, tmp_path, monkeypatch, capfd):
-    monkeypatch.setattr(_cache, "FOLDER", tmp_path)
-    (tmp_path / "a.code").write_bytes(bytes(2**21))
-    for each in _compile.KERNELS:
-        monkeypatch.setattr(each, "compiled", [])
+    monkeypatch.setattr(_cache, "folder", lambda: tmp_path)
+    monkeypatch.setattr(_compile, "KERNELS", [])
+    (tmp_path / "a.nbc").write_bytes(bytes(2**21))
     assert main(["warm"]) == 0
     out, err = capfd.readouterr()
     assert out == f"0 kernels compiled; 1 in {tmp_path}, 2.0 MB\n"
@@ -162,18 +159,16 @@ def test_it_says_where_and_how_much(one_use, tmp_path, monkeypatch, capfd):
 
 @compiled_only
 def test_it_says_that_nothing_can_be_kept(one_use, tmp_path, monkeypatch, capfd):
-    monkeypatch.setattr(_cache, "FOLDER", None)
+    kernel = _compile.Kernel(abs)
+    kernel.dispatcher = numba.njit(lambda x: x)
+    kernel.dispatcher(1)
+    monkeypatch.setattr(_compile, "KERNELS", [kernel])
+    monkeypatch.setattr(_cache, "folder", lambda: None)
     assert main(["warm"]) == 2
     assert "set NUMBA_CACHE_DIR to a folder that can be written to" in capfd.readouterr().err
-    monkeypatch.setattr(_cache, "FOLDER", tmp_path)
-    for each in _compile.KERNELS:
-        monkeypatch.setattr(each, "compiled", [])
-    monkeypatch.setattr(_compile.KERNELS[0], "compiled", ["int64"])
+    monkeypatch.setattr(_cache, "folder", lambda: tmp_path)
     assert main(["warm"]) == 2
     assert "1 of 1 compiled kernels could not be kept" in capfd.readouterr().err
-    monkeypatch.setenv("DPCORE_USE_NUMBA", "1")
-    assert main(["warm"]) == 2
-    assert "is DPCORE_USE_NUMBA set?" in capfd.readouterr().err
 
 
 def test_nothing_is_compiled_where_kernels_are_interpreted():
