@@ -94,15 +94,21 @@ def write(name: str, lines: Iterable[str]) -> Path:
     return said(page)
 
 
-def fill(name: str, *blocks: Iterable[str]) -> Path:
-    """Write into the places that a page of docs/ keeps for a script, and return the page."""
+def fill(name: str, *blocks: Iterable[str], of: str = "") -> Path:
+    """Write into the places that a page of docs/ keeps for a script, and return the page.
+
+    Where several scripts fill a page, ``of`` names the script, and its places are marked with it.
+    """
     page = ROOT / "docs" / name
-    first, *rest = page.read_text("utf-8").split(START)
-    if len(rest) != len(blocks) or not all(END in each for each in rest):
-        raise SystemExit(f"{page} must have {len(blocks)} places for tables: {START} ... {END}")
+    start, end = (
+        mark.replace("study", f"study of {of}" if of else "study") for mark in (START, END)
+    )
+    first, *rest = page.read_text("utf-8").split(start)
+    if len(rest) != len(blocks) or not all(end in text for text in rest):
+        raise SystemExit(f"{page} must have {len(blocks)} places for tables: {start} ... {end}")
     whole = first
     for lines, after in zip(blocks, rest, strict=True):
-        whole += "\n".join([START, *lines, END]) + after.partition(END)[2]
+        whole += "\n".join([start, *lines, end]) + after.partition(end)[2]
     return write(name, whole.split("\n"))
 
 

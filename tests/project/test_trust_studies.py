@@ -79,3 +79,18 @@ def test_a_page_may_have_several_places(script, monkeypatch, tmp_path):
     text = pages.fill("some.md", ["1"], ["2"]).read_text("utf-8").split("\n")
     start, end = pages.START, pages.END
     assert text == ["a", start, "1", end, "b", start, "2", end, "c", ""]
+
+
+def test_several_scripts_may_fill_a_page(script, monkeypatch, tmp_path):
+    pages = script("_pages")
+    (tmp_path / "docs").mkdir()
+    page = tmp_path / "docs" / "some.md"
+    kept = f"{pages.START}\nold\n{pages.END}\n"
+    other = ("<!-- study of trust: start -->", "<!-- study of trust: end -->")
+    page.write_text(f"{other[0]}\nold\n{other[1]}\n{kept}", "utf-8")
+    monkeypatch.setattr(pages, "ROOT", tmp_path)
+    monkeypatch.setattr(pages, "where", tmp_path / "docs")
+    with pytest.raises(SystemExit, match="must have 1 places"):
+        pages.fill("some.md", ["new"], of="clients")
+    assert pages.fill("some.md", ["new"], of="trust") == page
+    assert page.read_text("utf-8") == f"{other[0]}\nnew\n{other[1]}\n{kept}"
