@@ -1,6 +1,7 @@
 """Run the tests: ``python scripts/test.py [--full] [--no-jit] [--lowest] [pytest's arguments]``.
 
 The first start makes ``.venv`` in the clone. Paths among the arguments are relative to the clone.
+Without paths, all tests run, in one process for each processor.
 
 --full      also the slow audits and studies
 --no-jit    with interpreted kernels: slower, with readable tracebacks and coverage
@@ -29,6 +30,8 @@ def main() -> None:
     if "--no-jit" in arguments:
         arguments.remove("--no-jit")
         os.environ["NUMBA_DISABLE_JIT"] = "1"
+    if not any((ROOT / argument.partition("::")[0]).exists() for argument in arguments):
+        arguments = ["-n", "auto", "--dist", "loadfile", *arguments]
     _environment.keep_machine_code()
     os.chdir(str(ROOT))
     become([str(python()), "-m", "pytest", *arguments])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 import hypothesis
@@ -44,6 +45,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     full = pytest.mark.skip(reason="slow: run with --full")
     compiled = pytest.mark.skip(reason="draws or counts too much for interpreted kernels")
+    few = pytest.mark.skip(reason="one of many cases: run with --full")
+    cases = Counter(item.nodeid.partition("[")[0] for item in items)
+    seen: Counter[str] = Counter()
     few_records = pytest.mark.filterwarnings("ignore::dpcore.DpcoreWarning")
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):  # examples in docstrings do not warn
@@ -51,5 +55,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         # Keywords would also be the names of folders above the clone.
         if item.get_closest_marker("full") and not config.getoption("--full"):
             item.add_marker(full)
+        if (sample := item.get_closest_marker("sample")) and not config.getoption("--full"):
+            name = item.nodeid.partition("[")[0]
+            (size,) = sample.args
+            seen[name] += 1
+            if seen[name] * size // cases[name] == (seen[name] - 1) * size // cases[name]:
+                item.add_marker(few)
         if item.get_closest_marker("needs_jit") and numba.config.DISABLE_JIT:
             item.add_marker(compiled)

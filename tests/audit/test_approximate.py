@@ -68,6 +68,7 @@ MECHANISMS = [
 ]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize(("kind", "thin", "others"), MECHANISMS)
 def test_claim_holds_and_a_fifth_less_noise_is_caught(kind, thin, others):

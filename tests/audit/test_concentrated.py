@@ -52,6 +52,7 @@ def audited(mechanism):
     return squares[worst], delta_lower_bound(first, second, EPSILON)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("make", MECHANISMS)
 def test_claim_holds_and_a_fifth_less_noise_is_caught(make):
     claim = gaussian_delta(1.0, EPSILON, np.sqrt(2 * RHO))  # of continuous noise: sigma is large

@@ -87,6 +87,7 @@ def test_the_tree_spends_the_budget_on_a_client_and_its_part_on_a_record(
     assert (stated.epsilon if power == 1 else stated.rho) == pytest.approx(budget / bound**power)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("model", "budget", "power"), MODELS)
 def test_a_bound_that_is_not_kept_is_noticed(model, budget, power):
     """A copy that lets one more record count than it says."""
@@ -157,6 +158,7 @@ def largest_log(pairs):
     )
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
 @pytest.mark.parametrize("bound", [1, 2, 3])
 def test_a_local_report_tells_no_more_than_it_says(epsilon, bound):

@@ -49,6 +49,7 @@ def check(cells, base, epsilon, replicates, caught):
     assert audited(Thin(epsilon, base), *case, np.random.default_rng(1)) > caught * epsilon
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("cells", "base", "epsilon"), SMALL)
 def test_claim_holds_and_a_fifth_less_noise_is_caught(cells, base, epsilon):
     check(cells, base, epsilon, 600_000, caught=1.1)

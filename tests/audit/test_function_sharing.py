@@ -72,6 +72,7 @@ def audited(trust, servers):
     return max(epsilon_lower_bound(*views), epsilon_lower_bound(*views[::-1]))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize(
     ("trust", "keep"),

@@ -49,6 +49,7 @@ def audited(sigma_squared, epsilon):
     return delta_lower_bound(first, second, epsilon)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("sigma_squared", "epsilon"), CASES)
 def test_claim_holds_and_a_fifth_less_noise_is_caught(sigma_squared, epsilon):
     claim = discrete_gaussian_delta(sigma_squared, epsilon)

@@ -77,6 +77,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize(("mechanism", "first", "second"), CASES)
 def test_claim_holds_and_a_fifth_less_noise_is_caught(mechanism, first, second):

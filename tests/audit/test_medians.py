@@ -107,6 +107,7 @@ METHODS = ("exponential", "smooth", "paper")
 SIZES = [(3, range(1, 8)), (5, range(1, 6)), (7, range(1, 4))]
 
 
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("epsilon", [0.3, 3.0, 12.0])
 @pytest.mark.parametrize("depth", [1, 2, 3])
@@ -184,6 +185,7 @@ def test_medians_hold_the_claim_and_show_a_third_less_noise(method, replicates):
     assert bound(1.5, method, *TIGHT[method], replicates) > 1.0
 
 
+@pytest.mark.full
 @pytest.mark.needs_jit
 def test_thresholds_of_a_replaced_record_hold_the_claim():
     """Two levels, with a record that changes sides."""

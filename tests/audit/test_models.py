@@ -56,6 +56,7 @@ def within(numbers):
     return rows
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("penalty", [0.01, 0.3, 10.0])
 @pytest.mark.parametrize("loss", [Logistic, Squares])
 def test_no_neighbours_have_minima_farther_apart(loss, penalty):
@@ -89,6 +90,7 @@ def test_bounds_of_minima_are_nearly_attained():
     assert 0.95 < strong <= 1.0
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("penalty", [1e-4, 0.02, 0.5, 3.0])
 def test_minima_are_no_longer_than_is_said(penalty):
     rng = np.random.default_rng(2)
@@ -204,6 +206,7 @@ def test_the_determinants_of_neighbours_differ_by_one_factor():
     assert 0.9 * factor < most <= factor + 1e-12
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("label", [-1.0, 1.0])
 def test_releases_of_one_feature_follow_the_law(label):
     """What leads to w is Laplace noise, so that the law is known in closed form."""
@@ -237,6 +240,7 @@ def samples(epsilon, runs, seed):
     return outputs
 
 
+@pytest.mark.full
 @pytest.mark.needs_jit
 def test_output_perturbation_spends_epsilon_and_no_more():
     assert 1.5 < epsilon_lower_bound(*samples(2.0, 8_000, 6), failure=1e-4) <= 2.0
@@ -269,6 +273,7 @@ def test_sums_change_by_as_much_as_is_said(features, constant):
     assert most >= bound * Fraction(95, 100)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("constant", [True, False])
 @pytest.mark.parametrize("features", [3, 5, 9])
 def test_no_search_finds_a_larger_change(features, constant):

@@ -50,6 +50,7 @@ def largest_changes(size, unit, lengths, most):
     return added.tolist(), moved.tolist()
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("size", "unit", "lengths", "most"), TABLES)
 def test_sensitivity_is_exactly_what_the_noise_is_for(size, unit, lengths, most):
     """With K lengths: K and 2 K in L1, for Laplace; K and 4 K squared, for Gaussian noise."""

@@ -89,6 +89,7 @@ ONE_HONEST = FunctionSharing(2.0, servers=3, **FLAT)
 TWO_HONEST = FunctionSharing(2.0, servers=3, honest=2, **FLAT)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize(
     ("trust", "required"), [(BY_CLIENTS, 40), (ONE_HONEST, 1), (TWO_HONEST, 2)], ids=str
@@ -132,6 +133,7 @@ def adaptive(kind, counts, seed, releases=1000, again=64):
     return np.array(found)
 
 
+@pytest.mark.full
 @pytest.mark.needs_jit
 def test_asking_adaptively_and_again_shows_nothing_more():
     first, second = adaptive(SimulatedSum, BEFORE, 1), adaptive(SimulatedSum, AFTER, 2)
@@ -139,6 +141,7 @@ def test_asking_adaptively_and_again_shows_nothing_more():
     assert epsilon_lower_bound(first, second) <= 0.7
 
 
+@pytest.mark.full
 @pytest.mark.needs_jit
 def test_asking_again_is_caught_where_noise_is_redrawn():
     first, second = (adaptive(Redrawn, *each)[:, 3:] for each in ((BEFORE, 1), (AFTER, 2)))

@@ -114,6 +114,7 @@ def answers(totals, noise, bits, n):
     return thresholds, found
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(("budget", "steps"), [*itertools.product(BUDGETS, [1, 2, 3]), (COARSE, 2)])
 def test_no_transcript_costs_more_than_the_budget_and_some_cost_it(budget, steps):
     cells = 5
@@ -186,6 +187,7 @@ PURE = [
 ]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize(("mechanism", "first", "second", "rows"), PURE)
 def test_claim_holds_and_a_fifth_less_noise_is_caught(mechanism, first, second, rows):

@@ -167,6 +167,7 @@ def parts_for_all_answers(monkeypatch, records, epsilon):
     }
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("epsilon", [1.0, 6.0])
 def test_residual_plots_of_all_neighbours(monkeypatch, epsilon):
     asked = {
@@ -206,6 +207,7 @@ def test_without_a_cell_for_records_outside_the_number_of_those_inside_would_be_
 # --- empirical: the real code, with cryptographic noise
 
 
+@pytest.mark.full
 @pytest.mark.needs_jit
 def test_compact_bounds_hold_the_claim_and_show_a_fifth_less_noise(monkeypatch):
     (first, _), (second, _) = (
@@ -250,6 +252,7 @@ def drawn(monkeypatch, records, epsilon, replicates):
     return np.hstack([answers == MOST_TELLING, cells > 0.5]).astype(np.int64)
 
 
+@pytest.mark.full
 @pytest.mark.needs_jit
 def test_residual_plots_hold_the_claim_and_show_twice_the_budget(monkeypatch):
     def lower_bound(epsilon):

@@ -247,6 +247,7 @@ def test_exponential_mechanism_holds_the_claim_and_shows_a_fifth_less_noise():
     assert bound(draw(2.0 / FIFTH), first, second) > 2.1
 
 
+@pytest.mark.full
 @pytest.mark.needs_jit
 def test_quantiles_hold_the_claim_and_show_a_fifth_less_noise():
     """A record that moves from the last cell to the first, across the median."""

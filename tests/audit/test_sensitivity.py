@@ -29,6 +29,7 @@ def needed(cells, base):
     return max(least_shift(matrix, np.array(change)) for change in halves)
 
 
+@pytest.mark.sample(9)
 @pytest.mark.parametrize("base", [2, 3, 4, 8])
 @pytest.mark.parametrize("cells", [2, 3, 4, 6, 9])
 def test_claim_is_exactly_what_integer_programming_finds(cells, base):

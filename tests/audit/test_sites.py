@@ -116,6 +116,7 @@ def bound(trust):
     )
 
 
+@pytest.mark.full
 @pytest.mark.needs_jit
 def test_shares_of_sites_hold_the_claim_and_a_fifth_less_noise_is_caught():
     trust = DistributedNoise(1.0, clients=SITES, records=None, branching=CELLS)

@@ -26,6 +26,7 @@ def needed(horizon, base):
     )
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("base", [2, 3, 4, 8])
 @pytest.mark.parametrize("horizon", [1, 2, 3, 4, 5, 8])
 def test_claims_are_exactly_what_integer_programming_finds(horizon, base):
@@ -78,6 +79,7 @@ def audited(counter, first, second, replicates):
     return max(epsilon_lower_bound(*outputs), epsilon_lower_bound(*outputs[::-1]))
 
 
+@pytest.mark.full
 @pytest.mark.needs_jit
 def test_claim_holds_and_a_fifth_less_noise_is_caught():
     assert 0.85 < audited(RunningCount(1, epsilon=1.0), [3], [2], 60_000) <= 1.0
@@ -172,6 +174,7 @@ def largest_divergence(law, alpha, *, adaptive):
     return np.log(float(best[()])) / (alpha - 1)
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("adaptive", [False, True])
 @pytest.mark.parametrize(("horizon", "reach"), [(1, 40), (2, 24), (3, 14), (4, 9)])
 def test_divergences_stay_within_rho(horizon, reach, adaptive):

@@ -121,6 +121,7 @@ def test_both_values_are_protected_and_a_fifth_less_noise_is_caught():
     assert lower_bound(Thin(epsilon), np.random.default_rng(1)) > epsilon
 
 
+@pytest.mark.full
 @pytest.mark.needs_jit
 def test_the_whole_way_from_records_to_cells_keeps_to_epsilon():
     """Of a table of three cells in a row, whole counts after isotonic regression, too."""

@@ -144,6 +144,7 @@ CALLS = {
 }
 
 
+@pytest.mark.sample(20)
 @pytest.mark.parametrize("container", CONTAINERS)
 @pytest.mark.parametrize("call", CALLS)
 def test_numbers_of_any_type_in_one_cell_give_one_release(call, container):

@@ -54,6 +54,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_is_charged_once(files, name, capsys):
     data, path = files

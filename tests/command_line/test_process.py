@@ -37,6 +37,7 @@ def redirected(start: list[str], redirection: str, *argv: str) -> subprocess.Com
     return subprocess.run([*shell, *start, *argv], capture_output=True, check=False)
 
 
+@pytest.mark.sample(1)
 @WAY_IN
 @REDIRECTS
 @pytest.mark.parametrize("argv", [["cdf", "t.csv", *EXACT, "--json", "o.json"], ["--help"]])
@@ -47,6 +48,7 @@ def test_closed_output_is_an_error_before_anything_is_spent(folder, start, argv)
     assert not Path("o.json").exists()
 
 
+@pytest.mark.sample(1)
 @WAY_IN
 @REDIRECTS
 def test_without_standard_error_nothing_is_said_elsewhere(folder, start):
@@ -67,6 +69,7 @@ def test_full_standard_error_changes_no_exit_code(folder):
     assert done.returncode == 0
 
 
+@pytest.mark.sample(1)
 @WAY_IN
 @pytest.mark.skipif(sys.platform == "win32", reason="a broken pipe has another error there")
 @pytest.mark.parametrize("argv", [["cdf", "t.csv", *EXACT], ["cdf", "--help"], ["--version"]])
@@ -95,6 +98,7 @@ def test_an_interrupt_of_another_program_is_not_ours(folder):
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
+@pytest.mark.sample(1)
 @WAY_IN
 @pytest.mark.skipif(sys.platform == "win32", reason="no such signal can be sent there")
 def test_an_interrupt_while_a_pipe_is_read(folder, start):

@@ -81,6 +81,7 @@ def test_empty_bins_are_left_out_of_the_table(folder, capsys):
     assert len(table(run(capsys, "calibration", "two.parquet", *EXACT))) == 2
 
 
+@pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("fitted", [True, False])
 def test_the_test_of_exact_counts(folder, capsys, fitted):
@@ -96,6 +97,7 @@ def test_the_test_of_exact_counts(folder, capsys, fitted):
     assert [row[3] for row in rows] == pytest.approx(test.expected[:, 1], abs=0.05)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("epsilon", ["2", "20"])
 def test_the_size_is_that_of_the_library(folder, capsys, epsilon):
     argv = ["hosmer-lemeshow", "t.parquet", *FLAGS, "--epsilon", epsilon, "--json", "o.json"]
@@ -116,6 +118,7 @@ def test_groups_that_are_merged_are_marked(folder, capsys):
     assert "p-value     nan" in out  # no degree of freedom is left
 
 
+@pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("command", COMMANDS)
 def test_what_is_stored_is_what_is_printed_and_drawn(folder, capsys, command):

@@ -75,6 +75,7 @@ def test_workers_know_the_file_and_its_neighbours_and_find_the_same(folder):
     assert not {*one.array("worker").ravel()} & {*two.array("worker").ravel()}
 
 
+@pytest.mark.sample(1)
 @pytest.mark.skipif(sys.platform == "win32", reason="an interrupt has another exit code there")
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_an_interrupt_of_all_processes_keeps_what_is_done_and_says_so(folder, workers):
@@ -112,6 +113,7 @@ def test_an_interrupt_without_a_folder_is_quiet(folder):
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
 
 
+@pytest.mark.full
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
 def test_a_worker_that_ends_is_an_error(folder):
     done = run("study", "s.py:killed", "--workers", "2", "--out", "o")

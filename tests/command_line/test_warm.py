@@ -91,6 +91,7 @@ def check_uses():
     assert not any(forgotten.values()), forgotten
 
 
+@pytest.mark.full
 @compiled_only
 def test_every_kernel_is_used_and_as_releases_do():
     """In a process of its own: in this one, trees and laws are known already."""

@@ -140,6 +140,7 @@ def simulated(mechanisms, together, replicates=3000):
     return np.array([each.counts for each in found]) - exact.counts, exact.noise_deviation
 
 
+@pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize(
     ("mechanisms", "weights"),
@@ -216,6 +217,7 @@ def test_the_mean_of_releases_of_the_same_records(curves):
     assert np.mean(weighted.noise_deviation**2) >= np.mean(found.noise_deviation**2) * 0.999999
 
 
+@pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("weights", [None, (3.0, 1.0, 2.0)])
 def test_predicted_and_simulated_errors_of_a_mean_agree(weights):

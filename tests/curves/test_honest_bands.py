@@ -24,6 +24,7 @@ def half_at_one_value(rng, n=4000):
     return np.where(rng.random(n) < 0.5, 0.307, rng.normal(0.6, 0.15, n))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("isotonic", [False, True])
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)

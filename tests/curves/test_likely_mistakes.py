@@ -192,6 +192,7 @@ def reported(cells, size):
     return server.close()
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     "release",
     [

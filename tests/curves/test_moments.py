@@ -105,6 +105,7 @@ def test_times_have_means():
     assert curve.histogram(2)[0].tolist() == [184.0, 182.0]  # 2 July, on the edge, is in the first
 
 
+@pytest.mark.sample(2)
 @pytest.mark.needs_jit
 @pytest.mark.filterwarnings("ignore::dpcore.DpcoreWarning")
 @pytest.mark.parametrize("isotonic", [False, True])

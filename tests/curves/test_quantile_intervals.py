@@ -116,6 +116,7 @@ MECHANISMS = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.needs_jit
 @pytest.mark.filterwarnings("ignore::dpcore.DpcoreWarning")
 @pytest.mark.parametrize("isotonic", [False, True])

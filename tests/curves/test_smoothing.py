@@ -98,6 +98,7 @@ def check_certificate(smoothing, n, scale):
     assert smoothing.unit <= 2 * scale
 
 
+@pytest.mark.sample(127)
 @pytest.mark.parametrize(("norm", "solver"), SOLVERS)
 @pytest.mark.parametrize("base", [2, 3, 9])
 @pytest.mark.parametrize("name", CURVES)

@@ -228,6 +228,7 @@ def test_bad_arguments(call, words):
 # --- noise
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "mechanism",
     [Histogram(0.5), Histogram(rho=0.02), Histogram(0.5, neighbours="add-or-remove-one")],

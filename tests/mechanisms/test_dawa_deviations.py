@@ -101,6 +101,7 @@ def test_blocks_of_replicates_are_single_releases():
     assert np.unique(many, axis=0).shape == many.shape
 
 
+@pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("shape", list(shapes()))
 @pytest.mark.parametrize("budget", [{"epsilon": 0.5}, {"rho": 0.03}], ids=str)

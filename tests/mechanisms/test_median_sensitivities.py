@@ -90,6 +90,7 @@ def sensitivity_by_definition(counts, ratio):
     return best
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("ratio", [2**24 * 2 // 3, 2**24 * 19 // 20])
 def test_sensitivity_is_the_least_that_is_smooth(ratio):
     """A record more or less moves the median, in the worst tables k records away, by x_j - x_i."""

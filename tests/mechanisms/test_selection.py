@@ -155,6 +155,7 @@ def p_value(drawn, law):
     ).pvalue
 
 
+@pytest.mark.sample(9)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 5.7])
 @pytest.mark.parametrize("name", ["votes", "ties", "slope", "all classes", "one class"])

@@ -44,6 +44,7 @@ def test_the_area_is_that_of_all_pairs(records):
     assert almost_exact.release_pairs(pairs) == pytest.approx(float(exact), abs=2e-3)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("kind", [np.float64, np.float32, np.int64])
 @pytest.mark.parametrize("distinct", [3, 1000, 10**9])

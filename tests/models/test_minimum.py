@@ -65,6 +65,7 @@ def test_minima_are_as_near_as_is_said():
     assert max(shares) > 1e-6  # it is floating point
 
 
+@pytest.mark.full
 def test_there_is_always_a_minimum():
     rng = np.random.default_rng(2)
     for _ in range(1500):

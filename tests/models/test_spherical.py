@@ -78,6 +78,7 @@ def test_longer_vectors_are_cut():
     assert all(gamma.logsf(longest(size), size) < -180 for size in range(1, 9000, 7))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("size", [1, 2, 3, 6])
 def test_the_law(size):
     stream = GeneratorSource(np.random.default_rng(2))

@@ -91,6 +91,7 @@ def test_laplace(scale, monkeypatch):
         assert table == pytest.approx(reference.discrete_laplace_pmf(y, scale), abs=1e-15)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("sigma_squared", [Fraction(1, 3), Fraction(1), Fraction(13, 3)], ids=str)
 def test_gaussian(sigma_squared, monkeypatch):
     law = added_up(

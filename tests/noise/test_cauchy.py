@@ -89,6 +89,7 @@ def test_draws_that_are_not_certain_take_more_bits():
         rounded_cauchy(Fraction(1), Words(outside))
 
 
+@pytest.mark.sample(4)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(5, 2), Fraction(40)])
 @pytest.mark.parametrize("secret", [True, False])

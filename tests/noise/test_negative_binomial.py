@@ -138,6 +138,7 @@ def test_offsets_are_equally_likely_and_blocks_halve():
     assert negative_binomial._more_ones(Words(2**64 - 1, 0b1011)) == 66
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("which", LAWS, ids=str)
 def test_draws_have_the_law(which):
     found = draws(envelope(*which), 20_000, seeded(7))

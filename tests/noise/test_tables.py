@@ -67,6 +67,7 @@ def plain_laplace(words, scale, law, bits=32):
 # --- the same as plain inversion
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("entries", [2**7, 2**11])
 @pytest.mark.parametrize("scale", [*LAPLACE, Fraction(2**53 - 1), Fraction(1, 2**40)], ids=str)
 def test_laplace_is_plain_inversion_on_the_same_words(scale, entries):
@@ -187,6 +188,7 @@ ONE_DIGIT = [
 ]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("law", ONE_DIGIT, ids=repr)
 def test_all_words_lead_where_the_law_says(law):
     """Each k gets as many words as lie within its interval whole, and the rest is not decided."""

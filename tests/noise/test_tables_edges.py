@@ -214,6 +214,7 @@ def test_bins_whose_word_ties_with_a_boundary(ties, off):
         assert out[0] == plain
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     "sigma_squared",
     # of the last but one, 2^66 / (2 sigma^2) is not 4,097 by a hundredth

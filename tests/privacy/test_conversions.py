@@ -78,6 +78,7 @@ def test_delta_and_epsilon_are_inverse_and_never_optimistic(rho, epsilon):
     assert zcdp_delta(rho, math.nextafter(back, math.inf)) <= delta * (1 + 1e-9)
 
 
+@pytest.mark.full
 @given(epsilons, deltas)
 def test_rho_is_the_largest_that_gives_epsilon_and_delta(epsilon, delta):
     rho = zcdp_rho(epsilon, delta)

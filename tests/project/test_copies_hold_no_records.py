@@ -299,6 +299,7 @@ def is_exact(text):
     return any(form in text for form in BYTES) or not DIGITS.isdisjoint(WHOLE.findall(text))
 
 
+@pytest.mark.sample(22)
 @pytest.mark.parametrize("name", STATES)
 @pytest.mark.filterwarnings("ignore")
 def test_nothing_that_is_written_holds_exact_counts(name):

@@ -57,6 +57,7 @@ def make(papers, **how: bool) -> None:
     papers("_all").make([QUICKEST], quick=how.get("quick", False), workers=1)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize(
     ("quick", "folder"),

@@ -22,6 +22,7 @@ def study(monkeypatch):
     return lambda name: importlib.import_module(f"studies.{name}")
 
 
+@pytest.mark.full
 def test_what_is_allocated_is_told_from_what_was_there_and_what_is_kept(study):
     there = bytearray(10**7)
     found = study("_server_memory").allocated(lambda: bytearray(len(bytearray(2 * 10**6)) // 2))
@@ -29,6 +30,7 @@ def test_what_is_allocated_is_told_from_what_was_there_and_what_is_kept(study):
     assert 2 * 10**6 < found.most < 3.3 * 10**6 < len(there)
 
 
+@pytest.mark.full
 def test_memory_of_sums_over_a_file_does_not_grow(study):
     rng, of_arrays = np.random.default_rng(1), study("_function_costs").of_arrays
     few, many = (of_arrays(clients, 50, 8, 5, rng) for clients in (100, 1000))
@@ -36,6 +38,7 @@ def test_memory_of_sums_over_a_file_does_not_grow(study):
     assert many - few < 100 * comparison.key_bytes(8)  # of 900 more keys
 
 
+@pytest.mark.full
 def test_memory_of_a_server_grows_by_ids_alone(study):
     rng, of_server = np.random.default_rng(1), study("_function_costs").of_server
     few, many = (of_server(clients, 50, 16, rng) for clients in (100, 1000))
@@ -44,6 +47,7 @@ def test_memory_of_a_server_grows_by_ids_alone(study):
     assert many.end - few.end - ids < keys / 2  # sets of ids have room to spare
 
 
+@pytest.mark.full
 def test_a_server_of_shares_forgets_those_that_it_has_settled(study):
     found = study("_server_memory").memory(200, 100, 50, 64, np.random.default_rng(1))
     assert found.share > 8 * found.nodes > found.seed > 48

@@ -209,6 +209,7 @@ def test_one_process_writes_at_a_time(folder):
         fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
+@pytest.mark.full
 def test_processes_fill_a_cache_side_by_side(tmp_path):
     program = (
         "import sys\nfrom dpcore.kernels.trees.dyadic import add_ancestors\nimport numpy as np"

@@ -65,6 +65,7 @@ def test_the_menu_of_the_site_names_it(path):
     assert f"- tutorials/{path.stem}.md\n" in menu
 
 
+@pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @each_notebook
 def test_its_cells_run_in_order(path, tmp_path, monkeypatch):

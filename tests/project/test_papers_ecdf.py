@@ -40,6 +40,7 @@ def made(paper, tmp_path):
     return make
 
 
+@pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("name", FIGURES)
 def test_figures_are_drawn_and_say_what_they_show(paper, made, name):

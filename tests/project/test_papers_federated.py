@@ -61,6 +61,7 @@ def test_without_noise_prefixes_and_sums_are_the_counts(paper, records):
     assert np.diff(found.sums.sum(axis=0)[edges]) == pytest.approx([5000] * 4, rel=0.1)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("model", ["DistDP", "LocalDP"])
 def test_the_noise_of_leaves_and_of_prefixes_is_that_of_their_nodes(paper, model):
     federated, rng, height = paper("_federated"), np.random.default_rng(1), 4
@@ -109,6 +110,7 @@ def test_least_errors_are_compared_with_the_paper(paper):
     assert least.are_at(11, 0.005) == (False, False) != least.are_at(8, 0.001)
 
 
+@pytest.mark.full
 def test_twice_epsilon_has_the_noise_of_the_papers_neighbours(paper):
     federated, rng, counts = paper("_federated"), np.random.default_rng(1), np.full((2, 1), 1000)
     counts = np.repeat(counts, 2, axis=1)
@@ -215,6 +217,7 @@ def test_exponents_are_fitted_and_judged(paper):
     assert [fit.beside(x) for x in (-0.5, -1, -0.25)] == ["as stated", "slower", "faster"]
 
 
+@pytest.mark.full
 def test_errors_fall_with_clients_as_theorem_2_says(paper):
     study = paper("federated_table_1").orders.over(data=["Sep"], step=[0, 2])
     results = studies.run(study, replicates=2, seed=1, workers=1)
@@ -222,6 +225,7 @@ def test_errors_fall_with_clients_as_theorem_2_says(paper):
     assert np.log(last / first) / np.log(64) == pytest.approx(-2 / 3, abs=0.15)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", FIGURES)
 def test_figures_are_drawn(paper, name, tmp_path):
     figure = paper(f"federated_{name}").FIGURE

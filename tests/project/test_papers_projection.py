@@ -130,6 +130,7 @@ def test_box_plots_are_compared_by_their_parts(paper):
     assert released[figure.FIVE].outliers.size == 0 < released[figure.OURS].outliers.size
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", FIGURES)
 def test_figures_are_drawn(paper, name, tmp_path, monkeypatch):
     monkeypatch.delenv("DPCORE_DATA", raising=False)

@@ -68,6 +68,7 @@ def test_scenarios_have_the_moments_that_they_name():
         assert variance == pytest.approx(1.0, rel=0.15)  # ten deviations
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("way", ["PriRP", "dpcore"])
 def test_without_noise_both_ways_show_the_records(way):
     shared, rng = paper("_regression"), np.random.default_rng(1)
@@ -91,6 +92,7 @@ def test_the_cells_of_prirp_are_those_of_its_rule():
     assert differ[expected > 0].mean() < 0.1
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("way", "queries"), [("bound", 4), ("bound_of_less", 2)])
 def test_the_search_of_prirp_has_the_published_noise(way, queries):
     search, rng = getattr(paper("_regression"), way), np.random.default_rng(1)
@@ -167,6 +169,7 @@ def test_the_least_violation_is_less_of_more_records_and_more_of_released_plots(
     assert released > true[1]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("seen", "verdict"), [((1, 1), "agrees"), ((1, 0), "in part")])
 def test_the_verdict_on_incomes_is_about_the_records_that_there_are(tmp_path, seen, verdict):
     figure, made_of = paper("regression_figure_05"), paper("_figure")
@@ -285,6 +288,7 @@ def test_the_paper_s_methods_do_not_run_dpcore_s_dawa(monkeypatch):
         shared.CHECKED[shared.OTHER_STAGE](records, 1.0, rng)
 
 
+@pytest.mark.full
 def test_few_records_of_skewed_scores_are_better_off_with_intervals_of_all_lengths():
     study = paper("_regression_roc").released_curves
     ways = ("PriROC", paper("_regression_roc").OTHER_STAGE)
@@ -355,6 +359,7 @@ SMALL: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", FIGURES)
 def test_each_is_drawn_and_says_what_came_out(name, tmp_path):
     figure, made_of = paper(f"regression_{name}").FIGURE, paper("_figure")

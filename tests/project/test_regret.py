@@ -72,6 +72,7 @@ def test_columns_are_counted_within_public_bounds(study):
     assert weights(4).tolist() == [3, 1, 0, 3]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("kind", ["epsilon", "delta", "rho"])
 def test_all_contenders_have_errors_and_the_tables_show_them(study, kind):
     found = some(study, kind)

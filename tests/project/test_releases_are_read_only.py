@@ -98,6 +98,7 @@ def contents(found):
     return [array.tobytes() for array in arrays(found)]
 
 
+@pytest.mark.sample(9)
 @pytest.mark.parametrize("name", MADE)
 @pytest.mark.filterwarnings("ignore")
 def test_nobody_writes_to_a_release(name):
@@ -114,6 +115,7 @@ def test_there_are_arrays_to_write_to():
     assert len(list(arrays(MADE["ROC"]()))) >= 8
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     "name",
     [

@@ -211,6 +211,7 @@ def test_what_is_missing_in_one_file(tmp_path):
     assert counts_of(folder, nan_policy="omit").sum() == 1
 
 
+@pytest.mark.full
 @pytest.mark.needs_jit
 def test_memory_does_not_grow_with_the_number_of_files(tmp_path):
     values = pa.array(np.random.default_rng(1).normal(size=2**17))

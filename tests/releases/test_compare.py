@@ -32,6 +32,7 @@ def p_values(rng, sizes, comparisons, simulations=39, **budget):
     return np.array(found)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("sizes", [(800, 800), (300, 2000)])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
 def test_equal_populations_are_told_apart_no_more_often_than_the_level_says(sizes, epsilon):
@@ -42,6 +43,7 @@ def test_equal_populations_are_told_apart_no_more_often_than_the_level_says(size
     assert (found[:, 0] <= 0.5).mean() > 0.25  # and not for want of power
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("epsilon", "n"), [(0.1, 800), (1.0, 300)])
 def test_nor_by_the_default_which_looks_for_buckets(epsilon, n):
     rng = np.random.default_rng(5)
@@ -52,6 +54,7 @@ def test_nor_by_the_default_which_looks_for_buckets(epsilon, n):
         assert (np.mean(found <= level, axis=0) <= most).all()
 
 
+@pytest.mark.full
 def test_half_of_all_records_in_a_cell_do_not_mislead_the_default():
     rng, rejected = np.random.default_rng(3), 0
     counts = np.full(256, 500 / 256)
@@ -70,6 +73,7 @@ def test_half_of_all_records_in_a_cell_do_not_mislead_the_default():
     assert rejected <= 6  # of 40 at 0.05; the pooled curve alone rejects about 10
 
 
+@pytest.mark.full
 def test_a_textbook_test_on_samples_of_private_curves_rejects_what_is_equal():
     rng = np.random.default_rng(8)
     theirs, ours = [], []

@@ -35,6 +35,7 @@ def pair_of(shape, shift, n, mechanism, rng):
     return [dp.cdf(column, CELLS, mechanism, rng=rng) for column in columns]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_intervals_hold_the_difference_wherever_records_lie_in_their_cells(shape):
     held, widths = [], []

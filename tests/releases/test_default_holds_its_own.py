@@ -30,6 +30,7 @@ def test_positives_with_the_highest_scores_stay_positives(size):
     assert np.mean(np.abs(errors) <= 1.96 * stated) > 0.85
 
 
+@pytest.mark.sample(3)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize(
     ("size", "epsilon", "delta"), [(1024, 1.0, 1e-6), (4096, 0.1, 1e-9), (32768, 1.0, 1e-9)]

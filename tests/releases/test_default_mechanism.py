@@ -21,6 +21,7 @@ BUDGETS = [
 BOTH = ["replace-one", "add-or-remove-one"]
 
 
+@pytest.mark.sample(6)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("neighbours", BOTH)
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
@@ -64,6 +65,7 @@ def test_what_spends_no_delta_says_so():
     assert pure.privacy + dp.Privacy(rho=0.5) == dp.Privacy(rho=1.0)
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("neighbours", BOTH)
 @pytest.mark.parametrize("rho", [1e-4, 0.02, 0.5, 1.0, 1.5, 2.0, 3.0, 4.5, 8.0, 20.0])
 def test_no_laplace_noise_wins_for_rho(rho, neighbours):

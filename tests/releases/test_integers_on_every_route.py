@@ -137,6 +137,7 @@ GRIDS = {
 records = st.lists(st.integers(0, 12), min_size=2, max_size=9)
 
 
+@pytest.mark.sample(11)
 @settings(max_examples=8, deadline=None)
 @given(values=records, said=st.sampled_from([None, True, False]))
 @pytest.mark.parametrize("grid", GRIDS)

@@ -24,6 +24,7 @@ def test_moments_are_those_of_the_values(basis, budgets):
     assert found == pytest.approx([np.mean(values**i) for i in range(1, 5)], rel=1e-4)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize(("basis", "budgets"), SCHEMES)
 def test_moment_errors_are_those_of_the_releases(basis, budgets):

@@ -45,6 +45,7 @@ def test_quartiles_of_few_records_are_not_rounded():
     assert found.values.tolist() == [1, 4]
 
 
+@pytest.mark.full
 @pytest.mark.needs_jit
 def test_each_follows_the_law_of_its_share():
     counts, grid = np.array([3, 0, 2, 4, 1]), dp.Grid(range(5))

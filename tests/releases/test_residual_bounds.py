@@ -42,6 +42,7 @@ def gain_of(n_epsilon):
 # --- what is chosen from
 
 
+@pytest.mark.full
 @settings(max_examples=200)
 @given(st.lists(VALUES, min_size=1, max_size=20), st.sampled_from([np.float64, np.float32]))
 def test_records_in_every_interval(values, dtype):
@@ -155,6 +156,7 @@ def test_units_may_be_as_far_off_as_the_gain_allows(n_epsilon, doublings):
     assert module.gain_of(n, Fraction(n_epsilon, 3 * n)) == gain
 
 
+@pytest.mark.full
 @pytest.mark.needs_jit
 def test_the_law_of_the_answers():
     x, epsilon, rng = generator().uniform(-1, 40, 300), Fraction(1, 2), generator(1)

@@ -35,6 +35,7 @@ def test_exact_curves_count_both_classes(records, cells, alone):
     assert curves.privacy.epsilon == math.inf
 
 
+@pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize(
     "mechanism",

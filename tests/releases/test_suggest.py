@@ -68,6 +68,7 @@ def test_it_says_up_to_how_many_quantiles_are_better_drawn():
     assert dp.suggest(n=100_000, rho=0.5, lower=0, upper=1).few_quantiles == 0
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("unit", ["shares", "values"])
 @pytest.mark.parametrize("budget", [{"epsilon": 5.0}, {"rho": 0.01}])
 def test_what_is_enough_reaches_the_error_and_half_of_it_does_not(unit, budget):

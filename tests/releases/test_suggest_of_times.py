@@ -32,6 +32,7 @@ def test_suggestions_of_times_are_those_of_as_many_seconds(unit: str) -> None:
     assert f"dp.{found.grid!r}" in str(found)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("unit", ENDS)
 @pytest.mark.parametrize("error", [dt.timedelta(hours=12), np.timedelta64(720, "m")])

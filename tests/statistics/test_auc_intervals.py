@@ -39,6 +39,7 @@ def counted(make, n=8000):
     return counts, ROC(dp.score_curves_from_counts(counts, GRID, NoNoise())).auc
 
 
+@pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("isotonic", [True, False])
 @pytest.mark.parametrize("make", [calibrated, clumped])
@@ -60,6 +61,7 @@ def test_the_interval_covers_as_often_as_it_says(mechanism, make, isotonic):
     assert np.median(ratios) > 1.5
 
 
+@pytest.mark.full
 @pytest.mark.needs_jit
 def test_a_histograms_interval_covers_as_often_as_it_says_and_is_short():
     rng, mechanism, buckets = RNG(3), Hierarchy(0.2), 100
@@ -114,6 +116,7 @@ def test_nothing_is_said_where_the_error_is_not_known():
     assert roc.auc_interval() == (0.0, 1.0)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("between", ["step", "linear"])
 def test_pairs_between_known_thresholds_count_or_not(between):

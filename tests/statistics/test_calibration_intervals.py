@@ -32,6 +32,7 @@ def drawn(rate, n, rng):
     return rng.random(n) < rate(MIDDLES[scores]), MIDDLES[scores]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("rate", RATES.values(), ids=list(RATES))
 @pytest.mark.parametrize("mechanism", [Hierarchy(0.5), Dawa(0.5), NoNoise()], ids=str)

@@ -31,6 +31,7 @@ def exact(labels, scores):
     return dp.score_curves(labels, scores, GRID, NoNoise())
 
 
+@pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("mechanism", [Hierarchy(0.5), Histogram(2.0), NoNoise()], ids=str)
 @pytest.mark.parametrize("name", ["precision", "recall"])
@@ -52,6 +53,7 @@ def test_intervals_of_rates_cover(name, mechanism):
         assert (inside[1] <= RUNS * LEVEL + 5 * np.sqrt(RUNS * LEVEL * (1 - LEVEL))).all()
 
 
+@pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("mechanism", [Hierarchy(3.0), NoNoise()], ids=str)
 @pytest.mark.parametrize("n", [200, 2000])

@@ -53,6 +53,7 @@ def rejected(shape, n, runs, slope=1.0, release=dp.hosmer_lemeshow, **options):
 # --- how often models are rejected
 
 
+@pytest.mark.sample(2)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("shape", [few_values, spikes, at_upper_ends])
 def test_a_right_model_with_discrete_scores_is_not_rejected(shape):
@@ -78,6 +79,7 @@ def test_a_wrong_slope_is_still_found(shape):
     assert rejected(shape, MANY, 3, slope=1.1, epsilon=1.0) == 3
 
 
+@pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("fitted", [True, False])
 def test_without_noise_either(fitted):

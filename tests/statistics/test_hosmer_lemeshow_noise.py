@@ -58,6 +58,7 @@ def shares(records, release, runs, **options):
     return np.mean(np.array(found) < 0.05, axis=0)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("release", [hosmer_lemeshow, hosmer_lemeshow_by_groups])
 @pytest.mark.parametrize(
@@ -70,6 +71,7 @@ def test_noise_is_not_taken_for_a_wrong_model(release, records, fitted):
     assert ignored >= 0.5
 
 
+@pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("release", [hosmer_lemeshow, hosmer_lemeshow_by_groups])
 def test_a_wrong_model_is_still_found(release):
@@ -259,6 +261,7 @@ def test_what_has_no_degree_of_freedom_has_no_pvalue():
     assert math.isnan(test.pvalue_ignoring_noise)
 
 
+@pytest.mark.full
 @pytest.mark.needs_jit
 def test_by_groups_has_a_pvalue_whatever_comes_out():
     for seed in range(6):  # much noise: numbers below 0, and a statistic below 0

@@ -221,6 +221,7 @@ def test_bands_without_noise_and_without_knowledge():
             roc.band(level)
 
 
+@pytest.mark.full
 @pytest.mark.needs_jit
 def test_bands_hold_the_records_rates_as_often_as_they_say():
     rng = RNG(5)

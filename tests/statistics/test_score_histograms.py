@@ -96,6 +96,7 @@ def test_equal_buckets_of_a_rising_rate_hold_a_third_of_the_square():
         assert off == pytest.approx(1 / (3 * buckets**2), rel=0.08)
 
 
+@pytest.mark.full
 @pytest.mark.needs_jit
 def test_the_correction_leaves_a_hundredth_of_what_eq_5_is_off():
     """Binormal scores, whose rate is curved in the ranks; 2,000 records in a bucket."""

@@ -64,6 +64,7 @@ def test_noise_is_that_of_the_dyadic_mechanism_on_one_more_cell(base):
         assert counter.noise_deviation() == pytest.approx(mechanism.noise_deviation(horizon + 1)[0])
 
 
+@pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("budget", BUDGETS)
 @pytest.mark.parametrize(("horizon", "base"), [(6, 2), (7, 3)])
@@ -76,6 +77,7 @@ def test_covariance_of_the_noise(horizon, base, budget):
     assert np.diag(expected) == pytest.approx(counter.noise_deviation() ** 2)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("projection", [(1, 0, 0, 0, 0), (0, 0, 0, 0, 1), (2, -1, 3, 0, -2)])
 def test_outputs_are_distributed_as_one_release_of_the_dyadic_mechanism(projection):
@@ -111,6 +113,7 @@ def test_privacy_is_that_of_all_steps():
     assert seeded().privacy == dp.Privacy(0.5, simulated=True)
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("horizon", range(1, 40))
 @pytest.mark.parametrize("base", [2, 3, 5])
 def test_flows_that_do_not_look_ahead(horizon, base):

@@ -57,6 +57,7 @@ def damages(data, tries, rng):
                 yield f"block {start}", data[:start] + block + data[end:]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", FILES)
 def test_damage_is_an_error_that_names_the_file(folders, name, tmp_path):
     """Each byte counts: a file is read if all its bytes are as they were written."""
@@ -167,6 +168,7 @@ def test_headers_are_whole_or_refused(changes, tmp_path):
         studies.Results(table.replace_schema_metadata({"dpcore.study": json.dumps(header)}))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", ["begun", "part", "replicates.parquet"])
 def test_damaged_files_of_earlier_versions_are_read_or_named(folders, name, tmp_path):
     """They have no digest, so some damage is not seen."""

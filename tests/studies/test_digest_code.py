@@ -109,6 +109,7 @@ def test_a_name_that_is_not_yet_bound_is_none():
     assert before != after
 
 
+@pytest.mark.full
 def test_it_hangs_on_no_order_of_sets(tmp_path):
     """Which is that of the process: texts have other hashes in each."""
     source = textwrap.dedent("""

@@ -78,6 +78,7 @@ def test_a_run_goes_on_where_it_stopped(monkeypatch, tmp_path, once, name, times
     assert np.array_equal(after.array("x"), studies.load(once).array("x"))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.usefixtures("each_call_a_part")
 @pytest.mark.parametrize(("name", "times"), [("add", 0), ("add", 1), ("add", 5), ("tidy", 0)])
 def test_an_interrupted_folder_ends_as_any_other(monkeypatch, tmp_path, once, name, times):

@@ -70,6 +70,7 @@ studies.run(draw, replicates=int(sys.argv[1]), seed=3, out="out")
 """
 
 
+@pytest.mark.full
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
 def test_a_run_that_is_killed_as_it_writes_leaves_nothing_for_good(tmp_path):
     (tmp_path / "script.py").write_text(WRITES)

@@ -127,6 +127,7 @@ def test_a_task_ends_after_its_seconds():
     assert made.left == []
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("workers", [1, 2])
 def test_tasks_that_end_early_are_made_whole_later(workers, monkeypatch, tmp_path):
     def drawn(n, rng):

@@ -55,6 +55,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.sample(1)
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no flock")
 @pytest.mark.parametrize("seconds", ["600", "0.001"])
 def test_no_worker_outlives_a_killed_study(seconds, tmp_path):

@@ -60,6 +60,7 @@ COLUMNS = {
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("made", COLUMNS.values(), ids=COLUMNS)
 def test_sums_of_one_column_are_those_in_memory(made, scheduler):
     column = made(X)

@@ -27,6 +27,7 @@ def client():
         yield client
 
 
+@pytest.mark.full
 def test_workers_count_what_is_counted_in_memory(client):
     np.testing.assert_array_equal(GRID.count(array(X)), GRID.count(X))
     uneven, table = dp.Grid(np.sort(X[:50])), frame(x=X, y=Y, divisions=False)

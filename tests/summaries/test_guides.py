@@ -63,6 +63,7 @@ def counts_of(values, thresholds, guide):
     return counts + table
 
 
+@pytest.mark.sample(21)
 @pytest.mark.parametrize("thresholds", THRESHOLDS.values(), ids=THRESHOLDS)
 @pytest.mark.parametrize("make", [no_guide, best_guide])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -77,6 +77,7 @@ def test_chunks_add_up(cut):
     assert np.array_equal(whole, UNIT.count(x, y))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("uniform", [True, False])
 def test_threads_count_as_one_does(monkeypatch, uniform):
@@ -126,6 +127,7 @@ def test_as_many_cells_as_there_may_be():
         dp.TableGrid.uniform((0, 1), (0, 1), (2**12, 2**12 + 1))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("kernel", [kernels.place_uniform, kernels.place_search])
 def test_kernels_number_what_is_missing_behind_the_last_cell(kernel):
     thresholds = np.array([1.0, 2.0, 3.0])

@@ -94,6 +94,7 @@ def check(model, epsilon, clients, population, replicates):
     return advice, advised
 
 
+@pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize(
     ("model", "epsilon"), [("distributed-noise", 1.0), ("local", 5.0)], ids=["distributed", "local"]

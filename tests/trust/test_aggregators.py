@@ -244,6 +244,7 @@ class Deployment:
         return self.library.run(vectors).view(np.int64)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("trust", [NOISY, SecureAggregation()], ids=["noise", "none"])
 def test_an_outside_secure_sum_gives_the_same_curve(trust):
     clients = members(trust)

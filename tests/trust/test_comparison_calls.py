@@ -48,6 +48,7 @@ def test_thresholds_in_any_order_and_again():
     assert np.array_equal(sums, shares[:, thresholds].sum(axis=0, dtype=np.uint64))
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("nodes", [1, 3, 2**13])
 @pytest.mark.parametrize("clients", [1, 4, 10])
 @pytest.mark.parametrize("workers", [1, 2, 5])

@@ -56,6 +56,7 @@ def assert_uniform_bytes(columns):
         assert abs(((counts - expected) ** 2 / expected).sum() - 255) < FAR * np.sqrt(2 * 255)
 
 
+@pytest.mark.sample(5)
 @many_keys
 @pytest.mark.parametrize("party", [0, 1])
 @pytest.mark.parametrize("value", VALUES)
@@ -66,6 +67,7 @@ def test_every_bit_and_byte_of_a_key_is_uniform(keys, value, party):
     assert_uniform_bytes(whole)
 
 
+@pytest.mark.sample(1)
 @many_keys
 @pytest.mark.parametrize("party", [0, 1])
 @pytest.mark.parametrize("value", VALUES)

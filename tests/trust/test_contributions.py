@@ -93,6 +93,7 @@ def test_who_has_a_record_does_not_matter(model):
     assert np.array_equal(found[0].joint.counts, found[2].joint.counts)  # of one class each
 
 
+@pytest.mark.sample(2)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.describe()["name"])
 def test_releases_are_unbiased(model):
@@ -110,6 +111,7 @@ def test_releases_are_unbiased(model):
     assert np.all(np.abs(found.mean(axis=0) - exact[:-1]) <= 5 * spread / np.sqrt(400))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("model", MODELS[:4], ids=lambda model: model.describe()["name"])
 def test_the_stated_error_is_that_of_the_noise(model):

@@ -85,6 +85,7 @@ def tables(counts, asked):
             yield table, ways / whole
 
 
+@pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("exact", [True, False])
 def test_the_law(exact):

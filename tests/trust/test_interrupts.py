@@ -80,6 +80,7 @@ def reports_of(protocol):
     return [Client(protocol, np.random.default_rng(i)).report(i % 4) for i in range(4)]
 
 
+@pytest.mark.sample(1)
 @PROTOCOLS
 def test_a_report_that_was_interrupted_is_sent_again(protocol):
     first, *others = reports_of(protocol)
@@ -106,6 +107,7 @@ def test_a_report_that_was_interrupted_is_sent_again(protocol):
     assert step > 20
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("protocol", [SECURE, NOISY, FUNCTIONS], ids=["sum", "noisy", "functions"])
 def test_settling_again_adds_nothing_twice(protocol):
     rows = reports_of(protocol)
@@ -123,6 +125,7 @@ def test_settling_again_adds_nothing_twice(protocol):
     assert step > 50
 
 
+@pytest.mark.sample(1)
 @PROTOCOLS
 def test_no_report_is_on_two_servers_after_a_merge(protocol):
     rows = reports_of(protocol)

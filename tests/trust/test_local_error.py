@@ -71,6 +71,7 @@ def test_no_records_have_a_larger_error(tree):
         assert np.all(dense.deviation(density) <= stated * (1 + 1e-6) + 1e-6)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("tree", TREES, ids=str)
 def test_some_records_have_nearly_that_error(tree):
     dense, size = Dense(*tree), tree[1]
@@ -137,6 +138,7 @@ def errors(model, density, replicates):
     return (released - np.cumsum(counts))[:, :-1]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("epsilon", [1.0, 5.0])
@@ -147,6 +149,7 @@ def test_the_stated_error_is_a_bound_for_any_shape(epsilon, shape):
     assert np.all(found <= 1.17 * stated)  # five standard deviations of what is found
 
 
+@pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(("epsilon", "clients"), [(1.0, 20_000), (5.0, 20_000), (8.0, 1000)])
@@ -161,6 +164,7 @@ def test_the_estimated_error_is_that_of_the_records(epsilon, clients, shape):
     assert np.all(found <= 1.2 * estimated + 0.02 * estimated.mean())
 
 
+@pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("shape", ["two cells", "clumps", "bell"])
 @pytest.mark.parametrize("epsilon", [1.0, 3.0, 5.0])

@@ -19,6 +19,7 @@ from dpcore.trust.protocol.wire import ReportError, RoundError
 from tests.trust.rounds import NOISY, PROTOCOLS, SECURE, filled, reports_of, server_of
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @settings(max_examples=10)
 @given(st.data())

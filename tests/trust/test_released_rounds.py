@@ -60,6 +60,7 @@ def test_distributed_noise_has_the_variance_that_is_stated():
         assert part.var(axis=0).mean() == pytest.approx(stated, rel=0.25)
 
 
+@pytest.mark.full
 @pytest.mark.needs_jit
 def test_local_agrees_with_the_mechanism():
     trust = Local(3.0, clients=120, branching=4)

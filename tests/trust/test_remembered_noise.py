@@ -191,6 +191,7 @@ def test_nodes_have_the_law_of_shares_in_sum(count):
     assert chisquare(found, law * nodes.size).pvalue > 1e-6
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", ["binary, ragged", "a level is not counted", "the default"])
 def test_noise_at_each_prefix_has_the_variance_that_is_told(name):
     tree, shares = TREES[name]

@@ -33,6 +33,7 @@ def test_shares_add_up_to_the_step(servers, size):
         np.testing.assert_array_equal(found, np.tile(np.arange(size) >= cell, (3, 1)))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("cell", [0, 5, 7])
 @pytest.mark.parametrize("missing", [0, 1, 2])
 def test_all_servers_but_one_have_uniform_words(cell, missing):

@@ -54,6 +54,7 @@ def test_it_is_better_than_local_where_the_density_is_smooth(epsilon):
     assert rmse(SquareWave(epsilon, N), SMOOTH) < 0.8 * rmse(Local(epsilon, N), SMOOTH)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])
 def test_it_is_little_worse_than_local_where_records_share_values(epsilon):

@@ -162,6 +162,7 @@ def sampled(words, ones, size, epsilon, window):
     return reports, begin
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("size", [*SIZES, 300])
 def test_the_kernel_does_what_the_plain_one_does(epsilon, size):

@@ -64,6 +64,7 @@ def by_vectors(protocol, held):
     return VectorSum(protocol, np.sum(vectors, axis=0), len(held), simulated=True)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("protocol", [ALL, BOUNDED, ONE, SECURE], ids=["all", "3", "1", "secure"])
 def test_a_sum_of_vectors_releases_what_servers_do(protocol):
     held = holdings(protocol)
