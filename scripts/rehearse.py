@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from _environment import ensure
-from _rehearsal_starts import Servers, let_clients_report
+from rehearsals.starts import Servers, let_clients_report
 
 _DROPOUT: Final = 0.1
 _CELLS: Final = 64
@@ -63,7 +63,7 @@ def take_round(folder: Path, cells: Sequence[int], clients: int, processes: int)
     processes
         How many processes the clients are divided among, at a time.
     """
-    from _rehearsal_processes import counts_of, misbehave, protocol_of, settle, sums_of
+    from rehearsals.processes import counts_of, misbehave, protocol_of, settle, sums_of
 
     import dpcore as dp
     from dpcore.trust import Enrolment, release

@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Final
 
 from _environment import ensure
-from _flower_costs import DROPOUT, app, measured_alone
-from _flower_environment import flower_python
-from _flower_federation import Config, Federation, FlowerError, Run
+from flower.costs import DROPOUT, app, measured_alone
+from flower.environment import flower_python
+from flower.federation import Config, Federation, FlowerError, Run
 
 SITES: Final = 5  # of the deployment
 NOISE: Final = "distributed-noise"
@@ -57,7 +57,7 @@ def main() -> None:
             sys.exit("dpcore: stopped; all processes of Flower have ended")
     print("\n".join(lines))
     if asked.write:
-        from _flower_tables import write_page
+        from flower.tables import write_page
 
         write_page(lines)
 
@@ -96,8 +96,8 @@ def deploy(python: Path, folder: Path, cells: int, killed: Sequence[int]) -> Run
 
 def _rehearse(python: Path, folder: Path, sites: int, cells: int) -> list[str]:
     """Run everything, and return the tables."""
-    from _flower_million import released, secure
-    from _flower_tables import Measured, tables
+    from flower.million import released, secure
+    from flower.tables import Measured, tables
 
     runs, deployed = {}, {}
     print(f"Flower simulates {sites} sites, {cells} cells:", flush=True)

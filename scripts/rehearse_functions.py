@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from _environment import ensure
-from _rehearsal_starts import Servers, answers_to, let_clients_report
+from rehearsals.starts import Servers, answers_to, let_clients_report
 
 _CELLS: Final = 1024
 _EPSILON: Final = 1.0
@@ -103,8 +103,8 @@ def take_round(folder: Path, cells: Sequence[int], processes: int) -> Outcome:
         How many processes the clients are divided among, at a time.
     """
     import numpy as np
-    from _rehearsal_frames import ANSWER, LENGTH, REPORT, ask, checked
-    from _rehearsal_processes import misbehave, protocol_of, settle
+    from rehearsals.frames import ANSWER, LENGTH, REPORT, ask, checked
+    from rehearsals.processes import misbehave, protocol_of, settle
 
     from dpcore.trust import Client, Enrolment
 

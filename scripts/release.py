@@ -15,11 +15,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-import _release_distributions as distributions
-import _release_installs as installs
-import _release_metadata as metadata
 from _environment import ROOT, ensure
-from _release_commands import ReleaseError
+from releasing import distributions, installs, metadata
+from releasing.commands import ReleaseError
 
 
 def main() -> None:

@@ -121,6 +121,6 @@ def test_a_round_without_two_sites_of_five_opens_nothing(rehearsal, python, tmp_
 
 def test_only_the_masks_of_the_app_use_the_whole_seed(rehearsal, python):
     """If Flower's own masks do so, too, then masks.py and docs/guides/flower.md have to say so."""
-    million = importlib.import_module("_flower_million")
+    million = importlib.import_module("flower.million")
     found = million.secure(python, epsilon=1.0, cells=64, sites=5)
     assert found["same mask"] == {"full-seed": False, "flower": True}

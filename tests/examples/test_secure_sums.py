@@ -35,7 +35,7 @@ def cases(tmp_path_factory):
     before = set(sys.modules)
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(ROOT / "scripts"))
-        environment = importlib.import_module("_flower_environment")
+        environment = importlib.import_module("flower.environment")
         python = environment.flower_python()
         own = {
             "FLWR_HOME": str(tmp_path_factory.mktemp("home")),

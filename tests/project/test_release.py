@@ -30,11 +30,11 @@ def script(monkeypatch):
 
 
 def test_the_version_is_the_same_everywhere(script):
-    assert set(script("_release_metadata").versions().values()) == {dp.__version__}
+    assert set(script("releasing.metadata").versions().values()) == {dp.__version__}
 
 
 def test_supported_pythons_are_the_same_everywhere(script):
-    supported = script("_release_metadata").supported()
+    supported = script("releasing.metadata").supported()
     oldest, newest = supported[0], supported[-1]
     first, last = (int(each.removeprefix("3.")) for each in (oldest, newest))
     assert supported == [f"3.{minor}" for minor in range(first, last + 1)]
@@ -50,7 +50,7 @@ def test_supported_pythons_are_the_same_everywhere(script):
 
 
 def test_this_python_is_found_and_one_that_is_not_there_is_not(script, monkeypatch):
-    installs = script("_release_installs")
+    installs = script("releasing.installs")
     monkeypatch.setenv("PATH", "")
     monkeypatch.setenv("PYENV_ROOT", "nowhere")
     assert installs.pythons() == {installs.this_python(): sys.executable}

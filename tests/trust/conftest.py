@@ -21,7 +21,7 @@ def script(monkeypatch):
     monkeypatch.syspath_prepend(str(root / "scripts"))
     yield importlib.import_module
     for name in list(sys.modules):
-        if name.startswith(("rehearse", "_rehearsal", "_environment")):
+        if name.startswith(("rehears", "_environment")):
             del sys.modules[name]
 
 
@@ -31,7 +31,7 @@ def listening(script):
 
     @contextlib.contextmanager
     def listen(protocol, enrolment, path, place=None):
-        processes = script("_rehearsal_processes")
+        processes = script("rehearsals.processes")
         with processes.Listener(protocol, enrolment, path, place) as listener:
             thread = threading.Thread(target=listener.serve_forever, args=(0.01,))
             thread.start()

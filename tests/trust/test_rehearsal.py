@@ -43,7 +43,7 @@ def released_well(curve, settled, cells, lost):
 
 def test_a_round_over_sockets_with_a_server_that_is_lost(tmp_path, script, listening):
     """What rehearse.py does, on threads of this process."""
-    frames, processes = script("_rehearsal_frames"), script("_rehearsal_processes")
+    frames, processes = script("rehearsals.frames"), script("rehearsals.processes")
     settings = {
         "model": "distributed noise",
         "trust": {"epsilon": 1.0, "clients": 130, "dropout": 0.25},

@@ -22,9 +22,9 @@ class Round:
     """A round whose servers listen on threads of this process, each as long as it is needed."""
 
     def __init__(self, script, listening, folder, epsilon=0.5):
-        self.frames = script("_rehearsal_frames")
-        self.processes = script("_rehearsal_processes")
-        self.analyst = script("_rehearsal_analyst")
+        self.frames = script("rehearsals.frames")
+        self.processes = script("rehearsals.processes")
+        self.analyst = script("rehearsals.analyst")
         settings = {
             "model": "function sharing",
             "trust": {"epsilon": epsilon},

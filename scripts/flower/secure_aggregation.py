@@ -1,8 +1,9 @@
 """What Flower's keys and masks are and cost: run by the Python of ``.venv-flower``.
 
-``python scripts/_flower_secrets.py EPSILON DROPOUT CELLS SITES CLIENTS`` prints JSON: what secure
-aggregation needs for so many clients; seconds for a mask, for making and combining the shares of a
-client's secrets, and for agreeing on a key; and which generators of masks give two seeds the same
+``python scripts/flower/secure_aggregation.py EPSILON DROPOUT CELLS SITES CLIENTS`` prints JSON:
+what secure aggregation needs for so many clients; seconds for a mask, for making and combining the
+shares of a client's secrets, and for agreeing on a key; and which generators of masks give two
+seeds the same
 mask.
 """
 
@@ -23,7 +24,7 @@ def main() -> None:
     """Measure, and print what was found."""
     epsilon, dropout = map(float, sys.argv[1:3])
     cells, sites, clients = map(int, sys.argv[3:])
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples" / "flower"))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples" / "flower"))
     numpy, flwr, dpcore = map(importlib.import_module, ("numpy", "flwr", "dpcore"))
     exact = importlib.import_module("private_curves.exact_sums")
     few, protocol = (

@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
-from _rehearsal_frames import ANSWER, LENGTH, ask, checked
-from _rehearsal_processes import protocol_of
 from numpy.typing import NDArray
 
 import dpcore as dp
 from dpcore.errors import DpcoreError
 from dpcore.trust import Answer, FunctionSharing, PointwiseCDF, Protocol, RoundError, opened
+
+from .frames import ANSWER, LENGTH, ask, checked
+from .processes import protocol_of
 
 _NO_CELLS: Final = np.array([], np.int64)
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, NamedTuple
 
-from _flower_environment import APP, variables
-from _flower_processes import Processes, free_port, is_healthy
+from .environment import APP, variables
+from .processes import Processes, free_port, is_healthy
 
 _NAME: Final = "rehearsal"  # of the connection, in Flower's config.toml
 _PATIENCE: Final = 60.0  # seconds for a process to start

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import _environment
-from _release_commands import ReleaseError, run
-from _release_metadata import supported
+
+from .commands import ReleaseError, run
+from .metadata import supported
 
 _SHOWN = ("numpy", "scipy", "numba", "osqp", "cryptography", "pyarrow")
-_SMOKE = Path(__file__).with_name("_release_smoke.py")
+_SMOKE = Path(__file__).with_name("smoke.py")
 
 
 class Result(NamedTuple):

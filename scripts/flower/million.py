@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from _flower_costs import DROPOUT
 from _pages import table
+
+from .costs import DROPOUT
 
 CLIENTS: Final = 10**6
 _DROPPED: Final = round(DROPOUT * CLIENTS)
 _LEFT: Final = CLIENTS - _DROPPED
-_SECRETS: Final = Path(__file__).with_name("_flower_secrets.py")
+_SECURE_AGGREGATION: Final = Path(__file__).with_name("secure_aggregation.py")
 _SEED: Final = 3  # of made-up records, not of noise
 _MEASURED, _COMPUTED = "measured", "computed"
 
@@ -60,7 +61,7 @@ def released(cells: int, epsilon: Mapping[str, float]) -> list[Release]:
 
 
 def secure(python: Path, epsilon: float, cells: int, sites: int) -> dict[str, Any]:
-    """Return what SecAgg+ needs for a million clients, as ``_flower_secrets.py`` prints it.
+    """Return what SecAgg+ needs for a million clients, as ``secure_aggregation.py`` prints it.
 
     Parameters
     ----------
@@ -72,7 +73,7 @@ def secure(python: Path, epsilon: float, cells: int, sites: int) -> dict[str, An
         How many are simulated. The number of their neighbours is among what is returned.
     """
     asked = [str(each) for each in (epsilon, DROPOUT, cells, sites, CLIENTS)]
-    command = [str(python), str(_SECRETS), *asked]
+    command = [str(python), str(_SECURE_AGGREGATION), *asked]
     said = subprocess.run(command, stdout=subprocess.PIPE, encoding="utf-8", check=True).stdout
     found: dict[str, Any] = json.loads(said)
     return found

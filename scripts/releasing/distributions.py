@@ -8,7 +8,8 @@ import zipfile
 from pathlib import Path
 
 from _environment import ROOT, python
-from _release_commands import ReleaseError, run
+
+from .commands import ReleaseError, run
 
 _LINK = "dpcore/kernels"  # serves a clone: see CONTRIBUTING.md
 

@@ -18,21 +18,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from _rehearsal_frames import (
-    ANSWER,
-    CLOSE,
-    COUNTS,
-    HOST,
-    IDS,
-    LENGTH,
-    REPORT,
-    SETTLE,
-    TIMEOUT,
-    ask,
-    checked,
-    receive,
-    send,
-)
 
 from dpcore.errors import DpcoreError
 from dpcore.trust import (
@@ -47,6 +32,22 @@ from dpcore.trust import (
     Ticket,
 )
 from dpcore.trust.protocol.wire import decode, encode
+
+from .frames import (
+    ANSWER,
+    CLOSE,
+    COUNTS,
+    HOST,
+    IDS,
+    LENGTH,
+    REPORT,
+    SETTLE,
+    TIMEOUT,
+    ask,
+    checked,
+    receive,
+    send,
+)
 
 _MOST_REQUESTS: Final = 16  # of one connection
 _SAVED_EVERY: Final = 20  # reports

@@ -7,7 +7,8 @@ import zipfile
 from pathlib import Path
 
 from _environment import ROOT
-from _release_commands import ReleaseError
+
+from .commands import ReleaseError
 
 _PYTHON = "Programming Language :: Python :: "
 

@@ -10,8 +10,7 @@ from types import TracebackType
 from typing import Any, Final
 
 _PATIENCE: Final = 120  # seconds for a process to do its work
-_PROCESSES: Final = Path(__file__).with_name("_rehearsal_processes.py")
-_ANALYST: Final = Path(__file__).with_name("_rehearsal_analyst.py")
+_START: Final = "import sys; sys.path.insert(0, {!r}); from rehearsals import {name}; {name}.main()"
 
 
 class Servers:
@@ -57,7 +56,7 @@ class Servers:
         """Start a server, which continues from its file, if there is one, or from another file."""
         path = str(file or self._files[which])
         settings = {**self._settings, "place": which, "file": path}
-        process = _started([str(_PROCESSES), role, json.dumps(settings)])
+        process = _started(["processes", role, json.dumps(settings)])
         self._running[which] = process
         assert process.stdin is not None
         process.stdin.write(self._secret + "\n")  # not on the command line, which others can see
@@ -92,7 +91,7 @@ def let_clients_report(
     processes: int,
 ) -> None:
     """Let clients report, in some processes at a time, and wait until these have ended."""
-    command = [str(_PROCESSES), "clients", json.dumps({**settings, "ports": ports})]
+    command = ["processes", "clients", json.dumps({**settings, "ports": ports})]
     started = []
     try:
         for part in range(processes):
@@ -117,7 +116,7 @@ def let_clients_report(
 
 def answers_to(settings: dict[str, Any], question: dict[str, Any]) -> dict[str, Any]:
     """Return the answers to an analyst, a new process that knows nothing of earlier ones."""
-    process = _started([str(_ANALYST), json.dumps(settings)])
+    process = _started(["analyst", json.dumps(settings)])
     try:
         said, _ = process.communicate(json.dumps(question), timeout=_PATIENCE)
     finally:
@@ -131,8 +130,15 @@ def answers_to(settings: dict[str, Any], question: dict[str, Any]) -> dict[str, 
 
 
 def _started(command: Sequence[str]) -> "subprocess.Popen[str]":
+    """Start a module of this folder as a process of its own."""
+    name, *arguments = command
     return subprocess.Popen(
-        [sys.executable, *command],
+        [
+            sys.executable,
+            "-c",
+            _START.format(str(Path(__file__).parents[1]), name=name),
+            *arguments,
+        ],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         encoding="ascii",

@@ -5,7 +5,7 @@ import sys
 import time
 from typing import Any, Final, NamedTuple
 
-from _flower_environment import APP
+from .environment import APP
 
 DROPOUT: Final = 0.2
 

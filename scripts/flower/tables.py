@@ -7,10 +7,11 @@ from statistics import fmean
 from typing import Any, Final, NamedTuple
 
 from _environment import ROOT
-from _flower_costs import DROPOUT, Alone
-from _flower_federation import Run
-from _flower_million import Release, Site, of_million
 from _pages import table, write
+
+from .costs import DROPOUT, Alone
+from .federation import Run
+from .million import Release, Site, of_million
 
 START, END = "<!-- flower: start -->", "<!-- flower: end -->"
 _PAGE: Final = "guides/flower.md"

@@ -1,0 +1,1 @@
+"""Parts of rehearse.py and rehearse_functions.py: processes of clients, servers and analysts."""

@@ -1,0 +1,1 @@
+"""Parts of release.py: distributions are built, looked at, installed and tried."""
