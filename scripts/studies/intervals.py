@@ -1,8 +1,9 @@
 """How often intervals cover: ``python scripts/study.py intervals --data DIR``.
 
 Writes docs/measured/intervals.md, about intervals of areas under ROC curves, bands of distribution
-functions (by closed forms and by simulation), intervals of quantiles and means, and intervals of
-metrics of classifiers. Takes seven minutes. DIR must contain bank-full.csv (UCI Bank Marketing).
+functions (by closed forms and by simulation), intervals of quantiles and means, intervals of
+metrics of classifiers, and calibration errors of rare values. Takes ten minutes. DIR must contain
+bank-full.csv (UCI Bank Marketing).
 """
 
 from functools import cache
@@ -27,12 +28,14 @@ from dpcore.mechanisms import (
     from_curve,
     with_simulated_deviation,
 )
+from dpcore.releases.hosmer_lemeshow import arcsine_grid
 from dpcore.statistics import (
     ROC,
     classifier,
     expected_calibration_error,
     expected_calibration_error_interval,
     population_expected_calibration_error_interval,
+    uniform_bins,
 )
 
 from ._regret_shapes import SYNTHETIC
@@ -233,6 +236,7 @@ def main() -> None:
         " estimated.",
         of_quantiles_and_means(of_others),
         *of_classifiers(),
+        *of_rare_values(),
     )
     write("measured/intervals.md", page)
 
@@ -264,23 +268,34 @@ METRICS = {  # what is released, and at which thresholds of the grid
 
 
 @cache
-def population(scores: str) -> dp.ScoreCurves:
-    """Return the exact curves of a population, which are the same in all runs."""
+def population(scores: str) -> tuple[dp.ScoreCurves, float]:
+    """Return the exact curves of a population, the same in all runs, and its calibration error."""
     records = scored(scores, POPULATION, np.random.default_rng(1))
-    return dp.score_curves(*records, dp.Grid.uniform(0, 1, CELLS), NoNoise())
+    curves = dp.score_curves(*records, dp.Grid.uniform(0, 1, CELLS), NoNoise())
+    return curves, own_error(*records, curves)
+
+
+def own_error(
+    labels: NDArray[np.bool_], scores: NDArray[np.float64], curves: dp.ScoreCurves
+) -> float:
+    """Return the calibration error by the scores themselves, in ten bins of these curves."""
+    bins = np.searchsorted(uniform_bins(curves).edges[1:-1], scores)
+    return float(np.abs(np.bincount(bins, labels - scores)).sum() / scores.size)
 
 
 @studies.study({"scores": list(OF_NORMALS), "n": [1000, 26_000], "epsilon": (0.1, 1.0)})
 def classifiers(scores: str, n: int, epsilon: float, rng: Rng) -> dict[str, float]:
     """Return the share of intervals that cover metrics of new records, and their widths."""
     grid = dp.Grid.uniform(0, 1, CELLS)
-    counts = dp.score_counts(*scored(scores, n, rng), grid)
-    everyone, exact = population(scores), dp.score_curves_from_counts(counts, grid, NoNoise())
+    records = scored(scores, n, rng)
+    counts = dp.score_counts(*records, grid)
+    exact = dp.score_curves_from_counts(counts, grid, NoNoise())
+    of_these, of_everyone = (exact, own_error(*records, exact)), population(scores)
     curves = dp.score_curves_from_counts(counts, grid, epsilon=epsilon, rng=rng)
     roc = ROC(curves, from_curve(curves.joint))
     found: dict[str, float] = {}
     for name, at in METRICS.items():
-        own, of_all = (_metric(name, each, at) for each in (exact, everyone))
+        own, of_all = (_metric(name, *each, at) for each in (of_these, of_everyone))
         intervals = _intervals(name, roc, at)
         for kind, truth, (low, high) in zip(KINDS, (own, of_all), intervals, strict=True):
             known = ~np.isnan(truth)
@@ -290,11 +305,11 @@ def classifiers(scores: str, n: int, epsilon: float, rng: Rng) -> dict[str, floa
     return found
 
 
-def _metric(name: str, curves: dp.ScoreCurves, at: Any) -> NDArray[np.float64]:
+def _metric(name: str, curves: dp.ScoreCurves, error: float, at: Any) -> NDArray[np.float64]:
     if name == "auc":
         return np.asarray(ROC(curves).auc)
     if at is None:
-        return np.asarray(expected_calibration_error(curves))
+        return np.asarray(error)
     return np.asarray(getattr(classifier, name)(curves, at))
 
 
@@ -335,9 +350,66 @@ def of_classifiers() -> list[str | list[str]]:
         f"The scores are the same, with {replicates(found)} releases of each case by the default."
         " Each entry shows how many of the intervals cover, and how wide they are (medians)."
         " Precision and recall are at three thresholds, and the calibration error is in ten bins."
-        " Intervals of the records include only the noise, and are for the records in these cells."
+        " Intervals of the records include only the noise. Areas are those of the records in these"
+        " cells; calibration errors are those of the scores themselves."
         f" Intervals of the population, which has {POPULATION:,} records, include noise and"
         " sampling. The mechanism is known for areas and calibration errors; intervals of precision"
         " and recall do not use it.",
         table(head, rows),
+    ]
+
+
+RARE = {0.001: 0.4, 0.002: 0.25, 0.005: 0.15, 0.01: 0.1, 0.02: 0.06, 0.04: 0.04}  # and how often
+SLOPES = {"right": 1.0, "3 in 10 more": 1.3}  # positives, as a multiple of the scores
+GRIDS = {
+    "128": dp.Grid.uniform(0, 1, 128),
+    "1,024": dp.Grid.uniform(0, 1, 1024),
+    "4,096": dp.Grid.uniform(0, 1, 4096),
+    "4,096, arcsine": arcsine_grid(4096),
+}
+MANY = 500_000
+
+
+@studies.study({"cells": list(GRIDS), "positives": list(SLOPES), "epsilon": (0.1, 1.0)})
+def rare_values(cells: str, positives: str, epsilon: float, rng: Rng) -> dict[str, float]:
+    """Return which intervals cover the calibration error of a few rare values, and their widths."""
+    scores = rng.choice(list(RARE), MANY, p=list(RARE.values()))
+    labels = rng.random(MANY) < SLOPES[positives] * scores
+    counts = dp.score_counts(labels, scores, GRIDS[cells])
+    exact = dp.score_curves_from_counts(counts, GRIDS[cells], NoNoise())
+    curves = dp.score_curves_from_counts(counts, GRIDS[cells], epsilon=epsilon, rng=rng)
+    of_all = (SLOPES[positives] - 1.0) * sum(score * share for score, share in RARE.items())
+    truths = own_error(labels, scores, exact), of_all  # of one bin, which has all of these scores
+    found = {"off": abs(expected_calibration_error(exact) - truths[0])}
+    intervals = _intervals("calibration error", ROC(curves, from_curve(curves.joint)), None)
+    for kind, truth, (low, high) in zip(KINDS, truths, intervals, strict=True):
+        found |= {kind: low <= truth + 1e-9 and truth - 1e-9 <= high, f"{kind}, width": high - low}
+    return found
+
+
+def of_rare_values() -> list[str | list[str]]:
+    """Run, and return the section about calibration errors of rare values."""
+    found = run(rare_values, RELEASES)
+    known, rows = found.parameters, []
+    for cells, positives in product(known["cells"], known["positives"]):
+        own = {"cells": cells, "positives": positives}
+        row = [cells, positives, f"{found.array('off', **own).mean():.1g}"]
+        for kind, epsilon in product(KINDS, known["epsilon"]):
+            at = own | {"epsilon": epsilon}
+            covered, width = (found.array(f"{kind}{end}", **at) for end in ("", ", width"))
+            row.append(f"{covered.mean():.0%}, {np.median(width):.2g}")
+        rows.append(row)
+    whose = zip(("records", "population"), KINDS, strict=True)
+    columns = [f"{name}, epsilon {each:g}" for name, _ in whose for each in known["epsilon"]]
+    return [
+        "## Calibration errors of rare values",
+        f"{MANY:,} records have six scores, from {min(RARE):g} to {max(RARE):g}. Labels are drawn"
+        " with the scores as probabilities (right), or with 1.3 times the scores. With so many"
+        " records, noise and sampling can be smaller than the distances of the scores from the"
+        " middles of their cells. The third column shows how far the calibration error of the"
+        " middles is from that of the scores themselves, without noise (means). The other entries"
+        f" are as above, for {replicates(found)} releases each, and for the calibration error of"
+        " the scores themselves. Intervals allow for any place of the scores in their cells. The"
+        " cells of `arcsine_grid(4096)` are narrow near 0.",
+        table(["cells", "positives", "off by", *columns], rows),
     ]

@@ -128,6 +128,13 @@ def test_intervals_of_quantiles_and_means_cover(study, rng):
         assert np.mean(list(found.values())) > 0.7
 
 
+def test_intervals_of_rare_values_cover_although_the_middles_are_off(study, rng):
+    found = study("intervals").rare_values("128", "right", 1.0, rng)
+    assert found["own"] and found["population"]
+    assert found["off"] > 0.001
+    assert found["own, width"] > 0.5 / 128
+
+
 def test_errors_of_exact_curves_are_none(study, rng):
     accuracy = study("accuracy")
     curves = np.cumsum(rng.poisson(3, (2, 64)), axis=1).astype(float)
