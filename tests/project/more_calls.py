@@ -95,6 +95,15 @@ def logistic(epsilon=9.0, x_bounds=(0, 1), classes=(0, 1), X=X, y=Y, **options):
 
 
 FIT = {"epsilon": 9.0, "x_bounds": (0, 1), "fit_intercept": True, "X": X, "y": Y}
+
+
+def resumed(path):
+    """Resume a count, which is saved first, if it can be at that place."""
+    if path == "count":
+        RunningCount(8, epsilon=1.0).save(path)
+    return RunningCount.resume(path)
+
+
 MORE = {
     "Grid.integers of times": (DAYS.count, {"values": np.array(["2020-05-05"], "M8[D]")}),
     "Budget": (budget, {"epsilon": 1.0, "rho": None, "delta": None, "neighbours": "replace-one"}),
@@ -102,7 +111,7 @@ MORE = {
         lambda privacy, what: budget().charge(privacy, what),
         {"privacy": GUARANTEE, "what": "release"},
     ),
-    "Budget.open": (dp.Budget.open, {"path": "no/such folder", "epsilon": 1.0, "rho": None}),
+    "Budget.open": (dp.Budget.open, {"path": "budget", "epsilon": 1.0, "rho": None}),
     "Privacy.implied": (GUARANTEE.implied, {"neighbours": "replace-one"}),
     "Privacy of rho": (dp.Privacy, {"rho": 0.5, "delta": 1e-9}),
     "composed": (privacy.composed, {"guarantees": [GUARANTEE], "delta": 0.5}),
@@ -188,8 +197,8 @@ MORE = {
     "LogisticRegression.predict": (LOGISTIC.predict, {"X": X}),
     "LogisticRegression.predict_proba": (LOGISTIC.predict_proba, {"X": X}),
     "LogisticRegression.decision_function": (LOGISTIC.decision_function, {"X": X}),
-    "RunningCount.resume": (RunningCount.resume, {"path": "no/such file"}),
-    "RunningCount.save": (RunningCount(8, epsilon=1.0).save, {"path": "no/such folder/file"}),
+    "RunningCount.resume": (resumed, {"path": "count"}),
+    "RunningCount.save": (RunningCount(8, epsilon=1.0).save, {"path": "count"}),
     "client_cdf, of shares": (
         trust.client_cdf,
         {"values": SCORES, "client_ids": [1, 2, 3, 4, 5], "grid": GRID}

@@ -29,6 +29,8 @@ HOW = {"rng": None, "nan_policy": "omit"}
 EXACT = mechanisms.NoNoise()
 CURVE = dp.cdf(SCORES, GRID, EXACT, isotonic=False)
 NOISY = dp.cdf(SCORES, GRID, mechanisms.Dyadic(20.0), isotonic=False, rng=np.random.default_rng(1))
+OTHER = dp.cdf(SCORES, GRID, mechanisms.Dyadic(20.0), isotonic=False, rng=np.random.default_rng(2))
+GROUPED = dp.cdf(SCORES, GRID, epsilon=20.0, by=[1, 1, 1, 2, 2], groups=[1, 2])
 CURVES = dp.score_curves(LABELS, SCORES, GRID, EXACT)
 HISTOGRAM = st.ScoreHistogram.uniform(CURVES, 4)
 ROC = st.ROC.from_curves(CURVES)
@@ -63,9 +65,29 @@ def function_servers():
     return servers
 
 
+def partial_sums():
+    servers = [trust.Server(PROTOCOL), trust.Server(PROTOCOL)]
+    for _ in range(5):
+        client = trust.Client(PROTOCOL)
+        for server, report in zip(servers, client.report(1), strict=True):
+            server.add(report)
+    trust.agree(servers)
+    return [server.close() for server in servers]
+
+
+def saved_study(out):
+    """Load a study, which is run into its folder first, if it can be one."""
+    if out == "study":
+        studies.run(STUDY, replicates=1, seed=1, out=out)
+    return studies.load(out)
+
+
 def run(horizon=10, epsilon=1.0, rho=None, base=2, sensitivity="exact", rng=None):
     return RunningCount(horizon, epsilon=epsilon, rho=rho, base=base, sensitivity=sensitivity)
 
+
+ANSWERS = [server.answer([1, 2]) for server in function_servers()]
+PARTIAL_SUMS = partial_sums()
 
 CALLS = {
     "Grid": (dp.Grid, {"thresholds": [1.0, 2.0], "lower": 0.0}),
@@ -111,7 +133,7 @@ CALLS = {
         {"values": SCORES, "grid": GRID, "by": LABELS, "groups": [0, 1], "epsilon": 20.0, **HOW},
     ),
     "GroupedCDF": (dp.GroupedCDF, {"groups": ("a",), "curves": (CURVE,)}),
-    "GroupedCDF.from_json": (dp.GroupedCDF.from_json, {"text": "{}"}),
+    "GroupedCDF.from_json": (dp.GroupedCDF.from_json, {"text": GROUPED.to_json()}),
     "cdf_from_counts": (
         dp.cdf_from_counts,
         {"counts": COUNTS, "grid": GRID, "integers": True, **BUDGET},
@@ -197,8 +219,8 @@ CALLS = {
         {"first": CURVE, "second": NOISY, "probabilities": [0.5], "level": 0.9, "simulations": 19}
         | {"rng": None},
     ),
-    "combine": (dp.combine, {"curves": [CURVE, CURVE], "weights": [1, 2]}),
-    "average": (dp.average, {"curves": [NOISY, NOISY], "weights": None}),
+    "combine": (dp.combine, {"curves": [NOISY, OTHER], "weights": [1, 2]}),
+    "average": (dp.average, {"curves": [NOISY, OTHER], "weights": None}),
     "score_counts": (
         dp.score_counts,
         {**RECORDS, "grid": GRID, "pos_label": 1, "nan_policy": "omit"},
@@ -214,7 +236,7 @@ CALLS = {
     ),
     "ScoreCurves.from_classes": (
         dp.ScoreCurves.from_classes,
-        {"grid": GRID, "negatives": CURVE, "positives": CURVE},
+        {"grid": dp.Grid.uniform(0, 1, 7), "negatives": NOISY, "positives": OTHER},
     ),
     "hosmer_lemeshow": (
         dp.hosmer_lemeshow,
@@ -244,7 +266,10 @@ CALLS = {
     "CDF.histogram": (NOISY.histogram, {"bins": [0.1, 0.6]}),
     "CDF.to_frame": (NOISY.to_frame, {"level": 0.9}),
     "CDF.from_json": (dp.CDF.from_json, {"text": NOISY.to_json()}),
-    "ScoreCurves.from_json": (dp.ScoreCurves.from_json, {"text": NOISY.to_json()}),
+    "ScoreCurves.from_json": (
+        dp.ScoreCurves.from_json,
+        {"text": dp.score_curves(**RECORDS, grid=GRID, epsilon=20.0).to_json()},
+    ),
     "Projection.from_json": (dp.Projection.from_json, {"text": PROJECTION.to_json()}),
     "CDF.smooth": (NOISY.smooth, {"norm": 2, "solver": "graph", "tolerance": 1e-6}),
     "CDF.sample": (CURVE.sample, {"size": 3, "rng": None, "method": "linear"}),
@@ -366,11 +391,14 @@ CALLS = {
     ),
     "Server, of functions": (trust.Server, {"protocol": FUNCTIONS, "place": 0, "rng": None}),
     "Server.answer": (
-        lambda cells: trust.Server(FUNCTIONS, place=0).answer(cells),
+        lambda cells: function_servers()[0].answer(cells),
         {"cells": [1, 2]},
     ),
-    "Answer.from_bytes": (trust.Answer.from_bytes, {"data": b"", "protocol": FUNCTIONS}),
-    "opened": (trust.opened, {"answers": []}),
+    "Answer.from_bytes": (
+        trust.Answer.from_bytes,
+        {"data": ANSWERS[0].to_bytes(), "protocol": FUNCTIONS},
+    ),
+    "opened": (trust.opened, {"answers": ANSWERS}),
     "Protocol": (
         trust.Protocol,
         {"trust": LOCAL, "size": 8, "round_id": b"0" * 16, "servers": None, "empty": None},
@@ -385,14 +413,23 @@ CALLS = {
     ),
     "Server": (trust.Server, {"protocol": PROTOCOL}),
     "Server.add": (trust.Server(PROTOCOL).add, {"report": trust.Client(PROTOCOL).report(1)[0]}),
-    "Server.settle": (lambda ids: trust.Server(PROTOCOL).settle(ids), {"ids": [b"0" * 16]}),
-    "Server.merge": (lambda other: trust.Server(PROTOCOL).merge(other), {"other": None}),
-    "Server.from_bytes": (trust.Server.from_bytes, {"data": b"", "protocol": PROTOCOL}),
-    "PartialSum.from_bytes": (trust.PartialSum.from_bytes, {"data": b"", "protocol": PROTOCOL}),
+    "Server.settle": (lambda ids: trust.Server(PROTOCOL).settle(ids), {"ids": []}),
+    "Server.merge": (trust.Server(PROTOCOL).merge, {"other": trust.Server(PROTOCOL)}),
+    "Server.from_bytes": (
+        trust.Server.from_bytes,
+        {"data": trust.Server(PROTOCOL).to_bytes(), "protocol": PROTOCOL},
+    ),
+    "PartialSum.from_bytes": (
+        trust.PartialSum.from_bytes,
+        {"data": PARTIAL_SUMS[0].to_bytes(), "protocol": PROTOCOL},
+    ),
     "agree": (trust.agree, {"servers": [trust.Server(PROTOCOL), trust.Server(PROTOCOL)]}),
-    "trust.combine": (trust.combine, {"sums": []}),
-    "trust.release": (trust.release, {"sums": [], "grid": GRID, "isotonic": True}),
-    "trust.release_scores": (trust.release_scores, {"sums": [], "grid": GRID}),
+    "trust.combine": (trust.combine, {"sums": PARTIAL_SUMS}),
+    "trust.release": (trust.release, {"sums": PARTIAL_SUMS, "grid": GRID, "isotonic": True}),
+    "trust.release_scores": (
+        trust.release_scores,
+        {"sums": PARTIAL_SUMS, "grid": dp.Grid.uniform(0, 1, 4)},
+    ),
     "PointwiseClient": (
         trust.PointwiseClient,
         {"trust": PROTOCOL.trust, "size": 8, "cell": 3, "key": None, "rng": None},
@@ -404,7 +441,7 @@ CALLS = {
     "FunctionServers": (trust.FunctionServers, {"servers": function_servers()}),
     "SharedVectors": (
         trust.SharedVectors,
-        {"clients": [trust.PointwiseClient(PROTOCOL.trust, 8, 3)], "servers": 2},
+        {"clients": [trust.PointwiseClient(PROTOCOL.trust, 8, 3) for _ in range(5)], "servers": 2},
     ),
     "SimulatedSum": (
         trust.SimulatedSum,
@@ -436,11 +473,10 @@ CALLS = {
     "cell_of": (trust.cell_of, {"score": 0.5, "grid": GRID, "label": None}),
     "client_cdf": (trust.client_cdf, {"values": SCORES, "isotonic": True, **CLIENTS}),
     "client_score_curves": (trust.client_score_curves, {**RECORDS, **CLIENTS, "pos_label": 1}),
-    "advise": (trust.advise, {"clients": 1000, "epsilon": 1.0, "model": "distributed"}),
+    "advise": (trust.advise, {"clients": 1000, "epsilon": 1.0, "model": "local"}),
     "enough": (
         trust.enough,
-        {"clients": 1000, "epsilon": 1.0, "model": "distributed", "error": 0.1}
-        | {"purpose": "metrics"},
+        {"clients": 1000, "epsilon": 1.0, "model": "local", "error": 0.1} | {"purpose": "metrics"},
     ),
     "UnaryEncoding": (trust.models.unary.UnaryEncoding, {"epsilon": 1.0}),
     "UnaryEncoding.perturb": (
@@ -472,7 +508,7 @@ CALLS |= {
         {"call": 0, "seed": 1, "n": 2},
     ),
     "studies.run": (run_study, {"study": STUDY, "replicates": 1, "seed": 1}),
-    "studies.load": (studies.load, {"out": "no such folder"}),
+    "studies.load": (saved_study, {"out": "study"}),
     "Results": (studies.Results, {"table": RESULTS.table}),
     "Results.array": (lambda quantity, n: RESULTS.array(quantity, n=n), {"quantity": "x", "n": 1}),
     "Results.summary": (RESULTS.summary, {"level": 0.9, "quantiles": [0.5]}),
@@ -483,6 +519,14 @@ CALLS |= MORE | OF_RESULTS
 # Their arguments X and y are checked by scikit-learn, whose errors its users know.
 def by_scikit_learn(name, argument):
     return name.startswith(("LinearRegression", "LogisticRegression")) and argument in ("X", "y")
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_arguments_as_they_are_succeed(name, tmp_path, monkeypatch):
+    """Otherwise an error about one of them would hide what others do."""
+    monkeypatch.chdir(tmp_path)
+    call, arguments = CALLS[name]
+    call(**arguments)
 
 
 @pytest.mark.parametrize("name", CALLS)
