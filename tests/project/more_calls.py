@@ -99,7 +99,7 @@ FIT = {"epsilon": 9.0, "x_bounds": (0, 1), "fit_intercept": True, "X": X, "y": Y
 
 def resumed(path):
     """Resume a count, which is saved first, if it can be at that place."""
-    if path == "count":
+    if isinstance(path, str) and path == "count":
         RunningCount(8, epsilon=1.0).save(path)
     return RunningCount.resume(path)
 

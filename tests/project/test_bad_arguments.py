@@ -77,7 +77,7 @@ def partial_sums():
 
 def saved_study(out):
     """Load a study, which is run into its folder first, if it can be one."""
-    if out == "study":
+    if isinstance(out, str) and out == "study":
         studies.run(STUDY, replicates=1, seed=1, out=out)
     return studies.load(out)
 
