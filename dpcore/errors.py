@@ -88,8 +88,8 @@ class ConvergenceError(DpcoreError, RuntimeError):
 class DpcoreWarning(UserWarning):
     """A release looks like a mistake: wrong labels, a wrong grid, or a tiny budget.
 
-    The warning depends on released numbers alone, so it costs no privacy (docs/proofs/scores.md).
-    If you turn it into an error, you lose a release that is already paid for.
+    The warning depends on released numbers alone, so it costs no privacy (docs/guides/roc.md,
+    section 4). If you turn it into an error, you lose a release that is already paid for.
     """
 
 

@@ -1,7 +1,7 @@
 """Warnings of likely mistakes, from a release: wrong labels, swapped arguments, a wrong grid.
 
 An error would depend on records. A release costs nothing to look at, so these are warnings, at most
-one for each release. docs/proofs/scores.md, section 4, has the rules and their reasons. If the
+one for each release. docs/guides/roc.md, section 4, has the rules and their reasons. If the
 deviation of the noise is not known, released numbers are taken as they are. The warnings for tables
 are in ``table_mistakes``.
 """

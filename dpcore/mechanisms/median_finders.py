@@ -1,4 +1,4 @@
-"""Four ways to find private medians of intervals of cells; proofs in docs/proofs/medians.md."""
+"""Four ways to find private medians of intervals of cells; proofs in docs/proofs/selection.md."""
 
 from __future__ import annotations
 

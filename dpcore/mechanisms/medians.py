@@ -59,8 +59,9 @@ class RecursiveMedians:
 
     Notes
     -----
-    docs/proofs/medians.md has the proofs, and the reason for the default: the error of a median is
-    about 2 depth / epsilon records by "exponential", and about 3 (depth / epsilon)^2 by "smooth".
+    docs/proofs/selection.md, section 12, has the proofs, and the reason for the default: the error
+    of a median is about 2 depth / epsilon records by "exponential", and about
+    3 (depth / epsilon)^2 by "smooth".
 
     Examples
     --------
@@ -261,7 +262,7 @@ def smooth_sensitivity(values: Any, lower: float, upper: float, *, beta: float) 
     Notes
     -----
     Nissim, Raskhodnikova & Smith, *Smooth sensitivity and sampling in private data analysis*
-    (2007), Proposition 3.4. It takes O(n log n) (docs/proofs/medians.md).
+    (2007), Proposition 3.4. It takes O(n log n).
 
     Examples
     --------

@@ -57,8 +57,8 @@ class SmoothS:
 
     Notes
     -----
-    docs/proofs/roc.md, section 5, has the sensitivity, the proofs, and advice on when to use it. It
-    releases one number. For the same budget ``dpcore.score_curves`` releases whole curves.
+    docs/proofs/selection.md, section 13, has the sensitivity, the proofs, and advice on when to use
+    it. It releases one number. For the same budget ``dpcore.score_curves`` releases whole curves.
 
     Examples
     --------

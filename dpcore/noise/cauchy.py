@@ -37,7 +37,7 @@ class CauchyNoise:
     def least(cls, epsilon: Fraction) -> CauchyNoise:
         """Return the least noise for an epsilon of at least 2^-16.
 
-        docs/proofs/medians.md, section 3, has the proof. beta is epsilon / sqrt(2) or a little
+        docs/proofs/selection.md, section 11, has the proof. beta is epsilon / sqrt(2) or a little
         less, which is best where the records are spread evenly. With z = exp(beta), the square of
         the shift is the smaller of 2 (cosh(epsilon) - 1) and 2 z (cosh(epsilon) - cosh(beta)).
         """

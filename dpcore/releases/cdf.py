@@ -156,7 +156,7 @@ def cdf(
     -----
     DpcoreWarning
         The noise is too large for the grid, or nearly all of the released count is at the ends of
-        the grid, or a group may have no records (docs/proofs/scores.md, section 4).
+        the grid, or a group may have no records (docs/guides/roc.md, section 4).
 
     Raises
     ------

@@ -54,7 +54,7 @@ def score_curves_at_medians(
     """Release score curves at thresholds that have about equally many records between them.
 
     The thresholds are recursive medians of all scores. The counts of both classes between the
-    thresholds are then released together (docs/proofs/scores.md). Neighbours: one record is
+    thresholds are then released together (docs/guides/roc.md). Neighbours: one record is
     replaced, with its label and its score.
 
     Parameters

@@ -94,7 +94,7 @@ def roc_curve(
 
     Notes
     -----
-    docs/proofs/roc.md explains the method. The cost is O(n + N); the records are not sorted.
+    docs/guides/roc.md explains the method. The cost is O(n + N); the records are not sorted.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def smooth_roc_curve(
 
     Notes
     -----
-    docs/proofs/roc.md, section 5, explains the method. The cost is O(n log n).
+    docs/proofs/selection.md, section 13, explains the method. The cost is O(n log n).
 
     Examples
     --------

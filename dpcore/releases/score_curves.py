@@ -87,7 +87,7 @@ def score_curves(
     -----
     DpcoreWarning
         The released curves suggest a mistake: wrong labels, exchanged arguments, a grid that does
-        not fit, or too much noise (docs/proofs/scores.md, section 4).
+        not fit, or too much noise (docs/guides/roc.md, section 4).
 
     Raises
     ------
@@ -97,7 +97,7 @@ def score_curves(
 
     Notes
     -----
-    docs/proofs/scores.md has the proof. The cost is O(n + N).
+    docs/guides/roc.md has the proof. The cost is O(n + N).
 
     Examples
     --------

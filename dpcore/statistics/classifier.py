@@ -199,7 +199,7 @@ def precision_interval(curves: ScoreCurves, t: ArrayLike, level: float = 0.95) -
 
     Notes
     -----
-    docs/proofs/roc.md, section 3, explains the method. The intervals are safe for any correlation
+    docs/guides/roc.md, section 3, explains the method. The intervals are safe for any correlation
     of the noise at three thresholds, and therefore rather wide. They assume that the noise is
     normal, and that it is the noise of raw curves.
 
@@ -251,7 +251,7 @@ def population_precision_interval(
 
     Notes
     -----
-    This is Wilson's interval, with the noise included (docs/proofs/roc.md, section 3).
+    This is Wilson's interval, with the noise included (docs/guides/roc.md, section 3).
 
     Examples
     --------

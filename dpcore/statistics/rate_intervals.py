@@ -36,7 +36,7 @@ def share_interval(
         (part - s whole)^2 <= width^2 ((noise + s slope)^2 + s (1 - s) whole),
 
     where the last term is for sampling only. It is [0, 1] if the whole may be noise
-    (docs/proofs/roc.md).
+    (docs/guides/roc.md).
     """
     known = np.isfinite(noise) & np.isfinite(slope) & (whole > 0.0)
     part, whole, noise, slope = (np.where(known, each, 0.0) for each in (part, whole, noise, slope))

@@ -214,7 +214,7 @@ class ROC(EqualByValue):
         Notes
         -----
         The error is assumed to be normal, with the root mean square of the simulated errors
-        (docs/proofs/roc.md, section 3; docs/measured/intervals.md has its coverage). If the error
+        (docs/guides/roc.md, section 3; docs/measured/intervals.md has its coverage). If the error
         of a mechanism is not known between some thresholds, from none to all of the pairs there may
         count. The area of the records' own scores differs by up to half of the pairs in one cell:
         ``ScoreHistogram.auc_interval``.
@@ -257,7 +257,7 @@ class ROC(EqualByValue):
         Notes
         -----
         The variance of sampling is that of DeLong, DeLong & Clarke-Pearson (1988) for the released
-        curves, plus a term for one more record of the rarer class (docs/proofs/roc.md, section 3).
+        curves, plus a term for one more record of the rarer class (docs/guides/roc.md, section 3).
         Its coverage is in docs/measured/intervals.md.
 
         Examples
@@ -310,7 +310,7 @@ class ROC(EqualByValue):
         Notes
         -----
         The number of records in a class is noisy, too, and correlated with the counts. The
-        intervals hold for any correlation, and nothing is linearised (docs/proofs/roc.md, section
+        intervals hold for any correlation, and nothing is linearised (docs/guides/roc.md, section
         3). They assume that the noise is normal, and that it is the noise of raw curves. For
         processed curves they are a guide, as ``CDF.band``.
 

@@ -4,7 +4,7 @@ Records lie in cells. ``cumulative`` is (N + 1,), the number of records before e
 is an interval of cells, [start, stop), stop - start >= 2. c(v) is the number of its records in or
 before its cell v. A node may be split after its cells start, ..., stop - 2, the *candidates*. The
 record of rank i, from 1, is at x_i, the least candidate v with c(v) >= i, or the last candidate.
-x_i = start for i < 1, and x_i = stop - 2 beyond the last record. docs/proofs/medians.md says how
+x_i = start for i < 1, and x_i = stop - 2 beyond the last record. docs/proofs/selection.md says how
 the sensitivities are used.
 """
 

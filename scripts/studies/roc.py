@@ -259,7 +259,7 @@ CURVES = """\
 This page compares ways to release a ROC curve with differential privacy: how far the released
 curve is from the exact one, and how well thresholds are chosen. It is written by
 `python scripts/study.py roc --data DIR`. The mechanisms are explained in
-[scores.md](../proofs/scores.md), [medians.md](../proofs/medians.md) and
+[roc.md](../guides/roc.md), [selection.md](../proofs/selection.md) and
 [dawa.md](../proofs/dawa.md).
 
 Two papers are compared: Barczewski, Mawass & Ramon, *Differentially Private Empirical Cumulative

@@ -99,7 +99,7 @@ def test_a_curve_without_noise_is_its_records_rounded_up_to_thresholds():
     at = np.minimum(np.searchsorted(grid.thresholds, values), 63)
     rounded = grid.thresholds[at]
     assert [distance(curve, rounded) for distance in DISTANCES] == [0.0] * 3
-    # docs/guides/distances.md: what the grid's coarseness makes
+    # docs/guides/quantiles.md: what the grid's coarseness makes
     assert earth_mover(curve, values) == pytest.approx(np.abs(values - rounded).mean())
     fullest = grid.count(values).max() / 500
     assert kolmogorov_smirnov(curve, values) == pytest.approx(fullest, rel=1e-14)

@@ -1,7 +1,7 @@
 """Errors of released ROC curves, and of the areas under them.
 
 Shows how many records a private ROC curve needs, and that more cells cost little
-(docs/proofs/roc.md). The distance of two curves is the area between them, as in Figure 5 of
+(docs/guides/roc.md). The distance of two curves is the area between them, as in Figure 5 of
 Barczewski, Mawass & Ramon,
 "Differentially Private Empirical Cumulative Distribution Functions".
 """
