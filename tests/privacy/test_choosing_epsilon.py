@@ -1,4 +1,4 @@
-"""docs/guides/choosing-epsilon.md: exact tests agree with its table; its examples run."""
+"""docs/guides/budget.md: exact tests agree with its table; its examples run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 import dpcore as dp
 
-PAGE = Path(__file__).parents[2] / "docs" / "guides" / "choosing-epsilon.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guides" / "budget.md"
 LEVEL = 0.05
 
 
@@ -29,7 +29,7 @@ def power(epsilon):
 
 def table():
     lines = []
-    for epsilon in (0.01, 0.1, 0.2, 0.5, 1, 2, 5):
+    for epsilon in (0.01, 0.1, 0.5, 1, 2, 5):
         shares = [belief(0.5, epsilon), belief(0.01, epsilon), power(epsilon)]
         found = " | ".join(f"{100 * share:.3g} %" for share in shares)
         lines.append(f"| {epsilon:g} | {math.exp(epsilon):.3g} | {found} |")
@@ -71,7 +71,7 @@ def test_the_belief_after_a_noisy_count_is_within_the_bound_and_reaches_it(epsil
 def test_the_examples_on_the_page():
     blocks = re.findall(r"```pycon\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
     example = doctest.DocTestParser().get_doctest("".join(blocks), {}, PAGE.name, str(PAGE), 0)
-    assert len(example.examples) >= 8
+    assert len(example.examples) >= 5
     said = []
     result = doctest.DocTestRunner().run(example, out=said.append)
     assert result.failed == 0, "".join(said)
