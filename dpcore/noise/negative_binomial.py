@@ -1,4 +1,4 @@
-"""Sums of many geometric variables, drawn at once and exactly (docs/proofs/polya.md, section 5)."""
+"""Sums of many geometric variables, drawn at once and exactly (docs/proofs/trust.md, section 3)."""
 
 from __future__ import annotations
 

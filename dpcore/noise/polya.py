@@ -49,7 +49,7 @@ class PolyaShares:
 
     Notes
     -----
-    docs/proofs/polya.md has the proofs. Sources: Cormode & Markov, *Federated Calibration and
+    docs/proofs/trust.md has the proofs. Sources: Cormode & Markov, *Federated Calibration and
     Evaluation of Binary Classifiers* (the federated paper), section 2.2; Goryczka & Xiong, *A
     comprehensive comparison of multiparty secure additions with differential privacy* (2017);
     Balle, Bell, Gascon & Nissim, *Private summation in the multi-message shuffle model* (2020).

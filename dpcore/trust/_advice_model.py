@@ -1,6 +1,6 @@
 """A model of the errors in statistics of a release, and the settings where they are least.
 
-docs/guides/advice.md explains the terms, the measurement of the three constants, and the theorems.
+docs/guides/clients.md explains the terms, the measurement of the three constants, and the theorems.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Purpose = Literal["auc", "metrics", "calibration"]
 
 MOST_CLIENTS: Final = 2**40
 MOST_HEIGHT: Final = 16
-# Measured (docs/guides/advice.md, section 3): the mean absolute errors that noise causes, in units
+# Measured (docs/guides/clients.md, section 6): the mean absolute errors that noise causes, in units
 # of its deviation in a cumulative count over M. For a bucket's rate, multiply by the number of
 # buckets.
 _RECALL: Final = 1.45

@@ -107,7 +107,7 @@ def advise(clients: int, epsilon: float | Fraction | None, model: TrustModel) ->
     Notes
     -----
     The closed form of the model's own ``mean_squared_error`` predicts the noise. Measured constants
-    turn this into errors (docs/guides/advice.md). For "auc" and "metrics" the errors are relative
+    turn this into errors (docs/guides/clients.md). For "auc" and "metrics" the errors are relative
     to the clients' own records, and for "calibration" to the population that they come from, as in
     Theorems 2 and 4 to 8 of Cormode & Markov, *Federated Calibration and Evaluation of Binary
     Classifiers* (the federated paper). The advice is a guide, because real scores differ. It spends

@@ -4,7 +4,7 @@ A share NB(r, a) - NB(r, a), a = exp(-1 / s), is a sum of events +k and -k for k
 number of each event is a Poisson variable of mean r a^k / k. A vector of shares is made of
 *proposals*, whose total number is a Poisson variable. Each proposal is for one entry and one sign,
 both uniform, and for one of J + 1 blocks of sizes k, 2^J >= s. It adds its k with probability
-a^k / k over J + 1. docs/proofs/polya.md has the proofs. The rules of samplers.py for windows and
+a^k / k over J + 1. docs/proofs/trust.md has the proofs. The rules of samplers.py for windows and
 for words past the end hold here, too.
 """
 

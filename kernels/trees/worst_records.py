@@ -5,7 +5,7 @@ probability w_l. It then adds y_l = a / w_l, where a is the weight of its node. 
 the v_l, |v|^2 = sum_l w_l v_l^2, and s = sum_l w_l y_l is the same for all cells on one side of the
 threshold. Let f_i be the shares of the clients in the cells. The clients' own bits and the choice
 of levels together have the variance M (E |y|^2 + k (E |y - s|^2 - |E (y - s)|^2)), where E is the
-mean over f and k = M / (M - 1) (docs/proofs/trust.md, section 3). For any t of the length of y with
+mean over f and k = M / (M - 1) (docs/proofs/local.md, section 3). For any t of the length of y with
 sum_l w_l t_l = 0 this is at most M times the largest |y|^2 + k |y - s - t|^2 of a cell.
 """
 

@@ -23,7 +23,7 @@ TREE = (
     "The proof of Theorem 2 gives each of B buckets noise of its own. This noise adds up to "
     "sqrt(B), and the proof balances it with 1 / B. Counts from our trees have noise that grows "
     "only with log B, so errors of metrics fall faster "
-    "([advice.md](../guides/advice.md), section 2)."
+    "([clients.md](../guides/clients.md), section 5)."
 )
 GROWING = (
     "With the advised heights, errors of areas fall more slowly, because they are smaller for few "

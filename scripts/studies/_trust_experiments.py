@@ -90,7 +90,7 @@ def mechanism_of(model: TrustModel, epsilon: float, clients: int) -> Distributed
 def constants(
     model: TrustModel, epsilon: float, clients: int, height: int, rng: Rng
 ) -> dict[str, float]:
-    """Return the errors that noise makes, in the units of docs/guides/advice.md, section 1.
+    """Return the errors that noise makes, in the units of docs/guides/clients.md, section 4.
 
     The study compares noisy releases with exact ones of the same cells.
     """

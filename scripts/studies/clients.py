@@ -144,4 +144,4 @@ def main() -> None:
         "Errors of the share of positives:",
         errors("share"),
     )
-    fill("guides/clients.md", page)
+    fill("guides/clients.md", page, of="clients")

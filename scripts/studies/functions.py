@@ -94,8 +94,7 @@ def main() -> None:
         " memory and times of `trust.FunctionSharing` ([trust.md](../proofs/trust.md)). Clients"
         " share step functions among servers"
         " ([function-sharing.md](../proofs/function-sharing.md)). The servers add noise that they"
-        " remember ([pointwise.md](../proofs/pointwise.md)). [benchmarks.md](benchmarks.md)"
-        " compares the speed with other libraries.",
+        " remember. [benchmarks.md](benchmarks.md) compares the speed with other libraries.",
         *errors(run(quantiles, RUNS)),
         *lengths(),
         *measured,

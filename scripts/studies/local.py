@@ -1,8 +1,8 @@
 """Local privacy, measured: ``python scripts/study.py local [--data DIR]``.
 
-Compares square waves with a tree of unary encodings, on all shapes of the study of regret, and
-writes docs/proofs/square-wave.md. Measures how often the bands of local releases cover, and writes
-a table of docs/proofs/trust.md. Takes some minutes.
+Measures how often the bands of local releases cover. Compares square waves with a tree of unary
+encodings, on all shapes of the study of regret. Writes both tables into docs/proofs/local.md. Takes
+some minutes.
 """
 
 import functools
@@ -83,8 +83,7 @@ def bands(epsilon: float, shape: str, rng: Rng) -> dict[str, float]:
 
 def main() -> None:
     """Run, and write both tables."""
-    fill("proofs/trust.md", of_bands())
-    fill("proofs/square-wave.md", of_gains())
+    fill("proofs/local.md", of_bands(), of_gains())
 
 
 def of_bands() -> list[str]:

@@ -1,6 +1,6 @@
 """Advice, areas and servers, measured: ``python scripts/study.py trust``.
 
-Measures the constants and the predictions of docs/guides/advice.md, the errors of areas in
+Measures the constants and the predictions of docs/guides/clients.md, the errors of areas in
 docs/proofs/score-histograms.md, and the memory of a server in docs/guides/wire.md; writes their
 tables into these pages. Takes some minutes.
 """
@@ -57,7 +57,8 @@ def main() -> None:
     fill("guides/wire.md", of_memory())
     fill("proofs/score-histograms.md", of_areas(run(areas, RUNS)))
     found = run(constants, RUNS), run(predicted, RUNS)
-    fill("guides/advice.md", of_constants(found[0]), of_predictions(found[1]), of_clients())
+    tables = of_clients(), of_constants(found[0]), of_predictions(found[1])
+    fill("guides/clients.md", *tables, of="trust")
 
 
 def of_constants(results: Results) -> list[str]:

@@ -20,7 +20,7 @@ def dealt(
     If clients have names, who is asked for what does not depend on the records and need not be
     secret. Here they have none: they are counts by cell, and somebody who knew how these are
     divided would learn something about them. So the distribution has to be exact, and the random
-    bits secret (docs/proofs/trust.md, section 3). A study draws from the same distribution with
+    bits secret (docs/proofs/local.md, section 3). A study draws from the same distribution with
     NumPy's floating-point sampler, in O(N).
     """
     if not stream.simulated:

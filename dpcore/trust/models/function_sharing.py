@@ -58,9 +58,9 @@ class FunctionSharing(TreeOfShares):
     Notes
     -----
     Barczewski, Mawass & Ramon, *Differentially Private Empirical Cumulative Distribution Functions*
-    (the ECDF paper), section 4.2; docs/proofs/pointwise.md has the guarantee. As a mechanism it
-    releases the whole curve that the servers would open: it draws the noise of the sum exactly, and
-    shares nothing. O(N) draws.
+    (the ECDF paper), section 4.2; docs/proofs/function-sharing.md has the guarantee. As a mechanism
+    it releases the whole curve that the servers would open: it draws the noise of the sum exactly,
+    and shares nothing. O(N) draws.
 
     Examples
     --------

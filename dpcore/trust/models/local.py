@@ -65,7 +65,7 @@ class Local(Releases):
 
     Notes
     -----
-    docs/proofs/trust.md; Wang, Blocki, Li & Jha 2017; federated paper, sections 2.2 and 2.3.
+    docs/proofs/local.md; Wang, Blocki, Li & Jha 2017; federated paper, sections 2.2 and 2.3.
     Estimates are unbiased, and are not clipped before they are summed. With a generator, a release
     draws from the joint distribution of all reports, in O(N) and in floating point. Without one, it
     assigns clients to levels exactly and makes all M reports, in O(M N).
@@ -146,7 +146,7 @@ class Local(Releases):
         the bit of the node with it, and asking each client for one level only. The last two depend
         on the records, and the bound takes their largest values for any records. For epsilon up to
         1 that hardly matters. For large epsilon, the error is lower for records that are spread
-        (docs/proofs/trust.md, section 3).
+        (docs/proofs/local.md, section 3).
 
         O(N) for each level of the tree.
 
@@ -169,7 +169,7 @@ class Local(Releases):
 
         It is an estimate, for many clients: the terms that depend on the records are computed from
         the release, made monotone. ``noise_deviation`` takes their largest values instead
-        (docs/proofs/trust.md, section 3).
+        (docs/proofs/local.md, section 3).
 
         Parameters
         ----------
@@ -287,7 +287,7 @@ class Local(Releases):
         A cumulative count M F at a boundary of the first level is estimated from level l with the
         weight w_l. Its variance is M F (1 - F) (-1 + sum of w_l^2 (1 + v) M / M_l), where v is the
         variance of a bit with p minus that of a bit with q. F (1 - F) <= 1/4
-        (docs/proofs/trust.md). For records that are spread, it is about the same at all thresholds.
+        (docs/proofs/local.md). For records that are spread, it is about the same at all thresholds.
         """
         variances = self._variances(asked)[1:]
         below, weights = variances[-1], np.ones(asked.size)

@@ -100,11 +100,11 @@ def prefix_sums(levels: Sequence[Level], cells: Array, sums: Sums) -> tuple[Arra
 
     Notes
     -----
-    docs/proofs/pointwise.md, section 2. Invariant: ``low`` and ``high`` are for the prefixes up to
-    the beginning and up to the end of the level's node that contains the cell. The prefix up to a
-    child is low plus the siblings before it, or high minus the child and the siblings behind it.
-    O(k) for each level. All numbers are integers; if two variances are equal, the first is taken,
-    on any machine.
+    docs/proofs/function-sharing.md, section 8. Invariant: ``low`` and ``high`` are for the prefixes
+    up to the beginning and up to the end of the level's node that contains the cell. The prefix up
+    to a child is low plus the siblings before it, or high minus the child and the siblings behind
+    it. O(k) for each level. All numbers are integers; if two variances are equal, the first is
+    taken, on any machine.
     """
     nothing = np.zeros(cells.size, np.int64)
     low, low_weight, high, high_weight = nothing, nothing, nothing, nothing

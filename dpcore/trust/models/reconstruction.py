@@ -85,7 +85,7 @@ class Wave(NamedTuple):
         Consider a deviation from the uniform column that is a cosine of k half-waves. A step takes
         the share j of the remaining deviation, and smoothing leaves the share s. So the fit has a
         share h of the best fit. The result is the sum of all h, without the contribution of the
-        ends of the grid (docs/proofs/square-wave.md, section 3).
+        ends of the grid (docs/proofs/local.md, section 5).
         """
         half = np.pi * np.arange(1, self.size) / (2 * self.size)
         together = np.sin(self.near * half) / np.sin(half)

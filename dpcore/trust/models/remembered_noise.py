@@ -32,7 +32,7 @@ class RememberedNoise:
 
     With the same key, the same node has the same noise, whatever is asked for, in any order and in
     any process. So noisy cumulative counts are a function of one vector of noisy node counts, and
-    all of them together cost what this vector costs (docs/proofs/pointwise.md).
+    all of them together cost what this vector costs (docs/proofs/function-sharing.md).
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class RememberedNoise:
         without noise is not counted.
     key
         32 secret bytes, which are used for no other data and no other set of clients
-        (docs/proofs/pointwise.md, section 4).
+        (docs/proofs/function-sharing.md, section 10).
     simulated
         Whether a seeded generator has made the key.
     count
@@ -117,8 +117,8 @@ class RememberedNoise:
 
         Notes
         -----
-        It is the signed sum of nodes with the least variance (docs/proofs/pointwise.md, section 2).
-        O(k) for each level, and the time to draw nodes that were not drawn before.
+        It is the signed sum of nodes with the least variance (docs/proofs/function-sharing.md,
+        section 8). O(k) for each level, and the time to draw nodes that were not drawn before.
         """
         return prefix_sums(self._levels, cells, self._sums)[0]
 

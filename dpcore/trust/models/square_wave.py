@@ -33,7 +33,7 @@ class SquareWave(Releases):
     Each client reports one cell, most likely one near its own (``SquareWaveEncoding``). The server
     finds the distribution that explains all reports best, as smooth as they allow. If the density
     changes little from cell to cell, or clients are few, this is more accurate than ``Local``. If
-    many clients share few values, it is less accurate (docs/proofs/square-wave.md, section 4). The
+    many clients share few values, it is less accurate (docs/proofs/local.md, section 6). The
     result is biased and has no bands, so no function chooses this model by itself.
 
     Parameters
@@ -53,7 +53,7 @@ class SquareWave(Releases):
 
     Notes
     -----
-    Li, Wang, Lopuhaa-Zwakenberg, Li & Skoric 2020; docs/proofs/square-wave.md. The release is
+    Li, Wang, Lopuhaa-Zwakenberg, Li & Skoric 2020; docs/proofs/local.md. The release is
     monotone, and ends at M. Neighbours: any two data sets of one client. With a generator, a
     release draws from the joint distribution of all reports, in O(R log R) and in floating point.
     Without one, it makes all M reports, in O(M). Neighbouring cells are assumed to be equally far

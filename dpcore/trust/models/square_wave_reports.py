@@ -56,7 +56,7 @@ class SquareWaveEncoding:
     Notes
     -----
     Li, Wang, Lopuhaa-Zwakenberg, Li & Skoric, *Estimating numerical distributions under local
-    differential privacy* (SIGMOD 2020); docs/proofs/square-wave.md, Theorem 1.
+    differential privacy* (SIGMOD 2020); docs/proofs/local.md, Theorem 5.
 
     Examples
     --------
@@ -139,7 +139,7 @@ class SquareWaveEncoding:
         Notes
         -----
         O(R). The distribution is exact: it is made by integer arithmetic on uniform bits
-        (docs/proofs/square-wave.md, section 2).
+        (docs/proofs/local.md, section 4).
 
         Examples
         --------
@@ -219,7 +219,7 @@ class SquareWaveEncoding:
         -----
         It takes at most 10,000 steps of O(N) for each smoothing that is tried: some milliseconds
         for N = 1,024. With fewer cells, the smoothing of a step is multiplied by (N / 1024)^2, so
-        over the whole width of the grid it is the same (docs/proofs/square-wave.md, section 3).
+        over the whole width of the grid it is the same (docs/proofs/local.md, section 5).
 
         Examples
         --------

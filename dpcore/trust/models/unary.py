@@ -48,7 +48,7 @@ class UnaryEncoding:
     Notes
     -----
     Wang, Blocki, Li & Jha, *Locally differentially private protocols for frequency estimation*
-    (USENIX Security 2017), section 4.3; docs/proofs/unary.md, Theorem 1.
+    (USENIX Security 2017), section 4.3; docs/proofs/local.md, Theorem 1.
 
     Examples
     --------
@@ -112,7 +112,7 @@ class UnaryEncoding:
         Notes
         -----
         O(R d) bits. The distribution is exact: it is made by integer arithmetic on uniform bits
-        (docs/proofs/unary.md, section 3).
+        (docs/proofs/local.md, section 2).
 
         Examples
         --------

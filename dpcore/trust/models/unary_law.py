@@ -1,4 +1,4 @@
-"""The exact law of the bits of a unary encoding, several at a time (docs/proofs/unary.md)."""
+"""The exact law of the bits of a unary encoding, several at a time (docs/proofs/local.md)."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def least_q(epsilon: Fraction, likely: int = 1, others: int = 1) -> Fraction:
 
 @lru_cache(maxsize=8)
 def law_of(q: Fraction) -> Law:
-    """Return the law of a symbol, for q a multiple of 2^-64 (docs/proofs/unary.md, section 3)."""
+    """Return the law of a symbol, for q a multiple of 2^-64 (docs/proofs/local.md, section 2)."""
     one = int(q * _UNIT)
     zero = _UNIT - one
     if q < _SPARSE:

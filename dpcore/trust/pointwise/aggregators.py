@@ -45,7 +45,7 @@ class Aggregator(Protocol):
     in only one of them have sent, which hides next to nothing. So a sum that lacks a client must
     not be opened. Third, the noise of a cumulative count is the same whenever it is asked for. It
     is a signed sum of the noise on nodes, as in ``PointwiseClient`` and in servers
-    (docs/proofs/pointwise.md).
+    (docs/proofs/function-sharing.md).
 
     Examples
     --------

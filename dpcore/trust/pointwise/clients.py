@@ -55,11 +55,11 @@ class PointwiseClient:
 
     Notes
     -----
-    docs/proofs/pointwise.md has the guarantee. A client may answer any number of questions, and the
-    same one again, because the noise is a function of the key. So a copy or a pickle does no harm
-    if it is kept as secret as the record. A second key for the same record does harm: if a client
-    is lost or drops out, and sums go on over the others, then all clients begin again with new
-    keys, and spend the budget again.
+    docs/proofs/function-sharing.md has the guarantee. A client may answer any number of questions,
+    and the same one again, because the noise is a function of the key. So a copy or a pickle does
+    no harm if it is kept as secret as the record. A second key for the same record does harm: if a
+    client is lost or drops out, and sums go on over the others, then all clients begin again with
+    new keys, and spend the budget again.
 
     Examples
     --------

@@ -62,10 +62,10 @@ class PointwiseCDF:
 
     Notes
     -----
-    ECDF paper, section 4; docs/proofs/pointwise.md has the guarantee. Every sum also has the last
-    cell's count, which is n without noise. If it is another number, a client has dropped out or did
-    not keep to the protocol, and nothing of that sum is kept. Threads may ask at the same time if
-    they may do so with the aggregator. The curve cannot be copied or pickled, because the
+    ECDF paper, section 4; docs/proofs/function-sharing.md has the guarantee. Every sum also has the
+    last cell's count, which is n without noise. If it is another number, a client has dropped out
+    or did not keep to the protocol, and nothing of that sum is kept. Threads may ask at the same
+    time if they may do so with the aggregator. The curve cannot be copied or pickled, because the
     aggregator may hold records. ``to_cdf`` returns a curve that can.
 
     Examples

@@ -24,7 +24,8 @@ def noise_of(tally: Tally, protocol: Protocol) -> RememberedNoise:
 
     A server that starts again from an older file and closes with other reports has independent
     noise for them, even if they have the same ids, which are not secret. With the same noise, the
-    two releases would show in what the reports differ (docs/proofs/pointwise.md, section 4).
+    two releases would show in what the reports differ (docs/proofs/function-sharing.md, section
+    10).
     """
     assert isinstance(protocol.trust, FunctionSharing)
     content = tally.content.to_bytes(CONTENT_BYTES, "little")
