@@ -45,18 +45,20 @@ def checked_features(estimator: Any, X: Any) -> Floats:
     if np.ma.is_masked(X):
         raise MissingValueError("X")
     given = _quietly(validation.validate_data, estimator, X, dtype=None, ensure_all_finite=False)
-    found = numbers("X", given)
-    if found.shape[1] > _MOST_FEATURES:
-        raise ParameterError("X", found.shape, f"must have at most {_MOST_FEATURES} features")
-    return found
+    features = numbers("X", given)
+    if features.shape[1] > _MOST_FEATURES:
+        raise ParameterError("X", features.shape, f"must have at most {_MOST_FEATURES} features")
+    return features
 
 
 def raw_features(estimator: Any, X: Any) -> Floats:
     """Return the features of the records to predict for, (n, d), finite, or raise."""
     validation.check_is_fitted(estimator)
     refuse_collection(X, "X")
-    found: Floats = _quietly(validation.validate_data, estimator, X, dtype=np.float64, reset=False)
-    return found
+    features: Floats = _quietly(
+        validation.validate_data, estimator, X, dtype=np.float64, reset=False
+    )
+    return features
 
 
 def target(y: Any) -> NDArray[Any]:
@@ -64,8 +66,8 @@ def target(y: Any) -> NDArray[Any]:
     refuse_collection(y, "y")
     if np.ma.is_masked(y):
         raise MissingValueError("y")
-    found: NDArray[Any] = _quietly(validation.column_or_1d, y, warn=True)
-    return found
+    column: NDArray[Any] = _quietly(validation.column_or_1d, y, warn=True)
+    return column
 
 
 def _quietly(check: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
@@ -110,8 +112,10 @@ def numbers(argument: str, given: NDArray[Any]) -> Floats:
             raise DtypeError(argument, object_kinds.name_of(wrong), what)
         exactly = {cls: object_kinds.exactly(cls) for cls in types}
         # NumPy rounds integers in this way. If one is too long for NumPy, all become objects.
-        found = (object_kinds.nearest_double(exactly[type(each)](each)) for each in given.flat)
-        given = np.fromiter(found, np.float64, given.size).reshape(shape)
+        nearest = (
+            object_kinds.nearest_double(exactly[type(number)](number)) for number in given.flat
+        )
+        given = np.fromiter(nearest, np.float64, given.size).reshape(shape)
     doubles = _check.doubles(given)
     if np.isnan(doubles).any():
         raise MissingValueError(argument)

@@ -184,5 +184,5 @@ class LinearRegression(base.RegressorMixin, base.BaseEstimator):  # type: ignore
         >>> model.fit(X, y).predict([[2.0], [4.0]]).round()
         array([11., 17.])
         """
-        found: Floats = raw_features(self, X) @ self.coef_ + self.intercept_
-        return found
+        responses: Floats = raw_features(self, X) @ self.coef_ + self.intercept_
+        return responses

@@ -193,8 +193,8 @@ class LogisticRegression(base.ClassifierMixin, base.BaseEstimator):  # type: ign
         >>> model.decision_function([[2.0], [8.0]]).round(1)
         array([-4.6,  4.5])
         """
-        found: Floats = raw_features(self, X) @ self.coef_[0] + self.intercept_[0]
-        return found
+        log_odds: Floats = raw_features(self, X) @ self.coef_[0] + self.intercept_[0]
+        return log_odds
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the likelier class, (n,), for X (n, d).
@@ -211,8 +211,8 @@ class LogisticRegression(base.ClassifierMixin, base.BaseEstimator):  # type: ign
         array([0, 1])
         """
         is_positive = self.decision_function(X) > 0.0
-        found: NDArray[Any] = self.classes_[is_positive.astype(int)]
-        return found
+        labels: NDArray[Any] = self.classes_[is_positive.astype(int)]
+        return labels
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probabilities of both classes, (n, 2), for X (n, d).
@@ -260,33 +260,33 @@ def _checked_classes(classes: object) -> tuple[Label, Label]:
     requirement = "must be the labels of negatives and positives, in this order"
     if isinstance(classes, AbstractSet):  # the order of a set differs between processes
         raise DtypeError("classes", type(classes).__name__, requirement)
-    found = _check.items("classes", classes, requirement)
-    if len(found) != 2:
+    pair = _check.items("classes", classes, requirement)
+    if len(pair) != 2:
         raise ParameterError("classes", classes, "must be two labels, of negatives and positives")
-    kinds = [next((kind for kind in _KINDS if isinstance(label, kind)), None) for label in found]
+    kinds = [next((kind for kind in _KINDS if isinstance(label, kind)), None) for label in pair]
     if None in kinds or kinds[0] != kinds[1]:
         raise DtypeError("classes", classes, "must be numbers, strings or bytes, both of one kind")
-    if found[0] == found[1] or any(label != label for label in found):  # NaN is not a class either
+    if pair[0] == pair[1] or any(label != label for label in pair):  # NaN is not a class either
         raise ParameterError("classes", classes, "must be different")
     if any(
-        not isinstance(label, str | bytes) and abs(float(label)) >= _MOST_LABEL for label in found
+        not isinstance(label, str | bytes) and abs(float(label)) >= _MOST_LABEL for label in pair
     ):
         what = "must be below 2^53 if they are numbers: doubles do not tell larger ones apart"
         raise ParameterError("classes", classes, what)
-    for label in found:
+    for label in pair:
         if isinstance(label, str | bytes) and label[-1:] == (
             "\0" if isinstance(label, str) else b"\0"
         ):
             what = "must not end with a null character: NumPy's text has none at its end"
             raise ParameterError("classes", classes, what)
-    return found[0], found[1]
+    return pair[0], pair[1]
 
 
 def _is_positive(y: Any, positive: Label) -> NDArray[np.bool_]:
     """Return which labels are positive, or raise because of types or missing labels."""
     given = target(y)
     try:
-        found, missing = positives(given, positive)
+        is_positive, missing = positives(given, positive)
     except ParameterError as error:
         what = error.requirement
         problem: DtypeError | ParameterError = ParameterError("classes", positive, what)
@@ -296,5 +296,5 @@ def _is_positive(y: Any, positive: Label) -> NDArray[np.bool_]:
     else:
         if missing is not None:
             raise MissingValueError("y")
-        return found
+        return is_positive
     raise problem

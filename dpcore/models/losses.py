@@ -52,13 +52,13 @@ class Logistic:
 
     def slopes(self, margins: Floats) -> Floats:
         """Return the first derivatives, (n,)."""
-        found: Floats = -expit(-margins)
-        return found
+        slopes: Floats = -expit(-margins)
+        return slopes
 
     def curvatures(self, margins: Floats) -> Floats:
         """Return the second derivatives, (n,)."""
-        found: Floats = expit(margins) * expit(-margins)
-        return found
+        curvatures: Floats = expit(margins) * expit(-margins)
+        return curvatures
 
     def steepest(self, longest: float) -> float:
         """Return the largest absolute first derivative: 1."""

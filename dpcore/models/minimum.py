@@ -99,15 +99,15 @@ class Objective:
         """Return the gradient, (D,). NumPy sums in pairs, so errors do not grow with n."""
         slopes = self.loss.slopes(margins)
         sums = np.array([np.sum(slopes * feature) for feature in self.records])
-        found: Floats = sums / margins.size + self.penalty * w
-        return found if self.tilt is None else found + self.tilt
+        gradient: Floats = sums / margins.size + self.penalty * w
+        return gradient if self.tilt is None else gradient + self.tilt
 
     def hessian(self, margins: Floats) -> Floats:
         """Return the second derivatives, (D, D). They need not be exact."""
         weighted = self.records * self.loss.curvatures(margins)
         products = np.einsum("in,jn->ij", weighted, self.records)
-        found: Floats = products / margins.size + self.penalty * np.eye(len(products))
-        return found
+        hessian: Floats = products / margins.size + self.penalty * np.eye(len(products))
+        return hessian
 
     def minimum(self) -> Floats:
         """Return a point within ``distance`` of the minimum.
@@ -166,10 +166,10 @@ class Objective:
         low, t, high = 0.0, 1.0, 1.0
         for _ in range(_MOST_HALVINGS):
             loss = np.sum(self.loss.slopes(margins + t * along) * along) / margins.size
-            found = float(loss) + fixed + t * curved
-            if abs(found) <= small:
+            derivative = float(loss) + fixed + t * curved
+            if abs(derivative) <= small:
                 break
-            low, high = (t, high) if found < 0.0 else (low, t)
+            low, high = (t, high) if derivative < 0.0 else (low, t)
             if low == 1.0:
                 break
             t = (low + high) / 2.0

@@ -57,19 +57,19 @@ class Bounds:
     @property
     def reach(self) -> Floats:
         """The distance of the farther bound from the middle, (d,)."""
-        found: Floats = np.maximum(self.upper - self.middle, self.middle - self.lower)
-        return found
+        reach: Floats = np.maximum(self.upper - self.middle, self.middle - self.lower)
+        return reach
 
     def scaled(self, values: Floats) -> Floats:
         """Return values (n, d), clipped and scaled to numbers (d, n) within [-1, 1]."""
-        found = np.empty(values.shape[::-1])
+        scaled = np.empty(values.shape[::-1])
         columns = zip(values.T, self.lower, self.upper, self.middle, self.reach, strict=True)
-        for out, (column, lower, upper, middle, reach) in zip(found, columns, strict=True):
+        for out, (column, lower, upper, middle, reach) in zip(scaled, columns, strict=True):
             np.clip(column, lower, upper, out=out)
             out -= middle
             out /= reach
             np.clip(out, -1.0, 1.0, out=out)  # rounding may lead to values outside [-1, 1]
-        return found
+        return scaled
 
     def unscaled(self, inner: Floats) -> tuple[Floats, float]:
         """Return coefficients (d,) and intercept for raw values, from those for scaled values.
@@ -81,13 +81,13 @@ class Bounds:
 
 
 def _side(argument: str, side: ArrayLike, columns: int) -> Floats:
-    found = _check.doubles(_check.array(argument, side, "iuf"))
-    if found.ndim > 1 or found.size not in (1, columns):
+    bounds = _check.doubles(_check.array(argument, side, "iuf"))
+    if bounds.ndim > 1 or bounds.size not in (1, columns):
         what = f"must hold numbers, or arrays with one number for each of {columns} features"
-        raise ParameterError(argument, found.shape, what)
-    if not np.all(np.abs(found) <= _MOST):  # this refuses NaN, too
+        raise ParameterError(argument, bounds.shape, what)
+    if not np.all(np.abs(bounds) <= _MOST):  # this refuses NaN, too
         raise ParameterError(argument, side, f"must be finite, within {_MOST:g}")
-    return np.broadcast_to(found, (columns,)).copy()
+    return np.broadcast_to(bounds, (columns,)).copy()
 
 
 def side_of_cube(size: int) -> float:
