@@ -28,12 +28,12 @@ def exponential(x: Fraction, precision: int) -> int:
     guard = halvings + _GUARD_BITS
     bits = precision + guard
     y = (x.numerator << bits) // (x.denominator << halvings)
-    found, term, terms = 0, 1 << bits, 0
+    series, term, terms = 0, 1 << bits, 0
     while term > 0:
-        found += -term if terms % 2 else term
+        series += -term if terms % 2 else term
         terms += 1
         term = (term * y >> bits) // terms
-    low, high = found - 2 * terms - 2, found + 2 * terms + 2
+    low, high = series - 2 * terms - 2, series + 2 * terms + 2
     for _ in range(halvings):
         low, high = low * low >> bits, (high * high >> bits) + 1
     n = low >> guard

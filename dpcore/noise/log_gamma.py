@@ -20,17 +20,17 @@ def log_gamma(x: int, digits: int) -> Decimal:
     """
     with context(digits):
         y = max(x, digits)
-        z, found = Decimal(y), _half_log_two_pi(digits)
-        found += (z - Decimal("0.5")) * z.ln() - z
+        z, logarithm = Decimal(y), _half_log_two_pi(digits)
+        logarithm += (z - Decimal("0.5")) * z.ln() - z
         power, least, k = z, Decimal(1).scaleb(-digits), 1
         while True:
             bernoulli = _bernoulli(2 * k)
             term = _quotient(bernoulli / (2 * k * (2 * k - 1))) / power
             if abs(term) < least:
                 break
-            found += term
+            logarithm += term
             power, k = power * z * z, k + 1
-        return found - Decimal(prod(range(x, y))).ln() if y > x else found
+        return logarithm - Decimal(prod(range(x, y))).ln() if y > x else logarithm
 
 
 @lru_cache(maxsize=8)

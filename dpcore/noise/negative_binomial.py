@@ -51,8 +51,8 @@ def draws(law: Envelope, size: int, stream: Source) -> NDArray[np.int64]:
         part = out[start : start + _BLOCK]
         left = np.arange(part.size)
         while left.size:
-            found, accepted = _trials(law, left.size, stream)
-            part[left[accepted]] = found[accepted]
+            proposed, accepted = _trials(law, left.size, stream)
+            part[left[accepted]] = proposed[accepted]
             left = left[~accepted]
     return out
 
@@ -90,11 +90,11 @@ def ratio(n: int, scale: Fraction, mode: int, d: int, digits: int) -> tuple[int,
             -d * inverse(scale),
         ]
         error = (1 + sum(map(abs, terms), Decimal(0))).scaleb(7 - digits)
-        found = sum(terms, Decimal(0))
-        if found + error < _FAR:
+        logarithm = sum(terms, Decimal(0))
+        if logarithm + error < _FAR:
             return 0, 1
         beyond = 1 + Decimal(1).scaleb(2 - digits)
-        low, high = (found - error).exp() / beyond, (found + error).exp() * beyond
+        low, high = (logarithm - error).exp() / beyond, (logarithm + error).exp() * beyond
     unit = 1 << (_BITS * digits)
     return int(Fraction(low) * unit), int(Fraction(high) * unit) + 1
 

@@ -51,11 +51,11 @@ class Digits:
     ) -> None:
         self.words = len(laws)
         self._laws, self._radix, self._word_bits, self._floors = laws, radix, word_bits, floors
-        found = [floors(law, word_bits) for law in laws]
-        self._least, _ = found[0]
-        size = 1 + max(len(boundaries) for _, boundaries in found)
+        tables = [floors(law, word_bits) for law in laws]
+        self._least, _ = tables[0]
+        size = 1 + max(len(boundaries) for _, boundaries in tables)
         self._shift = _shift(size, word_bits)
-        self._boundaries = np.array([_padded(row, word_bits, size) for _, row in found])
+        self._boundaries = np.array([_padded(row, word_bits, size) for _, row in tables])
         self._guides = np.array([_guide(row, self._shift, word_bits) for row in self._boundaries])
 
     def sample(self, words: NDArray[np.uint32], out: NDArray[np.int64]) -> tuple[int, int]:
@@ -99,9 +99,9 @@ class Bins:
         bits = (int(sigma_squared) >> 12).bit_length() - 1 >> 1
         self._width = 1 << bits
         self._law = HalfGaussian(self._rate * self._width**2)
-        _, found = kept_floors(self._law, word_bits)
-        self._shift = _shift(1 + len(found), word_bits)
-        self._boundaries = _padded(found, word_bits, 1 + len(found))
+        _, boundaries = kept_floors(self._law, word_bits)
+        self._shift = _shift(1 + len(boundaries), word_bits)
+        self._boundaries = _padded(boundaries, word_bits, 1 + len(boundaries))
         self._guide = _guide(self._boundaries, self._shift, word_bits)
 
     def sample(self, words: NDArray[np.uint32], out: NDArray[np.int64]) -> tuple[int, int]:
