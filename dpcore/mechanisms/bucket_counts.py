@@ -89,7 +89,7 @@ class Records(NamedTuple):
         law.fill(noisy, stream)
         noisy += self.costs
         nodes = np.empty(starts.size - 1, np.int64)
-        found = partition.least_risk(
+        places = partition.least_risk(
             noisy,
             nodes.size,
             self.stages.scales.lengths,
@@ -100,7 +100,7 @@ class Records(NamedTuple):
             self.stages.caution,
             nodes,
         )
-        nodes, ends = nodes[: found.size - 1], starts[found]
+        nodes, ends = nodes[: places.size - 1], starts[places]
         squares = np.maximum(
             noisy[nodes].astype(np.float64) ** 2 - law.variance, _DOUBT * law.variance
         )
@@ -126,14 +126,14 @@ def line(edges: NDArray[np.int64], ends: NDArray[np.float64]) -> NDArray[np.floa
     return np.asarray(out[0])
 
 
-def deviation(found: Buckets, tree: Tree, ends: NDArray[np.float64]) -> NDArray[np.float64]:
+def deviation(buckets: Buckets, tree: Tree, ends: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the estimated deviation of each cumulative count, (N,).
 
     docs/proofs/dawa.md, section 3.
     """
-    variances = line(found.edges, np.append(0.0, tree.prefix_variances())[np.newaxis])
+    variances = line(buckets.edges, np.append(0.0, tree.prefix_variances())[np.newaxis])
     # Only the count of a group is known, so all its records may be in one of its cells.
     of_groups = _WEIGHT * np.maximum(np.diff(ends[0]) ** 2 - tree.variances[-1], 0.0)
-    unevenness = np.where(found.unevenness > 0.0, found.unevenness, of_groups)
-    add_parabolas(found.edges, unevenness, variances)  # the squared errors of the lines
+    unevenness = np.where(buckets.unevenness > 0.0, buckets.unevenness, of_groups)
+    add_parabolas(buckets.edges, unevenness, variances)  # the squared errors of the lines
     return np.sqrt(variances, out=variances)

@@ -38,7 +38,7 @@ def weighted_tree(hierarchy: Hierarchy, widths: NDArray[np.int64]) -> Tree:
 def _candidates(hierarchy: Hierarchy, buckets: int) -> tuple[Tree, ...]:
     """Return the best tree for equal buckets, and even ones."""
     kept = _kept(hierarchy, _rounded_up(buckets))
-    return tuple(tree for each in kept if (tree := each.resized(buckets)))
+    return tuple(tree for kept_tree in kept if (tree := kept_tree.resized(buckets)))
 
 
 @lru_cache(maxsize=128)
@@ -54,9 +54,9 @@ def _kept(hierarchy: Hierarchy, buckets: int) -> tuple[Tree, ...]:
         if branching <= buckets
     ]
     trees = []
-    for each in (hierarchy, *even):
+    for option in (hierarchy, *even):
         with suppress(ParameterError):  # the scale is too large
-            trees.append(each.tree(buckets))
+            trees.append(option.tree(buckets))
     return tuple(trees)
 
 

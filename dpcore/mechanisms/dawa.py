@@ -213,9 +213,9 @@ class Dawa(Releases):
         exact, stream = self._checked(counts), source(rng).spawn(1)[0]  # as in ``release``
         records = Records.of(exact, self._stages(exact.size, int(exact.sum())))
         with spending(replace(self.privacy, simulated=rng is not None), "Dawa.release"):
-            found = records.find_buckets(stream)
-            ends, tree = records.count_buckets(found.edges, stream)
-        return line(found.edges, ends), deviation(found, tree, ends)
+            buckets = records.find_buckets(stream)
+            ends, tree = records.count_buckets(buckets.edges, stream)
+        return line(buckets.edges, ends), deviation(buckets, tree, ends)
 
 
 @lru_cache(maxsize=64)

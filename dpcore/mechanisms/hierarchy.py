@@ -101,8 +101,8 @@ class Hierarchy(Releases):
         if isinstance(self.branching, str):
             _check.choice("branching", self.branching, Literal["auto", "hb"])
         elif isinstance(self.branching, Sequence):
-            for each in self.branching:
-                _check.integer("branching", each, 2, MOST_CELLS)
+            for width in self.branching:
+                _check.integer("branching", width, 2, MOST_CELLS)
             object.__setattr__(self, "branching", tuple(map(int, self.branching)))
         else:
             base = _check.integer("branching", self.branching, 2, MOST_CELLS)
@@ -110,7 +110,7 @@ class Hierarchy(Releases):
         if isinstance(self.budgets, str):
             _check.choice("budgets", self.budgets, Literal["auto", "equal"])
         elif isinstance(self.budgets, Sequence):
-            weights = tuple(_check.positive("budgets", each) for each in self.budgets)
+            weights = tuple(_check.positive("budgets", weight) for weight in self.budgets)
             object.__setattr__(self, "budgets", weights)
         else:
             raise DtypeError("budgets", type(self.budgets).__name__, "must be a string or numbers")
@@ -328,4 +328,4 @@ def _text(parameter: str | int | Sequence[float]) -> str:
     """Return a parameter as one word."""
     if isinstance(parameter, str | int):
         return str(parameter)
-    return ",".join(f"{each:g}" for each in parameter)
+    return ",".join(f"{number:g}" for number in parameter)

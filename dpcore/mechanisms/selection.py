@@ -230,12 +230,12 @@ def above_threshold(
     of_threshold = budget.law(moved, half)
     of_queries = budget.law(moved if monotonic else 2 * moved, half)
     stream = source(rng)
-    found = np.empty(repeat, np.int64)
+    indices = np.empty(repeat, np.int64)
     rows = max(1, _BLOCK_DRAWS // own.size)
     assert budget.epsilon is not None
     with spending_epsilon(repeat * budget.epsilon, stream.simulated, "above_threshold"):
         for start in range(0, repeat, rows):
-            block = found[start : start + rows]
+            block = indices[start : start + rows]
             least = np.empty(block.size, np.int64)
             of_threshold.fill(least, stream)
             noisy = np.empty((block.size, own.size), np.int64)
@@ -244,7 +244,7 @@ def above_threshold(
             reached = noisy >= least[:, np.newaxis]
             reached[:, -1] = True
             block[:] = reached.argmax(axis=1)
-    return found if replicates is not None else int(found[0])
+    return indices if replicates is not None else int(indices[0])
 
 
 def _check_flag(argument: str, value: object) -> None:

@@ -69,8 +69,8 @@ def with_simulated_deviation(
     >>> values, grid = rng.normal(0.3, 0.02, 1000), dp.Grid.uniform(0, 1, 128)
     >>> curve = dp.cdf(values, grid, dp.mechanisms.Hierarchy(epsilon=0.5), rng=rng)
     >>> closer = dp.mechanisms.with_simulated_deviation(curve, replicates=50)
-    >>> for each in (curve, closer):
-    ...     print(each.noise_deviation.mean().round(1))
+    >>> for released in (curve, closer):
+    ...     print(released.noise_deviation.mean().round(1))
     20.6
     9.7
     """
