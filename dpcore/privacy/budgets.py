@@ -151,12 +151,12 @@ class Budget:
         Budget(epsilon=20.0): spent 15 in 1 release, remaining 5
         """
         name = _check.path("path", path, "must be a file's path")
-        said = any(each is not None for each in (epsilon, rho, delta, neighbours))
+        said = any(parameter is not None for parameter in (epsilon, rho, delta, neighbours))
         cap = _checked(epsilon, rho, delta, neighbours or "replace-one") if said else None
-        found = cls.__new__(cls)
+        budget = cls.__new__(cls)
         ledger = FileLedger(Path(name), cap)
-        found._cap, found._ledger = ledger.cap, ledger
-        return found
+        budget._cap, budget._ledger = ledger.cap, ledger
+        return budget
 
     @property
     def cap(self) -> Privacy:
@@ -289,7 +289,7 @@ class Budget:
         sums = self._ledger.spent()  # only once, because others may charge meanwhile
         releases = "1 release" if sums.releases == 1 else f"{sums.releases:,} releases"
         cap = ", ".join(f"{name}={value!r}" for name, value in shown(self._cap))
-        spent, rest = (text(each) for each in (sums.guarantee(self._cap), sums.left(self._cap)))
+        spent, rest = (text(cost) for cost in (sums.guarantee(self._cap), sums.left(self._cap)))
         return f"Budget({cap}): spent {spent} in {releases}, remaining {rest}"
 
 

@@ -167,19 +167,19 @@ def composed(guarantees: Iterable[Privacy], delta: float) -> Privacy:
     """
     given = _check.items("guarantees", guarantees, "must be Privacy values")
     most = probability("delta", delta)
-    for each in given:
-        if not isinstance(each, Privacy):
-            raise DtypeError("guarantees", type(each).__name__, "must be Privacy values")
-    found = Counter(given)
-    if not found:
+    for guarantee in given:
+        if not isinstance(guarantee, Privacy):
+            raise DtypeError("guarantees", type(guarantee).__name__, "must be Privacy values")
+    counts = Counter(given)
+    if not counts:
         raise ParameterError("guarantees", [], "must hold at least one")
-    relation = next(iter(found)).neighbours
+    relation = next(iter(counts)).neighbours
     sums = Sums()
-    for each, count in found.items():
-        common = common_relation(relation, each.neighbours)
+    for guarantee, count in counts.items():
+        common = common_relation(relation, guarantee.neighbours)
         if common is None:
-            raise ParameterError("guarantees", each, f"must all be for {relation!r}")
-        relation, sums = common, sums.plus(each, count)
+            raise ParameterError("guarantees", guarantee, f"must all be for {relation!r}")
+        relation, sums = common, sums.plus(guarantee, count)
     if sums.delta > most:
         raise ParameterError(
             "delta", delta, f"must be at least {double_above(sums.delta)}, the sum of all"
@@ -188,8 +188,8 @@ def composed(guarantees: Iterable[Privacy], delta: float) -> Privacy:
     least = Privacy(best, double_above(sums.delta), relation, sums.simulated)
     left = -double_above(sums.delta - Fraction(most))
     if left > 0.0:
-        rho = sum((n * Fraction(each.rho) for each, n in found.items() if each.rho), Fraction(0))
-        sizes = sorted((Fraction(p.epsilon), n) for p, n in found.items() if p.epsilon is not None)
+        rho = sum((n * Fraction(p.rho) for p, n in counts.items() if p.rho), Fraction(0))
+        sizes = sorted((Fraction(p.epsilon), n) for p, n in counts.items() if p.epsilon is not None)
         epsilon = _least_of_cuts(sizes, sums.epsilon, rho, left)
         if epsilon < best:
             return Privacy(epsilon, most, relation, sums.simulated)

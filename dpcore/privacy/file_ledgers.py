@@ -225,16 +225,16 @@ def _check_links(path: Path) -> None:
     """
     for _ in range(_STEPS):
         try:
-            found = os.stat(path)
+            status = os.stat(path)
         except (OSError, ValueError):  # SQLite says why
             return
-        if found.st_size:
+        if status.st_size:
             break
         time.sleep(0.01)
     else:
         raise FormatError(f"{path} {_EMPTY}")
-    if found.st_nlink > 1 and not os.path.isdir(path):
-        what = f"has {found.st_nlink} hard links: a budget must have one name (and symbolic links)"
+    if status.st_nlink > 1 and not os.path.isdir(path):
+        what = f"has {status.st_nlink} hard links: a budget must have one name (and symbolic links)"
         raise FileError(str(path), what)
 
 

@@ -255,10 +255,10 @@ class Privacy:
         count = _check.integer("times", times, 0, 2**63)
         if count == 1:
             return self
-        each = self.rho if self.epsilon is None else self.epsilon
-        assert each is not None
-        exact = Fraction(0 if count == 0 or math.isinf(each) else each)
-        total = math.inf if count and math.isinf(each) else double_above(count * exact)
+        parameter = self.rho if self.epsilon is None else self.epsilon
+        assert parameter is not None
+        exact = Fraction(0 if count == 0 or math.isinf(parameter) else parameter)
+        total = math.inf if count and math.isinf(parameter) else double_above(count * exact)
         delta = double_above(count * Fraction(self.delta))
         if math.isinf(total) or delta >= 1.0:
             return replace(self, epsilon=math.inf, delta=0.0, rho=None)
@@ -386,8 +386,8 @@ def _no_guarantee(other: object) -> Any:
     """Refuse a number where a guarantee is meant; let Python handle all other types."""
     if not isinstance(other, numbers.Real):
         return NotImplemented
-    found = f"{shown(other)} of type {type(other).__name__}"
-    raise DtypeError("other", found, f"must be a Privacy: write Privacy({shown(other)})")
+    given = f"{shown(other)} of type {type(other).__name__}"
+    raise DtypeError("other", given, f"must be a Privacy: write Privacy({shown(other)})")
 
 
 def _not_negative(argument: str, value: float) -> float:

@@ -129,7 +129,7 @@ def _state(connection: sqlite3.Connection, cap: Privacy, version: int) -> State:
     if row[-1] != _digest(*_cap_row(cap), *row[:-1]):
         raise ValueError("its sums do not match their digest")
     releases, epsilon, concentrated, delta, unlimited, simulated, last = row[:7]
-    first, second, third = (Fraction(each.decode()) for each in (epsilon, concentrated, delta))
+    first, second, third = (Fraction(number.decode()) for number in (epsilon, concentrated, delta))
     sums = Sums(first, second, third, bool(unlimited), bool(simulated), releases)
     ends = connection.execute("SELECT id, digest FROM charges ORDER BY id DESC LIMIT 1").fetchall()
     if (ends or [(0, _digest(*_cap_row(cap)))]) != [(releases, last)]:
@@ -283,7 +283,7 @@ def _cap_row(cap: Privacy) -> tuple[float | None, float, float | None, str]:
 
 def _spent_row(cap: Privacy, state: State) -> tuple[Any, ...]:
     sums = state.sums
-    first, second, third = (str(each) for each in (sums.epsilon, sums.concentrated, sums.delta))
+    first, second, third = (str(number) for number in (sums.epsilon, sums.concentrated, sums.delta))
     simulated = int(sums.simulated)
     row = (sums.releases, first, second, third, int(sums.unlimited), simulated)
     after = (state.last, state.identity)
@@ -292,7 +292,7 @@ def _spent_row(cap: Privacy, state: State) -> tuple[Any, ...]:
 
 def _digest(*fields: float | str | bytes | None) -> bytes:
     """Return a digest of what is stored. No version of Python represents these types otherwise."""
-    plain = tuple(each.encode() if isinstance(each, str) else each for each in fields)
+    plain = tuple(field.encode() if isinstance(field, str) else field for field in fields)
     return sha256(repr(plain).encode("ascii")).digest()
 
 

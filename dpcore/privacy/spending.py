@@ -85,7 +85,7 @@ def left(budget: Watching, *, everywhere: bool) -> None:
     watched = _all_started if everywhere else _all_entered
     with _lock:
         # First the note: a thread that asks between both, without the lock, is watched or refused.
-        if any(each is budget for each in watched):
+        if any(other is budget for other in watched):
             _note_end(budget)
             _remove_last(watched, budget)
     if not everywhere:
@@ -157,10 +157,10 @@ class Account:
         if not _IS_DECIDED.get():
             _check_thread(watching, privacy, self._what, self._charged)
         # Two threads that come here at once may both charge: rather twice than never.
-        budgets = [each for each in watching if each._key not in self._charged]
+        budgets = [budget for budget in watching if budget._key not in self._charged]
         if budgets:
             _charge(budgets, lambda _: privacy, self._what)
-            self._charged |= {each._key for each in budgets}
+            self._charged |= {budget._key for budget in budgets}
 
 
 @contextmanager
@@ -215,7 +215,7 @@ def _charge(budgets: Sequence[Watching], cost: Callable[[Relation], Privacy], wh
     """Charge all budgets, or none."""
     with ExitStack() as stack:
         charges = [
-            each._asked(cost(each.neighbours), _NAME.get() or what, stack) for each in budgets
+            budget._asked(cost(budget.neighbours), _NAME.get() or what, stack) for budget in budgets
         ]
         for charge in charges:
             charge()
@@ -233,7 +233,7 @@ def _check_thread(
     """
     if not _ended or _OWN.get() or threading.current_thread() is _MAIN:
         return
-    here, known = getattr(_threads, "token", None), {each._key for each in watching} | paid
+    here, known = getattr(_threads, "token", None), {budget._key for budget in watching} | paid
     # This has no lock, for the same reason as in ``_watching``.
     if any(by is not here and key not in known for key, by in list(_ended.items())):
         privacy = cost if isinstance(cost, Privacy) else cost("replace-one")
@@ -260,8 +260,8 @@ def _watching() -> list[Watching]:
     if not (own or _all_entered or _all_started):
         return []
     # This has no lock, because a fork may have copied a lock that another thread held.
-    found = [*(own or _all_entered), *_all_started]
-    return [each for _, each in sorted({each._key: each for each in found}.items())]
+    watching = [*(own or _all_entered), *_all_started]
+    return [budget for _, budget in sorted({budget._key: budget for budget in watching}.items())]
 
 
 def _remove_last(budgets: list[Watching], budget: Watching) -> bool:
