@@ -42,10 +42,10 @@ def every_code(code: CodeType) -> Iterator[CodeType]:
 def global_names(code: CodeType) -> set[str]:
     """Return the global names that a code object, or one in it, reads."""
     return {
-        str(each.argval)
+        str(instruction.argval)
         for inner in every_code(code)
-        for each in dis.get_instructions(inner)
-        if each.opname in ("LOAD_GLOBAL", "LOAD_NAME")
+        for instruction in dis.get_instructions(inner)
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME")
     }
 
 
@@ -75,17 +75,17 @@ def _lines(code: CodeType) -> Iterator[str]:
     arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     yield f"{arguments} {code.co_flags & 0xFF}"
     bytecode = dis.Bytecode(code)
-    kept = [each for each in bytecode if each.opname not in _EMPTY]
-    offsets = [each.offset for each in kept]
-    for each in kept:
-        value: Any = each.argval
-        if each.opcode in _JUMPS:
-            yield f"{each.opname} {bisect_left(offsets, value)}"
+    kept = [instruction for instruction in bytecode if instruction.opname not in _EMPTY]
+    offsets = [instruction.offset for instruction in kept]
+    for instruction in kept:
+        value: Any = instruction.argval
+        if instruction.opcode in _JUMPS:
+            yield f"{instruction.opname} {bisect_left(offsets, value)}"
         elif isinstance(value, CodeType):
-            yield each.opname
+            yield instruction.opname
             yield from _lines(value)
         else:
-            yield f"{each.opname} {_constant(value)}"
+            yield f"{instruction.opname} {_constant(value)}"
     for entry in getattr(bytecode, "exception_entries", ()):
         places = [bisect_left(offsets, at) for at in (entry.start, entry.end, entry.target)]
         yield f"try {places} {entry.depth}"

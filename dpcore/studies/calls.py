@@ -140,7 +140,7 @@ def make(shipped: Shipped, seed: int, chunks: Sequence[Chunk], seconds: float) -
     strayed = _global_state() != before
     if shipped.is_copy and made.error is not None and made.error.__cause__ is not None:
         made.error.add_note("".join(format_exception(made.error.__cause__)))  # which stays here
-    return made._replace(done=[each._replace(strayed=strayed) for each in made.done])
+    return made._replace(done=[done._replace(strayed=strayed) for done in made.done])
 
 
 def _global_state() -> bytes:
@@ -190,8 +190,8 @@ def _made(study: Study, seed: int, chunks: Sequence[Chunk], seconds: float) -> M
 
 def _called(study: Study, cell: Cell, call: int, seed: int) -> list[Row]:
     """Return the replicates of one call."""
-    found = study.call(cell, call, seed)
-    rows = _rows(found, study.batch) if study.batch else [_row(found)]
+    returned = study.call(cell, call, seed)
+    rows = _rows(returned, study.batch) if study.batch else [_row(returned)]
     _check_names(rows[-1], study)
     return rows
 
@@ -218,13 +218,13 @@ def _place(study: Study, error: BaseException) -> str:
     """Return the line of the function's own file that failed, if one did."""
     code = getattr(inspect.unwrap(study.function), "__code__", None)
     file = getattr(code, "co_filename", None)
-    lines = [each.lineno for each in extract_tb(error.__traceback__) if each.filename == file]
+    lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == file]
     return f" ({file}, line {lines[-1]})" if lines else ""
 
 
-def _row(found: Mapping[str, Any]) -> Row:
+def _row(returned: Mapping[str, Any]) -> Row:
     """Return one replicate in the form of the table: floats, and arrays of one dimension."""
-    return {name: _value(name, value) for name, value in _mapping(found).items()}
+    return {name: _value(name, value) for name, value in _mapping(returned).items()}
 
 
 def _value(name: str, value: Any) -> float | NDArray[np.float64]:
@@ -236,9 +236,9 @@ def _value(name: str, value: Any) -> float | NDArray[np.float64]:
     return array if array.ndim else float(array)
 
 
-def _rows(found: Mapping[str, Any], size: int) -> list[Row]:
+def _rows(returned: Mapping[str, Any], size: int) -> list[Row]:
     """Return the replicates of a batch, one by one."""
-    arrays = {name: _numbers(name, value) for name, value in _mapping(found).items()}
+    arrays = {name: _numbers(name, value) for name, value in _mapping(returned).items()}
     for name, array in arrays.items():
         if array.ndim not in (1, 2) or array.shape[0] != size:
             raise StudyError(f"{name!r} has the shape {array.shape}; its first axis must be {size}")
@@ -257,10 +257,10 @@ def _check_names(row: Row, study: Study) -> None:
             raise StudyError(f"the name {name!r} must be text that can be written as UTF-8")
 
 
-def _mapping(found: Mapping[str, Any]) -> Mapping[str, Any]:
-    if not isinstance(found, Mapping) or not found:
-        raise StudyError(f"it must return a mapping of names to numbers, not {found!r:.80}")
-    return found
+def _mapping(returned: Mapping[str, Any]) -> Mapping[str, Any]:
+    if not isinstance(returned, Mapping) or not returned:
+        raise StudyError(f"it must return a mapping of names to numbers, not {returned!r:.80}")
+    return returned
 
 
 def _numbers(name: str, value: Any) -> NDArray[np.float64]:

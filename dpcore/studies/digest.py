@@ -32,7 +32,7 @@ _WRITTEN_BY_PYTHON: Final = frozenset(
 )
 
 
-def digest(found: Any) -> tuple[str, frozenset[str]]:
+def digest(thing: Any) -> tuple[str, frozenset[str]]:
     """Return a name of 16 hexadecimal digits for code or a value, and the packages that it uses.
 
     They change with what a function does, and with the functions, classes, objects and constants
@@ -42,7 +42,7 @@ def digest(found: Any) -> tuple[str, frozenset[str]]:
     other digits.
     """
     walk = _Walk()
-    walk.go(found)
+    walk.go(thing)
     return walk.hash.hexdigest()[:16], frozenset(walk.packages)
 
 
@@ -58,54 +58,54 @@ class _Walk:
     def say(self, *words: object) -> None:
         self.hash.update(("\0".join(map(str, words)) + "\n").encode(errors="surrogatepass"))
 
-    def go(self, found: Any, names: frozenset[str] = frozenset()) -> None:
+    def go(self, thing: Any, names: frozenset[str] = frozenset()) -> None:
         """Describe an object. For a module, describe only ``names``."""
-        if type(found) in _PLAIN:
-            self.say(repr(found))
-        elif isinstance(found, np.generic):
-            self.say(found.dtype.str, repr(found.item()))
-        elif type(found) is np.ndarray and not found.dtype.hasobject:
-            content = np.ascontiguousarray(found).tobytes()
-            self.say(found.dtype.str, found.shape, hashlib.sha256(content).hexdigest())
-        elif type(found) is tuple:  # equal tuples may be one object or two
-            self._items(found, names)
-        elif id(found) in self._seen:
-            self.say("seen", self._seen[id(found)][0])
+        if type(thing) in _PLAIN:
+            self.say(repr(thing))
+        elif isinstance(thing, np.generic):
+            self.say(thing.dtype.str, repr(thing.item()))
+        elif type(thing) is np.ndarray and not thing.dtype.hasobject:
+            content = np.ascontiguousarray(thing).tobytes()
+            self.say(thing.dtype.str, thing.shape, hashlib.sha256(content).hexdigest())
+        elif type(thing) is tuple:  # equal tuples may be one object or two
+            self._items(thing, names)
+        elif id(thing) in self._seen:
+            self.say("seen", self._seen[id(thing)][0])
         else:
-            self._seen[id(found)] = (len(self._seen), found)
-            self._new(found, names)
+            self._seen[id(thing)] = (len(self._seen), thing)
+            self._new(thing, names)
 
-    def _new(self, found: Any, names: frozenset[str]) -> None:
-        if isinstance(found, ModuleType):
-            self._module(found, names)
-        elif isinstance(found, functools.partial):
-            self._items((found.func, found.args, found.keywords), names)
-        elif isinstance(found, MethodType):
-            self._items((found.__func__, found.__self__), names)
-        elif type(found) in (list, np.ndarray):
-            self._items(found, names)
-        elif isinstance(found, set | frozenset):
-            self.go(type(found))
-            self.say("set", *sorted(map(self._apart, found)))
-        elif type(found) in (dict, MappingProxyType):
-            self._items([each for item in found.items() for each in item], names)
-        elif hasattr(found, "__wrapped__") and not isinstance(found, FunctionType | type):
-            self._items((type(found), found.__wrapped__), names)  # caches and compiled functions
-        elif isinstance(found, FunctionType | type) or hasattr(found, "__qualname__"):
-            self._definition(found)
+    def _new(self, thing: Any, names: frozenset[str]) -> None:
+        if isinstance(thing, ModuleType):
+            self._module(thing, names)
+        elif isinstance(thing, functools.partial):
+            self._items((thing.func, thing.args, thing.keywords), names)
+        elif isinstance(thing, MethodType):
+            self._items((thing.__func__, thing.__self__), names)
+        elif type(thing) in (list, np.ndarray):
+            self._items(thing, names)
+        elif isinstance(thing, set | frozenset):
+            self.go(type(thing))
+            self.say("set", *sorted(map(self._apart, thing)))
+        elif type(thing) in (dict, MappingProxyType):
+            self._items([part for item in thing.items() for part in item], names)
+        elif hasattr(thing, "__wrapped__") and not isinstance(thing, FunctionType | type):
+            self._items((type(thing), thing.__wrapped__), names)  # caches and compiled functions
+        elif isinstance(thing, FunctionType | type) or hasattr(thing, "__qualname__"):
+            self._definition(thing)
         else:
-            self._instance(found, names)
+            self._instance(thing, names)
 
-    def _items(self, found: Any, names: frozenset[str]) -> None:
-        self.say(type(found).__name__, len(found))
-        for each in found:
-            self.go(each, names)
+    def _items(self, items: Any, names: frozenset[str]) -> None:
+        self.say(type(items).__name__, len(items))
+        for item in items:
+            self.go(item, names)
 
-    def _apart(self, found: Any) -> str:
+    def _apart(self, member: Any) -> str:
         """Return the next description of an object, to sort the members of a set."""
         walk = _Walk()
         walk._seen = dict(self._seen)
-        walk.go(found)
+        walk.go(member)
         self.packages |= walk.packages
         return walk.hash.hexdigest()
 
@@ -118,17 +118,17 @@ class _Walk:
             self.say(name)
             self.go(getattr(module, name), names)
 
-    def _definition(self, found: Any) -> None:
+    def _definition(self, defined: Any) -> None:
         """Describe a function or a class; use its name if it is installed."""
-        module, name = getattr(found, "__module__", None) or "builtins", found.__qualname__
+        module, name = getattr(defined, "__module__", None) or "builtins", defined.__qualname__
         if self._is_installed(module):
             self.say(module, name)
-        elif isinstance(found, FunctionType):
-            self._function(found)
-        elif isinstance(found, type):
+        elif isinstance(defined, FunctionType):
+            self._function(defined)
+        elif isinstance(defined, type):
             self.say(name)
-            self._items((type(found), *found.__bases__), frozenset())
-            for key, value in sorted(vars(found).items()):
+            self._items((type(defined), *defined.__bases__), frozenset())
+            for key, value in sorted(vars(defined).items()):
                 if key not in _WRITTEN_BY_PYTHON:
                     self.say(key)
                     self._attribute(value)
@@ -162,17 +162,17 @@ class _Walk:
         else:
             self.go(value)
 
-    def _instance(self, found: Any, names: frozenset[str]) -> None:
+    def _instance(self, instance: Any, names: frozenset[str]) -> None:
         """Describe the class of an object and its contents."""
-        kind = type(found)
+        kind = type(instance)
         self.go(kind)
-        if isinstance(found, _RANDOM):  # use changes the state of generators
+        if isinstance(instance, _RANDOM):  # use changes the state of generators
             return
-        if dataclasses.is_dataclass(found):
-            for field in dataclasses.fields(found):
-                self.go(getattr(found, field.name, None), names)
+        if dataclasses.is_dataclass(instance):
+            for field in dataclasses.fields(instance):
+                self.go(getattr(instance, field.name, None), names)
         else:
-            self._items(_held(found), names)
+            self._items(_held(instance), names)
 
     def _is_installed(self, module: str) -> bool:
         installed = _is_installed(module)
@@ -181,17 +181,17 @@ class _Walk:
         return installed
 
 
-def _held(found: Any) -> list[Any]:
+def _held(instance: Any) -> list[Any]:
     """Return the contents of an object, as for pickling, with functions by what they do."""
-    registered = copyreg.dispatch_table.get(type(found))
+    registered = copyreg.dispatch_table.get(type(instance))
     try:
-        reduced = registered(found) if registered else found.__reduce_ex__(4)
+        reduced = registered(instance) if registered else instance.__reduce_ex__(4)
     except Exception:  # locks, files, and other objects that belong to one process
         return []
     if isinstance(reduced, str):  # the name of a global object
         return [reduced]
-    held = [list(each) if isinstance(each, Iterator) else each for each in reduced]
-    return [_kept(type(found), each) for each in held]
+    held = [list(part) if isinstance(part, Iterator) else part for part in reduced]
+    return [_kept(type(instance), part) for part in held]
 
 
 def _kept(kind: type, state: Any) -> Any:
@@ -226,6 +226,6 @@ def _is_installed(name: str) -> bool:
 def _homes() -> tuple[Path, ...]:
     """Return where installed packages live."""
     paths = sysconfig.get_paths()
-    found = [paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
-    found += [*site.getsitepackages(), site.getusersitepackages()]
-    return tuple(Path(each).resolve() for each in found)
+    folders = [paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    folders += [*site.getsitepackages(), site.getusersitepackages()]
+    return tuple(Path(folder).resolve() for folder in folders)

@@ -27,7 +27,7 @@ __all__ = ["find", "in_file", "names"]
 
 def names() -> list[str]:
     """Return the names of the studies that come with dpcore."""
-    return [each.name for each in pkgutil.iter_modules(named.__path__) if each.name[0] != "_"]
+    return [module.name for module in pkgutil.iter_modules(named.__path__) if module.name[0] != "_"]
 
 
 def find(study: str) -> Study:
@@ -54,14 +54,14 @@ def find(study: str) -> Study:
             raise ParameterError(
                 "study", study, f"must be one of {', '.join(names())}, or FILE.py, or FILE.py:NAME"
             )
-        found = getattr(importlib.import_module(f"{named.__name__}.{study}"), study)
-        assert isinstance(found, Study)
-        return found
+        chosen = getattr(importlib.import_module(f"{named.__name__}.{study}"), study)
+        assert isinstance(chosen, Study)
+        return chosen
     known = in_file(file)
     if not name and len(known) == 1:
         return next(iter(known.values()))
     if name not in known:
-        options = ", ".join(f"{file}:{each}" for each in known)
+        options = ", ".join(f"{file}:{option}" for option in known)
         raise ParameterError("study", study, f"must be one of {options}")
     return known[name]
 
@@ -92,10 +92,10 @@ def in_file(file: str) -> dict[str, Study]:
     except (Exception, SystemExit) as error:
         raise FileError(file, f"fails{_place(error, path)}: {_said(error)}") from error
     cloudpickle.register_pickle_by_value(module)
-    found = _studies(vars(module))
-    if not found:
+    studies = _studies(vars(module))
+    if not studies:
         raise FileError(file, "has no study: a global variable that studies.study has made")
-    return found
+    return studies
 
 
 def _parts(study: str) -> tuple[str | None, str]:
@@ -108,11 +108,11 @@ def _parts(study: str) -> tuple[str | None, str]:
 
 def _studies(variables: Mapping[str, object]) -> dict[str, Study]:
     """Return each study once, under its first name."""
-    found: dict[str, Study] = {}
+    studies: dict[str, Study] = {}
     for name, value in variables.items():
-        if isinstance(value, Study) and name[0] != "_" and value not in found.values():
-            found[name] = value
-    return found
+        if isinstance(value, Study) and name[0] != "_" and value not in studies.values():
+            studies[name] = value
+    return studies
 
 
 def _place(error: BaseException, path: Path) -> str:

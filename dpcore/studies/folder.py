@@ -50,10 +50,10 @@ class Folder:
         FileError
             A file cannot be read, or is not of a study.
         """
-        found = [(path, _read_rows(path)) for path in self._paths()]
-        self._parts = [path for path, table in found if table is not None]
+        parts = [(path, _read_rows(path)) for path in self._paths()]
+        self._parts = [path for path, table in parts if table is not None]
         tidy = _read_rows(self.path / "replicates.parquet")
-        return [table for table in (tidy, *(table for _, table in found)) if table is not None]
+        return [table for table in (tidy, *(table for _, table in parts)) if table is not None]
 
     def begin(self, header: pyarrow.Table) -> None:
         """Write a table without rows, that says what will come, if there is room for that.
@@ -127,7 +127,7 @@ class Folder:
     def _name(self) -> str:
         """Return a name after those of all parts, whatever clocks say; only with the lock."""
         numbers = [path.name.removeprefix(_BEGUN).partition("-")[0] for path in self._paths()]
-        last = max((int(each) for each in numbers if each.isdecimal()), default=0)
+        last = max((int(number) for number in numbers if number.isdecimal()), default=0)
         return f"{last + 1:020d}-{secrets.token_hex(4)}"
 
     def _make(self) -> None:

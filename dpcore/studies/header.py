@@ -74,13 +74,13 @@ class Header(NamedTuple):
     def read(cls, schema: pyarrow.Schema) -> Header | None:
         """Return the header in a schema, or None if the schema is not that of a study."""
         try:
-            found = json.loads((schema.metadata or {}).get(KEY, b"null"))
+            content = json.loads((schema.metadata or {}).get(KEY, b"null"))
         except ValueError:
             return None
-        if not isinstance(found, dict):
+        if not isinstance(content, dict):
             return None
-        fields = {name: found[name] for name in cls._fields if name in found}
-        if len(fields) < len(cls._fields) or found.keys() - fields.keys() - {DIGEST}:
+        fields = {name: content[name] for name in cls._fields if name in content}
+        if len(fields) < len(cls._fields) or content.keys() - fields.keys() - {DIGEST}:
             return None
         header = cls(**fields)
         return header if header._is_valid() else None
@@ -111,7 +111,7 @@ def maker_of(study: Study) -> Maker:
     return {
         **digests,
         **versions(),
-        **{name: found for name, found in used.items() if found and name not in _PACKAGES},
+        **{name: stated for name, stated in used.items() if stated and name not in _PACKAGES},
         "python": platform.python_version(),
         "machine": platform.machine(),
     }
@@ -131,14 +131,14 @@ def united(headers: Sequence[Header]) -> tuple[list[Maker], list[NDArray[np.int3
     makers: list[Maker] = []
     places = []
     for header in headers:
-        found = []
+        own = []
         for maker in header.makers:
-            at = next((at for at, each in enumerate(makers) if _agree(each, maker)), len(makers))
+            at = next((at for at, known in enumerate(makers) if _agree(known, maker)), len(makers))
             if at == len(makers):
                 makers.append({})
             makers[at] = {**maker, **makers[at]}
-            found.append(at)
-        places.append(np.array(found, np.int32))
+            own.append(at)
+        places.append(np.array(own, np.int32))
     return [dict(sorted(maker.items())) for maker in makers], places
 
 
@@ -157,7 +157,7 @@ def _is_integer(value: object, least: int, most: int) -> bool:
 
 
 def _is_mapping(value: object, kind: Any) -> bool:
-    return isinstance(value, dict) and all(isinstance(each, kind) for each in value.values())
+    return isinstance(value, dict) and all(isinstance(item, kind) for item in value.values())
 
 
 def _installed(package: str) -> str:
@@ -169,5 +169,5 @@ def _installed(package: str) -> str:
 
 def _version(package: str) -> str | None:
     """Return the version that an imported package states; None for Python's own packages."""
-    found = getattr(sys.modules.get(package), "__version__", None)
-    return found if isinstance(found, str) and package not in sys.stdlib_module_names else None
+    stated = getattr(sys.modules.get(package), "__version__", None)
+    return stated if isinstance(stated, str) and package not in sys.stdlib_module_names else None

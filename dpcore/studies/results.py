@@ -40,7 +40,7 @@ class Results:
     ...     return {"error": abs(rng.normal(size=n).mean())}
     >>> results = studies.run(mean, replicates=200, seed=1)
     >>> summary = results.summary().to_pandas()
-    >>> [float(each) for each in summary["mean"].round(3)]
+    >>> [float(mean) for mean in summary["mean"].round(3)]
     [0.08, 0.04]
     """
 
@@ -70,11 +70,11 @@ class Results:
     @property
     def parameters(self) -> dict[str, list[Label]]:
         """The labels of each parameter, in order."""
-        found: dict[str, dict[Label, None]] = {}
+        by_name: dict[str, dict[Label, None]] = {}
         for labels in self._header.cells.values():
             for name, label in labels.items():
-                found.setdefault(name, {})[label] = None
-        return {name: list(known) for name, known in found.items()}
+                by_name.setdefault(name, {})[label] = None
+        return {name: list(known) for name, known in by_name.items()}
 
     @property
     def quantities(self) -> list[str]:
@@ -129,20 +129,20 @@ class Results:
                 known = labels.get(name) or f"a parameter, one of {list(labels)}"
                 raise ParameterError(name, given, f"must be one of {known}")
         cells = {
-            key: [each.get(name) for name in labels]
-            for key, each in self._header.cells.items()
-            if all(name in each and each[name] == label for name, label in selected.items())
+            key: [cell.get(name) for name in labels]
+            for key, cell in self._header.cells.items()
+            if all(name in cell and cell[name] == label for name, label in selected.items())
         }
-        found = {key: values for key, values in by_cell(self.table, quantity) if key in cells}
+        replicates = {key: values for key, values in by_cell(self.table, quantity) if key in cells}
         columns = zip(*cells.values(), strict=True)
-        axes = [{each: at for at, each in enumerate(dict.fromkeys(axis))} for axis in columns]
-        shapes = {values.shape for values in found.values()}
-        if len(found) < len(cells) or len(cells) != prod(map(len, axes)) or len(shapes) != 1:
+        axes = [{label: at for at, label in enumerate(dict.fromkeys(axis))} for axis in columns]
+        shapes = {values.shape for values in replicates.values()}
+        if len(replicates) < len(cells) or len(cells) != prod(map(len, axes)) or len(shapes) != 1:
             raise ParameterError(
                 "quantity", quantity, "must be known for all combinations, equally often for each"
             )
-        places = {tuple(map(dict.__getitem__, axes, each)): key for key, each in cells.items()}
-        stacked = np.stack([found[places[place]] for place in sorted(places)])
+        places = {tuple(map(dict.__getitem__, axes, cell)): key for key, cell in cells.items()}
+        stacked = np.stack([replicates[places[place]] for place in sorted(places)])
         return stacked.reshape(*(len(axis) for axis in axes if len(axis) > 1), *shapes.pop())
 
     def summary(

@@ -146,7 +146,7 @@ def run(
     with Progress(study, plan, progress) as bar, Keeping(store) as keeping:
         while plan.waits:  # more than once, if calls take longer than before
             tasks = plan.tasks()
-            jobs = (joblib.delayed(make)(shipped, store.seed, each, LIMIT) for each in tasks)
+            jobs = (joblib.delayed(make)(shipped, store.seed, task, LIMIT) for task in tasks)
             with ignored(UserWarning, _REPLACED), _outcomes(study, parallel, jobs) as outcomes:
                 for made in outcomes:
                     for done in made.done:
@@ -209,7 +209,7 @@ def _outcomes(study: Study, parallel: Any, jobs: Iterator[Any]) -> Iterator[Iter
     with _of_workers(study):
         results = parallel(jobs)
 
-    def each() -> Iterator[Made]:
+    def outcomes() -> Iterator[Made]:
         while True:
             with _of_workers(study):
                 made = next(results, None)
@@ -218,7 +218,7 @@ def _outcomes(study: Study, parallel: Any, jobs: Iterator[Any]) -> Iterator[Iter
             yield made
 
     try:
-        yield each()
+        yield outcomes()
     except BaseException as error:
         results.throw(error)
         raise

@@ -54,12 +54,12 @@ def opened(file: str, content: bytes) -> pyarrow.Table:
     import pyarrow.parquet as pq
 
     start = content.rfind(_MARK) + len(_MARK)
-    found = start >= len(_MARK)
-    if found and content[start : start + len(_ZEROS)] != _digest(memoryview(content), start):
+    is_sealed = start >= len(_MARK)
+    if is_sealed and content[start : start + len(_ZEROS)] != _digest(memoryview(content), start):
         raise FileError(file, "is damaged: it is not what dpcore wrote")
     try:
         table = pq.read_table(pa.BufferReader(content))
-        if not found:
+        if not is_sealed:
             table.validate(full=True)
             str(table.schema)
     except Exception as error:  # of many types, where a footer is damaged
@@ -67,7 +67,7 @@ def opened(file: str, content: bytes) -> pyarrow.Table:
     header = Header.read(table.schema)
     if header is None:
         raise FileError(file, "is not the table of a study")
-    if (DIGEST in json.loads(table.schema.metadata[KEY])) != found:
+    if (DIGEST in json.loads(table.schema.metadata[KEY])) != is_sealed:
         raise FileError(file, "is damaged: it is not what dpcore wrote")
     return header.on(table)
 

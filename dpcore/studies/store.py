@@ -80,10 +80,13 @@ class Store:
         """
         if not done:
             return
-        for each in done:
-            for row in each.rows:
-                self._check_shapes(each.chunk.key, row)
-        cells = {each.chunk.key: dict(self._study.by_key[each.chunk.key].labels) for each in done}
+        for finished in done:
+            for row in finished.rows:
+                self._check_shapes(finished.chunk.key, row)
+        cells = {
+            finished.chunk.key: dict(self._study.by_key[finished.chunk.key].labels)
+            for finished in done
+        }
         part = part_of(done, self._header(cells), self._study.size)
         self._tables.append(tidy([part], self._study.cells))
         if self._folder is not None:
@@ -142,7 +145,7 @@ class Store:
             for place, key in enumerate(cells.dictionary.to_pylist()):
                 if key in have:
                     have[key].append(numbers[bounds[place] : bounds[place + 1]] // size)
-        return {key: _gaps(found, calls) for key, found in have.items()}
+        return {key: _gaps(parts, calls) for key, parts in have.items()}
 
     def _header(self, cells: dict[str, dict[str, Label]]) -> Header:
         return Header(self._study.name, self.seed, self._study.batch, [self._maker], cells)
@@ -176,10 +179,10 @@ class Store:
         """Warn if other code or other versions made some of the rows."""
         tables = [table for table in self._tables if len(table)]
         makers = [maker for table in tables for maker in header_of(table).makers]
-        found = next(filter(None, (differences(each, self._maker) for each in makers)), None)
-        if found is not None:
+        differs = next(filter(None, (differences(maker, self._maker) for maker in makers)), None)
+        if differs is not None:
             message = (
-                f"{self._where} has rows that other code or other versions made ({found}); the "
+                f"{self._where} has rows that other code or other versions made ({differs}); the "
                 "column made_by tells the rows apart"
             )
             warnings.warn(message, StudyWarning, 4)

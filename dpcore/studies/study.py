@@ -103,7 +103,7 @@ class Study:
             raise DtypeError("parameters", type(given).__name__, "must be a mapping, or a list")
         if not given:
             raise ParameterError("parameters", given, "must not be an empty list")
-        return tuple(_block(each) for each in given)
+        return tuple(_block(mapping) for mapping in given)
 
     @functools.cached_property
     def cells(self) -> tuple[Cell, ...]:
@@ -133,8 +133,8 @@ class Study:
     @functools.cached_property
     def code(self) -> Mapping[str, str]:
         """The digests of the function and of all values with labels, and the packages used."""
-        found, used = digest(self.function)
-        digests, packages = {"code": found}, set(used)
+        code, used = digest(self.function)
+        digests, packages = {"code": code}, set(used)
         labelled = {
             f"{name}={label!r}": value
             for block in self.blocks

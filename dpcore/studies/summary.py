@@ -39,17 +39,17 @@ def summary(
     numbers: list[NDArray[np.float64]] = []
     for quantity in quantities:
         for key, values in by_cell(table, quantity):
-            found = _numbers(values.reshape(len(values), -1), level, points)
-            size = found.shape[1]
+            rows = _numbers(values.reshape(len(values), -1), level, points)
+            size = rows.shape[1]
             labels += size * [header.cells[key]]
             names += size * [quantity]
             positions += [None] if values.ndim == 1 else range(size)
-            numbers.append(found)
+            numbers.append(rows)
     columns: dict[str, Any] = {
-        name: labels_column([each.get(name) for each in labels]) for name in header.parameters
+        name: labels_column([cell.get(name) for cell in labels]) for name in header.parameters
     }
     columns["quantity"] = pa.array(names, pa.string())
-    if any(each is not None for each in positions):
+    if any(position is not None for position in positions):
         columns["position"] = pa.array(positions, pa.int64())
     statistics = np.concatenate([np.empty((6 + len(points), 0)), *numbers], axis=1)
     columns["replicates"], columns["undefined"] = statistics[:2].astype(np.int64)
@@ -65,33 +65,35 @@ def _numbers(
 ) -> NDArray[np.float64]:
     """Return a row for each statistic, from a column of replicates for each position."""
     if values.shape[1] > 1 and np.isnan(values).any():  # each position has its own replicates
-        return np.concatenate([_numbers(each[:, None], level, points) for each in values.T], axis=1)
+        return np.concatenate(
+            [_numbers(column[:, None], level, points) for column in values.T], axis=1
+        )
     size = len(values)
     known = values[~np.isnan(values[:, 0])] if values.shape[1] else values
     n = len(known)
-    found = np.full((6 + len(points), values.shape[1]), np.nan)
-    found[:2] = [[size], [size - n]]
+    rows = np.full((6 + len(points), values.shape[1]), np.nan)
+    rows[:2] = [[size], [size - n]]
     with np.errstate(invalid="ignore"):  # infinite values have no deviation
         if n > 0:
-            found[2:5] = known.mean(axis=0)
-            found[6:] = _quantiles(known, points)
+            rows[2:5] = known.mean(axis=0)
+            rows[6:] = _quantiles(known, points)
         if n > 1:
-            found[5] = known.std(axis=0, ddof=1)
-            half = stdtrit(n - 1, (1 + level) / 2) * found[5] / n**0.5
-            found[3:5] = found[2] - half, found[2] + half
+            rows[5] = known.std(axis=0, ddof=1)
+            half = stdtrit(n - 1, (1 + level) / 2) * rows[5] / n**0.5
+            rows[3:5] = rows[2] - half, rows[2] + half
         else:
-            found[3:5] = np.nan
-    return found
+            rows[3:5] = np.nan
+    return rows
 
 
 def _quantiles(known: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return quantiles as NumPy does, and also between two equal infinities."""
-    found = np.quantile(known, points, axis=0)
-    if np.isnan(found).any():
+    quantiles = np.quantile(known, points, axis=0)
+    if np.isnan(quantiles).any():
         lower = np.quantile(known, points, axis=0, method="lower")
         same = lower == np.quantile(known, points, axis=0, method="higher")
-        found[same] = lower[same]
-    return np.asarray(found)
+        quantiles[same] = lower[same]
+    return np.asarray(quantiles)
 
 
 def _name(point: float) -> str:

@@ -25,10 +25,10 @@ def part_of(done: Iterable[Done], header: Header, size: int) -> pyarrow.Table:
     keys: list[str] = []
     replicates: list[int] = []
     rows: list[Mapping[str, Any]] = []
-    for each in done:
-        keys += [each.chunk.key] * len(each.rows)
-        replicates += range(each.chunk.start * size, each.chunk.stop * size)
-        rows += each.rows
+    for finished in done:
+        keys += [finished.chunk.key] * len(finished.rows)
+        replicates += range(finished.chunk.start * size, finished.chunk.stop * size)
+        rows += finished.rows
     columns = {
         "cell": pa.array(keys, pa.string()),
         "replicate": pa.array(replicates, pa.int64()),
@@ -59,11 +59,11 @@ def tidy(tables: Sequence[pyarrow.Table], first: Iterable[Cell] = ()) -> pyarrow
     headers = [header_of(table) for table in tables]
     makers, places = united(headers)
     cells = {cell.key: dict(cell.labels) for cell in first}
-    for each in headers:
-        for key, labels in each.cells.items():
+    for existing in headers:
+        for key, labels in existing.cells.items():
             cells.setdefault(key, labels)
     header = headers[0]._replace(makers=makers, cells=cells)
-    parts = [_rows_of(*each) for each in zip(tables, headers, places, strict=True)]
+    parts = [_rows_of(*arguments) for arguments in zip(tables, headers, places, strict=True)]
     try:
         rows = pa.concat_tables(parts, promote_options="default")
     except pa.ArrowException as error:
@@ -84,7 +84,7 @@ def tidy(tables: Sequence[pyarrow.Table], first: Iterable[Cell] = ()) -> pyarrow
     used = np.unique(made_by).tolist() or range(len(makers))
     # Cells without rows are forgotten, but a study that has just begun has all its cells.
     kept = _among(cells, np.unique(at)) if len(at) else cells
-    header = header._replace(makers=[makers[each] for each in used], cells=kept)
+    header = header._replace(makers=[makers[place] for place in used], cells=kept)
     clash = sorted({*header.parameters} & {*rows.column_names})
     if clash:
         raise StudyError(f"{clash[0]!r} is a parameter of some cells and a number in others")
@@ -127,7 +127,7 @@ def are_rows(table: pyarrow.Table) -> bool:
     if len(kinds) < len(names) or any(kinds.get(name) != expected[name] for name in expected):
         return False
     numbers = [kinds[name] for name in quantities_of(table, header)]
-    if not all((each.value_type if _is_list(each) else each) == pa.float64() for each in numbers):
+    if not all((kind.value_type if _is_list(kind) else kind) == pa.float64() for kind in numbers):
         return False
     if not len(table):
         return True
@@ -169,10 +169,10 @@ def _values(column: pyarrow.Array) -> NDArray[np.float64]:
     lengths = column.value_lengths().drop_null().unique().to_pylist()
     if len(lengths) > 1:
         raise StudyError(f"arrays of one cell must be equally long, not {sorted(lengths)}")
-    found = np.full((len(column), lengths[0] if lengths else 0), np.nan)
+    values = np.full((len(column), lengths[0] if lengths else 0), np.nan)
     known = column.is_valid().to_numpy(zero_copy_only=False)
-    found[known] = column.flatten().to_numpy().reshape(known.sum(), found.shape[1])
-    return found
+    values[known] = column.flatten().to_numpy().reshape(known.sum(), values.shape[1])
+    return values
 
 
 def _rows_of(table: pyarrow.Table, header: Header, places: NDArray[np.int32]) -> pyarrow.Table:
@@ -183,7 +183,9 @@ def _rows_of(table: pyarrow.Table, header: Header, places: NDArray[np.int32]) ->
     table = table.set_column(table.column_names.index("made_by"), "made_by", made_by)
     names = {*header.parameters}
     table = table.select([name for name in table.column_names if name not in names])
-    fields = [each.with_type(_arrays()) if _is_list(each.type) else each for each in table.schema]
+    fields = [
+        field.with_type(_arrays()) if _is_list(field.type) else field for field in table.schema
+    ]
     return table.cast(pa.schema(fields))
 
 

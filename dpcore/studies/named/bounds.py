@@ -61,9 +61,9 @@ def bounds(
     bounds, in widths of the central 95 % of the records.
     """
     values = data(n, rng)
-    found = method(values, epsilon=epsilon, rng=rng)
+    released = method(values, epsilon=epsilon, rng=rng)
     low, high = np.quantile(values, [0.025, 0.975])
     return {
-        "inside": np.mean((found.lower <= values) & (values <= found.upper)),
-        "width": (found.upper - found.lower) / (high - low),
+        "inside": np.mean((released.lower <= values) & (values <= released.upper)),
+        "width": (released.upper - released.lower) / (high - low),
     }

@@ -68,5 +68,5 @@ def federated_auc(
     """
     counts = rng.multinomial(clients, shares(FINER * cells, area))
     own = auc(counts, NoNoise(), rng)
-    found = auc(counts.reshape(-1, FINER).sum(axis=1), model(epsilon, clients), rng)
-    return {"error": abs(found - own), "difference": found - own}
+    released = auc(counts.reshape(-1, FINER).sum(axis=1), model(epsilon, clients), rng)
+    return {"error": abs(released - own), "difference": released - own}

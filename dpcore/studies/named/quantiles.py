@@ -40,8 +40,8 @@ def of_curve(values: Reals, grid: Grid, epsilon: float, rng: np.random.Generator
 
 def alone(values: Reals, grid: Grid, epsilon: float, rng: np.random.Generator) -> Reals:
     """Deciles that are released alone."""
-    found = released_quantiles(values, DECILES, grid, epsilon=epsilon, rng=rng)
-    return np.asarray(found.values)
+    released = released_quantiles(values, DECILES, grid, epsilon=epsilon, rng=rng)
+    return np.asarray(released.values)
 
 
 @study(
@@ -67,6 +67,6 @@ def quantiles(
     nine deciles, and ``largest_error`` the largest of them.
     """
     values = data(n, rng)
-    found = release(values, Grid.uniform(0, 1, cells), epsilon, rng)
-    errors = np.abs(found - np.quantile(values, DECILES, method="inverted_cdf"))
+    released = release(values, Grid.uniform(0, 1, cells), epsilon, rng)
+    errors = np.abs(released - np.quantile(values, DECILES, method="inverted_cdf"))
     return {"error": errors.mean(), "largest_error": errors.max()}
