@@ -100,34 +100,34 @@ def best_setting(population: Population, purpose: Purpose) -> Setting:
     """Return the setting with the least error, which is at most 1."""
     if population.model == "secure-aggregation" and purpose != "calibration":
         height = min(max(1, math.ceil(math.log2(population.clients))), MOST_HEIGHT)
-        found = _setting(population, purpose, height)
+        best = _setting(population, purpose, height)
     else:
-        found = min(
+        best = min(
             (_setting(population, purpose, height) for height in range(1, MOST_HEIGHT + 1)),
-            key=lambda each: each.error,
+            key=lambda setting: setting.error,
         )
-    return found._replace(error=min(found.error, 1.0))
+    return best._replace(error=min(best.error, 1.0))
 
 
 def theorem_errors(
-    population: Population, found: Mapping[Purpose, Setting]
+    population: Population, settings: Mapping[Purpose, Setting]
 ) -> dict[Purpose, float]:
     """Return Theorems 2 and 4 to 8 with all constants 1."""
     m, epsilon = float(population.clients), population.epsilon
     if population.model == "secure-aggregation":
         return {
-            "auc": found["auc"].buckets ** -2.0,
-            "metrics": 1.0 / found["metrics"].buckets,
+            "auc": settings["auc"].buckets ** -2.0,
+            "metrics": 1.0 / settings["metrics"].buckets,
             "calibration": m ** (-1 / 3),
         }
     if population.model == "distributed-noise":
         return {
-            "auc": (1.0 / epsilon + 1.0 / found["auc"].buckets) / m,
+            "auc": (1.0 / epsilon + 1.0 / settings["auc"].buckets) / m,
             "metrics": (epsilon * m) ** (-2 / 3),
             "calibration": m ** (-1 / 3) + m ** (-2 / 3) / epsilon,
         }
     return {
-        "auc": found["auc"].height / (epsilon * math.sqrt(m)),
+        "auc": settings["auc"].height / (epsilon * math.sqrt(m)),
         "metrics": epsilon ** (-2 / 3) * m ** (-1 / 3),
         "calibration": epsilon**-0.5 * m**-0.25,
     }
@@ -201,7 +201,7 @@ def _calibration(clients: int, noise: float, height: int) -> Setting:
     sizes = np.unique(np.round(np.geomspace(1, 1 << max(height - 2, 0), 8 * height + 1)))
     return min(
         (_calibration_of(clients, noise, height, int(size)) for size in sizes),
-        key=lambda each: each.error,
+        key=lambda setting: setting.error,
     )
 
 

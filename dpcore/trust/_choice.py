@@ -101,10 +101,10 @@ def _column(client_ids: Any) -> NDArray[Any]:
     columns = list(parts(given, "client_ids"))
     if any(part.absent is not None for part in columns):
         raise MissingValueError("client_ids")
-    found = [part.present for part in columns]
-    if not found:
+    present = [part.present for part in columns]
+    if not present:
         return np.empty(0, np.int64)
-    return np.concatenate(found) if len(found) > 1 else found[0]
+    return np.concatenate(present) if len(present) > 1 else present[0]
 
 
 def grouped(ids: NDArray[np.integer[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -52,8 +52,8 @@ class Advice:
     Examples
     --------
     >>> from dpcore.trust import advise
-    >>> found = advise(100_000, None, "secure-aggregation")
-    >>> found.buckets["calibration"], round(found.expected_errors["calibration"], 3)
+    >>> advice = advise(100_000, None, "secure-aggregation")
+    >>> advice.buckets["calibration"], round(advice.expected_errors["calibration"], 3)
     (50, 0.009)
     """
 
@@ -70,8 +70,8 @@ class Enough(NamedTuple):
     Examples
     --------
     >>> from dpcore.trust import enough
-    >>> found = enough(10_000, None, "secure-aggregation", 0.01, "calibration")
-    >>> found.enough, round(found.expected_error, 2)
+    >>> answer = enough(10_000, None, "secure-aggregation", 0.01, "calibration")
+    >>> answer.enough, round(answer.expected_error, 2)
     (False, 0.02)
     """
 
@@ -116,21 +116,21 @@ def advise(clients: int, epsilon: float | Fraction | None, model: TrustModel) ->
     Examples
     --------
     >>> from dpcore.trust.advice import advise
-    >>> found = advise(100_000, 1.0, "distributed-noise")
-    >>> found.heights["metrics"], found.buckets["calibration"]
+    >>> advice = advise(100_000, 1.0, "distributed-noise")
+    >>> advice.heights["metrics"], advice.buckets["calibration"]
     (11, 43)
-    >>> round(found.expected_errors["metrics"], 4)
+    >>> round(advice.expected_errors["metrics"], 4)
     0.0004
     """
     population = _population(clients, epsilon, model)
     purposes: tuple[Purpose, ...] = get_args(Purpose)
-    found = {each: best_setting(population, each) for each in purposes}
+    settings = {purpose: best_setting(population, purpose) for purpose in purposes}
     return Advice(
-        heights={each: setting.height for each, setting in found.items()},
-        buckets={each: setting.buckets for each, setting in found.items()},
-        expected_errors={each: setting.error for each, setting in found.items()},
-        theorem_errors=theorem_errors(population, found),
-        reasons=_reasons(population, found),
+        heights={purpose: setting.height for purpose, setting in settings.items()},
+        buckets={purpose: setting.buckets for purpose, setting in settings.items()},
+        expected_errors={purpose: setting.error for purpose, setting in settings.items()},
+        theorem_errors=theorem_errors(population, settings),
+        reasons=_reasons(population, settings),
     )
 
 
@@ -168,8 +168,8 @@ def enough(
     Examples
     --------
     >>> from dpcore.trust import enough
-    >>> found = enough(1000, None, "secure-aggregation", 0.01, "calibration")
-    >>> found.enough, round(found.expected_error, 2), round(found.clients, -3)
+    >>> answer = enough(1000, None, "secure-aggregation", 0.01, "calibration")
+    >>> answer.enough, round(answer.expected_error, 2), round(answer.clients, -3)
     (False, 0.04, 64000)
     """
     population = _population(clients, epsilon, model)
@@ -204,9 +204,9 @@ def _population(clients: int, epsilon: float | Fraction | None, model: TrustMode
     return Population(checked, float(epsilon), model)
 
 
-def _reasons(population: Population, found: Mapping[Purpose, Setting]) -> tuple[str, ...]:
+def _reasons(population: Population, settings: Mapping[Purpose, Setting]) -> tuple[str, ...]:
     """Say which terms are balanced."""
-    area, metrics, rates = found["auc"], found["metrics"], found["calibration"]
+    area, metrics, rates = settings["auc"], settings["metrics"], settings["calibration"]
     if population.model == "secure-aggregation":
         of_area = (
             f"AUC: without noise all {area.buckets} cells are buckets; they cause an error of "

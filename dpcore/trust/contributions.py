@@ -106,11 +106,11 @@ def client_cdf(
     number = _checked(grid, MOST_CELLS - 1, trust, clients, isotonic)
     integers = stated(integers, values, by_grid=grid.of_integers)
     check_index(values, client_ids, "values", "client_ids")
-    found = columns.whole(values, "values")
-    if np.isnan(found).any():
+    column = columns.whole(values, "values")
+    if np.isnan(column).any():
         raise MissingValueError("values")
-    chosen = _contributed(client_ids, found.size, trust, number, rng)
-    counts = np.append(grid.count(found[chosen.records]), chosen.empty)
+    chosen = _contributed(client_ids, column.size, trust, number, rng)
+    counts = np.append(grid.count(column[chosen.records]), chosen.empty)
     curve = without_empty(_released(counts, trust, rng, "client_cdf"), grid)
     curve = replace(curve, integers=integers)
     warn_of_curve(curve)

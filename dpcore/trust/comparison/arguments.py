@@ -18,9 +18,9 @@ def integers(argument: str, value: object) -> NDArray[Any]:
 
     An empty list has no integers.
     """
-    found = _check.array(argument, value, "iuf", "must hold integers")
-    if found.size:
-        found = _check.array(argument, found, "iu", "must hold integers")
-    if found.ndim > 1:
-        raise ParameterError(argument, found.shape, "must have one axis")
-    return found if found.size else found.astype(np.int64)
+    array = _check.array(argument, value, "iuf", "must hold integers")
+    if array.size:
+        array = _check.array(argument, array, "iu", "must hold integers")
+    if array.ndim > 1:
+        raise ParameterError(argument, array.shape, "must have one axis")
+    return array if array.size else array.astype(np.int64)

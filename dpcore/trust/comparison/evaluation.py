@@ -112,11 +112,11 @@ def evaluate_sum(
     points, workers = _points(keys, thresholds), _threads.checked_workers(workers)
     sums = np.empty(points.size, np.uint64)
     for piece in _pieces(points):
-        found = plan(points.reshape(-1)[piece], keys.bits)
-        total = np.zeros(2 * found.entries, np.uint64)
-        for walk in _walk(keys, found, True, Walk.add, workers):
+        walk_plan = plan(points.reshape(-1)[piece], keys.bits)
+        total = np.zeros(2 * walk_plan.entries, np.uint64)
+        for walk in _walk(keys, walk_plan, True, Walk.add, workers):
             total += walk.outputs.reshape(-1)
-        sums[piece] = total[found.found]
+        sums[piece] = total[walk_plan.found]
     signed: NDArray[np.uint64] = _signed(sums, keys).reshape(points.shape)[()]
     return signed
 
@@ -136,19 +136,19 @@ def _points(keys: Keys, thresholds: ArrayLike | None) -> NDArray[np.int64]:
             wanted = f"must be given for keys of more than {_MOST_FULL_BITS} bits"
             raise ParameterError("thresholds", None, wanted)
         return np.arange(2**keys.bits)
-    found = integers("thresholds", thresholds)
-    beyond = (found < 0) | (found > 2**keys.bits - 1)
+    points = integers("thresholds", thresholds)
+    beyond = (points < 0) | (points > 2**keys.bits - 1)
     if beyond.any():
         wanted = f"must be 0 to 2^{keys.bits} - 1"
-        raise ParameterError("thresholds", found[beyond][0], wanted)
-    return found.astype(np.int64)
+        raise ParameterError("thresholds", points[beyond][0], wanted)
+    return points.astype(np.int64)
 
 
 def _fill(
     shares: NDArray[np.uint64],
     piece: NDArray[np.int64],
     keys: Keys,
-    found: Plan,
+    walk_plan: Plan,
     workers: int,
 ) -> None:
     """Fill some columns of the clients' shares."""
@@ -156,17 +156,17 @@ def _fill(
     def work(walk: Walk, start: int, stop: int) -> None:
         walk.outputs[:] = 0
         walk.add(start, stop)
-        each = walk.outputs.transpose(0, 2, 1).reshape(-1, walk.outputs.shape[1])
-        shares[start:stop, piece] = each[found.found, : stop - start].T
+        outputs = walk.outputs.transpose(0, 2, 1).reshape(-1, walk.outputs.shape[1])
+        shares[start:stop, piece] = outputs[walk_plan.found, : stop - start].T
 
-    _walk(keys, found, False, work, workers)
+    _walk(keys, walk_plan, False, work, workers)
 
 
 def _walk(
-    keys: Keys, found: Plan, sums: bool, work: Callable[[Walk, int, int], None], workers: int
+    keys: Keys, walk_plan: Plan, sums: bool, work: Callable[[Walk, int, int], None], workers: int
 ) -> list[Walk]:
     """Walk down all clients' trees, some clients at a time, and return the walks."""
-    clients = max(1, min(clients_at_a_time(found), -(-len(keys) // workers)))
+    clients = max(1, min(clients_at_a_time(walk_plan), -(-len(keys) // workers)))
     groups = 1 if sums else clients
     idle: list[Walk] = []
 
@@ -174,7 +174,7 @@ def _walk(
         try:
             walk = idle.pop()
         except IndexError:
-            walk = Walk(keys, found, clients, groups)
+            walk = Walk(keys, walk_plan, clients, groups)
         work(walk, start, min(start + clients, len(keys)))
         idle.append(walk)
 

@@ -62,13 +62,13 @@ def gen(values: ArrayLike, bits: int, rng: np.random.Generator | None = None) ->
     (Keys(of 3 clients, bits=8, party=0), Keys(of 3 clients, bits=8, party=1))
     """
     bits = _check.integer("bits", bits, 1, layout.MOST_BITS)
-    found = integers("values", values).reshape(-1)
-    if found.size and not (found.min() >= 0 and int(found.max()) < 2**bits):
+    numbers = integers("values", values).reshape(-1)
+    if numbers.size and not (numbers.min() >= 0 and int(numbers.max()) < 2**bits):
         # The message must not quote private values.
         raise ParameterError("values", "others", f"must be 0 to 2^{bits} - 1")
-    seeds = np.empty((2, found.size, 2), np.uint64)
+    seeds = np.empty((2, numbers.size, 2), np.uint64)
     source(rng).fill(seeds.reshape(-1))
-    return keys_from_seeds(found.astype(np.uint64), seeds, bits)
+    return keys_from_seeds(numbers.astype(np.uint64), seeds, bits)
 
 
 def keys_from_seeds(

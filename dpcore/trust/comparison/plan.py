@@ -89,12 +89,12 @@ class Plan:
     @property
     def widest(self) -> int:
         """How many nodes the widest level has, where the leaves are a level, too."""
-        return max([1, *(each.places.size for each in self.levels)])
+        return max([1, *(level.places.size for level in self.levels)])
 
     @property
     def blocks(self) -> int:
         """How many blocks are encrypted for one client."""
-        inner = sum(each.nodes + each.places.size for each in self.levels)
+        inner = sum(level.nodes + level.places.size for level in self.levels)
         return inner + self.entries
 
 
@@ -160,8 +160,8 @@ def _with_leaves(
     leaf = np.repeat(_inverse(at), repeats)  # the leaf of each threshold
     block = (thresholds >> 1) % _MOST_BLOCKS
     before = np.bitwise_count(kinds[leaf] & ((1 << block) - 1))
-    found = 2 * (entries[leaf] + before) + (thresholds & 1)
-    return Plan(levels, leaves, int(counts.sum()), found)
+    places = 2 * (entries[leaf] + before) + (thresholds & 1)
+    return Plan(levels, leaves, int(counts.sum()), places)
 
 
 def _blocks(kind: int) -> tuple[int, ...]:

@@ -24,7 +24,7 @@ class Ciphers:
 
     def __init__(self) -> None:
         ciphers = (Cipher(algorithms.AES(key), modes.ECB()) for key in _KEYS)
-        self._encryptors = [each.encryptor() for each in ciphers]
+        self._encryptors = [cipher.encryptor() for cipher in ciphers]
 
     def encrypt(self, which: int, blocks: memoryview, out: memoryview) -> None:
         """Encrypt blocks, as bytes, into ``out``, which must have room for one block more."""

@@ -21,9 +21,9 @@ _WIDEST: Final = 2**17  # the largest number of blocks in a level
 _AT_ONCE: Final = 2**13
 
 
-def clients_at_a_time(found: Plan) -> int:
+def clients_at_a_time(plan: Plan) -> int:
     """Return for how many clients at a time a walk follows the plan."""
-    return max(1, min(_MOST_CLIENTS, _WIDEST // found.widest))
+    return max(1, min(_MOST_CLIENTS, _WIDEST // plan.widest))
 
 
 class _Nodes(NamedTuple):
@@ -41,7 +41,7 @@ class Walk:
     ----------
     keys
         One party's keys.
-    found
+    plan
         The plan, which says what nodes are needed.
     clients
         The most clients at a time.
@@ -49,16 +49,16 @@ class Walk:
         1 to sum over clients; ``clients`` to keep them apart.
     """
 
-    def __init__(self, keys: Keys, found: Plan, clients: int, groups: int) -> None:
-        self._keys, self._plan, self._ciphers = keys, found, Ciphers()
+    def __init__(self, keys: Keys, plan: Plan, clients: int, groups: int) -> None:
+        self._keys, self._plan, self._ciphers = keys, plan, Ciphers()
         self._nodes = max(1, _AT_ONCE // clients)
         self._words = 2 * clients
         rows = 3 * layout.levels(keys.bits) + layout.outputs(keys.bits) // 2
         self._key_rows = np.empty(rows * self._words, np.uint64)
         self._room = np.empty(8 * self._nodes * clients + 2, np.uint64)
-        self._states = np.empty((2, 2 * found.widest * clients), np.uint64)
-        self._sums = np.empty((2, found.widest * groups), np.uint64)
-        self.outputs = np.zeros((found.entries, groups, 2), np.uint64)
+        self._states = np.empty((2, 2 * plan.widest * clients), np.uint64)
+        self._sums = np.empty((2, plan.widest * groups), np.uint64)
+        self.outputs = np.zeros((plan.entries, groups, 2), np.uint64)
         """The sums of outputs, (E, G, 2), at the places that the plan gives."""
 
     def add(self, start: int, stop: int) -> None:

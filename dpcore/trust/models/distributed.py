@@ -99,8 +99,8 @@ class DistributedNoise(TreeOfShares):
         object.__setattr__(self, "dropout", dropout)
         object.__setattr__(self, "epsilon", _check.plain("epsilon", self.epsilon))
         if self.reporting is not None:
-            found = _check.integer("reporting", self.reporting, self.required, clients)
-            object.__setattr__(self, "reporting", found)
+            reporting = _check.integer("reporting", self.reporting, self.required, clients)
+            object.__setattr__(self, "reporting", reporting)
         tree = self._hierarchy()
         object.__setattr__(self, "branching", tree.branching)
         object.__setattr__(self, "budgets", tree.budgets)
@@ -160,8 +160,8 @@ class DistributedNoise(TreeOfShares):
 
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
         if self.records is not None and int(exact.sum()) != self.reports * self.records:
-            each = f", {self.records} records each" if self.records > 1 else ""
-            what = f"must sum to the {self.reports} clients that report{each}"
+            detail = f", {self.records} records each" if self.records > 1 else ""
+            what = f"must sum to the {self.reports} clients that report{detail}"
             if self.records == 1:
                 what += "; records=None is for clients with any number of records"
             raise ParameterError("counts", int(exact.sum()), what)

@@ -106,8 +106,8 @@ class Local(Releases):
         if self.records == 1:
             return whole
         assert whole.epsilon is not None
-        found = math.log1p(math.expm1(whole.epsilon) / self.records)
-        return Privacy(double_above(Fraction(found) * (1 + _ROUNDING)))
+        epsilon = math.log1p(math.expm1(whole.epsilon) / self.records)
+        return Privacy(double_above(Fraction(epsilon) * (1 + _ROUNDING)))
 
     @property
     def encoding(self) -> UnaryEncoding:
@@ -256,14 +256,14 @@ class Local(Releases):
     def _variances(self, asked: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the variance of the perturbed estimate of a node's count, by level, root first."""
         scaled = (self.clients / asked) ** 2
-        each = [self.encoding.variance(int(reports)) for reports in asked]
-        return np.concatenate([[0.0], scaled * np.array(each)])
+        variances = [self.encoding.variance(int(reports)) for reports in asked]
+        return np.concatenate([[0.0], scaled * np.array(variances)])
 
     def _deviations(self, errors: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the deviations of counts, from variances over M, (N,)."""
-        found = np.sqrt(self.clients * np.maximum(errors, 0.0))
-        found[-1] = 0.0
-        return np.asarray(found)
+        deviations = np.sqrt(self.clients * np.maximum(errors, 0.0))
+        deviations[-1] = 0.0
+        return np.asarray(deviations)
 
     def _weighed(self, size: int, branching: Branching, asked: NDArray[np.int64]) -> _Weighed:
         """Return the numbers from which the terms that depend on the records are computed."""
@@ -331,8 +331,8 @@ class Local(Releases):
             for level, counts in enumerate(dealt(exact, asked, stream), 1):
                 part = slice(starts[level], starts[level + 1])
                 nodes = kernels.node_sums(counts, branching, starts)[part]
-                found = self._estimates(nodes, int(asked[level - 1]), stream)
-                estimates[0, part] = found * (self.clients / asked[level - 1])
+                level_estimates = self._estimates(nodes, int(asked[level - 1]), stream)
+                estimates[0, part] = level_estimates * (self.clients / asked[level - 1])
             kernels.cumulative_estimates(estimates, branching, starts, variances, row[np.newaxis])
             row[-1] = self.clients
 

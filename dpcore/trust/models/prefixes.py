@@ -137,12 +137,14 @@ def _weights(shares: Sequence[PolyaShares | None]) -> list[int | None]:
     They are computed in decimals, because doubles may differ between machines. If clients took
     different ways, their noise would not add up to the noise of nodes.
     """
-    found = [None if share is None else _variance(share) for share in shares]
-    most = max((each for each in found if each is not None), default=Decimal(0))
+    variances = [None if share is None else _variance(share) for share in shares]
+    most = max((variance for variance in variances if variance is not None), default=Decimal(0))
     unit = _DIGITS.divide(most or Decimal(1), Decimal(1 << _BITS))
     return [
-        None if each is None else max(1, int(_DIGITS.divide(each, unit).to_integral_value()))
-        for each in found
+        None
+        if variance is None
+        else max(1, int(_DIGITS.divide(variance, unit).to_integral_value()))
+        for variance in variances
     ]
 
 

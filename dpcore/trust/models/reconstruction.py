@@ -42,14 +42,14 @@ class Wave(NamedTuple):
         The search goes from the smoothest on, as long as the gain in log-likelihood exceeds the
         number of further parameters. Each fit starts from the one before.
         """
-        found = np.full(self.size, 1.0 / self.size)
-        best, least = found, np.inf
+        shares = np.full(self.size, 1.0 / self.size)
+        best, least = shares, np.inf
         for smoothing in _SMOOTHINGS:
-            found = self.fit(totals, smoothing, tolerance, found)
-            criterion = 2.0 * (self.parameters(smoothing) - self.log_likelihood(totals, found))
+            shares = self.fit(totals, smoothing, tolerance, shares)
+            criterion = 2.0 * (self.parameters(smoothing) - self.log_likelihood(totals, shares))
             if criterion >= least:
                 break
-            best, least = found, criterion
+            best, least = shares, criterion
         return best
 
     def fit(

@@ -104,7 +104,7 @@ class RememberedNoise:
             start, stop = self._starts[depth : depth + 2]
             if share is not None:
                 blocks = range(-(-(stop - start) // _BLOCK))
-                noise[start:stop] = np.concatenate([self._block(depth, each) for each in blocks])
+                noise[start:stop] = np.concatenate([self._block(depth, block) for block in blocks])
         return noise
 
     def of_prefixes(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -158,15 +158,15 @@ class RememberedNoise:
 
     def _block(self, depth: int, block: int) -> Array:
         """Return the noise of the nodes of a block, drawn now or remembered."""
-        found = self._blocks.get((depth, block))
-        if found is None:
+        noise = self._blocks.get((depth, block))
+        if noise is None:
             share = self._shares[depth]
             assert share is not None
             size = min(_BLOCK, self._starts[depth + 1] - self._starts[depth] - block * _BLOCK)
             key = hmac.digest(self._key, _PLACE.pack(depth, block), hashlib.sha256)
             stream = KeyedSource(key, simulated=self.simulated)
-            found = self._blocks[depth, block] = share.sum_of(self._count, size, stream)
-        return found
+            noise = self._blocks[depth, block] = share.sum_of(self._count, size, stream)
+        return noise
 
 
 def prefix_deviation(

@@ -228,20 +228,22 @@ class SquareWaveEncoding:
         >>> encoding.reconstruct([40, 150, 60, 50]).round(2)
         array([0.06, 0.66, 0.17, 0.11])
         """
-        found = _check.counts("totals", totals)
-        if found.shape != (self.outputs,):
-            raise ParameterError("totals", found.shape, f"must have the shape ({self.outputs},)")
-        if not found.any():
+        by_output = _check.counts("totals", totals)
+        if by_output.shape != (self.outputs,):
+            raise ParameterError(
+                "totals", by_output.shape, f"must have the shape ({self.outputs},)"
+            )
+        if not by_output.any():
             raise ParameterError("totals", 0, "must be of at least one report")
         tolerance = _check.positive("tolerance", tolerance)
         p, q = self.probabilities
         wave = Wave(self.size, self.near, float(p), float(q))
         if isinstance(smoothing, str):
             _check.choice("smoothing", smoothing, Literal["auto"])
-            return wave.best_fit(found, tolerance)
+            return wave.best_fit(by_output, tolerance)
         if not 0.0 <= _check.finite("smoothing", smoothing) <= 1.0:
             raise ParameterError("smoothing", smoothing, "must be between 0 and 1")
-        return wave.fit(found, float(smoothing), tolerance)
+        return wave.fit(by_output, float(smoothing), tolerance)
 
     def simulated_totals(self, counts: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
         """Draw totals from their distribution, without making reports. This is for studies.
@@ -282,13 +284,13 @@ class SquareWaveEncoding:
         # the near ones.
         anywhere = float(self.probabilities[1] * self.outputs)
         everywhere = np.full(self.outputs, 1.0 / self.outputs)
-        found = np.zeros(self.outputs, np.int64)
+        totals = np.zeros(self.outputs, np.int64)
         cost = Privacy(double_above(Fraction(self.epsilon)), simulated=True)
         with spending(cost, "SquareWaveEncoding.simulated_totals"):
             blind = rng.binomial(exact, anywhere)
-            found[: self.size] = exact - blind
-            found = _spread(found, self.near, rng)
-            return np.asarray(found + rng.multinomial(blind.sum(), everywhere), np.int64)
+            totals[: self.size] = exact - blind
+            totals = _spread(totals, self.near, rng)
+            return np.asarray(totals + rng.multinomial(blind.sum(), everywhere), np.int64)
 
     def perturbed_totals(
         self,
@@ -333,9 +335,9 @@ class SquareWaveEncoding:
         def work(start: int, stop: int, own: Source) -> None:
             reports = np.empty(stop - start, np.int64)
             self._fill(reports, values_in_order(ends, start, stop), own)
-            found = np.bincount(reports, minlength=self.outputs)
+            block_totals = np.bincount(reports, minlength=self.outputs)
             with lock:
-                np.add(totals, found, out=totals)
+                np.add(totals, block_totals, out=totals)
 
         workers, stream = checked_workers(workers), source(rng)
         cost = Privacy(double_above(Fraction(self.epsilon)), simulated=stream.simulated)

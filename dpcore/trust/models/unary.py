@@ -332,7 +332,7 @@ class UnaryEncoding:
 
 def _values(values: Any) -> NDArray[np.int64]:
     """Return the values of clients, (R,); missing entries and those beyond 64 bits are no value."""
-    found = [np.empty(0, np.int64)]
+    pieces = [np.empty(0, np.int64)]
     for part in parts(values, "values"):
         columns.checked_kind(part.present, "iuO", "values", "must hold integers")
         if part.present.ndim != 1:
@@ -341,8 +341,8 @@ def _values(values: Any) -> NDArray[np.int64]:
         whole = np.full(present.size if part.absent is None else part.absent.size, -1)
         # From 2^63 on, the uint64 becomes negative.
         whole[slice(None) if part.absent is None else ~part.absent] = present.astype(np.int64)
-        found.append(whole)
-    return np.concatenate(found)
+        pieces.append(whole)
+    return np.concatenate(pieces)
 
 
 def _fitting(objects: NDArray[Any]) -> NDArray[np.int64]:
@@ -351,7 +351,9 @@ def _fitting(objects: NDArray[Any]) -> NDArray[np.int64]:
     number = [cls for cls in kinds if kinds[cls] == "number" and issubclass(cls, numbers.Integral)]
     if wrong := [cls for cls in kinds if cls not in number and kinds[cls] != "missing"]:
         raise DtypeError("values", object_kinds.name_of(wrong), "must hold integers")
-    whole = (int(each) if type(each) in number and 0 <= each < 2**63 else -1 for each in objects)
+    whole = (
+        int(entry) if type(entry) in number and 0 <= entry < 2**63 else -1 for entry in objects
+    )
     return np.fromiter(whole, np.int64, objects.size)
 
 

@@ -61,13 +61,13 @@ def perturbed_totals(
     def work(start: int, stop: int, own: Source) -> None:
         values = values_in_order(ends, start, stop)
         packed = np.empty((min(rows, values.size), width(size)), np.uint64)
-        found = np.zeros_like(totals)
+        block_totals = np.zeros_like(totals)
         for at in range(0, values.size, rows):
             part = values[at : at + rows]
             _fill(packed[: part.size], part, size, q, own)
-            unary_totals.add_reports(packed[: part.size].reshape(-1), width(size), found)
+            unary_totals.add_reports(packed[: part.size].reshape(-1), width(size), block_totals)
         with lock:
-            np.add(totals, found, out=totals)
+            np.add(totals, block_totals, out=totals)
 
     on_blocks(work, clients, stream, workers)
     return totals

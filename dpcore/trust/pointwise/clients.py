@@ -146,13 +146,13 @@ class PointwiseClient:
 
 def checked_cells(cells: object, size: int) -> NDArray[np.int64]:
     """Return cells that are asked for, (k,)."""
-    found = _check.array("cells", cells, "iu", "must be integers")
-    if found.ndim != 1:
-        raise ParameterError("cells", found.shape, "must be (k,)")
-    wrong = (found < 0) | (found >= size)
+    numbers = _check.array("cells", cells, "iu", "must be integers")
+    if numbers.ndim != 1:
+        raise ParameterError("cells", numbers.shape, "must be (k,)")
+    wrong = (numbers < 0) | (numbers >= size)
     if wrong.any():
-        raise ParameterError("cells", found[wrong][0], f"must be 0 to {size - 1}")
-    return found.astype(np.int64)
+        raise ParameterError("cells", numbers[wrong][0], f"must be 0 to {size - 1}")
+    return numbers.astype(np.int64)
 
 
 def _own(cell: object, size: int) -> int:

@@ -175,8 +175,8 @@ class PointwiseCDF:
             first = np.zeros(1, np.int64)
             count = int(self._asked(first).at(first)[0])
             shares = np.where(before, share * count / self.n, shares)
-        found: float | NDArray[np.float64] = float_or_array(shares)
-        return found
+        result: float | NDArray[np.float64] = float_or_array(shares)
+        return result
 
     def counts_at(self, t: ArrayLike) -> int | NDArray[np.int64]:
         """Return how many records have a value of at most ``t``, with noise, in the shape of ``t``.
@@ -226,8 +226,8 @@ class PointwiseCDF:
         known = cells.ravel() >= 0
         deviations = np.zeros(cells.size)
         deviations[known] = self._deviation(cells.ravel()[known])
-        found: float | NDArray[np.float64] = float_or_array(deviations.reshape(cells.shape))
-        return found
+        result: float | NDArray[np.float64] = float_or_array(deviations.reshape(cells.shape))
+        return result
 
     def quantile(self, p: ArrayLike, *, method: Method = "linear") -> float | NDArray[np.float64]:
         """Return where the curve reaches ``p``, by binary search over the cells.
@@ -278,8 +278,8 @@ class PointwiseCDF:
             known = self._asked(middle[inside])
             below = inside & (known.at(middle) / self.n < shares)
             low, high = np.where(below, middle, low), np.where(inside & ~below, middle, high)
-        found: float | NDArray[np.float64] = float_or_array(self._places(high, shares, method))
-        return found
+        result: float | NDArray[np.float64] = float_or_array(self._places(high, shares, method))
+        return result
 
     def to_cdf(self) -> CDF:
         """Return the raw curve over the thresholds that were asked for, including the last one.
@@ -318,13 +318,13 @@ class PointwiseCDF:
         fresh = np.setdiff1d(cells[cells >= 0], known.cells)
         if fresh.size == 0:
             return known
-        found = self._aggregator.sum(np.append(fresh, self.grid.size - 1))
-        if not isinstance(found, np.ndarray) or found.dtype != np.int64:
-            raise DtypeError("aggregator", type(found).__name__, "must return int64 arrays as sums")
-        if found.shape != (fresh.size + 1,):
+        sums = self._aggregator.sum(np.append(fresh, self.grid.size - 1))
+        if not isinstance(sums, np.ndarray) or sums.dtype != np.int64:
+            raise DtypeError("aggregator", type(sums).__name__, "must return int64 arrays as sums")
+        if sums.shape != (fresh.size + 1,):
             what = f"must return sums of shape ({fresh.size + 1},)"
-            raise ParameterError("aggregator", found.shape, what)
-        if self._aggregator.clients != self.n or found[-1] != self.n:
+            raise ParameterError("aggregator", sums.shape, what)
+        if self._aggregator.clients != self.n or sums[-1] != self.n:
             raise RoundError(
                 f"the sum is not over {self.n} clients with one record each: some have dropped "
                 "out, or did not keep to the protocol"
@@ -332,7 +332,7 @@ class PointwiseCDF:
         self._simulated |= bool(self._aggregator.simulated)
         places = np.searchsorted(known.cells, fresh)
         self._open = known = _Open(
-            np.insert(known.cells, places, fresh), np.insert(known.counts, places, found[:-1])
+            np.insert(known.cells, places, fresh), np.insert(known.counts, places, sums[:-1])
         )
         return known
 

@@ -17,18 +17,18 @@ __all__ = ["admitted", "check_disjoint", "checked_ids"]
 
 def admitted(report: bytes, tally: Tally, protocol: Protocol, secret: bytes) -> Report:
     """Return a report that the server can take, or raise ReportError or DtypeError."""
-    found, most = wire.decode(report), protocol.most_reports
-    protocol.check(found)
-    key = wire.client_key(secret, found.round_id, found.report_id)
-    if not hmac.compare_digest(wire.tag_of(found, key), found.tag):
+    decoded, most = wire.decode(report), protocol.most_reports
+    protocol.check(decoded)
+    key = wire.client_key(secret, decoded.round_id, decoded.report_id)
+    if not hmac.compare_digest(wire.tag_of(decoded, key), decoded.tag):
         raise ReportError("tag", "is not what the client with its id has sent")
-    if found.report_id in tally:
+    if decoded.report_id in tally:
         raise ReportError("duplicate", "is from a client that has already reported")
-    if tally.place is not None and not protocol.is_for(found, tally.place):
+    if tally.place is not None and not protocol.is_for(decoded, tally.place):
         raise ReportError("payload", "is for another server")
     if most is not None and tally.accepted >= most:
         raise ReportError("full", f"is beyond the {most} reports that were asked for")
-    return found
+    return decoded
 
 
 def check_disjoint(own: Tally, other: Tally, protocol: Protocol) -> None:
@@ -48,9 +48,9 @@ def checked_ids(ids: Iterable[bytes]) -> set[bytes]:
     requirement = "must be several ids, of bytes each"
     if isinstance(ids, str | bytes):
         raise DtypeError("ids", type(ids).__name__, requirement)
-    found = set()
-    for each in _check.items("ids", ids, requirement):
-        if not isinstance(each, bytes):
-            raise DtypeError("ids", type(each).__name__, requirement)
-        found.add(each)
-    return found
+    checked = set()
+    for identity in _check.items("ids", ids, requirement):
+        if not isinstance(identity, bytes):
+            raise DtypeError("ids", type(identity).__name__, requirement)
+        checked.add(identity)
+    return checked

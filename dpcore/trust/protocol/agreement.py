@@ -57,9 +57,9 @@ def check_settled(servers: Sequence[Server]) -> None:
     _check_kinds(servers)
     _check_together(servers)
     settled = [server._settled() for server in servers]
-    if any(each != settled[0] for each in settled):
-        found = ", ".join(str(len(each)) for each in settled)
-        raise RoundError(f"the servers settled different reports ({found} of them)")
+    if any(ids != settled[0] for ids in settled):
+        numbers = ", ".join(str(len(ids)) for ids in settled)
+        raise RoundError(f"the servers settled different reports ({numbers} of them)")
 
 
 def _check_kinds(servers: Sequence[Server]) -> None:

@@ -145,8 +145,8 @@ class Opened(NamedTuple):
     ...     server.add(report)
     >>> agree(servers)
     1
-    >>> found = opened([server.answer([8, 9]) for server in servers])
-    >>> found.cells, found.counts, found.n
+    >>> released = opened([server.answer([8, 9]) for server in servers])
+    >>> released.cells, released.counts, released.n
     (array([8, 9]), array([0, 1]), 1)
     """
 

@@ -64,10 +64,10 @@ def cell_of(score: Any, grid: Grid, label: Any = None) -> int | NDArray[np.int64
     if np.isnan(values).any():
         raise MissingValueError("score")
     # x is in the first cell with x <= threshold; beyond the last threshold it is in the last cell.
-    found = np.minimum(np.searchsorted(grid.positions, values), grid.size - 1).astype(np.int64)
+    cells = np.minimum(np.searchsorted(grid.positions, values), grid.size - 1).astype(np.int64)
     if label is not None:
         positive = _check.array("label", label, "b", "must be a bool, or one for each score")
         if positive.shape != (shape := () if is_one else values.shape):
             raise ParameterError("label", positive.shape, f"must have the scores' shape, {shape}")
-        found = np.where(positive, 2 * grid.size - 1 - found, found)
-    return int(found[0]) if is_one else found
+        cells = np.where(positive, 2 * grid.size - 1 - cells, cells)
+    return int(cells[0]) if is_one else cells

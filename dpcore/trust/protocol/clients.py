@@ -247,7 +247,7 @@ class Client:
             return [(wire.BITS, self._bits(cell, stream))]
         if wire.FUNCTION in protocol.kinds:
             keys = comparison.gen(np.array([cell]), protocol.bits, rng=self._rng)
-            return [(wire.FUNCTION, each.packed.tobytes()) for each in keys]
+            return [(wire.FUNCTION, key.packed.tobytes()) for key in keys]
         steps = np.zeros(protocol.cells, np.int64)
         steps[cell:] = 1
         return self._shares(steps, stream)
@@ -302,10 +302,10 @@ def _integers(cells: int | Sequence[int] | NDArray[np.integer[Any]]) -> NDArray[
         return np.array([cells])
     given: Any = cells
     if isinstance(cells, np.ndarray):
-        found = _check.array("cells", cells, "biufO", "must be integers")
-        if found.ndim <= 1 and found.dtype.kind in "iu":
-            return found.reshape(-1)
-        given = found.tolist()
+        array = _check.array("cells", cells, "biufO", "must be integers")
+        if array.ndim <= 1 and array.dtype.kind in "iu":
+            return array.reshape(-1)
+        given = array.tolist()
     if isinstance(cells, str | bytes | bytearray | memoryview) or _is_table(cells):
         raise DtypeError("cells", type(cells).__name__, "must be one or several integers")
     held = list(given) if isinstance(given, Sequence) else [given]

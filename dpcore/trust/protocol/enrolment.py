@@ -158,8 +158,8 @@ class Enrolment:
         if not isinstance(client, str):
             raise DtypeError("client", type(client).__name__, "must be a string")
         name = client.encode("utf-8", "surrogatepass")
-        found = wire.keyed_hash(self.key, _LABEL + protocol.round_id + name)[: wire.ID_BYTES]
-        return Ticket(found, wire.client_key(self.key, protocol.round_id, found))
+        report_id = wire.keyed_hash(self.key, _LABEL + protocol.round_id + name)[: wire.ID_BYTES]
+        return Ticket(report_id, wire.client_key(self.key, protocol.round_id, report_id))
 
 
 def _check_bytes(argument: str, value: object, length: int) -> None:

@@ -185,8 +185,8 @@ class Protocol:
         --------
         >>> import json
         >>> from dpcore.trust import Protocol, SecureAggregation
-        >>> found = json.loads(Protocol(SecureAggregation(), 4, bytes(16)).parameters())
-        >>> found["trust"], found["size"]
+        >>> public = json.loads(Protocol(SecureAggregation(), 4, bytes(16)).parameters())
+        >>> public["trust"], public["size"]
         ({'name': 'secure-aggregation', 'records': 1, 'servers': 2}, 4)
         """
         trust = self.trust
@@ -392,8 +392,8 @@ class Protocol:
                 raise ReportError("payload", "is about a level that does not exist")
         expected = self.payload_bytes(report.kind, level)
         if len(report.payload) != expected:
-            found = len(report.payload)
-            raise ReportError("length", f"has a payload of {found} bytes instead of {expected}")
+            size = len(report.payload)
+            raise ReportError("length", f"has a payload of {size} bytes instead of {expected}")
         if report.kind == wire.FUNCTION:
             try:
                 comparison.Keys.from_packed(report.payload, self.bits, _party(report))

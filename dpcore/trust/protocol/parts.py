@@ -24,8 +24,8 @@ def check_kinds(argument: str, parts: Sequence[Any], kind: type[Any], requiremen
         if not isinstance(part, kind):
             raise DtypeError(argument, type(part).__name__, requirement)
         if not isinstance(part.protocol, Protocol):
-            found = f"one of a {type(part.protocol).__name__}"
-            raise DtypeError(argument, found, "must have a Protocol")
+            given = f"one of a {type(part.protocol).__name__}"
+            raise DtypeError(argument, given, "must have a Protocol")
     if not parts:
         raise RoundError(f"there are no {argument}")
 
@@ -44,5 +44,5 @@ def check_together(argument: str, parts: Sequence[Any]) -> None:
     if len(parts) != protocol.receivers:
         raise RoundError(f"{len(parts)} {argument} for {protocol.receivers} servers")
     if any(part.clients != first.clients or part.reports != first.reports for part in parts):
-        found = ", ".join(str(part.reports) for part in parts)
-        raise RoundError(f"the servers settled different reports ({found} of them)")
+        numbers = ", ".join(str(part.reports) for part in parts)
+        raise RoundError(f"the servers settled different reports ({numbers} of them)")

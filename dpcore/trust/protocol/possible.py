@@ -52,9 +52,9 @@ def check_totals(protocol: Protocol, totals: NDArray[np.uint64], reports: int) -
     signed, most = totals.view(np.int64), records_in(protocol, totals, reports)
     total = signed[0] if protocol.noise else signed.sum()  # the root has no noise
     if total != most:
-        each = "one record" if protocol.records == 1 else f"{protocol.records} records"
+        records = "one record" if protocol.records == 1 else f"{protocol.records} records"
         raise RoundError(
-            f"the total is not the number of reports: some client did not send shares of {each}"
+            f"the total is not the number of reports: some client did not send shares of {records}"
         )
     if not 1 <= most <= MOST_RECORDS:
         raise RoundError(f"the sum is of {most} records, but 1 to 2^46 are needed")
@@ -95,7 +95,7 @@ def check_bits(
         raise RoundError(
             f"the reports of the levels add up to {sum(by_level)}, but there are {reports}"
         )
-    for level, found in enumerate((0, *by_level)):  # nobody reports the root
+    for level, count in enumerate((0, *by_level)):  # nobody reports the root
         part = totals[protocol.starts[level] : protocol.starts[level + 1]]
-        if int(part.max()) > found:
-            raise RoundError(f"a node of level {level} has more ones than the {found} reports")
+        if int(part.max()) > count:
+            raise RoundError(f"a node of level {level} has more ones than the {count} reports")

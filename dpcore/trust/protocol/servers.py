@@ -189,11 +189,11 @@ class Server:
             self._check_open()
             tally = self._tally
             try:
-                found = admitted(report, tally, self._protocol, self._secret)
+                accepted = admitted(report, tally, self._protocol, self._secret)
             except ReportError as error:
                 tally.refused[error.reason] += 1
                 raise
-            tally.take(found, self._protocol)
+            tally.take(accepted, self._protocol)
 
     def settle(self, ids: Iterable[bytes]) -> None:
         """Add up the reports of clients that have reached all servers.
@@ -233,7 +233,7 @@ class Server:
         with self._turn():
             self._check_open()
             fresh = wanted - self._tally.settled
-            unknown = sum(each not in self._tally for each in fresh)
+            unknown = sum(identity not in self._tally for identity in fresh)
             if unknown:
                 raise RoundError(f"{unknown} of {len(fresh)} reports to settle are not here")
             self._tally.settle(fresh, self._protocol)

@@ -48,7 +48,7 @@ def dump_tally(tally: Tally, protocol: Protocol) -> bytes:
     parts = [
         *protocol.key,
         bytes([flags]),
-        *(_packed(each) for each in (counts, refused, tally.by_level, totals)),
+        *(_packed(numbers) for numbers in (counts, refused, tally.by_level, totals)),
         *sorted(tally.settled),
     ]
     for payloads in waiting:

@@ -95,7 +95,9 @@ class Tally:
         return cls(totals, np.zeros(len(protocol.asked), np.uint64))
 
     def __contains__(self, identity: bytes) -> bool:
-        return identity in self.settled or any(identity in each for each in self.waiting.values())
+        return identity in self.settled or any(
+            identity in payloads for payloads in self.waiting.values()
+        )
 
     @property
     def ids(self) -> frozenset[bytes]:
@@ -124,23 +126,23 @@ class Tally:
         same = self.accepted, self.simulated, self.by_level
         content = self._content_with(ids) if protocol.shares_functions else None
         waiting = self.waiting[wire.FUNCTION]
-        if keys := b"".join(waiting[each] for each in ids if each in waiting):
+        if keys := b"".join(waiting[identity] for identity in ids if identity in waiting):
             part, blocks = slice(0, 0), _with(self.keys, keys)
             self.change(_Change(*same, part, self.totals[part], ids, keys=blocks, content=content))
             return
         totals = self.totals.copy()
         for kind, payloads in self.waiting.items():
-            for payload in (payloads[each] for each in ids if each in payloads):
+            for payload in (payloads[identity] for identity in ids if identity in payloads):
                 totals += wire.share(kind, payload, totals.size)
         self.change(_Change(*same, slice(None), totals, ids, content=content))
 
     def shares_at(self, cells: NDArray[np.int64], protocol: Protocol) -> NDArray[np.uint64]:
         """Return the share of the sum of all settled functions at some cells."""
-        found = self.totals[cells]
+        shares = self.totals[cells]
         for block in self.keys:
             keys = comparison.Keys.from_packed(block, protocol.bits, 1 if self.place else 0)
-            found += comparison.evaluate_sum(keys, cells)
-        return found
+            shares += comparison.evaluate_sum(keys, cells)
+        return shares
 
     def add_up(self, protocol: Protocol) -> None:
         """Evaluate all settled functions everywhere, add up, and forget their keys."""
@@ -165,8 +167,8 @@ class Tally:
         if change.content is not None:
             self.content = change.content
         for payloads in self.waiting.values():
-            for each in change.settled:
-                payloads.pop(each, None)
+            for identity in change.settled:
+                payloads.pop(identity, None)
         self.begun = None
 
     def close(self) -> None:
@@ -192,14 +194,14 @@ class Tally:
 
     def _content_with(self, ids: Collection[bytes]) -> int:
         """Return ``content`` with some waiting reports settled."""
-        found = self.content
+        content = self.content
         for kind, payloads in self.waiting.items():
             start = _LABEL + bytes([kind])
-            for each in ids:
-                if each in payloads:
-                    hashed = wire.keyed_hash(self.noise_key, start + each + payloads[each])
-                    found ^= int.from_bytes(hashed, "little")
-        return found
+            for identity in ids:
+                if identity in payloads:
+                    hashed = wire.keyed_hash(self.noise_key, start + identity + payloads[identity])
+                    content ^= int.from_bytes(hashed, "little")
+        return content
 
     def change(self, change: _Change) -> None:
         """Make a change: after an interrupt it has not begun, or ``finish`` will complete it."""

@@ -84,12 +84,12 @@ class VectorSum:
         if not isinstance(protocol, Protocol):
             raise DtypeError("protocol", type(protocol).__name__, "must be a Protocol")
         check_has_vectors("protocol", protocol)
-        found = _check.array("total", self.total, "iu", "must be integers: round averages first")
-        if found.shape != (protocol.words,):
-            raise ParameterError("total", found.shape, f"must be one vector, ({protocol.words},)")
-        if found.dtype.kind == "u" and found.max() > np.iinfo(np.int64).max:
+        vector = _check.array("total", self.total, "iu", "must be integers: round averages first")
+        if vector.shape != (protocol.words,):
+            raise ParameterError("total", vector.shape, f"must be one vector, ({protocol.words},)")
+        if vector.dtype.kind == "u" and vector.max() > np.iinfo(np.int64).max:
             raise ParameterError("total", "another", "must be below 2^63")
-        total = found.astype(np.int64)
+        total = vector.astype(np.int64)
         reports = _check.integer("reports", self.reports, 0, MOST_CLIENTS)
         if not isinstance(self.simulated, bool):
             raise DtypeError("simulated", type(self.simulated).__name__, "must be a bool")

@@ -217,8 +217,8 @@ def decode(data: bytes | bytearray | memoryview) -> Report:
     if flags & ~_SIMULATED:
         raise ReportError("flags", "has flags that mean nothing in this version")
     if length != len(content) - HEADER_BYTES:
-        found = len(content) - HEADER_BYTES
-        raise ReportError("length", f"says that {length} bytes follow, but {found} do")
+        size = len(content) - HEADER_BYTES
+        raise ReportError("length", f"says that {length} bytes follow, but {size} do")
     tag, payload = content[_HEADER.size : HEADER_BYTES], content[HEADER_BYTES:]
     return Report(kind, round_id, digest, report_id, payload, bool(flags), tag)
 
