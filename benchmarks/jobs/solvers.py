@@ -2,7 +2,7 @@
 
 minimise 1/2 sum nu^2 (norm 2) or sum |nu| (norm 1)  subject to  c + G nu >= 0
 
-with c and G of docs/proofs/smoothing.md, which are sparse. No solver's time includes making them.
+with c and G of docs/proofs/dyadic.md, which are sparse. No solver's time includes making them.
 For norm 1, nu = p - q with p, q >= 0 at a cost of p + q. "dual" means the form that dpcore gives to
 OSQP. c is scaled to within [-1, 1]. All are asked for 1e-9 unless the name says otherwise. Each
 function makes matrices in the solver's own form and returns the call that sets up, solves, and

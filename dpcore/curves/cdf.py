@@ -157,7 +157,7 @@ class CDF(Moments, EqualByValue):
 
         It needs the raw counts, and a mechanism with a noise tree. The parameters are those of
         ``dpcore.smooth``. The result is biased where F is near 0 or 1 over many thresholds
-        (docs/proofs/smoothing.md): prefer ``isotonic`` there.
+        (docs/proofs/dyadic.md, section 7): prefer ``isotonic`` there.
 
         Raises
         ------
@@ -238,7 +238,7 @@ class CDF(Moments, EqualByValue):
 
         This is the usual post-processing of noisy histograms. The scale is at most 1: the other
         cells make up for the counts that were set to 0. ``isotonic`` uses least squares instead,
-        and is mostly nearer to the truth (docs/proofs/queries.md). O(N).
+        and is mostly nearer to the truth (docs/proofs/projection.md, section 6). O(N).
 
         Examples
         --------

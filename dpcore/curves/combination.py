@@ -61,10 +61,10 @@ def combine(
 
     Notes
     -----
-    See docs/guides/combination.md. O(S N). Variances add up, so ``noise_deviation`` stays in closed
-    form. Errors that are estimated are taken as independent. With default weights, combining curves
-    step by step gives the same bits as combining them at once. (Curves about clients have to be
-    combined at once if different numbers of a client's records count.)
+    See docs/guides/several-curves.md. O(S N). Variances add up, so ``noise_deviation`` stays in
+    closed form. Errors that are estimated are taken as independent. With default weights, combining
+    curves step by step gives the same bits as combining them at once. (Curves about clients have to
+    be combined at once if different numbers of a client's records count.)
 
     Examples
     --------
@@ -120,7 +120,7 @@ def average(curves: Iterable[CDF], weights: Iterable[float] | None = None) -> CD
 
     Notes
     -----
-    See docs/guides/combination.md. O(S N).
+    See docs/guides/several-curves.md. O(S N).
 
     Examples
     --------

@@ -62,7 +62,8 @@ class AdaptiveQuantiles(Releases):
 
     Notes
     -----
-    docs/proofs/queries.md has the proofs. A release takes O(steps) draws and O(steps^2 + N) time.
+    docs/proofs/projection.md, section 8, has the proofs. A release takes O(steps) draws and
+    O(steps^2 + N) time.
 
     Examples
     --------

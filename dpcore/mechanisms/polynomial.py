@@ -54,7 +54,7 @@ class PolynomialProjection(Releases):
     degree
         The degree K, 1 to 128 ("moments": up to 32). A higher degree follows narrower features and
         has more noise. "auto": 32, and 6 for moments. Choose it without the data;
-        docs/proofs/polynomial.md says how.
+        docs/proofs/projection.md says how.
     basis
         "legendre": sums of P_{k-1} - P_{k+1}, k = 0, ..., K, which are the Legendre coefficients of
         the curve up to factors. The two ends, F = 0 and F = 1, are public, and the curve has them
@@ -79,7 +79,7 @@ class PolynomialProjection(Releases):
 
     Notes
     -----
-    docs/proofs/polynomial.md has the proofs. The sums take O(n K) once, and each release takes O(N
+    docs/proofs/projection.md has the proofs. The sums take O(n K) once, and each release takes O(N
     K).
 
     Examples

@@ -62,8 +62,9 @@ class HistogramQueries(Releases):
 
     Notes
     -----
-    docs/proofs/queries.md has the proofs. A release takes O(bins) draws and O(N) additions. It is
-    linear in the counts except for the public n, so curves of disjoint records add up.
+    docs/proofs/projection.md, section 5, has the proofs. A release takes O(bins) draws and O(N)
+    additions. It is linear in the counts except for the public n, so curves of disjoint records add
+    up.
 
     Examples
     --------

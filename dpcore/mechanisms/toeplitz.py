@@ -83,7 +83,8 @@ class ToeplitzGaussian(Releases):
 
     Notes
     -----
-    docs/proofs/toeplitz.md has the proof. The largest standard deviation grows like log N.
+    docs/proofs/hierarchy.md, section 6, has the proof. The largest standard deviation grows like
+    log N.
 
     Examples
     --------
@@ -185,7 +186,7 @@ def _factors(size: int, total_is_public: bool) -> Factors:
     squares = np.cumsum(strategy.astype(np.float64) ** 2)
     change = squares[-1]
     if total_is_public:
-        # The largest difference is between columns 0 and some d: docs/proofs/toeplitz.md.
+        # The largest difference is between columns 0 and some d (docs/proofs/hierarchy.md).
         products = _correlations(strategy.astype(np.float64))
         apart = squares[-1] + squares[:-1][::-1] - 2.0 * products[1:]
         change = max(0.0, apart.max(initial=0.0))
@@ -201,8 +202,8 @@ def exact_convolution(
     """Return the first N terms of a convolution of integers, exactly; the series is transformed.
 
     It uses floating-point transforms of parts of the counts. Their error is far below 1/2
-    (docs/proofs/toeplitz.md), so rounding gives the integers. Invariant: ``rest`` times 2^16^part
-    has not been convolved yet.
+    (docs/proofs/hierarchy.md, section 7), so rounding gives the integers. Invariant: ``rest`` times
+    2^16^part has not been convolved yet.
     """
     total = np.zeros(counts.size, np.int64)
     rest, shift = counts, 0

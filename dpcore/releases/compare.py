@@ -163,7 +163,7 @@ def compare(
     draws samples from it, counts them, releases the counts by the mechanisms that the curves name,
     and processes them as the curves were processed. A p-value is the share of these pairs,
     including the given pair, that are at least as far apart as the given pair.
-    docs/guides/compare.md gives measurements. Tests that are made for records, such as
+    docs/guides/several-curves.md gives measurements. Tests that are made for records, such as
     ``scipy.stats.ks_2samp``, do not account for the noise: on samples of private curves they reject
     nearly always.
 

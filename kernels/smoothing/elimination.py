@@ -1,7 +1,7 @@
 """Elimination without fill on the dyadic graph.
 
 Vertices are the boundaries 0, ..., B around B thresholds. Edges are the noise nodes
-(docs/proofs/smoothing.md). Boundary v is *separated* on the levels on which the thresholds next to
+(docs/proofs/dyadic.md). Boundary v is *separated* on the levels on which the thresholds next to
 it are under different nodes. It is eliminated when they come under one node. This is done level by
 level, so that neighbouring eliminations do not wait for each other. By then its only neighbours are
 ``left[v]``, the start of that node, and ``right[v]``, the next boundary that is separated at least

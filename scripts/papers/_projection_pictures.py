@@ -32,7 +32,7 @@ QUANTILES = (0.05, 0.95)  # of the replicates: the ends of the bars
 PUBLIC_N = (
     "Histogram queries and adaptive quantiles are dpcore's here, and use n, which is public: counts"
     " of bins add up to n, and a step needs one noisy count, not two"
-    " (docs/proofs/queries.md). The published ones do not use n and are less accurate, so the"
+    " (docs/proofs/projection.md). The published ones do not use n and are less accurate, so the"
     " comparison favours them over the projection."
 )
 WITH_N = "(the first two with public n)"

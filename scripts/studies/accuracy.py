@@ -115,8 +115,8 @@ def plan_page(results: Results) -> list[str]:
         *with_records(),
         "With rho = 0.5 under add-or-remove-one (sigma = 1 for a sensitivity of 1), the largest"
         f" standard deviation of the known square-root factorisation is $\\sum c_k^2 = {known:.4f}$"
-        " ([toeplitz.md](../proofs/toeplitz.md)). Under replace-one, the public total makes it"
-        " smaller.",
+        " ([hierarchy.md](../proofs/hierarchy.md), section 6). Under replace-one, the public total"
+        " makes it smaller.",
         "## What a delta buys: epsilon = 1, replace-one",
         "The table shows the RMSE of the first mechanism of the plan, and the kind of its noise.",
         deltas(),

@@ -1,8 +1,8 @@
 """How often two curves differ by chance: ``python scripts/study.py compare``.
 
-Writes the tables of docs/guides/compare.md. They say how often ``dp.compare`` and a textbook test
-reject equality, for equal and for different populations, and how often the intervals cover. Takes
-eight minutes.
+Writes the tables of docs/guides/several-curves.md. They say how often ``dp.compare`` and a textbook
+test reject equality, for equal and for different populations, and how often the intervals cover.
+Takes eight minutes.
 """
 
 import numpy as np
@@ -86,4 +86,4 @@ def main() -> None:
         " populations' medians, and how many cells wide it is (medians):",
         pivot(results, rows, columns, intervals),
     )
-    fill("guides/compare.md", page)
+    fill("guides/several-curves.md", page)

@@ -103,7 +103,7 @@ def test_the_weights_of_least_noise(curves, other):
     def error(curve):
         return np.mean(curve.standard_error() ** 2)
 
-    best = [c.n**2 / np.mean(c.noise_deviation**2) for c in curves]  # docs/guides/combination.md
+    best = [c.n**2 / np.mean(c.noise_deviation**2) for c in curves]  # docs/guides/several-curves.md
     assert error(combine(curves, best)) <= error(combine(curves, other[: len(curves)])) * 1.000001
     assert error(combine(curves, best)) <= error(combine(curves)) * 1.000001
 

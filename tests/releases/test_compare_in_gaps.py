@@ -24,4 +24,4 @@ def test_medians_between_two_values_are_told_apart_too_often_and_curves_are_not(
     most = 0.05 + 4 * np.sqrt(0.05 * 0.95 / 150)
     assert of_curves < most
     assert of_quartiles < most
-    assert of_medians < 0.3  # docs/guides/compare.md, limits
+    assert of_medians < 0.3  # docs/guides/several-curves.md, section "Limits"

@@ -52,7 +52,7 @@ def smooth(
         any of them.
     solver
         "graph" is exact, by elimination on the graph of noise nodes. "osqp" is the general operator
-        splitting solver, on the dual (docs/proofs/smoothing.md).
+        splitting solver, on the dual (docs/proofs/dyadic.md, section 7).
     base
         Children per node of the noise tree.
     at

@@ -1,7 +1,7 @@
 """Smoothing under linear constraints of the user: OSQP on the primal.
 
 With G the incidence matrix of the noise graph, C the diagonal of copies, D the differences, and c
-the noisy increments (docs/proofs/smoothing.md), all divided by the largest increment:
+the noisy increments (docs/proofs/dyadic.md, section 7), all divided by the largest increment:
 
     minimise  nu' C^-1 nu (norm 2), or sum |nu| (norm 1), over F and nu
     subject to  D F - G nu = c,  D F >= 0,  lower <= A F <= upper

@@ -1,6 +1,6 @@
 """The general solver: OSQP on the dual, whose variables are one potential for each boundary.
 
-With G the incidence matrix and C the diagonal of copies (docs/proofs/smoothing.md derives both):
+With G the incidence matrix and C the diagonal of copies (docs/proofs/dyadic.md, section 7):
 
     norm 2:  minimise 1/2 u' (G C G') u + c'u  subject to  u >= 0;  the flow is C G'u
     norm 1:  minimise c'u  subject to  u >= 0, |G'u| <= 1;  the flow is the multiplier of |G'u| <= 1

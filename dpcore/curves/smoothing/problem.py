@@ -25,7 +25,7 @@ class Problem:
     """Repair the negative increments with the cheapest flow on the graph of noise nodes.
 
     minimise over nu, one number for each node: sum |nu|^norm, subject to increments + G nu >= 0,
-    where G is the graph's incidence matrix (docs/proofs/smoothing.md).
+    where G is the graph's incidence matrix (docs/proofs/dyadic.md, section 7).
 
     Here increments are F(1), F(2) - F(1), ..., n - F(B).
 
