@@ -409,8 +409,8 @@ def _check_counts(argument: str, counts: Any, size: int, n: int) -> None:
 def _check_array(argument: str, array: Any, dtypes: tuple[np.dtype[Any], ...], size: int) -> None:
     is_plain = isinstance(array, np.ndarray) and not isinstance(array, np.ma.MaskedArray)
     if not is_plain or array.dtype not in dtypes:
-        found = f"dtype {array.dtype}" if is_plain else type(array).__name__
+        description = f"dtype {array.dtype}" if is_plain else type(array).__name__
         names = " or ".join(map(str, dtypes))
-        raise DtypeError(argument, found, f"must be an unmasked NumPy array of {names}")
+        raise DtypeError(argument, description, f"must be an unmasked NumPy array of {names}")
     if array.shape != (size,):
         raise ParameterError(argument, array.shape, f"must have shape ({size},)")

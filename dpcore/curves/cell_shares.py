@@ -49,10 +49,10 @@ def shares_within(
 
 def _end(argument: str, value: object) -> float:
     """Return a real number, which may be infinite."""
-    found = _check.points(argument, value)
-    if found.ndim:
+    end = _check.points(argument, value)
+    if end.ndim:
         raise DtypeError(argument, type(value).__name__, "must be one number")
-    return float(found)
+    return float(end)
 
 
 def _shares_up_to(grid: Grid, integers: bool, end: float) -> NDArray[np.float64]:

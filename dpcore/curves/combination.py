@@ -77,7 +77,7 @@ def combine(
     (2500, 587.0, 1.0)
     """
     given = _curves(curves.values() if isinstance(curves, Mapping) else curves)
-    parts = [each.as_released() for each in given]
+    parts = [curve.as_released() for curve in given]
     privacy = reduce(operator.or_, [part.privacy for part in parts])
     if weights is None:
         _check_contributions(parts, reported_alone=True)
@@ -135,7 +135,7 @@ def average(curves: Iterable[CDF], weights: Iterable[float] | None = None) -> CD
     (502, 1.0)
     """
     given = _curves(curves)
-    releases = [each.as_released() for each in given]
+    releases = [curve.as_released() for curve in given]
     privacy = reduce(operator.add, [release.privacy for release in releases])
     n, public = releases[0].n, of_public_size(privacy.neighbours)
     _check_contributions(releases)
@@ -167,9 +167,9 @@ def _check_contributions(curves: Sequence[CDF], *, reported_alone: bool = False)
             raise ParameterError("curves", curve.mechanism["name"], what)
         counted.add("all" if reported_alone and isinstance(records, int) else records)
     if len(counted) > 1:
-        found = [curve.mechanism["records"] for curve in curves]
+        bounds = [curve.mechanism["records"] for curve in curves]
         what = "must all count the same number of records of a client"
-        raise ParameterError("curves", found, what)
+        raise ParameterError("curves", bounds, what)
 
 
 def _curves(curves: object) -> list[CDF]:
@@ -196,7 +196,7 @@ def _curves(curves: object) -> list[CDF]:
 
 def _as(given: Sequence[CDF], made: CDF) -> CDF:
     """Return the curve that was made of raw counts, made monotone if all given curves were."""
-    return made.isotonic() if all(each.processing == _ISOTONIC for each in given) else made
+    return made.isotonic() if all(curve.processing == _ISOTONIC for curve in given) else made
 
 
 def _shares(weights: object, size: int) -> list[float]:
@@ -214,13 +214,13 @@ def _shares(weights: object, size: int) -> list[float]:
 
 def _precisions(releases: Sequence[CDF]) -> list[float]:
     """Return inverses of mean variances, divided by their sum; all to releases without noise."""
-    deviations = [float(np.sqrt(np.mean(each.noise_deviation**2))) for each in releases]
+    deviations = [float(np.sqrt(np.mean(release.noise_deviation**2))) for release in releases]
     if not all(map(math.isfinite, deviations)):
         raise ParameterError(
             "weights", None, "must be given: the noise of some curve is not known in closed form"
         )
     least = min(deviations)
-    parts = [1.0 if each == least else (least / each) ** 2 for each in deviations]
+    parts = [1.0 if deviation == least else (least / deviation) ** 2 for deviation in deviations]
     return [part / math.fsum(parts) for part in parts]
 
 
@@ -295,4 +295,4 @@ def _described(
     if "name" not in shared:
         shared = {"name": "combination"}
     numbers = [other.get(counted, 1) for other in descriptions]
-    return {**shared, counted: sum(each for each in numbers if isinstance(each, int))}
+    return {**shared, counted: sum(number for number in numbers if isinstance(number, int))}

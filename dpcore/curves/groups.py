@@ -60,9 +60,9 @@ class GroupedCDF(Mapping[Any, CDF]):
     curves: tuple[CDF, ...]
 
     def __post_init__(self) -> None:
-        for name, found in (("groups", self.groups), ("curves", self.curves)):
-            if not isinstance(found, tuple):
-                raise DtypeError(name, type(found).__name__, "must be a tuple")
+        for name, values in (("groups", self.groups), ("curves", self.curves)):
+            if not isinstance(values, tuple):
+                raise DtypeError(name, type(values).__name__, "must be a tuple")
         for label in self.groups:
             if not isinstance(label, bool | int | float | str | bytes) or label != label:
                 what = "must hold numbers (not NaN), strings or bytes"

@@ -159,11 +159,13 @@ def _in_first_cell(curve: CDF) -> str | None:
     grid = curve.grid
     if grid.size < FEW_CELLS or not math.isfinite(grid.start):
         return None
-    before, first, second, last = (float(each) for each in grid._edges()[[0, 1, 2, -1]])
+    before, first, second, last = (float(edge) for edge in grid._edges()[[0, 1, 2, -1]])
     if first - before <= _NARROW * (last - before) or _has_one_value(curve):
         return None
     count, both = curve.counts[:2].tolist()
-    of_first, of_both = (SURE * known(each) for each in curve.noise_deviation[:2].tolist())
+    of_first, of_both = (
+        SURE * known(deviation) for deviation in curve.noise_deviation[:2].tolist()
+    )
     most_in_second = max(0.0, both - count) + of_first + of_both
     most_in_second *= max(1.0, (first - before) / (second - first))
     surely, others = count - of_first, curve.n - count
@@ -190,7 +192,7 @@ def _whole_grid(grid: Grid) -> str:
         return ""
     if grid.unit is None:
         return f"Grid.integers({first:.0f}, {last:.0f}) for whole numbers, or "
-    ends = ", ".join(times.literal(each, grid.unit) for each in (first, last))
+    ends = ", ".join(times.literal(end, grid.unit) for end in (first, last))
     return f"Grid.days({ends}) for whole days, or "
 
 
@@ -220,14 +222,14 @@ def _mistake_in_scores(curves: ScoreCurves, label: str) -> str | None:
     of_negatives, of_positives = curves.deviations
     negatives = _Class("negatives", curves.negatives, of_negatives)
     positives = _Class("positives", curves.positives, of_positives)
-    for each in (negatives, positives):
-        if each.total <= SURE * known(float(each.deviations[-1])):
-            return _empty_class(each.name, each.total, label, curves.privacy)
+    for one_class in (negatives, positives):
+        if one_class.total <= SURE * known(float(one_class.deviations[-1])):
+            return _empty_class(one_class.name, one_class.total, label, curves.privacy)
     if text := _tied_at_ends(curves, negatives, positives):
         return text
     if text := _below_guessing(negatives, positives, noise, label):
         return text
-    rare = min(negatives, positives, key=lambda each: each.total)
+    rare = min(negatives, positives, key=lambda one_class: one_class.total)
     if LARGE_ERROR < (error := noise / rare.total) < math.inf:
         return f"the standard error of the curve of {rare.name} is up to {error:.1g}: {REMEDY}"
     return None
@@ -262,8 +264,8 @@ class _Class:
     def noise_of_ends(self) -> tuple[float, float]:
         """Return the errors of the shares, for the last cell at the worst."""
         first, before_last, last = (float(self.deviations[i]) for i in (0, -2, -1))
-        each = SURE / self.total
-        return each * known(first), each * known(before_last + last)
+        factor = SURE / self.total
+        return factor * known(first), factor * known(before_last + last)
 
 
 def _tied_at_ends(curves: ScoreCurves, negatives: _Class, positives: _Class) -> str | None:

@@ -235,8 +235,8 @@ class Moments(Readings):
     @property
     def _monotone(self) -> Moments:
         curve: Any = self
-        found: Moments = curve if curve.is_monotone else curve.isotonic()
-        return found
+        monotone: Moments = curve if curve.is_monotone else curve.isotonic()
+        return monotone
 
     def _cells(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the least and the largest place of records in each cell, each (N,)."""
@@ -282,7 +282,7 @@ class Moments(Readings):
         first = np.append(self.grid.start, self.grid.positions)
         lower, upper = first[cell], self.grid.positions[cell]
         if self._of_integers:
-            steps = (np.floor(each / self.grid.step) for each in (edges, lower, upper))
+            steps = (np.floor(positions / self.grid.step) for positions in (edges, lower, upper))
             whole_edges, least, most = steps
             # The first cell includes its lower end.
             least = np.where(cell == 0, np.ceil(lower / self.grid.step) - 1.0, least)

@@ -86,11 +86,11 @@ class Projection(EqualByValue):
         lower, upper = _check.bounds(self.lower, self.upper)
         if not isinstance(self.totals, tuple):
             raise DtypeError("totals", type(self.totals).__name__, "must be a tuple of integers")
-        for each in self.totals:
-            if type(each) is not int:
-                raise DtypeError("totals", type(each).__name__, "must hold integers")
+        for total in self.totals:
+            if type(total) is not int:
+                raise DtypeError("totals", type(total).__name__, "must hold integers")
         _check.integer("degree", len(self.totals) - 1, 1, MOST_DEGREE)
-        if (most := max(each.bit_length() for each in self.totals)) > _MOST_BITS:
+        if (most := max(total.bit_length() for total in self.totals)) > _MOST_BITS:
             raise ParameterError("totals", most, f"must have at most {_MOST_BITS} bits each")
         variance = _check.finite("variance", self.variance)
         if not 0.0 <= variance < 2.0**_MOST_BITS:
@@ -280,7 +280,7 @@ class Projection(EqualByValue):
 
     @property
     def _reals(self) -> NDArray[np.float64]:
-        return np.array([math.ldexp(each, -self.bits) for each in self.totals])
+        return np.array([math.ldexp(total, -self.bits) for total in self.totals])
 
     def _to_moments(self, order: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return matrix and constant of the map from coefficients of F to moments of the values.

@@ -26,8 +26,8 @@ def storable(mechanism: Mapping[Any, Any]) -> dict[str, str | int | float]:
     """Return the description in types that JSON has: finite numbers and strings, by strings."""
     for name, value in mechanism.items():
         if not isinstance(name, str) or type(value) not in (str, int, float):
-            found = f"{type(value).__name__} as {name!r}"
-            raise DtypeError("mechanism", found, "must map strings to numbers and strings")
+            entry = f"{type(value).__name__} as {name!r}"
+            raise DtypeError("mechanism", entry, "must map strings to numbers and strings")
         if type(value) is float and not math.isfinite(value):
             raise ParameterError("mechanism", value, "must have finite numbers")
     return dict(mechanism)

@@ -144,8 +144,8 @@ class Readings:
             return self.quantile_interval(p, level, method=method)
         _check.choice("method", method, Method)
         shares = _check.probabilities("p", p)
-        found = self._inverse(crossings(self.counts, self.n, shares), shares, method)
-        return float_or_array(found)
+        quantiles = self._inverse(crossings(self.counts, self.n, shares), shares, method)
+        return float_or_array(quantiles)
 
     def quantile_interval(
         self, p: ArrayLike, level: float = 0.95, *, method: Method = "linear"
@@ -300,8 +300,8 @@ class Readings:
         if method == "inverted_cdf":
             return self.grid.shown(np.asarray(self.grid.positions[cells]))
         integers = self._of_integers
-        found = within(cells, p, self.counts, self.n, self.grid, integers)
-        return self.grid.shown(found, whole=integers)
+        quantiles = within(cells, p, self.counts, self.n, self.grid, integers)
+        return self.grid.shown(quantiles, whole=integers)
 
     def _quantile_interval(
         self, p: Any, level: float, method: Method, sampling: float

@@ -66,9 +66,9 @@ class ScoreCurves(EqualByValue):
         self.grid._refuse_times("grid")
         if not isinstance(self.joint, CDF):
             raise DtypeError("joint", type(self.joint).__name__, "must be a CDF")
-        cells, found = 2 * self.grid.size, self.joint.grid.size
-        if found not in (cells, cells + 1):
-            raise ParameterError("joint", found, f"must have {cells} cells, or {cells + 1}")
+        cells, size = 2 * self.grid.size, self.joint.grid.size
+        if size not in (cells, cells + 1):
+            raise ParameterError("joint", size, f"must have {cells} cells, or {cells + 1}")
 
     @classmethod
     def from_classes(cls, grid: Grid, negatives: CDF, positives: CDF) -> ScoreCurves:
@@ -101,9 +101,9 @@ class ScoreCurves(EqualByValue):
             if not isinstance(curve, CDF):
                 raise DtypeError(name, type(curve).__name__, "must be a CDF")
             if curve.grid.size != grid.size + 1 or curve.n != negatives.n:
-                found = (curve.grid.size, curve.n)
+                given = (curve.grid.size, curve.n)
                 raise ParameterError(
-                    name, found, f"must have {grid.size + 1} cells, and the n of the other"
+                    name, given, f"must have {grid.size + 1} cells, and the n of the other"
                 )
         size, n = grid.size, negatives.n
         first, last = negatives.counts[:size], n - positives.counts[:size][::-1]

@@ -311,7 +311,7 @@ def _said(data: dict[str, Any], kind: str) -> dict[str, Any]:
 
 def _projection(data: dict[str, Any]) -> dict[str, Any]:
     totals = data["totals"]
-    if not isinstance(totals, list) or not all(type(each) is int for each in totals):
+    if not isinstance(totals, list) or not all(type(total) is int for total in totals):
         raise ValueError("totals must be a list of integers")
     return {**data, "totals": tuple(totals), **_cost(data)}
 
@@ -353,10 +353,10 @@ def _array(name: str, values: Any) -> NDArray[np.int64] | NDArray[np.float64]:
         raise ValueError(f"{name} must be a list of numbers")
     if kinds == {int}:
         return np.array(values, np.int64)
-    found = np.array(values, np.float64)
-    if np.isfinite(found).all() and np.abs(found).max() > _MOST:
+    array = np.array(values, np.float64)
+    if np.isfinite(array).all() and np.abs(array).max() > _MOST:
         raise ValueError(f"{name} must be within +-{_MOST:g}")
-    return found
+    return array
 
 
 def _deviations(runs: Any, size: int) -> NDArray[np.float64]:
@@ -427,7 +427,7 @@ def _finite(digits: str) -> float:
 
 
 def _with_each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    data = dict(pairs)
+    if len(data) != len(pairs):
         raise ValueError("a field occurs twice")
-    return found
+    return data

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 __all__ = ["float_or_array"]
 
 
-def float_or_array(found: NDArray[Any]) -> Any:
+def float_or_array(values: NDArray[Any]) -> Any:
     """Return a Python float for an array without axes, and any other array as it is.
 
     Times become NumPy scalars, which tell days, microseconds and nanoseconds apart.
     """
-    if found.ndim:
-        return found
-    return found[()] if found.dtype.kind in "mM" else float(found)
+    if values.ndim:
+        return values
+    return values[()] if values.dtype.kind in "mM" else float(values)

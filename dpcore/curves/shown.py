@@ -36,7 +36,7 @@ def short(value: Any, digits: int = 4) -> str:
         return text.removesuffix("T00:00:00")
     if isinstance(value, np.timedelta64):
         seconds = float(value / np.timedelta64(1, "s"))
-        name, size = next((each for each in _SPANS.items() if abs(seconds) >= each[1]), ("s", 1))
+        name, size = next((span for span in _SPANS.items() if abs(seconds) >= span[1]), ("s", 1))
         return f"{seconds / size:.{digits}g} {name}"
     return f"{value:.{digits}g}"
 
@@ -48,15 +48,15 @@ def axis(grid: Grid, positions: NDArray[np.float64]) -> tuple[NDArray[Any], str]
     seconds = positions / 1e6
     largest = float(np.abs(seconds).max())
     names = {"d": "days", "h": "hours", "min": "minutes"}
-    fits = (each for each in _SPANS.items() if largest >= _LEAST_TICKS * each[1])
+    fits = (span for span in _SPANS.items() if largest >= _LEAST_TICKS * span[1])
     name, size = next(fits, ("s", 1))
     return seconds / size, names.get(name, "seconds")
 
 
 def several(values: Iterable[Any], most: int = 5) -> str:
     """Return values as a short text, and only the first ``most`` of them."""
-    found = list(values)
-    return ", ".join(map(short, found[:most])) + (", ..." if len(found) > most else "")
+    listed = list(values)
+    return ", ".join(map(short, listed[:most])) + (", ..." if len(listed) > most else "")
 
 
 def line(kind: str, *forms: str) -> str:
@@ -103,8 +103,8 @@ def picture(
     axis = f'<path d="M0,0V{_HEIGHT}H{_WIDTH}" fill="none" stroke="currentColor" opacity="0.5"/>'
     labels = "".join(
         f'<text x="{left}" y="{_HEIGHT + 14}" text-anchor="{anchor}" font-size="11"'
-        f' fill="currentColor">{escape(each)}</text>'
-        for left, anchor, each in ((0, "start", ends[0]), (_WIDTH, "end", ends[1]))
+        f' fill="currentColor">{escape(end)}</text>'
+        for left, anchor, end in ((0, "start", ends[0]), (_WIDTH, "end", ends[1]))
     )
     return (
         f'<div><svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH + 8}" height="{_HEIGHT + 22}"'

@@ -82,13 +82,13 @@ class Table(EqualByValue):
         check_table_grid(self.grid)
         if not isinstance(self.row, CDF):
             raise DtypeError("row", type(self.row).__name__, "must be a CDF")
-        cells, found = self.grid.size, self.row.grid.size
-        if found not in (cells, cells + 1):
-            raise ParameterError("row", found, f"must have {cells} cells, or {cells + 1}")
+        cells, size = self.grid.size, self.row.grid.size
+        if size not in (cells, cells + 1):
+            raise ParameterError("row", size, f"must have {cells} cells, or {cells + 1}")
         object.__setattr__(self, "integers", of_both_columns(self.integers))
         names = self.names
         are_two = isinstance(names, tuple) and len(names) == 2
-        if not are_two or not all(each is None or isinstance(each, str) for each in names):
+        if not are_two or not all(name is None or isinstance(name, str) for name in names):
             raise DtypeError(
                 "names", type(names).__name__, "must be a tuple of two strings or None"
             )
@@ -252,12 +252,12 @@ class Table(EqualByValue):
         _check.choice("axis", axis, Axis)
         shares = _check.probabilities("p", p)
         own, other, counts = self._along(axis)
-        found = np.full((other.size, *shares.shape), np.nan)
+        quantiles = np.full((other.size, *shares.shape), np.nan)
         unknown = np.full(own.size, np.inf)
         for cell in np.flatnonzero(counts.sum(axis=0) >= _LEAST):
             curve = self._curve(axis, counts[:, cell], unknown)
-            found[cell] = curve.isotonic().quantile(shares)
-        return found
+            quantiles[cell] = curve.isotonic().quantile(shares)
+        return quantiles
 
     def sample(
         self, size: int | None = None, rng: np.random.Generator | None = None
@@ -311,18 +311,18 @@ class Table(EqualByValue):
             ends = np.cumsum(whole)
             cells = np.searchsorted(ends, rng.integers(ends[-1], size=size), side="right")
         places = np.unravel_index(cells, self.grid.shape)
-        found = np.empty((cells.size, 2))
+        sample = np.empty((cells.size, 2))
         for column, (grid, at) in enumerate(zip((self.grid.x, self.grid.y), places, strict=True)):
             if grid.of_integers and self.integers[column] is not False:
-                found[:, column] = grid.positions[at]
+                sample[:, column] = grid.positions[at]
                 continue
             edges = np.append(_start(grid), grid.positions)
             lower, upper = edges[at], edges[at + 1]
             inside = between(lower, upper, 1.0 - rng.random(at.size))
             with np.errstate(under="ignore"):  # for example, beside 0
                 least = np.nextafter(lower, np.inf)  # a lower end may belong to another cell
-            found[:, column] = np.clip(inside, least, upper)
-        return found
+            sample[:, column] = np.clip(inside, least, upper)
+        return sample
 
     def plot(self, ax: Axes | None = None, **style: Any) -> Axes:
         """Draw the counts as colours, after ``isotonic``. Needs the extra ``plot``.
@@ -395,9 +395,9 @@ class Table(EqualByValue):
 
     def _in_place(self, cells: NDArray[Any]) -> NDArray[Any]:
         """Return the numbers of the row's cells, in their places in the table."""
-        found = np.empty(self.grid.size, cells.dtype)
-        found[in_a_row(self.grid.shape)] = cells[: self.grid.size]
-        return found.reshape(self.grid.shape)
+        placed = np.empty(self.grid.size, cells.dtype)
+        placed[in_a_row(self.grid.shape)] = cells[: self.grid.size]
+        return placed.reshape(self.grid.shape)
 
     def _along(self, axis: Axis) -> tuple[Grid, Grid, NDArray[np.float64]]:
         """Return the grid of a column, the grid of the other column, and the counts by both."""
@@ -459,7 +459,7 @@ def of_both_columns(integers: Any) -> Integers:
         It is not None, a bool, or a tuple of two of them.
     """
     both = integers if isinstance(integers, tuple) else (integers, integers)
-    if len(both) != 2 or not all(each is None or isinstance(each, bool) for each in both):
+    if len(both) != 2 or not all(flag is None or isinstance(flag, bool) for flag in both):
         what = "must be None, a bool, or a tuple of two of them"
         raise DtypeError("integers", type(integers).__name__, what)
     return both

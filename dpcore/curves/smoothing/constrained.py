@@ -148,24 +148,24 @@ def solve(
             polishing=True,
             verbose=False,
         )
-        found = solver.solve(raise_error=False)
-        if found.info.status_val != osqp.SolverStatus.OSQP_SOLVED:
+        answer = solver.solve(raise_error=False)
+        if answer.info.status_val != osqp.SolverStatus.OSQP_SOLVED:
             raise ConvergenceError(
-                f"OSQP stopped after {found.info.iter} iterations: {found.info.status}; "
+                f"OSQP stopped after {answer.info.iter} iterations: {answer.info.status}; "
                 f"raise tolerance (now {tolerance:g}) or max_iterations (now {max_iterations})"
             )
-        flow = found.x[size : size + edges.copies.size] * unit
+        flow = answer.x[size : size + edges.copies.size] * unit
         increments[r] += incidence @ flow
         curve = np.cumsum(increments[r])[:-1]
         reached = constraints.matrix @ curve
-        figures[r] = _figures(program, row, unit, flow, found)
+        figures[r] = _figures(program, row, unit, flow, answer)
         figures[r, 1] = max(
             0.0,
             -float(increments[r].min()),
             float((reached - constraints.upper).max()),
             float((constraints.lower - reached).max()),
         )
-        iterations[r] = found.info.iter
+        iterations[r] = answer.info.iter
     smoothed = np.empty_like(problem.curves)
     accumulate(increments, problem.total, smoothed)
     return Smoothing(
@@ -182,11 +182,11 @@ def solve(
 
 
 def _figures(
-    program: _Program, row: Float, unit: float, flow: Float, found: Any
+    program: _Program, row: Float, unit: float, flow: Float, answer: Any
 ) -> NDArray[np.float64]:
     """Return (objective, 0, dual residual, gap) of OSQP's answer."""
     copies = program.edges.copies
     objective = np.sum(flow**2 / copies) if program.norm == 2 else np.abs(flow).sum()
-    prices = found.y[: 2 * row.size + program.constraints.lower.size]
+    prices = answer.y[: 2 * row.size + program.constraints.lower.size]
     gap = float(objective) - program.proved(row, unit, prices)
-    return np.array([float(objective), 0.0, float(found.info.dual_res), gap])
+    return np.array([float(objective), 0.0, float(answer.info.dual_res), gap])

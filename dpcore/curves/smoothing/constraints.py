@@ -40,10 +40,10 @@ def checked(value: object, size: int, total: float) -> Constraints:
     constraints does not depend on the noisy counts. A linear program finds out.
     """
     if not isinstance(value, tuple | list) or len(value) != len(_PARTS):
-        found = f"a {type(value).__name__}" + (
+        description = f"a {type(value).__name__}" + (
             f" of {len(value)}" if isinstance(value, tuple | list) else ""
         )
-        raise DtypeError("constraints", found, "must be (matrix, lower, upper)")
+        raise DtypeError("constraints", description, "must be (matrix, lower, upper)")
     matrix = _matrix(value[0], size)
     lower, upper = (_bounds(value[i], _PARTS[i], matrix.shape[0]) for i in (1, 2))
     if np.any(lower > upper) or np.any(lower == np.inf) or np.any(upper == -np.inf):
@@ -59,8 +59,8 @@ def _matrix(value: Any, size: int) -> Any:
     """Return A as a sparse matrix of doubles."""
     if sp.issparse(value):
         if value.dtype.kind not in "biuf":
-            found = f"dtype {value.dtype}"
-            raise DtypeError("constraints", found, "must have a matrix of real numbers")
+            description = f"dtype {value.dtype}"
+            raise DtypeError("constraints", description, "must have a matrix of real numbers")
         shape, matrix = value.shape, value
     else:
         dense = _check.array(
@@ -129,7 +129,7 @@ def _check_feasible(constraints: Constraints, size: int, total: float) -> None:
     rows = sp.csr_array(matrix)
     most = sp.vstack([rising[:-1], rows[above], -rows[below]], format="csc")
     bounds = np.concatenate([np.zeros(size - 1), upper[above] / total, -lower[below] / total])
-    found = linprog(np.zeros(size), A_ub=most, b_ub=bounds, bounds=(0.0, 1.0), method="highs")
-    if found.status == 2:
+    answer = linprog(np.zeros(size), A_ub=most, b_ub=bounds, bounds=(0.0, 1.0), method="highs")
+    if answer.status == 2:
         what = f"must be met by some curve that never decreases within [0, {total:g}]"
         raise ParameterError("constraints", f"{matrix.shape[0]} that exclude all curves", what)

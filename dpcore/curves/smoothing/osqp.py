@@ -92,16 +92,16 @@ def solve(problem: Problem, tolerance: float, max_iterations: int) -> Smoothing:
         solver.update_settings(rho=_START_RHO)
         solver.update(q=row / unit)
         solver.warm_start(x=np.zeros(boundaries), y=np.zeros(solver.m))
-        found = solver.solve(raise_error=False)
-        if found.info.status_val != osqp.SolverStatus.OSQP_SOLVED:
+        answer = solver.solve(raise_error=False)
+        if answer.info.status_val != osqp.SolverStatus.OSQP_SOLVED:
             raise ConvergenceError(
-                f"OSQP stopped after {found.info.iter} iterations: {found.info.status}; "
+                f"OSQP stopped after {answer.info.iter} iterations: {answer.info.status}; "
                 f"raise tolerance (now {tolerance:g}) or max_iterations (now {max_iterations})"
             )
-        flow, figures[r] = _read(problem.norm, edges, row, incidence, found, unit)
+        flow, figures[r] = _read(problem.norm, edges, row, incidence, answer, unit)
         increments[r] += incidence @ flow
         figures[r, 1] = max(0.0, -increments[r].min())
-        iterations[r] = found.info.iter
+        iterations[r] = answer.info.iter
     smoothed = np.empty_like(problem.curves)
     accumulate(increments, problem.total, smoothed)
     return Smoothing(
@@ -161,12 +161,12 @@ def _set_up(norm: int, edges: Edges, incidence: Any, tolerance: float, max_itera
 
 
 def _read(
-    norm: int, edges: Edges, row: Float, incidence: Any, found: Any, unit: float
+    norm: int, edges: Edges, row: Float, incidence: Any, answer: Any, unit: float
 ) -> tuple[Float, NDArray[np.float64]]:
     """Return the flow, and (objective, 0, dual residual, gap) of OSQP's answer."""
-    slope = incidence.T @ found.x
-    feasible = np.maximum(found.x, 0.0)
-    dual_residual = max(0.0, -found.x.min())
+    slope = incidence.T @ answer.x
+    feasible = np.maximum(answer.x, 0.0)
+    dual_residual = max(0.0, -answer.x.min())
     if norm == 2:
         copies = edges.copies
         flow = copies * slope * unit
@@ -174,7 +174,7 @@ def _read(
         energy = float(np.sum(copies * (incidence.T @ feasible) ** 2)) * unit**2
         proved = -2.0 * float(row @ feasible) * unit - energy
     else:
-        flow = found.y[: slope.size] * unit
+        flow = answer.y[: slope.size] * unit
         objective = float(np.abs(flow).sum())
         dual_residual = max(dual_residual, float(np.abs(slope).max()) - 1.0)
         feasible /= max(1.0, float(np.abs(incidence.T @ feasible).max()))
