@@ -87,16 +87,16 @@ def whole(
     if (kind := declared(values)) is not None:
         allowed = _REQUIREMENT if unit is None else requirement
         raise DtypeError(argument, _text(f"a column of {kind.__name__}", unit), allowed)
-    found: list[Any] = []
+    pieces: list[Any] = []
     for part in parts(values, argument):
         present = list(_of_part(part, argument, unit, requirement))
         if part.absent is None:
-            found += present
+            pieces += present
             continue
         spread = np.full(part.absent.size, np.nan)
         spread[~part.absent] = np.concatenate([np.empty(0), *present])
-        found.append(spread)
-    joined: Chunk = found[0] if len(found) == 1 else np.concatenate([np.empty(0), *found])
+        pieces.append(spread)
+    joined: Chunk = pieces[0] if len(pieces) == 1 else np.concatenate([np.empty(0), *pieces])
     return joined
 
 
@@ -136,10 +136,10 @@ def _chunks(array: NDArray[Any], argument: str, requirement: str = _REQUIREMENT)
 
 def _times(part: Part, argument: str, unit: times.Unit, requirement: str) -> Iterator[Chunk]:
     """Yield an array of times of a unit, or of such objects, in microseconds."""
-    array, found = part.present, times.unit_of_part(part)
-    if found not in (unit, "missing"):
+    array, part_unit = part.present, times.unit_of_part(part)
+    if part_unit not in (unit, "missing"):
         checked_kind(array, "biufmMO", argument, requirement)
-        named = f"dtype {array.dtype}" if found is None else times.described(found)
+        named = f"dtype {array.dtype}" if part_unit is None else times.described(part_unit)
         raise DtypeError(argument, _text(named, unit), requirement)
     if array.ndim != 1:
         raise ParameterError(argument, array.shape, "must be one-dimensional")
@@ -170,7 +170,7 @@ def _doubles(
     exactly = {cls: object_kinds.exactly(cls) for cls in types}
     for start in range(0, objects.size, _CHUNK):
         part = objects[start : start + _CHUNK]
-        numbers = (object_kinds.least_double(exactly[type(each)](each)) for each in part)
+        numbers = (object_kinds.least_double(exactly[type(value)](value)) for value in part)
         yield np.fromiter(numbers, np.float64, part.size)
 
 

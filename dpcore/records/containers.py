@@ -80,10 +80,10 @@ def declared(values: Any) -> type | None:
     """Return str or bytes, if a column's type says that it holds them, whatever is missing."""
     library = _library(values)
     if library == "pandas":
-        found = getattr(values, "dtype", None)
-        found = getattr(getattr(found, "categories", values), "dtype", None)
+        dtype = getattr(values, "dtype", None)
+        dtype = getattr(getattr(dtype, "categories", values), "dtype", None)
         try:
-            kind = getattr(found, "type", None)
+            kind = getattr(dtype, "type", None)
         except NotImplementedError:  # an Arrow type that pandas has no name for
             return None
         return next((cls for cls in (str, bytes) if kind is cls), None)
@@ -110,10 +110,10 @@ def _of_pandas(values: Any, argument: str) -> Part:
         if _ticks(arrow) is not None:
             import pyarrow as pa
 
-            found = pa.array(values)
-            return _of_arrow(getattr(found, "combine_chunks", lambda: found)(), argument)
+            array = pa.array(values)
+            return _of_arrow(getattr(array, "combine_chunks", lambda: array)(), argument)
     # All categories are kept, because it is private which of them have records.
-    elif len({_kind_among(each) for each in _objects_among(values.dtype)}) > 1:
+    elif len({_kind_among(category) for category in _objects_among(values.dtype)}) > 1:
         raise DtypeError(argument, "categories of several types", "must be of one kind")
     absent = np.asarray(values.isna(), bool)
     absent_or_none = absent if absent.any() else None

@@ -40,7 +40,7 @@ def from_csv(
         "time": pa.timestamp("us"),
         "instant": pa.timestamp("us", "UTC"),
     }
-    types = {each.name: kinds[each.holds] for each in columns}
+    types = {column.name: kinds[column.holds] for column in columns}
     names: list[str] = []
     done = 0
     for text in _whole_rows(stream, delimiter):

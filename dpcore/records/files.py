@@ -249,8 +249,10 @@ def _of_folder(folder: str, columns: Sequence[Column], any_suffix: bool) -> Iter
         for number, end in enumerate(ends, 1):
             first, other = ends[0].types[at], end.types[at]
             if first != other:
-                found = f"type {first}, and {other} in file {number} of {len(ends)}"
-                raise DtypeError(str(column), found, f"must be of one type in all of {folder!r}")
+                description = f"type {first}, and {other} in file {number} of {len(ends)}"
+                raise DtypeError(
+                    str(column), description, f"must be of one type in all of {folder!r}"
+                )
     readers = (
         words(_of_file(part.path, part.name, columns, "parquet", "", end.state), part.name)
         for part, end in zip(parts, ends, strict=True)
@@ -313,7 +315,7 @@ def _problem(error: Exception, file: str, kind: Format, columns: Sequence[Column
     if kind == "parquet":
         return FileError(file, "is not a Parquet file, or is damaged")
     if "conversion error" in str(error):
-        named = [each for each in columns if each.holds != "labels"]
+        named = [column for column in columns if column.holds != "labels"]
         return DtypeError(" or ".join(map(str, named)), "text", named[0].requirement)
     return FileError(
         file,

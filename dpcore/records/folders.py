@@ -65,14 +65,14 @@ def parts_of(folder: str, columns: Sequence[Column], any_suffix: bool) -> Iterat
     paths: list[str] = []
     keys: set[str] = set()
     for at, folders, files in os.walk(folder, onerror=_raise):
-        folders[:] = [each for each in folders if not each.startswith(_HIDDEN)]
-        if any(os.path.islink(os.path.join(at, each)) for each in folders):
+        folders[:] = [name for name in folders if not name.startswith(_HIDDEN)]
+        if any(os.path.islink(os.path.join(at, name)) for name in folders):
             raise FileError(folder, "holds a link to a folder, which would not be followed")
-        keys.update(key for key, equals, _ in (each.partition("=") for each in folders) if equals)
-        paths += [os.path.join(at, each) for each in files if not each.startswith(_HIDDEN)]
+        keys.update(key for key, equals, _ in (name.partition("=") for name in folders) if equals)
+        paths += [os.path.join(at, name) for name in files if not name.startswith(_HIDDEN)]
     if not paths:
         raise FileError(folder, "holds no Parquet files")
-    if not any_suffix and (others := [each for each in paths if not _is_parquet(each)]):
+    if not any_suffix and (others := [path for path in paths if not _is_parquet(path)]):
         known = " or ".join(_SUFFIXES)
         raise FileError(folder, f"holds other files than Parquet ({len(others)} not in {known})")
     for column in columns:

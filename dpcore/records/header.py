@@ -55,10 +55,10 @@ def check_column(
     ParameterError
         No column has this name, or several have.
     """
-    found = names.count(column)
-    if found > 1:
-        raise ParameterError(argument, column, f"must name one column of {file!r}, not {found}")
-    if found == 1:
+    count = names.count(column)
+    if count > 1:
+        raise ParameterError(argument, column, f"must name one column of {file!r}, not {count}")
+    if count == 1:
         return
     if not shown:
         raise ParameterError(

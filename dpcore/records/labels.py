@@ -103,7 +103,7 @@ def places(
     if (categories := stated_categories(labels)) is not None:
         compare.check_among(categories)
     has_type = hasattr(labels, "dtype") or hasattr(labels, "type")
-    found: list[NDArray[np.integer[Any]]] = []
+    placed: list[NDArray[np.integer[Any]]] = []
     missing: list[NDArray[np.bool_]] = []
     for part in parts(labels, argument):
         if has_type:
@@ -115,10 +115,10 @@ def places(
             spread = np.full(part.absent.size, len(wanted), place.dtype)
             spread[is_present] = place
             place, is_missing = spread, is_missing_here
-        found.append(place)
+        placed.append(place)
         missing.append(is_missing)
     all_missing = missing[0] if len(missing) == 1 else np.concatenate([np.zeros(0, bool), *missing])
-    joined = found[0] if len(found) == 1 else np.concatenate([np.zeros(0, np.int8), *found])
+    joined = placed[0] if len(placed) == 1 else np.concatenate([np.zeros(0, np.int8), *placed])
     return joined, all_missing if all_missing.any() else None
 
 
@@ -136,18 +136,18 @@ def plain(argument: str, label: object) -> Label:
     >>> plain("groups", np.int8(3)), plain("groups", np.str_("a\0"))
     (3, 'a\x00')
     """
-    found: object = label
+    value: object = label
     # The items of times may be integers, and those of NumPy's text lose null characters.
     if isinstance(label, np.generic) and not isinstance(
         label, np.datetime64 | np.timedelta64 | str | bytes
     ):
-        found = label.item()
-    if not isinstance(found, bool | int | float | str | bytes):
-        raise DtypeError(argument, type(found).__name__, "must be a number, a string or bytes")
-    if found != found:
-        raise ParameterError(argument, found, "must not be NaN")
-    plainly: Callable[[Any], Label] = _plainly(type(found))
-    return found if isinstance(found, bool) else plainly(found)
+        value = label.item()
+    if not isinstance(value, bool | int | float | str | bytes):
+        raise DtypeError(argument, type(value).__name__, "must be a number, a string or bytes")
+    if value != value:
+        raise ParameterError(argument, value, "must not be NaN")
+    plainly: Callable[[Any], Label] = _plainly(type(value))
+    return value if isinstance(value, bool) else plainly(value)
 
 
 class _Comparison:
@@ -222,11 +222,11 @@ class _Comparison:
         self.check_kind(kind)  # type: ignore[arg-type]  # it is one of the three
         place_of = {label: at for at, label in enumerate(self._labels)}
         plainly = {cls: _plainly(cls) for cls in types}
-        found = (
+        placed = (
             none if absent else place_of.get(plainly[type(label)](label), none)
             for label, absent in zip(labels, is_missing, strict=True)
         )
-        return np.fromiter(found, np.int32, labels.size), is_missing
+        return np.fromiter(placed, np.int32, labels.size), is_missing
 
 
 def stated_categories(labels: Any) -> list[str] | None:

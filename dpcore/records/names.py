@@ -17,5 +17,5 @@ def name_of(values: Any) -> str | None:
     """
     if not f"{type(values).__module__}.".startswith(_NAMED):
         return None
-    found = getattr(values, "name", None)
-    return found if isinstance(found, str) and found else None
+    name = getattr(values, "name", None)
+    return name if isinstance(name, str) and name else None

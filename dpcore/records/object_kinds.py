@@ -94,8 +94,8 @@ def missing(objects: NDArray[Any]) -> NDArray[np.bool_]:
     tests = {cls: test for cls in set(map(type, objects.flat)) if (test := _missing_of(cls))}
     if not tests:
         return np.zeros(objects.size, bool)
-    found = (type(each) in tests and tests[type(each)](each) for each in objects.flat)
-    return np.fromiter(found, bool, objects.size)
+    are_missing = (type(value) in tests and tests[type(value)](value) for value in objects.flat)
+    return np.fromiter(are_missing, bool, objects.size)
 
 
 def _missing_of(cls: type) -> Callable[[Any], bool] | None:

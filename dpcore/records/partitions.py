@@ -35,10 +35,10 @@ def refuse_collection(values: Any, argument: str) -> None:
     DtypeError
         It is a Dask collection, or a list of some.
     """
-    found = values[0] if isinstance(values, list | tuple) and values else values
-    if is_collection(found):
+    column = values[0] if isinstance(values, list | tuple) and values else values
+    if is_collection(column):
         what = "must be in memory: this needs all records in one place (docs/guides/large-data.md)"
-        raise DtypeError(argument, _name(found), what)
+        raise DtypeError(argument, _name(column), what)
 
 
 def aligned(columns: Mapping[str, Any]) -> list[Any]:
@@ -59,8 +59,8 @@ def aligned(columns: Mapping[str, Any]) -> list[Any]:
     """
     for argument, values in columns.items():
         if not (_is_dask(values) and hasattr(values, "_meta") and hasattr(values, "ndim")):
-            found = _name(values) if is_collection(values) else f"a {type(values).__name__}"
-            raise DtypeError(argument, found, _REQUIREMENT)
+            description = _name(values) if is_collection(values) else f"a {type(values).__name__}"
+            raise DtypeError(argument, description, _REQUIREMENT)
         if values.ndim != 1 and hasattr(values, "chunks"):
             raise ParameterError(argument, values.shape, "must be one-dimensional")
         if values.ndim != 1:
@@ -95,19 +95,19 @@ def mapped(work: Callable[..., Any], columns: Sequence[Any], summary: Any) -> li
     summary
         A Delayed that all partitions share.
     """
-    are_arrays = [hasattr(each, "chunks") for each in columns]
+    are_arrays = [hasattr(column, "chunks") for column in columns]
     if all(are_arrays):
         array = _check.extra("dask.array", _PURPOSE, "dask")
         none = np.empty(0, object)
-        found = array.map_blocks(work, *columns, summary=summary, dtype=object, meta=none)
+        collection = array.map_blocks(work, *columns, summary=summary, dtype=object, meta=none)
     elif any(are_arrays):
         dask = _check.extra("dask", _PURPOSE, "dask")
         own = dask.delayed(work, pure=False)
-        rows = zip(*(each.to_delayed() for each in columns), strict=True)
+        rows = zip(*(column.to_delayed() for column in columns), strict=True)
         return [own(*row, summary=summary) for row in rows]
     else:
         dataframe = _check.extra("dask.dataframe", _PURPOSE, "dask")
-        found = dataframe.map_partitions(
+        collection = dataframe.map_partitions(
             work,
             *columns,
             summary=summary,
@@ -115,7 +115,7 @@ def mapped(work: Callable[..., Any], columns: Sequence[Any], summary: Any) -> li
             enforce_metadata=False,
             align_dataframes=False,
         )
-    return list(found.to_delayed())
+    return list(collection.to_delayed())
 
 
 def _cut_like(values: Any, like: Any, argument: str, first: str) -> Any:

@@ -107,7 +107,7 @@ class Position(NamedTuple):
 def state_of(stream: BinaryIO) -> State | None:
     """Return the state of a regular file; None for pipes and the like."""
     try:
-        found = os.fstat(stream.fileno())
+        status = os.fstat(stream.fileno())
     except (AttributeError, OSError):  # a file in memory
         return None
-    return (found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else None
+    return (status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None

@@ -87,8 +87,8 @@ def unit_of(values: Any) -> Unit | None:
         units = {unit_of_part(part) for part in parts(_of_strings(values), "values")}
     except DpcoreError:
         return None
-    found = units.pop() if len(units) == 1 else None
-    return found if found in get_args(Unit) else None  # type: ignore[return-value]
+    unit = units.pop() if len(units) == 1 else None
+    return unit if unit in get_args(Unit) else None  # type: ignore[return-value]
 
 
 def unit_of_part(part: Part) -> str | None:
@@ -102,7 +102,7 @@ def unit_of_part(part: Part) -> str | None:
         return "instant" if part.in_utc else "time"
     if array.dtype.kind != "O" or array.ndim != 1:
         return None
-    kinds = {_unit_of_object(each) for each in object_kinds.unwrapped(array)} - {"missing"}
+    kinds = {_unit_of_object(value) for value in object_kinds.unwrapped(array)} - {"missing"}
     if len(kinds) > 1:
         return "objects of several kinds"
     return kinds.pop() if kinds else "missing"
@@ -110,7 +110,7 @@ def unit_of_part(part: Part) -> str | None:
 
 def described(unit: str | None) -> str:
     """Return the name of values of this unit in errors."""
-    return {str(each): name for each, name in _NAMES.items()}.get(str(unit), str(unit))
+    return {str(known): name for known, name in _NAMES.items()}.get(str(unit), str(unit))
 
 
 def array_in(array: NDArray[Any], *, up: bool = True) -> NDArray[np.float64]:
@@ -132,8 +132,8 @@ def array_in(array: NDArray[Any], *, up: bool = True) -> NDArray[np.float64]:
     """
     if array.dtype.kind == "O":
         objects = object_kinds.unwrapped(array)
-        found = (_of_object(each, up) for each in objects)
-        return np.fromiter(found, np.float64, objects.size)
+        microseconds = (_of_object(value, up) for value in objects)
+        return np.fromiter(microseconds, np.float64, objects.size)
     name, count = np.datetime_data(array.dtype)
     missing, ticks = np.isnat(array), array.astype(np.int64)
     whole: NDArray[Any]
@@ -174,19 +174,19 @@ def scalar(argument: str, value: Any, *, exactly: bool = True) -> tuple[float, U
     """
     if type(value) in (int, float):  # most values are numbers
         return None
-    found: Any = _parsed(value) if isinstance(value, str) else value
-    found = found.as_py() if hasattr(found, "as_py") else found
-    if isinstance(found, np.ndarray) and found.ndim == 0:
-        found = found[()]
-    unit = _unit_of_object(found)
-    if unit == "missing" and found is not None:
+    unwrapped: Any = _parsed(value) if isinstance(value, str) else value
+    unwrapped = unwrapped.as_py() if hasattr(unwrapped, "as_py") else unwrapped
+    if isinstance(unwrapped, np.ndarray) and unwrapped.ndim == 0:
+        unwrapped = unwrapped[()]
+    unit = _unit_of_object(unwrapped)
+    if unit == "missing" and unwrapped is not None:
         raise ParameterError(argument, value, "must not be missing")
     if unit not in get_args(Unit):
         return None
-    position = _of_object(found, False)
+    position = _of_object(unwrapped, False)
     if math.isnan(position):
         raise ParameterError(argument, value, "must not be missing")
-    if exactly and _of_object(found, True) != position:
+    if exactly and _of_object(unwrapped, True) != position:
         raise ParameterError(argument, value, "must be a whole number of microseconds")
     if exactly:
         check_thresholds(argument, np.array([position]), value)
@@ -213,39 +213,41 @@ def positions(
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise DtypeError(argument, "a masked array", "must not be masked")
     if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
-        found = [Part(np.asarray(values), None)]
+        pieces = [Part(np.asarray(values), None)]
     else:
-        found = list(parts(_of_strings(values), argument))
-    units = {unit_of_part(part) for part in found}
+        pieces = list(parts(_of_strings(values), argument))
+    units = {unit_of_part(part) for part in pieces}
     if len(units) != 1 or not units <= set(get_args(Unit)):
-        are_text = any(part.present.dtype.kind == "U" for part in found)
+        are_text = any(part.present.dtype.kind == "U" for part in pieces)
         named = "text" if are_text else ", ".join(sorted(map(described, units)))
         raise DtypeError(argument, named, f"must be dates, times or durations of one unit ({ISO})")
-    down = [array_in(part.present, up=False) for part in found]
+    down = [array_in(part.present, up=False) for part in pieces]
     joined = down[0] if len(down) == 1 else np.concatenate(down)
-    if any(part.absent is not None for part in found) or np.isnan(joined).any():
+    if any(part.absent is not None for part in pieces) or np.isnan(joined).any():
         raise ParameterError(argument, "a missing value", "must not be missing")
     if exactly and any(
-        (array_in(part.present) != array_in(part.present, up=False)).any() for part in found
+        (array_in(part.present) != array_in(part.present, up=False)).any() for part in pieces
     ):
         raise ParameterError(argument, "others", "must be whole numbers of microseconds")
     return joined, units.pop()
 
 
-def check_thresholds(argument: str, found: NDArray[np.float64], value: object = "others") -> None:
+def check_thresholds(
+    argument: str, microseconds: NDArray[np.float64], value: object = "others"
+) -> None:
     """Check that microseconds are whole and near enough for doubles. Errors show ``value``."""
-    if not (np.abs(found) <= MOST).all():
+    if not (np.abs(microseconds) <= MOST).all():
         raise ParameterError(argument, value, "must be within 285 years of 1970, or of 0")
-    if (found != np.rint(found)).any():
+    if (microseconds != np.rint(microseconds)).any():
         raise ParameterError(argument, value, "must be whole numbers of microseconds")
 
 
-def shown(found: NDArray[np.float64], unit: Unit | None) -> NDArray[Any]:
+def shown(points: NDArray[np.float64], unit: Unit | None) -> NDArray[Any]:
     """Return positions on a grid as users see them: numbers, or NumPy's times in UTC."""
     if unit is None:
-        return np.asarray(found)
-    known = np.isfinite(found)
-    whole = np.rint(np.where(known, found, 0.0)).astype(np.int64)
+        return np.asarray(points)
+    known = np.isfinite(points)
+    whole = np.rint(np.where(known, points, 0.0)).astype(np.int64)
     kind = "m8[us]" if unit == "duration" else "M8[us]"
     times = whole.view(kind)
     return np.asarray(np.where(known, times, np.array("NaT", kind)))
@@ -274,7 +276,7 @@ def literal(position: float, unit: Unit | None) -> str:
 def is_of_numpy(values: Any) -> bool:
     """Return whether times are NumPy's, which may be in UTC: an array, a scalar or a sequence."""
     if isinstance(values, list | tuple):
-        return all(isinstance(each, np.datetime64) for each in values)
+        return all(isinstance(value, np.datetime64) for value in values)
     return isinstance(values, np.datetime64 | np.ndarray) and values.dtype.kind == "M"
 
 
@@ -332,8 +334,8 @@ def _of_strings(values: Any) -> Any:
     """Return a list of ISO strings as times, and any other value unchanged."""
     if isinstance(values, str):  # one time; here it is not the name of a column
         return np.asarray(values)
-    if isinstance(values, list | tuple) and all(isinstance(each, str) for each in values):
-        parsed = [_parsed(each) for each in values]
+    if isinstance(values, list | tuple) and all(isinstance(string, str) for string in values):
+        parsed = [_parsed(string) for string in values]
         return values if None in parsed else parsed
     return values
 
