@@ -56,20 +56,22 @@ class BucketedScores:
         first order, whatever the correlations of the noise. It is infinite if the error of a count
         is not known.
         """
-        of_negatives, of_positives = (each[self.ends] for each in self.curves.deviations)
-        areas = np.array([self.area(each) for each in ties])
+        of_negatives, of_positives = (deviation[self.ends] for deviation in self.curves.deviations)
+        areas = np.array([self.area(tie) for tie in ties])
         if not (np.isfinite(of_negatives).all() and np.isfinite(of_positives).all()):
             return np.full(areas.size, np.inf)
         if np.isnan(areas).any() or not self.curves.joint.noise_deviation.any():
             return np.where(np.isnan(areas), np.nan, 0.0)
         if self.mechanism is None:
-            return np.array([self._bound(each, of_negatives, of_positives) for each in ties])
+            return np.array([self._bound(tie, of_negatives, of_positives) for tie in ties])
         farthest = np.where(areas < 0.5, 1.0, 0.0)
 
         def read(joint: Reals) -> Reals:
             records = self._records(joint)
-            found = np.stack([area_of(*records, each) for each in ties], axis=-1)
-            return np.concatenate([np.where(np.isnan(found), farthest, found), joint], axis=-1)
+            drawn_areas = np.stack([area_of(*records, tie) for tie in ties], axis=-1)
+            return np.concatenate(
+                [np.where(np.isnan(drawn_areas), farthest, drawn_areas), joint], axis=-1
+            )
 
         simulated = root_mean_square_errors(self.curves.joint, self.mechanism, read)
         of_areas, of_counts = simulated[: areas.size], simulated[areas.size :]
@@ -77,8 +79,10 @@ class BucketedScores:
             return of_areas
         unseen = np.sqrt(np.maximum(self.curves.joint.noise_deviation**2 - of_counts**2, 0.0))
         joint = replace(self.curves.joint, noise_deviation=unseen)
-        losses = [each[self.ends] for each in replace(self.curves, joint=joint).deviations]
-        unseen_areas = [UNSEEN * self._bound(each, *losses) for each in ties]
+        losses = [
+            deviation[self.ends] for deviation in replace(self.curves, joint=joint).deviations
+        ]
+        unseen_areas = [UNSEEN * self._bound(tie, *losses) for tie in ties]
         return np.hypot(of_areas, unseen_areas)
 
     def sampling_deviation(self, ties: Ties) -> float:
@@ -99,12 +103,12 @@ class BucketedScores:
     def may_be_noise(self, width: float) -> bool:
         """Return whether the size of a class is within ``width`` deviations of its noise."""
         totals = self.curves.negatives[-1], self.curves.positives[-1]
-        noise = (width * float(each[-1]) for each in self.curves.deviations)
+        noise = (width * float(deviation[-1]) for deviation in self.curves.deviations)
         return any(total <= reach for total, reach in zip(totals, noise, strict=True))
 
     def _records(self, joint: NDArray[Any]) -> tuple[Reals, Reals]:
         """Return the negatives and the positives in each bucket, (..., B), from joint curves."""
-        negatives, positives = (each[..., self.ends] for each in self.curves.classes(joint))
+        negatives, positives = (counts[..., self.ends] for counts in self.curves.classes(joint))
         return np.diff(negatives, prepend=0.0), np.diff(positives, prepend=0.0)
 
     def _bound(self, ties: Ties, of_negatives: Reals, of_positives: Reals) -> float:

@@ -149,7 +149,7 @@ class BayesianBinning:
 
 def _sizes(cells: Cells, n: int) -> NDArray[np.int64]:
     """Return the default numbers of bins."""
-    root, noise = float(np.cbrt(n)), max(float(each.max()) for each in cells.deviations)
+    root, noise = float(np.cbrt(n)), max(float(deviation.max()) for deviation in cells.deviations)
     most = min(math.ceil(n / _LEAST_RECORDS), math.ceil(root * _BINS_PER_ROOT), cells.middles.size)
     if noise > 0.0:
         most = max(1, min(most, math.floor(math.sqrt(n / noise))))

@@ -66,10 +66,10 @@ def symmetric_difference(first: Rates, second: Rates) -> float:
             raise DtypeError(name, type(curve).__name__, "must be a ROC curve")
     curves = [(first.fpr, first.tpr), (second.fpr, second.tpr)]
     for name, rates in zip(("first", "second"), curves, strict=True):
-        for each in rates:
-            if np.isnan(each).any():
+        for rate in rates:
+            if np.isnan(rate).any():
                 return float("nan")
-            if np.any(np.diff(each) < 0.0):
+            if np.any(np.diff(rate) < 0.0):
                 raise ParameterError(name, "rates that fall", "must be monotone")
     at = np.unique(np.concatenate([fpr for fpr, _ in curves]))
     (first_low, first_high), (second_low, second_high) = (_ends(*rates, at) for rates in curves)

@@ -139,7 +139,8 @@ class Cells:
         counts = np.bincount(which, weights, lengths.size).astype(np.float64)
         sums = np.bincount(which, weights * self.middles, lengths.size).astype(np.float64)
         bounds = (
-            np.where(lengths > 0, each[ends[:-1]] + each[ends[1:]], 0.0) for each in self.deviations
+            np.where(lengths > 0, deviation[ends[:-1]] + deviation[ends[1:]], 0.0)
+            for deviation in self.deviations
         )
         return Bins(
             self.edges[ends],

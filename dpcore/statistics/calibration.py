@@ -240,8 +240,8 @@ class Reliability:
         module = _check.extra("sklearn.calibration", "CalibrationDisplay", "models")
         filled = self.counts > 0.0
         rates, scores = self.positive_rate[filled], self.mean_score[filled]
-        found: CalibrationDisplay = module.CalibrationDisplay(rates, scores, None, **options)
-        return found
+        display: CalibrationDisplay = module.CalibrationDisplay(rates, scores, None, **options)
+        return display
 
     def plot(self, ax: Axes | None = None, *, level: float = 0.95, **style: Any) -> Axes:
         """Draw the reliability diagram with a legend and the counts. This needs the extra ``plot``.

@@ -189,7 +189,7 @@ class _Gaps:
 
     def _gaps(self, negatives: Reals, positives: Reals) -> tuple[Reals, Reals]:
         """Return the gaps for the middles, and the sums of half cells, both (..., B)."""
-        below, above = (np.diff(each, prepend=0.0) for each in (negatives, positives))
+        below, above = (np.diff(counts, prepend=0.0) for counts in (negatives, positives))
         gaps = self._by_bins(above * (1.0 - self.middles) - below * self.middles)
         return gaps, self._by_bins((above + below) * self.halves)
 
@@ -240,7 +240,7 @@ def _reaches(
             change = change + (np.cumsum(drawn, axis=-1) - truth)
         own[some] = gaps.most(*curves.classes(truth + change))
         classes = zip(curves.classes(change), zero, strict=True)
-        moved[some] = gaps.least(*(each - none for each, none in classes))
+        moved[some] = gaps.least(*(counts - none for counts, none in classes))
     lost = 0.0
     if mechanism is not None and loses_records(mechanism):
         unseen = np.sqrt(np.maximum(joint.noise_deviation**2 - squares / REPLICATES, 0.0))

@@ -75,8 +75,8 @@ class HistogramBinning:
         >>> HistogramBinning.fit(curves, 2).predict([0.25, 0.75]).round(3)
         array([0.333, 0.667])
         """
-        found = counted_bins(curves, bins, equi_depth_bins)
-        return cls(found.edges, found.positive_rate)
+        binned = counted_bins(curves, bins, equi_depth_bins)
+        return cls(binned.edges, binned.positive_rate)
 
     def predict(self, y_score: Any) -> Any:
         """Return the share of positives in the bin of each score.
@@ -175,13 +175,13 @@ class IsotonicCalibration:
 
         if bins is None:
             cells = Cells.of(curves)
-            found = cells.bins(np.arange(cells.edges.size))
+            binned = cells.bins(np.arange(cells.edges.size))
         else:
-            found = counted_bins(curves, bins, equi_depth_bins)
-        some = found.counts > 0.0
-        values = isotonic_regression(found.positive_rate[some], weights=found.counts[some]).x
+            binned = counted_bins(curves, bins, equi_depth_bins)
+        some = binned.counts > 0.0
+        values = isotonic_regression(binned.positive_rate[some], weights=binned.counts[some]).x
         # Apart from rounding, these are means of shares.
-        return cls(found.mean_score[some], np.clip(values, 0.0, 1.0))
+        return cls(binned.mean_score[some], np.clip(values, 0.0, 1.0))
 
     def predict(self, y_score: Any) -> Any:
         """Return the map's value at each score.
@@ -206,16 +206,17 @@ class IsotonicCalibration:
         array([0.  , 0.5 , 0.75])
         """
         scores = _real(y_score)
-        found = np.interp(scores, self.scores, self.values)
-        found = np.where(np.isnan(scores), np.nan, found)  # a map of one point has a value for NaN
-        return float_or_array(found)
+        predicted = np.interp(scores, self.scores, self.values)
+        # A map of one point has a value for NaN.
+        predicted = np.where(np.isnan(scores), np.nan, predicted)
+        return float_or_array(predicted)
 
 
 def steps(edges: NDArray[np.float64], values: NDArray[np.float64], y_score: Any) -> Any:
     """Return the value of the bin that each score is in."""
     scores = np.clip(_real(y_score), 0.0, 1.0)  # bins beyond coinciding edges may be empty
-    found = values[np.searchsorted(edges[1:-1], scores)]
-    return float_or_array(np.where(np.isnan(scores), np.nan, found))
+    predicted = values[np.searchsorted(edges[1:-1], scores)]
+    return float_or_array(np.where(np.isnan(scores), np.nan, predicted))
 
 
 def _real(y_score: Any) -> NDArray[np.float64]:

@@ -111,8 +111,8 @@ def precision(curves: ScoreCurves, t: ArrayLike) -> Any:
     >>> classifier.precision(curves, [0.3, 0.5, 1.0])
     array([0.66666667, 1.        ,        nan])
     """
-    found = _counted(*_checked(curves, t))
-    return _share(found.true_positives, found.true_positives + found.false_positives)
+    counts = _counted(*_checked(curves, t))
+    return _share(counts.true_positives, counts.true_positives + counts.false_positives)
 
 
 def recall(curves: ScoreCurves, t: ArrayLike) -> Any:
@@ -130,8 +130,8 @@ def recall(curves: ScoreCurves, t: ArrayLike) -> Any:
     >>> classifier.recall(curves, [0.3, 0.5])
     array([1. , 0.5])
     """
-    found = _counted(*_checked(curves, t))
-    return _share(found.true_positives, found.true_positives + found.false_negatives)
+    counts = _counted(*_checked(curves, t))
+    return _share(counts.true_positives, counts.true_positives + counts.false_negatives)
 
 
 def accuracy(curves: ScoreCurves, t: ArrayLike) -> Any:
@@ -149,9 +149,9 @@ def accuracy(curves: ScoreCurves, t: ArrayLike) -> Any:
     >>> classifier.accuracy(curves, 0.3)
     0.75
     """
-    found = _counted(*_checked(curves, t))
-    right = found.true_positives + found.true_negatives
-    return _share(right, right + found.false_positives + found.false_negatives)
+    counts = _counted(*_checked(curves, t))
+    right = counts.true_positives + counts.true_negatives
+    return _share(right, right + counts.false_positives + counts.false_negatives)
 
 
 def f1(curves: ScoreCurves, t: ArrayLike) -> Any:
@@ -170,9 +170,9 @@ def f1(curves: ScoreCurves, t: ArrayLike) -> Any:
     >>> classifier.f1(curves, 0.3)
     0.8
     """
-    found = _counted(*_checked(curves, t))
-    wrong = found.false_positives + found.false_negatives
-    return _share(2 * found.true_positives, 2 * found.true_positives + wrong)
+    counts = _counted(*_checked(curves, t))
+    wrong = counts.false_positives + counts.false_negatives
+    return _share(2 * counts.true_positives, 2 * counts.true_positives + wrong)
 
 
 def precision_interval(curves: ScoreCurves, t: ArrayLike, level: float = 0.95) -> Interval[Any]:
@@ -299,8 +299,8 @@ def _precision_interval(
     width, curves, at = deviations(level), *_checked(curves, t)
     of_positives = _noise_above(curves, 1, at)
     of_negatives = _noise_above(curves, 0, at)
-    found = _counted(curves, at)
-    part, whole = found.true_positives, found.true_positives + found.false_positives
+    counts = _counted(curves, at)
+    part, whole = counts.true_positives, counts.true_positives + counts.false_positives
     with np.errstate(invalid="ignore"):  # infinity minus infinity means unknown
         slope = of_negatives - of_positives
         ends = share_interval(part, whole, of_positives, slope, width, sampling)
@@ -313,8 +313,8 @@ def _recall_interval(
     """TP - s P is a sum of two joint counts with the factors 1 and s - 1, because n is public."""
     width, curves, at = deviations(level), *_checked(curves, t)
     of_all = curves.deviations[1][-1]
-    found = _counted(curves, at)
-    part, whole = found.true_positives, found.true_positives + found.false_negatives
+    counts = _counted(curves, at)
+    part, whole = counts.true_positives, counts.true_positives + counts.false_negatives
     noise, slope = _noise_above(curves, 1, at), np.broadcast_to(-of_all, at.shape)
     ends = share_interval(part, whole, noise, slope, width, sampling)
     return Interval(*map(float_or_array, ends))
@@ -338,7 +338,9 @@ def _checked(curves: ScoreCurves, t: ArrayLike) -> tuple[ScoreCurves, NDArray[np
 
 def _counted(curves: ScoreCurves, at: NDArray[np.intp]) -> Confusion:
     """Return the counts as arrays."""
-    negatives, positives = (np.append(0.0, each) for each in (curves.negatives, curves.positives))
+    negatives, positives = (
+        np.append(0.0, counts) for counts in (curves.negatives, curves.positives)
+    )
     return Confusion(
         np.asarray(negatives[at]),
         np.asarray(negatives[-1] - negatives[at]),

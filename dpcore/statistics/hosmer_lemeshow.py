@@ -180,12 +180,12 @@ class HosmerLemeshow:
         fitted: bool,
     ) -> HosmerLemeshow:
         """Return the test for arguments that ``from_curves`` has checked."""
-        found = risk_groups(curves, groups, minimum)
+        grouped = risk_groups(curves, groups, minimum)
         simulation = None
         if mechanism is not None:
             simulated = SimulatedCurves.of(curves, mechanism, fitted)
             simulation = _Simulation(simulated, groups, minimum, fitted)
-        return cls(*found, curves.n, curves.privacy, fitted, simulation)
+        return cls(*grouped, curves.n, curves.privacy, fitted, simulation)
 
     @property
     def contributions(self) -> NDArray[np.float64]:
@@ -372,8 +372,8 @@ class HosmerLemeshow:
 
     def __repr__(self) -> str:
         groups, fitted = self.merged.size, "" if self.fitted else ", not fitted"
-        found = f"statistic {self.statistic:.4g}, n = {self.n}, {cost(self.privacy)}"
-        return line("HosmerLemeshow", f"{found}, {groups} groups{fitted}", found)
+        summary = f"statistic {self.statistic:.4g}, n = {self.n}, {cost(self.privacy)}"
+        return line("HosmerLemeshow", f"{summary}, {groups} groups{fitted}", summary)
 
 
 @dataclass(frozen=True, slots=True)

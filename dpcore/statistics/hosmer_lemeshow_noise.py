@@ -80,10 +80,10 @@ class HosmerLemeshowUnderNoise(Generic[Test]):
         It is at least 1 / (R + 1). Statistics are compared by their normal scores, because their
         degrees of freedom may differ. NaN if the test has no degree of freedom.
         """
-        found = _normal_scores(self.test.statistic, self.test.degrees_of_freedom)
-        if math.isnan(found):
+        normal_score = _normal_scores(self.test.statistic, self.test.degrees_of_freedom)
+        if math.isnan(normal_score):
             return math.nan
-        is_below = _normal_scores(self.null, self.null_degrees_of_freedom) < found
+        is_below = _normal_scores(self.null, self.null_degrees_of_freedom) < normal_score
         return (1.0 + float((~is_below).sum())) / (1.0 + self.null.size)
 
     @property

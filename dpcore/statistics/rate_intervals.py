@@ -39,7 +39,9 @@ def share_interval(
     (docs/guides/roc.md).
     """
     known = np.isfinite(noise) & np.isfinite(slope) & (whole > 0.0)
-    part, whole, noise, slope = (np.where(known, each, 0.0) for each in (part, whole, noise, slope))
+    part, whole, noise, slope = (
+        np.where(known, values, 0.0) for values in (part, whole, noise, slope)
+    )
     drawn = width**2 * whole if sampling else np.zeros_like(whole)
     square = whole**2 - (width * slope) ** 2 + drawn
     half = part * whole + width**2 * noise * slope + drawn / 2  # half of the negated linear term

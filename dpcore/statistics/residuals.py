@@ -78,7 +78,7 @@ def residual_plot_distance(
         low, high = points[0].min(axis=0) - beyond, points[0].max(axis=0) + beyond
     if not np.isfinite([low, high]).all():
         raise ParameterError("margin", margin, "must leave cells that end within doubles")
-    p, q = (_counts(each, low, high, side) for each in points)
+    p, q = (_counts(plot_points, low, high, side) for plot_points in points)
     k, m = map(len, points)
     # Multiplied by k m, so these are whole numbers.
     apart = np.sum(np.abs(m * p - k * q)) + k * (m - q.sum())
@@ -87,8 +87,8 @@ def residual_plot_distance(
 
 def _points(argument: str, plot: Any) -> NDArray[np.float64]:
     """Return (k, 2) points, without NaN."""
-    found = plot.points if isinstance(plot, ResidualPlot) else plot
-    points = _check.doubles(_check.array(argument, found, "biuf"))
+    given = plot.points if isinstance(plot, ResidualPlot) else plot
+    points = _check.doubles(_check.array(argument, given, "biuf"))
     if points.ndim != 2 or points.shape[1] != 2:
         raise ParameterError(argument, points.shape, "must have two columns")
     if np.isnan(points).any():

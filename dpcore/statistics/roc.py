@@ -176,8 +176,8 @@ class ROC(EqualByValue):
         It is 1 if no score is above, as at the end of scikit-learn's ``precision_recall_curve``.
         """
         positives = _above(self.curves.positives)
-        found = share(positives, positives + _above(self.curves.negatives))
-        return np.where(np.isnan(found), 1.0, found)
+        precision = share(positives, positives + _above(self.curves.negatives))
+        return np.where(np.isnan(precision), 1.0, precision)
 
     @property
     def auc(self) -> float:
@@ -283,7 +283,7 @@ class ROC(EqualByValue):
             return Interval(0.0, 1.0)
         is_cell = np.diff(ends, prepend=-1) == 1
         ties = np.where(is_cell, 0.5, 0.0), np.where(is_cell, 0.5, 1.0)
-        drawn = [scores.sampling_deviation(each) if sampling else 0.0 for each in ties]
+        drawn = [scores.sampling_deviation(tie) if sampling else 0.0 for tie in ties]
         below, above = (width * np.hypot(scores.deviations(*ties), drawn)).tolist()
         low, high = scores.area(ties[0]) - below, scores.area(ties[1]) + above
         return Interval(max(low, 0.0), min(high, 1.0))
@@ -364,8 +364,8 @@ class ROC(EqualByValue):
         """
         metrics = _check.extra("sklearn.metrics", "RocCurveDisplay", "models")
         parts = {"fpr": self.fpr, "tpr": self.tpr, "roc_auc": self.auc}
-        found: RocCurveDisplay = metrics.RocCurveDisplay(**parts, **options)
-        return found
+        display: RocCurveDisplay = metrics.RocCurveDisplay(**parts, **options)
+        return display
 
     def plot(self, ax: Axes | None = None, *, level: float = 0.95, **line: Any) -> Axes:
         """Draw the curve with its band, the diagonal and a legend. This needs the extra ``plot``.
@@ -393,7 +393,7 @@ class ROC(EqualByValue):
 
         band, outline = self.band(level), None
         # Otherwise the deviations are unknown.
-        if all(np.isfinite(each[-1]) for each in self.curves.deviations):
+        if all(np.isfinite(deviation[-1]) for deviation in self.curves.deviations):
             outline = (band.fpr_low, band.tpr_high), (band.fpr_high, band.tpr_low)
         name = f"{shortly(self.privacy)}, AUC = {self.auc:.3f}"
         return plot_path(self.fpr, self.tpr, outline, name, ax=ax, level=level, style=line)
