@@ -33,27 +33,27 @@ _REQUIREMENT: Final = (
 
 def thresholds_of(given: Any, unit: Unit | None) -> tuple[NDArray[Any], Unit | None, Unit | None]:
     """Return thresholds as numbers, the unit in which they were given, and the grid's unit."""
-    found = None if _are_numbers(given) else times.unit_of(given)
-    if found is None:
+    given_unit = None if _are_numbers(given) else times.unit_of(given)
+    if given_unit is None:
         return _check.array("thresholds", given, "iuf", _REQUIREMENT), None, unit
     positions, _ = times.positions("thresholds", given, exactly=True)
-    return positions, found, _agreed("thresholds", found, unit)
+    return positions, given_unit, _agreed("thresholds", given_unit, unit)
 
 
-def bound(argument: str, given: Any, found: Unit | None, unit: Unit | None) -> float:
+def bound(argument: str, given: Any, given_unit: Unit | None, unit: Unit | None) -> float:
     """Return a bound of a grid as a double.
 
     Parameters
     ----------
     argument, given
         The name of the bound in errors, and its value.
-    found
+    given_unit
         The unit in which bounds were given; None: they are numbers, which are microseconds if the
         grid has a unit.
     unit
         The unit of the grid.
     """
-    if found is None:
+    if given_unit is None:
         position = _check.finite(argument, given)
         if unit is not None:
             times.check_thresholds(argument, np.array([position]), given)
@@ -103,12 +103,12 @@ def whole_cells(first: float, last: float, step: float, given: tuple[object, obj
     return int(cells)
 
 
-def _agreed(argument: str, found: Unit, unit: Unit | None) -> Unit:
+def _agreed(argument: str, given_unit: Unit, unit: Unit | None) -> Unit:
     """Return the requested unit. NumPy's times have no time zone, and may be in UTC."""
-    if unit in (None, found) or (found == "time" and unit == "instant"):
-        return found if unit is None else unit
+    if unit in (None, given_unit) or (given_unit == "time" and unit == "instant"):
+        return given_unit if unit is None else unit
     requirement = f"must be {times.described(unit)}, as the grid"
-    raise DtypeError(argument, times.described(found), requirement)
+    raise DtypeError(argument, times.described(given_unit), requirement)
 
 
 def _are_numbers(given: Any) -> bool:
@@ -124,8 +124,8 @@ def unit_of_bounds(lower: Any, upper: Any) -> Unit | None:
         return None
     ends = [times.scalar(name, end) for name, end in (("lower", lower), ("upper", upper))]
     first, second = (None if end is None else end[1] for end in ends)
-    for name, end, found in (("lower", lower, first), ("upper", upper, second)):
-        if isinstance(end, str) and found is None:
+    for name, end, unit in (("lower", lower, first), ("upper", upper, second)):
+        if isinstance(end, str) and unit is None:
             raise DtypeError(
                 name,
                 f"{shown(end)} of type str",

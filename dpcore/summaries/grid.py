@@ -120,9 +120,12 @@ class Grid(Thresholds):
         >>> grid.thresholds[58:60].astype("datetime64[D]")
         array(['2024-02-29', '2024-03-01'], dtype='datetime64[D]')
         """
-        found = unit_of_bounds(lower, upper)
-        if (unit := times.checked_unit(unit) or found) is not None:
-            low, high = bound("lower", lower, found, unit), bound("upper", upper, found, unit)
+        given_unit = unit_of_bounds(lower, upper)
+        if (unit := times.checked_unit(unit) or given_unit) is not None:
+            low, high = (
+                bound("lower", lower, given_unit, unit),
+                bound("upper", upper, given_unit, unit),
+            )
             grid = cls(times_between(low, high, size, unit), lower=low, unit=unit)
             grid._line = (low, high)
             return grid
@@ -444,9 +447,9 @@ class Grid(Thresholds):
             ends = self._positions[[0, -1]].tolist()
             if self._unit is None:
                 return "Grid.integers({:.0f}, {:.0f})".format(*ends)
-            return "Grid.days({}, {})".format(*(times.literal(each, self._unit) for each in ends))
+            return "Grid.days({}, {})".format(*(times.literal(end, self._unit) for end in ends))
         if self._line is not None:
-            lower, upper = (times.literal(each, self._unit) for each in self._line)
+            lower, upper = (times.literal(end, self._unit) for end in self._line)
             return f"Grid.uniform({lower}, {upper}, {self.size})"
         first, last = (times.text(float(self._positions[at]), self._unit) for at in (0, -1))
         return f"<Grid of {self.size} thresholds from {first} to {last}>"

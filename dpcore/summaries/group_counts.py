@@ -39,12 +39,12 @@ def public_groups(by: Any, groups: Sequence[Label] | None) -> tuple[Label, ...]:
             if hasattr(getattr(by, "dtype", None), "categories"):
                 what += "; categories may come from the data"
             raise ParameterError("groups", None, what)
-        found: list[Any] = [*categories]
+        listed: list[Any] = [*categories]
     elif isinstance(groups, str | bytes):  # it would be split into its letters
         raise DtypeError("groups", type(groups).__name__, "must be a list of labels")
     else:
-        found = _check.items("groups", groups, "must be a list of labels")
-    labels = [_plain(label) for label in found]
+        listed = _check.items("groups", groups, "must be a list of labels")
+    labels = [_plain(label) for label in listed]
     if len({kind_of(type(label)) for label in labels}) > 1:
         raise DtypeError("groups", "several types", "must all be numbers, or strings, or bytes")
     if not labels or len(set(labels)) < len(labels):

@@ -45,27 +45,27 @@ def best_guide(thresholds: NDArray[np.float64]) -> Guide:
     thresholds are apart, grow with x itself. Cells are exact whatever the thresholds. O(N).
     """
     inner = thresholds[:-1]  # all values above the last but one threshold are in the last cell
-    found = [no_guide(thresholds)]
+    guides = [no_guide(thresholds)]
     if inner.size > 1:
         span = float(inner[-1]) - float(inner[0])
         if math.isfinite(4 * span):
-            found += _with_offset(inner, 2.0 ** math.ceil(math.log2(span)) - float(inner[0]))
+            guides += _with_offset(inner, 2.0 ** math.ceil(math.log2(span)) - float(inner[0]))
         if inner[-1] > 0:
-            found += _with_offset(inner, 0.0)
-    return min(found, key=lambda guide: ((guide.length - 1).bit_length(), guide.starts.size))
+            guides += _with_offset(inner, 0.0)
+    return min(guides, key=lambda guide: ((guide.length - 1).bit_length(), guide.starts.size))
 
 
 def _with_offset(thresholds: NDArray[np.float64], offset: float) -> list[Guide]:
     keys = np.maximum(thresholds + offset, 0.0)
     bits = keys.view(np.uint64)
     distances = bits - bits[0]
-    found = []
-    for each in _BUCKETS_A_CELL:
-        most = min(_MOST_BUCKETS, each * thresholds.size)
+    guides = []
+    for per_cell in _BUCKETS_A_CELL:
+        most = min(_MOST_BUCKETS, per_cell * thresholds.size)
         shift = max(0, int(distances[-1]).bit_length() - most.bit_length() + 1)
         within = np.bincount((distances >> np.uint64(shift)).astype(np.int64))
         length = int(within.max()) + 1
         before = np.cumsum(within) - within
         starts = np.minimum(before, thresholds.size + 1 - length).astype(np.uint32)
-        found.append(Guide(starts, offset, float(keys[0]), float(keys[-1]), shift, length))
-    return found
+        guides.append(Guide(starts, offset, float(keys[0]), float(keys[-1]), shift, length))
+    return guides

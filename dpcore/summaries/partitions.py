@@ -54,12 +54,12 @@ def sum_of_parts(summary: Callable[..., Summary], **columns: Any) -> Summary:
     dask = _check.extra("dask", "counting where columns lie", "dask")
     # Dask sends it once, not with every task.
     shared = dask.delayed(summary, pure=False, traverse=False)
-    found = mapped(_of_part, cut, shared)
+    summaries = mapped(_of_part, cut, shared)
     add = dask.delayed(_added, pure=False)
-    while len(found) > 1:
-        starts = range(0, len(found), _AT_A_TIME)
-        found = [add(*found[at : at + _AT_A_TIME]) for at in starts]
-    for outcome in dask.compute(*found):
+    while len(summaries) > 1:
+        starts = range(0, len(summaries), _AT_A_TIME)
+        summaries = [add(*summaries[at : at + _AT_A_TIME]) for at in starts]
+    for outcome in dask.compute(*summaries):
         if isinstance(outcome, DpcoreError):
             raise outcome
         total = outcome
@@ -73,7 +73,7 @@ def _of_part(*columns: Any, summary: Callable[..., Any]) -> Any:
 
 def _added(*summaries: Any) -> Any:
     """Return the sum, or the first error among the summaries."""
-    failed = (each for each in summaries if isinstance(each, DpcoreError))
+    failed = (summary for summary in summaries if isinstance(summary, DpcoreError))
     # The sum is a new object, because Dask may need the summaries again.
     return next(failed, None) or _attempted(reduce, operator.add, summaries)
 

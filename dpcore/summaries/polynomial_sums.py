@@ -112,8 +112,8 @@ class PolynomialSums:
             return NotImplemented
         _check.same(self, other, "lower", "upper", "basis", "degree")
         if self.n + other.n > MOST_RECORDS:
-            found = self.n + other.n
-            raise ParameterError("sums", found, f"must be of at most {MOST_RECORDS} records")
+            n = self.n + other.n
+            raise ParameterError("sums", n, f"must be of at most {MOST_RECORDS} records")
         return replace(self, sums=self.sums + other.sums)
 
 

@@ -111,13 +111,13 @@ class Scheme:
 
         ``bits`` is at most 28. In Python's integers: nothing can overflow.
         """
-        s = [int(each) for each in sums]
+        s = [int(exact) for exact in sums]
         if self.basis == "moments":
             plain = s[1:]
         else:  # P_{k - 1} - P_{k + 1}, and P_{-1} = 1
             plain = [s[max(k - 1, 0)] - s[k + 1] for k in range(self.degree + 1)]
         drop = FIXED_POINT + _SCALE_BITS - bits
-        return [(scale * each) >> drop for scale, each in zip(self.scales, plain, strict=True)]
+        return [(scale * exact) >> drop for scale, exact in zip(self.scales, plain, strict=True)]
 
     def variances(self, points: Matrix, unit: float) -> Matrix:
         """Return the variance of n F at points within [-1, 1], if each total's is ``unit``.
@@ -184,8 +184,8 @@ def _from_moments(degree: int) -> Affine:
     """Return the map from moments to the series: <F, x^i> = (1 - mu_{i + 1}) / (i + 1)."""
     k = np.arange(degree + 1)
     powers = np.zeros((degree + 1, degree + 1))  # P_k = sum_i powers[k, i] x^i
-    for each in range(degree + 1):
-        powers[each, : each + 1] = np_legendre.leg2poly([0.0] * each + [1.0])
+    for row in range(degree + 1):
+        powers[row, : row + 1] = np_legendre.leg2poly([0.0] * row + [1.0])
     integrals = (2 * k[:, None] + 1) / 2.0 * powers / (k + 1)
     return Affine(-integrals, integrals.sum(axis=1))
 

@@ -29,7 +29,7 @@ class Thresholds:
     __slots__ = ("_lower", "_of_integers", "_positions", "_unit")
 
     def __init__(self, thresholds: Any, lower: Any, unit: Unit | None) -> None:
-        array, found, unit = thresholds_of(thresholds, times.checked_unit(unit))
+        array, given_unit, unit = thresholds_of(thresholds, times.checked_unit(unit))
         if array.ndim != 1 or not 1 <= array.size <= MOST_CELLS:
             raise ParameterError(
                 "thresholds",
@@ -49,7 +49,7 @@ class Thresholds:
                 tuple(times.shown(array[at : at + 2], unit).tolist()),
                 f"must be strictly increasing (entries {at} and {at + 1})",
             )
-        low = -math.inf if lower is None else bound("lower", lower, found, unit)
+        low = -math.inf if lower is None else bound("lower", lower, given_unit, unit)
         if not low <= array[0]:
             first = times.text(float(array[0]), unit)
             raise ParameterError("lower", lower, f"must not be above the first threshold, {first}")
@@ -64,9 +64,9 @@ class Thresholds:
         """(N,) the thresholds, read-only: floats, datetime64 (in UTC) or timedelta64."""
         if self._unit is None:
             return self._positions
-        found = self.shown(self._positions)
-        found.flags.writeable = False
-        return found
+        thresholds = self.shown(self._positions)
+        thresholds.flags.writeable = False
+        return thresholds
 
     @property
     def positions(self) -> NDArray[np.float64]:
@@ -131,10 +131,10 @@ class Thresholds:
         >>> grid.shown(grid.positions, whole=True)
         array(['2024-01-02', '2024-01-03'], dtype='datetime64[D]')
         """
-        found = times.shown(positions, self._unit)
+        values = times.shown(positions, self._unit)
         if whole and self._unit is not None:
-            return found.astype("m8[D]" if self._unit == "duration" else "M8[D]")
-        return found
+            return values.astype("m8[D]" if self._unit == "duration" else "M8[D]")
+        return values
 
     def shown_differences(self, differences: NDArray[np.float64]) -> NDArray[Any]:
         """Return differences of such doubles as users see them: doubles, or timedelta64.
@@ -176,14 +176,14 @@ class Thresholds:
             return np.asarray(_check.points(argument, values))
         kind: str | None
         if (one := times.scalar(argument, values, exactly=False)) is not None:
-            found, kind = np.asarray(one[0]), one[1]
+            points, kind = np.asarray(one[0]), one[1]
         else:
-            found, kind = times.positions(argument, values)
+            points, kind = times.positions(argument, values)
         in_utc = self._unit == "instant" and kind == "time" and times.is_of_numpy(values)
         if kind != self._unit and not in_utc:
             requirement = times.REQUIREMENTS[self._unit]
             raise DtypeError(argument, times.described(kind), requirement)
-        return found
+        return points
 
     def _edges(self) -> NDArray[np.float64]:
         """Return the (N + 1,) ends of cells. Cells of whole numbers are a step wide, each."""

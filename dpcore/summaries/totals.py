@@ -118,9 +118,9 @@ def count_in_table(
         (N,) the counts, to which values are added in place.
     """
     table = np.zeros(out.size if values >= _TABLE_FROM * out.size else 0, np.uint16)
-    found = count(table, out)
+    result = count(table, out)
     out[: table.size] += table
-    return found
+    return result
 
 
 def _add_chunk(
