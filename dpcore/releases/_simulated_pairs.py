@@ -134,7 +134,7 @@ class Released:
         """Return the shares up to each threshold, (R, N), and the cells that reach p, (R, m)."""
         shares = counts / counts[:, -1:]
         if self.curve.processing:  # a monotone curve: take the first cell that reaches p
-            cells = [np.count_nonzero(shares < each, axis=1) for each in p]
+            cells = [np.count_nonzero(shares < probability, axis=1) for probability in p]
             return shares, np.stack(cells, axis=1)
         return shares, np.stack([crossings(own, own[-1], p) for own in counts])
 
@@ -153,7 +153,7 @@ def populations(first: Released, second: Released) -> list[NDArray[np.float64]]:
     few values in truth, and releases of these lose more.
     """
     pooled = _pooled(first, second)
-    if all(isinstance(each.mechanism, _ADDITIVE) for each in (first, second)):
+    if all(isinstance(released.mechanism, _ADDITIVE) for released in (first, second)):
         return [pooled]
     one_value = np.zeros(pooled.size)
     one_value[np.searchsorted(np.cumsum(pooled), 0.5)] = 1.0
@@ -162,8 +162,8 @@ def populations(first: Released, second: Released) -> list[NDArray[np.float64]]:
 
 def _pooled(first: Released, second: Released) -> NDArray[np.float64]:
     """Return the mean of the shares in both curves, (N,), weighted by how well each is known."""
-    variances = np.array([each.mean_variance for each in (first, second)])
+    variances = np.array([released.mean_variance for released in (first, second)])
     if not np.isfinite(variances).all():
-        variances = np.array([1.0 / each.curve.n for each in (first, second)])
+        variances = np.array([1.0 / released.curve.n for released in (first, second)])
     shares = first.shares / variances[0] + second.shares / variances[1]
     return np.asarray(shares / shares.sum())

@@ -266,14 +266,14 @@ def box_plot(
     grid._refuse_times("grid")
     budget = Allowance.checked(epsilon, None, "replace-one")
     assert budget.epsilon is not None
-    each = budget.epsilon / _PARTS
-    check_quantiles(_QUARTILES, grid, 3 * each, rng)  # the ends have less noise than the quartiles
+    part = budget.epsilon / _PARTS
+    check_quantiles(_QUARTILES, grid, 3 * part, rng)  # the ends have less noise than the quartiles
     counts = grid.count(values, nan_policy=nan_policy)
     check_number(counts)
     privacy = replace(budget.privacy, simulated=rng is not None)
     with spending(privacy, "box_plot"):
-        quartiles = quantiles_from_counts(counts, _QUARTILES, grid, epsilon=3 * each, rng=rng)
-        low, high = ends(counts, ceil(_SCALES * 2 / each), each, rng)
-    found = np.append(quartiles.values, grid.positions[[low, high]])
-    least, first, median, third, most = np.sort(found).tolist()
+        quartiles = quantiles_from_counts(counts, _QUARTILES, grid, epsilon=3 * part, rng=rng)
+        low, high = ends(counts, ceil(_SCALES * 2 / part), part, rng)
+    numbers = np.append(quartiles.values, grid.positions[[low, high]])
+    least, first, median, third, most = np.sort(numbers).tolist()
     return BoxPlot(least, first, median, third, most, least, most, np.empty(0), privacy)

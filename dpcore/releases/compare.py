@@ -191,7 +191,7 @@ def compare(
         rng = np.random.default_rng()
     elif not isinstance(rng, np.random.Generator):
         raise DtypeError("rng", type(rng).__name__, _instead.generator(rng, ", or None"))
-    own = [np.asarray(each.curve.counts, np.float64)[np.newaxis] for each in pair]
+    own = [np.asarray(released.curve.counts, np.float64)[np.newaxis] for released in pair]
     shares = np.atleast_1d(asked)
     gap, differences = _read(pair, own, shares)
     p_value, p_values = 0.0, np.zeros(shares.size)
@@ -219,17 +219,17 @@ def compare(
 
 def _pair(first: object, second: object) -> tuple[Released, Released]:
     """Check both curves, and return them with their mechanisms."""
-    found = []
+    curves = []
     for argument, curve in (("first", first), ("second", second)):
         if not isinstance(curve, CDF):
             raise DtypeError(argument, type(curve).__name__, "must be a CDF")
-        found.append(curve)
-    if found[0].grid != found[1].grid:
-        raise ParameterError("second", found[1].grid, "must be over the grid of the first curve")
-    if found[0] is found[1]:
+        curves.append(curve)
+    if curves[0].grid != curves[1].grid:
+        raise ParameterError("second", curves[1].grid, "must be over the grid of the first curve")
+    if curves[0] is curves[1]:
         what = "must be another release than first, of other records"
-        raise ParameterError("second", found[1], what)
-    ours, theirs = Released.of("first", found[0]), Released.of("second", found[1])
+        raise ParameterError("second", curves[1], what)
+    ours, theirs = Released.of("first", curves[0]), Released.of("second", curves[1])
     both = ours.whole and theirs.whole  # otherwise the readings would differ by half a cell
     return replace(ours, whole=both), replace(theirs, whole=both)
 
@@ -238,7 +238,9 @@ def _read(
     pair: tuple[Released, Released], counts: list[NDArray[np.float64]], p: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the largest gaps of pairs of curves, (R,), and differences of quantiles, (R, m)."""
-    first, second = (each.quantiles(rows, p) for each, rows in zip(pair, counts, strict=True))
+    first, second = (
+        released.quantiles(rows, p) for released, rows in zip(pair, counts, strict=True)
+    )
     return largest_gaps(*counts), first - second
 
 
@@ -246,7 +248,7 @@ def _reach(
     pair: tuple[Released, Released], counts: list[NDArray[np.float64]], p: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the least and the largest differences of quantiles that counts allow, (R, m) each."""
-    first, second = (each.ends(rows, p) for each, rows in zip(pair, counts, strict=True))
+    first, second = (released.ends(rows, p) for released, rows in zip(pair, counts, strict=True))
     return first[0] - second[1], first[1] - second[0]
 
 
@@ -264,7 +266,8 @@ def _simulated(
     for start in range(0, simulations, rows):
         some = min(rows, simulations - start)
         drawn = (
-            each.draws(shares, some, rng) for each, shares in zip(pair, populations, strict=True)
+            released.draws(shares, some, rng)
+            for released, shares in zip(pair, populations, strict=True)
         )
         blocks.append(read(pair, list(drawn), p))
     first, second = zip(*blocks, strict=True)
@@ -272,13 +275,13 @@ def _simulated(
 
 
 def _share_beyond(
-    simulated: NDArray[np.float64], found: NDArray[np.float64]
+    simulated: NDArray[np.float64], observed: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the share of values, among R simulated ones and the one found, that reach the latter.
+    """Return the share of values, of R simulated ones and the observed one, that reach the latter.
 
     ``simulated`` is (R, ...).
     """
-    as_large = simulated >= found * (1.0 - _TIE)
+    as_large = simulated >= observed * (1.0 - _TIE)
     return np.asarray((1.0 + np.count_nonzero(as_large, axis=0)) / (1.0 + len(simulated)))
 
 

@@ -231,7 +231,7 @@ def suited(
 def _variance(mechanism: Mechanism | tuple[Mechanism, Mechanism], cells: int) -> float:
     """Return the mean variance of the noise of a given mechanism, or 0 if it depends on records."""
     if isinstance(mechanism, tuple):
-        mean = sum(_mean_square(each, cells + 1) for each in mechanism) / 2
+        mean = sum(_mean_square(single, cells + 1) for single in mechanism) / 2
     else:
         mean = _mean_square(mechanism, 2 * cells)
     return mean if math.isfinite(mean) else 0.0

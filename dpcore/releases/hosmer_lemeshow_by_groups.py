@@ -148,10 +148,10 @@ class _Noise(NamedTuple):
             of_curve, of_groups = Fraction((size - 1).bit_length() + 1), _PAPER_CHANGE
         else:
             of_curve, of_groups = Dyadic(1).noise_scale(size), _CHANGE
-        each = 1 / (of_curve + of_groups)
-        sums = budget.law(_UNIT, each)  # refuses an epsilon that is too small for any of them
-        curve = Dyadic(max(of_curve, Fraction(1)) * each * budget.epsilon, sensitivity=sensitivity)
-        return cls(curve, budget.law(1, each), sums, budget.privacy)
+        share = 1 / (of_curve + of_groups)
+        sums = budget.law(_UNIT, share)  # refuses an epsilon that is too small for any of them
+        curve = Dyadic(max(of_curve, Fraction(1)) * share * budget.epsilon, sensitivity=sensitivity)
+        return cls(curve, budget.law(1, share), sums, budget.privacy)
 
     def draw(self, groups: int, stream: Source) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return noise for all observed numbers, (Q, 2), and for all expected ones, (Q, 2)."""

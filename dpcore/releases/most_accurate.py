@@ -54,7 +54,7 @@ def data_aware(
     stages.
     """
     possible = _possible(size, epsilon, rho, neighbours, delta)
-    return min(possible, key=lambda each: each._counting_error(size, n), default=None)
+    return min(possible, key=lambda dawa: dawa._counting_error(size, n), default=None)
 
 
 @lru_cache(maxsize=256)
@@ -65,14 +65,14 @@ def _possible(
     neighbours: Neighbours,
     delta: float | None,
 ) -> tuple[Dawa, ...]:
-    found: list[Dawa] = []
+    possible: list[Dawa] = []
     if size > _FEW_CELLS and neighbours == "replace-one":
         pure = [Dawa(epsilon)] if delta is not None else []
-        for each in (*pure, Dawa(epsilon, rho=rho, delta=delta)):
+        for dawa in (*pure, Dawa(epsilon, rho=rho, delta=delta)):
             with suppress(ParameterError):  # the budget is too small for two stages
-                each.noise_deviation(size)
-                found.append(each)
-    return tuple(found)
+                dawa.noise_deviation(size)
+                possible.append(dawa)
+    return tuple(possible)
 
 
 @lru_cache(maxsize=256)
@@ -117,7 +117,7 @@ def candidates(
         return _of_one_kind(epsilon, rho, neighbours, None)
     pure = _of_one_kind(epsilon, None, neighbours, None)
     gaussian = _of_one_kind(epsilon, None, neighbours, delta)
-    return {f"{name}, delta = 0": each for name, each in pure.items()} | gaussian
+    return {f"{name}, delta = 0": mechanism for name, mechanism in pure.items()} | gaussian
 
 
 def _of_one_kind(
@@ -129,19 +129,19 @@ def _of_one_kind(
     """Return the mechanisms with Laplace noise, for epsilon alone, or with Gaussian noise."""
     is_gaussian = rho is not None or delta is not None
     common: dict[str, Any] = {"rho": rho, "neighbours": neighbours, "delta": delta}
-    found: dict[str, _Tree] = {
+    mechanisms: dict[str, _Tree] = {
         "hierarchy": Hierarchy(epsilon, **common),
         "hierarchy, HB's rule": Hierarchy(epsilon, "hb", "equal", **common),
         "hierarchy, binary, equal budgets": Hierarchy(epsilon, 2, "equal", **common),
         "histogram": Histogram(epsilon, **common),
     }
     if is_gaussian:
-        found["square root (Toeplitz)"] = ToeplitzGaussian(rho, neighbours, epsilon, delta)
+        mechanisms["square root (Toeplitz)"] = ToeplitzGaussian(rho, neighbours, epsilon, delta)
     if neighbours == "replace-one":
-        found["dyadic tree"] = Dyadic(epsilon, rho=rho, delta=delta)
+        mechanisms["dyadic tree"] = Dyadic(epsilon, rho=rho, delta=delta)
         if not is_gaussian:
-            found["dyadic tree, the paper's scale"] = Dyadic(epsilon, sensitivity="paper")
-    return found
+            mechanisms["dyadic tree, the paper's scale"] = Dyadic(epsilon, sensitivity="paper")
+    return mechanisms
 
 
 def error_of(mechanism: _Tree, size: int) -> float:

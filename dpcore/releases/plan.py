@@ -87,7 +87,7 @@ class Plan:
         lines = ["  ".join([heading, *(f"{shape:>11}" for shape in shapes), "(counts)"])]
         for option in self.options:
             row = [f"{option.name:<{width}}"]
-            row += [f"{each:9.4g}" for each in (option.error, option.largest_error)]
+            row += [f"{error:9.4g}" for error in (option.error, option.largest_error)]
             row += [f"{option.on_shapes[shape]:11.4g}" for shape in shapes if option.on_shapes]
             lines.append("  ".join(row))
         return "\n".join([*lines, f"first: {self.why}"])
@@ -158,20 +158,23 @@ def plan(
     """
     size = _check.integer("size", size, 1, MOST_CELLS)
     Allowance.checked(epsilon, rho, neighbours, delta)
-    found = _plan(size, epsilon, rho, neighbours, delta)
+    planned = _plan(size, epsilon, rho, neighbours, delta)
     if n is None:
-        return found
+        return planned
     n = _check.integer("n", n, 1, MOST_RECORDS)
-    return _with_records(found, data_aware(size, epsilon, rho, neighbours, delta, n), n)
+    return _with_records(planned, data_aware(size, epsilon, rho, neighbours, delta, n), n)
 
 
-def _with_records(found: Plan, buckets: Dawa | None, n: int) -> Plan:
+def _with_records(planned: Plan, buckets: Dawa | None, n: int) -> Plan:
     """Return the plan for n records."""
-    size, best = found.size, found.options[0]
+    size, best = planned.size, planned.options[0]
     if buckets is None:
-        return found
+        return planned
     option = Option("dawa", buckets, math.inf, math.inf, expected_errors(buckets, size, n))
-    others = (replace(best, on_shapes=expected_errors(best.mechanism, size, n)), *found.options[1:])
+    others = (
+        replace(best, on_shapes=expected_errors(best.mechanism, size, n)),
+        *planned.options[1:],
+    )
     edge = "n sqrt(8 rho) <= size / 4" if buckets.rho is not None else "n epsilon <= size^1.5"
     if buckets._pays(size, n):
         return Plan(size, (option, *others), edge)

@@ -27,15 +27,15 @@ def expected_errors(mechanism: Mechanism, size: int, n: int) -> dict[str, float]
     64 cells.
     """
     releases = max(2, min(_RELEASES, _MOST_DRAWS // size))
-    found = {}
+    errors = {}
     for name, shares in _shapes(size).items():
         rng = np.random.default_rng(0)
         counts = rng.multinomial(n, shares)
         with unwatched():
             noisy = mechanism.release(counts, rng=rng, replicates=releases).astype(np.float64)
         isotonic(noisy[:, :-1], 0.0, float(n))
-        found[name] = float(np.sqrt(np.mean((noisy - np.cumsum(counts)) ** 2)))
-    return found
+        errors[name] = float(np.sqrt(np.mean((noisy - np.cumsum(counts)) ** 2)))
+    return errors
 
 
 def _shapes(size: int) -> dict[str, NDArray[np.float64]]:

@@ -147,7 +147,7 @@ def score_curves_at_medians(
     with spending(privacy, "score_curves_at_medians"):
         chosen = chooser.choose(negatives + positives, rng=rng)
         starts = np.append(0, chosen[:-1] + 1)
-        merged = [np.add.reduceat(each, starts) for each in (negatives, positives)]
+        merged = [np.add.reduceat(of_class, starts) for of_class in (negatives, positives)]
         cells = numbered(2 * chosen.size)
         both = np.concatenate([merged[0], merged[1][::-1]])
         joint = raw_release(both, cells, taken(mechanism), rng, what="score_curves_at_medians")

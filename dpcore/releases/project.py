@@ -138,7 +138,7 @@ def project_sums(
         lower=sums.lower,
         upper=sums.upper,
         n=sums.n,
-        totals=tuple(int(each) for each in totals),
+        totals=tuple(int(total) for total in totals),
         bits=noise.bits,
         variance=noise.variance,
         basis=chosen.basis,

@@ -68,13 +68,13 @@ class Quantiles(EqualByValue):
 
     def __repr__(self) -> str:
         pairs = zip(np.ravel(self.probabilities), np.ravel(self.values), strict=True)
-        found = [f"{p:g}: {short(value)}" for p, value in pairs]
+        texts = [f"{p:g}: {short(value)}" for p, value in pairs]
         known = f"n = {self.n}, {cost(self.privacy)}"
         return line(
             "Quantiles",
-            f"{', '.join(found)}, {known}",
-            f"{', '.join(found[:2])}, ..., {known}",
-            f"{len(found)} of them, {known}",
+            f"{', '.join(texts)}, {known}",
+            f"{', '.join(texts[:2])}, ..., {known}",
+            f"{len(texts)} of them, {known}",
         )
 
 
@@ -223,7 +223,7 @@ def _release(
 ) -> Quantiles:
     n = check_number(counts)
     assert budget.epsilon is not None
-    each = budget.epsilon / asked.size
+    epsilon_each = budget.epsilon / asked.size
     shape, asked = asked.shape, np.ravel(asked)
     scores = np.empty(grid.size, np.int64)
     chosen = np.empty(asked.size, np.int64)
@@ -231,9 +231,11 @@ def _release(
     with spending(privacy, "quantiles"):
         for i, p in enumerate(asked.tolist()):
             selection.rank_scores(counts, round(_PARTS * n * Fraction(p)), scores)
-            chosen[i] = exponential_mechanism(scores, epsilon=each, sensitivity=_PARTS, rng=rng)
+            chosen[i] = exponential_mechanism(
+                scores, epsilon=epsilon_each, sensitivity=_PARTS, rng=rng
+            )
     places = np.empty(asked.size)
     places[np.argsort(asked)] = grid.positions[np.sort(chosen)]
     values = float_or_array(grid.shown(places.reshape(shape)))
     shares: Any = float_or_array(asked.reshape(shape))
-    return Quantiles(shares, values, n, privacy, double_above(each))
+    return Quantiles(shares, values, n, privacy, double_above(epsilon_each))

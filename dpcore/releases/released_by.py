@@ -56,8 +56,8 @@ class _ClassByClass(NamedTuple):
             what = "ROC.mechanism.release"  # a release of records; simulations are not watched
             curves = raw_score_curves(exact, self.grid, self.mechanisms, rng, what=what)
             return curves.joint.counts
-        found = [self.release(exact, rng=rng) for _ in range(replicates)]
-        return np.stack(found).astype(np.float64)
+        releases = [self.release(exact, rng=rng) for _ in range(replicates)]
+        return np.stack(releases).astype(np.float64)
 
     def describe(self) -> Mapping[str, str | int | float]:
         return self.description

@@ -135,8 +135,8 @@ def residual_plot(
     assert budget.epsilon is not None
     _check.choice("search", search, Search)
     units = for_both_axes("unit", unit)
-    for each in units:
-        _check.positive("unit", each)
+    for axis_unit in units:
+        _check.positive("unit", axis_unit)
     known = (
         checked_ends("predicted_range", predicted_range),
         checked_ends("residual_range", residual_range),
@@ -169,7 +169,7 @@ def residual_plot(
     privacy = replace(budget.privacy, delta=noise.privacy.delta, simulated=simulated)
     with spending(privacy, "residual_plot"):
         ends = found(search, columns, units, known, first, rng)
-        axes = (Grid.uniform(*each, side) for each, side in zip(ends, sides, strict=True))
+        axes = (Grid.uniform(*axis_ends, side) for axis_ends, side in zip(ends, sides, strict=True))
         grid = TableGrid(*axes)
         counts = counts_within(columns, grid)
         table = raw_table(

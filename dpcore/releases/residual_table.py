@@ -41,7 +41,7 @@ def sides_of(cells: Any) -> tuple[int, int]:
         ``cells`` is not one or two numbers, or is too large.
     """
     first, second = (
-        _check.integer("cells", each, 1, MOST_CELLS) for each in for_both_axes("cells", cells)
+        _check.integer("cells", side, 1, MOST_CELLS) for side in for_both_axes("cells", cells)
     )
     if (first + 2) * (second + 2) > MOST_CELLS:  # including the cells beyond the ends
         what = f"must make at most {MOST_CELLS} cells, together with a rim around them"

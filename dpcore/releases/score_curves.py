@@ -220,11 +220,11 @@ def raw_score_curves(
 
     ``what`` is the name of the function that a budget records.
     """
-    for each in mechanism if isinstance(mechanism, tuple) else (mechanism,):
-        refuse_one_row_only(each, "scores have two classes")
+    for single in mechanism if isinstance(mechanism, tuple) else (mechanism,):
+        refuse_one_row_only(single, "scores have two classes")
     if isinstance(mechanism, tuple):
         source(rng)  # refuses anything but a generator or None
-        first, second = (each.privacy for each in mechanism)
+        first, second = (single.privacy for single in mechanism)
         both = replace(first + second, simulated=rng is not None)
         with spending(both, what):
             return _class_by_class(counts, grid, mechanism, rng, what)
@@ -249,10 +249,10 @@ def _check_public(
     one: tuple[Mechanism, ...] = (
         () if mechanism is None or isinstance(mechanism, tuple) else (mechanism,)
     )
-    for each in mechanism if isinstance(mechanism, tuple) else one:
-        check_mechanism("mechanism", each)
-        if each.privacy.neighbours != "replace-one":
-            given = each.privacy.neighbours
+    for single in mechanism if isinstance(mechanism, tuple) else one:
+        check_mechanism("mechanism", single)
+        if single.privacy.neighbours != "replace-one":
+            given = single.privacy.neighbours
             raise ParameterError("mechanism", given, "must be for replace-one: n is public")
     if isinstance(mechanism, tuple):
         _check_pair(mechanism, grid.size, budget)
@@ -266,8 +266,9 @@ def _check_pair(mechanisms: tuple[Any, ...], size: int, budget: dict[str, Any]) 
     for name, value in budget.items():
         if value is not None:
             raise ParameterError(name, value, "must not be given with a mechanism")
-    for each in mechanisms:
-        check_description(each, numbered(size + 1))  # also refuses a budget too small for this grid
+    for mechanism in mechanisms:
+        # This also refuses a budget too small for this grid.
+        check_description(mechanism, numbered(size + 1))
     first, second = mechanisms
     _ = first.privacy + second.privacy  # refuses guarantees that cannot be added
 
@@ -285,10 +286,10 @@ def _class_by_class(
         raw_release(
             np.append(part, counts.sum() - part.sum()),
             numbered(size + 1),
-            taken(each),
+            taken(mechanism),
             rng,
             what=what,
         )
-        for part, each in zip((counts[:size], counts[size:][::-1]), mechanisms, strict=True)
+        for part, mechanism in zip((counts[:size], counts[size:][::-1]), mechanisms, strict=True)
     )
     return ScoreCurves.from_classes(grid, negatives, positives)

@@ -286,10 +286,10 @@ def _enough(budget: _Budget, n: int, goal: float) -> float | None:
         except ParameterError:  # the budget is too small for any grid
             return False
 
-    found = _least(is_enough, -_MOST_DOUBLINGS, _MOST_DOUBLINGS)
-    if found is None:
+    least_doublings = _least(is_enough, -_MOST_DOUBLINGS, _MOST_DOUBLINGS)
+    if least_doublings is None:
         return None
-    larger = budget.times(2.0**found)
+    larger = budget.times(2.0**least_doublings)
     spent = larger.rho if larger.rho is not None else larger.epsilon
     assert spent is not None
     return float(spent)
@@ -320,12 +320,12 @@ def _goal(error: Any, grid: Grid, unit: Unit) -> float:
     """Return the given error, above 0, in ranks or in units of the grid's positions."""
     if unit == "shares" or grid.unit is None:
         return _check.positive("error", error)
-    found = scalar("error", error)
-    if found is None or found[1] != "duration":
+    span = scalar("error", error)
+    if span is None or span[1] != "duration":
         raise DtypeError(
             "error", type(error).__name__, "must be a duration, because the bounds are times"
         )
-    return _check.positive("error", found[0])
+    return _check.positive("error", span[0])
 
 
 def _about_enough(enough: float | None, budget: _Budget, wished: str) -> str:

@@ -277,7 +277,7 @@ def _flat(
     delta: float | None,
 ) -> Histogram:
     """Return noise on each cell, of the kind with the least noise; with delta, it may be either."""
-    found = [Histogram(epsilon, rho=rho, neighbours=neighbours, delta=delta)]
+    histograms = [Histogram(epsilon, rho=rho, neighbours=neighbours, delta=delta)]
     if delta is not None:
-        found.append(Histogram(epsilon, neighbours=neighbours))
-    return min(found, key=lambda each: each.mean_squared_error(size))
+        histograms.append(Histogram(epsilon, neighbours=neighbours))
+    return min(histograms, key=lambda histogram: histogram.mean_squared_error(size))
