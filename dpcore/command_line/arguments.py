@@ -52,7 +52,7 @@ def _glued(argv: Sequence[str]) -> list[str]:
         is_value = len(word) > 1 and word[0] == "-" != word[1]
         if glued and glued[-1] in single and is_value:
             glued[-1] += f"={word}"
-        elif is_value and any(each in ranges for each in glued[-2:]):
+        elif is_value and any(earlier in ranges for earlier in glued[-2:]):
             glued.append(f" {word}")
         else:
             glued.append(word)

@@ -71,9 +71,9 @@ def roc(options: argparse.Namespace) -> str:
         grid, counts = coarser(options, grid, counts)
         mechanism = mechanism_of(options, 2 * grid.size)(int(counts.sum()))
     curves = _released(options, grid, mechanism, counts)
-    found = ROC.from_curves(curves)
-    text = with_size(options, roc_summary(found, options), grid)
-    written(options, curves.to_json, partial(roc_picture, found, options.score))
+    curve = ROC.from_curves(curves)
+    text = with_size(options, roc_summary(curve, options), grid)
+    written(options, curves.to_json, partial(roc_picture, curve, options.score))
     return text
 
 

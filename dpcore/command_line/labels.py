@@ -60,7 +60,7 @@ def scored_labels(
     labels, scores = batch.columns
     if not hasattr(labels, "dictionary"):
         labels = labels.dictionary_encode()
-    wanted = np.array([is_label(each, positive) for each in labels.dictionary.to_pylist()], bool)
+    wanted = np.array([is_label(label, positive) for label in labels.dictionary.to_pylist()], bool)
     return wanted[labels.indices.to_numpy()], scores, missing
 
 
@@ -72,8 +72,8 @@ def _check_no_text(batch: pyarrow.RecordBatch) -> None:
     kind = labels.type.value_type if types.is_dictionary(labels.type) else labels.type
     is_text = types.is_string(kind) or types.is_large_string(kind)
     if types.is_binary(kind):  # cells of an unknown type
-        found = labels.unique().to_pylist()
-        is_text = any(each is not None and _number(_text(each)) is None for each in found)
+        distinct = labels.unique().to_pylist()
+        is_text = any(label is not None and _number(_text(label)) is None for label in distinct)
     if is_text:
         raise UsageError(
             f"--label {batch.schema.names[0]!r} holds text: give the label of the positives "
@@ -81,18 +81,18 @@ def _check_no_text(batch: pyarrow.RecordBatch) -> None:
         )
 
 
-def is_label(found: Any, typed: str) -> bool:
+def is_label(label: Any, typed: str) -> bool:
     """Return whether a label equals the typed one: as text, or as a number.
 
     True and False are 1 and 0, in text as well.
     """
-    first, second = _text(found), typed.strip()
+    first, second = _text(label), typed.strip()
     number = _number(first)
     return first == second or (number is not None and number == _number(second))
 
 
-def _text(found: Any) -> str:
-    text = found.decode("utf-8", "replace") if isinstance(found, bytes) else str(found)
+def _text(label: Any) -> str:
+    text = label.decode("utf-8", "replace") if isinstance(label, bytes) else str(label)
     return text.strip()
 
 

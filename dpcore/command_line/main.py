@@ -86,14 +86,16 @@ def _fail(message: str) -> int:
 
 def _warn(caught: Sequence[warnings.WarningMessage]) -> int:
     """Show the warnings: those of dpcore once, each in one line."""
-    ours = [each for each in caught if issubclass(each.category, dpcore.DpcoreWarning)]
-    for text in dict.fromkeys(str(each.message) for each in ours):
+    ours = [warning for warning in caught if issubclass(warning.category, dpcore.DpcoreWarning)]
+    for text in dict.fromkeys(str(warning.message) for warning in ours):
         for argument, flag in _TYPED.items():
             text = text.replace(argument, flag)
         _say(f"warning: {text}")
-    for each in caught:
-        if each not in ours:
-            warnings.showwarning(each.message, each.category, each.filename, each.lineno)
+    for warning in caught:
+        if warning not in ours:
+            warnings.showwarning(
+                warning.message, warning.category, warning.filename, warning.lineno
+            )
     return 0
 
 

@@ -45,7 +45,7 @@ def residual_columns(
             on_progress=advance,
         ):
             first, second = (whole(column, "a column") for column in batch.columns)
-            of_first, of_second = (stated(None, each, by_grid=False) for each in batch.columns)
+            of_first, of_second = (stated(None, column, by_grid=False) for column in batch.columns)
             if options.actual is not None:
                 second, of_second = _less(second, first), of_second and of_first
             integers = of_first, of_second

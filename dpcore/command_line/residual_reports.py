@@ -47,7 +47,7 @@ def residual_summary(plot: ResidualPlot, options: argparse.Namespace) -> str:
     if plot.table.counts.sum() < 1.0:
         return "\n".join([*lines(rows), "", "No quartiles: no record is within the bounds."])
     ranges = _ranges(plot)
-    error = max(float(each.curve.standard_error().max()) for each in ranges)
+    error = max(float(span.curve.standard_error().max()) for span in ranges)
     known = f"up to {error:.2g} (privacy noise in the shares of a range)"
     rows["std. error"] = known if np.isfinite(error) else "not known with this mechanism"
     return "\n".join([*lines(rows), "", *_table(ranges)])
@@ -65,22 +65,22 @@ def residual_picture(plot: ResidualPlot, options: argparse.Namespace, form: str)
     return drawn(figure, form)
 
 
-def _range(found: tuple[float, float], given: list[float] | None) -> str:
-    return f"{found[0]:.6g} to {found[1]:.6g} ({'released' if given is None else 'given'})"
+def _range(ends: tuple[float, float], given: list[float] | None) -> str:
+    return f"{ends[0]:.6g} to {ends[1]:.6g} ({'released' if given is None else 'given'})"
 
 
 def _table(ranges: list[_PredictedRange]) -> list[str]:
     """Return a heading and a line for each range: quartiles as numbers, and drawn."""
-    quartiles = [each.curve.isotonic().quantile([0.25, 0.5, 0.75]) for each in ranges]
+    quartiles = [span.curve.isotonic().quantile([0.25, 0.5, 0.75]) for span in ranges]
     reach = float(np.abs(quartiles).max()) or 1.0
     axis = f"{_short(-reach):<{_HALF}}0{_short(reach):>{_HALF}}"
     heading = (
         f"{'from':>10} {'to':>10} {'records':>7} {'25 %':>9} {'median':>9} {'75 %':>9}  {axis}"
     )
     table = [
-        f"{each.lower:>10.6g} {each.upper:>10.6g} {each.curve.n:>7}"
-        f"{''.join(f'{_short(value):>10}' for value in found.tolist())}  {_bar(found / reach)}"
-        for each, found in zip(ranges, quartiles, strict=True)
+        f"{span.lower:>10.6g} {span.upper:>10.6g} {span.curve.n:>7}"
+        f"{''.join(f'{_short(value):>10}' for value in values.tolist())}  {_bar(values / reach)}"
+        for span, values in zip(ranges, quartiles, strict=True)
     ]
     return [heading, *table]
 

@@ -92,16 +92,16 @@ def calibration_picture(table: Reliability, score: str, form: str) -> bytes:
 
 def hosmer_lemeshow_summary(
     curves: ScoreCurves,
-    found: HosmerLemeshowUnderNoise[HosmerLemeshow],
+    noisy: HosmerLemeshowUnderNoise[HosmerLemeshow],
     options: argparse.Namespace,
 ) -> str:
     """Return a few lines about a release and its Hosmer-Lemeshow test."""
-    test = found.test
+    test = noisy.test
     rows = _about(curves, options) | {
-        "statistic": f"{test.statistic:.4g}, {found.statistic:.4g} without the mean of the noise",
+        "statistic": f"{test.statistic:.4g}, {noisy.statistic:.4g} without the mean of the noise",
         "freedom": f"{test.degrees_of_freedom} degrees, "
         f"as for a model {'' if test.fitted else 'not '}fitted to these records",
-        "p-value": f"{found.pvalue:.3g}, by {found.null.size} simulated releases",
+        "p-value": f"{noisy.pvalue:.3g}, by {noisy.null.size} simulated releases",
     }
     heading = (
         f"{'from':>10}  {'to':>10}  {'positives':>10}  {'expected':>10}"

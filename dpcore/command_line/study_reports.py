@@ -27,7 +27,7 @@ Row = Mapping[str, Any]
 
 def study_list(studies: Mapping[str, Study]) -> str:
     """Return the names of studies, their descriptions and their parameters."""
-    width, found = min(shutil.get_terminal_size().columns, _MOST), []
+    width, report = min(shutil.get_terminal_size().columns, _MOST), []
     indent = max(map(len, studies)) + 2
     for name, study in studies.items():
         title = (inspect.getdoc(study.function) or "").partition("\n")[0]
@@ -40,15 +40,15 @@ def study_list(studies: Mapping[str, Study]) -> str:
             for text in (title or repr(study), parameters)
             for line in textwrap.wrap(text, max(width - indent, 20), break_on_hyphens=False)
         ]
-        found += [f"{name:<{indent}}{head}", *(" " * indent + line for line in rest)]
-    return "\n".join(found)
+        report += [f"{name:<{indent}}{head}", *(" " * indent + line for line in rest)]
+    return "\n".join(report)
 
 
 def study_summary(results: Results, level: float, out: Path | None) -> str:
     """Return a few lines about a run, and a table of means for each quantity."""
     rows = results.summary(level=level).to_pylist()
     parameters = {name: [row[name] for row in rows] for name in results.parameters}
-    fixed = {name: found[0] for name, found in parameters.items() if len(set(found)) == 1}
+    fixed = {name: values[0] for name, values in parameters.items() if len(set(values)) == 1}
     varied = [name for name in parameters if name not in fixed]
     cells = len(results.table["cell"].unique())
     about: dict[str, object] = {
@@ -63,12 +63,12 @@ def study_summary(results: Results, level: float, out: Path | None) -> str:
         about["kept in"] = shown(str(out))
     keys = [*varied, *(["position"] if any("position" in row for row in rows) else [])]
     columns = _fitting(rows, keys, shutil.get_terminal_size().columns)
-    found = lines(about)
+    report = lines(about)
     for quantity in results.quantities:
         table = [row for row in rows if row["quantity"] == quantity]
         if table:
-            found += ["", quantity, *_table(table, _shown(table, keys), columns)]
-    return "\n".join(found)
+            report += ["", quantity, *_table(table, _shown(table, keys), columns)]
+    return "\n".join(report)
 
 
 def _fitting(rows: Sequence[Row], keys: Sequence[str], width: int) -> list[str]:
@@ -101,9 +101,9 @@ def _table(rows: Sequence[Row], keys: Sequence[str], columns: Sequence[str]) -> 
         _GAP
         + _GAP.join(
             f"{text:<{size}}" if name in words else f"{text:>{size}}"
-            for name, text, size in zip(names, each, widths, strict=True)
+            for name, text, size in zip(names, row, widths, strict=True)
         ).rstrip()
-        for each in texts
+        for row in texts
     ]
 
 

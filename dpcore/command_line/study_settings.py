@@ -31,20 +31,22 @@ def changed(study: Study, settings: Sequence[str]) -> Study:
     UsageError
         It has no such parameter, or the parameter no such value.
     """
-    known, found = known_values(study), dict[str, list[Any] | dict[Any, Any]]()
-    for each in settings:
-        name, equals, text = each.partition("=")
+    known, changes = known_values(study), dict[str, list[Any] | dict[Any, Any]]()
+    for setting in settings:
+        name, equals, text = setting.partition("=")
         if not equals or not text:
-            raise UsageError(f"--set must be PARAMETER=VALUE,...; got {each!r}")
+            raise UsageError(f"--set must be PARAMETER=VALUE,...; got {setting!r}")
         if name not in known:
             raise UsageError(f"--set must name one of {', '.join(known)}; got {name!r}")
-        if name in found:
+        if name in changes:
             raise UsageError(f"--set {name} must be given once, with commas between values")
         words = [text] if text in map(str, known[name]) else text.split(",")
         values = [_value(name, word.strip(), known[name]) for word in words]
-        found[name] = dict(values) if _has_objects(known[name]) else [value for _, value in values]
+        changes[name] = (
+            dict(values) if _has_objects(known[name]) else [value for _, value in values]
+        )
     try:
-        settled = study.over(**found)
+        settled = study.over(**changes)
         _ = settled.cells  # refuses repeated values
     except DpcoreError as error:
         raise UsageError(f"--set: {error}") from None
@@ -53,11 +55,11 @@ def changed(study: Study, settings: Sequence[str]) -> Study:
 
 def known_values(study: Study) -> dict[str, dict[Any, Any]]:
     """Return the values of each parameter in all blocks, by their labels."""
-    found: dict[str, dict[Any, Any]] = {}
+    known: dict[str, dict[Any, Any]] = {}
     for block in study.blocks:
         for name, values in block.items():
-            found.setdefault(name, {}).update(values)
-    return found
+            known.setdefault(name, {}).update(values)
+    return known
 
 
 def _value(name: str, word: str, known: Mapping[Any, Any]) -> tuple[Any, Any]:
@@ -68,16 +70,16 @@ def _value(name: str, word: str, known: Mapping[Any, Any]) -> tuple[Any, Any]:
     if _has_objects(known):
         options = ", ".join(map(str, known))
         raise UsageError(f"--set {name} must be among {options}; got {word!r}")
-    found = [value for value in known.values() if _is_number(value)]
-    number = _number(word) if found else None
+    numbers = [value for value in known.values() if _is_number(value)]
+    number = _number(word) if numbers else None
     if number is not None:
-        number = number if any(isinstance(value, Integral) for value in found) else float(word)
+        number = number if any(isinstance(value, Integral) for value in numbers) else float(word)
         return number, number
     if word.lower() in _TRUTHS and any(isinstance(value, bool) for value in known.values()):
         return _TRUTHS[word.lower()], _TRUTHS[word.lower()]
     if any(isinstance(value, str) for value in known.values()):
         return word, word
-    options = "numbers" if found else f"among {', '.join(map(str, known))}"
+    options = "numbers" if numbers else f"among {', '.join(map(str, known))}"
     raise UsageError(f"--set {name} must be {options}; got {word!r}")
 
 
