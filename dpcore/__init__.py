@@ -141,10 +141,10 @@ __all__ = [
 def _state() -> tuple[int, int] | None:
     """Return what changes when another version of dpcore takes the place of this one."""
     try:
-        found = _os.stat(__file__)
+        status = _os.stat(__file__)
     except OSError:  # in an archive; or the package is being replaced right now
         return None
-    return found.st_size, found.st_mtime_ns
+    return status.st_size, status.st_mtime_ns
 
 
 _STATE = _state()
@@ -220,14 +220,14 @@ def __getattr__(name: str) -> _Any:
             name="dpcore",
         )
     if name in _MODULES:
-        found: _Any = _importlib.import_module(f"dpcore.{_MODULES[name]}")
+        member: _Any = _importlib.import_module(f"dpcore.{_MODULES[name]}")
     else:
         home = next((module for module, names in _HOMES.items() if name in names), None)
         if home is None:
             raise AttributeError(f"module 'dpcore' has no attribute {name!r}")
-        found = getattr(_importlib.import_module(f"dpcore.{home}"), name)
-    globals()[name] = found  # so that Python asks only once
-    return found
+        member = getattr(_importlib.import_module(f"dpcore.{home}"), name)
+    globals()[name] = member  # so that Python asks only once
+    return member
 
 
 def __dir__() -> list[str]:

@@ -49,8 +49,8 @@ Extra = Literal["plot", "io", "cli", "models", "studies", "dask", "bench", "test
 def integer(argument: str, value: object, least: int, most: int) -> int:
     """Return a Python int within [least, most]."""
     if not _is_a(value, numbers.Integral):
-        found = f"{shown(value)} of type {type(value).__name__}"
-        raise DtypeError(argument, found, "must be an integer")
+        description = f"{shown(value)} of type {type(value).__name__}"
+        raise DtypeError(argument, description, "must be an integer")
     assert isinstance(value, numbers.Integral)
     if not least <= int(value) <= most:
         raise ParameterError(argument, value, f"must be between {least} and {most}")
@@ -60,8 +60,8 @@ def integer(argument: str, value: object, least: int, most: int) -> int:
 def finite(argument: str, value: object) -> float:
     """Return a finite float."""
     if not _is_a(value, numbers.Real):
-        found = f"{shown(value)} of type {type(value).__name__}"
-        raise DtypeError(argument, found, "must be a real number")
+        description = f"{shown(value)} of type {type(value).__name__}"
+        raise DtypeError(argument, description, "must be a real number")
     assert isinstance(value, numbers.Real)
     try:
         double = float(value)
@@ -142,8 +142,8 @@ def items(argument: str, value: object, requirement: str) -> list[Any]:
     if isinstance(value, Iterator):  # its own errors are the caller's
         return list(value)
     try:
-        found: list[Any] = list(value)  # type: ignore[call-overload]
-        return found
+        listed: list[Any] = list(value)  # type: ignore[call-overload]
+        return listed
     except MemoryError:
         raise
     except Exception:  # arrays without axes, frames that are not computed yet
@@ -171,14 +171,14 @@ def array(
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise DtypeError(argument, "a masked array", "must not be masked")
     try:
-        found: NDArray[Any] = np.asarray(value)
+        values: NDArray[Any] = np.asarray(value)
     except MemoryError:
         raise
     except Exception:  # rows of several lengths, lists too deep, columns that NumPy cannot hold
         raise DtypeError(argument, f"a {type(value).__name__}", requirement) from None
-    if found.dtype.kind not in kinds:
-        raise DtypeError(argument, f"dtype {found.dtype}", requirement)
-    return found
+    if values.dtype.kind not in kinds:
+        raise DtypeError(argument, f"dtype {values.dtype}", requirement)
+    return values
 
 
 def array_itself(argument: str, value: object, dtype: type[np.generic]) -> NDArray[Any]:
@@ -187,33 +187,35 @@ def array_itself(argument: str, value: object, dtype: type[np.generic]) -> NDArr
     It must be contiguous and have exactly this dtype: kernels trust their callers.
     """
     if not isinstance(value, np.ndarray) or value.dtype != dtype:
-        found = f"dtype {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
-        raise DtypeError(argument, found, f"must be an array of {dtype.__name__}")
+        description = (
+            f"dtype {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
+        )
+        raise DtypeError(argument, description, f"must be an array of {dtype.__name__}")
     if not value.flags.c_contiguous:
         raise ParameterError(argument, value.strides, "must be contiguous")
     return value
 
 
-def doubles(found: NDArray[Any]) -> NDArray[np.float64]:
+def doubles(values: NDArray[Any]) -> NDArray[np.float64]:
     """Return a copy in doubles. Long doubles beyond the range of doubles become infinite."""
     with np.errstate(over="ignore"):
-        return found.astype(np.float64)
+        return values.astype(np.float64)
 
 
 def points(argument: str, value: object) -> NDArray[Any]:
     """Return real numbers of any shape. Infinities are allowed, NaN is not."""
-    found = array(argument, value, "biuf")
-    if np.isnan(found).any():
+    values = array(argument, value, "biuf")
+    if np.isnan(values).any():
         raise ParameterError(argument, value, "must not be NaN")
-    return found
+    return values
 
 
 def probabilities(argument: str, value: ArrayLike) -> NDArray[np.float64]:
     """Return an array of floats within [0, 1]."""
-    found = doubles(array(argument, value, "iuf"))
-    if not np.all((found >= 0.0) & (found <= 1.0)):
+    values = doubles(array(argument, value, "iuf"))
+    if not np.all((values >= 0.0) & (values <= 1.0)):
         raise ParameterError(argument, value, "must lie within [0, 1]")
-    return found
+    return values
 
 
 def proportion(argument: str, value: object) -> float:
@@ -226,28 +228,30 @@ def proportion(argument: str, value: object) -> float:
 
 def counts(argument: str, value: object) -> NDArray[np.int64]:
     """Return exact counts of any shape: integers of 0 or more whose sum fits 64 bits."""
-    found = array(argument, value, "iu", "must hold integers")
-    if found.min(initial=0) < 0:
+    values = array(argument, value, "iu", "must hold integers")
+    if values.min(initial=0) < 0:
         raise ParameterError(argument, "a negative count", "must not be negative")
     # The sum is below the first number, but it takes ten times as long.
-    largest = 2.0 * float(found.max(initial=0)) * found.size
-    if largest >= _MOST_TOTAL and float(found.sum(dtype=np.float64)) >= _MOST_TOTAL:
+    largest = 2.0 * float(values.max(initial=0)) * values.size
+    if largest >= _MOST_TOTAL and float(values.sum(dtype=np.float64)) >= _MOST_TOTAL:
         raise ParameterError(argument, "larger counts", "must sum to less than 2^62")
-    return found.astype(np.int64)
+    return values.astype(np.int64)
 
 
 def cumulative_counts(argument: str, value: ArrayLike) -> NDArray[np.float64]:
     """Return released cumulative counts, (..., M) with M >= 1, all finite."""
-    found = array(argument, value, "iuf")
-    if found.ndim < 1 or found.shape[-1] < 1:
-        raise ParameterError(argument, found.shape, "must have at least one entry on its last axis")
-    found = doubles(found)
-    finite_entries = np.isfinite(found)
+    entries = array(argument, value, "iuf")
+    if entries.ndim < 1 or entries.shape[-1] < 1:
+        raise ParameterError(
+            argument, entries.shape, "must have at least one entry on its last axis"
+        )
+    entries = doubles(entries)
+    finite_entries = np.isfinite(entries)
     if not finite_entries.all():
-        raise ParameterError(argument, found[~finite_entries][0], "must be finite")
-    if max(found.max(initial=0.0), -found.min(initial=0.0)) > _MOST_NOISY:
+        raise ParameterError(argument, entries[~finite_entries][0], "must be finite")
+    if max(entries.max(initial=0.0), -entries.min(initial=0.0)) > _MOST_NOISY:
         raise ParameterError(argument, "larger entries", f"must be within +-{_MOST_NOISY:g}")
-    return found
+    return entries
 
 
 def cumulative_total(argument: str, value: object) -> float:

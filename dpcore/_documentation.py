@@ -99,7 +99,7 @@ def filled_in(docstring: str) -> str:
     return re.sub(r"^( *)\{(\w+)\}$", _paragraph, docstring, flags=re.M)
 
 
-def _paragraph(found: re.Match[str]) -> str:
-    indent, name = found.groups()
+def _paragraph(match: re.Match[str]) -> str:
+    indent, name = match.groups()
     text = " ".join(_PARAGRAPHS[name].split())
     return textwrap.fill(text, _WIDTH, initial_indent=indent, subsequent_indent=indent)

@@ -92,7 +92,7 @@ def sealed(cls: _Class) -> _Class:
     False
     """
     of: Any = cls
-    names = tuple(each.name for each in fields(of))
+    names = tuple(field.name for field in fields(of))
     begin, restore = of.__init__, getattr(of, "__setstate__", None)
 
     def seal(self: Any) -> None:

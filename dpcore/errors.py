@@ -109,11 +109,11 @@ def _again(cls: type[DpcoreError], args: tuple[object, ...], state: dict[str, ob
     return error
 
 
-def _without_lengths(found: str) -> str:
+def _without_lengths(description: str) -> str:
     """Return the description of a dtype without lengths; other descriptions stay."""
-    if "dtype " not in found:
-        return found
-    return _SIZED.sub(lambda sized: _NAMES[sized[1]], found)
+    if "dtype " not in description:
+        return description
+    return _SIZED.sub(lambda sized: _NAMES[sized[1]], description)
 
 
 def shown(value: object) -> str:
