@@ -31,7 +31,7 @@ def main() -> None:
         arguments.remove("--no-jit")
         os.environ["NUMBA_DISABLE_JIT"] = "1"
     if not any((ROOT / argument.partition("::")[0]).exists() for argument in arguments):
-        arguments = ["-n", "auto", "--dist", "loadfile", *arguments]
+        arguments = ["-n", "logical", "--dist", "loadfile", *arguments]
     _environment.keep_machine_code()
     os.chdir(str(ROOT))
     become([str(python()), "-m", "pytest", *arguments])
