@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -151,6 +152,15 @@ def test_fitted_models_are_likeliest_and_a_wrong_slope_is_rejected(study, rng):
     residuals = records.labels - fitted.released(0.0, records, rng)
     np.testing.assert_allclose(records.x.T @ residuals, 0, atol=1e-6)
     assert fitted.rejected(list(fitted.CASES)[-1], rng)["exact"]
+
+
+def test_models_of_the_study_of_fits_draw_nothing_from_the_global_generator(study, rng):
+    fitted = study("fitted_models")
+    records = fitted.drawn(3, 500, False, rng)
+    before = pickle.dumps(np.random.get_state(legacy=False))  # noqa: NPY002
+    fitted.boosted(0.1, records, rng)
+    fitted.penalised(1.0, records, rng)
+    assert pickle.dumps(np.random.get_state(legacy=False)) == before  # noqa: NPY002
 
 
 def test_what_is_far_apart_is_told_apart_in_the_study_of_comparisons(study, rng):
