@@ -97,8 +97,9 @@ def score_curves_at_medians(
 
     Notes
     -----
-    The cost is O(n + depth N). If n epsilon is small, a few thresholds near the records are better
-    than many fixed ones: docs/measured/roc-accuracy.md measures this.
+    The cost is O(n + depth N). A few thresholds at medians are better than many. With the default
+    method, they are no better than ``dpcore.score_curves`` over 1,024 even cells:
+    docs/measured/roc-accuracy.md measures this.
 
     Examples
     --------
