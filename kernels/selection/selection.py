@@ -95,13 +95,13 @@ def _member(
     """
     start = 0
     while start + _BLOCK <= scores.size:
-        found = np.int64(0)
+        count = np.int64(0)
         for i in range(np.uint64(start), np.uint64(start + _BLOCK)):
             distance = np.uint64(best - scores[i])
-            found += (distance >= first) & (distance <= final)
-        if found > rank:
+            count += (distance >= first) & (distance <= final)
+        if count > rank:
             break
-        rank -= found
+        rank -= count
         start += _BLOCK
     i = start
     distance = np.uint64(best - scores[i])

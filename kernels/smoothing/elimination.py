@@ -35,13 +35,13 @@ def separations(at: NDArray[np.int64], base: int, levels: int) -> NDArray[np.uin
     levels
         L + 1, the number of levels of the whole tree.
     """
-    found = np.full(at.size + 1, levels, np.uint8)
-    found[1:-1] = 0
+    separated = np.full(at.size + 1, levels, np.uint8)
+    separated[1:-1] = 0
     nodes = at
     while nodes[-1] != nodes[0]:
-        found[1:-1] += nodes[1:] != nodes[:-1]
+        separated[1:-1] += nodes[1:] != nodes[:-1]
         nodes = nodes // base
-    return found
+    return separated
 
 
 Plan = tuple[

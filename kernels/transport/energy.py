@@ -93,13 +93,13 @@ def least_energy(
         if turned > few * network.edges:
             continue
         few /= 4.0
-        tried, found, done = settle(
+        tried, reached, done = settle(
             network, levels, point, tries, tolerance, limit, attempt, changes, carries, full
         )
         count += tried
         tries = min(2 * tries, _MOST_TRIES)
-        if done or found < error:
-            error = found
+        if done or reached < error:
+            error = reached
             for v in range(network.row.size):
                 best[v] = attempt[v]
         if not done:
@@ -119,13 +119,13 @@ def least_energy(
         if product > near:
             continue
         near = product / 32.0
-        tried, found, done = settle(
+        tried, reached, done = settle(
             network, levels, point, tries, tolerance, limit, attempt, changes, carries, full
         )
         count += tried
         tries = min(2 * tries, _MOST_TRIES)
-        if done or found < error:
-            error = found
+        if done or reached < error:
+            error = reached
             for v in range(network.row.size):
                 best[v] = attempt[v]
     return count, error

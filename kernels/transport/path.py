@@ -92,9 +92,9 @@ def advance(
         a, b = tail[e], head[e]
         rise = p[b] - p[a]
         flow, slack = flows[e], slacks[e]
-        found = (flow * (slack + rise) + target) * inverses[e]
+        proposed = (flow * (slack + rise) + target) * inverses[e]
         was = flow > slack
-        flow, slack = max(found, kept * flow), max(found - rise, kept * slack)
+        flow, slack = max(proposed, kept * flow), max(proposed - rise, kept * slack)
         turned += was ^ (flow > slack)
         flows[e], slacks[e] = flow, slack
         product = flow * slack
@@ -109,8 +109,8 @@ def advance(
     for e in range(edges, tail.size):
         v = tail[e]
         flow, slack = flows[e], slacks[e]
-        found = (flow * (slack - p[v]) + target) * inverses[e]
-        flow, slack = max(found, kept * flow), max(p[v], kept * slack)
+        proposed = (flow * (slack - p[v]) + target) * inverses[e]
+        flow, slack = max(proposed, kept * flow), max(p[v], kept * slack)
         flows[e], slacks[e] = flow, slack
         product = flow * slack
         total += product

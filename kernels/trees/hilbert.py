@@ -93,18 +93,19 @@ def rectangle(height: int, width: int) -> NDArray[np.int64]:
     -----
     4^j positions from a multiple of 4^j on fill an aligned square of side 2^j. A square that is
     wholly outside is skipped in one step, so long thin tables do not take the time of the whole
-    square around them. Invariant: ``found[:done]`` are the cells at positions before ``position``.
+    square around them. Invariant: ``ordered[:done]`` are the cells at positions before
+    ``position``.
     """
     order = 0
     while (1 << order) < max(height, width):
         order += 1
-    found = np.empty(height * width, np.int64)
+    ordered = np.empty(height * width, np.int64)
     done = 0
     position = 0
-    while done < found.size:
+    while done < ordered.size:
         row, column = _cell(position, order)
         if row < height and column < width:
-            found[done] = row * width + column
+            ordered[done] = row * width + column
             done += 1
             position += 1
             continue
@@ -114,4 +115,4 @@ def rectangle(height: int, width: int) -> NDArray[np.int64]:
         ):
             j += 1
         position += 1 << (2 * j)
-    return found
+    return ordered

@@ -235,10 +235,10 @@ def _add_up(
     shortest = lengths[0]
     buckets, cell, risk, doubt = 0, 0, 0.0, 0.0
     while cell < size:
-        found, end = _next(whole, size, lengths, cell)
-        if found >= 0:
-            risk += risks[found]
-            doubt += doubts[found]
+        bucket, end = _next(whole, size, lengths, cell)
+        if bucket >= 0:
+            risk += risks[bucket]
+            doubt += doubts[bucket]
             buckets += 1
         else:
             for v in range(cell // shortest, (end + shortest - 1) // shortest):
@@ -265,9 +265,9 @@ def _cut(
     buckets, cell, shortest = 0, 0, lengths[0]
     edges[0] = 0
     while cell < size:
-        found, end = _next(whole, size, lengths, cell)
+        bucket, end = _next(whole, size, lengths, cell)
         while cell < end:
-            node, step = found, end - cell
+            node, step = bucket, end - cell
             if node < 0 and whole[cell // shortest]:
                 node, step = cell // shortest, min(shortest, step)
             elif node < 0:

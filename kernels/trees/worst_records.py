@@ -52,10 +52,10 @@ def _farthest(
             if sides[level] >> side & 1:
                 weight = beside[level] + (1.0 - side)
                 s = 1.0 - side - outside
-                found = (1.0 + factor) * (square + weight * weight * squares[level])
-                found -= factor * (s * s + 2.0 * (product + weight * along[level]))
-                if found > best:
-                    best, best_level, best_weight, best_last = found, level, weight, level - 1
+                distance = (1.0 + factor) * (square + weight * weight * squares[level])
+                distance -= factor * (s * s + 2.0 * (product + weight * along[level]))
+                if distance > best:
+                    best, best_level, best_weight, best_last = distance, level, weight, level - 1
         if kinds[level - 1] == 1 and kinds[level] == 0:  # the last nodes are beside the path
             part, length, way = 1.0, 0.0, 0.0
             for last in range(level, levels):
@@ -66,17 +66,17 @@ def _farthest(
                 if not forks[last]:
                     continue
                 rest = part * part * squares[last + 1]
-                found = (1.0 + factor) * (square + beside[level] ** 2 * (length + rest))
+                distance = (1.0 + factor) * (square + beside[level] ** 2 * (length + rest))
                 way_on = way + part * along[last + 1]
-                found -= factor * (outside**2 + 2.0 * (product + beside[level] * way_on))
-                if found > best:
-                    best, best_level, best_weight, best_last = found, level, beside[level], last
+                distance -= factor * (outside**2 + 2.0 * (product + beside[level] * way_on))
+                if distance > best:
+                    best, best_level, best_weight, best_last = distance, level, beside[level], last
         mine = own[level, kinds[level]] * on_path[level]
         square += mine * mine / shares[level]
         product += mine * target[level]
-    found = (1.0 + factor) * square - factor * ((1.0 - outside) ** 2 + 2.0 * product)
-    if found > best:  # the cell itself is the farthest
-        best, best_level, best_weight, best_last = found, levels, 0.0, 0
+    distance = (1.0 + factor) * square - factor * ((1.0 - outside) ** 2 + 2.0 * product)
+    if distance > best:  # the cell itself is the farthest
+        best, best_level, best_weight, best_last = distance, levels, 0.0, 0
     return best, best_level, best_weight, best_last
 
 
@@ -137,7 +137,7 @@ def worst_variances(
                 rest = (1.0 - own[level, 0]) * along[level + 1]
                 along[level] = own[level, 0] * target[level] + rest
                 length += shares[level] * target[level] ** 2
-            found, at, weight, last = _farthest(
+            distance, at, weight, last = _farthest(
                 own,
                 shares,
                 squares,
@@ -151,7 +151,7 @@ def worst_variances(
                 on_path,
                 beside,
             )
-            least = min(least, found + factor * length)
+            least = min(least, distance + factor * length)
             if least < _LITTLE * out[k]:
                 break
             s, part = 0.0, weight
