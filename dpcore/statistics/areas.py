@@ -112,7 +112,7 @@ class BucketedScores:
         return np.diff(negatives, prepend=0.0), np.diff(positives, prepend=0.0)
 
     def _bound(self, ties: Ties, of_negatives: Reals, of_positives: Reals) -> float:
-        """Return the sum of the absolute terms (docs/proofs/score-histograms.md, section 4)."""
+        """Return the sum of the absolute terms (docs/guides/calibration.md, section 7)."""
         negatives, positives = self._records(self.curves.joint.counts)
         total_negatives, total_positives = float(negatives.sum()), float(positives.sum())
         area, tie = self.area(ties), np.broadcast_to(np.asarray(ties), negatives.shape)

@@ -51,7 +51,7 @@ class ScoreHistogram:
 
     Notes
     -----
-    The source is the federated paper, sections 4 and 5. docs/proofs/score-histograms.md has
+    The source is the federated paper, sections 4 and 5. docs/guides/calibration.md has
     derivations and measurements.
 
     Examples
@@ -176,7 +176,7 @@ class ScoreHistogram:
         the slope between the neighbouring buckets. If the rate is smooth, the remaining error is of
         a higher order in 1 / B than the error of Eq. 5. Do not use it for scores with many ties:
         the more records have one score, the less there is to correct
-        (docs/proofs/score-histograms.md, section 3). The result is within the worst case of
+        (docs/guides/calibration.md, section 6). The result is within the worst case of
         ``auc_interval`` without noise; it is NaN if a released class is empty.
         """
         filled = self.bins.counts > 0.0
@@ -231,7 +231,7 @@ class ScoreHistogram:
 
         Notes
         -----
-        docs/proofs/score-histograms.md, sections 2 and 3, has the proofs. "well-behaved" assumes
+        docs/guides/calibration.md, sections 5 and 6, has the proofs. "well-behaved" assumes
         that labels are independent draws, that the rate of positives depends on the score, and that
         the total variation V of this rate within buckets is at most 1. Any rate that never falls
         has V <= 1. If an assumption is wrong, the result may be wrong, too.

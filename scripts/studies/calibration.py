@@ -117,7 +117,7 @@ def main() -> None:
         "Calibrators: the mean distance between their map and the true one.",
         table(CALIBRATORS),
     )
-    fill("guides/calibration.md", page)
+    fill("guides/calibration.md", page, of="calibration")
     draw()
 
 

@@ -1,7 +1,7 @@
 """Advice, areas and servers, measured: ``python scripts/study.py trust``.
 
 Measures the constants and the predictions of docs/guides/clients.md, the errors of areas in
-docs/proofs/score-histograms.md, and the memory of a server in docs/guides/wire.md; writes their
+docs/guides/calibration.md, and the memory of a server in docs/guides/wire.md; writes their
 tables into these pages. Takes some minutes.
 """
 
@@ -55,7 +55,7 @@ CLIENTS, WAITING, EVERY, CELLS = 10**5, 10**4, 10**3, 2**10
 def main() -> None:
     """Run, and write the places of all pages."""
     fill("guides/wire.md", of_memory())
-    fill("proofs/score-histograms.md", of_areas(run(areas, RUNS)))
+    fill("guides/calibration.md", of_areas(run(areas, RUNS)), of="trust")
     found = run(constants, RUNS), run(predicted, RUNS)
     tables = of_clients(), of_constants(found[0]), of_predictions(found[1])
     fill("guides/clients.md", *tables, of="trust")
