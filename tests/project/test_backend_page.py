@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -12,7 +13,10 @@ import dpcore as dp
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "guides" / "backend.md").read_text("utf-8")
-EXAMPLES = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+TOUR, CALLERS = (
+    re.findall(r"```python\n(.*?)```", part, re.DOTALL)
+    for part in TEXT.split("\n## Counts that you have\n")
+)
 
 
 def run(example):
@@ -23,12 +27,29 @@ def run(example):
     return names, eval(last, names)
 
 
-def test_there_are_three_examples():
-    assert len(EXAMPLES) == 3
+@pytest.mark.needs_jit
+def test_the_main_functions(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    plt.switch_backend("Agg")
+    assert len(TOUR) == 5
+    names: dict = {}
+    for block in TOUR:
+        exec(block, names)
+    plt.close("all")
+    assert names["again"].is_monotone
+    assert len(names["results"]) == 400
+    assert names["plot"].cells.sum() > 19_000
+    assert names["table"].n == 20_000
+    assert names["noisy"].shape == (200, 4096)
+    assert names["smoothed"].cumulative.shape == (200, 4095)
+
+
+def test_there_are_three_callers():
+    assert len(CALLERS) == 3
 
 
 def test_a_library_that_has_counts_already():
-    names, ranks = run(EXAMPLES[0])
+    names, ranks = run(CALLERS[0])
     incomes, thresholds = names["incomes"], names["ranks"].thresholds
     counts = np.bincount(
         np.digitize(incomes, thresholds[:-1], right=True), minlength=thresholds.size
@@ -47,7 +68,7 @@ def test_what_the_page_says_of_histogram():
 
 @pytest.mark.needs_jit
 def test_a_server_that_adds_the_counts_of_shards():
-    names, (median, high) = run(EXAMPLES[1])
+    names, (median, high) = run(CALLERS[1])
     curve = names["curve"]
     assert curve.n == 400_000
     assert curve.privacy == dp.Privacy(0.5)
@@ -58,7 +79,7 @@ def test_a_server_that_adds_the_counts_of_shards():
 
 @pytest.mark.needs_jit
 def test_a_simulation_with_thousands_of_replicates():
-    names, deviations = run(EXAMPLES[2])
+    names, deviations = run(CALLERS[2])
     assert names["noisy"].shape == (5_000, 256)
     stated = names["mechanism"].noise_deviation(256)
     np.testing.assert_allclose(deviations[:-1], stated[:-1], rtol=0.06)  # four standard errors
