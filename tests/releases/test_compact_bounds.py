@@ -93,7 +93,7 @@ def test_the_law_of_the_answers():
     assert np.abs(shares - reference.exponential_law(scores, epsilon / 2)).max() > 0.1
 
 
-# --- docs/proofs/selection.md, section 7: how good, and how much too wide
+# --- docs/proofs/selection.md, sections 1 and 7: how good, and how much too wide
 
 
 def law_on_rungs(inside, n, gain, epsilon):
