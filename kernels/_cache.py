@@ -1,8 +1,8 @@
-"""Where the machine code of kernels is kept: a folder that cannot go stale.
+"""Where the machine code of kernels is kept: files that cannot go stale.
 
-Numba's cache looks at the file that defines a function, not at other files whose functions it
-calls. So the folder's name contains a hash of all kernel sources: an edit anywhere starts a new
-folder. Numba asks its *cache locators* for a folder. Ours answers for kernels only.
+Numba's own files look at the file that defines a function, not at other files whose functions it
+calls, and two processes can mix them up. Here the folder's name contains a hash of all kernel
+sources, and a file's name a hash of the rest that its machine code depends on.
 """
 
 from __future__ import annotations
@@ -10,17 +10,19 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import pickle
+import re
 import sys
+import uuid
 import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import IO
+from typing import Any
 
 import numpy as np
 
-_NO_MATTER = {"NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS"}  # settings that do not change machine code
-_writing: list[IO[bytes]] = []  # the lock file, while this process writes
+_NO_MATTER = re.compile("CACHE|CUDA|THREAD")  # settings that do not change machine code
 
 
 def sources_digest() -> str:
@@ -32,19 +34,23 @@ def sources_digest() -> str:
     return digest.hexdigest()[:16]
 
 
+_SOURCES = sources_digest()  # of what this process imports
+
+
 @cache
 def folder() -> Path | None:
     """Return the folder, made if need be; None, with a warning, if nothing can be kept.
 
-    Its name also contains what Numba's cache does not look at. It may be read-only.
+    Its name also contains versions and Numba's settings. It may be read-only.
     """
+    import llvmlite
     import numba
 
-    names = sorted(name for name in os.environ.keys() - _NO_MATTER if name.startswith("NUMBA_"))
-    versions = sys.version, np.__version__, numba.__version__
-    whole = repr((versions, [(name, os.environ[name]) for name in names])).encode()
+    names = sorted(name for name in vars(numba.config) if name.isupper())
+    settings = [(n, getattr(numba.config, n)) for n in names if not _NO_MATTER.search(n)]
+    versions = sys.version, np.__version__, numba.__version__, llvmlite.__version__
     try:
-        made = _root() / f"kernels-{sources_digest()}" / hashlib.sha256(whole).hexdigest()[:16]
+        made = _root() / f"kernels-{_SOURCES}" / _short((versions, settings))
         made.mkdir(parents=True, exist_ok=True)
     except (OSError, RuntimeError) as error:  # RuntimeError: there is no home directory
         return warn(error)
@@ -60,70 +66,78 @@ def _root() -> Path:
     if chosen := os.environ.get("NUMBA_CACHE_DIR"):
         root = Path(chosen).absolute()
     # A person who can write to a cache can run code here, and the current folder can be anybody's.
-    if not root.is_absolute() or not Path(__file__).is_file():
+    if not root.is_absolute() or not Path(__file__).with_suffix(".py").is_file():
         raise OSError("no home folder, or no files of sources")
     return root / "dpcore"
 
 
+def warn(error: Exception) -> None:
+    """Warn, once, that something cannot be kept. Never raise: a release may have begun."""
+    _warn(str(getattr(error, "strerror", None) or error))
+
+
 @cache
-def warn(reason: object) -> None:
-    """Warn that something cannot be kept. Never raise: a release may have begun."""
+def _warn(reason: str) -> None:
     text = f"dpcore: each process compiles kernels, as they cannot be kept ({reason}); set"
     text += " NUMBA_CACHE_DIR to a folder that can be written to"
-    with contextlib.suppress(RuntimeWarning):
-        warnings.warn(text, RuntimeWarning, stacklevel=3)
+    with contextlib.suppress(Exception):  # warnings are errors; standard error is closed
+        warnings.warn(text, RuntimeWarning, stacklevel=4)
 
 
-@cache
-def register() -> None:
-    """Tell Numba where kernels are kept."""
-    from numba.core import caching
+class Files:
+    """What Numba takes for a kernel's cache: a file for each combination of argument types.
 
-    class Locator(caching._CacheLocator):  # type: ignore[misc]
-        def __init__(self, function: Callable[..., object]) -> None:
-            # Files of several folders have the same name; nor are lines enough to tell them apart.
-            self._kernel = f"{function.__module__}-{function.__code__.co_firstlineno}"
-
-        @classmethod
-        def from_function(cls, function: Callable[..., object], path: str) -> Locator | None:
-            is_ours = function.__module__.startswith(f"{__package__}.") and folder() is not None
-            return cls(function) if is_ours else None
-
-        def get_cache_path(self) -> str:
-            return str(folder())
-
-        def get_source_stamp(self) -> str:
-            return ""  # the folder is for these sources
-
-        def get_disambiguator(self) -> str:
-            return self._kernel
-
-        def ensure_cache_path(self) -> None:  # Numba writes next
-            _begin_writing(folder())
-
-    caching.CompileResultCacheImpl._locator_classes.insert(0, Locator)
-
-
-def _begin_writing(place: Path | None) -> None:
-    """Let one process write at a time.
-
-    Numba numbers the files of a kernel. Two processes could give two of them one number, and
-    machine code would be called with arguments of other types.
+    It appears whole, so processes that write at the same time need no lock. It begins with a hash
+    of its name and the rest; if that is wrong, it is written anew. No method raises.
     """
-    if place is None or place.parent.name != f"kernels-{sources_digest()}":
-        raise OSError("the sources of kernels have changed")
-    _writing.append((place / ".lock").open("ab"))
-    if sys.platform == "win32":
-        import msvcrt
 
-        msvcrt.locking(_writing[-1].fileno(), msvcrt.LK_LOCK, 1)
-    else:
-        import fcntl
+    def __init__(self, function: Callable[..., object], place: Path) -> None:
+        self._name = f"{function.__module__}.{function.__qualname__}"
+        self._place, self.cache_path = place, str(place)
 
-        fcntl.flock(_writing[-1], fcntl.LOCK_EX)
+    def load_overload(self, types: Any, target: Any) -> Any:
+        """Return what was compiled for these types, or None."""
+        from numba.core.compiler import CompileResult
+
+        target.refresh()  # as Numba's caches do
+        try:
+            path = self._path(types, target.codegen())
+            content = path.read_bytes()
+            if content[:32] == _digest(path, content[32:]):
+                return CompileResult._rebuild(target, *pickle.loads(content[32:]))
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        except Exception as error:
+            warn(error)
+        return None
+
+    def save_overload(self, types: Any, compiled: Any) -> None:
+        """Keep what was compiled."""
+        from numba.core.serialize import dumps
+
+        try:
+            if compiled.library.has_dynamic_globals:  # addresses in this process
+                return
+            path, data = self._path(types, compiled.codegen), dumps(compiled._reduce())
+            fresh = path.with_suffix(f".{uuid.uuid4().hex}")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                fresh.write_bytes(_digest(path, data) + data)
+                fresh.replace(path)
+            finally:
+                fresh.unlink(missing_ok=True)
+        except Exception as error:
+            warn(error)
+
+    def _path(self, types: Any, codegen: Any) -> Path:
+        if sources_digest() != _SOURCES:  # this process may have imported old and new ones
+            raise OSError("the sources of kernels have changed")
+        return self._place / f"{self._name}-{_short((types, codegen.magic_tuple()))}.nbc"
 
 
-def end_writing() -> None:
-    """Let other processes write."""
-    while _writing:
-        _writing.pop().close()
+def _digest(path: Path, data: bytes) -> bytes:
+    return hashlib.sha256(path.name.encode() + data).digest()
+
+
+def _short(whole: object) -> str:
+    return hashlib.sha256(repr(whole).encode()).hexdigest()[:16]

@@ -10,21 +10,18 @@ import gc
 import os
 import sys
 import threading
-from collections.abc import Callable
-from functools import cache, cached_property, update_wrapper
+import time
+from collections.abc import Callable, Iterator
+from functools import cache, update_wrapper
 from typing import Any, TypeVar, cast
 
 from . import _cache
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
 _inner: list[Callable[..., object]] = []  # functions that Numba does not know yet
-_lock = threading.RLock()  # held while Numba compiles, reads or writes machine code
-_free = _lock.release
-if hasattr(os, "register_at_fork"):  # nothing is half compiled in a child
-    os.register_at_fork(before=_lock.acquire, after_in_parent=_free, after_in_child=_free)
 
 KERNELS: list[Kernel] = []  # of the modules that this process has imported
-PATIENCE = 1.0  # after how many seconds of compiling it is said, once
+PATIENCE = 1.0  # how many seconds of compiling are left until it is said
 
 
 def kernel(function: _Function) -> _Function:
@@ -47,7 +44,7 @@ def inner(function: _Function) -> _Function:
 
 
 class Kernel:
-    """A function that Python and kernels call: Numba's dispatcher, made when it is first needed."""
+    """A function that Python and kernels call, with a dispatcher of Numba's for each of these."""
 
     def __init__(self, function: Callable[..., object]) -> None:
         self.py_func = function
@@ -58,88 +55,65 @@ class Kernel:
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the machine code for the types of the arguments."""
-        try:
-            return self.dispatcher(*arguments)
-        except Exception as error:  # damaged files can raise anything
-            if not self._was_about_files(error, arguments):
-                raise
-            _cache.warn(f"{type(error).__name__} in {_cache.folder()}")
-            self.dispatcher = self._uncached
         return self.dispatcher(*arguments)
 
-    @cached_property
-    def dispatcher(self) -> Any:
-        """Numba's compiler and caller of this kernel, with its machine code on disk."""
-        if _numba().config.DISABLE_JIT:
-            return self.py_func
-        with contextlib.suppress(RuntimeError):  # there is no folder; or it asked others for one
-            cached = _numba().njit(self.py_func, nogil=True, cache=True)
-            if cached.stats.cache_path == str(_cache.folder()):
-                return cached
-        return self._uncached
+    def __getattr__(self, name: str) -> Any:
+        """Make a dispatcher. (A cached property of Python 3.11 has a lock, and would deadlock.)"""
+        if name == "_numba_type_":  # Numba asks for the type of a global of a function
+            return self._nested._numba_type_
+        if name not in ("dispatcher", "_nested"):
+            raise AttributeError(name)
+        import numba
+        from numba.core.compiler_lock import global_compiler_lock
 
-    @cached_property
-    def _uncached(self) -> Any:
-        return _numba().njit(self.py_func, nogil=True)
-
-    @property
-    def _numba_type_(self) -> Any:  # Numba asks for the type of a global of a function
-        return self._uncached._numba_type_
-
-    def _was_about_files(self, error: Exception, arguments: tuple[Any, ...]) -> bool:
-        """Return whether machine code could not be read or written; the kernel has not run then."""
-        if self.dispatcher in (self.py_func, self._uncached) or "numba" in type(error).__module__:
-            return False
-        types = tuple(map(_numba().typeof, arguments))
-        return isinstance(error, OSError) or types not in self.dispatcher.signatures
-
-
-def _numba() -> Any:
-    """Return Numba, which knows where kernels are kept, and all inner functions so far."""
-    import numba
-
-    _prepare()
-    while _inner:
-        numba.extending.register_jitable(error_model="numpy")(_inner.pop())
-    return numba
+        with global_compiler_lock:
+            while _inner:
+                numba.extending.register_jitable(error_model="numpy")(_inner[0])
+                del _inner[0]  # not before, as it may have been interrupted
+            if name not in self.__dict__:
+                made = numba.njit(self.py_func, nogil=True, pipeline_class=_pipeline())
+                # Kernels can contain this one; nothing but its source should decide how.
+                is_kept = name == "dispatcher" and not numba.config.DISABLE_JIT
+                if is_kept and (place := _cache.folder()) is not None:
+                    made._cache = _cache.Files(self.py_func, place)
+                self.__dict__[name] = made
+        return self.__dict__[name]
 
 
 @cache
-def _prepare() -> None:
-    from numba.core import event
+def _pipeline() -> Any:
+    """Return Numba's compiler for kernels. From now on, forks wait until nothing is compiled."""
+    from numba.core import compiler, compiler_lock
 
-    class Lock(event.Listener):  # type: ignore[misc]
-        def on_start(self, told: Any) -> None:
-            _lock.acquire()
+    class Compiler(compiler.Compiler):  # type: ignore[misc]
+        def compile_extra(self, function: Callable[..., object]) -> Any:
+            with _compiling():
+                return super().compile_extra(function)
 
-        def on_end(self, told: Any) -> None:
-            _cache.end_writing()
-            with contextlib.suppress(RuntimeError):  # it began before we listened
-                _lock.release()
+    if hasattr(os, "register_at_fork"):
+        lock = compiler_lock.global_compiler_lock
+        take, free = lock.acquire, lock.release
+        os.register_at_fork(before=take, after_in_parent=free, after_in_child=free)
+    return Compiler
 
-    class Compile(event.Listener):  # type: ignore[misc]
-        depth = 0
 
-        def on_start(self, told: Any) -> None:
-            self.depth += 1
-            if self.depth == 1:
-                self.had_collections = gc.isenabled()
-                gc.disable()  # collections take a sixth of the time, and find little
-                is_ours = told.data["dispatcher"].py_func.__module__.startswith(__package__)
-                self.timer = threading.Timer(PATIENCE, _say if is_ours else int)
-                self.timer.daemon = True
-                self.timer.start()
-
-        def on_end(self, told: Any) -> None:
-            self.depth -= 1
-            if self.depth == 0:
-                self.timer.cancel()
-                if self.had_collections:
-                    gc.enable()
-
-    _cache.register()
-    event.register("numba:compiler_lock", Lock())
-    event.register("numba:compile", Compile())
+@contextlib.contextmanager
+def _compiling() -> Iterator[None]:
+    """Collect no garbage, and say what takes long."""
+    global PATIENCE
+    began, collects = time.monotonic(), gc.isenabled()
+    timer = threading.Timer(PATIENCE, _say)
+    timer.daemon = True
+    try:
+        gc.disable()  # collections take a sixth of the time, and find little
+        with contextlib.suppress(RuntimeError):  # there can be no more threads
+            timer.start()
+        yield
+    finally:
+        timer.cancel()
+        if collects:
+            gc.enable()
+        PATIENCE -= time.monotonic() - began
 
 
 @cache

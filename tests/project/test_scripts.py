@@ -233,21 +233,6 @@ def test_one_at_a_time(environment: ModuleType) -> None:
     assert order == ["first", "second"]
 
 
-def test_digest_sees_every_edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(SCRIPTS))
-    digest = load("_environment").sources_digest
-    (tmp_path / "inner").mkdir()
-    seen = set()
-    for name, text in [("a.py", "1"), ("a.py", "2"), ("inner/b.py", ""), ("inner/b.py", "2")]:
-        (tmp_path / name).write_text(text)
-        seen.add(digest(tmp_path))
-    (tmp_path / "a.py").rename(tmp_path / "c.py")
-    seen.add(digest(tmp_path))
-    (tmp_path / "notes.txt").touch()
-    assert digest(tmp_path) in seen
-    assert len(seen) == 5
-
-
 STARTED = [path for path in sorted(SCRIPTS.rglob("*.py")) if path.parent.name != "site"]  # MkDocs's
 
 
