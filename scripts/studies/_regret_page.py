@@ -97,8 +97,8 @@ def beginning(found: Outcomes, releases: int) -> list[str]:
         "# Regret: the default beside the best in hindsight",
         "",
         "Written by `python scripts/study.py regret --data DIR`. This page measures how good the",
-        "choice of `dp.cdf` is. Without looking at the data, nobody knows which mechanism is the",
-        "most accurate one for them. Regret is the error of `dp.cdf` without a given mechanism,",
+        "choice of `dp.cdf` is. Which mechanism is the most accurate one for the data is not known",
+        "without looking at them. Regret is the error of `dp.cdf` without a given mechanism,",
         "divided by the error of the contender that turned out to be the best for the data.",
         "",
         *point(
