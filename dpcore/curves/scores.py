@@ -17,9 +17,18 @@ from .equality import EqualByValue
 from .shown import cost, line
 from .smoothing import Norm, Solver
 
-__all__ = ["MOST_SCORE_CELLS", "ScoreCurves", "numbered"]
+__all__ = ["MOST_SCORE_CELLS", "ScoreCurves", "check_score_grid", "numbered"]
 
 MOST_SCORE_CELLS: Final = MOST_CELLS // 2
+
+
+def check_score_grid(grid: object) -> None:
+    """Refuse what is no grid of scores, or too large for the cells of both classes in one row."""
+    check_grid("grid", grid)
+    assert isinstance(grid, Grid)
+    grid._refuse_times("grid")
+    if grid.size > MOST_SCORE_CELLS:
+        raise ParameterError("grid", grid.size, f"must have at most {MOST_SCORE_CELLS} cells")
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from .. import _check
 from .._documentation import documented
+from ..curves.scores import check_score_grid
 from ..errors import DtypeError, MissingValueError, ParameterError
 from ..mechanisms import Mechanism
 from ..mechanisms.base import check_mechanism
@@ -112,10 +113,10 @@ def hosmer_lemeshow(
     groups
         Q, the number of groups, 3 <= Q <= n. Each group has about n / Q records.
     grid
-        Public thresholds of the probabilities, within [0, 1]; the last one must be 1. A finer grid
-        lowers the error of probabilities and raises the error of counts. None: ``arcsine_grid`` of
-        128 to 4,096 cells, a power of two, for which the sum of both errors is least. It depends on
-        n, the budget and the number of groups, which are public.
+        At most 2^23 public thresholds of the probabilities, within [0, 1]; the last one must be 1.
+        A finer grid lowers the error of probabilities and raises the error of counts. None:
+        ``arcsine_grid`` of 128 to 4,096 cells, a power of two, for which the sum of both errors is
+        least. It depends on n, the budget and the number of groups, which are public.
     mechanism
         The mechanism that adds the noise. None: among the mechanisms whose error has a closed
         form, the one with the smallest error for the budget. A pair of mechanisms, for negatives
@@ -157,6 +158,7 @@ def hosmer_lemeshow(
     """
     _check.unweighted("sample_weight", sample_weight)
     chosen, minimum = grid_of_probabilities(grid, FINEST), check_minimum(minimum_expected)
+    check_score_grid(chosen)
     probabilities = checked_probabilities(y_true, y_prob, pos_label, nan_policy)
     counts = score_counts(y_true, probabilities, chosen, pos_label=pos_label, nan_policy=nan_policy)
     groups = check_groups(groups, int(counts.sum()), fitted)

@@ -11,7 +11,7 @@ import numpy as np
 from .. import _check
 from .._documentation import documented
 from ..curves.likely_mistakes import warn_of_scores
-from ..curves.scores import ScoreCurves, numbered
+from ..curves.scores import ScoreCurves, check_score_grid, numbered
 from ..errors import DtypeError, ParameterError
 from ..mechanisms import Dawa, Hierarchy, Mechanism
 from ..mechanisms.median_finders import Method
@@ -19,7 +19,7 @@ from ..mechanisms.medians import RecursiveMedians
 from ..noise.sources import source
 from ..privacy.allowance import Allowance
 from ..privacy.spending import spending
-from ..summaries.grid import MOST_CELLS, Grid, check_grid
+from ..summaries.grid import Grid
 from ..summaries.score_counts import Label, score_counts
 from ..summaries.totals import NanPolicy
 from .cdf import raw_release, taken
@@ -120,11 +120,7 @@ def score_curves_at_medians(
         raise ParameterError("share", share, "must be above 0 and below 1")
     if grid is None:
         grid = Grid.uniform(0, 1, _CANDIDATES)
-    else:
-        check_grid("grid", grid)
-    grid._refuse_times("grid")
-    if grid.size > MOST_CELLS // 2:
-        raise ParameterError("grid", grid.size, f"must have at most {MOST_CELLS // 2} cells")
+    check_score_grid(grid)
     if not isinstance(isotonic, bool):
         raise DtypeError("isotonic", type(isotonic).__name__, "must be a bool")
     source(rng)

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from .. import _check
 from .._documentation import documented
 from ..curves.likely_mistakes import warn_of_scores
-from ..curves.scores import MOST_SCORE_CELLS, ScoreCurves, numbered
+from ..curves.scores import ScoreCurves, check_score_grid, numbered
 from ..errors import DtypeError, ParameterError, shown
 from ..mechanisms import Mechanism
 from ..mechanisms.base import check_mechanism
 from ..noise.sources import source
 from ..privacy.spending import spending
-from ..summaries.grid import Grid, check_grid
+from ..summaries.grid import Grid
 from ..summaries.score_counts import Label, score_counts
 from ..summaries.totals import NanPolicy
 from .cdf import check_description, checked, raw_release, refuse_one_row_only, taken
@@ -240,10 +240,7 @@ def _check_public(
     budget: dict[str, Any],
 ) -> None:
     """Check all that can be checked before the records are counted."""
-    check_grid("grid", grid)
-    grid._refuse_times("grid")
-    if grid.size > MOST_SCORE_CELLS:
-        raise ParameterError("grid", grid.size, f"must have at most {MOST_SCORE_CELLS} cells")
+    check_score_grid(grid)
     if not isinstance(isotonic, bool):
         raise DtypeError("isotonic", type(isotonic).__name__, "must be a bool")
     one: tuple[Mechanism, ...] = (

@@ -126,6 +126,15 @@ def test_bad_arguments(monkeypatch, wrong, error, message):
         hosmer_lemeshow([0, 1] * 25, [0.25, 0.5] * 25, **{**budget, **wrong})
 
 
+def test_both_classes_have_cells_of_their_own(monkeypatch):
+    forbid_releases(monkeypatch)
+    grid = dp.Grid.uniform(0, 1, 2**23 + 1)
+    with pytest.raises(
+        dp.ParameterError, match="grid must have at most 8388608 cells; got 8388609"
+    ):
+        hosmer_lemeshow([0, 1] * 25, [0.25, 0.5] * 25, grid=grid, epsilon=1.0)
+
+
 def test_the_release_is_made_from_counts_once(monkeypatch):
     calls = []
     real = goodness_of_fit.labelled_score_curves
