@@ -213,8 +213,9 @@ class HosmerLemeshow:
         account**: the value is ``under_noise().pvalue`` of 999 simulated releases, so it is at
         least 0.001. So is the width of cells: wherever the probabilities are in their cells, a
         right model is not rejected more often. The simulations take half a second to a second for
-        the default grid, and half a minute for 2^16 cells. They run once, and the value is kept.
-        The same release always has the same p-value, also after it is read from JSON. Without noise
+        the default grid, half a minute for 2^16 cells, and half an hour for 2^23: for these, fewer
+        replicates of ``under_noise`` may be enough. They run once, and the value is kept. The same
+        release always has the same p-value, also after it is read from JSON. Without noise
         (``dpcore.mechanisms.NoNoise``) it is not simulated, but computed.
 
         NaN if no degree of freedom is left. Raises ``ParameterError`` if the mechanism of the
