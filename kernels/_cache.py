@@ -8,6 +8,7 @@ sources, and a file's name a hash of the rest that its machine code depends on.
 from __future__ import annotations
 
 import contextlib
+import glob
 import hashlib
 import os
 import pickle
@@ -22,15 +23,13 @@ from typing import Any
 
 import numpy as np
 
-_NO_MATTER = re.compile("CACHE|CUDA|THREAD")  # settings that do not change machine code
-
 
 def sources_digest() -> str:
     """Return a hash of all kernel sources."""
-    digest, home = hashlib.sha256(), Path(__file__).parent
-    for path in sorted(home.rglob("*.py")):
-        digest.update(path.relative_to(home).as_posix().encode() + b"\0")
-        digest.update(path.read_bytes() + b"\0")
+    digest, home = hashlib.sha256(), os.path.dirname(__file__)
+    for path in sorted(glob.iglob("**/*.py", root_dir=home, recursive=True)):
+        with open(os.path.join(home, path), "rb") as file:  # quick: each file of code is checked
+            digest.update(path.encode() + b"\0" + file.read() + b"\0")
     return digest.hexdigest()[:16]
 
 
@@ -47,7 +46,8 @@ def folder() -> Path | None:
     import numba
 
     names = sorted(name for name in vars(numba.config) if name.isupper())
-    settings = [(n, getattr(numba.config, n)) for n in names if not _NO_MATTER.search(n)]
+    names = [name for name in names if not re.search("CACHE|CUDA|THREAD", name)]  # no matter
+    settings = [(name, getattr(numba.config, name)) for name in names]
     versions = sys.version, np.__version__, numba.__version__, llvmlite.__version__
     try:
         made = _root() / f"kernels-{_SOURCES}" / _short((versions, settings))
