@@ -5,6 +5,9 @@ calls, and two processes can mix them up. Here the folder's name contains a hash
 sources, and a file's name a hash of the rest that its machine code depends on.
 """
 
+# mypy: disable-error-code="no-untyped-call"
+# (Numba's caches have no annotations.)
+
 from __future__ import annotations
 
 import contextlib
@@ -53,7 +56,8 @@ def folder() -> Path | None:
         made = _root() / f"kernels-{_SOURCES}" / _short((versions, settings))
         made.mkdir(parents=True, exist_ok=True)
     except (OSError, RuntimeError) as error:  # RuntimeError: there is no home directory
-        return warn(error)
+        warn(error)
+        return None
     return made
 
 

@@ -3,6 +3,9 @@
 Both only mark a function: Numba is imported when a kernel is called first.
 """
 
+# mypy: disable-error-code="no-untyped-call"
+# (Numba's compiler has no annotations.)
+
 from __future__ import annotations
 
 import contextlib
@@ -73,7 +76,7 @@ class Kernel:
             if name not in self.__dict__:
                 made = numba.njit(self.py_func, nogil=True, pipeline_class=_pipeline())
                 # Kernels can contain this one; nothing but its source should decide how.
-                is_kept = name == "dispatcher" and not numba.config.DISABLE_JIT
+                is_kept = name == "dispatcher" and made is not self.py_func  # interpreted
                 if is_kept and (place := _cache.folder()) is not None:
                     made._cache = _cache.Files(self.py_func, place)
                 self.__dict__[name] = made
@@ -85,7 +88,7 @@ def _pipeline() -> Any:
     """Return Numba's compiler for kernels. From now on, forks wait until nothing is compiled."""
     from numba.core import compiler, compiler_lock
 
-    class Compiler(compiler.Compiler):  # type: ignore[misc]
+    class Compiler(compiler.Compiler):
         def compile_extra(self, function: Callable[..., object]) -> Any:
             with _compiling():
                 return super().compile_extra(function)
