@@ -84,7 +84,7 @@ def test_a_wrong_model_is_still_found(release):
 @pytest.mark.parametrize("release", [hosmer_lemeshow, hosmer_lemeshow_by_groups])
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
 @pytest.mark.parametrize("fitted", [True, False])
-def test_rejects_a_right_model_as_often_as_it_says(release, epsilon, fitted):
+def test_rejects_a_right_model_no_more_often_than_it_says(release, epsilon, fitted):
     pvalues = []
     for seed in range(400):
         labels, p = (fit if fitted else calibrated)(10_000, 100 + seed)
@@ -92,7 +92,9 @@ def test_rejects_a_right_model_as_often_as_it_says(release, epsilon, fitted):
         pvalues.append(test.under_noise(99, RNG(seed)).pvalue)
     for level in (0.05, 0.2, 0.5):
         share = np.mean(np.array(pvalues) <= level)
-        assert share == pytest.approx(level, abs=4.5 * (level * (1 - level) / 400) ** 0.5)
+        chance = 4.5 * (level * (1 - level) / 400) ** 0.5
+        # It allows for any place of the scores in their cells, so it rejects less often.
+        assert 0.6 * level - chance <= share <= level + chance
 
 
 @pytest.mark.parametrize("fitted", [True, False])
