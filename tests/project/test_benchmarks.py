@@ -190,7 +190,7 @@ def test_they_take_turns():
 
 @pytest.mark.parametrize(("first", "rounds"), [(0.5, 100), (1.5, 3), (2.5, 1)])
 def test_who_takes_long_has_few_rounds(first, rounds, monkeypatch):
-    monkeypatch.setattr(timing, "timed", lambda call, number=1: (1e-6, call()))
+    monkeypatch.setattr(timing, "timed", lambda call, number: (1e-6 * number, call()))
     calls = {"long": (lambda: None, first)}  # it is quick from the second call on
     assert len(timing.interleaved(calls, budget=1.0)["long"]) == rounds
 
