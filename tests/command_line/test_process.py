@@ -85,9 +85,7 @@ def test_readers_that_have_gone(folder, start, argv):
 @pytest.mark.skipif(sys.platform == "win32", reason="an interrupt has another exit code there")
 def test_an_interrupt_while_the_package_is_imported(folder, start):
     (folder / "fake").mkdir()
-    (folder / "fake" / "llvmlite.py").write_text(
-        "import signal; signal.raise_signal(signal.SIGINT)"
-    )
+    (folder / "fake" / "numpy.py").write_text("import signal; signal.raise_signal(signal.SIGINT)")
     os.environ["PYTHONPATH"] = os.pathsep.join([str(folder / "fake"), str(ROOT)])
     done = subprocess.run([*start, "--version"], capture_output=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, b"", b"")
