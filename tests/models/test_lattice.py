@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from dpcore.errors import ParameterError
-from dpcore.models import lattice
 from dpcore.models.lattice import SHARE, covered
 from dpcore.noise.sources import GeneratorSource, source
 from dpcore.privacy.allowance import Allowance
@@ -83,13 +80,3 @@ def test_large_vectors_are_not_rounded_away():
     vector = np.array([2.0**80, -(2.0**60)])
     released = covered(vector, 1e-3, BUDGET, source(None))
     assert released == pytest.approx(vector, rel=1e-9)
-
-
-def test_a_budget_too_small_is_refused():
-    tiny = Allowance.checked(Fraction(1, 10**12), None, "replace-one")
-    with pytest.raises(ParameterError, match="epsilon is too small: noise scale exceeds"):
-        covered(np.zeros(2), 1.0, tiny, source(None))
-
-
-def test_the_share_is_small():
-    assert Fraction(1, 64) == lattice.SHARE

@@ -1,4 +1,4 @@
-"""Private linear regression: accuracy, sums of products, parameters, and what is refused."""
+"""Private linear regression: accuracy, sums of products, and their noise."""
 
 from __future__ import annotations
 
@@ -9,27 +9,23 @@ import pytest
 from sklearn.linear_model import LinearRegression as Exact
 from sklearn.linear_model import Ridge
 
-import dpcore as dp
-from dpcore.models import LinearRegression
+from dpcore.models import LinearRegression, moments
+from dpcore.models.fitting import checked_features, numbers, target
 from dpcore.models.moments import largest_change, sums_of_products, value_bits
-
-METHODS = ["moments", "output"]
-SLOPES = np.array([1.0, -0.5, 0.0])
+from tests.models import estimators
+from tests.models.estimators import SLOPES
 
 
 def records(n, seed=1):
-    rng = np.random.default_rng(seed)
-    X = rng.uniform(0, 10, (n, 3))
-    return X, X @ SLOPES + 3.0 + rng.normal(0, 1, n)
+    return estimators.records(LinearRegression, n, seed)
 
 
 def model(epsilon=1.0, seed=2, **parameters):
-    given = {"x_bounds": (0, 10), "y_bounds": (-10, 20), "rng": np.random.default_rng(seed)}
-    return LinearRegression(epsilon, **{**given, **parameters})
+    return estimators.model(LinearRegression, epsilon, seed, **parameters)
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ["moments", "output"])
 def test_without_noise_it_is_the_penalised_fit(method, fit_intercept):
     X, y = records(400)
     ours = model(1e14, method=method, alpha=2.0, fit_intercept=fit_intercept).fit(X, y)
@@ -46,14 +42,11 @@ def test_without_noise_it_is_the_penalised_fit(method, fit_intercept):
     assert fit_intercept or ours.intercept_ == 0.0
 
 
-def test_moments_are_accurate_where_records_are_many():
+def test_moments_are_accurate_and_noise_in_the_minimum_needs_more_records():
     X, y = records(5_000)
     ours, exact = model(1.0).fit(X, y), Exact().fit(X, y)
     assert ours.coef_ == pytest.approx(SLOPES, abs=0.1)
     assert ours.score(X, y) > exact.score(X, y) - 0.02
-
-
-def test_noise_in_the_minimum_needs_more_of_them():
     X, y = records(200_000)
     ours = model(1.0, method="output", alpha=4000.0).fit(X, y)
     assert ours.score(X, y) > Exact().fit(X, y).score(X, y) - 0.05
@@ -68,6 +61,13 @@ def test_few_records_make_no_wild_models():
     assert np.median(errors) < 40.0
 
 
+@pytest.mark.parametrize("alpha", [1e-300, 1e-20])
+def test_sums_without_noise_are_not_singular(alpha):
+    unit = {"y_bounds": (0, 1), "fit_intercept": False}
+    fitted = model(1e16, alpha=alpha, **unit).fit(np.full((20, 2), 10.0), np.ones(20))
+    assert fitted.coef_ == pytest.approx([0.05, 0.05], rel=1e-3)
+
+
 class Counted:
     """A law whose draws are 1, 2, 3, ..., in units of a product."""
 
@@ -77,17 +77,24 @@ class Counted:
         out[:] = 2**24 * np.arange(1, out.size + 1)
 
 
+@pytest.fixture
+def solved(monkeypatch):
+    """The matrices whose eigenvalues are asked for, and the systems that are solved."""
+    asked, systems = [], []
+    least = np.linalg.eigvalsh
+    monkeypatch.setattr("numpy.linalg.eigvalsh", lambda a: asked.append(a.copy()) or least(a))
+    monkeypatch.setattr("numpy.linalg.solve", lambda a, b: systems.append((a, b)) or b)
+    return asked, systems
+
+
 @pytest.mark.parametrize("fit_intercept", [True, False])
-def test_all_sums_have_noise_of_their_own(monkeypatch, fit_intercept):
+def test_all_sums_have_noise_of_their_own(monkeypatch, solved, fit_intercept):
     """But for the number of records, which is public, and the square that is not used."""
-    solved = []
     monkeypatch.setattr("dpcore.privacy.allowance.Allowance.law", lambda *arguments: Counted())
-    monkeypatch.setattr("numpy.linalg.eigvalsh", lambda matrix: np.array([1e9]))
-    monkeypatch.setattr("numpy.linalg.solve", lambda *given: solved.append(given) or given[1])
     X, y = np.full((8, 3), 10.0), np.full(8, 20.0)  # all products are 1
-    model(alpha=0.5, fit_intercept=fit_intercept).fit(X, y)
-    products, with_response = solved[0]
-    noise = products - 8 - 0.5 * np.eye(len(products))
+    model(fit_intercept=fit_intercept).fit(X, y)
+    (products,), ((_, with_response),) = solved
+    noise = products - 8
     assert np.array_equal(noise, noise.T)
     upper = noise[np.triu_indices(len(noise))].tolist()
     if fit_intercept:
@@ -97,94 +104,44 @@ def test_all_sums_have_noise_of_their_own(monkeypatch, fit_intercept):
     assert len(set(drawn)) == len(drawn)
 
 
-def test_sums_of_products_are_exact_integers():
+def test_what_is_added_to_the_diagonal_is_of_noisy_sums(solved):
+    """The least eigenvalue of the exact ones would be no private number."""
+    X, y = np.full((50, 2), 10.0), np.full(50, 1.0)
+    model(y_bounds=(0, 1), alpha=0.5).fit(X, y)
+    (noisy,), ((matrix, with_response),) = solved
+    added = matrix - noisy
+    assert added == pytest.approx(added[0, 0] * np.eye(3), abs=1e-9)
+    assert added[0, 0] >= 0.5
+    entries = [*noisy[np.triu_indices(3)][:-1], *with_response]
+    assert np.all(np.abs(np.array(entries) - 50.0) > 1e-6)  # all exact sums are 50
+
+
+def test_sums_of_products_are_exact_integers(monkeypatch):
+    """Those of a chunk in doubles, and chunks add up."""
+    assert moments._CHUNK * 4**moments._MOST_BITS < 2**53
     rng = np.random.default_rng(3)
     rows = rng.uniform(-1, 1, (3, 1000))
     rows[:, :2] = [[1.0, -1.0]] * 3
     units = [[round(x * 4096) for x in row] for row in rows.tolist()]
     expected = [[sum(a * b for a, b in zip(r, s, strict=True)) for s in units] for r in units]
     assert sums_of_products(rows, 12).tolist() == expected
-
-
-def test_chunks_of_records_add_up(monkeypatch):
-    rows = np.random.default_rng(4).uniform(-1, 1, (3, 1000))
-    whole = sums_of_products(rows, 12)
-    monkeypatch.setattr("dpcore.models.moments._CHUNK", 7)
-    assert np.array_equal(sums_of_products(rows, 12), whole)
-
-
-def test_the_most_records_of_a_chunk_are_exact_in_doubles():
-    from dpcore.models import moments
-
-    assert moments._CHUNK * 4**moments._MOST_BITS < 2**53
+    monkeypatch.setattr(moments, "_CHUNK", 7)
+    assert sums_of_products(rows, 12).tolist() == expected
 
 
 def test_values_of_many_features_are_rounded_more():
     bits = {d: value_bits(largest_change(d, True)) for d in (1, 10, 100, 1000, 8192)}
     assert bits == {1: 12, 10: 11, 100: 8, 1000: 5, 8192: 2}
     rng = np.random.default_rng(5)
-    X, y = rng.uniform(0, 10, (50, 300)), rng.uniform(-10, 20, 50)
+    X, y = rng.uniform(0, 10, (50, 100)), rng.uniform(-10, 20, 50)
     assert np.isfinite(model(0.01).fit(X, y).coef_).all()
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_privacy_and_generators(method):
-    X, y = records(60)
-    assert model(0.7, rng=None, method=method).fit(X, y).privacy_ == dp.Privacy(0.7)
-    first, again, other = (model(seed=s, method=method).fit(X, y) for s in (1, 1, 2))
-    assert first.privacy_.simulated
-    assert np.array_equal(first.coef_, again.coef_)
-    assert not np.array_equal(first.coef_, other.coef_)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_odd_data(method):
-    X, y = records(100)
-    assert np.isfinite(model(method=method).fit(X[:1], y[:1]).coef_).all()
-    assert np.isfinite(model(method=method).fit(np.full((100, 3), 4.0), y).coef_).all()
-    assert np.isfinite(model(method=method).fit(X, np.full(100, 4.0)).coef_).all()
-    clipped, bounded = np.where(X > 5, 10.0, 0.0), np.where(y > 5, 20.0, -10.0)
-    huge, far = np.where(X > 5, np.inf, -1e308), np.where(y > 5, 1e300, -np.inf)
-    assert np.array_equal(
-        model(method=method).fit(clipped, bounded).coef_, model(method=method).fit(huge, far).coef_
-    )
-
-
-@pytest.mark.parametrize(
-    ("parameters", "error", "message"),
-    [
-        ({"epsilon": 0}, dp.ParameterError, "epsilon must be positive"),
-        ({"epsilon": 1e-9}, dp.ParameterError, "epsilon is too small"),
-        ({"epsilon": 1e-12, "method": "output"}, dp.ParameterError, "epsilon is too small"),
-        ({"y_bounds": None}, dp.ParameterError, "y_bounds must be public"),
-        ({"y_bounds": (1, 0)}, dp.ParameterError, "y_bounds must have lower below upper"),
-        ({"y_bounds": ([0, 0], [1, 1])}, dp.ParameterError, "y_bounds"),
-        ({"method": "objective"}, dp.ParameterError, "method must be one of 'moments', 'output'"),
-        ({"alpha": 0}, dp.ParameterError, "alpha must be positive"),
-        ({"rng": 7}, dp.DtypeError, "rng must be a generator"),
-    ],
-)
-def test_parameters_that_are_refused(parameters, error, message):
-    X, y = records(20)
-    with pytest.raises(error, match=message):
-        model(**parameters).fit(X, y)
-
-
-@pytest.mark.parametrize(
-    ("y", "error", "message"),
-    [
-        ([0.0, math.nan], dp.MissingValueError, "y has missing values"),
-        (np.ma.array([0.0, 1.0], mask=[0, 1]), dp.MissingValueError, "y has missing values"),
-        (["a", "b"], dp.DtypeError, "y must hold real numbers"),
-        (np.array(["SECRET", 1.0], object), dp.DtypeError, "y must hold real numbers; got text"),
-        (np.array([7j, 1.0], object), dp.DtypeError, "y must hold real numbers; got objects of"),
-        ([1.0, 2.0, 3.0], ValueError, "inconsistent numbers of samples"),
-        (None, ValueError, "y should be a 1d array"),
-    ],
-)
-def test_responses_that_are_refused(y, error, message):
-    rng = np.random.default_rng(3)
-    before = rng.bit_generator.state
-    with pytest.raises(error, match=message):
-        model(rng=rng).fit(np.ones((2, 3)), y)
-    assert rng.bit_generator.state == before
+def test_a_record_does_not_change_how_others_are_rounded():
+    """In a list of integers: all the others would move by a unit, for one that is replaced."""
+    big = 2**53 + 1  # halfway between two doubles
+    others = [5, -1, 2**63, 2**70, -(10**400)]
+    assert len({np.asarray([big, -1, other]).dtype for other in others}) == 3
+    features = {checked_features(LinearRegression(1.0), [[big], [-1], [o]])[0, 0] for o in others}
+    responses = {numbers("y", target([big, -1, other]))[0] for other in others}
+    assert features == responses == {2.0**53}
