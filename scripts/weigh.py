@@ -5,13 +5,14 @@ Prints the size of the code and of the documentation, and how long a start takes
 --tests    also how long the tests take, with the environment made before
 
 A line of code holds something else than a comment or a docstring. A word is what stands between
-spaces. Times of starts are medians over processes of their own. The first start makes ``.venv``.
+spaces, outside docs/measured and of what scripts write into other pages. Times of starts are medians over processes of their own. The first start makes ``.venv``.
 """
 
 import argparse
 import ast
 import io
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -32,6 +33,7 @@ _NO_CODE = {
     tokenize.DEDENT,
     tokenize.ENDMARKER,
 }
+_WRITTEN = re.compile(r"<!-- .*?: start -->.*?: end -->", re.DOTALL)  # by scripts, in a page
 _IMPORT = "import dpcore"
 _FIRST_CDF = """
 import dpcore, numpy
@@ -54,10 +56,9 @@ def main() -> None:
     for folders in (["dpcore", "kernels"], ["tests"], ["benchmarks"], ["scripts"]):
         lines = sum(map(lines_of_code, _sources(folders)))
         _print(f"lines of code in {' and '.join(folders)}", f"{lines:,}")
-    measured = set((ROOT / "docs" / "measured").rglob("*.md"))
-    by_hand = set((ROOT / "docs").rglob("*.md")) - measured
-    _print("words in docs, written by hand", f"{_words(by_hand):,}", "65,000")
-    _print("words in docs/measured, written by scripts", f"{_words(measured):,}")
+    by_hand = set((ROOT / "docs").rglob("*.md")) - set((ROOT / "docs" / "measured").rglob("*.md"))
+    words = sum(len(_WRITTEN.sub("", page.read_text("utf-8")).split()) for page in by_hand)
+    _print("words in docs, written by hand", f"{words:,}", "65,000")
     _print("seconds to import dpcore", f"{_seconds(_IMPORT):.3f}", "0.05")
     _print("seconds of a first cdf, with its imports", f"{_seconds(_FIRST_CDF):.2f}", "1.0")
     with tempfile.TemporaryDirectory() as empty:
@@ -96,10 +97,6 @@ def _plumbing() -> list[Path]:
 def _sources(folders: Iterable[str]) -> set[Path]:
     """Return the files of folders; kernels once, though dpcore has a link to them."""
     return {path.resolve() for folder in folders for path in (ROOT / folder).rglob("*.py")}
-
-
-def _words(pages: Iterable[Path]) -> int:
-    return sum(len(page.read_text("utf-8").split()) for page in pages)
 
 
 def _seconds(code: str, runs: int = 5, **variables: str) -> float:
