@@ -34,7 +34,7 @@ def test_a_saved_count_goes_on_once(rng, budget, tmp_path):
     if os.name != "nt":  # which has no such permissions
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
     for call in (lambda: counter.add(1), lambda: counter.extend([]), lambda: counter.save(path)):
-        with pytest.raises(CounterClosedError, match=f"was saved to '{re.escape(str(path))}'"):
+        with pytest.raises(CounterClosedError, match=re.escape(str(path))):
             call()
     resumed = RunningCount.resume(path)
     assert os.listdir(tmp_path) == []
@@ -43,7 +43,7 @@ def test_a_saved_count_goes_on_once(rng, budget, tmp_path):
     assert resumed._state.held.nodes.tolist() == open_nodes
     assert resumed._state.arrived == 80
     assert resumed.extend([1] * 30).shape == (30,)
-    with pytest.raises(FileError, match="resumed only once"):
+    with pytest.raises(FileError):
         RunningCount.resume(path)
 
 
@@ -88,10 +88,10 @@ def test_links_are_followed(tmp_path):
 def test_a_file_that_is_there_is_not_overwritten(tmp_path):
     (tmp_path / "count").write_text("precious")
     counter = seeded()
-    with pytest.raises(FileError, match="cannot be written: File exists"):
+    with pytest.raises(FileError, match="File exists"):
         counter.save(tmp_path / "count")
     assert (tmp_path / "count").read_text() == "precious"
-    with pytest.raises(FileError, match="cannot be written"):
+    with pytest.raises(FileError, match="nowhere"):
         counter.save(tmp_path / "nowhere" / "count")
     assert counter.add(1) == seeded().add(1)
 
@@ -121,7 +121,7 @@ def test_a_failed_claim_leaves_the_file(failing, tmp_path):
 
     with (
         mock.patch.object(saved_count.os, failing, once),
-        pytest.raises(FileError, match="cannot be claimed: Input/output error"),
+        pytest.raises(FileError, match="Input/output error"),
     ):
         RunningCount.resume(tmp_path / "count")
     assert os.listdir(tmp_path) == ["count"]
@@ -130,15 +130,12 @@ def test_a_failed_claim_leaves_the_file(failing, tmp_path):
 
 def test_a_file_that_changes_while_it_is_read_is_put_back(tmp_path):
     seeded().save(tmp_path / "count")
-    with pytest.raises(FileError, match="changed while it was read"):
+    with pytest.raises(FileError):
         saved_count.claim(tmp_path / "count", b"what it held")
     assert os.listdir(tmp_path) == ["count"]
     RunningCount.resume(tmp_path / "count")
-
-
-def test_a_folder_is_no_saved_count(tmp_path):
-    with pytest.raises(FileError, match="cannot be read"):
-        RunningCount.resume(tmp_path)
+    with pytest.raises(FileError):
+        RunningCount.resume(tmp_path)  # a folder
 
 
 def saved(tmp_path):
@@ -149,9 +146,9 @@ def saved(tmp_path):
     return path, path.read_bytes()
 
 
-def refused(path, content, words="saved count"):
+def refused(path, content):
     path.write_bytes(content)
-    with pytest.raises(dp.FormatError, match=words):
+    with pytest.raises(dp.FormatError):
         RunningCount.resume(path)
     assert path.read_bytes() == content
     assert os.listdir(path.parent) == [path.name]
@@ -168,21 +165,36 @@ def test_cut_short_or_garbled_files_stay_where_they_are(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
+    "content",
     [
-        (b"", "not JSON"),
-        (b"\xff\xfe", "not JSON"),
-        (b"[" * 100_000, "not JSON"),
-        (b"[]", 'the field "format"'),
-        (b'{"format": "dpcore.cdf", "version": 1}', 'the field "format"'),
-        (b'{"format": "dpcore.running-count", "version": 2}', "another version"),
-        (b'{"format": "dpcore.running-count", "version": true}', "another version"),
-        (b'{"format": "dpcore.running-count", "version": 1}', "damaged"),
-        (b'{"format": "dpcore.running-count", "version": 1.0}', "not JSON"),
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b"[]",
+        b'{"format": "dpcore.cdf", "version": 1}',
+        b'{"format": "dpcore.running-count", "version": 2}',
+        b'{"format": "dpcore.running-count", "version": true}',
+        b'{"format": "dpcore.running-count", "version": 1}',
+        b'{"format": "dpcore.running-count", "version": 1.0}',
     ],
 )
-def test_other_files(content, words, tmp_path):
-    refused(tmp_path / "count", content, words)
+def test_other_files(content, tmp_path):
+    refused(tmp_path / "count", content)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("format", "dpcore.cdf"),
+        ("version", 2),
+        ("version", True),
+        ("version", 1.0),
+        ("digest", "0" * 64),
+        ("more", 1),
+    ],
+)
+def test_files_that_are_right_but_for_a_field(field, value, tmp_path):
+    path, content = saved(tmp_path)
+    refused(path, json.dumps(json.loads(content) | {field: value}).encode())
 
 
 @pytest.mark.parametrize(
@@ -217,9 +229,9 @@ def test_fields_that_contradict_each_other(field, value, tmp_path):
     path, content = saved(tmp_path)
     state = saved_count.load(content)
     assert field in state
-    refused(path, saved_count.dump(state | {field: value}), "saved count with")
+    refused(path, saved_count.dump(state | {field: value}))
     del state[field]
-    refused(path, saved_count.dump(state), "missing or contradictory")
+    refused(path, saved_count.dump(state))
 
 
 def test_a_generator_that_cannot_be_stored_is_refused_before_the_counter_closes(tmp_path):
@@ -227,7 +239,7 @@ def test_a_generator_that_cannot_be_stored_is_refused_before_the_counter_closes(
         pass
 
     counter = RunningCount(10, epsilon=1, rng=np.random.Generator(Odd(1)))
-    with pytest.raises(dp.ParameterError, match=r"rng must be one of MT19937, .* to be saved"):
+    with pytest.raises(dp.ParameterError, match="rng"):
         counter.save(tmp_path / "count")
     counter.add(1)
     assert os.listdir(tmp_path) == []
@@ -235,7 +247,7 @@ def test_a_generator_that_cannot_be_stored_is_refused_before_the_counter_closes(
 
 @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickle.dumps])
 def test_a_counter_is_not_copied(duplicate):
-    with pytest.raises(dp.DtypeError, match="must not be copied or pickled"):
+    with pytest.raises(dp.DtypeError, match="counter"):
         duplicate(seeded())
 
 
@@ -249,7 +261,7 @@ def test_a_file_that_may_have_been_resumed_is_not_taken_back(tmp_path, monkeypat
 
     resumed: list[RunningCount] = []
     monkeypatch.setattr("dpcore.streams.saved_count._sync", resume_and_fail)
-    with pytest.raises(FileError, match="cannot be written to the disk for certain"):
+    with pytest.raises(FileError, match="exists"):
         counter.save(path)
     assert resumed[0].add(1) == seeded().add(1)
     with pytest.raises(CounterClosedError):
@@ -276,7 +288,7 @@ def test_a_forked_copy_is_closed():
     counter, process = seeded(), os.getpid()
     with (
         mock.patch("os.getpid", return_value=process + 1),
-        pytest.raises(CounterClosedError, match=f"belongs to process {process}"),
+        pytest.raises(CounterClosedError, match=str(process)),
     ):
         counter.add(1)
     assert counter.add(1) == seeded().add(1)
