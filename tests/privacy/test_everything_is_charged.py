@@ -16,7 +16,7 @@ from dpcore.mechanisms.smooth_auc import SmoothS
 from dpcore.noise import sources
 from dpcore.privacy import spending
 from dpcore.releases.hosmer_lemeshow_by_groups import hosmer_lemeshow_by_groups
-from dpcore.releases.priroc import priroc, priroc_fix
+from dpcore.releases.priroc import priroc, priroc_fix, score_curves_at_medians
 from dpcore.releases.quantiles import quantiles_from_counts
 from dpcore.releases.roc_curve import smooth_roc_curve
 from dpcore.statistics import (
@@ -30,13 +30,38 @@ from dpcore.trust import (
     SquareWave,
     SquareWaveEncoding,
     UnaryEncoding,
+    client_cdf,
     client_score_curves,
 )
-from tests.privacy.test_budgets import COUNTS, GRID, PAIR, VERBS, X, Y
+from tests.privacy.releases import COUNTS, GRID, X, Y
 from tests.project.public_rooms import ROOMS
 
 CELLS = dp.TableGrid(GRID, GRID)
 CLIENTS = np.arange(2000)
+
+PAIR = dp.mechanisms.Dyadic(0.25), dp.mechanisms.Dyadic(0.75)
+# Each returns something that says what it cost.
+VERBS = {
+    "cdf": lambda: dp.cdf(X, GRID, epsilon=1.0),
+    "cdf_from_counts": lambda: dp.cdf_from_counts(COUNTS, GRID, epsilon=1.0),
+    "score_curves": lambda: dp.score_curves(Y, X, GRID, epsilon=1.0),
+    "score_curves_from_counts": lambda: dp.score_curves_from_counts(
+        dp.score_counts(Y, X, GRID), GRID, PAIR
+    ),
+    "score_curves_at_medians": lambda: score_curves_at_medians(Y, X, epsilon=1.0),
+    "roc_curve": lambda: dp.roc_curve(Y, X, epsilon=1.0),
+    "quantiles": lambda: dp.quantiles(X, [0.5], GRID, epsilon=1.0),
+    "bounds": lambda: dp.bounds(X, epsilon=1.0),
+    "compact_bounds": lambda: dp.compact_bounds(X, unit=1.0, epsilon=1.0),
+    "symmetric_bounds": lambda: dp.symmetric_bounds(X, epsilon=1.0),
+    "box_plot": lambda: dp.box_plot(X, GRID, epsilon=1.0),
+    "hosmer_lemeshow": lambda: dp.hosmer_lemeshow(Y, X, epsilon=1.0),
+    "residual_plot": lambda: dp.residual_plot(X, X - 0.5, epsilon=1.0),
+    "table": lambda: dp.table(X, X, dp.TableGrid(GRID, GRID), epsilon=1.0),
+    "project": lambda: dp.project(X, 0, 1, epsilon=1.0, delta=1e-6),
+    "client_cdf": lambda: client_cdf(CLIENTS, X, GRID, Central(1.0), clients=2000),
+    "RunningCount": lambda: dp.streams.RunningCount(10, epsilon=1.0),
+}
 
 CHARGED = {
     **VERBS,
@@ -187,15 +212,15 @@ class Watching:
         self.charged = []
 
     def _asked(self, privacy, what, stack):
-        return lambda: self.charged.append(privacy)
+        return lambda: self.charged.append((privacy, what))
 
 
 @pytest.fixture
 def watched():
-    found = Watching()
-    spending.entered(found, everywhere=True)
-    yield found
-    spending.left(found, everywhere=True)
+    budget = Watching()
+    spending.entered(budget, everywhere=True)
+    yield budget
+    spending.left(budget, everywhere=True)
 
 
 @pytest.fixture
@@ -219,12 +244,28 @@ BEFORE = {"client_cdf", "client_score_curves"}  # which records of a client coun
 @pytest.mark.parametrize("name", CHARGED)
 def test_all_of_it_is_charged_once_and_before_noise_is_drawn(name, watched, uncovered):
     released = CHARGED[name]()
-    (charged,) = watched.charged
+    ((privacy, what),) = watched.charged
     stated = released if isinstance(released, dp.Privacy) else getattr(released, "privacy", None)
-    assert charged == (stated or charged)
-    assert (charged.epsilon or 2 * charged.rho) == 1.0
+    assert privacy == (stated or privacy)
+    assert (privacy.epsilon or 2 * privacy.rho) == 1.0
+    if name in VERBS:
+        assert (what, privacy) == (name, released.privacy)
     if name not in BEFORE:
         assert not uncovered
+
+
+@pytest.mark.parametrize("name", sorted(set(VERBS) - BEFORE))
+def test_beyond_the_cap_nothing_is_drawn(name, monkeypatch):
+    def no_bits(*_):
+        raise AssertionError("noise was drawn")
+
+    budget = dp.Budget(epsilon=0.9, delta=1e-5)
+    monkeypatch.setattr("dpcore.noise.sources.CryptographicSource.fill", no_bits)
+    with budget, pytest.raises(dp.BudgetError) as caught:
+        VERBS[name]()
+    assert budget.log == ()
+    assert caught.value.remaining == budget.remaining
+    assert caught.value.privacy.epsilon == 1.0
 
 
 @pytest.mark.needs_jit

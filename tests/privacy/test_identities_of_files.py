@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
-import sqlite3
-import subprocess
-import sys
-import types
 
 import pytest
 
 import dpcore as dp
 from dpcore.records.sources import FileError
+from tests.privacy.budget_files import ASKED, GRID, charged, identity, number_all, run
+from tests.privacy.releases import counter, summed
 
-GRID = dp.Grid.uniform(0, 1, 4)
 # Another process replaces the file, until the new one has the old one's number on the disk.
 REPLACE = """
 import os, sys, dpcore as dp
@@ -26,40 +23,6 @@ for other in range(100):
         break
     os.rename(path, f"{path}.{other}")
 """
-OPEN = "import sys, dpcore as dp; dp.Budget.open(sys.argv[1], epsilon=1.0)"
-
-
-def counter():
-    made = dp.streams.RunningCount(10, epsilon=1.0)
-    return lambda: made.add(5)
-
-
-def summed():
-    counts = GRID.count([0.1, 0.5, 0.9])
-    made = dp.trust.SimulatedSum(counts, dp.trust.DistributedNoise(1.0, clients=3))
-    return lambda: made.sum([1, 2])
-
-
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "budget"
-
-
-def run(code, *arguments):
-    command = [sys.executable, "-c", code, *(str(each) for each in arguments)]
-    subprocess.run(command, check=True)
-
-
-def number_all(monkeypatch, number):
-    """Let all files have this number, as if each had been made after another one was deleted."""
-    real = os.stat
-
-    def numbered(path, *arguments, **options):
-        given = real(path, *arguments, **options)
-        fields = {name: getattr(given, name) for name in dir(given) if name.startswith("st_")}
-        return types.SimpleNamespace(**{**fields, "st_ino": number})
-
-    monkeypatch.setattr("dpcore.privacy.file_ledgers.os.stat", numbered)
 
 
 def replace(path, monkeypatch):
@@ -70,12 +33,11 @@ def replace(path, monkeypatch):
         number_all(monkeypatch, number)
 
 
-@pytest.mark.parametrize("made", [counter, summed])
 def test_a_file_that_another_process_made_anew_under_the_same_number_has_not_paid(
-    path, monkeypatch, made
+    path, monkeypatch
 ):
     with dp.Budget.open(path, epsilon=1.0):
-        use = made()
+        use = counter()
         use()
     replace(path, monkeypatch)
     with dp.Budget.open(path) as budget:
@@ -93,24 +55,24 @@ def test_a_new_file_has_not_paid_whatever_the_disk_says(path, monkeypatch, numbe
     with dp.Budget.open(path, epsilon=1.0):
         use = counter()
     path.unlink()
-    run(OPEN, path)
-    with dp.Budget.open(path) as budget:
+    with dp.Budget.open(path, epsilon=1.0) as budget:
         use()
         use()
     assert len(budget.log) == 1
 
 
-def test_a_budget_that_was_open_is_not_the_new_file_in_its_place(path, monkeypatch):
-    """Even if nothing had been charged, so that both files hold the same."""
+@pytest.mark.parametrize(
+    "other",
+    [{"epsilon": 9.0}, {"epsilon": 1.0, "neighbours": "add-or-remove-one"}, {"epsilon": 1.0}],
+)
+@pytest.mark.parametrize("ask", ASKED.values(), ids=ASKED)
+def test_the_file_of_another_budget_in_its_place_is_refused(path, tmp_path, other, ask):
+    """Even if nothing had been charged, so that both files may hold the same."""
     budget = dp.Budget.open(path, epsilon=1.0)
-    replace(path, monkeypatch)
-    for ask in (
-        lambda: budget.charge(dp.Privacy(0.5)),
-        lambda: budget.spent,
-        lambda: budget.log,
-    ):
-        with pytest.raises(dp.FormatError, match="now holds another budget"):
-            ask()
+    dp.Budget.open(tmp_path / "other", **other)
+    (tmp_path / "other").replace(path)
+    with pytest.raises(dp.FormatError, match="another budget"):
+        ask(budget)
     assert dp.Budget.open(path).log == ()
 
 
@@ -127,23 +89,31 @@ def test_a_release_inside_of_the_old_file_and_the_new_one_is_refused_at_once(
     old = dp.Budget.open(path, epsilon=1.0)
     path.unlink()
     new = dp.Budget.open(path, epsilon=1.0)
-    with old, new, pytest.raises(dp.FormatError, match="now holds another budget"):
+    with old, new, pytest.raises(dp.FormatError, match="another budget"):
         dp.cdf([0.5], GRID, epsilon=0.5)
     assert new.log == ()
 
 
+# --- copies
+
+
 @pytest.mark.parametrize("made", [counter, summed])
-def test_a_copy_has_not_paid(path, tmp_path, made):
-    copy = tmp_path / "copy"
-    with dp.Budget.open(path, epsilon=2.0) as budget:
+@pytest.mark.parametrize("number", [None, 0])
+def test_a_copy_has_not_paid(path, tmp_path, monkeypatch, made, number):
+    if number is not None:
+        number_all(monkeypatch, number)
+    with dp.Budget.open(path, epsilon=3.0) as budget:
         use = made()
-    shutil.copy(path, copy)
-    with dp.Budget.open(copy) as other:
+    shutil.copy(path, tmp_path / "copy")
+    with dp.Budget.open(tmp_path / "copy") as other:
         use()
         use()
     with budget:
         use()
     assert (len(budget.log), len(other.log)) == (1, 2)
+    with budget, other:
+        dp.cdf([0.5], GRID, epsilon=0.25)
+    assert (len(budget.log), len(other.log)) == (2, 3)
 
 
 def test_a_copy_that_cannot_pay_refuses(path, tmp_path):
@@ -155,12 +125,28 @@ def test_a_copy_that_cannot_pay_refuses(path, tmp_path):
     assert len(other.log) == 1
 
 
-def test_a_file_and_its_copy_are_two_budgets(path, tmp_path):
-    budget = dp.Budget.open(path, epsilon=1.0)
-    shutil.copy(path, tmp_path / "copy")
-    with budget, dp.Budget.open(tmp_path / "copy") as other:
-        dp.cdf([0.5], GRID, epsilon=0.5)
-    assert len(budget.log) == len(other.log) == 1
+@pytest.mark.parametrize("costs", [[], [dp.Privacy(0.25)] * 12])
+@pytest.mark.parametrize("ask", ASKED.values(), ids=ASKED)
+def test_an_older_copy_is_told_while_the_budget_is_open(path, costs, ask):
+    """Later it cannot be told: it is what the file was."""
+    budget = charged(path, costs)
+    older = path.read_bytes()
+    budget.charge(dp.Privacy(0.5))
+    path.write_bytes(older)
+    with pytest.raises(dp.FormatError, match="older copy"):
+        ask(budget)
+    assert len(dp.Budget.open(path).log) == len(costs)
+
+
+def test_more_charges_under_an_equal_cap_do_not_make_it_the_same_budget(path, tmp_path):
+    budget = charged(path)
+    charged(tmp_path / "other", [dp.Privacy(0.125)] * 24)
+    (tmp_path / "other").replace(path)
+    with pytest.raises(dp.FormatError, match="another budget"):
+        budget.charge(dp.Privacy(0.5))
+
+
+# --- the same file, or none
 
 
 def test_a_file_that_is_moved_is_the_same(path, tmp_path):
@@ -187,18 +173,12 @@ def test_a_file_that_is_gone_has_not_paid(path):
     assert other._key != key
 
 
-def test_identities_are_random_and_stay(path, tmp_path):
-    def identity(path):
-        connection = sqlite3.connect(path)
-        ((stored,),) = connection.execute("SELECT identity FROM spent").fetchall()
-        connection.close()
-        return stored
-
-    names = [tmp_path / str(number) for number in range(20)]
-    budgets = [dp.Budget.open(each, epsilon=1.0) for each in names]
-    before = [identity(each) for each in names]
-    assert {len(each) for each in before} == {16}
-    assert len(set(before)) == 20
+def test_identities_are_random_and_stay(tmp_path):
+    paths = [tmp_path / str(number) for number in range(5)]
+    budgets = [dp.Budget.open(path, epsilon=1.0) for path in paths]
+    before = [identity(path) for path in paths]
+    assert {len(stored) for stored in before} == {16}
+    assert len(set(before)) == 5
     for budget in budgets:
         budget.charge(dp.Privacy(0.5))
-    assert [identity(each) for each in names] == before
+    assert [identity(path) for path in paths] == before

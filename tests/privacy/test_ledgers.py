@@ -8,13 +8,15 @@ import sqlite3
 import subprocess
 import sys
 import time
-import types
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 import dpcore as dp
+from dpcore.privacy import ledger_tables
+from dpcore.privacy.file_ledgers import FileLedger
 from dpcore.records.sources import FileError
+from tests.privacy.budget_files import ASKED, GRID, execute, run
 
 SPEND = """
 import sys, dpcore as dp
@@ -38,24 +40,16 @@ with budget:
 """
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "budget.sqlite"
+def spend(epsilon=0.25):
+    return dp.cdf([0.5], GRID, epsilon=epsilon)
 
 
-def test_it_is_there_tomorrow(path):
-    with dp.Budget.open(path, epsilon=1.0, delta=1e-6) as first:
-        dp.cdf([0.5], dp.Grid.uniform(0, 1, 4), epsilon=0.25)
-    again = dp.Budget.open(str(path))
-    assert again.cap == dp.Privacy(1.0, 1e-6)
-    assert again.log == first.log
-    assert again.log[0].what == "cdf"
-    assert again.spent.epsilon == 0.25
-    assert again.log[0].time.tzinfo is not None
+# --- what is kept
 
 
-def test_guarantees_come_back_exactly(path):
-    budget = dp.Budget.open(path, rho=1.0, delta=0.5, neighbours="add-or-remove-one")
+def test_guarantees_come_back_exactly_tomorrow(path):
+    terms = {"rho": 1.0, "delta": 0.5, "neighbours": "add-or-remove-one"}
+    budgets = [dp.Budget.open(str(path), **terms), dp.Budget(**terms)]
     costs = [
         dp.Privacy(0.1, 1e-300, "add-or-remove-one", simulated=True),
         dp.Privacy(rho=5e-324, neighbours="add-or-remove-one"),
@@ -65,23 +59,25 @@ def test_guarantees_come_back_exactly(path):
         dp.Privacy(rho=0.125, neighbours="add-or-remove-one"),  # but for rho
         dp.Privacy(1 / 3, neighbours="add-or-remove-one", simulated=True),  # but for the noise
     ]
-    for cost in costs:
-        budget.charge(cost, "a 'quoted' name")
+    for budget in budgets:
+        for cost in costs:
+            budget.charge(cost, "a 'quoted' name")
     again = dp.Budget.open(path)
-    assert [each.privacy for each in again.log] == costs
-    assert again.spent == budget.spent
-    in_memory = dp.Budget(rho=1.0, delta=0.5, neighbours="add-or-remove-one")
-    for cost in costs:
-        in_memory.charge(cost)
-    assert again.spent == in_memory.spent
-    assert again.remaining == in_memory.remaining
+    assert again.log == budgets[0].log
+    assert [(charge.what, charge.privacy) for charge in again.log] == [
+        ("a 'quoted' name", cost) for cost in costs
+    ]
+    assert again.log[0].time.tzinfo is not None
+    for budget in budgets:
+        assert again.cap == budget.cap
+        assert (again.spent, again.remaining) == (budget.spent, budget.remaining)
 
 
 def test_processes_share_it(path):
     dp.Budget.open(path, epsilon=1.0)
     command = [sys.executable, "-c", SPEND, str(path), "20"]
-    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
-    assert sum(int(each.communicate()[0]) for each in running) == 32
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    assert sum(int(process.communicate()[0]) for process in running) == 32
     assert dp.Budget.open(path).spent.epsilon == 1.0
 
 
@@ -109,122 +105,100 @@ def test_the_charge_is_in_the_file_before_the_noise_is_drawn(path, monkeypatch):
 
     monkeypatch.setattr("dpcore.releases.cdf.release_with_deviation", look)
     with dp.Budget.open(path, epsilon=1.0) as budget, pytest.raises(KeyboardInterrupt):
-        dp.cdf([0.5], dp.Grid.uniform(0, 1, 4), epsilon=0.25)
+        spend()
     assert counted == [1]
     assert budget.spent.epsilon == 0.25  # it may have been drawn: it stays charged
 
 
-def test_two_budgets_of_one_file_are_one(path):
-    first, second = dp.Budget.open(path, epsilon=1.0), dp.Budget.open(path)
-    with first, second:
-        dp.cdf([0.5], dp.Grid.uniform(0, 1, 4), epsilon=0.25)
-    assert len(first.log) == len(second.log) == 1
+def test_if_one_of_two_files_cannot_be_written_neither_is(tmp_path, monkeypatch):
+    budgets = [dp.Budget.open(tmp_path / name, epsilon=1.0) for name in "ab"]
+    calls = []
+
+    def add(*arguments):
+        calls.append(arguments)
+        if len(calls) == 2:
+            raise sqlite3.OperationalError("why")
+        return real(*arguments)
+
+    real = ledger_tables.add
+    monkeypatch.setattr(ledger_tables, "add", add)
+    with budgets[0], budgets[1], pytest.raises(FileError, match="why"):
+        spend()
+    assert len(calls) == 2
+    assert budgets[0].log == budgets[1].log == ()
 
 
-def test_two_files_are_two_where_files_have_no_numbers(tmp_path, monkeypatch):
-    """Some file systems of networks and of Windows give the number 0 to all files."""
-    budgets = [dp.Budget.open(tmp_path / name, epsilon=30.0) for name in ("a", "b")]
-    real = os.stat
-
-    def without_numbers(path, *args, **options):
-        found = real(path, *args, **options)
-        fields = {name: getattr(found, name) for name in ("st_mode", "st_size", "st_nlink")}
-        return types.SimpleNamespace(**fields, st_ino=0, st_dev=0)
-
-    monkeypatch.setattr("dpcore.privacy.file_ledgers.os.stat", without_numbers)
-    keys = [budget._key for budget in budgets]
-    again = dp.Budget.open(tmp_path / "a")._key
-    with budgets[0], budgets[1]:
-        dp.cdf([0.5], dp.Grid.uniform(0, 1, 4), epsilon=15.0)
-    spent = [budget.spent.epsilon for budget in budgets]
-    monkeypatch.undo()
-    assert keys[0] != keys[1]
-    assert keys[0] == again
-    assert spent == [15.0, 15.0]
-
-
-def test_of_two_files_both_are_charged_or_none(tmp_path):
-    wide = dp.Budget.open(tmp_path / "a", epsilon=1.0)
-    narrow = dp.Budget.open(tmp_path / "b", epsilon=0.25)
-    with narrow, wide:
-        dp.cdf([0.5], dp.Grid.uniform(0, 1, 4), epsilon=0.25)
-        with pytest.raises(dp.BudgetError):
-            dp.cdf([0.5], dp.Grid.uniform(0, 1, 4), epsilon=0.25)
-    assert (len(wide.log), len(narrow.log)) == (1, 1)
-
-
-def test_files_that_are_none(path, tmp_path):
-    with pytest.raises(FileError, match="unable to open"):
-        dp.Budget.open(path)
-    assert not path.exists()
-    with pytest.raises(FileError):
-        dp.Budget.open(tmp_path / "nowhere" / "budget", epsilon=1.0)
-    text = tmp_path / "text"
-    text.write_text("epsilon = 1\n" * 100)
-    for caps in ({}, {"epsilon": 1.0}):
-        with pytest.raises(dp.FormatError, match="does not hold a budget"):
-            dp.Budget.open(text, **caps)
-    assert text.read_text() == "epsilon = 1\n" * 100
-    other = tmp_path / "other"
-    with sqlite3.connect(other) as connection:
-        connection.execute("CREATE TABLE cap (x)")
-    connection.close()
-    before = other.read_bytes()
-    with pytest.raises(dp.FormatError, match="does not hold a budget"):
-        dp.Budget.open(other, epsilon=1.0)
-    assert other.read_bytes() == before
-
-
-def test_another_cap_or_format_is_refused(path):
-    dp.Budget.open(path, epsilon=1.0)
-    dp.Budget.open(path, epsilon=1.0)
-    for caps in ({"epsilon": 2.0}, {"rho": 1.0}, {"epsilon": 1.0, "delta": 1e-6}):
-        with pytest.raises(dp.ParameterError, match=r"^path must have the cap"):
-            dp.Budget.open(path, **caps)
-    with sqlite3.connect(path) as connection:
-        connection.execute("PRAGMA user_version = 4")
-    connection.close()
-    with pytest.raises(dp.FormatError, match="has format 4"):
-        dp.Budget.open(path)
-
-
-def test_a_file_that_is_gone_refuses(path):
-    budget = dp.Budget.open(path, epsilon=1.0)
-    os.remove(path)
-    with pytest.raises(FileError):
-        budget.charge(dp.Privacy(0.5))
-    assert not path.exists()
-
-
-def test_a_path_that_is_none():
-    for wrong in (None, 3, ""):
-        with pytest.raises(dp.DtypeError, match=r"^path must be a file's path"):
-            dp.Budget.open(wrong, epsilon=1.0)
-
-
-def test_a_busy_file_is_waited_for(path):
+def test_a_busy_file_is_waited_for_and_can_be_read_meanwhile(path):
     budget = dp.Budget.open(path, epsilon=1.0)
     holder = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     holder.execute("BEGIN IMMEDIATE")
-    code = "import sys, dpcore as dp; dp.Budget.open(sys.argv[1]).charge(dp.Privacy(0.5))"
-    with subprocess.Popen([sys.executable, "-c", code, str(path)]) as waiting:
-        time.sleep(1.0)
-        assert waiting.poll() is None
+    assert repr(budget) == "Budget(epsilon=1.0): spent 0 in 0 releases, remaining 1"
+    assert budget.remaining.epsilon == 1.0
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(budget.charge, dp.Privacy(0.5))
+        time.sleep(0.3)
+        assert not waiting.done()
         holder.execute("ROLLBACK")
-        assert waiting.wait() == 0
+        waiting.result()
     holder.close()
     assert budget.spent.epsilon == 0.5
 
 
-def test_a_link_to_the_file_is_the_file(path, tmp_path):
-    budget, link = dp.Budget.open(path, epsilon=1.0), tmp_path / "link"
+def test_charges_go_through_the_caches_of_disks(path):
+    dp.Budget.open(path, epsilon=1.0)
+    with FileLedger(path, None).held() as page:
+        asked = (
+            page.connection.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("synchronous", "fullfsync", "journal_mode")
+        )
+        assert list(asked) == [3, 1, b"delete"]
+
+
+FULL = """
+import resource, signal, sys, dpcore as dp
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+in_file, in_memory = dp.Budget.open(sys.argv[1]), dp.Budget(epsilon=1.0)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+with in_file, in_memory:
     try:
-        link.symlink_to(path)
+        dp.cdf([0.5], dp.Grid.uniform(0, 1, 4), epsilon=0.5)
+    except dp.DpcoreError as error:
+        print(type(error).__name__, error)
+print(len(in_file.log), len(in_memory.log))
+"""
+
+
+def test_nothing_is_released_where_the_disk_is_full(path):
+    pytest.importorskip("resource")
+    dp.Budget.open(path, epsilon=1.0)
+    told, counts = run(FULL, path).splitlines()
+    assert told.startswith("FileError")
+    assert "rollback" not in told
+    assert counts == "0 0"
+
+
+# --- which file it is
+
+
+def test_one_file_is_one_budget_whatever_path_leads_to_it(tmp_path, monkeypatch):
+    """Also of a disk that does not tell capital letters apart: the file is known by its number."""
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    paths = ["folder/budget", "folder/../folder/budget", "./folder//budget", folder / "budget"]
+    try:
+        (tmp_path / "link").symlink_to(folder / "budget")
+        paths.append("link")
     except OSError:
-        pytest.skip("there are no links here")
-    with budget, dp.Budget.open(link) as same:
-        dp.cdf([0.5], dp.Grid.uniform(0, 1, 4), epsilon=0.25)
-    assert len(budget.log) == len(same.log) == 1
+        pass  # there are no links here
+    budgets = [dp.Budget.open(name, epsilon=1.0) for name in paths]
+    assert len({budget._key for budget in budgets}) == 1
+    monkeypatch.chdir(folder)
+    with budgets[0], budgets[1], budgets[-1]:
+        spend()
+    budgets[0].charge(dp.Privacy(0.5))
+    assert [len(budget.log) for budget in budgets] == [2] * len(budgets)
+    assert sorted(os.listdir(folder)) == ["budget"]
 
 
 def test_a_second_hard_link_is_refused(path, tmp_path):
@@ -234,37 +208,67 @@ def test_a_second_hard_link_is_refused(path, tmp_path):
         os.link(path, link)
     except OSError:
         pytest.skip("there are no hard links here")
-    for ask in (lambda: dp.Budget.open(link), lambda: budget.charge(dp.Privacy(0.5))):
-        with pytest.raises(FileError, match="has 2 hard links"):
+    for ask in (lambda: dp.Budget.open(link), lambda: budget.charge(dp.Privacy(0.5)), spend):
+        with pytest.raises(FileError, match="2 hard links"), budget:
             ask()
-    with pytest.raises(FileError, match="has 2 hard links"), budget:
-        dp.cdf([0.5], dp.Grid.uniform(0, 1, 4), epsilon=0.25)
     link.unlink()
     assert budget.log == ()
 
 
-def test_two_spellings_of_a_path_are_one_file(tmp_path, monkeypatch):
-    """Also of a disk that does not tell capital letters apart: the file is known by its number."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "folder").mkdir()
-    first = dp.Budget.open("folder/budget", epsilon=1.0)
-    others = [
-        dp.Budget.open(each)
-        for each in ("folder/../folder/budget", "./folder//budget", tmp_path / "folder" / "budget")
-    ]
-    assert {each._key for each in others} == {first._key}
-    with first, others[0], others[1], others[2]:
-        dp.cdf([0.5], dp.Grid.uniform(0, 1, 4), epsilon=0.25)
-    assert len(first.log) == 1
+@pytest.mark.parametrize(
+    ("script", "kind"),
+    [
+        (None, FileError),
+        ("CREATE TABLE cap (x)", dp.FormatError),
+        ("CREATE TABLE t (x); PRAGMA user_version = 1", dp.FormatError),
+        ("text", dp.FormatError),
+    ],
+)
+def test_what_is_no_budget_is_refused_and_left_as_it_is(path, script, kind):
+    if script == "text":
+        path.write_text("epsilon = 1\n" * 100)
+    elif script is not None:
+        execute(path, script)
+    before = path.read_bytes() if script else None
+    for cap in ({}, {"epsilon": 1.0}) if script else ({},):
+        with pytest.raises(kind, match=path.name):
+            dp.Budget.open(path, **cap)
+    assert (path.read_bytes() if path.exists() else None) == before
 
 
-def test_it_is_the_same_file_from_another_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    budget = dp.Budget.open("budget", epsilon=1.0)
-    (tmp_path / "elsewhere").mkdir()
-    monkeypatch.chdir("elsewhere")
-    budget.charge(dp.Privacy(0.5))
-    assert len(dp.Budget.open(tmp_path / "budget").log) == 1
+def test_paths_that_are_none(tmp_path):
+    for wrong in (None, 3, ""):
+        with pytest.raises(dp.DtypeError, match="path"):
+            dp.Budget.open(wrong, epsilon=1.0)
+    with pytest.raises(dp.ParameterError, match="path"):
+        dp.Budget.open(f"{tmp_path}/a\0b", epsilon=1.0)
+    for nowhere in (tmp_path, tmp_path / "nowhere" / "budget"):
+        with pytest.raises(FileError):
+            dp.Budget.open(nowhere, epsilon=1.0)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_another_cap_or_format_is_refused(path):
+    dp.Budget.open(path, epsilon=1.0)
+    dp.Budget.open(path, epsilon=1.0)
+    for caps in ({"epsilon": 2.0}, {"rho": 1.0}, {"epsilon": 1.0, "delta": 1e-6}):
+        with pytest.raises(dp.ParameterError, match="path"):
+            dp.Budget.open(path, **caps)
+    execute(path, "PRAGMA user_version = 4")
+    with pytest.raises(dp.FormatError, match="format 4"):
+        dp.Budget.open(path)
+
+
+@pytest.mark.parametrize("ask", ASKED.values(), ids=ASKED)
+def test_a_file_that_is_gone_refuses(path, ask):
+    budget = dp.Budget.open(path, epsilon=1.0)
+    os.remove(path)
+    with pytest.raises(FileError):
+        ask(budget)
+    assert not path.exists()
+
+
+# --- how it is made
 
 
 def test_an_empty_file_is_no_new_budget(path, monkeypatch):
@@ -272,13 +276,13 @@ def test_an_empty_file_is_no_new_budget(path, monkeypatch):
     monkeypatch.setattr("dpcore.privacy.file_ledgers._STEPS", 2)
     path.touch()
     for cap in ({}, {"epsilon": 1.0}):
-        with pytest.raises(dp.FormatError, match="is empty"):
+        with pytest.raises(dp.FormatError, match="empty"):
             dp.Budget.open(path, **cap)
     assert path.read_bytes() == b""
     path.unlink()
     assert dp.Budget.open(path, rho=1.0, neighbours="replace-client").cap.rho == 1.0
     assert dp.Budget.open(path).neighbours == "replace-client"
-    assert [each.name for each in path.parent.iterdir()] == [path.name]
+    assert os.listdir(path.parent) == [path.name]
 
 
 def test_of_those_who_make_the_file_at_once_one_does(path):
@@ -287,28 +291,12 @@ def test_of_those_who_make_the_file_at_once_one_does(path):
     for budget in budgets:
         budget.charge(dp.Privacy(0.125))
     assert [budget.spent.epsilon for budget in budgets] == [1.0] * 8
-    assert [each.name for each in path.parent.iterdir()] == [path.name]
+    assert os.listdir(path.parent) == [path.name]
 
 
 @pytest.mark.parametrize("kind", ["-journal", "-wal"])
 def test_a_journal_of_an_older_file_is_never_read_into_a_new_one(path, kind):
     path.with_name(path.name + kind).write_bytes(b"journal")
-    with pytest.raises(FileError, match="a journal of an older file"):
+    with pytest.raises(FileError, match="journal"):
         dp.Budget.open(path, epsilon=1.0)
     assert not path.exists()
-
-
-def test_a_journal_that_a_crash_left_behind_is_taken_back(path):
-    """What was not committed was never released."""
-    dp.Budget.open(path, epsilon=1.0).charge(dp.Privacy(0.25))
-    code = (
-        "import os, sqlite3, sys; c = sqlite3.connect(sys.argv[1], isolation_level=None);"
-        "c.execute('PRAGMA cache_size = 1'); c.execute('BEGIN IMMEDIATE'); s = 'y' * 5000;"
-        "[c.execute('INSERT INTO charges VALUES (NULL, ?, ?, 0.5, 0.0, NULL, 0, ?)', ('x', s, s))"
-        " for _ in range(99)]; os._exit(0)"
-    )
-    subprocess.run([sys.executable, "-c", code, str(path)], check=True)
-    assert path.with_name(path.name + "-journal").stat().st_size > 0
-    again = dp.Budget.open(path)
-    again.charge(dp.Privacy(0.5))
-    assert [each.privacy.epsilon for each in again.log] == [0.25, 0.5]
