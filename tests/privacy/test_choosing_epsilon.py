@@ -31,8 +31,8 @@ def table():
     lines = []
     for epsilon in (0.01, 0.1, 0.5, 1, 2, 5):
         shares = [belief(0.5, epsilon), belief(0.01, epsilon), power(epsilon)]
-        found = " | ".join(f"{100 * share:.3g} %" for share in shares)
-        lines.append(f"| {epsilon:g} | {math.exp(epsilon):.3g} | {found} |")
+        cells = " | ".join(f"{100 * share:.3g} %" for share in shares)
+        lines.append(f"| {epsilon:g} | {math.exp(epsilon):.3g} | {cells} |")
     return "\n".join(lines) + "\n"
 
 
@@ -51,8 +51,8 @@ def most_powerful(p, q):
 def test_no_test_of_a_noisy_count_is_better_and_randomised_response_is_as_good(epsilon):
     reach = np.arange(-int(40 / epsilon), int(40 / epsilon) + 2)
     p, q = (np.exp(-epsilon * np.abs(reach - count)) for count in (0, 1))
-    found = most_powerful(p / p.sum(), q / q.sum())
-    assert LEVEL < found <= power(epsilon) * (1 + 1e-9)
+    noisy = most_powerful(p / p.sum(), q / q.sum())
+    assert LEVEL < noisy <= power(epsilon) * (1 + 1e-9)
     honest = 1 / (1 + math.exp(-epsilon))
     response = most_powerful(np.array([honest, 1 - honest]), np.array([1 - honest, honest]))
     assert response == pytest.approx(power(epsilon), rel=1e-12)
@@ -68,13 +68,23 @@ def test_the_belief_after_a_noisy_count_is_within_the_bound_and_reaches_it(epsil
 
 
 @pytest.mark.needs_jit
-def test_the_examples_on_the_page():
+def test_the_sessions_on_the_page_say_what_they_say():
     blocks = re.findall(r"```pycon\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
     example = doctest.DocTestParser().get_doctest("".join(blocks), {}, PAGE.name, str(PAGE), 0)
     assert len(example.examples) >= 5
     said = []
     result = doctest.DocTestRunner().run(example, out=said.append)
     assert result.failed == 0, "".join(said)
+
+
+def test_the_scripts_on_the_page_print_what_they_say(capsys):
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    assert len(blocks) == 2
+    names = {}
+    for block in blocks:
+        exec(block, names)
+        (said,) = re.findall(r"^print\(.*?\)  # (.*)$", block, re.MULTILINE)
+        assert capsys.readouterr().out == f"{said}\n"
 
 
 def test_the_error_falls_as_the_page_says():

@@ -61,7 +61,7 @@ def exact_epsilon(rho, delta):
         return max(mpmath.mpf(0), bound(low))
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(rhos, deltas)
 def test_epsilon_is_the_bound_rounded_up(rho, delta):
     exact = exact_epsilon(rho, delta)
@@ -101,8 +101,6 @@ def test_conversions_at_the_ends_of_the_doubles():
     assert zcdp_delta(1e-300, 1e300) == math.nextafter(0.0, 1.0)
     assert zcdp_delta(1e300, 1.0) == 1.0
     assert zcdp_epsilon(1e300, 0.5) >= 1e300
-    with pytest.raises(dp.ParameterError, match=r"delta is too small for epsilon = 0\.0"):
-        zcdp_rho(0.0, 1e-200)
 
 
 # --- Gaussian noise
@@ -114,19 +112,6 @@ GAUSSIAN = [
     for epsilon in (0.0, 1e-9, 0.1, 1.0, 5.0, 30.0, 1000.0)
     for sensitivity in (1.0, math.sqrt(2), 0.1)
 ]
-
-
-def test_gaussian_delta_to_twelve_digits_and_rounded_up():
-    compared = 0
-    for arguments in GAUSSIAN:
-        exact, found = reference.gaussian_delta(*arguments), gaussian_delta(*arguments)
-        assert found >= exact or found == 1.0, arguments
-        if exact > 1e-300:
-            assert found <= exact * (1 + mpmath.mpf(10) ** -12), arguments
-            compared += 1
-    assert compared > 80  # the others underflow
-
-
 DISCRETE = [
     (sigma_squared, epsilon, sensitivity)
     for sigma_squared in map(Fraction, ("1/50", "1/4", "1/6", "1", "7.3", "100"))
@@ -135,12 +120,21 @@ DISCRETE = [
 ]
 
 
-def test_discrete_gaussian_delta_to_twelve_digits_and_rounded_up():
-    for arguments in DISCRETE:
-        exact = reference.discrete_gaussian_delta(*arguments)
-        found = discrete_gaussian_delta(*arguments)
-        assert found >= exact or found == 1.0, arguments
-        assert found <= exact * (1 + mpmath.mpf(10) ** -12) + 5e-324, arguments
+@pytest.mark.parametrize(
+    ("function", "exactly", "cases"),
+    [
+        (gaussian_delta, reference.gaussian_delta, GAUSSIAN),
+        (discrete_gaussian_delta, reference.discrete_gaussian_delta, DISCRETE),
+    ],
+)
+def test_deltas_to_twelve_digits_and_rounded_up(function, exactly, cases):
+    compared = 0
+    for arguments in cases:
+        exact, delta = exactly(*arguments), function(*arguments)
+        assert delta >= exact or delta == 1.0, arguments
+        assert delta <= exact * (1 + mpmath.mpf(10) ** -12) + 1e-300, arguments
+        compared += exact > 1e-280
+    assert compared > 60  # the others underflow
 
 
 def test_discrete_noise_of_large_sigma_costs_what_continuous_noise_does():
@@ -175,25 +169,27 @@ def test_concentrated_privacy_covers_discrete_noise(sigma_squared, epsilon, sens
 
 
 @pytest.mark.parametrize(
-    ("function", "arguments", "words"),
+    ("function", "arguments", "name"),
     [
-        (zcdp_epsilon, (0, 0.1), "rho must be positive"),
-        (zcdp_epsilon, (1.0, 0.0), "delta must be positive"),
-        (zcdp_epsilon, (1.0, 1.0), "delta must be above 0 and below 1; got 1.0"),
-        (zcdp_delta, (1.0, -1.0), "epsilon must not be negative; got -1.0"),
-        (zcdp_rho, (float("inf"), 0.1), "epsilon must be finite"),
-        (gaussian_delta, (0.0, 1.0), "sigma must be positive"),
-        (gaussian_delta, (1.0, -1.0), "epsilon must not be negative"),
-        (gaussian_delta, (1.0, 1.0, 0), "sensitivity must be positive"),
-        (gaussian_sigma, (1.0, 0), "delta must be positive"),
-        (gaussian_sigma, (0.0, 1e-300, 1e200), "delta has no sigma among doubles"),
-        (discrete_gaussian_delta, (2**41, 1.0), "sigma_squared must be up to"),
-        (discrete_gaussian_delta, (1, 1.0, 1.5), "sensitivity must be an integer"),
+        (zcdp_epsilon, (0, 0.1), "rho"),
+        (zcdp_epsilon, (1.0, 0.0), "delta"),
+        (zcdp_epsilon, (1.0, 1.0), "delta"),
+        (zcdp_delta, (1.0, -1.0), "epsilon"),
+        (zcdp_rho, (math.inf, 0.1), "epsilon"),
+        (zcdp_rho, (0.0, 1e-200), "delta"),
+        (gaussian_delta, (0.0, 1.0), "sigma"),
+        (gaussian_delta, (1.0, -1.0), "epsilon"),
+        (gaussian_delta, (1.0, 1.0, 0), "sensitivity"),
+        (gaussian_sigma, (1.0, 0), "delta"),
+        (gaussian_sigma, (0.0, 1e-300, 1e200), "delta"),
+        (discrete_gaussian_delta, (2**41, 1.0), "sigma_squared"),
+        (discrete_gaussian_delta, (1, 1.0, 1.5), "sensitivity"),
     ],
 )
-def test_bad_conversions(function, arguments, words):
-    with pytest.raises((dp.ParameterError, dp.DtypeError), match=words):
+def test_bad_conversions(function, arguments, name):
+    with pytest.raises((dp.ParameterError, dp.DtypeError)) as caught:
         function(*arguments)
+    assert caught.value.argument == name
 
 
 # --- beside another implementation
@@ -206,39 +202,29 @@ def accounting():
 
 
 @pytest.mark.parametrize("rho", [1e-4, 0.02, 0.5, 8.0])
-@pytest.mark.parametrize("delta", [1e-12, 1e-6, 1e-2])
-def test_zcdp_as_dp_accounting_has_it(accounting, rho, delta):
+def test_zcdp_as_dp_accounting_has_it(accounting, rho):
     orders = 1.0 + np.geomspace(1e-2, 1e6, 4001)
     accountant = accounting.rdp.RdpAccountant(orders)
     accountant.compose(accounting.GaussianDpEvent((1 / (2 * rho)) ** 0.5))
-    theirs = accountant.get_epsilon(delta)
-    ours = zcdp_epsilon(rho, delta)
-    assert ours == pytest.approx(theirs, rel=1e-4, abs=1e-12)
-    assert ours <= theirs * (1 + 1e-12)  # they try some alphas, here it is the best one
-    assert accountant.get_delta(ours) == pytest.approx(zcdp_delta(rho, ours), rel=1e-2)
+    for delta in (1e-12, 1e-6, 1e-2):
+        theirs, ours = accountant.get_epsilon(delta), zcdp_epsilon(rho, delta)
+        assert ours == pytest.approx(theirs, rel=1e-4, abs=1e-12)
+        assert ours <= theirs * (1 + 1e-12)  # they try some alphas, here it is the best one
+        assert accountant.get_delta(ours) == pytest.approx(zcdp_delta(rho, ours), rel=1e-2)
 
 
 @pytest.mark.parametrize("sigma", [0.4, 1.0, 7.0, 100.0])
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 3.0])
-def test_gaussian_delta_as_dp_accounting_has_it(accounting, sigma, epsilon):
-    loss = accounting.pld.privacy_loss_mechanism.GaussianPrivacyLoss(sigma)
-    theirs = loss.get_delta_for_epsilon(epsilon)
+def test_gaussian_noise_as_dp_accounting_has_it(accounting, sigma, epsilon):
+    losses = accounting.pld.privacy_loss_mechanism
+    theirs = losses.GaussianPrivacyLoss(sigma).get_delta_for_epsilon(epsilon)
     assert gaussian_delta(sigma, epsilon) == pytest.approx(theirs, rel=1e-6, abs=1e-14)
-
-
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
-def test_gaussian_sigma_as_dp_accounting_has_it(accounting, epsilon):
     theirs = accounting.get_sigma_gaussian(epsilon, 1e-6)
     assert gaussian_sigma(epsilon, 1e-6) == pytest.approx(theirs, rel=1e-9)
-
-
-@pytest.mark.parametrize("sigma", [0.7, 2.0, 9.5])
-@pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0])
-def test_discrete_gaussian_delta_as_dp_accounting_has_it(accounting, sigma, epsilon):
-    loss = accounting.pld.privacy_loss_mechanism.DiscreteGaussianPrivacyLoss(sigma, 2)
-    theirs = loss.get_delta_for_epsilon(epsilon)
-    ours = discrete_gaussian_delta(Fraction(sigma) ** 2, epsilon, 2)
-    assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-12)
+    if sigma < 10.0:
+        theirs = losses.DiscreteGaussianPrivacyLoss(sigma, 2).get_delta_for_epsilon(epsilon)
+        ours = discrete_gaussian_delta(Fraction(sigma) ** 2, epsilon, 2)
+        assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-12)
 
 
 # --- the table of docs/proofs/privacy.md

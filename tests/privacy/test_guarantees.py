@@ -1,9 +1,9 @@
-"""Guarantees: sums that are never below the truth, disjoint records, and what does not add up."""
+"""Guarantees: how they are stated, add up and compare, and what they imply for other relations."""
 
 from __future__ import annotations
 
-import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -13,33 +13,67 @@ from hypothesis import strategies as st
 
 import dpcore as dp
 from dpcore import Privacy
-from dpcore.privacy import (
-    zcdp_epsilon,
-)
+from dpcore.privacy import zcdp_epsilon
 from dpcore.privacy.guarantees import within_group
 
-# --- sums
+WITHIN, CLIENTS = "replace-one-within-group", "replace-client-within-group"
 
 
-def test_guarantees_add_up():
-    total = Privacy(0.5) + Privacy(0.25, 1e-6) + Privacy(0.25)
-    assert total == Privacy(1.0, 1e-6)
-    assert Privacy(rho=0.5) + Privacy(rho=0.25) == Privacy(rho=0.75)
-    assert Privacy(1.0) + Privacy(rho=0.25) == Privacy(rho=0.75) == Privacy(rho=0.25) + Privacy(1.0)
+def removed(*parameters, **how):
+    return Privacy(*parameters, **how, neighbours="add-or-remove-one")
 
 
-@given(st.floats(1e-12, 1e12), st.floats(1e-12, 1e12))
-def test_sums_are_never_below_the_truth(first, second):
-    sums = [
-        (Privacy(first) + Privacy(second)).epsilon,
-        (Privacy(rho=first) + Privacy(rho=second)).rho,
-        (Privacy(first) + Privacy(rho=second)).rho,
-    ]
-    exact = Fraction(first) + Fraction(second)
-    mixed = Fraction(first) ** 2 / 2 + Fraction(second)
-    for total, truth in zip(sums, (exact, exact, mixed), strict=True):
-        assert truth <= Fraction(total)
-        assert Fraction(math.nextafter(total, 0.0)) < truth
+def within(*parameters, **how):
+    return Privacy(*parameters, **how, neighbours=WITHIN)
+
+
+# --- what is stated
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ({"epsilon": -1e-9}, "epsilon"),
+        ({"epsilon": math.nan}, "epsilon"),
+        ({"epsilon": 1.0, "delta": 1.0}, "delta"),
+        ({"epsilon": 1.0, "delta": -0.1}, "delta"),
+        ({"epsilon": 1.0, "neighbours": "any"}, "neighbours"),
+        ({"epsilon": 1.0, "simulated": 1}, "simulated"),
+        ({}, "epsilon"),
+        ({"epsilon": 1.0, "rho": 1.0}, "epsilon"),
+        ({"rho": -1}, "rho"),
+        ({"rho": math.inf}, "rho"),
+        ({"rho": "1"}, "rho"),
+        ({"rho": 1.0, "delta": 1.0}, "delta"),
+    ],
+)
+def test_bad_arguments(arguments, name):
+    with pytest.raises((dp.ParameterError, dp.DtypeError), match=f"^{name}"):
+        Privacy(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("privacy", "text"),
+    [
+        (Privacy(1.0), "epsilon = 1 (replace-one)"),
+        (removed(0.5, 1e-6), "epsilon = 0.5, delta = 1e-06 (add-or-remove-one)"),
+        (Privacy(rho=0.25), "rho = 0.25 of zCDP (replace-one)"),
+        (Privacy(rho=0.25, delta=1e-6), "rho = 0.25 of zCDP, delta = 1e-06 (replace-one)"),
+        (Privacy(1.0, neighbours=CLIENTS), f"epsilon = 1 ({CLIENTS})"),
+    ],
+)
+def test_a_guarantee_is_written_so_that_it_can_be_read(privacy, text):
+    from dpcore.command_line.reports import summary
+
+    assert eval(repr(privacy)) == privacy
+    assert str(privacy) == text
+    seeded = replace(privacy, simulated=True)
+    assert eval(repr(seeded)) == seeded
+    assert "SIMULATED" in str(seeded)
+    grid = dp.Grid.uniform(0, 1, 4)
+    curve = dp.CDF(grid, np.array([1, 2, 3, 9]), 9, privacy, {"name": "none"}, np.zeros(4))
+    assert dp.CDF.from_json(curve.to_json()).privacy == privacy
+    assert str(privacy) in summary(curve, "column")
 
 
 ABOVE = [Fraction(1, 3), Fraction(2, 3), Fraction(1, 10), 2**60 + 1, Fraction(1, 10**400)]
@@ -50,10 +84,10 @@ def test_what_is_no_double_is_rounded_up(exact):
     stated = [Privacy(exact).epsilon, Privacy(rho=exact).rho]
     if exact < 1:
         stated.append(Privacy(1.0, exact).delta)
-    for found in stated:
-        assert type(found) is float
-        assert found >= exact
-        assert math.nextafter(found, 0.0) < exact
+    for double in stated:
+        assert type(double) is float
+        assert double >= exact
+        assert math.nextafter(double, 0.0) < exact
 
 
 @pytest.mark.parametrize("exact", ABOVE[:4])
@@ -62,53 +96,137 @@ def test_mechanisms_hold_what_is_stated_of_their_budget(exact):
     assert dp.mechanisms.Hierarchy(rho=exact).privacy == Privacy(rho=exact)
 
 
-def test_the_delta_that_is_asked_for_is_rounded_down():
-    for delta in (Fraction(1, 3), Fraction(2, 3)):
-        below = float(delta) if float(delta) <= delta else math.nextafter(float(delta), 0.0)
-        assert Privacy(rho=0.5).epsilon_at(delta) == zcdp_epsilon(0.5, below)
-        with pytest.raises(dp.ParameterError, match="delta must be at least 0"):
-            Privacy(0.5, delta).epsilon_at(delta)  # it has a little more
+def test_epsilon_at():
+    assert Privacy(0.5, 1e-6).epsilon_at(1e-6) == 0.5
+    assert Privacy(0.5).epsilon_at(0) == 0.5
+    assert Privacy(rho=0.0).epsilon_at(0.0) == 0.0
+    assert Privacy(rho=0.5).epsilon_at(1e-6) == zcdp_epsilon(0.5, 1e-6)
+    left = math.nextafter(2e-6, 0) - 1e-6
+    assert Privacy(rho=0.375, delta=1e-6).epsilon_at(2e-6) == pytest.approx(
+        zcdp_epsilon(0.375, left)
+    )
+    for privacy, delta in (
+        (Privacy(0.5, 1e-6), 0.0),
+        (Privacy(0.5), 1.0),
+        (Privacy(rho=0.5), 0.0),
+        (Privacy(rho=0.5), 1.0),
+        (Privacy(rho=0.5, delta=1e-6), 1e-6),
+    ):
+        with pytest.raises(dp.ParameterError, match=rf"^delta .*{privacy.delta}.*got {delta}"):
+            privacy.epsilon_at(delta)
 
 
-def test_one_simulated_part_makes_the_whole_simulated():
-    assert (Privacy(1.0) + Privacy(1.0, simulated=True)).simulated
-    assert (Privacy(rho=1.0, simulated=True) + Privacy(1.0)).simulated
-    assert "SIMULATED" in str(Privacy(1.0, simulated=True))
-    assert "SIMULATED" not in str(Privacy(1.0))
+@pytest.mark.parametrize("delta", [Fraction(1, 3), Fraction(2, 3)])
+def test_the_delta_that_is_asked_for_is_rounded_down(delta):
+    below = float(delta) if float(delta) <= delta else math.nextafter(float(delta), 0.0)
+    assert Privacy(rho=0.5).epsilon_at(delta) == zcdp_epsilon(0.5, below)
+    with pytest.raises(dp.ParameterError, match="delta"):
+        Privacy(0.5, delta).epsilon_at(delta)  # it has a little more
 
 
-def test_different_relations_do_not_add_up():
-    with pytest.raises(dp.ParameterError, match="must be 'replace-one' in both"):
-        Privacy(1.0) + Privacy(1.0, neighbours="add-or-remove-one")
+# --- sums, and the larger of two for disjoint records
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "total", "larger"),
+    [
+        (Privacy(0.5), Privacy(0.25), Privacy(0.75), within(0.5)),
+        (Privacy(0.5, 1e-9), Privacy(0.25), Privacy(0.75, 1e-9), within(0.5, 1e-9)),
+        (Privacy(rho=0.5), Privacy(rho=0.25), Privacy(rho=0.75), within(rho=0.5)),
+        (Privacy(1.0), Privacy(rho=0.25), Privacy(rho=0.75), within(rho=0.5)),
+        (Privacy(0.5), Privacy(rho=0.25), Privacy(rho=0.375), within(rho=0.25)),
+        (
+            Privacy(1.0, 1e-6),
+            Privacy(rho=0.25),
+            Privacy(rho=0.75, delta=1e-6),
+            within(rho=0.5, delta=1e-6),
+        ),
+        (Privacy(0.0), Privacy(1.0), Privacy(1.0), within(1.0)),
+        (Privacy(1.0), Privacy(math.inf), Privacy(math.inf), within(math.inf)),
+        (Privacy(1.0), within(0.5), within(1.5), within(1.0)),
+        (removed(1.0), removed(1.0), removed(2.0), removed(1.0)),
+        (
+            Privacy(1.0, neighbours="replace-client"),
+            Privacy(1.0, neighbours=CLIENTS),
+            Privacy(2.0, neighbours=CLIENTS),
+            Privacy(1.0, neighbours=CLIENTS),
+        ),
+    ],
+)
+def test_sums_and_the_larger_of_two(first, second, total, larger):
+    assert first + second == second + first == total
+    assert first | second == second | first == larger
+    for seeded in (replace(first, simulated=True), replace(second, simulated=True)):
+        other = second if seeded.epsilon == first.epsilon else first
+        assert (seeded + other).simulated
+        assert (other | seeded).simulated
     with pytest.raises(TypeError):
-        Privacy(1.0) + 1.0
-
-
-def test_approximate_and_concentrated_add_up():
-    for first, second in itertools.permutations([Privacy(1.0, 1e-6), Privacy(rho=0.25)]):
-        assert first + second == Privacy(rho=0.75, delta=1e-6)
-
-
-# --- guarantees of releases of disjoint records
-
-
-def test_the_larger_of_two_guarantees_covers_disjoint_records():
-    assert Privacy(0.5) | Privacy(0.25) == within_group(Privacy(0.5))
-    assert Privacy(0.5, 1e-9) | Privacy(0.25, 1e-6) == within_group(Privacy(0.5, 1e-6))
-    assert Privacy(rho=0.5) | Privacy(rho=0.25) == within_group(Privacy(rho=0.5))
-    assert Privacy(1.0) | Privacy(rho=0.25) == within_group(Privacy(rho=0.5))
-    assert Privacy(rho=0.25) | Privacy(1.0) == within_group(Privacy(rho=0.5))
-    assert Privacy(0.5) | Privacy(rho=0.25) == within_group(Privacy(rho=0.25))
-    assert Privacy(1.0, 1e-6) | Privacy(rho=0.25) == within_group(Privacy(rho=0.5, delta=1e-6))
-    assert (Privacy(1.0) | Privacy(1.0, simulated=True)).simulated
-    assert not (Privacy(1.0) | Privacy(2.0)).simulated
-
-
-def test_what_parallel_composition_refuses():
-    with pytest.raises(dp.ParameterError, match="must be 'replace-one' in both"):
-        Privacy(1.0) | Privacy(1.0, neighbours="add-or-remove-one")
+        first + 1.0
     with pytest.raises(TypeError):
-        Privacy(1.0) | 1.0
+        first | 1.0
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (Privacy(1.0), removed(1.0)),
+        (removed(1.0), within(1.0)),
+        (Privacy(1.0, neighbours="replace-client"), within(1.0)),
+    ],
+)
+def test_different_relations_do_not_add_up(first, second):
+    for joined in (lambda: first + second, lambda: second | first):
+        with pytest.raises(dp.ParameterError, match="neighbours"):
+            joined()
+
+
+def test_multiples_are_of_whole_numbers_and_sums_are_rounded_up():
+    assert 3 * within(0.5) == sum([within(0.5)] * 3) == within(1.5)
+    assert 0 * Privacy(1.0, 1e-6) == Privacy(0.0)
+    assert 2 * Privacy(math.inf) == Privacy(math.inf)
+    for much in (Privacy(1e308), Privacy(1.0, 0.5), Privacy(rho=1e308)):
+        assert 2 * much == Privacy(math.inf)  # too many releases have no guarantee
+        assert 1 * much == much
+    for wrong in (0.5, True, "2"):
+        with pytest.raises(TypeError):
+            _ = wrong * Privacy(1.0)
+    with pytest.raises(dp.ParameterError, match="times"):
+        _ = -1 * Privacy(1.0)
+
+
+PURE = st.floats(1e-6, 3).map(Privacy)
+APPROXIMATE = st.tuples(st.floats(1e-6, 3), st.floats(1e-12, 1e-3)).map(lambda p: Privacy(*p))
+CONCENTRATED = st.floats(1e-9, 3).map(lambda rho: Privacy(rho=rho))
+ANY = st.one_of(PURE, APPROXIMATE, CONCENTRATED)
+
+
+@given(st.lists(ANY, min_size=1, max_size=5), st.integers(0, 5))
+def test_sums_and_multiples_are_never_below_the_truth(guarantees, times):
+    total = sum(guarantees)
+    assert all(guarantee <= total for guarantee in guarantees)
+    first = guarantees[0]
+    repeated = sum(times * [first], start=0 * first)
+    assert times * first == first * times
+    assert times * first <= repeated
+    for name in ("epsilon", "delta", "rho"):
+        exact = getattr(first, name)
+        if exact is not None:
+            multiple = Fraction(getattr(times * first, name))
+            assert times * Fraction(exact) <= multiple <= Fraction(getattr(repeated, name))
+
+
+@given(st.floats(1e-12, 1e12), st.floats(1e-12, 1e12))
+def test_sums_are_the_least_doubles_above_the_truth(first, second):
+    sums = [
+        (Privacy(first) + Privacy(second)).epsilon,
+        (Privacy(rho=first) + Privacy(rho=second)).rho,
+        (Privacy(first) + Privacy(rho=second)).rho,
+    ]
+    exact = Fraction(first) + Fraction(second)
+    mixed = Fraction(first) ** 2 / 2 + Fraction(second)
+    for total, truth in zip(sums, (exact, exact, mixed), strict=True):
+        assert truth <= Fraction(total)
+        assert Fraction(math.nextafter(total, 0.0)) < truth
 
 
 losses = st.floats(1e-9, 1e9)
@@ -137,80 +255,113 @@ def test_algebra_of_guarantees(three):
     assert covers(within_group(a), a | b)
     assert covers(within_group(b), a | b)
     assert covers(a | b, within_group(a + b))
-    if len({each.rho is None for each in three}) == 1:  # otherwise it is rounded twice
+    if len({guarantee.rho is None for guarantee in three}) == 1:  # otherwise it is rounded twice
         assert (a | b) + c == (a + c) | (b + c)
 
 
+# --- which guarantee implies which
+
+
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("less", "more"),
     [
-        ({"epsilon": -1e-9}, "epsilon must be 0 or more"),
-        ({"epsilon": float("nan")}, "epsilon must be finite"),
-        ({"epsilon": 1.0, "delta": 1.0}, "delta must be at least 0 and below 1"),
-        ({"epsilon": 1.0, "delta": -0.1}, "delta must be"),
-        ({"epsilon": 1.0, "neighbours": "any"}, "neighbours must be one of"),
-        ({"epsilon": 1.0, "simulated": 1}, "simulated must be a bool"),
-        ({}, "epsilon or rho must be given"),
-        ({"epsilon": 1.0, "rho": 1.0}, "epsilon or rho must be given, and not both"),
-        ({"rho": -1}, "rho must be 0 or more"),
-        ({"rho": "1"}, "rho must be a real number"),
-        ({"rho": 1.0, "delta": 1.0}, "delta must be at least 0 and below 1"),
+        (Privacy(0.5), Privacy(1.0)),
+        (Privacy(0.5), Privacy(0.5, 1e-6)),
+        (Privacy(1.0), Privacy(rho=0.5)),
+        (Privacy(1.0, 1e-6), Privacy(rho=0.5, delta=1e-6)),
+        (Privacy(rho=0.25), Privacy(rho=0.5)),
+        (Privacy(rho=0.5), Privacy(zcdp_epsilon(0.5, 1e-6), 1e-6)),
+        (Privacy(5.0, 0.5), Privacy(math.inf, 0.5)),
+        (Privacy(1.0), within(1.0)),
+        (Privacy(rho=0.5), within(rho=0.5)),
+        (removed(1.0), within(2.0)),
+        (Privacy(1.0, neighbours="replace-client"), Privacy(1.0, neighbours=CLIENTS)),
+        (Privacy(0.5), Privacy(1.0, simulated=True)),
+        (Privacy(0.5, simulated=True), Privacy(1.0, simulated=True)),
     ],
 )
-def test_bad_arguments(arguments, words):
-    with pytest.raises((dp.ParameterError, dp.DtypeError), match=words):
-        Privacy(**arguments)
+def test_a_guarantee_implies_another(less, more):
+    assert less <= more
+    assert more >= less
+    assert not more <= less
 
 
 @pytest.mark.parametrize(
-    "privacy",
-    [Privacy(1.0), Privacy(0.5, 1e-6, "add-or-remove-one"), Privacy(rho=0.25, simulated=True)],
+    ("first", "second"),
+    [
+        (Privacy(0.5, 1e-6), Privacy(1.0)),
+        (Privacy(0.5), removed(1.0)),
+        (Privacy(rho=0.001), Privacy(0.1)),
+        (Privacy(0.1, 1e-6), Privacy(rho=0.5)),
+        (within(1e-9), removed(1e9)),
+        (within(2.0), removed(1.1)),
+        (Privacy(0.5, simulated=True), Privacy(1.0)),
+        (Privacy(0.9, simulated=True), within(1.0)),
+    ],
 )
-def test_a_guarantee_is_written_so_that_it_can_be_read(privacy):
-    assert eval(repr(privacy)) == privacy
-    assert str(Privacy(rho=0.25)) == "rho = 0.25 of zCDP (replace-one)"
+def test_neither_implies_the_other(first, second):
+    assert not first <= second
+    assert not second <= first
+    with pytest.raises(TypeError):
+        _ = first <= 1.0
 
 
-@pytest.mark.parametrize(
-    "privacy", [Privacy(0.5, 1e-6), Privacy(rho=0.25), Privacy(rho=0.25, delta=1e-6)]
-)
-def test_json_and_reports_hold_either_kind(privacy):
-    from dpcore.command_line.reports import summary
-
-    grid = dp.Grid.uniform(0, 1, 4)
-    curve = dp.CDF(grid, np.array([1, 2, 3, 9]), 9, privacy, {"name": "none"}, np.zeros(4))
-    assert dp.CDF.from_json(curve.to_json()).privacy == privacy
-    assert str(privacy) in summary(curve, "column")
+@given(ANY, ANY)
+def test_order_agrees_with_epsilon_at(first, second):
+    if first <= second and not (first.rho is None and second.rho is not None):
+        for delta in (1e-9, 1e-5, 1e-2):
+            if second.delta < delta:
+                assert first.epsilon_at(delta) <= second.epsilon_at(delta) * (1 + 1e-9)
 
 
-def test_epsilon_at():
-    assert Privacy(0.5, 1e-6).epsilon_at(1e-6) == 0.5
-    assert Privacy(0.5).epsilon_at(0) == 0.5
-    assert Privacy(rho=0.5).epsilon_at(1e-6) == zcdp_epsilon(0.5, 1e-6)
-    with pytest.raises(dp.ParameterError, match="delta must be at least 1e-06 and below 1; got 0"):
-        Privacy(0.5, 1e-6).epsilon_at(0.0)
-    with pytest.raises(dp.ParameterError, match=r"delta must be above 0\.0 and below 1"):
-        Privacy(rho=0.5).epsilon_at(0.0)
+@pytest.mark.parametrize("target", ["replace-one", WITHIN])
+def test_what_is_implied_for_a_record_that_is_replaced(target):
+    def replaced(*parameters, **how):
+        return Privacy(*parameters, **how, neighbours=target)
 
-
-def test_the_delta_of_a_replaced_record_is_never_less_than_it_is():
-    """Also where exp(epsilon) is beyond all doubles, or nearly."""
-    for epsilon, delta in [(0.1, 1e-6), (20.0, 1e-12), (699.0, 5e-324)]:
-        one = Privacy(epsilon, delta, "add-or-remove-one")
-        found = one.implied("replace-one")
-        assert found.epsilon == 2 * epsilon
+    assert removed(0.3).implied(target) == replaced(0.6)
+    assert removed(0.3, simulated=True).implied(target) == replaced(0.6, simulated=True)
+    seeded = removed(rho=0.3, simulated=True)
+    assert seeded.implied(target) == replaced(rho=1.2, simulated=True)
+    assert removed(math.inf).implied(target) == replaced(math.inf)
+    assert removed(710.0).implied(target) == replaced(1420.0)
+    assert Privacy(0.3).implied(target) == replaced(0.3)
+    for epsilon, delta in [(0.1, 1e-6), (1.0, 1e-6), (20.0, 1e-12), (699.0, 5e-324)]:
+        both = removed(epsilon, delta, simulated=True).implied(target)
         exact = (1 + Fraction(math.exp(epsilon))) * Fraction(delta)
-        assert exact <= Fraction(found.delta) <= exact * (1 + Fraction(1, 2**50)) + Fraction(5e-324)
-    with pytest.raises(
-        dp.ParameterError, match=r"^epsilon must be at most 700 where delta is above 0"
-    ):
-        Privacy(710.0, 1e-320, "add-or-remove-one").implied("replace-one")
-    assert Privacy(710.0, neighbours="add-or-remove-one").implied("replace-one").epsilon == 1420.0
+        assert both == replaced(2 * epsilon, both.delta, simulated=True)
+        assert exact <= Fraction(both.delta) <= exact * (1 + Fraction(1, 2**50)) + Fraction(5e-324)
 
 
-def test_what_is_implied_is_as_real_as_what_implies_it():
-    for one in (
-        Privacy(0.5, 1e-6, "add-or-remove-one", True),
-        Privacy(0.5, 0.0, "add-or-remove-one", True),
-    ):
-        assert one.implied("replace-one").simulated
+@pytest.mark.parametrize(
+    ("privacy", "target", "argument"),
+    [
+        (Privacy(1.0), "add-or-remove-one", "neighbours"),
+        (within(1.0), "replace-one", "neighbours"),
+        (within(1.0), "add-or-remove-one", "neighbours"),
+        (within(1.0), "replace-client", "neighbours"),
+        (within(1.0), CLIENTS, "neighbours"),
+        (Privacy(1.0, neighbours=CLIENTS), "replace-client", "neighbours"),
+        (removed(rho=0.1, delta=1e-6), "replace-one", "delta"),
+        (removed(1.0, 0.9), "replace-one", "delta"),
+        (removed(710.0, 1e-320), "replace-one", "epsilon"),
+    ],
+)
+def test_what_is_not_implied(privacy, target, argument):
+    with pytest.raises(dp.ParameterError, match=f"^{argument}"):
+        privacy.implied(target)
+    assert not privacy <= replace(privacy, epsilon=1e9, rho=None, delta=0.99, neighbours=target)
+
+
+def test_the_implied_delta_is_what_two_steps_of_randomised_response_reach():
+    """A tight case: (epsilon, delta) twice, each leaking outright with probability delta."""
+    epsilon, delta = 0.7, 0.05
+    leaked, odds = delta, math.exp(epsilon)
+    # (leak of the first, RR, leak of the last) for three inputs in a row, the middle one between
+    first = [leaked, (1 - leaked) * odds / (1 + odds), (1 - leaked) / (1 + odds), 0.0]
+    last = [0.0, (1 - leaked) / (1 + odds), (1 - leaked) * odds / (1 + odds), leaked]
+    implied = removed(epsilon, delta).implied("replace-one")
+    loss = sum(
+        max(0.0, p - math.exp(implied.epsilon) * q) for p, q in zip(first, last, strict=True)
+    )
+    assert loss <= implied.delta
