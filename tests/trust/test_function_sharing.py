@@ -6,11 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import chisquare
 
 import dpcore as dp
 from dpcore.trust import (
     Client,
+    Enrolment,
     FunctionSharing,
+    Protocol,
     RoundError,
     Server,
     agree,
@@ -19,107 +22,95 @@ from dpcore.trust import (
     release,
     release_scores,
 )
-from tests.trust.function_rounds import (
-    CELLS,
-    EVERYWHERE,
-    EXACT,
+from dpcore.trust.protocol import wire
+from tests.trust.rounds import (
     RNG,
-    TRUE,
+    ROUND,
+    closed,
     counts_of,
-    filled,
-    protocol_of,
+    reports_of,
     resumed,
+    send,
     servers_of,
+    settled,
 )
 
+CELLS = RNG(5).integers(0, 20, 60)
+TRUE = np.cumsum(np.bincount(CELLS, minlength=20))
+EVERYWHERE = np.arange(20)
+TRUST = FunctionSharing(epsilon=10_000.0)  # noise is 0, but with probability exp(-500) or so
+EXACT = Protocol(TRUST, 20, ROUND)
 
-@pytest.mark.parametrize("servers", [2, 3, 5])
-@pytest.mark.parametrize("size", [2, 3, 16, 20])
+
+@pytest.mark.parametrize(
+    ("servers", "size"),
+    [(2, 2), (2, 3), (2, 16), (2, 20), (3, 2), (3, 3), (3, 1024), (5, 16), (5, 20)],
+)
 def test_answers_add_up_to_the_counts(servers, size):
-    cells = CELLS % size
+    cells = CELLS * 7 % size
     true = np.cumsum(np.bincount(cells, minlength=size))
-    found = filled(protocol_of(replace(EXACT, servers=servers), size), cells)
-    np.testing.assert_array_equal(counts_of(found, np.arange(size)), true)
-    np.testing.assert_array_equal(counts_of(found, [size - 1, 0, 0]), true[[size - 1, 0, 0]])
-    curve = release([server.close() for server in found])
-    np.testing.assert_allclose(curve.counts, true)
-    np.testing.assert_array_equal(counts_of(found, np.arange(size)), true)
+    ready = settled(Protocol(replace(TRUST, servers=servers), size, ROUND), cells)
+    np.testing.assert_array_equal(counts_of(ready, np.arange(size)), true)
+    np.testing.assert_array_equal(counts_of(ready, [size - 1, 0, 0]), true[[size - 1, 0, 0]])
+    np.testing.assert_allclose(release(closed(ready)).counts, true)
+    np.testing.assert_array_equal(counts_of(ready, np.arange(size)), true)
+    assert counts_of(ready, []).size == 0
+    assert counts_of(ready, 1).tolist() == [true[1]]
 
 
 @pytest.mark.parametrize("trust", [FunctionSharing(0.5), FunctionSharing(0.5, servers=3, honest=2)])
 def test_noise_is_the_same_however_often_and_whatever_is_asked(trust):
-    servers = filled(protocol_of(trust))
-    first = counts_of(servers)
+    servers = settled(Protocol(trust, 20, ROUND), CELLS)
+    first = counts_of(servers, EVERYWHERE)
     assert np.any(first != TRUE)
     assert first[-1] == TRUE[-1]
-    np.testing.assert_array_equal(counts_of(servers), first)
+    np.testing.assert_array_equal(counts_of(servers, EVERYWHERE), first)
     np.testing.assert_array_equal(counts_of(servers, [7]), first[[7]])
     back = resumed(servers)  # and after a restart
     np.testing.assert_array_equal(counts_of(back, EVERYWHERE[::-1]), first[::-1])
     for server in back:
         server.add_up()
-    np.testing.assert_array_equal(counts_of(back), first)
-    nodes = combine([server.close() for server in servers])
-    np.testing.assert_array_equal(counts_of(resumed(servers)), first)
-    np.testing.assert_array_equal(combine([server.close() for server in back]), nodes)
+    np.testing.assert_array_equal(counts_of(back, EVERYWHERE), first)
+    nodes = combine(closed(servers))
+    np.testing.assert_array_equal(counts_of(resumed(servers), EVERYWHERE), first)
+    np.testing.assert_array_equal(combine(closed(back)), nodes)
 
 
 def test_a_curve_has_the_noise_of_the_answers():
     """A prefix is a signed sum of the nodes of the curve: the same noise, and not more of it."""
-    protocol = protocol_of(FunctionSharing(0.3, branching=(4, 5), budgets="equal"))
-    servers = filled(protocol)
-    nodes = combine([server.close() for server in servers])
+    protocol = Protocol(FunctionSharing(0.3, branching=(4, 5), budgets="equal"), 20, ROUND)
+    servers = settled(protocol, CELLS)
+    nodes = combine(closed(servers))
     levels = [nodes[a:b] for a, b in zip(protocol.starts, protocol.starts[1:], strict=False)]
     below = [np.r_[0, np.cumsum(level)] for level in levels]
-    answers = counts_of(servers)
-    for cell, found in enumerate(answers):
+    for cell, answer in enumerate(counts_of(servers, EVERYWHERE)):
         first, rest = divmod(cell + 1, 5)
         cells = levels[2][5 * first : 5 * first + 5]
         up = below[1][first] + cells[:rest].sum()
         down = below[1][first + 1] - cells[rest:].sum() if rest else up
         top = levels[0][0] - levels[1][first:].sum() + cells[:rest].sum()
         bottom = levels[0][0] - levels[1][first + 1 :].sum() - cells[rest:].sum() if rest else up
-        assert found in (up, down, top, bottom)
+        assert answer in (up, down, top, bottom)
 
 
-def test_other_clients_have_other_noise():
-    """So that two answers about sets that differ in one client do not differ by that client."""
-    protocol = protocol_of(FunctionSharing(0.2))
-    saved = [server.to_bytes() for server in filled(protocol, CELLS[:50])]
-    one, other = ([Server.from_bytes(each, protocol) for each in saved] for _ in range(2))
-    for server, report in zip(other, Client(protocol).report(19), strict=True):
-        server.add(report)
-    agree(other)
-    assert np.sum(counts_of(one)[:-1] != counts_of(other)[:-1]) > 10
-
-
-def test_two_servers_have_different_noise():
-    protocol = protocol_of(FunctionSharing(0.1))
-    servers = filled(protocol, [19] * 10)
-    for server in servers:
-        server.close()
-    found = [server._noise.of_nodes() for server in servers]
-    assert np.any(found[0] != found[1])
-
-
-def test_a_server_that_adds_up_keeps_no_key():
-    protocol = protocol_of(size=256)
-    server, unused = filled(protocol, CELLS)
-    assert len(server.to_bytes()) > CELLS.size * (16 + 150)
-    server.add_up()
-    assert len(server.to_bytes()) < 8 * 256 + CELLS.size * 16 + 500
-    small = len(server.to_bytes())
-    server.add_up()
-    assert len(server.to_bytes()) == small
-    del unused
+@pytest.mark.needs_jit
+def test_a_server_has_keys_and_no_totals_before_it_adds_up_and_then_totals_alone():
+    ready = settled(Protocol(TRUST, 4096, ROUND), CELLS)
+    server = ready[0]
+    key = server.protocol.payload_bytes(wire.FUNCTION)
+    before = len(server.to_bytes())
+    assert 60 * (16 + key) < before < 60 * (16 + key) + 500
+    (back, _) = resumed(ready)
+    for _ in range(2):
+        server.add_up()
+        assert 8 * 4096 < len(server.to_bytes()) < 8 * 4096 + 60 * 16 + 500
+    assert back.answer([7, 4095]).shares.tolist() == server.answer([7, 4095]).shares.tolist()
 
 
 def test_keys_and_sums_are_used_together():
-    protocol = protocol_of()
-    servers = servers_of(protocol)
-    for number, cell in enumerate(CELLS):
-        for server, report in zip(servers, Client(protocol).report(int(cell)), strict=True):
-            server.add(report)
+    servers = servers_of(EXACT)
+    for number, reports in enumerate(reports_of(EXACT, CELLS)):
+        send(servers, reports)
         if number % 7 == 0:
             agree(servers)
         if number % 20 == 0:
@@ -127,90 +118,145 @@ def test_keys_and_sums_are_used_together():
         if number % 25 == 3:
             servers = resumed(servers)
     agree(servers)
-    np.testing.assert_array_equal(counts_of(servers), TRUE)
+    np.testing.assert_array_equal(counts_of(servers, EVERYWHERE), TRUE)
 
 
 def test_scored_labels_and_clients_without_a_record():
     labels, scores = RNG(1).random(80) < 0.3, RNG(2).random(80)
     grid = dp.Grid.uniform(0, 1, 8)
-    protocol = protocol_of(size=16, empty=8)
+    protocol = Protocol(TRUST, 16, ROUND, empty=8)
     servers = servers_of(protocol)
-    for label, score in zip(labels, scores, strict=True):
-        report = Client(protocol).report(dp.trust.cell_of(score, grid, bool(label)))
-        for server, each in zip(servers, report, strict=True):
-            server.add(each)
-    for server, each in zip(servers, Client(protocol).report([]), strict=True):
-        server.add(each)
+    send(servers, *reports_of(protocol, dp.trust.cell_of(scores, grid, labels)))
+    send(servers, Client(protocol).report([]))
     agree(servers)
-    curves = release_scores([server.close() for server in servers], grid)
+    curves = release_scores(closed(servers), grid)
     np.testing.assert_allclose(curves.positives, np.cumsum(grid.count(scores[labels])), atol=1e-9)
 
 
 def test_clients_that_reach_one_server_are_left_out():
-    protocol = protocol_of()
-    servers = filled(protocol)
-    assert servers[0].accepted == 60
-    fresh = servers_of(protocol)
-    for number, cell in enumerate(CELLS):
-        reports = Client(protocol).report(int(cell))
-        fresh[0].add(reports[0])
+    servers = servers_of(EXACT)
+    for number, reports in enumerate(reports_of(EXACT, CELLS)):
+        servers[0].add(reports[0])
         if number % 3:
-            fresh[1].add(reports[1])
-    assert agree(fresh) == 40
-    kept = CELLS[np.arange(60) % 3 > 0]
-    np.testing.assert_array_equal(counts_of(fresh), np.cumsum(np.bincount(kept, minlength=20)))
+            servers[1].add(reports[1])
+    assert agree(servers) == 40
+    kept = np.bincount(CELLS[np.arange(60) % 3 > 0], minlength=20)
+    np.testing.assert_array_equal(counts_of(servers, EVERYWHERE), np.cumsum(kept))
 
 
 def test_servers_in_one_place_merge():
-    protocol = protocol_of()
-    one, other = filled(protocol, CELLS[:25]), filled(protocol, CELLS[25:])
+    one, other = settled(EXACT, CELLS[:25]), settled(EXACT, CELLS[25:])
     for kept, taken in zip(one, other, strict=True):
         taken.add_up()
         kept.merge(taken)
-    np.testing.assert_array_equal(counts_of(one), TRUE)
-    with pytest.raises(RoundError, match="in another place"):
-        filled(protocol)[0].merge(filled(protocol)[1])
+    np.testing.assert_array_equal(counts_of(one, EVERYWHERE), TRUE)
+    with pytest.raises(RoundError, match="place"):
+        servers_of(EXACT)[0].merge(servers_of(EXACT)[1])
 
 
-def test_an_answer_ends_the_round():
-    servers = filled(protocol_of())
-    report = Client(servers[0].protocol).report(1)[0]
-    assert not servers[0].is_closed
-    servers[0].answer([3])
-    assert servers[0].is_closed
-    for refused in (
-        lambda: servers[0].add(report),
+@pytest.mark.parametrize("ending", [Server.end, Server.close, lambda server: server.answer([3])])
+def test_a_round_ends_and_what_is_not_settled_is_forgotten(ending):
+    protocol = Protocol(FunctionSharing(0.5), 20, ROUND)
+    servers = servers_of(protocol)
+    send(servers, *reports_of(protocol, CELLS))
+    kept = sorted(servers[0].ids)[:7]
+    for server in servers:
+        server.settle(kept)
+        assert not server.is_closed
+        ending(server)
+        assert server.is_closed
+        assert server.ids == frozenset(kept)
+        assert len(server.to_bytes()) < 1500 + 7 * (16 + 136)
+    for change in (
+        lambda: servers[0].add(Client(protocol).report(1)[0]),
         lambda: servers[0].settle([]),
         lambda: servers[0].merge(servers[1]),
     ):
         with pytest.raises(RoundError, match="closed"):
-            refused()
-    with pytest.raises(RoundError, match="0 reports are settled"):
-        Server(servers[0].protocol, place=0).answer([3])
+            change()
+    saved = [server.to_bytes() for server in servers]
+    back = resumed(servers)
+    first = counts_of(servers, EVERYWHERE)
+    ending(servers[0])
+    assert [server.to_bytes() for server in servers] == saved
+    np.testing.assert_array_equal(counts_of(back, EVERYWHERE), first)
+    assert len(back[0].ids) == 7
+    with pytest.raises(RoundError, match="0 reports"):
+        ending(Server(protocol, place=0))
 
 
-def test_studies_are_marked():
-    protocol = protocol_of(FunctionSharing(1.0))
-    for rng, of_server in ((RNG(1), None), (None, RNG(2))):
-        servers = [Server(protocol, place=0, rng=of_server), Server(protocol, place=1)]
-        for server, report in zip(servers, Client(protocol, rng).report(1), strict=True):
-            server.add(report)
-        agree(servers)
-        assert opened([server.answer([1]) for server in servers]).simulated
-        assert release([server.close() for server in resumed(servers)]).privacy.simulated
-    assert not opened([server.answer([1]) for server in filled(protocol)]).simulated
+@pytest.mark.parametrize("seeded", ["nobody", "client", "first server", "second server"])
+def test_studies_are_marked(seeded):
+    protocol = Protocol(FunctionSharing(1.0), 20, ROUND)
+    rngs = [RNG(1) if f"{name} server" == seeded else None for name in ("first", "second")]
+    servers = [Server(protocol, place=place, rng=rng) for place, rng in enumerate(rngs)]
+    send(servers, *reports_of(protocol, [1], seed=1 if seeded == "client" else None))
+    agree(servers)
+    simulated = seeded != "nobody"
+    assert opened([server.answer([1]) for server in servers]).simulated is simulated
+    assert release(closed(resumed(servers))).privacy.simulated is simulated
 
 
-def test_a_seeded_server_repeats_itself():
-    protocol = protocol_of(FunctionSharing(0.1))
-    found = []
-    for _ in range(2):
-        servers = [Server(protocol, place=place, rng=RNG(place)) for place in (0, 1)]
-        rng = RNG(3)
-        for cell in CELLS:
-            reports = Client(protocol, rng).report(int(cell))
-            for server, report in zip(servers, reports, strict=True):
-                server.add(report)
-        agree(servers)
-        found.append(counts_of(servers))
-    np.testing.assert_array_equal(*found)
+def test_enrolled_clients_share_functions():
+    protocol, enrolment = Protocol(TRUST, 20, ROUND, enrolled=True), Enrolment(b"\1" * 32)
+    servers = [Server(protocol, enrolment, place=place) for place in range(2)]
+    for number, cell in enumerate(CELLS):
+        ticket = enrolment.ticket(protocol, str(number))
+        send(servers, Client(protocol, ticket=ticket).report(int(cell)))
+    agree(servers)
+    np.testing.assert_array_equal(counts_of(servers, EVERYWHERE), TRUE)
+
+
+def test_a_key_tells_its_length():
+    for size, length in ((2**16, 400), (2**10, 256), (2, 8 * 5), (20, 8 * 17)):
+        protocol = Protocol(TRUST, size, ROUND)
+        reports = Client(protocol).report(1)
+        assert [len(report) for report in reports] == [wire.HEADER_BYTES + length] * 2
+        assert protocol.payload_bytes(wire.FUNCTION) == length
+    many = Client(Protocol(FunctionSharing(1.0, servers=4), 20, ROUND)).report(1)
+    assert [len(report) - wire.HEADER_BYTES for report in many] == [32, 32, 32, 8 * 20]
+
+
+# --- more than two servers: a table for the last, seeds for the others
+
+
+def tables_of(cell, size, servers, clients, seed):
+    """(servers, clients, size) the shares of the values of one cell's step function."""
+    protocol = Protocol(FunctionSharing(1.0, servers=servers), size, ROUND)
+    rows = reports_of(protocol, [cell] * clients, seed)
+    tables = np.empty((servers, clients, size), np.uint64)
+    for client, row in enumerate(rows):
+        for server, report in enumerate(map(wire.decode, row)):
+            tables[server, client] = wire.share(report.kind, report.payload, size)
+    return tables
+
+
+@pytest.mark.parametrize(("servers", "size"), [(3, 2), (3, 3), (3, 64), (4, 1000), (4, 1024)])
+def test_shares_add_up_to_the_step(servers, size):
+    for cell in {0, 1, size // 2, size - 1}:
+        total = tables_of(cell, size, servers, 3, 1).sum(axis=0, dtype=np.uint64)
+        np.testing.assert_array_equal(total, np.tile(np.arange(size) >= cell, (3, 1)))
+
+
+@pytest.mark.sample(1)
+@pytest.mark.parametrize("cell", [0, 5, 7])
+@pytest.mark.parametrize("missing", [0, 1, 2])
+def test_all_servers_but_one_have_uniform_words(cell, missing):
+    """Whoever is missing: the words that the others have, and the sum of these."""
+    shares = np.delete(tables_of(cell, 8, 3, 2000, 2), missing, axis=0)
+    for words in (*shares, shares.sum(axis=0, dtype=np.uint64)):
+        octets = words.reshape(-1, 8).view(np.uint8).reshape(-1, 8)
+        for place in range(8):
+            counts = np.bincount(octets[:, place], minlength=256)
+            assert chisquare(counts).pvalue > 1e-6
+        bits = np.unpackbits(words.view(np.uint8), axis=1).mean(axis=0)
+        assert np.all(np.abs(bits - 0.5) < 6 * 0.5 / np.sqrt(2000))
+
+
+def test_what_servers_but_one_have_is_the_same_for_all_values():
+    """From one stream of random numbers: only the last server's table depends on the value."""
+    first, other = (tables_of(cell, 64, 4, 20, 3) for cell in (2, 60))
+    np.testing.assert_array_equal(first[:-1], other[:-1])
+    between = (np.arange(64) >= 2) & (np.arange(64) < 60)
+    changed = (first[-1] - other[-1]).view(np.int64)
+    np.testing.assert_array_equal(changed, np.tile(between, (20, 1)))
