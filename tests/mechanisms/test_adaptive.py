@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 import dpcore as dp
 from dpcore.kernels.selection import adaptive as kernels
 from dpcore.mechanisms.adaptive import AdaptiveQuantiles
-from dpcore.mechanisms.base import Mechanism
 from dpcore.noise.sources import source
 from tests import reference
 
@@ -33,7 +31,7 @@ def first_noise(mechanism, size, seed, sites=1):
 
 @pytest.mark.parametrize("between", BETWEEN)
 @pytest.mark.parametrize("budget", BUDGETS)
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(counts=COUNTS, steps=st.integers(1, 50), seed=st.integers(0, 2**32))
 def test_releases_are_those_of_the_definition(counts, steps, seed, between, budget):
     mechanism = AdaptiveQuantiles(steps=steps, between=between, **budget)
@@ -46,7 +44,7 @@ def test_releases_are_those_of_the_definition(counts, steps, seed, between, budg
     assert found[-1] == sum(counts)
 
 
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(st.data())
 def test_questions_and_sorting(data):
     counts = data.draw(st.lists(st.integers(0, 20), min_size=2, max_size=40))
@@ -110,7 +108,7 @@ def test_without_noise_to_speak_of_known_thresholds_are_exact():
         assert np.abs(lines - true).max() < 0.05 * true[-1]
 
 
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(st.data())
 def test_lines_and_steps_through_known_points(data):
     size = data.draw(st.integers(1, 40))
@@ -200,97 +198,47 @@ def test_sites_round_their_own_totals():
     assert np.array_equal(*seen)
 
 
-# --- in the house
+# --- in releases
 
 
 @pytest.mark.needs_jit
-@pytest.mark.parametrize("workers", [2, 5])
-def test_releases_do_not_depend_on_threads(workers):
-    counts = np.random.default_rng(1).poisson(3, 700)
+def test_releases_from_sites_do_not_depend_on_threads():
     sites = np.random.default_rng(1).poisson(3, (3, 700))
-    mechanism = AdaptiveQuantiles(0.5, 10)
-    for release, exact in (
-        (mechanism.release, counts),
-        (mechanism.release_from_sites, sites),
-    ):
-        first, second = (
-            release(exact, rng=np.random.default_rng(3), replicates=4000, workers=w)
-            for w in (1, workers)
+    first, second = (
+        AdaptiveQuantiles(0.5, 10).release_from_sites(
+            sites, rng=np.random.default_rng(3), replicates=4000, workers=workers
         )
-        assert np.array_equal(first, second)
-        assert np.unique(first[:, 400]).size > 30
+        for workers in (1, 3)
+    )
+    assert np.array_equal(first, second)
+    assert np.unique(first[:, 400]).size > 30
 
 
-def test_as_many_records_as_there_may_be():
-    counts = np.array([2**45, 0, 2**44, 2**44])
-    for budget in BUDGETS:
-        mechanism = AdaptiveQuantiles(**budget)
-        found = mechanism.release(counts)
-        assert np.all(np.abs(found - np.cumsum(counts)) <= 15 * mechanism.answer_deviation(4) + 1)
-    with pytest.raises(dp.ParameterError, match="counts must sum to at most"):
-        mechanism.release_from_sites(np.array([counts, counts]))
-
-
-@pytest.mark.parametrize("budget", BUDGETS)
-def test_in_a_release_of_records(budget):
-    grid, values = dp.Grid.uniform(0, 1, 64), np.linspace(0, 1, 1000)
-    mechanism = AdaptiveQuantiles(steps=np.int64(8), between="linear", **budget)
-    assert isinstance(mechanism, Mechanism)
-    curve = dp.cdf(values, grid, mechanism, isotonic=False, rng=np.random.default_rng(1))
+def test_its_curves_are_monotone_and_their_error_is_not_known():
+    mechanism = AdaptiveQuantiles(0.5, 8, between="linear")
+    values = np.linspace(0, 1, 1000)
+    curve = dp.cdf(values, dp.Grid.uniform(0, 1, 64), mechanism, isotonic=False)
     assert curve.is_monotone
     assert curve.isotonic().counts.tolist() == curve.counts.tolist()
-    assert curve.privacy == replace(mechanism.privacy, simulated=True)
-    assert curve.mechanism == {
-        "name": "adaptive-quantiles",
-        **budget,
-        "steps": 8,
-        "between": "linear",
-    }
     assert curve.noise_deviation.tolist() == [np.inf] * 63 + [0]
     low, high = curve.band()
     assert np.all(low[:-1] == 0)
     assert np.all(high[:-1] == 1)
-    again = dp.CDF.from_json(curve.to_json())
-    assert np.array_equal(again.counts, curve.counts)
-    assert np.array_equal(again.noise_deviation, curve.noise_deviation)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    "counts",
     [
-        ({}, "epsilon or rho must be given"),
-        ({"epsilon": -1}, "epsilon must be positive"),
-        ({"epsilon": 1, "rho": 1}, "rho must not be given beside epsilon"),
-        ({"epsilon": 1, "steps": 0}, "steps must be between 1 and 4096"),
-        ({"epsilon": 1, "steps": 5000}, "steps must be between 1 and 4096"),
-        ({"epsilon": 1, "steps": "all"}, "steps must be an integer"),
-        ({"epsilon": 1, "between": "spline"}, "between must be one of 'step', 'linear'"),
+        [3, 4],
+        np.zeros((0, 4), int),
+        np.zeros((4, 0), int),
+        [[3.0, 4.0]],
+        [[3, -1], [0, 4]],
+        [[2**45, 1], [2**45, 2]],
     ],
 )
-def test_bad_parameters(arguments, words):
-    with pytest.raises((dp.ParameterError, dp.DtypeError), match=words):
-        AdaptiveQuantiles(**arguments)
-
-
-@pytest.mark.parametrize(
-    ("counts", "words"),
-    [
-        ([3, 4], "counts must have a row for each site"),
-        (np.zeros((0, 4), int), "counts must have a row for each site"),
-        (np.zeros((4, 0), int), "counts must have a row for each site"),
-        ([[3.0, 4.0]], "counts must hold integers; got dtype float64"),
-        ([[3, -1], [0, 4]], "counts must not be negative"),
-    ],
-)
-def test_bad_sites(counts, words):
-    with pytest.raises((dp.ParameterError, dp.DtypeError), match=words):
+def test_bad_sites(counts):
+    with pytest.raises((dp.ParameterError, dp.DtypeError), match="counts"):
         AdaptiveQuantiles(1.0).release_from_sites(counts)
-    with pytest.raises(dp.DtypeError, match="rng must be a generator"):
+    with pytest.raises(dp.DtypeError, match="rng"):
         AdaptiveQuantiles(1.0).release_from_sites([[1, 2]], rng=5)
-
-
-def test_a_budget_that_is_too_small_is_refused_before_anything_is_counted():
-    grid = dp.Grid.uniform(0, 1, 8)
-    for budget in ({"epsilon": Fraction(1, 2**50)}, {"rho": 1e-17}):
-        with pytest.raises(dp.ParameterError, match="is too small"):
-            dp.cdf([float("nan")], grid, AdaptiveQuantiles(**budget))

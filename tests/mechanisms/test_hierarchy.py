@@ -11,9 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpcore as dp
+from dpcore.errors import DtypeError, ParameterError
 from dpcore.kernels.trees import hierarchy, hierarchy_errors
-from dpcore.mechanisms import Dyadic, Hierarchy, Histogram
+from dpcore.mechanisms import Dyadic, Hierarchy
 from dpcore.mechanisms.branching import best_branching, best_shares
+from dpcore.mechanisms.bucket_trees import weighted_tree
+from dpcore.mechanisms.tree import noisy_nodes
+from dpcore.noise import DiscreteGaussian
+from dpcore.noise.sources import CryptographicSource
 from tests import reference
 
 RELATIONS = ["replace-one", "add-or-remove-one"]
@@ -74,7 +79,7 @@ def test_best_shares_cannot_be_improved(power, known_root):
     branching = (4, 3, 5)
     least, shares = best_shares(branching, power, known_root)
     rng = np.random.default_rng(1)
-    for _ in range(200):
+    for _ in range(60):
         other = np.array(shares) * np.exp(rng.normal(0, 0.1, 4))
         other /= other.sum()
         variances = np.array([s**-power if s else np.inf for s in other])
@@ -98,7 +103,7 @@ def test_best_branching_is_near_the_best_of_all(size, power):
     assert found <= best * 1.03
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 17, 100, 1000, 2**12])
+@pytest.mark.parametrize("size", [1, 2, 5, 100, 2**12])
 @pytest.mark.parametrize("branching", ["auto", "hb", 2, 3, 16])
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_what_is_spent_is_the_budget_and_no_more(size, branching, neighbours):
@@ -115,48 +120,12 @@ def test_what_is_spent_is_the_budget_and_no_more(size, branching, neighbours):
         assert sum((moved / (2 * law.sigma_squared) for law in laws), Fraction(0)) <= Fraction(0.3)
 
 
-@pytest.mark.needs_jit
-@pytest.mark.parametrize(
-    "mechanism",
-    [
-        Hierarchy(0.7),
-        Hierarchy(0.7, 3, "equal"),
-        Hierarchy(0.7, (4, 5, 3), (1, 2, 1)),
-        Hierarchy(0.7, neighbours="add-or-remove-one"),
-        Hierarchy(rho=0.2),
-        Histogram(0.7),
-        Histogram(0.7, neighbours="add-or-remove-one"),
-    ],
-)
-def test_predicted_and_simulated_errors_agree(mechanism):
-    counts = np.random.default_rng(1).poisson(3, 57)
-    found = mechanism.release(counts, rng=np.random.default_rng(2), replicates=20_000)
-    errors = found - np.cumsum(counts)
-    assert np.mean(errors**2) == pytest.approx(mechanism.mean_squared_error(57), rel=0.03)
-    each = mechanism.noise_deviation(57)
-    assert errors.std(axis=0) == pytest.approx(each, rel=0.05, abs=1e-9)
-    assert np.abs(errors.mean(axis=0)).max() < 5.5 * each.max() / math.sqrt(20_000)
-    if mechanism.neighbours == "replace-one":
-        assert np.all(found[:, -1] == counts.sum())
-
-
 def test_the_papers_release_has_eight_times_the_error():
     size = 2**15
     best = Hierarchy(1.0)
     assert best.mean_squared_error(size) <= Dyadic(1.0, 2, "paper").mean_squared_error(size) / 8
     for other in (Hierarchy(1.0, 2), Hierarchy(1.0, 8), Hierarchy(1.0, "hb", "equal")):
         assert best.mean_squared_error(size) < other.mean_squared_error(size)
-
-
-@pytest.mark.needs_jit
-@pytest.mark.parametrize("workers", [1, 2, 5])
-def test_releases_do_not_depend_on_threads(workers):
-    counts = np.arange(300)
-    first, second = (
-        Hierarchy(1.0).release(counts, rng=np.random.default_rng(3), replicates=700, workers=w)
-        for w in (1, workers)
-    )
-    assert np.array_equal(first, second)
 
 
 def test_one_cell():
@@ -166,31 +135,6 @@ def test_one_cell():
     assert alone.noise_deviation(1) == pytest.approx([alone.tree(1).laws[0].variance ** 0.5])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({}, "epsilon or rho must be given"),
-        ({"epsilon": 1, "rho": 1}, "rho must not be given beside epsilon"),
-        ({"epsilon": -1}, "epsilon must be positive"),
-        ({"rho": 1, "delta": 0.1}, "delta must not be given without epsilon"),
-        ({"epsilon": 1, "delta": 0}, "delta must be"),
-        ({"epsilon": 1, "delta": 1}, "delta must be"),
-        ({"rho": 0}, "rho must be positive"),
-        ({"epsilon": 1, "branching": 1}, "branching must be between 2"),
-        ({"epsilon": 1, "branching": (4, 1)}, "branching must be between 2"),
-        ({"epsilon": 1, "branching": "best"}, "branching must be one of"),
-        ({"epsilon": 1, "branching": 2.5}, "branching must be an integer"),
-        ({"epsilon": 1, "budgets": "all"}, "budgets must be one of"),
-        ({"epsilon": 1, "budgets": (1, 0)}, "budgets must be positive"),
-        ({"epsilon": 1, "budgets": 3}, "budgets must be a string"),
-        ({"epsilon": 1, "neighbours": "both"}, "neighbours must be one of"),
-    ],
-)
-def test_bad_parameters(arguments, words):
-    with pytest.raises((dp.ParameterError, dp.DtypeError), match=words):
-        Hierarchy(**arguments)
-
-
 def test_branchings_and_budgets_may_be_arrays_and_budgets_huge():
     given = Hierarchy(1.0, np.array([2, 3]), np.array([1e308, 1e308]))
     assert given == Hierarchy(1.0, (2, 3), (1e308, 1e308))
@@ -198,21 +142,113 @@ def test_branchings_and_budgets_may_be_arrays_and_budgets_huge():
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "counts", "words"),
+    ("mechanism", "cells", "named"),
     [
-        (Hierarchy(1.0, (2, 2)), np.arange(5), "branching must cover 5 cells"),
-        (Hierarchy(1.0, (2, 8)), np.arange(5), "but not without the first one"),
-        (Hierarchy(1.0, 2, (1, 2)), np.arange(5), "budgets must have 3 entries, one for each"),
-        (Hierarchy(1e-13), np.arange(5), "epsilon is too small"),
-        (Hierarchy(rho=1e-17), np.arange(5), "rho is too small"),
-        (Hierarchy(1.0, (2, 2), (1e300, 1e-300)), np.arange(4), "must leave a share for the cells"),
-        (Hierarchy(1.0), np.array([3, -1]), "counts must not be negative"),
-        (Hierarchy(1.0), np.array([2**45, 2**46]), "counts must sum to at most"),
-        (Hierarchy(1.0), np.array([0.5]), "counts must hold integers"),
-        (Hierarchy(1.0), np.zeros((2, 2), int), "counts must be one-dimensional"),
-        (Hierarchy(1.0), np.array([], int), "counts must be one-dimensional"),
+        (Hierarchy(1.0, (2, 2)), 5, "branching"),
+        (Hierarchy(1.0, (2, 8)), 5, "branching"),  # without the first one it would cover them
+        (Hierarchy(1.0, 2, (1, 2)), 5, "budgets"),
+        (Hierarchy(1.0, (2, 2), (1e300, 1e-300)), 4, "budgets"),
     ],
 )
-def test_bad_releases(mechanism, counts, words):
-    with pytest.raises((dp.ParameterError, dp.DtypeError), match=words):
-        mechanism.release(counts)
+def test_trees_that_do_not_fit_the_cells_are_refused(mechanism, cells, named):
+    with pytest.raises(dp.ParameterError, match=f"^{named}"):
+        mechanism.release(np.arange(cells))
+
+
+# --- noise that is finer than a count
+
+
+@pytest.mark.parametrize("neighbours", RELATIONS)
+def test_noise_is_whole_in_its_units(neighbours):
+    tree = Hierarchy(4.0, delta=1e-6, neighbours=neighbours).tree(11)
+    nodes = tree.node_sums(np.arange(11) * 1000)
+    noisy = noisy_nodes(tree, nodes, 3, CryptographicSource())
+    assert tree.bits > 0
+    assert noisy.dtype == np.int64
+    away = noisy / 2**tree.bits - nodes
+    assert np.abs(away[:, tree.starts[1] :]).max() < 20 * math.sqrt(tree.variances[1:].max())
+    assert len(set((noisy % 2**tree.bits).reshape(-1))) > 1
+
+
+@pytest.mark.parametrize("size", [100, 1000])
+def test_large_noise_stays_on_whole_counts(size):
+    assert Hierarchy(0.1, delta=1e-6).tree(size).bits == 0
+    assert Hierarchy(rho=50.0).tree(size).bits == Hierarchy(50.0).tree(size).bits == 0
+
+
+def test_the_cells_of_a_tree_have_a_count_each():
+    tree = Hierarchy(1.0, branching=[3, 3]).tree(8)
+    assert tree.node_sums(np.arange(8)).tolist() == [28, 3, 12, 13, *range(8)]
+    for counts in (np.arange(1), np.arange(7), np.arange(9), np.zeros((8, 1), int)):
+        with pytest.raises(ParameterError, match="counts"):
+            tree.node_sums(counts)
+    with pytest.raises(DtypeError, match="counts"):
+        tree.node_sums(np.full(8, 0.5))
+
+
+# --- trees over buckets: few for many numbers of buckets, and nearly the best for each
+
+
+@pytest.mark.parametrize("size", [19, 20, 24, 36, 7])
+@pytest.mark.parametrize("neighbours", RELATIONS)
+def test_a_resized_tree_has_the_same_noise_and_a_root_of_another_size(size, neighbours):
+    tree = Hierarchy(1.0, (4, 3, 2), (3, 2, 1, 4)[neighbours == "replace-one" :], None, neighbours)
+    other = tree.tree(24).resized(size)
+    expected = Hierarchy(1.0, (-(-size // 6), 3, 2), tree.budgets, None, neighbours).tree(size)
+    assert np.array_equal(other.branching, expected.branching)
+    assert np.array_equal(other.starts, expected.starts)
+    assert other.laws == tree.tree(24).laws == expected.laws
+    assert np.array_equal(other.variances, expected.variances)
+
+
+def test_a_root_without_a_second_child_is_no_root():
+    tree = Hierarchy(1.0, (4, 3, 2)).tree(24)
+    assert tree.resized(6) is None
+    assert tree.resized(1) is None
+    assert Hierarchy(1.0).tree(1).resized(2) is None
+    assert Hierarchy(1.0).tree(1).resized(1).starts.tolist() == [0, 1]
+    fine = Hierarchy(4.0, delta=1e-6).tree(50)
+    assert (fine.resized(60).bits, fine.resized(60).laws) == (fine.bits, fine.laws)
+
+
+@pytest.mark.needs_jit
+@pytest.mark.parametrize("neighbours", RELATIONS)
+def test_releases_of_about_as_many_buckets_share_their_scales(neighbours):
+    hierarchy = Hierarchy(0.75, neighbours=neighbours)
+    laws = {weighted_tree(hierarchy, np.ones(m, int)).laws for m in range(512, 1025)}
+    assert len(laws) <= 16  # of 513 numbers of buckets
+
+
+@pytest.mark.needs_jit
+@pytest.mark.parametrize("neighbours", RELATIONS)
+def test_the_error_is_near_that_of_the_tree_for_exactly_so_many_buckets(neighbours):
+    hierarchy = Hierarchy(0.75, neighbours=neighbours)
+    ratios = [
+        weighted_tree(hierarchy, np.ones(m, int)).prefix_variances().mean()
+        / hierarchy.tree(m).prefix_variances().mean()
+        for m in (*range(2, 70), 97, 129, 250, 511, 600, 1025, 2000, 4097)
+    ]
+    assert max(ratios) < 1.1
+    assert np.mean(ratios) < 1.02
+
+
+def test_wide_buckets_weigh_more():
+    # Two wide buckets among many narrow ones: their ends alone matter, and a tree that is worse
+    # for equal buckets is better for these.
+    hierarchy = Hierarchy(1.0)
+    widths = np.ones(600, int)
+    widths[[255, 256]] = 10**6
+    weights = widths + np.append(widths[1:], 0)
+    chosen, equal = weighted_tree(hierarchy, widths), weighted_tree(hierarchy, np.ones(600, int))
+    assert weights @ chosen.prefix_variances() < 0.95 * (weights @ equal.prefix_variances())
+
+
+@pytest.mark.parametrize("budget", [{"rho": 0.5}, {"epsilon": 2.0, "delta": 1e-6}])
+def test_all_trees_have_the_kind_of_noise_that_the_hierarchy_has(budget):
+    hierarchy = Hierarchy(**budget)
+    tree = weighted_tree(hierarchy, np.ones(600, int))
+    least = hierarchy.tree(600).prefix_variances().mean()
+    assert tree.prefix_variances().mean() < 1.1 * least
+    assert {type(law) for law in tree.laws if law} == {DiscreteGaussian}
+    with pytest.raises(dp.ParameterError, match="epsilon"):
+        weighted_tree(Hierarchy(1e-12), np.ones(100, int))

@@ -30,13 +30,6 @@ def test_is_the_recursive_curve_both_ways(order):
     np.testing.assert_array_equal(positions_of(*path.T, order), np.arange(4**order))
 
 
-@pytest.mark.parametrize("order", range(1, 9))
-def test_neighbours_on_the_curve_are_neighbours_in_the_plane(order):
-    rows, columns = cells_at(range(4**order), order)
-    np.testing.assert_array_equal(np.abs(np.diff(rows)) + np.abs(np.diff(columns)), 1)
-    assert (rows[0], columns[0], rows[-1], columns[-1]) == (0, 0, 0, 2**order - 1)
-
-
 @given(st.integers(0, 31), st.data())
 def test_there_and_back_for_any_order(order, data):
     side = st.lists(st.integers(0, 2**order - 1), min_size=3, max_size=3)
@@ -60,10 +53,3 @@ def test_long_tables_are_permuted(height, width):
     np.testing.assert_array_equal(np.sort(found), np.arange(height * width))
     at = positions_of(found // width, found % width, (max(height, width) - 1).bit_length())
     assert np.all(np.diff(at) > 0)
-
-
-@pytest.mark.parametrize("order", range(6))
-def test_squares_are_whole_curves(order):
-    side = 2**order
-    rows, columns = cells_at(range(4**order), order)
-    np.testing.assert_array_equal(hilbert.rectangle(side, side), rows * side + columns)

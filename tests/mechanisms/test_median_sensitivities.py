@@ -27,7 +27,7 @@ def padded(before, counts, after):
     return cumulative, len(before), len(before) + len(counts)
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(SOME, NODES, SOME, st.integers(1, 2**24) | st.sampled_from([1, 2**24 - 1, 2**24]))
 def test_median_and_sensitivity(before, counts, after, ratio):
     node = padded(before, counts, after)
@@ -36,7 +36,7 @@ def test_median_and_sensitivity(before, counts, after, ratio):
     assert sensitivity == reference.node_sensitivity(counts, ratio)
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(SOME, NODES, SOME, st.floats(1e-3, 3.0))
 def test_replace_one_sensitivity(before, counts, after, beta):
     found = kernels.replace_one_sensitivity(*padded(before, counts, after), beta)
@@ -44,7 +44,7 @@ def test_replace_one_sensitivity(before, counts, after, beta):
     assert found == pytest.approx(max(exact, 2.0**-50 * (len(counts) - 2)), rel=1e-12)
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(st.lists(st.floats(-5, 5), max_size=40), st.floats(1e-4, 900.0))
 def test_smooth_sensitivity(values, beta):
     exact = reference.replace_one_sensitivity(sorted(np.clip(values, -2, 3)), -2, 3, beta)
@@ -90,17 +90,16 @@ def sensitivity_by_definition(counts, ratio):
     return best
 
 
-@pytest.mark.sample(1)
-@pytest.mark.parametrize("ratio", [2**24 * 2 // 3, 2**24 * 19 // 20])
-def test_sensitivity_is_the_least_that_is_smooth(ratio):
+def test_sensitivity_is_the_least_that_is_smooth():
     """A record more or less moves the median, in the worst tables k records away, by x_j - x_i."""
+    ratio = 2**24 * 2 // 3
     for counts in itertools.product(range(3), repeat=4):
-        if sum(counts) <= 4:
+        if sum(counts) <= 3:
             found = kernels.median_and_sensitivity(*padded([], counts, []), ratio)[1]
             assert found == sensitivity_by_definition(counts, ratio)
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(NODES, st.data(), st.integers(2**22, 2**24), st.floats(0.01, 1.0))
 def test_sensitivities_are_smooth_and_sufficient(counts, data, ratio, beta):
     """If records come or go: replace-one sensitivity bounds that, too."""

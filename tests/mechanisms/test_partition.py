@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import dpcore as dp
 from dpcore.kernels.trees import partition
 from dpcore.mechanisms.buckets import part_at_medians, scales
 from tests import reference
@@ -55,6 +54,7 @@ def rising(data, size):
     return 24.0 * np.cumsum(steps)[: int(np.ceil(np.log2(size))) + 1]
 
 
+@settings(max_examples=50)
 @given(ROWS, st.data())
 def test_costs_are_deviations_from_the_median(row, data):
     size, lengths = row
@@ -67,7 +67,7 @@ def test_costs_are_deviations_from_the_median(row, data):
     np.testing.assert_array_equal(counts, before)
 
 
-@pytest.mark.parametrize("size", [1, 2, 17, 1000, 4096, 5000])
+@pytest.mark.parametrize("size", [1, 17, 5000])
 @pytest.mark.parametrize("lengths", [[7], [4, 32], [16, 128]])
 def test_costs_of_long_rows(size, lengths):
     counts = np.random.default_rng(size).geometric(0.01, size)
@@ -78,6 +78,7 @@ def test_costs_of_long_rows(size, lengths):
     np.testing.assert_array_equal(deviation_costs(counts, lengths), expected)
 
 
+@settings(max_examples=50)
 @given(ROWS, st.integers(1, 7), st.data())
 def test_cells_that_are_taken_together_cost_what_their_sums_do(row, unit, data):
     size, lengths = row
@@ -95,6 +96,7 @@ def test_cells_that_are_taken_together_cost_what_their_sums_do(row, unit, data):
     np.testing.assert_array_equal(counts, before)
 
 
+@settings(max_examples=50)
 @given(ROWS, st.integers(1, 7))
 def test_groups_cover_both_halves_and_start_anew_in_the_second(row, unit):
     size, lengths = row
@@ -141,6 +143,7 @@ def test_what_is_found_is_the_best_of_what_is_tried(row, data):
         assert buckets == best[0]
 
 
+@settings(max_examples=50)
 @given(SHORT_ROWS, st.integers(0, 40), st.sampled_from([0.0, 1.0, 4.5]), st.data())
 def test_with_one_price_it_is_the_cheapest_of_all_or_a_level(row, price, allowance, data):
     size, lengths = row
@@ -162,6 +165,7 @@ def test_with_one_price_it_is_the_cheapest_of_all_or_a_level(row, price, allowan
     assert found(costs, size, lengths, 4.0, 1.0, errors, [allowance]) in {cheapest} | levels
 
 
+@settings(max_examples=50)
 @given(ROWS, st.integers(0, 2**32 - 1))
 def test_partitions_cover_every_cell_once(row, seed):
     size, lengths = row
@@ -195,13 +199,49 @@ def test_free_cells_and_dear_buckets():
     assert [b for _, b, _ in single] == list(range(1, 65))
 
 
-def test_the_estimate_of_risk_is_right_on_average():
-    """For a partition that does not depend on the noise; and cells alone have no risk."""
-    rng = np.random.default_rng(1)
-    costs = np.array([3, 0, 7, 11])  # of nodes of four cells, and of twelve
-    partition = ((0, 4, 0), *((a, a + 1, -1) for a in range(4, 8)), (8, 12, 2))
-    noisy = costs[:, np.newaxis] + dp.noise.discrete_laplace(8, (4, 200_000), rng)
-    estimates = reference.risk(partition, noisy, dp.noise.DiscreteLaplace(8).variance, 0.1)
-    assert reference.risk(partition, costs, 0.0, 0.1) == pytest.approx(0.1 * 4 * (3**2 + 7**2))
-    spread = np.std(estimates) / np.sqrt(estimates.size)
-    assert abs(estimates.mean() - 0.1 * 4 * (3**2 + 7**2)) < 6 * spread
+@pytest.mark.parametrize("lengths", [[1001], [999, 1998]])
+def test_costs_of_long_nodes_with_an_odd_number_of_cells(lengths):
+    """NumPy may sort short rows, which part at any place; long ones are parted where asked."""
+    counts = np.random.default_rng(1).integers(0, 10**6, 1998 * 50 + 755)
+    expected = [
+        np.abs(counts[a : a + length] - np.median(counts[a : a + length])).sum()
+        for length in lengths
+        for a in range(0, counts.size, length)
+    ]
+    assert deviation_costs(counts, lengths).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("signal", "unit", "lengths"),
+    [
+        (1.0, 2048, [2, 16]),
+        (64.0, 1024, [8]),
+        (128.0, 512, [2, 16]),
+        (256.0, 64, [8, 64]),
+        (1024.0, 16, [16, 128]),
+        (4096.0, 4, [32, 256]),
+        (2.0**20, 1, [8, 64]),
+    ],
+)
+def test_what_is_looked_at_in_a_row_of_many_cells(signal, unit, lengths):
+    found = scales(2**16, signal)
+    assert found.unit == unit
+    assert found.lengths.tolist() == lengths
+
+
+def ends_of(costs, lengths, errors, caution):
+    """The ends of buckets of four cells for a variance of 50 and a weight of 0.1."""
+    buckets = found(costs, 4, lengths, 50.0, 0.1, errors, [1.0], caution)
+    return [end for _, end, _ in buckets]
+
+
+def test_what_is_doubted_is_the_variance_of_a_squared_laplace_variate():
+    # One node with y^2 = 2 v: its risk is 4 * 5, and its doubt 4 * 5 * sqrt(5 + 8); cells cost 88.
+    assert ends_of([10], [4], [0, 0, 22], caution=1.0) == [1, 2, 3, 4]
+    assert ends_of([10], [4], [0, 0, 24], caution=1.0) == [4]  # 92.1 < 96
+    assert ends_of([10], [4], [0, 0, 6], caution=0.0) == [4]  # 20 < 24
+
+
+def test_no_estimate_of_what_lines_miss_is_below_zero():
+    # -10 for the long node, -20 for both short ones: neither misses anything, and one is cheaper.
+    assert ends_of([0, 0, 5], [2, 4], [0, 1, 1000], caution=0.0) == [4]

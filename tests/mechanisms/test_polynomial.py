@@ -124,31 +124,13 @@ def test_counted_records_sit_in_the_middles_of_their_cells():
     )
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"epsilon": 1.0}, "delta must be given beside epsilon"),
-        ({}, "epsilon or rho must be given"),
-        ({"epsilon": 1.0, "delta": 1e-6, "degree": 0}, "degree must be between 1 and 128; got 0"),
-        ({"epsilon": 1.0, "delta": 1e-6, "degree": "best"}, "degree must be an integer or"),
-        ({"rho": 1.0, "degree": 33, "basis": "moments"}, "degree must be between 1 and 32"),
-        ({"rho": 1.0, "basis": "fourier"}, "basis must be one of"),
-        ({"rho": 1.0, "sensitivity": "paper"}, 'sensitivity must be "exact", except for moments'),
-        ({"rho": 1.0, "budgets": "best"}, "budgets must be one of"),
-    ],
-)
-def test_bad_parameters(arguments, message):
-    with pytest.raises(dp.ParameterError, match=message):
-        PolynomialProjection(**arguments)
-
-
-@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.uint32, np.int64])
-@pytest.mark.parametrize("degree", [15, 26, 31, 100])
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int64])
+@pytest.mark.parametrize("degree", [15, 100])
 def test_numpy_integers_are_degrees_like_others(kind, degree):
     mechanism = PolynomialProjection(1.0, 1e-6, kind(degree))
-    assert mechanism == PolynomialProjection(1.0, 1e-6, degree)
-    assert mechanism.scheme.change >= 2.0
-    assert mechanism.scheme.change == PolynomialProjection(1.0, 1e-6, degree).scheme.change
+    plain = PolynomialProjection(1.0, 1e-6, degree)
+    assert mechanism == plain
+    assert mechanism.scheme.change == plain.scheme.change >= 2.0
     assert dp.project([0.5], 0, 1, mechanism).to_json()
 
 
@@ -156,17 +138,6 @@ def test_schemes_cannot_be_changed():
     asked = PolynomialProjection(rho=0.5).scheme
     with pytest.raises(ValueError, match="read-only"):
         asked.curve.matrix[0, 0] = 1.0
-
-
-@pytest.mark.needs_jit
-def test_workers_do_not_change_releases():
-    counts = np.arange(50)
-    mechanism = PolynomialProjection(rho=0.1)
-    one, two = (
-        mechanism.release(counts, rng=np.random.default_rng(1), replicates=5000, workers=workers)
-        for workers in (1, 2)
-    )
-    assert np.array_equal(one, two)
 
 
 def test_a_grid_of_one_cell():

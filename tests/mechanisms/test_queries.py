@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import replace
-from fractions import Fraction
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,7 +9,6 @@ from hypothesis import strategies as st
 
 import dpcore as dp
 from dpcore.mechanisms import Histogram
-from dpcore.mechanisms.base import Mechanism
 from dpcore.mechanisms.queries import HistogramQueries
 from dpcore.noise.sources import source
 from tests import reference
@@ -33,7 +28,7 @@ def first_noise(law, bits, size, seed):
 
 @pytest.mark.parametrize("between", BETWEEN)
 @pytest.mark.parametrize("budget", BUDGETS)
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(counts=COUNTS, bins=st.integers(1, 50), seed=st.integers(0, 2**32))
 def test_releases_are_those_of_the_definition(counts, bins, seed, between, budget):
     mechanism = HistogramQueries(bins=bins, between=between, **budget)
@@ -45,8 +40,8 @@ def test_releases_are_those_of_the_definition(counts, bins, seed, between, budge
     assert found[-1] == sum(counts)
 
 
-@pytest.mark.parametrize("size", [1, 2, 7, 30, 31, 100])
-@pytest.mark.parametrize("bins", [1, 2, 7, 30])
+@pytest.mark.parametrize("size", [1, 2, 30, 31, 100])
+@pytest.mark.parametrize("bins", [1, 7, 30])
 def test_without_noise_to_speak_of_the_ends_of_bins_are_exact(size, bins):
     counts = np.random.default_rng(1).integers(0, 50, size)
     true = np.cumsum(counts)
@@ -127,27 +122,6 @@ def test_curves_of_disjoint_records_add_up():
         assert summed == pytest.approx(mechanism.release(parts.sum(axis=0)), abs=1e-9)
 
 
-@pytest.mark.needs_jit
-@pytest.mark.parametrize("workers", [2, 5])
-def test_releases_do_not_depend_on_threads(workers):
-    counts = np.random.default_rng(1).poisson(3, 700)
-    for mechanism in (HistogramQueries(0.1), HistogramQueries(0.1, delta=1e-5, between="linear")):
-        first, second = (
-            mechanism.release(counts, rng=np.random.default_rng(3), replicates=4000, workers=w)
-            for w in (1, workers)
-        )
-        assert np.array_equal(first, second)
-        assert np.unique(first[:, 300]).size > 30
-
-
-def test_as_many_records_as_there_may_be():
-    counts = np.array([2**45, 0, 2**44, 2**44])
-    for budget in BUDGETS:
-        mechanism = HistogramQueries(bins=4, **budget)
-        found = mechanism.release(counts)
-        assert np.all(np.abs(found - np.cumsum(counts)) <= 12 * mechanism.noise_deviation(4) + 1)
-
-
 def test_a_lattice_that_is_coarser_than_a_count():
     mechanism = HistogramQueries(1e-9, 2, delta=1.45e-8)
     _, bits = mechanism.noise(8)
@@ -159,50 +133,6 @@ def test_a_lattice_that_is_coarser_than_a_count():
     assert np.all(np.abs(errors) <= 12 * mechanism.noise_deviation(8)[at] + 2.0**-bits)
     assert mechanism.noise_deviation(8)[at[0]] > 2.0**24
     assert found[-1] == counts.sum()
-
-
-@pytest.mark.parametrize("budget", BUDGETS)
-def test_in_a_release_of_records(budget):
-    grid, values = dp.Grid.uniform(0, 1, 64), np.linspace(0, 1, 1000)
-    mechanism = HistogramQueries(bins=np.int64(8), between="linear", **budget)
-    assert isinstance(mechanism, Mechanism)
-    curve = dp.cdf(values, grid, mechanism, isotonic=False, rng=np.random.default_rng(1))
-    assert curve.privacy == replace(mechanism.privacy, simulated=True)
-    assert curve.mechanism == {
-        "name": "histogram-queries",
-        **budget,
-        "bins": 8,
-        "between": "linear",
-    }
-    assert np.array_equal(curve.noise_deviation, mechanism.noise_deviation(64))
-    again = dp.CDF.from_json(curve.to_json())
-    assert np.array_equal(again.counts, curve.counts)
-    assert json.loads(curve.to_json())["mechanism"]["bins"] == 8
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({}, "epsilon or rho must be given"),
-        ({"epsilon": 0}, "epsilon must be positive"),
-        ({"epsilon": 1, "rho": 1}, "rho must not be given beside epsilon"),
-        ({"rho": 1, "delta": 1e-6}, "delta must not be given without epsilon"),
-        ({"epsilon": 1, "delta": 2}, "delta"),
-        ({"epsilon": 1, "bins": 0}, "bins must be between 1"),
-        ({"epsilon": 1, "bins": 3.0}, "bins must be an integer"),
-        ({"epsilon": 1, "between": "cubic"}, "between must be one of 'step', 'linear'"),
-    ],
-)
-def test_bad_parameters(arguments, words):
-    with pytest.raises((dp.ParameterError, dp.DtypeError), match=words):
-        HistogramQueries(**arguments)
-
-
-def test_a_budget_that_is_too_small_is_refused_before_anything_is_counted():
-    grid = dp.Grid.uniform(0, 1, 8)
-    for budget in ({"epsilon": Fraction(1, 2**50)}, {"rho": 1e-17}):
-        with pytest.raises(dp.ParameterError, match="is too small"):
-            dp.cdf([float("nan")], grid, HistogramQueries(**budget))
 
 
 # --- negative counts set to 0
@@ -220,7 +150,7 @@ def curve_of(cumulative):
     )
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(st.lists(st.floats(-1e6, 1e6), max_size=40), st.integers(1, 10**6))
 def test_without_negative_counts(noisy, n):
     curve = curve_of([*noisy, n])

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpcore as dp
-from dpcore.errors import ParameterError
 from dpcore.mechanisms.smooth_auc import SmoothS, area_units
 from dpcore.noise.cauchy import CauchyNoise
 from dpcore.releases.roc_curve import smooth_roc_curve
@@ -20,6 +19,7 @@ from dpcore.releases.score_curves import score_curves_from_counts
 from dpcore.statistics.roc import ROC
 from dpcore.summaries.ranked_pairs import RankedPairs, ranked_pairs
 from tests import reference
+from tests.mechanisms.refusals import refusals
 
 RNG = np.random.default_rng
 UNIT = 2.0**-40
@@ -27,7 +27,7 @@ COUNTS = np.array([300, 200, 100, 600, 500, 100])  # 600 negatives, 1200 positiv
 AREA = 545_000 / 720_000
 
 
-@settings(max_examples=80)
+@settings(max_examples=50)
 @given(st.lists(st.tuples(st.booleans(), st.integers(-4, 4)), min_size=1, max_size=30))
 def test_the_area_is_that_of_all_pairs(records):
     labels, scores = (list(column) for column in zip(*records, strict=True))
@@ -44,7 +44,7 @@ def test_the_area_is_that_of_all_pairs(records):
     assert almost_exact.release_pairs(pairs) == pytest.approx(float(exact), abs=2e-3)
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("kind", [np.float64, np.float32, np.int64])
 @pytest.mark.parametrize("distinct", [3, 1000, 10**9])
@@ -61,8 +61,6 @@ def test_zeros_of_both_signs_tie_and_infinities_are_scores():
     inf = math.inf
     assert ranked_pairs([0, 1, 0, 1], [-0.0, 0.0, 0.0, -0.0]) == (4, 2, 2)
     assert ranked_pairs([0, 1, 1, 0], [-inf, inf, -inf, inf]) == (4, 2, 2)
-    with pytest.raises(ParameterError, match="pairs must be of 1 to 2147483648 records; got 0"):
-        SmoothS(1.0).release_pairs(RankedPairs(0, 0, 0))
 
 
 def test_as_many_records_as_there_may_be():
@@ -71,8 +69,6 @@ def test_as_many_records_as_there_may_be():
     assert area_units(np.array([0, size, 0, size])) == (0, size)
     assert area_units(np.array([size // 2, size // 2, 0, size])) == (2**38, size)
     SmoothS(1.0).release(np.array([size, 0, size, 0]))
-    with pytest.raises(dp.ParameterError, match="counts must sum to between 1 and 2147483648"):
-        SmoothS(1.0).release(np.array([size, 1, size, 0]))
 
 
 @pytest.mark.parametrize("mechanism", [SmoothS(0.5), SmoothS(0.5, 1e-5), SmoothS(2**-16)])
@@ -149,42 +145,48 @@ def test_no_set_of_labels_is_an_error(labels):
     assert found.n == 2
 
 
-def test_arguments():
-    for arguments, error, message in [
-        ((0,), dp.ParameterError, "epsilon must be positive and finite; got 0"),
-        ((2**-17,), dp.ParameterError, r"epsilon must be at least 2\^-16"),
-        ((None,), dp.ParameterError, "epsilon or rho must be given"),
-        ((1.0, 0.0), dp.ParameterError, "delta must be above 0 and at most 1/2; got 0.0"),
-        ((1.0, 0.6), dp.ParameterError, "delta must be above 0 and at most 1/2; got 0.6"),
-        ((1.0, "x"), dp.DtypeError, "delta must be a real number"),
-        ((2**-11, 1e-40), dp.ParameterError, "epsilon is too small for delta = 1e-40; got"),
-    ]:
-        with pytest.raises(error, match=message):
-            SmoothS(*arguments)
-    for counts, error, message in [
-        ([1, 2, 3], dp.ParameterError, "counts must have two entries for each cell"),
-        ([[1, 2]], dp.ParameterError, "counts must have two entries for each cell"),
-        ([], dp.DtypeError, "counts must hold integers"),
-        ([1, -1], dp.ParameterError, "counts must not be negative"),
-        ([0, 0], dp.ParameterError, "counts must sum to between 1"),
-        ([0.5, 0.5], dp.DtypeError, "counts must hold integers"),
-    ]:
-        with pytest.raises(error, match=message):
-            SmoothS(1.0).release(np.array(counts))
-    with pytest.raises(dp.DtypeError, match="no integer seeds"):
-        SmoothS(1.0).release(COUNTS, rng=3)
-    with pytest.raises(dp.ParameterError, match="replicates"):
-        SmoothS(1.0).release(COUNTS, replicates=0)
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        *refusals({"epsilon": [0, 2**-17, None]}, {}),
+        ({"epsilon": 1.0, "delta": 0.0}, dp.ParameterError, "^delta"),
+        ({"epsilon": 1.0, "delta": 0.6}, dp.ParameterError, "^delta"),
+        ({"epsilon": 1.0, "delta": "x"}, dp.DtypeError, "^delta"),
+        ({"epsilon": 2**-11, "delta": 1e-40}, dp.ParameterError, "^epsilon"),
+        ({"epsilon": 2**-12, "delta": 0.01}, dp.ParameterError, "^epsilon"),
+    ],
+)
+def test_bad_parameters(arguments, error, words):
+    with pytest.raises(error, match=words):
+        SmoothS(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    refusals(
+        {
+            "counts": [[1, 2, 3], [[1, 2]], [1, -1], [0, 0], [2**30, 1, 2**30, 0]],
+            "replicates": [0],
+        },
+        {"counts": [np.array([]), [0.5, 0.5]], "rng": [3]},
+    ),
+)
+def test_bad_releases(change, error, words):
+    with pytest.raises(error, match=words):
+        SmoothS(1.0).release(**{"counts": COUNTS, **change})
+
+
+def test_bad_records():
+    with pytest.raises(dp.ParameterError, match="pairs"):
+        SmoothS(1.0).release_pairs(RankedPairs(0, 0, 0))
     with pytest.raises(dp.MissingValueError, match="y_score"):
         smooth_roc_curve([0, 1], [0.5, math.nan], epsilon=1.0)
-    with pytest.raises(dp.ParameterError, match="y_true must hold at least one record; got 0"):
+    with pytest.raises(dp.ParameterError, match="y_true"):
         smooth_roc_curve([], [], epsilon=1.0)
 
 
 def test_no_class_size_is_refused_at_the_least_epsilon():
     least = SmoothS(2.0**-11, 0.01)
-    with pytest.raises(ParameterError, match=r"epsilon must be at least 2\^-11 with delta"):
-        SmoothS(2.0**-12, 0.01)
     for rarer in [*range(1, 40), 1000, 60_000, 70_001, 2**20 + 1, 2**29, 2**30 - 1]:
         counts = np.array([2**30, rarer])
         assert 0.0 <= least.release(counts, rng=np.random.default_rng(1)) <= 1.0

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import dpcore as dp
 from dpcore.mechanisms import Dyadic, Hierarchy, ToeplitzGaussian
 from dpcore.mechanisms.toeplitz import _factors, exact_convolution
 from tests import reference
@@ -63,28 +62,6 @@ def test_large_counts_on_large_grids_are_convolved_exactly():
         )
 
 
-@pytest.mark.parametrize("size", [1, 2, 5, 100, 5000])
-def test_the_factors_multiply_to_the_prefix_sum(size):
-    factors = _factors(size, True)
-    product = np.convolve(factors.reconstruction, factors.strategy / 2**12)[:size]
-    assert product == pytest.approx(np.ones(size), abs=1e-9)
-
-
-@pytest.mark.needs_jit
-@pytest.mark.parametrize("neighbours", RELATIONS)
-def test_predicted_and_simulated_errors_agree(neighbours):
-    counts = np.random.default_rng(1).poisson(3, 57)
-    mechanism = ToeplitzGaussian(0.3, neighbours)
-    found = mechanism.release(counts, rng=np.random.default_rng(2), replicates=20_000)
-    errors = found - np.cumsum(counts)
-    assert np.mean(errors**2) == pytest.approx(mechanism.mean_squared_error(57), rel=0.03)
-    each = mechanism.noise_deviation(57)
-    assert errors.std(axis=0) == pytest.approx(each, rel=0.05, abs=1e-9)
-    assert np.abs(errors.mean(axis=0)).max() < 5.5 * each.max() / 20_000**0.5
-    if neighbours == "replace-one":
-        assert np.all(found[:, -1] == counts.sum())
-
-
 def test_the_error_for_one_more_or_less_is_the_known_factorisations():
     # sigma = 1 for the unit sensitivity: the sum of c_k^2 (Henzinger, Upadhyay & Upadhyay 2023)
     size = 2**12
@@ -95,26 +72,8 @@ def test_the_error_for_one_more_or_less_is_the_known_factorisations():
 
 
 def test_it_is_the_most_accurate_for_large_grids():
-    errors = {
-        name: mechanism.noise_deviation(2**12).max()
-        for name, mechanism in {
-            "root": ToeplitzGaussian(0.5),
-            "tree": Dyadic(rho=0.5),
-            "hierarchy": Hierarchy(rho=0.5),
-        }.items()
-    }
-    assert errors["root"] < 0.8 * errors["hierarchy"] < 0.8 * errors["tree"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [((0,), "rho must be positive"), ((None,), "must be given"), ((1, "x"), "neighbours must be")],
-)
-def test_bad_parameters(arguments, words):
-    with pytest.raises(dp.ParameterError, match=words):
-        ToeplitzGaussian(*arguments)
-
-
-def test_a_budget_that_is_too_small_is_refused():
-    with pytest.raises(dp.ParameterError, match="rho is too small"):
-        ToeplitzGaussian(1e-13).release(np.arange(100))
+    root, tree, hierarchy = (
+        mechanism.noise_deviation(2**12).max()
+        for mechanism in (ToeplitzGaussian(0.5), Dyadic(rho=0.5), Hierarchy(rho=0.5))
+    )
+    assert root < 0.8 * hierarchy < 0.8 * tree
