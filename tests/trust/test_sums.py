@@ -7,37 +7,31 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpcore.errors import DtypeError
+import dpcore as dp
+from dpcore.errors import DtypeError, ParameterError
 from dpcore.trust import (
     DistributedNoise,
     Local,
     PartialSum,
     Protocol,
+    RoundError,
     SecureAggregation,
     Server,
     agree,
     combine,
     release,
+    release_scores,
 )
 from dpcore.trust.protocol import storage
-from dpcore.trust.protocol.clients import Client
-from dpcore.trust.protocol.wire import RoundError
+from tests.trust.rounds import ROUND, closed, settled
 
-ROUND = bytes(range(16))
 SECURE = Protocol(SecureAggregation(), 8, ROUND)
 NOISY = Protocol(DistributedNoise(1.0, clients=20, branching=2), 8, ROUND)
 LOCAL = Protocol(Local(4.0, clients=60, branching=2), 8, ROUND)
 
 
 def sums_of(protocol, clients):
-    servers = [Server(protocol) for _ in range(protocol.receivers)]
-    rng = np.random.default_rng(1)
-    for i in range(clients):
-        reports = Client(protocol, rng).report(i % 8)
-        for server, report in zip(servers, reports, strict=True):
-            server.add(report)
-    agree(servers)
-    return [server.close() for server in servers]
+    return closed(settled(protocol, np.arange(clients) % 8, seed=1))
 
 
 def changed(part, at, by):
@@ -63,18 +57,17 @@ def test_local_totals_have_at_most_a_one_from_each_report():
         most = changed(part, at, reports - int(part.totals[at]))
         assert combine(most)[at] == reports
         for more in (1, 1000, 2**62, 2**63):
-            refused([changed(most, at, more)], f"level {level} has more ones than the {reports}")
-    refused([changed(part, 0, 1)], "level 0 has more ones than the 0")
+            refused([changed(most, at, more)], f"level {level} has .* {reports} ")
+    refused([changed(part, 0, 1)], "level 0 has .* 0 ")
     refused([changed(part, -1, -1 - int(part.totals[-1]))], "more ones")
 
 
 def test_local_levels_add_up():
     (part,) = sums_of(LOCAL, 60)
     first, *others = part.by_level
-    message = "levels add up to {}, but there are {}"
-    refused([replace(part, by_level=(first + 1, *others))], message.format(61, 60))
-    refused([replace(part, reports=59)], message.format(60, 59))
-    refused([replace(part, reports=2**41)], "at most 2\\^40 clients")
+    refused([replace(part, by_level=(first + 1, *others))], "add up to 61, .* 60")
+    refused([replace(part, reports=59)], "add up to 60, .* 59")
+    refused([replace(part, reports=2**41)], "2\\^40 clients")
     with pytest.raises(RoundError, match="levels add up to"):
         combine(replace(part, by_level=(60,)))
 
@@ -85,15 +78,15 @@ def test_exact_cells_are_counts():
     below = changed(changed(sums[0], 4, -3), 0, 3)
     refused([below, sums[1]], "below 0")
     around = changed(changed(sums[0], 4, 2**62), 0, -(2**62))
-    refused([around, sums[1]], "below 0, or above the number of records")
-    refused([changed(sums[0], 4, 1), sums[1]], "the total is not the number of reports")
+    refused([around, sums[1]], "below 0")
+    refused([changed(sums[0], 4, 1), sums[1]], "number of reports")
 
 
 def test_levels_that_are_not_counted_stay_empty():
     sums = sums_of(NOISY, 20)
     assert NOISY.noise[1] is NOISY.noise[2] is None
     assert combine(sums)[1:7].tolist() == [0] * 6
-    refused([changed(sums[0], 2, 5), sums[1]], "level 1 is not counted, and its totals are not 0")
+    refused([changed(sums[0], 2, 5), sums[1]], "level 1")
     combine([changed(sums[0], 9, 5), sums[1]])  # a level with noise
 
 
@@ -145,5 +138,23 @@ def test_sums_made_by_hand_hold_what_sums_hold(wrong):
 
 
 def test_one_id_is_not_several():
-    with pytest.raises(DtypeError, match="ids must be several ids"):
+    with pytest.raises(DtypeError, match="ids"):
         Server(SECURE).settle(bytes(16))
+
+
+def test_sums_that_do_not_belong_together():
+    sums = sums_of(NOISY, 20)
+    few = [replace(part, reports=1, totals=part.totals) for part in sums]
+    for use, error, words in (
+        (lambda: combine([]), RoundError, "no sums"),
+        (lambda: combine(sums[0]), RoundError, "1 sums for 2"),
+        (lambda: combine([*sums, sums[0]]), RoundError, "3 sums for 2"),
+        (lambda: combine([sums[0], sums_of(SECURE, 20)[1]]), RoundError, "different"),
+        (lambda: combine([sums[0], sums[0].to_bytes()]), DtypeError, "sums"),
+        (lambda: combine(few), RoundError, "1 reports"),
+        (lambda: release(sums, dp.Grid.uniform(0, 1, 7)), ParameterError, "grid"),
+        (lambda: release(sums, isotonic=1), DtypeError, "isotonic"),
+        (lambda: release_scores(sums, dp.Grid.uniform(0, 1, 8)), ParameterError, "grid"),
+    ):
+        with pytest.raises(error, match=words):
+            use()
