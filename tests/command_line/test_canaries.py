@@ -69,30 +69,22 @@ OTHERS = [
 ]
 
 
-def chain(error: BaseException | None):
-    """Yield an error and all that it came from, whether that would be printed or not."""
-    while error is not None:
-        yield error
+def check_silent(error: BaseException | None) -> None:
+    while error is not None:  # and all that it came from, whether that would be printed or not
+        text = "".join(traceback.format_exception(error))
+        assert CANARY not in f"{text} {error!r} {error.__dict__}"
+        assert not isinstance(error, pa.ArrowException)
         error = error.__cause__ or error.__context__
 
 
-def check_silent(error: BaseException) -> None:
-    for each in chain(error):
-        text = "".join(traceback.format_exception(each))
-        assert CANARY not in f"{text} {each!r} {each.__dict__}"
-        assert not isinstance(each, pa.ArrowException)
-
-
-@pytest.mark.parametrize("calls", [2, pytest.param(8, marks=pytest.mark.full)])
+@pytest.mark.parametrize("calls", [1, pytest.param(8, marks=pytest.mark.full)])
 @pytest.mark.parametrize("command", COMMANDS)
-def test_no_command_says_what_may_be_a_record(command, calls, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "t.csv").write_bytes(b"")
+def test_no_command_says_what_may_be_a_record(command, calls, folder, capsys):
     flags, required = COMMANDS[command]
     rng = np.random.default_rng(calls)
     failed = 0
     for content in CONTENTS:
-        (tmp_path / "t.csv").write_bytes(content)
+        (folder / "t.csv").write_bytes(content)
         for at in rng.permutation(len(COLUMNS) * len(OTHERS))[:calls]:
             names, others = COLUMNS[at % len(COLUMNS)], OTHERS[at // len(COLUMNS)]
             columns = [word for pair in zip(flags, names, strict=False) for word in pair]
@@ -100,28 +92,25 @@ def test_no_command_says_what_may_be_a_record(command, calls, tmp_path, monkeypa
             failed += code == 2
             captured = capsys.readouterr()
             assert CANARY not in captured.out + captured.err
-    assert failed > len(CONTENTS)
+    assert failed > calls * len(CONTENTS) / 2
 
 
-@pytest.mark.parametrize("content", CONTENTS)
-def test_no_error_holds_what_may_be_a_record(content):
-    for names in COLUMNS:
-        columns = [Column(name) for name in names], [Column(names[0], "labels"), Column(names[1])]
-        for each in columns:
-            try:
-                list(record_batches(io.BytesIO(content), each, format="csv"))
-            except dp.DpcoreError as error:
-                check_silent(error)
+@pytest.mark.parametrize("names", COLUMNS)
+def test_no_error_holds_what_may_be_a_record(names):
+    columns = [Column(name) for name in names], [Column(names[0], "labels"), Column(names[1])]
+    for content, asked in itertools.product(CONTENTS, columns):
+        try:
+            list(record_batches(io.BytesIO(content), asked, format="csv"))
+        except dp.DpcoreError as error:
+            check_silent(error)
 
 
 @pytest.mark.parametrize("first", FIRST_LINES[:5])
 def test_names_of_csv_columns_are_not_listed(first):
     with pytest.raises(dp.ParameterError) as caught:
         list(column_batches(io.BytesIO(f"{first}\n1,2,3\n".encode()), "income", format="csv"))
-    assert str(caught.value) == (
-        "column must be a name in the first line of 'stream' (cells: 3; not shown, for they may be "
-        "a record); got 'income'"
-    )
+    assert "(cells: 3;" in str(caught.value)
+    assert str(caught.value).endswith("got 'income'")
     check_silent(caught.value)
 
 

@@ -8,20 +8,20 @@ import pkgutil
 import subprocess
 import sys
 import warnings
-from pathlib import Path
 
 import numba
 import numpy as np
 import pytest
 
 from dpcore import kernels
+from dpcore.command_line import warm
 from dpcore.command_line.main import main
 from dpcore.command_line.uses import USES
 from dpcore.kernels import _cache, _compile
 from dpcore.studies import files
+from tests.command_line.tables import ROOT, run
 from tests.project.test_same_bits import RELEASES
 
-ROOT = Path(__file__).parents[2]
 ONLY_TESTED = {"trees.hilbert.cells", "trees.hilbert.positions"}  # no public function calls them
 
 compiled_only = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
@@ -91,24 +91,27 @@ def check_uses():
     assert not any(forgotten.values()), forgotten
 
 
+def in_a_process(script):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 @pytest.mark.full
 @compiled_only
 def test_every_kernel_is_used_and_as_releases_do():
     """In a process of its own: in this one, trees and laws are known already."""
-    script = (
+    in_a_process(
         "import sys; sys.modules['pyarrow'] = sys.modules['tqdm'] = None  # extras are not needed\n"
         "from tests.command_line import test_warm; test_warm.check_uses()"
     )
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, "-c", script], env=environment, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
 
 
 @compiled_only
 @pytest.mark.full
-def test_nothing_is_compiled_after_it(tmp_path):
+def test_nothing_is_compiled_after_it(tmp_path, monkeypatch):
     script = """
 import warnings
 from dpcore.kernels._compile import KERNELS
@@ -120,62 +123,38 @@ with warnings.catch_warnings():
         release()
 print([kernel for kernel in KERNELS if kernel.dispatcher.stats.cache_misses])
 """
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
-    said = []
-    for _ in range(2):
-        done = subprocess.run(
-            [sys.executable, "-m", "dpcore", "warm"],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        said.append(done.stdout)
-        assert done.stderr.splitlines()[-1].endswith(f"{len(USES)}/{len(USES)} done")
-    assert f" in {tmp_path}" in said[0]
-    assert said[1].startswith("0 kernels compiled; ")
-    done = subprocess.run(
-        [sys.executable, "-c", script], env=environment, capture_output=True, text=True
-    )
-    assert done.stdout == "[]\n", done.stderr
-
-
-@pytest.fixture
-def one_use(monkeypatch):
-    monkeypatch.setattr("dpcore.command_line.warm.USES", {"nothing": lambda: None})
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    first, second = run("warm"), run("warm")
+    assert f" in {tmp_path}" in first.stdout.decode()
+    assert second.stdout.startswith(b"0 kernels compiled; ")
+    assert second.stderr.splitlines()[-1].decode().endswith(f"{len(USES)}/{len(USES)} done")
+    assert in_a_process(script) == "[]\n"
 
 
 @compiled_only
-def test_it_says_where_and_how_much(one_use, tmp_path, monkeypatch, capfd):
+def test_it_says_where_and_how_much(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(warm, "USES", {"nothing": lambda: None})
     monkeypatch.setattr(_cache, "folder", lambda: tmp_path)
     monkeypatch.setattr(_compile, "KERNELS", [])
     (tmp_path / "a.nbc").write_bytes(bytes(2**21))
     assert main(["warm"]) == 0
-    out, err = capfd.readouterr()
+    out, err = capsys.readouterr()
     assert out == f"0 kernels compiled; 1 in {tmp_path}, 2.0 MB\n"
     assert err.splitlines()[0] == f"dpcore: [{' ' * 30}] 0/1 nothing"
     assert main(["warm", "--quiet"]) == 0
-    assert capfd.readouterr().err == ""
+    assert capsys.readouterr().err == ""
 
 
 @compiled_only
-def test_it_says_that_nothing_can_be_kept(one_use, tmp_path, monkeypatch, capfd):
+def test_it_says_that_nothing_can_be_kept_or_compiled(folder, monkeypatch, refused):
     kernel = _compile.Kernel(abs)
     kernel.dispatcher = numba.njit(lambda x: x)
     kernel.dispatcher(1)
+    monkeypatch.setattr(warm, "USES", {})
     monkeypatch.setattr(_compile, "KERNELS", [kernel])
     monkeypatch.setattr(_cache, "folder", lambda: None)
-    assert main(["warm"]) == 2
-    assert "set NUMBA_CACHE_DIR to a folder that can be written to" in capfd.readouterr().err
-    monkeypatch.setattr(_cache, "folder", lambda: tmp_path)
-    assert main(["warm"]) == 2
-    assert "1 of 1 compiled kernels could not be kept" in capfd.readouterr().err
-
-
-def test_nothing_is_compiled_where_kernels_are_interpreted():
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    done = subprocess.run(
-        [sys.executable, "-m", "dpcore", "warm"], env=environment, capture_output=True, text=True
-    )
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "dpcore: error: nothing is compiled while NUMBA_DISABLE_JIT is set\n"
+    assert "NUMBA_CACHE_DIR" in refused("warm", "--quiet")
+    monkeypatch.setattr(_cache, "folder", lambda: folder)
+    assert "1 of 1 compiled kernels could not be kept" in refused("warm", "--quiet")
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
+    assert "NUMBA_DISABLE_JIT" in refused("warm", "--quiet")
