@@ -5,7 +5,8 @@ Prints the size of the code and of the documentation, and how long a start takes
 --tests    also how long the tests take, with the environment made before
 
 A line of code holds something else than a comment or a docstring. A word is what stands between
-spaces, outside docs/measured and of what scripts write into other pages. Times of starts are medians over processes of their own. The first start makes ``.venv``.
+spaces, outside docs/measured and of what scripts write into other pages. Times of starts are
+medians over processes of their own. The first start makes ``.venv``.
 """
 
 import argparse
@@ -66,11 +67,9 @@ def main() -> None:
     _print("seconds of a first cdf, nothing compiled before", f"{seconds:.2f}", "6")
     if arguments.tests:
         began = time.perf_counter()
-        passed = subprocess.run(
-            [sys.executable, str(ROOT / "scripts" / "test.py"), "-q"]
-        ).returncode
-        took = f"{time.perf_counter() - began:.0f}"
-        _print("seconds of python scripts/test.py", took if passed == 0 else "failed", "240")
+        ended = subprocess.run([sys.executable, str(ROOT / "scripts" / "test.py"), "-q"])
+        took = f"{time.perf_counter() - began:.0f}" if ended.returncode == 0 else "failed"
+        _print("seconds of python scripts/test.py", took, "240")
 
 
 def lines_of_code(path: Path) -> int:
