@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from decimal import Decimal
 from fractions import Fraction
 
@@ -102,7 +101,7 @@ def as_array(values):
 WRAPS = [list, tuple, as_array, lambda v: pd.Series(as_array(v), dtype=object)]
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(mixed(), st.sampled_from(WRAPS), st.sampled_from(["raise", "omit"]))
 @example(((1, 2**53), (1, 2**64)), list, "raise")
 @example(((1.0, "a"), (1.0, "nan")), list, "raise")
@@ -111,15 +110,15 @@ WRAPS = [list, tuple, as_array, lambda v: pd.Series(as_array(v), dtype=object)]
 @example(((True, None), (False, None)), list, "omit")
 @example(((1.0, np.datetime64("NaT")), (1.0, np.datetime64("2020"))), list, "omit")
 def test_errors_are_told_by_types(pair, wrap, nan_policy):
-    found = {outcome(lambda v=v: GRID.count(wrap(v), nan_policy=nan_policy)) for v in pair}
-    assert len(found) == 1
+    told = {outcome(lambda v=v: GRID.count(wrap(v), nan_policy=nan_policy)) for v in pair}
+    assert len(told) == 1
     reordered = wrap(pair[0][::-1])
-    assert outcome(lambda: GRID.count(reordered, nan_policy=nan_policy)) in found
+    assert outcome(lambda: GRID.count(reordered, nan_policy=nan_policy)) in told
     types = set(map(type, pair[0]))
-    assert (found == {None}) == types.issubset(NUMBERS + ABSENT)
+    assert (told == {None}) == types.issubset(NUMBERS + ABSENT)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(mixed(NUMBERS + ABSENT), st.sampled_from(WRAPS))
 @example(((2**63, -1), (2**63 + 1, -1)), list)
 @example(((1.5, 2**53 + 1), (0.5, 2**53)), list)
@@ -137,7 +136,7 @@ def test_every_number_is_counted_exactly(pair, wrap):
 LABELS = tuple(set(OF_TYPE) - {type(pd.NaT)})
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(mixed(LABELS), st.sampled_from(WRAPS), st.sampled_from([None, 1, "a", b"1"]))
 @example(((1, 2**53), (1, 2**64)), list, 1)
 @example((("a", 1), ("b", 2)), list, "a")
@@ -150,12 +149,12 @@ def test_errors_of_labels_are_told_by_types(pair, wrap, wanted):
         scores = np.zeros(len(labels))
         dp.score_counts(wrap(labels), scores, GRID, pos_label=wanted, nan_policy="omit")
 
-    found = {outcome(lambda v=v: count(v)) for v in pair}
-    assert len(found) == 1
-    assert outcome(lambda: count(pair[0][::-1])) in found
+    told = {outcome(lambda v=v: count(v)) for v in pair}
+    assert len(told) == 1
+    assert outcome(lambda: count(pair[0][::-1])) in told
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(
     mixed(NUMBERS + ABSENT), st.sampled_from(WRAPS), st.sampled_from([None, 2**64, 2**53 + 1, 0.5])
 )
@@ -171,25 +170,46 @@ def test_numbers_are_compared_exactly_as_labels(pair, wrap, wanted):
     assert counts[GRID.size :].sum() == positives
 
 
+def same():
+    return np.random.default_rng(1)
+
+
 TAKE_RECORDS = [
-    lambda v: dp.cdf(v, GRID, NoNoise()).counts,
-    lambda v: dp.polynomial_sums(v, 0, 1, 3).sums,
-    lambda v: dp.quantiles(v, [0.5], GRID, epsilon=1.0, rng=np.random.default_rng(1)).values,
-    lambda v: dp.bounds(v, epsilon=1.0, outside=0, rng=np.random.default_rng(1)).n,
-    lambda v: dp.box_plot(v, GRID, epsilon=1.0, rng=np.random.default_rng(1)).median,
+    lambda v, **o: GRID.count(v, **o),
+    lambda v, **o: dp.cdf(v, GRID, NoNoise(), **o).counts,
+    lambda v, **o: dp.polynomial_sums(v, 0, 1, 3, **o).sums,
+    lambda v, **o: dp.quantiles(v, [0.5], GRID, epsilon=1.0, rng=same(), **o).values,
+    lambda v, **o: dp.bounds(v, epsilon=1.0, outside=0, rng=same(), **o).upper,
+    lambda v, **o: dp.box_plot(v, GRID, epsilon=1.0, rng=same(), **o).median,
+    lambda v, **o: dp.score_counts(np.ones(len(v), int), v, GRID, **o),
+]
+TAKE_WHOLE_RECORDS = [
     lambda v: dp.distances.kolmogorov_smirnov(v, [0.5]),
     lambda v: dp.distances.earth_mover(v, v),
-    lambda v: dp.score_counts([0, 1, 0], v, GRID),
     lambda v: dp.trust.cell_of(v[1], GRID),
     lambda v: dp.hosmer_lemeshow([0, 1, 0], v, epsilon=1.0, groups=3).n,
 ]
 
 
-@pytest.mark.parametrize("take", TAKE_RECORDS)
+@pytest.mark.parametrize("take", [*TAKE_RECORDS, *TAKE_WHOLE_RECORDS])
 def test_huge_integers_are_records_wherever_records_are_taken(take):
     clamped = take([0.5, float(2**64), -float(2**80)])
     assert np.array_equal(take([0.5, 2**64, -(2**80)]), clamped)
     assert np.array_equal(take([Fraction(1, 2), 2**64, Decimal(-(2**80))]), clamped)
+
+
+def as_labels(v, **options):
+    return dp.score_counts(v > 0.2, np.full(len(v), 0.5), GRID, **options)
+
+
+@pytest.mark.parametrize("take", [*TAKE_RECORDS, as_labels])
+def test_masked_records_are_missing(take):
+    values = np.array([0.1, 0.3, 0.6])
+    hidden = np.ma.array([0.1, 0.9, 0.3, 0.6], mask=[False, True, False, False])
+    with pytest.raises(dp.MissingValueError):
+        take(hidden)
+    assert np.array_equal(take(hidden, nan_policy="omit"), take(values))
+    assert np.array_equal(take(np.ma.array(values, mask=False)), take(values))
 
 
 def test_client_ids_may_be_integers_of_any_size():
@@ -203,14 +223,9 @@ def test_client_ids_may_be_integers_of_any_size():
         assert np.array_equal(counts(ids), counts([1, 2, 1]))
 
 
-def test_values_of_clients_may_be_integers_of_any_size():
-    def reports(values):
-        return dp.trust.models.unary.UnaryEncoding(1.0).perturb(
-            values, 9, rng=np.random.default_rng(1)
-        )
-
-    expected = reports(np.array([1, -1, 5]))
-    for values in (
+@pytest.mark.parametrize(
+    "values",
+    [
         [1, 2**64, 5],
         (1, -(2**80), 5),
         [1, None, 5],
@@ -218,12 +233,22 @@ def test_values_of_clients_may_be_integers_of_any_size():
         np.array([1, 2**63, 5], np.uint64),
         np.ma.array([1, 3, 5], mask=[0, 1, 0]),
         pd.Series([1, None, 5], dtype="Int64"),
-    ):
-        assert np.array_equal(reports(values), expected)
-    assert np.array_equal(reports([1, True, 2**63])[:2], reports([1, 1, -1])[:2])
-    for wrong in ([1, 2.0], [1.0, 2**64], ["1", 2**64]):
-        with pytest.raises(dp.DtypeError, match="values must hold integers"):
-            reports(wrong)
+        [True, -1, np.uint8(5)],
+        [1, 2.0],
+        [1.0, 2**64],
+        ["1", 2**64],
+    ],
+)
+def test_values_of_clients_are_integers_of_any_size(values):
+    def reports(given):
+        encoding = dp.trust.models.unary.UnaryEncoding(1.0)
+        return encoding.perturb(given, 9, rng=np.random.default_rng(1))
+
+    if len(values) == 3:
+        assert np.array_equal(reports(values), reports(np.array([1, -1, 5])))
+    else:
+        with pytest.raises(dp.DtypeError, match="values"):
+            reports(values)
 
 
 def test_columns_of_other_libraries_hold_big_and_exact_numbers():
@@ -279,24 +304,25 @@ UNION = pa.UnionArray.from_sparse(pa.array([0, 1], pa.int8()), [pa.array([1, 2])
 )
 def test_what_is_no_column_of_numbers_is_refused_by_its_type(values):
     for nan_policy in ("raise", "omit"):
-        with pytest.raises(dp.DtypeError) as caught:
+        with pytest.raises(dp.DtypeError, match="values must ") as caught:
             GRID.count(values, nan_policy=nan_policy)
-        assert re.match(
-            "values must (hold real numbers|be one column|be a one-dim)", str(caught.value)
-        )
         assert "secret" not in str(caught.value)
 
 
-def test_deep_lists_are_refused():
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (GRID.count, "values"),
+        (lambda deep: dp.score_counts(deep, [0.5], GRID), "y_true"),
+        (dp.Grid, "thresholds"),
+    ],
+)
+def test_deep_lists_are_refused(call, name):
     values = [1.0]
     for _ in range(100_000):
         values = [values]
     endless = []
     endless.append(endless)
     for deep in (values, endless):
-        with pytest.raises(dp.DpcoreError, match="values must"):
-            GRID.count(deep)
-        with pytest.raises(dp.DpcoreError, match="y_true must"):
-            dp.score_counts(deep, [0.5], GRID)
-        with pytest.raises(dp.DpcoreError, match="thresholds must"):
-            dp.Grid(deep)
+        with pytest.raises(dp.DpcoreError, match=name):
+            call(deep)

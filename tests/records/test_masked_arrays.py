@@ -1,4 +1,4 @@
-"""Masked arrays: what is masked among records is missing; parameters must not be masked."""
+"""Masked parameters are refused; masked records are missing (test_columns_of_objects)."""
 
 from __future__ import annotations
 
@@ -23,27 +23,6 @@ WHOLE = np.ma.array([1, 1000, 1], mask=[False, True, False])
 
 def rng():
     return np.random.default_rng(1)
-
-
-RECORDS = [
-    lambda v, **o: GRID.count(v, **o),
-    lambda v, **o: dp.cdf(v, GRID, NoNoise(), **o).counts,
-    lambda v, **o: dp.polynomial_sums(v, 0, 1, 4, **o).sums,
-    lambda v, **o: dp.quantiles(v, [0.5], GRID, epsilon=1.0, rng=rng(), **o).values,
-    lambda v, **o: dp.bounds(v, epsilon=1.0, outside=0, rng=rng(), **o).upper,
-    lambda v, **o: dp.box_plot(v, GRID, epsilon=1.0, rng=rng(), **o).median,
-    lambda v, **o: dp.score_counts(np.ones(len(v), int), v, GRID, **o),
-    lambda v, **o: dp.score_counts(v > 0.2, np.full(len(v), 0.5), GRID, **o),
-]
-
-
-@pytest.mark.parametrize("take", RECORDS)
-def test_masked_records_are_missing(take):
-    with pytest.raises(dp.MissingValueError):
-        take(HIDDEN)
-    assert np.array_equal(take(HIDDEN, nan_policy="omit"), take(np.array(SEEN)))
-    nothing_masked = np.ma.array(SEEN, mask=False)
-    assert np.array_equal(take(nothing_masked), take(np.array(SEEN)))
 
 
 CURVE = dp.cdf([0.1, 0.4, 0.8], GRID, NoNoise())

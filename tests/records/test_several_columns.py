@@ -77,22 +77,27 @@ def test_labels_of_parquet_are_what_is_stored(tmp_path, labels):
     assert str(batch.column(0).to_pylist()) == str(labels.to_pylist())
 
 
-def test_columns_that_are_refused(tmp_path):
-    for labels in (pa.array([datetime.date(2001, 2, 3)]), pa.array([[1]]), pa.nulls(1)):
-        pq.write_table(pa.table({"x": [1.0], "y": labels}), tmp_path / "t.parquet")
-        with pytest.raises(dp.DtypeError, match=r"^label 'y' must hold text or numbers; got type"):
-            pairs(tmp_path / "t.parquet")
-    pq.write_table(pa.table({"x": ["1"], "y": [1]}), tmp_path / "t.parquet")
-    with pytest.raises(dp.DtypeError, match=r"^score 'x' must hold numbers; got type string$"):
+@pytest.mark.parametrize(
+    ("x", "y", "name"),
+    [
+        ([1.0], pa.array([datetime.date(2001, 2, 3)]), "label"),
+        ([1.0], pa.array([[1]]), "label"),
+        ([1.0], pa.nulls(1), "label"),
+        (["1"], [1], "score"),
+    ],
+)
+def test_columns_of_other_types_are_refused(tmp_path, x, y, name):
+    pq.write_table(pa.table({"x": x, "y": y}), tmp_path / "t.parquet")
+    with pytest.raises(dp.DtypeError, match=f"^{name} .*got type"):
         pairs(tmp_path / "t.parquet")
-    stream = io.BytesIO(b"x,z\n1,2\n")
-    with pytest.raises(dp.ParameterError, match=r"^label must be a name in the first line of"):
-        pairs(stream, format="csv")
-    with pytest.raises(dp.ParameterError, match=r"^b must differ from a 'x'; got 'x'"):
-        record_batches(
-            stream, [Column("x", "labels", "a"), Column("x", argument="b")], format="csv"
-        )
-    stream.seek(0)
+
+
+def test_columns_that_are_refused_in_csv():
+    with pytest.raises(dp.ParameterError, match="label"):
+        pairs(io.BytesIO(b"x,z\n1,2\n"), format="csv")
+    twice = [Column("x", "labels", "a"), Column("x", argument="b")]
+    with pytest.raises(dp.ParameterError, match="b must differ from a"):
+        record_batches(io.BytesIO(), twice, format="csv")
     both = [Column("x"), Column("z")]
-    with pytest.raises(dp.DtypeError, match=r"^column 'x' or column 'z' must hold numbers"):
+    with pytest.raises(dp.DtypeError, match="'x' or column 'z'"):
         list(record_batches(io.BytesIO(b"x,z\n1,b\n"), both, format="csv"))

@@ -100,19 +100,10 @@ def test_counts_equal_the_reference(lower, width, size, places, regular):
     assert np.array_equal(grid.count(values), reference.count(values, grid.thresholds))
 
 
-@pytest.mark.parametrize("grid", GRIDS, ids=repr)
-def test_chunks_add_up(grid):
-    values = np.random.default_rng(1).normal(size=2000) * 10
-    parts = sum(grid.count(part) for part in np.array_split(values, [1, 1, 300, 1999]))
-    assert np.array_equal(parts, grid.count(values))
-
-
 @pytest.mark.parametrize("code", list("?bBhHiIlLqQefdg"))
 def test_every_real_dtype(code):
     rng = np.random.default_rng(3)
-    values = rng.integers(0, 2, 1000).astype(code) if code == "?" else None
-    if values is None:
-        values = np.r_[rng.integers(0, 100, 1000), rng.normal(50, 9, 1000)].astype(code)
+    values = np.r_[rng.integers(0, 100, 1000), rng.normal(50, 9, 1000)].astype(code)
     grid = dp.Grid.uniform(0, 100, 37)
     assert np.array_equal(
         grid.count(values), reference.count(values.astype(float), grid.thresholds)
@@ -143,59 +134,17 @@ def test_long_doubles_are_compared_exactly():
 @pytest.mark.parametrize(
     "wrap",
     [
-        list,
-        tuple,
-        pd.Series,
-        lambda v: pd.Series(v, dtype="Int64" if v.dtype.kind == "i" else "Float64"),
-        lambda v: pd.Series(v, dtype=pd.ArrowDtype(pa.array(v).type)),
-        pl.Series,
-        pa.array,
-        lambda v: pa.chunked_array([v[:7], v[7:]]),
         lambda v: pa.array(np.r_[[5], v])[1:],
         lambda v: v[::-1],
         lambda v: np.repeat(v, 2)[::2],
         lambda v: v.astype(v.dtype.newbyteorder()),
-        lambda v: np.ma.array(v, mask=False),
     ],
 )
-def test_containers(wrap):
+def test_slices_strides_and_swapped_bytes(wrap):
     grid = dp.Grid.uniform(0, 100, 64)
     rng = np.random.default_rng(5)
     for values in (rng.uniform(-5, 105, 300), rng.integers(0, 100, 300)):
         assert np.array_equal(grid.count(wrap(values)), reference.count(values, grid.thresholds))
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        [1.0, float("nan"), 3.0],
-        np.array([1, np.nan, 3], np.float32),
-        np.array([1, np.nan, 3], np.float16),
-        np.array([1, np.nan, 3], np.longdouble),
-        pd.Series([1.0, np.nan, 3.0]),
-        pd.Series([1, None, 3], dtype="Int64"),
-        pd.Series([1.0, None, 3.0], dtype="float64[pyarrow]"),
-        pl.Series([1, None, 3]),
-        pl.Series([1.0, float("nan"), 3.0]),
-        pa.array([1, None, 3]),
-        pa.chunked_array([[1.0], [float("nan"), 3.0]]),
-        np.ma.array([1.0, 2.0, 3.0], mask=[False, True, False]),
-    ],
-)
-@pytest.mark.parametrize("grid", [dp.Grid.uniform(0, 3, 3), dp.Grid([1.0, 2.0, 3.0])])
-def test_missing_values_are_refused_or_left_out(values, grid):
-    with pytest.raises(dp.MissingValueError, match="values has missing values"):
-        grid.count(values)
-    assert grid.count(values, nan_policy="omit").tolist() == [1, 0, 1]
-
-
-def test_arrow_booleans():
-    assert dp.Grid([0.0, 1.0]).count(pa.array([True, False, True])).tolist() == [1, 2]
-
-
-def test_arrow_half_floats():
-    values = np.arange(9, dtype=np.float16)
-    assert dp.Grid([3.0, 9.0]).count(pa.array(values)).tolist() == [4, 5]
 
 
 @pytest.mark.parametrize("grid", [dp.Grid.uniform(0, 1, 13), dp.Grid([0.1, 0.5, 0.7])])
@@ -208,8 +157,8 @@ def test_long_input_is_counted_in_parts_on_threads(grid, monkeypatch):
     with pytest.raises(dp.MissingValueError):
         grid.count(values)
     kept = values[~np.isnan(values)]
-    found = grid.count(values, nan_policy="omit")
-    assert np.array_equal(found, reference.count(kept, grid.thresholds))
+    counts = grid.count(values, nan_policy="omit")
+    assert np.array_equal(counts, reference.count(kept, grid.thresholds))
 
 
 def test_empty_input_counts_nothing():
@@ -236,68 +185,53 @@ def test_counting_takes_no_memory_that_grows_with_the_input():
     assert columns._CHUNK * 8 < large < values.size * 8 / 2
 
 
-def count(values):
-    return dp.Grid.uniform(0, 1, 3).count(values)
-
-
 @pytest.mark.parametrize(
-    ("make", "error", "words"),
+    ("make", "kind", "words"),
     [
-        (lambda: dp.Grid([]), dp.ParameterError, "thresholds must be one-dimensional"),
-        (lambda: dp.Grid([[1.0]]), dp.ParameterError, "thresholds must be one-dimensional"),
-        (lambda: dp.Grid([1.0, 1.0]), dp.ParameterError, "strictly increasing .entries 0 and 1"),
-        (lambda: dp.Grid([1.0, 3.0, 2.0]), dp.ParameterError, r"got \(3.0, 2.0\)"),
-        (lambda: dp.Grid([1.0, np.nan]), dp.ParameterError, "thresholds must be finite; got nan"),
+        (lambda: dp.Grid([]), dp.ParameterError, "thresholds"),
+        (lambda: dp.Grid([[1.0]]), dp.ParameterError, "thresholds"),
+        (lambda: dp.Grid([1.0, 1.0]), dp.ParameterError, "thresholds .*entries 0 and 1"),
+        (lambda: dp.Grid([1.0, 3.0, 2.0]), dp.ParameterError, r"thresholds .*got \(3.0, 2.0\)"),
+        (lambda: dp.Grid([1.0, np.nan]), dp.ParameterError, "thresholds must be finite"),
         (lambda: dp.Grid([1.0, np.inf]), dp.ParameterError, "thresholds must be finite"),
-        (lambda: dp.Grid(["a"]), dp.DtypeError, "thresholds must hold real numbers"),
-        (lambda: dp.Grid([1 + 2j]), dp.DtypeError, "thresholds must hold real numbers"),
-        (lambda: dp.Grid(np.zeros(2**24 + 1)), dp.ParameterError, "16777216"),
-        (lambda: dp.Grid.uniform(0, 1, 0), dp.ParameterError, "size must be between 1"),
-        (lambda: dp.Grid.uniform(0, 1, 2**24 + 1), dp.ParameterError, "size must be between 1"),
-        (lambda: dp.Grid.uniform(0, 1, 2.5), dp.DtypeError, "size must be an integer"),
-        (lambda: dp.Grid.uniform(1, 1, 3), dp.ParameterError, "upper must be greater than lower"),
-        (lambda: dp.Grid.uniform(0, np.inf, 3), dp.ParameterError, "upper must be finite"),
-        (lambda: dp.Grid.uniform(np.nan, 1, 3), dp.ParameterError, "lower must be finite"),
-        (lambda: dp.Grid.uniform("0", 1, 3), dp.DtypeError, "lower must be a real number"),
-        (lambda: dp.Grid.uniform(-1e308, 1e308, 3), dp.ParameterError, "too far from lower"),
+        (lambda: dp.Grid(["a"]), dp.DtypeError, "thresholds"),
+        (lambda: dp.Grid([1 + 2j]), dp.DtypeError, "thresholds"),
+        (lambda: dp.Grid(np.zeros(2**24 + 1)), dp.ParameterError, "thresholds .*16777216"),
+        (lambda: dp.Grid.uniform(0, 1, 0), dp.ParameterError, "size"),
+        (lambda: dp.Grid.uniform(0, 1, 2**24 + 1), dp.ParameterError, "size"),
+        (lambda: dp.Grid.uniform(0, 1, 2.5), dp.DtypeError, "size"),
+        (lambda: dp.Grid.uniform(1, 1, 3), dp.ParameterError, "upper"),
+        (lambda: dp.Grid.uniform(0, np.inf, 3), dp.ParameterError, "upper"),
+        (lambda: dp.Grid.uniform(np.nan, 1, 3), dp.ParameterError, "lower"),
+        (lambda: dp.Grid.uniform("0", 1, 3), dp.DtypeError, "lower"),
+        (lambda: dp.Grid.uniform(-1e308, 1e308, 3), dp.ParameterError, "upper is too far"),
         (lambda: dp.Grid.uniform(1e16, 1e16 + 4, 9), dp.ParameterError, "size is more than"),
-        (lambda: dp.Grid.log(0, 1, 3), dp.ParameterError, "lower must be positive"),
-        (lambda: count(["a"]), dp.DtypeError, "values must hold real"),
-        (lambda: count([None]), dp.MissingValueError, "values has missing values"),
-        (lambda: count([[1.0]]), dp.ParameterError, "one-dimensional"),
-        (lambda: count(3.0), dp.ParameterError, "one-dimensional"),
-        (lambda: count([[1], [2, 3]]), dp.DtypeError, "got objects of type list"),
-        (lambda: count([1j]), dp.DtypeError, "objects of type complex"),
-        (lambda: count(np.array([1j])), dp.DtypeError, "dtype complex128"),
-        (lambda: count(pd.Series(["a"])), dp.DtypeError, "values must"),
-        (lambda: count(pd.DataFrame({"a": [1.0]})), dp.DtypeError, "got a pandas DataFrame"),
-        (lambda: count(pl.DataFrame({"a": [1.0]})), dp.DtypeError, "got a polars DataFrame"),
-        (lambda: count(pa.table({"a": [1.0]})), dp.DtypeError, "got a pyarrow Table"),
-        (lambda: count(pl.Series(["a"])), dp.DtypeError, "values must hold real numbers"),
-        (lambda: count(pa.array(["a"])), dp.DtypeError, "values must hold real numbers"),
-        (lambda: count(pd.Series(["a"], dtype="category")), dp.DtypeError, "values must hold"),
-        (lambda: count(pd.Series(pd.to_datetime(["2020"]))), dp.DtypeError, "values must hold"),
-        (lambda: count(x for x in [1.0]), dp.DtypeError, "got a generator"),
-        (
-            lambda: count(np.array(["2020"], "datetime64[D]")),
-            dp.DtypeError,
-            "dtype datetime64",
-        ),
-        (
-            lambda: dp.Grid.uniform(0, 1, 3).count([1.0], nan_policy="propagate"),
-            dp.ParameterError,
-            "nan_policy must be one of 'raise', 'omit'; got 'propagate'",
-        ),
+        (lambda: dp.Grid.log(0, 1, 3), dp.ParameterError, "lower"),
     ],
 )
-def test_bad_arguments(make, error, words):
-    with pytest.raises(error, match=words):
+def test_grids_that_are_none(make, kind, words):
+    with pytest.raises(kind, match=f"^{words}"):
         make()
 
 
-def test_error_messages_never_show_records():
-    secret = "31337.25"
-    for values in ([float(secret), float("nan")], [secret], [[float(secret)]]):
-        with pytest.raises(dp.DpcoreError) as caught:
-            dp.Grid.uniform(0, 1, 3).count(values)
-        assert "31337" not in str(caught.value)
+@pytest.mark.parametrize(
+    ("values", "kind", "words"),
+    [
+        ([[1.0]], dp.ParameterError, "one-dimensional"),
+        (3.0, dp.ParameterError, "one-dimensional"),
+        ([[1], [2, 3]], dp.DtypeError, "list"),
+        ([1j], dp.DtypeError, "complex"),
+        (np.array([1j]), dp.DtypeError, "complex128"),
+        (np.array(["2020"], "M8[D]"), dp.DtypeError, "datetime64"),
+        (pd.DataFrame({"a": [1.0]}), dp.DtypeError, "a pandas DataFrame"),
+        (pl.DataFrame({"a": [1.0]}), dp.DtypeError, "a polars DataFrame"),
+        (pa.table({"a": [1.0]}), dp.DtypeError, "a pyarrow Table"),
+        ((x for x in [1.0]), dp.DtypeError, "a generator"),
+    ],
+)
+def test_what_is_no_column_is_refused(values, kind, words):
+    grid = dp.Grid.uniform(0, 1, 3)
+    with pytest.raises(kind, match=f"^values must .*{words}"):
+        grid.count(values)
+    with pytest.raises(dp.ParameterError, match="nan_policy"):
+        grid.count([1.0], nan_policy="propagate")

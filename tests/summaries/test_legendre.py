@@ -35,18 +35,7 @@ def sums_of(add, values, lower, upper, size, dtype=np.float64):
 
 def nasty_positions():
     ends = [1 - 2.0**-i for i in (53, 52, 40, 30, 20, 16, 14, 12, 10, 8, 6, 4, 2)]
-    zeros = [
-        0.0,
-        2.0**-53,
-        2.0**-40,
-        2.0**-31,
-        2.0**-30,
-        2.0**-29,
-        3 * 2.0**-30,
-        1e-6,
-        1e-3,
-        2.0**-14,
-    ]
+    zeros = [0.0, 1e-6, 1e-3, *2.0 ** -np.array([14, 29, 30, 31, 40, 53]), 3 * 2.0**-30]
     # ties: 2^28 x is a half
     ties = [0.5 / UNIT, 1.5 / UNIT, (UNIT - 0.5) / UNIT]
     rng = np.random.default_rng(1)
@@ -96,7 +85,7 @@ def test_bounds_and_what_is_beyond_are_the_ends(add, terms, lower, upper):
 # --- sums
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(
     st.lists(st.floats(), max_size=30),
     bounds(),
@@ -155,20 +144,7 @@ def test_a_record_adds_the_same_wherever_it_is(add, terms, place):
 
 # Records 1 - i / 2^30 with a term that fused multiplications and additions would round to another
 # integer, by its degree: found by searching millions.
-FUSED = {
-    30: 41327,
-    35: 207209,
-    47: 1407279,
-    66: 50929,
-    72: 306669,
-    77: 733296,
-    91: 302825,
-    93: 129242,
-    110: 77883,
-    118: 21721,
-    125: 39281,
-    129: 683049,
-}
+FUSED = {30: 41327, 47: 1407279, 66: 50929, 77: 733296, 93: 129242, 118: 21721, 129: 683049}
 
 
 def fused_terms(x, size):
@@ -237,18 +213,6 @@ def test_counts_are_records_in_the_middles(add, terms, counts, size):
     out = np.ones(size, np.int64)  # added to
     add(np.array(counts, np.int64), out)
     assert out.tolist() == [total + 1 for total in expected]
-
-
-@pytest.mark.parametrize("cells", [1, 2, 256, 1024])
-@pytest.mark.parametrize(("place", "size"), [(0, 2), (0, 19), (1, 34)])
-def test_counts_are_the_sums_of_values_in_the_middles(cells, place, size):
-    add_values, add_counts = (SUMS[place].values[0], COUNTS[place].values[0])
-    counts = np.random.default_rng(cells).integers(0, 4, cells)
-    middles = (2 * np.arange(cells) + 1 - cells) / cells
-    out = np.zeros(size, np.int64)
-    add_counts(counts, out)
-    expected = sums_of(add_values, np.repeat(middles, counts), -1.0, 1.0, size)
-    assert (out.tolist(), 0) == expected
 
 
 @pytest.mark.parametrize(("add", "terms"), COUNTS)

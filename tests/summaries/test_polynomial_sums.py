@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import copy
 import math
-import operator
 import pickle
 from dataclasses import replace
-from functools import reduce
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import dpcore as dp
 
@@ -60,39 +56,32 @@ def test_sums_fit_a_line_that_does_not_tell_them():
     assert str(int(SUMS.sums[1])) not in text
 
 
-@settings(max_examples=30)
-@given(st.lists(st.integers(0, 60), max_size=4), st.sampled_from(["legendre", "moments"]))
-def test_sums_of_chunks_add_up_bit_for_bit(cuts, basis):
-    values = np.random.default_rng(5).normal(0, 1, 60)
-    parts = [dp.polynomial_sums(part, -2, 2, 6, basis) for part in np.split(values, sorted(cuts))]
-    whole = dp.polynomial_sums(values, -2, 2, 6, basis)
-    assert np.array_equal(reduce(operator.add, parts).sums, whole.sums)
-    assert whole.n == 60
+GOOD = dp.polynomial_sums([0.5, 0.25], 0, 1, 4)
 
 
-def test_sums_that_are_none_are_refused():
-    good = dp.polynomial_sums([0.5, 0.25], 0, 1, 4)
-    with pytest.raises(dp.DtypeError, match="sums must be int64"):
-        replace(good, sums=good.sums.astype(float))
-    for change, message in [
-        ({0: 5}, "sums must be of 0 to 8589934592 records"),
-        ({0: 2**62}, "sums must be of 0 to 8589934592 records"),
-        ({3: 2**62}, "sums must be sums of n numbers up to 1"),
-        ({3: -(2**63)}, "sums must be sums of n numbers up to 1"),
-    ]:
-        wrong = good.sums.copy()
-        for k, value in change.items():
-            wrong[k] = value
-        with pytest.raises(dp.ParameterError, match=message):
-            replace(good, sums=wrong)
-    with pytest.raises(dp.ParameterError, match=r"lower must be 0\.0 in both; got -1\.0"):
-        good + dp.polynomial_sums([0.5], -1, 1, 4)
-    with pytest.raises(dp.ParameterError, match="degree must be 4 in both; got 5"):
-        good + dp.polynomial_sums([0.5], 0, 1, 5)
-    most = good.sums.copy()
-    most[0] = 2**61
-    with pytest.raises(dp.ParameterError, match="sums must be of at most 8589934592 records"):
-        replace(good, sums=most) + good
+@pytest.mark.parametrize(("place", "value"), [(0, 5), (0, 2**62), (3, 2**62), (3, -(2**63))])
+def test_sums_that_are_none_are_refused(place, value):
+    wrong = GOOD.sums.copy()
+    wrong[place] = value
+    with pytest.raises(dp.ParameterError, match="sums"):
+        replace(GOOD, sums=wrong)
+    with pytest.raises(dp.DtypeError, match="sums"):
+        replace(GOOD, sums=GOOD.sums.astype(float))
+
+
+@pytest.mark.parametrize(
+    ("other", "name"),
+    [
+        (dp.polynomial_sums([0.5], -1, 1, 4), "lower"),
+        (dp.polynomial_sums([0.5], 0, 2, 4), "upper"),
+        (dp.polynomial_sums([0.5], 0, 1, 5), "degree"),
+        (dp.polynomial_sums([0.5], 0, 1, 4, "moments"), "basis"),
+        (replace(GOOD, sums=np.array([2**61, 0, 0, 0, 0, 0])), "sums"),
+    ],
+)
+def test_sums_that_do_not_add_up(other, name):
+    with pytest.raises(dp.ParameterError, match=f"^{name} "):
+        _ = GOOD + other
 
 
 def test_infinite_values_count_as_the_bounds():

@@ -91,13 +91,6 @@ def test_curves_over_equal_grids_differ_if_the_grids_state_other_things():
     assert len(set(curves)) == 3
 
 
-@pytest.mark.parametrize("cells", [1, 2, 100])
-def test_whole_numbers_at_the_least_of_all(cells):
-    grid = dp.Grid.integers(-(2**53), -(2**53) + cells - 1)
-    assert grid.count(grid.thresholds).tolist() == [1] * cells
-    assert dp.Grid.from_description(grid.describe()) == grid
-
-
 def test_sums_of_curves_are_of_whole_numbers_if_all_are():
     whole, silent = dp.Grid.integers(0, 2), dp.Grid(range(3), lower=0)
 
@@ -131,32 +124,29 @@ def test_a_release_on_a_whole_grid_is_stored():
 
 
 @pytest.mark.parametrize(
-    ("make", "error", "words"),
+    ("make", "kind", "name"),
     [
-        (lambda: dp.Grid.integers(0.5, 3), ParameterError, "first must be a whole number; got 0.5"),
-        (lambda: dp.Grid.integers(3, 2), ParameterError, "last must not be below first, 3; got 2"),
-        (lambda: dp.Grid.integers(0, 2**24), ParameterError, "last must leave at most 16777216 c"),
-        (lambda: dp.Grid.integers(0, "3"), DtypeError, "last must be a real number; got '3'"),
-        (lambda: dp.Grid.integers(True, 3), DtypeError, "first must be a real number; got True"),
-        (lambda: dp.Grid.integers(2**54, 2**54 + 2), ParameterError, r"first .* within 2\^53 of 0"),
-        (lambda: dp.Grid.integers(0, float("nan")), ParameterError, "last must be finite"),
-        (lambda: dp.Grid.days("2024-01-01", "2024-01-01T12"), ParameterError, "last .* whole day"),
-        (lambda: dp.Grid.days("2024-01-01Z", "2024-01-02"), DtypeError, "first must be a date"),
-        (
-            lambda: dp.Grid.days("2024-01-01T00:00Z", "2024-01-02T00:00Z"),
-            DtypeError,
-            "first must be a date: days of times with a time zone need Grid.uniform",
-        ),
-        (lambda: dp.Grid.days(1, 2), DtypeError, "first must be a date, or a duration of days"),
-        (lambda: dp.Grid.days("2024-01-03", "2024-01-01"), ParameterError, "last must not be bel"),
-        (lambda: dp.Grid.days("2024-01-03", dt.timedelta(3)), DtypeError, "last must be a date or"),
-        (lambda: dp.Grid.days(dt.timedelta(0), dt.timedelta(hours=3)), ParameterError, "whole day"),
-        (lambda: dp.Grid.days(pd.NaT, "2024-01-01"), ParameterError, "first must not be missing"),
+        (lambda: dp.Grid.integers(0.5, 3), ParameterError, "first"),
+        (lambda: dp.Grid.integers(3, 2), ParameterError, "last"),
+        (lambda: dp.Grid.integers(0, 2**24), ParameterError, "last"),
+        (lambda: dp.Grid.integers(0, "3"), DtypeError, "last"),
+        (lambda: dp.Grid.integers(True, 3), DtypeError, "first"),
+        (lambda: dp.Grid.integers(2**54, 2**54 + 2), ParameterError, "first"),
+        (lambda: dp.Grid.integers(0, float("nan")), ParameterError, "last"),
+        (lambda: dp.Grid.days("2024-01-01", "2024-01-01T12"), ParameterError, "last"),
+        (lambda: dp.Grid.days("2024-01-01Z", "2024-01-02"), DtypeError, "first"),
+        (lambda: dp.Grid.days("2024-01-01T00:00Z", "2024-01-02T00:00Z"), DtypeError, "first"),
+        (lambda: dp.Grid.days(1, 2), DtypeError, "first"),
+        (lambda: dp.Grid.days("2024-01-03", "2024-01-01"), ParameterError, "last"),
+        (lambda: dp.Grid.days("2024-01-03", dt.timedelta(3)), DtypeError, "last"),
+        (lambda: dp.Grid.days(dt.timedelta(0), dt.timedelta(hours=3)), ParameterError, "last"),
+        (lambda: dp.Grid.days(pd.NaT, "2024-01-01"), ParameterError, "first"),
     ],
 )
-def test_what_they_refuse(make, error, words):
-    with pytest.raises(error, match=words):
+def test_what_they_refuse(make, kind, name):
+    with pytest.raises(kind) as caught:
         make()
+    assert caught.value.argument == name
 
 
 @pytest.mark.parametrize(
