@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import io
+import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,16 +14,15 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpcore as dp
-from dpcore.command_line import main as cli
 
 DAYS = np.datetime64("2024-01-01") + np.arange(366).astype("m8[D]")
+EXACT = ["--epsilon", "1e6", "--size", "366"]
 YEAR = ["--lower", "2023-12-31", "--upper", "2024-12-31"]
 IN_UTC = ["--lower", "2023-12-31T00:00Z", "--upper", "2024-12-31T00:00Z"]
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(autouse=True)
+def dates(folder):
     table = pa.table(
         {
             "day": pa.array(DAYS),
@@ -34,17 +33,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
     pq.write_table(table, "t.parquet")
     pc.write_csv(table, "t.csv")
-    return tmp_path
-
-
-def _run(file: str, column: str, *flags: str) -> int:
-    return cli.main(["cdf", file, "--column", column, "--epsilon", "1e6", "--size", "366", *flags])
-
-
-def _quantile(out: str, percent: int) -> str:
-    return next(
-        line.split()[2] for line in out.splitlines() if line.split()[:2] == [str(percent), "%"]
-    )
 
 
 @pytest.mark.parametrize(
@@ -59,12 +47,10 @@ def _quantile(out: str, percent: int) -> str:
         ("t.csv", "zoned", IN_UTC, "2024-07-01T00:00:00"),
     ],
 )
-def test_quantiles_of_columns_of_dates(
-    folder: Path, capsys: Any, file: str, column: str, flags: list[str], median: str
-) -> None:
-    assert _run(file, column, *flags, "--json", "out.json") == 0
-    assert _quantile(capsys.readouterr().out, 50) == median
-    curve = dp.CDF.from_json((folder / "out.json").read_text())
+def test_quantiles_of_columns_of_dates(ran, file, column, flags, median):
+    out = ran("cdf", file, "--column", column, *EXACT, *flags, "--json", "out.json")
+    assert re.search(rf"^ *50 % +{median}$", out, re.MULTILINE)
+    curve = dp.CDF.from_json(Path("out.json").read_text())
     assert curve.quantile(0.5) == np.datetime64(median)
 
 
@@ -72,31 +58,18 @@ def test_quantiles_of_columns_of_dates(
 @pytest.mark.parametrize(
     ("column", "flags", "words"),
     [
-        ("zoned", YEAR, "--column 'zoned' must hold dates or times without a time zone"),
-        ("noon", IN_UTC, "--column 'noon' must hold times with a time zone"),
-        ("number", YEAR, "--column 'number' must hold dates or times without a time zone"),
-        ("day", ["--lower", "0", "--upper", "1"], "--column 'day' must hold numbers"),
-        ("day", ["--lower", "0", "--upper", "2024-01-01"], "--upper must be a number, as lower is"),
-        (
-            "day",
-            ["--lower", "2024-02-30", "--upper", "2025-01-01"],
-            "--lower: must be a number, or a date or a time in ISO 8601, such as 2024-01-31; got",
-        ),
-        (
-            "day",
-            ["--lower", "1500-01-01", "--upper", "2025-01-01"],
-            "--lower must be within 285 years of 1970",
-        ),
+        ("zoned", YEAR, "--column 'zoned'.* without a time zone"),
+        ("noon", IN_UTC, "--column 'noon'.* with a time zone"),
+        ("number", YEAR, "--column 'number'.* dates or times"),
+        ("day", ["--lower", "0", "--upper", "1"], "--column 'day'.* numbers"),
+        ("day", ["--lower", "1500-01-01", "--upper", "2025-01-01"], "--lower.* 285 years"),
     ],
 )
-def test_what_does_not_fit_is_refused(
-    folder: Path, capsys: Any, file: str, column: str, flags: list[str], words: str
-) -> None:
-    assert _run(file, column, *flags) == 2
-    assert words in capsys.readouterr().err
+def test_what_does_not_fit_is_refused(refused, file, column, flags, words):
+    assert re.search(words, refused("cdf", file, "--column", column, *EXACT, *flags))
 
 
-def test_batches_of_a_unit(folder: Path) -> None:
+def test_batches_of_a_unit():
     grid = dp.Grid.uniform("2023-12-31", "2024-12-31", 366)
     for file in ("t.parquet", "t.csv"):
         counts = sum(map(grid.count, dp.files.column_batches(file, "day", unit=grid.unit)))
@@ -111,7 +84,7 @@ def test_batches_of_a_unit(folder: Path) -> None:
         dp.files.column_batches("t.csv", "day", unit="duration")
 
 
-def test_csv_says_what_is_missing(folder: Path) -> None:
+def test_csv_says_what_is_missing():
     grid = dp.Grid.uniform("2024-01-01", "2024-01-03", 2)
     text = b"at,n\n2024-01-01 12:00,1\n,2\nNA,3\n2024-01-02T12:00:00.000001,4\n"
     (batch,) = dp.files.column_batches(io.BytesIO(text), "at", format="csv", unit="time")

@@ -9,15 +9,14 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from dpcore.records.files import Column, record_batches
+from tests.command_line.tables import ROOT
 
-ROOT = Path(__file__).parents[2]
 RUNS = 100  # minutes; what keeps it from happening is tested above
 
 
@@ -79,16 +78,20 @@ time.sleep(float(sys.argv[2]))
 """
 
 
+def python(*argv: object) -> tuple[int, bytes]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, *map(str, argv)]
+    done = subprocess.run(command, env=environment, capture_output=True, check=False)
+    return done.returncode, done.stderr
+
+
 @pytest.mark.full
 def test_a_daemon_thread_that_reads_a_path_hardly_ever_aborts(tmp_path):
     pq.write_table(pa.table({"x": range(1_500_000)}), tmp_path / "t.parquet")
     chosen, aborted = random.Random(1), 0
     for _ in range(RUNS):
-        command = [sys.executable, "-c", DAEMON, tmp_path / "t.parquet", str(chosen.random() / 8)]
-        done = subprocess.run(
-            command, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, check=False
-        )
-        aborted += done.returncode != 0
+        code, _ = python("-c", DAEMON, tmp_path / "t.parquet", chosen.random() / 8)
+        aborted += code != 0
     assert aborted <= 3  # 1 in 300, where 78 in 500 streams of Python aborted
 
 
@@ -97,26 +100,16 @@ def test_a_bad_cell_never_aborts(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(b"id,x\n1,bad\n" + b"1,2.5\n" * 700_000)
     flags = ["--column", "x", "--lower", "0", "--upper", "9", "--size", "9", "--epsilon", "1"]
-    command = [sys.executable, "-m", "dpcore", "cdf", str(path), *flags]
-
-    def run(_: int) -> tuple[int, bytes]:
-        done = subprocess.run(
-            command,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            check=False,
-        )
-        return done.returncode, done.stderr
-
     busy = [
         subprocess.Popen([sys.executable, "-c", "while True: pass"])
         for _ in range(os.cpu_count() or 1)
     ]
     try:
         with ThreadPoolExecutor(2) as pool:
-            found = set(pool.map(run, range(RUNS)))
+            runs = [pool.submit(python, "-m", "dpcore", "cdf", path, *flags) for _ in range(RUNS)]
+            outcomes = {run.result() for run in runs}
     finally:
-        for each in busy:
-            each.kill()
-            each.wait()
-    assert found == {(2, b"dpcore: error: --column 'x' must hold numbers; got text\n")}
+        for process in busy:
+            process.kill()
+            process.wait()
+    assert outcomes == {(2, b"dpcore: error: --column 'x' must hold numbers; got text\n")}
