@@ -100,35 +100,31 @@ def test_types_of_columns(dtype):
         assert curve.integers is None  # pandas may have found the type in the records
 
 
-def test_labels_that_are_text():
-    labels = np.where(Y, "yes", "no")
+def test_labels_that_are_text_and_missing_from_a_whole_partition():
+    labels = np.where(Y, "yes", "no").astype(object)
     table = frame(y=labels, x=X)
-    found = dp.score_counts(table["y"], table["x"], GRID, pos_label="yes")
-    np.testing.assert_array_equal(found, dp.score_counts(Y, X, GRID))
-    with pytest.raises(dp.ParameterError, match=r"^pos_label must be given where labels are no"):
+    counts = dp.score_counts(table["y"], table["x"], GRID, pos_label="yes")
+    np.testing.assert_array_equal(counts, dp.score_counts(Y, X, GRID))
+    with pytest.raises(dp.ParameterError, match="pos_label"):
         dp.score_counts(table["y"], table["x"], GRID)
+    labels[:2_000] = np.nan
+    counts = dp.score_counts(array(labels), array(X), GRID, pos_label="yes", nan_policy="omit")
+    np.testing.assert_array_equal(counts, dp.score_counts(Y[2_000:], X[2_000:], GRID))
+    with pytest.raises(dp.MissingValueError, match="y_true"):
+        dp.score_counts(array(labels), array(X), GRID, pos_label="yes")
 
 
 def test_categories_that_dask_does_not_know():
     table = frame(y=Y.astype(int), x=X.round(1)).astype("category")
     assert not table["x"].cat.known
     np.testing.assert_array_equal(GRID.count(table["x"]), GRID.count(X.round(1)))
-    found = dp.score_counts(table["y"], table["x"], GRID)
-    np.testing.assert_array_equal(found, dp.score_counts(Y, X.round(1), GRID))
+    counts = dp.score_counts(table["y"], table["x"], GRID)
+    np.testing.assert_array_equal(counts, dp.score_counts(Y, X.round(1), GRID))
     known = frame(y=pd.Categorical(Y.astype(int)))["y"]
     curves = [dp.cdf(column, GRID, epsilon=1.0) for column in (table["y"], known)]
     assert [curve.integers for curve in curves] == [None, None]
-    with pytest.raises(dp.DtypeError, match=r"^values must hold real numbers; got a column of str"):
+    with pytest.raises(dp.DtypeError, match="values must hold real numbers"):
         GRID.count(frame(x=np.where(Y, "yes", "no"))["x"].astype("category"))
-
-
-def test_text_that_is_missing_from_a_whole_partition():
-    labels = np.where(Y, "yes", "no").astype(object)
-    labels[:2_000] = np.nan
-    found = dp.score_counts(array(labels), array(X), GRID, pos_label="yes", nan_policy="omit")
-    np.testing.assert_array_equal(found, dp.score_counts(Y[2_000:], X[2_000:], GRID))
-    with pytest.raises(dp.MissingValueError, match=r"^y_true has missing values"):
-        dp.score_counts(array(labels), array(X), GRID, pos_label="yes")
 
 
 def test_what_is_missing_is_refused_or_left_out(scheduler):
@@ -141,10 +137,10 @@ def test_what_is_missing_is_refused_or_left_out(scheduler):
             GRID.count(column)
         assert str(caught.value) == str(dp.MissingValueError("values"))
         assert GRID.count(column, nan_policy="omit").sum() == X.size - 1
-    with pytest.raises(dp.MissingValueError, match=r"^y_true has"):
+    with pytest.raises(dp.MissingValueError, match="y_true"):
         dp.score_counts(table["y"], table["x"], GRID)
-    found = dp.score_counts(table["y"], table["x"], GRID, nan_policy="omit")
-    np.testing.assert_array_equal(found, dp.score_counts(labels, values, GRID, nan_policy="omit"))
+    counts = dp.score_counts(table["y"], table["x"], GRID, nan_policy="omit")
+    np.testing.assert_array_equal(counts, dp.score_counts(labels, values, GRID, nan_policy="omit"))
 
 
 @pytest.mark.parametrize(
@@ -162,41 +158,43 @@ def test_what_is_missing_goes_by_the_policy_in_all_sums(summed):
         summed(array(values), "raise")
 
 
-def test_nothing_is_computed_for_what_types_and_shapes_refuse():
+@pytest.mark.parametrize(
+    ("refused", "words"),
+    [
+        (lambda column: GRID.count(column.astype(str)), "values must hold real numbers"),
+        (lambda column: GRID.count(column, nan_policy="x"), "nan_policy"),
+        (lambda column: GRID.count(column[None]), "values must be one-dimensional"),
+        (lambda column: GRID.count(frame(x=X)), "values must be a Dask array"),
+        (lambda column: GRID.count(dask.delayed(X)), "values must be a Dask array"),
+        (lambda column: dp.score_counts(Y, column, GRID), "y_true must be a Dask array"),
+        (lambda column: dp.score_counts(array(Y), column[1:], GRID), "y_score must have the shape"),
+        (
+            lambda column: dp.score_counts(frame(y=Y)["y"], column, GRID),
+            "y_score must have as many",
+        ),
+        (lambda column: dp.TableGrid(GRID, GRID).count(column, never(X[1:])), "y must have the sh"),
+        (lambda column: dp.polynomial_sums(column, 1, 0, 5), "upper"),
+    ],
+)
+def test_nothing_is_computed_for_what_types_and_shapes_refuse(refused, words):
     column = never(X)
-    for refused, words in (
-        (lambda: GRID.count(column.astype(str)), "^values must hold real numbers; got dtype str_$"),
-        (lambda: GRID.count(column, nan_policy="x"), "^nan_policy must be one of"),
-        (lambda: GRID.count(column[None]), "^values must be one-dimensional; got"),
-        (lambda: GRID.count(frame(x=X)), "^values must be a Dask array, .* DataFrame$"),
-        (lambda: GRID.count(dask.delayed(X)), "^values must be a Dask array, or one column"),
-        (lambda: dp.score_counts(Y, column, GRID), "^y_true must be a Dask array.*got a ndarray$"),
-        (lambda: dp.score_counts(array(Y), column[1:], GRID), "^y_score must have the shape of"),
-        (lambda: dp.score_counts(frame(y=Y)["y"], column, GRID), "^y_score must have as many part"),
-        (lambda: dp.TableGrid(GRID, GRID).count(column, never(X[1:])), "^y must have the shape"),
-        (lambda: dp.polynomial_sums(column, 1, 0, 5), "^upper must be"),
-    ):  # fmt: skip
-        with pytest.raises(dp.DpcoreError, match=words):
-            refused()
+    with pytest.raises(dp.DpcoreError, match=f"^{words}"):
+        refused(column)
     with pytest.raises(AssertionError, match="a partition was computed"):
         GRID.count(column)
 
 
 def test_partitions_that_do_not_fit_each_other():
     first, second = frame(x=X)["x"], frame(x=X[:-1])["x"]
-    with pytest.raises(dp.ParameterError, match=r"^y must have the divisions of x: repartition"):
-        dp.TableGrid(GRID, GRID).count(first, second)
-    both = first.clear_divisions(), second.clear_divisions()
-    with pytest.raises(
-        dp.ParameterError, match=r"^y_score must have the shape of y_true, \(\d+,\)"
-    ):
-        dp.score_counts(*both, GRID)
-    labels = frame(y=Y)["y"]
-    found = dp.score_counts(labels, frame(x=X)["x"].clear_divisions(), GRID)
-    np.testing.assert_array_equal(found, dp.score_counts(Y, X, GRID))
-    unknown = array(X)[array(X) > 0]
-    with pytest.raises(dp.ParameterError, match=r"^y must have the shape of x, \(\d+,\); got"):
-        dp.TableGrid(GRID, GRID).count(array(X), unknown)
+    table = dp.TableGrid(GRID, GRID)
+    with pytest.raises(dp.ParameterError, match="y must have the divisions of x"):
+        table.count(first, second)
+    with pytest.raises(dp.ParameterError, match="y_score must have the shape of y_true"):
+        dp.score_counts(first.clear_divisions(), second.clear_divisions(), GRID)
+    with pytest.raises(dp.ParameterError, match="y must have the shape of x"):
+        table.count(array(X), array(X)[array(X) > 0])
+    counts = dp.score_counts(frame(y=Y)["y"], first.clear_divisions(), GRID)
+    np.testing.assert_array_equal(counts, dp.score_counts(Y, X, GRID))
 
 
 def test_what_two_columns_are_made_of_is_made_once():
@@ -208,8 +206,8 @@ def test_what_two_columns_are_made_of_is_made_once():
 
     table = dd.from_map(load, range(3), meta=load(0).head(0))
     made.clear()
-    found = dp.score_counts(table["y"], table["x"], GRID)
-    np.testing.assert_array_equal(found, dp.score_counts(Y, X, GRID))
+    counts = dp.score_counts(table["y"], table["x"], GRID)
+    np.testing.assert_array_equal(counts, dp.score_counts(Y, X, GRID))
     assert sorted(made) == [0, 1, 2]
 
 
@@ -221,18 +219,31 @@ def test_objects_are_not_looked_at_to_tell_integers():
     assert curve.integers is None
 
 
-def test_releases_are_those_in_memory():
-    table, same = frame(x=X, y=Y), partial(np.random.default_rng, 1)
-    in_memory = pd.DataFrame({"x": X, "y": Y})
-    for released in (
-        lambda x, y: dp.cdf(x, GRID, epsilon=1.0, rng=same()),
-        lambda x, y: dp.roc_curve(y, x, grid=GRID, epsilon=1.0, rng=same()).curves.joint,
-        lambda x, y: dp.table(x, y, dp.TableGrid(GRID, GRID), epsilon=1.0, rng=same()),
+@pytest.mark.parametrize(
+    "released",
+    [
+        lambda x, y, **o: dp.cdf(x, GRID, epsilon=1.0, **o).to_json(),
+        lambda x, y, **o: dp.roc_curve(y, x, grid=GRID, epsilon=1.0, **o).curves.joint.to_json(),
+        lambda x, y, **o: dp.table(x, y, dp.TableGrid(GRID, GRID), epsilon=1.0, **o).to_json(),
+        lambda x, y, **o: dp.quantiles(x, [0.5], GRID, epsilon=1.0, **o),
+        lambda x, y, **o: dp.bounds(x, epsilon=1.0, **o),
+        lambda x, y, **o: dp.symmetric_bounds(x, epsilon=1.0, unit=0.1, **o),
+        lambda x, y, **o: dp.compact_bounds(x, epsilon=1.0, unit=0.1, **o),
+        lambda x, y, **o: dp.box_plot(x, GRID, epsilon=1.0, **o),
+        lambda x, y, **o: dp.project(x, -2, 2, epsilon=1.0, delta=1e-6, **o).moments(2).tolist(),
+        lambda x, y, **o: priroc(y, x, epsilon=1.0, **o),
+    ],
+)
+def test_releases_are_those_in_memory(released):
+    table, same = frame(x=X, y=Y), pd.DataFrame({"x": X, "y": Y})
+    for kept, in_memory in (
+        ((array(X), array(Y)), (X, Y)),
+        ((table["x"], table["y"]), (same["x"], same["y"])),
     ):
-        expected = released(in_memory["x"], in_memory["y"]).to_json()
-        assert released(table["x"], table["y"]).to_json() == expected
-    medians = [dp.quantiles(x, [0.5], GRID, epsilon=1.0, rng=same()) for x in (array(X), X)]
-    assert medians[0].values == medians[1].values
+        first, second = (
+            released(*columns, rng=np.random.default_rng(1)) for columns in (kept, in_memory)
+        )
+        assert str(first) == str(second)
 
 
 @pytest.mark.parametrize(
@@ -253,7 +264,7 @@ def test_releases_are_those_in_memory():
     ],
 )
 def test_what_needs_all_records_in_one_place_does_not_fetch_them(released):
-    with pytest.raises(dp.DtypeError, match=r"must be in memory: .* got a Dask Array$"):
+    with pytest.raises(dp.DtypeError, match="must be in memory"):
         released(never(X))
 
 
@@ -265,7 +276,7 @@ def test_a_collection_that_something_else_wraps_is_not_fetched():
         def __array__(self, *_, **__):
             raise AssertionError("it was fetched")
 
-    with pytest.raises(dp.DtypeError, match=r"^values must be a Dask array, or one column"):
+    with pytest.raises(dp.DtypeError, match="values must be a Dask array"):
         GRID.count(Wrapped())
 
 
@@ -301,27 +312,7 @@ def test_a_folder_of_parquet_that_dask_reads(tmp_path, scheduler):
     frame(x=X, y=Y).to_parquet(tmp_path, write_index=False)
     table = dd.read_parquet(tmp_path)
     np.testing.assert_array_equal(GRID.count(table["x"]), GRID.count(X))
-    found = dp.score_counts(table["y"], table["x"], GRID)
-    np.testing.assert_array_equal(found, dp.score_counts(Y, X, GRID))
+    counts = dp.score_counts(table["y"], table["x"], GRID)
+    np.testing.assert_array_equal(counts, dp.score_counts(Y, X, GRID))
     batches = dp.files.column_batches(tmp_path, "x")
     np.testing.assert_array_equal(sum(map(GRID.count, batches)), GRID.count(X))
-
-
-@pytest.mark.parametrize(
-    "released",
-    [
-        lambda x, y, rng: dp.bounds(x, epsilon=1.0, rng=rng),
-        lambda x, y, rng: dp.symmetric_bounds(x, epsilon=1.0, unit=0.1, rng=rng),
-        lambda x, y, rng: dp.compact_bounds(x, epsilon=1.0, unit=0.1, rng=rng),
-        lambda x, y, rng: dp.box_plot(x, GRID, epsilon=1.0, rng=rng),
-        lambda x, y, rng: (
-            dp.project(x, -2, 2, epsilon=1.0, delta=1e-6, rng=rng).moments(2).tolist()
-        ),
-        lambda x, y, rng: priroc(y, x, epsilon=1.0, rng=rng),
-    ],
-)
-def test_releases_that_are_sums(released):
-    results = [
-        released(*columns, np.random.default_rng(1)) for columns in ((array(X), array(Y)), (X, Y))
-    ]
-    assert str(results[0]) == str(results[1])

@@ -128,6 +128,8 @@ def test_curves_speak_dates() -> None:
     assert of_dates(np.datetime64("2024-06-30T23:59:59.999999999")) == 182 / 366
     np.testing.assert_array_equal(of_dates(of_dates.thresholds), of_dates.counts / 366)
     assert of_dates.thresholds.dtype == "M8[us]"
+    assert _flat(HOURS).quantile(0.5) == np.timedelta64(12, "h")
+    assert _flat(HOURS)(dt.timedelta(hours=6)) == 0.25
     np.testing.assert_array_equal(of_dates(pd.Series(DAYS[1:3])), of_dates.counts[:2] / 366)
 
 
