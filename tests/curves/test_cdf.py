@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 import dpcore as dp
 
 GRID = dp.Grid([1.0, 2.0, 4.0, 8.0])
-PRIVACY = {"epsilon": 1.0, "delta": 0.0, "neighbours": "replace-one", "simulated": False}
 
 
 def curve_of(counts, grid=None, n=None):
@@ -57,21 +55,6 @@ def test_quantile_is_the_generalised_inverse_of_a_monotone_curve(cells, p):
     steps = halves.quantile(p, method="inverted_cdf")
     assert steps.tolist() == [each / 2 for each in expected]
     assert np.all(halves(steps) >= p)
-
-
-@settings(max_examples=200)
-@given(st.lists(st.integers(-9, 9), min_size=0, max_size=40), st.floats(0.01, 1))
-def test_quantile_of_a_raw_curve_is_a_crossing(noisy, p):
-    curve = curve_of([*noisy, 5])
-    at = int(np.flatnonzero(curve.thresholds == curve.quantile(p))[0])
-    assert curve.counts[at] / 5 >= p
-    assert at == 0 or curve.counts[at - 1] / 5 < p
-
-
-def test_quantile_shapes():
-    curve = curve_of([2, 5, 5, 10], GRID)
-    assert curve.quantile(0.5) == 2.0
-    assert curve.quantile([[0.1, 0.9]]).tolist() == [[1.0, 7.2]]
 
 
 @settings(max_examples=60)
@@ -151,77 +134,59 @@ def test_band_covers_the_records_curve_as_often_as_it_says():
     assert np.mean(np.array(inside)[:, 8:40]) == pytest.approx(0.9, abs=0.02)
 
 
-@pytest.mark.parametrize("kind", ["raw", "smooth", "isotonic"])
+@pytest.mark.parametrize("kind", ["raw", "smooth", "isotonic", "without_negative_counts"])
 @pytest.mark.parametrize("grid", [dp.Grid.uniform(0, 1, 33), dp.Grid.log(0.01, 1, 20)])
-def test_json_round_trip(kind, grid):
-    values = np.linspace(0, 1, 200)
+def test_json_gives_every_bit_back(kind, grid):
     mechanism, rng = dp.mechanisms.Dyadic(0.3), np.random.default_rng(1)
-    curve = dp.cdf(values, grid, mechanism, isotonic=False, rng=rng)
+    curve = dp.cdf(np.linspace(0, 1, 200), grid, mechanism, isotonic=False, rng=rng)
     curve = curve if kind == "raw" else getattr(curve, kind)()
     again = dp.CDF.from_json(curve.to_json())
+    assert again == curve
     assert again.counts.dtype == curve.counts.dtype
-    assert np.array_equal(again.counts, curve.counts)
-    assert np.array_equal(again.noise_deviation, curve.noise_deviation)
-    for field in ("grid", "n", "privacy", "mechanism", "processing"):
-        assert getattr(again, field) == getattr(curve, field)
+    assert kind == "raw" or again.raw.dtype == curve.raw.dtype
+    assert again.as_released() == curve.as_released()
     assert again.to_json() == curve.to_json()
-
-
-def broken(**changes):
-    data = json.loads(curve_of([2, 5, 5, 10], GRID).to_json())
-    for field, value in changes.items():
-        if value is None:
-            del data[field]
-        else:
-            data[field] = value
-    return json.dumps(data)
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("", "not JSON"),
-        ("{", "not JSON"),
-        ("[" * 100_000, "not JSON"),
-        ("[]", "not a release"),
-        (broken(format="other"), "not a release"),
-        (broken(version=2), "format version 2; this dpcore reads version 1"),
-        (broken(counts=None), "without the field 'counts'"),
-        (broken(counts=[1, 2]), "counts must be 4 numbers"),
-        (broken(counts=["a", "b", "c", "d"]), "counts must be a list of numbers"),
-        (broken(counts=[1, 2, 3, 4]), "counts must end with n, 10; got 4"),
-        (broken(n=0), "n must be between 1 and"),
-        (broken(grid={"kind": "thresholds", "thresholds": [1, 1, 2, 3]}), "strictly increasing"),
-        (broken(privacy={**PRIVACY, "epsilon": -1}), "epsilon must be 0 or more"),
-        (broken(privacy={"epsilon": 1}), "privacy must have epsilon, delta"),
-        (broken(privacy=3), "bad field"),
-        (broken(noise_deviation=[[1.0, 3]]), "noise_deviation must be runs of 4"),
-        (broken(noise_deviation=[[1.0, 10**12]]), "noise_deviation must be runs of 4"),
-        (broken(mechanism=[]), "mechanism must be an object"),
-        (broken(processing="x"), "processing must be a list of strings"),
-        (broken().replace("10]", "NaN]"), "NaN is not a JSON number"),
-    ],
-)
-def test_bad_json(text, words):
-    with pytest.raises(dp.FormatError, match=words):
-        dp.CDF.from_json(text)
 
 
 @pytest.mark.parametrize(
     ("use", "words"),
     [
-        (lambda c: c(float("nan")), "t must not be NaN"),
-        (lambda c: c("a"), "t must hold real numbers"),
-        (lambda c: c.quantile(1.5), "p must lie within"),
-        (lambda c: c.quantile([0.5, float("nan")]), "p must lie within"),
-        (lambda c: c.quantile("a"), "p must hold real numbers"),
-        (lambda c: c.sample(-1), "size must be between 0"),
-        (lambda c: c.sample(3, rng=5), "rng must be a generator"),
+        (lambda c: c(float("nan")), r"\bt\b"),
+        (lambda c: c("a"), r"\bt\b"),
+        (lambda c: c.quantile(1.5), r"\bp\b"),
+        (lambda c: c.quantile([0.5, float("nan")]), r"\bp\b"),
+        (lambda c: c.quantile("a"), r"\bp\b"),
+        (lambda c: c.sample(-1), "size"),
+        (lambda c: c.sample(3, rng=5), "rng"),
+        (lambda c: c.quantile(0.5, method="lower"), "method"),
+        (lambda c: c.sample(3, method=None), "method"),
+        (lambda c: c.quantile(0.5, level=95), "level"),
         (lambda c: c.smooth(3), "norm must be one of 1, 2; got 3"),
-        (lambda c: c.smooth(solver="cvxopt"), "solver must be one of 'graph', 'osqp'"),
-        (lambda c: c.band(1.0), "level must be between 0 and 1"),
+        (lambda c: c.smooth(solver="cvxopt"), "solver"),
+        (lambda c: c.band(1.0), "level"),
+        (lambda c: c.quantile_interval(1.5), r"\bp\b"),
+        (lambda c: c.quantile_interval(0.5, 1), "level"),
+        (lambda c: c.population_quantile_interval(1.5), r"\bp\b"),
+        (lambda c: c.population_quantile_interval(0.5, 0.0), "level"),
     ],
 )
 def test_bad_arguments(use, words):
     with pytest.raises((dp.ParameterError, dp.DtypeError), match=words):
         use(curve_of([2, 7, 5, 10], GRID))
+
+
+@pytest.mark.parametrize("number", [0.5, np.float64(0.5), np.array(0.5), np.float32(0.5), 1])
+def test_a_number_in_is_a_float_out(number):
+    curve = curve_of([2, 5, 5, 10], GRID)
+    for some in (curve, curve.isotonic()):
+        assert type(some(number)) is float
+        assert type(some.quantile(number)) is float
+        assert type(some.quantile(number, method="inverted_cdf")) is float
+
+
+def test_an_array_in_is_an_array_out():
+    curve = curve_of([2, 5, 5, 10], GRID)
+    assert curve([[3, 4]]).tolist() == [[0.5, 0.5]]
+    assert curve.quantile(0.5) == 2.0
+    assert curve.quantile([[0.1, 0.9]]).tolist() == [[1.0, 7.2]]
+    assert curve([]).shape == curve.quantile([]).shape == (0,)

@@ -1,4 +1,4 @@
-"""One curve from several: sums of counts and variances, updates, weights, means."""
+"""One curve from several: sums, weights, means, guarantees, and what is refused."""
 
 from __future__ import annotations
 
@@ -12,14 +12,7 @@ from hypothesis import strategies as st
 
 import dpcore as dp
 from dpcore.curves.combination import average, combine
-from dpcore.kernels.trees import dyadic
-from dpcore.mechanisms import (
-    Dyadic,
-    Hierarchy,
-    Histogram,
-    PolynomialProjection,
-    ToeplitzGaussian,
-)
+from dpcore.mechanisms import Dyadic, Hierarchy, PolynomialProjection
 from dpcore.privacy.guarantees import within_group
 from tests.curves.raw_releases import raw, same
 
@@ -95,85 +88,6 @@ def test_weights(curves, weights):
     assert pooled.counts == pytest.approx(combine(curves).counts, rel=1e-12, abs=1e-12)
 
 
-@settings(max_examples=50)
-@given(parts, st.lists(st.floats(0.01, 100), min_size=6, max_size=6))
-def test_the_weights_of_least_noise(curves, other):
-    curves = [replace(curve, noise_deviation=curve.noise_deviation + 0.1) for curve in curves]
-
-    def error(curve):
-        return np.mean(curve.standard_error() ** 2)
-
-    best = [c.n**2 / np.mean(c.noise_deviation**2) for c in curves]  # docs/guides/several-curves.md
-    assert error(combine(curves, best)) <= error(combine(curves, other[: len(curves)])) * 1.000001
-    assert error(combine(curves, best)) <= error(combine(curves)) * 1.000001
-
-
-OPEN = [Hierarchy(epsilon, neighbours="add-or-remove-one") for epsilon in (0.5, 0.9, 0.7)]
-PARTS = [
-    [Dyadic(0.7), Dyadic(0.7), Dyadic(0.7)],
-    [Dyadic(rho=0.1), Dyadic(1.0, base=3), Dyadic(0.4)],
-    [Hierarchy(0.5), Hierarchy(0.9, 2), Histogram(1.1)],
-    [ToeplitzGaussian(rho=0.2), ToeplitzGaussian(rho=0.05), Dyadic(rho=0.3)],
-]
-
-
-def simulated(mechanisms, together, replicates=3000):
-    """Errors of curves made together of independent releases, and what they are said to be."""
-    rng = np.random.default_rng(5)
-    cells = [rng.poisson(lam, 19) for lam in (40, 60, 90)]
-    truth = np.cumsum(cells, axis=1)
-    model = [raw(c, m, rng) for c, m in zip(cells, mechanisms, strict=True)]
-
-    def curves(rows):
-        numbers = [max(1, round(float(row[-1]))) for row in rows]
-        return [
-            replace(c, counts=np.append(row[:-1], np.array(n, row.dtype)), n=n)
-            for c, row, n in zip(model, rows, numbers, strict=True)
-        ]
-
-    noisy = [
-        mechanism.release(counts, rng=rng, replicates=replicates)
-        for counts, mechanism in zip(cells, mechanisms, strict=True)
-    ]
-    found = [together(curves(rows)) for rows in zip(*noisy, strict=True)]
-    exact = together(curves(truth))
-    return np.array([each.counts for each in found]) - exact.counts, exact.noise_deviation
-
-
-@pytest.mark.sample(1)
-@pytest.mark.needs_jit
-@pytest.mark.parametrize(
-    ("mechanisms", "weights"),
-    [*((m, w) for m in PARTS for w in (None, (3.0, 1.0, 2.0))), (OPEN, None)],
-)
-def test_predicted_and_simulated_errors_agree(mechanisms, weights):
-    errors, deviation = simulated(mechanisms, lambda curves: combine(curves, weights))
-    assert errors.std(axis=0) == pytest.approx(deviation, rel=0.08, abs=1e-9)
-    assert np.abs(errors.mean(axis=0)).max() < 5.5 * deviation.max() / math.sqrt(3000)
-    assert (deviation[-1] == 0.0) == (mechanisms is not OPEN)
-
-
-@pytest.mark.parametrize("mechanism", [Dyadic(1.0), Hierarchy(1.0), ToeplitzGaussian(rho=0.5)])
-def test_sites_have_the_square_root_of_their_number_times_a_curators_error(mechanism):
-    cells = np.full(16, 9)
-    curator = raw(9 * cells, mechanism)
-    sites = combine([raw(cells, mechanism) for _ in range(9)])
-    assert sites.n == curator.n
-    assert sites.standard_error() == pytest.approx(3.0 * curator.standard_error())
-    assert sites.privacy == within_group(curator.privacy)
-
-
-@pytest.mark.parametrize("base", [2, 3])
-def test_a_sum_of_noise_trees_is_a_noise_tree(base):
-    rng = np.random.default_rng(3)
-    draws = rng.integers(-9, 10, (2, 4, dyadic.node_count(18, base)))
-    separate, together = np.zeros((2, 4, 18), np.int64), np.zeros((4, 18), np.int64)
-    dyadic.add_ancestors(draws[0].copy(), base, separate[0])
-    dyadic.add_ancestors(draws[1].copy(), base, separate[1])
-    dyadic.add_ancestors(draws[0] + draws[1], base, together)
-    assert np.array_equal(separate.sum(axis=0), together)
-
-
 @pytest.mark.parametrize("weights", [None, [1.0, 3.0]])
 def test_combined_trees_can_be_smoothed(weights):
     rng = np.random.default_rng(4)
@@ -217,20 +131,6 @@ def test_the_mean_of_releases_of_the_same_records(curves):
     assert np.mean(weighted.noise_deviation**2) >= np.mean(found.noise_deviation**2) * 0.999999
 
 
-@pytest.mark.sample(1)
-@pytest.mark.needs_jit
-@pytest.mark.parametrize("weights", [None, (3.0, 1.0, 2.0)])
-def test_predicted_and_simulated_errors_of_a_mean_agree(weights):
-    def together(curves):
-        alike = [replace(each, n=500, counts=np.append(each.counts[:-1], 500.0)) for each in curves]
-        return average(alike, weights)
-
-    mechanisms = [Dyadic(0.7), Hierarchy(0.3), ToeplitzGaussian(rho=0.2)]
-    errors, deviation = simulated(mechanisms, together)  # of three sets of records: all is linear
-    assert errors.std(axis=0) == pytest.approx(deviation, rel=0.08, abs=1e-9)
-    assert np.abs(errors.mean(axis=0)).max() < 5.5 * deviation.max() / math.sqrt(3000)
-
-
 def test_a_curve_without_noise_is_the_mean():
     curves = [raw([5], Dyadic(1.0)), raw([5], Dyadic(0.1))]  # one cell: n alone, and that is public
     assert average(curves).counts.tolist() == [5.0]
@@ -244,8 +144,125 @@ def test_unknown_noise():
         np.isinf(combine([two[0], raw(np.full(100, 3), Dyadic(1.0))]).noise_deviation[:-1])
     )
     assert np.all(np.isinf(combine(two, [1e-9, 1.0]).noise_deviation[:-1]))
-    with pytest.raises(dp.ParameterError, match="weights must be given: the noise of some curve"):
+    with pytest.raises(dp.ParameterError, match="weights"):
         average(two)
     curve = average(two, [1.0, 1.0])
     assert np.array_equal(curve.counts, (two[0].counts + two[1].counts) / 2)
     assert same(dp.CDF.from_json(curve.to_json()), curve)
+
+
+# --- guarantees
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "either", "both"),
+    [
+        (dp.Privacy(0.5), dp.Privacy(0.25), dp.Privacy(0.5), dp.Privacy(0.75)),
+        (dp.Privacy(rho=0.5), dp.Privacy(1.0), dp.Privacy(rho=0.5), dp.Privacy(rho=1.0)),
+        (
+            dp.Privacy(0.5, 1e-6),
+            dp.Privacy(0.25, simulated=True),
+            dp.Privacy(0.5, 1e-6, simulated=True),
+            dp.Privacy(0.75, 1e-6, simulated=True),
+        ),
+    ],
+)
+def test_disjoint_records_cost_the_maximum_and_the_same_records_the_sum(
+    first, second, either, both
+):
+    curve = raw([1, 2, 3], Dyadic(1.0))
+    two = [replace(curve, privacy=privacy) for privacy in (first, second)]
+    assert combine(two).privacy == combine(two[::-1]).privacy == within_group(either)
+    assert average(two).privacy == average(two[::-1]).privacy == both
+
+
+@pytest.mark.parametrize("together", [combine, average])
+def test_guarantees_that_do_not_go_together(together):
+    curve = raw([1, 2, 3], Dyadic(epsilon=1.0, delta=1e-6))
+    with pytest.raises(dp.ParameterError, match="neighbours"):
+        together([curve, raw([3, 2, 1], Hierarchy(1.0, neighbours="add-or-remove-one"))])
+    other = raw([3, 2, 1], Dyadic(rho=0.1))
+    found = together([curve, other]).privacy
+    assert found.rho == pytest.approx(0.5 if together is combine else 0.6, abs=1e-15)
+    assert found.delta == 1e-6
+    restated = replace(other, privacy=dp.Privacy(other.privacy.epsilon_at(1e-6), 1e-6))
+    assert together([curve, restated]).privacy.delta == pytest.approx(
+        1e-6 if together is combine else 2e-6
+    )
+
+
+@pytest.mark.parametrize("together", [combine, average])
+def test_a_released_number_of_records(together):
+    rng = np.random.default_rng(6)
+    mechanism = Hierarchy(0.2, neighbours="add-or-remove-one")
+    several = [raw(rng.poisson(5, 20), mechanism, rng) for _ in range(4)]
+    curve = together(several)
+    ns = [each.n for each in several]
+    assert len(set(ns)) > 1
+    assert curve.n == curve.counts[-1] == (sum(ns) if together is combine else round(sum(ns) / 4))
+    assert type(curve.n) is int
+    assert curve.noise_deviation[-1] > 0
+    assert curve.privacy.neighbours == "add-or-remove-one"
+    assert same(dp.CDF.from_json(curve.to_json()), curve)
+    assert curve.isotonic().is_monotone
+
+
+# --- what a result says of itself
+
+
+def test_descriptions():
+    a, b = raw([1, 2], Dyadic(1.0)), raw([1, 2], Dyadic(0.5))
+    c = raw([1, 2], Hierarchy(0.5))
+    assert combine([a, replace(a)]).mechanism == {**Dyadic(1.0).describe(), "parts": 2}
+    shared = {"name": "dyadic", "base": 2, "sensitivity": "exact"}
+    assert combine([a, b]).mechanism == {**shared, "parts": 2}
+    assert combine([a, c]).mechanism == {"name": "combination", "parts": 2}
+    assert combine([combine([a, c]), combine([a, b])]).mechanism["parts"] == 4
+    assert average([a, b]).mechanism == {**shared, "releases": 2}
+    assert combine([average([a, replace(a)]), average([a, replace(a)])]).mechanism == {
+        **Dyadic(1.0).describe(),
+        "releases": 2,
+        "parts": 2,
+    }
+
+
+# --- what is refused
+
+
+def test_different_numbers_of_the_same_records():
+    two = [raw([1, 2, 3], Dyadic(1.0)), raw([1, 2, 4], Dyadic(1.0))]
+    with pytest.raises(dp.ParameterError, match=r"same n: .* combine for others; got \(6, 7\)"):
+        average(two)
+    assert combine(two).n == 13
+
+
+def test_sums_beyond_64_bits():
+    curve = raw([1, 2, 3], Dyadic(1.0))
+    large = replace(curve, counts=np.array([-(2**62), 2**62, 6]))
+    assert combine([large, curve]).counts[0] == -(2**62) + curve.counts[0]
+    with pytest.raises(dp.ParameterError, match="curves"):
+        combine([large, replace(large)])
+
+
+@pytest.mark.parametrize("together", [combine, average])
+@pytest.mark.parametrize(
+    ("change", "weights", "error", "words"),
+    [
+        (lambda c: c, None, dp.DtypeError, "curves"),
+        (lambda c: [c, c.counts], None, dp.DtypeError, "curves"),
+        (lambda c: [], None, dp.ParameterError, "curves"),
+        (lambda c: [c, replace(c.isotonic(), raw=None)], None, dp.ParameterError, "isotonic"),
+        (lambda c: [c, replace(c, grid=dp.Grid([1, 2, 4]))], None, dp.ParameterError, "got <Grid"),
+        (lambda c: [c, replace(c), c], None, dp.ParameterError, "got <CDF: n = 6"),
+        (lambda c: [c, replace(c)], [1.0], dp.ParameterError, r"weights.*2"),
+        (lambda c: [c, replace(c)], [1.0, 0.0], dp.ParameterError, "weights"),
+        (lambda c: [c, replace(c)], [1.0, math.inf], dp.ParameterError, "weights"),
+        (lambda c: [c, replace(c)], [1e-300, 1e300], dp.ParameterError, "weights"),
+        (lambda c: [c, replace(c)], 2.0, dp.DtypeError, "weights"),
+        (lambda c: [c, replace(c)], ["a", "b"], dp.DtypeError, "weights"),
+    ],
+)
+def test_bad_arguments(together, change, weights, error, words):
+    curve = raw([1, 2, 3], Dyadic(1.0))
+    with pytest.raises(error, match=words):
+        together(change(curve), weights)

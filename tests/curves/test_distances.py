@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -55,22 +58,6 @@ def test_samples_as_scipy_has_them(first, second):
     assert energy(first, second) == pytest.approx(distance, rel=1e-12)
 
 
-@given(curves(least=0), curves(least=0), reals)
-def test_monotone_curves_are_weighted_atoms_on_their_thresholds(first, second, sample):
-    def atoms(curve):
-        return curve.thresholds, np.diff(curve.counts, prepend=0)
-
-    (points, masses), (others, weights) = atoms(first), atoms(second)
-    for ours, theirs in [
-        (earth_mover, stats.wasserstein_distance),
-        (energy, stats.energy_distance),
-    ]:
-        expected = theirs(points, others, masses, weights)
-        assert ours(first, second) == pytest.approx(expected, rel=1e-9, abs=1e-12)
-        expected = theirs(points, sample, masses)
-        assert ours(first, sample) == pytest.approx(expected, rel=1e-9, abs=1e-12)
-
-
 @given(either, either)
 def test_exact_for_raw_curves_and_samples(first, second):
     def steps(either):
@@ -84,12 +71,6 @@ def test_exact_for_raw_curves_and_samples(first, second):
     assert kolmogorov_smirnov(first, second) == pytest.approx(float(apart), rel=1e-13, abs=1e-15)
     assert earth_mover(first, second) == pytest.approx(float(area), rel=1e-13, abs=1e-13)
     assert energy(first, second) ** 2 == pytest.approx(float(square), rel=1e-13, abs=1e-13)
-
-
-@given(curves(), curves())
-def test_the_supremum_is_over_what_curves_are_evaluated_to(first, second):
-    t = np.concatenate([[-np.inf, np.inf], np.arange(-85, 86) / 16])
-    assert kolmogorov_smirnov(first, second) == np.abs(first(t) - second(t)).max()
 
 
 def test_a_curve_without_noise_is_its_records_rounded_up_to_thresholds():
@@ -109,39 +90,15 @@ def test_a_curve_without_noise_is_its_records_rounded_up_to_thresholds():
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
-@given(either, either, either)
+@settings(max_examples=50)
+@given(either, integers, integers)
 def test_metric(distance, a, b, c):
     assert distance(a, a) == 0.0
     assert distance(a, b) == distance(b, a) >= 0.0
     assert distance(a, c) <= (distance(a, b) + distance(b, c)) * (1 + 1e-12) + 1e-15
-
-
-@pytest.mark.parametrize("distance", DISTANCES)
-@given(integers, integers)
-def test_zero_exactly_if_the_functions_are_equal(distance, a, b):
-    equal = all(a.count(x) * len(b) == b.count(x) * len(a) for x in [*a, *b])
-    assert (distance(a, b) == 0.0) == equal
-    assert distance(a, a * 3) == 0.0
-
-
-@given(integers, integers, st.integers(-1000, 1000))
-def test_units(a, b, exponent):
-    scaled_a, scaled_b = np.ldexp(a, exponent), np.ldexp(b, exponent)
-    unit = 2.0**exponent
-    assert kolmogorov_smirnov(scaled_a, scaled_b) == kolmogorov_smirnov(a, b)
-    assert earth_mover(scaled_a, scaled_b) == pytest.approx(unit * earth_mover(a, b), rel=1e-14)
-    root = math.sqrt(unit)
-    assert energy(scaled_a, scaled_b) == pytest.approx(root * energy(a, b), rel=1e-14)
-
-
-@given(integers, integers, st.integers(-(2**40), 2**40))
-def test_shifts_and_order(a, b, shift):
-    moved, permuted = np.array(a) + shift, np.array(b)[::-1] + shift
-    for distance in DISTANCES:
-        assert distance(moved, permuted) == pytest.approx(distance(a, b), rel=1e-14)
-    assert kolmogorov_smirnov(np.exp(a), np.exp(b)) == kolmogorov_smirnov(a, b)
-    mirrored = kolmogorov_smirnov(np.negative(a), np.negative(b))
-    assert mirrored == pytest.approx(kolmogorov_smirnov(a, b), rel=1e-14)
+    equal = all(b.count(x) * len(c) == c.count(x) * len(b) for x in [*b, *c])
+    assert (distance(b, c) == 0.0) == equal
+    assert distance(b, b * 3) == 0.0
 
 
 # --- the ends of the doubles
@@ -178,32 +135,15 @@ def test_mass_at_infinity(distance):
 # --- samples of all kinds
 
 
-def test_any_column():
-    import pandas as pd
-    import polars as pl
-    import pyarrow as pa
-
-    values, other = [3, 1, 2, 2], [0.5, 2.5]
-    expected = earth_mover(values, other)
-    columns = [
-        np.array(values, np.int16),
-        np.array(values, np.float32),
-        pd.Series(values),
-        pl.Series(values),
-        pa.chunked_array([[3, 1], [2, 2]]),
-        range(1, 4),
-    ]
-    for column in columns[:-1]:
+def test_any_column_which_is_left_as_it_is():
+    values, other = np.array([3, 1, 2, 2], np.int16), [0.5, 2.5]
+    expected = earth_mover([3, 1, 2, 2], other)
+    columns = values, pd.Series(values), pl.Series(values), pa.chunked_array([[3, 1], [2, 2]])
+    for column in columns:
         assert earth_mover(column, other) == expected
-    assert earth_mover(columns[-1], [1, 2, 3]) == 0.0
+    assert values.tolist() == [3, 1, 2, 2]
     chunks = np.arange(200_001)  # converted in pieces
     assert earth_mover(chunks, chunks + 1) == pytest.approx(1.0, rel=1e-9)
-
-
-def test_samples_are_left_as_they_are():
-    sample = np.array([3.0, 1.0, 2.0])
-    earth_mover(sample, [1.0])
-    assert sample.tolist() == [3.0, 1.0, 2.0]
 
 
 @pytest.mark.parametrize("distance", DISTANCES)

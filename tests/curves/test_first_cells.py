@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from statsmodels.datasets import randhie
 
 import dpcore as dp
 from dpcore.curves.distances import earth_mover, kolmogorov_smirnov
 from dpcore.mechanisms import NoNoise
 
 RNG = np.random.default_rng
-VISITS = np.minimum(randhie.load_pandas().data["mdvis"].to_numpy(), 60)  # 31 % are 0
+VISITS = np.minimum(RNG(1).geometric(0.31, 20_000) - 1, 60)  # 31 % are 0
 QUARTERS = [0.25, 0.5, 0.75]
 QUARTILES = np.quantile(VISITS, QUARTERS, method="inverted_cdf")
 DAY = np.datetime64("2024-01-01")
@@ -28,35 +28,7 @@ def holds(interval, truth):
 # --- grids of whole numbers
 
 
-COLUMNS = {
-    "array": VISITS,
-    "small": VISITS.astype(np.uint8),
-    "floats": VISITS.astype(np.float32),
-    "list": VISITS.tolist(),
-    "objects": VISITS.astype(object),
-}
-
-
-@pytest.mark.parametrize("column", COLUMNS)
-def test_visits_are_read_as_they_are(column):
-    curve = dp.cdf(COLUMNS[column], dp.Grid.integers(0, 60), NoNoise(), integers=True)
-    assert curve(0) == np.mean(VISITS == 0)
-    assert curve.mean() == pytest.approx(VISITS.mean())
-    assert curve.std() == pytest.approx(VISITS.std())
-    assert curve.quantile(QUARTERS).tolist() == QUARTILES.tolist()
-    assert curve.quantile_interval(QUARTERS).low.tolist() == QUARTILES.tolist()
-    assert curve.mean_interval() == pytest.approx([VISITS.mean()] * 2)
-
-
-def test_released_visits_are_near_the_truth():
-    with_noise = dp.cdf(VISITS, dp.Grid.integers(0, 60), epsilon=1.0, integers=True, rng=RNG(1))
-    assert with_noise(0) == pytest.approx(0.3124, abs=0.005)
-    assert with_noise.mean() == pytest.approx(VISITS.mean(), abs=0.05)
-    assert with_noise.quantile(QUARTERS).tolist() == [0.0, 1.0, 4.0]
-    assert holds(with_noise.mean_interval(), VISITS.mean())
-
-
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(
     st.integers(-40, 40),
     st.lists(st.integers(0, 12), min_size=1, max_size=40),
@@ -155,7 +127,7 @@ def closed(draw):
     return grid, np.minimum(values, grid.thresholds[-1]), whole
 
 
-@settings(max_examples=300)
+@settings(max_examples=200)
 @given(closed(), st.sampled_from([0.1, 0.25, 0.5, 0.9]))
 def test_intervals_of_exact_curves_hold_for_records_at_the_lower_end(drawn, p):
     grid, values, whole = drawn
@@ -177,55 +149,36 @@ def test_intervals_of_exact_curves_hold_for_records_at_the_lower_end(drawn, p):
             assert curve.quantile(0.0) == grid.lower
 
 
-def test_a_curve_of_points_agrees():
-    trust = dp.trust.SecureAggregation()
-    for grid in (dp.Grid.uniform(0, 60, 12), dp.Grid.integers(0, 60), dp.Grid.uniform(0, 60, 60)):
-        counts = grid.count(VISITS)
-        exact = dp.cdf_from_counts(counts, grid, NoNoise(), integers=True)
-        asked = dp.trust.PointwiseCDF(
-            dp.trust.SimulatedSum(counts, trust, RNG(1)), grid, integers=True
-        )
-        points = [-1, 0, 0.5, 1, 7, 60]
-        assert asked(points).tolist() == exact(points).tolist()
-        assert asked.quantile(QUARTERS).tolist() == exact.quantile(QUARTERS).tolist()
-        assert asked.to_cdf()(points[1]) == exact(points[1])
+@pytest.mark.parametrize("grid", [dp.Grid.integers(0, 60), dp.Grid.uniform(0, 60, 12)])
+def test_a_curve_of_points_agrees(grid):
+    counts = grid.count(VISITS)
+    exact = dp.cdf_from_counts(counts, grid, NoNoise(), integers=True)
+    answers = dp.trust.SimulatedSum(counts, dp.trust.SecureAggregation(), RNG(1))
+    asked = dp.trust.PointwiseCDF(answers, grid, integers=True)
+    points = [-1, 0, 0.5, 1, 7, 60]
+    assert asked(points).tolist() == exact(points).tolist()
+    assert asked.quantile(QUARTERS).tolist() == exact.quantile(QUARTERS).tolist()
+    assert asked.to_cdf()(0) == exact(0)
 
 
 @pytest.mark.parametrize("said", [True, False, None])
 @pytest.mark.parametrize(
     "grid",
     [
-        {"kind": "uniform", "lower": 0.0, "upper": 60.0, "size": 60},
-        {"kind": "uniform", "lower": -1.0, "upper": 59.0, "size": 60},
-        {"kind": "thresholds", "thresholds": list(range(60))},
-        {"kind": "thresholds", "thresholds": list(range(60)), "lower": -0.5},
+        dp.Grid.uniform(0, 60, 60),
+        dp.Grid.uniform(-1, 59, 60),
+        dp.Grid(range(60)),
+        dp.Grid(range(60), lower=-0.5),
     ],
+    ids=repr,
 )
 def test_stored_releases_of_other_grids_keep_their_numbers(grid, said):
-    counts = np.cumsum(np.r_[31, 19, np.ones(58, int)]).tolist()
-    text = json.dumps(
-        {
-            "format": "dpcore.cdf",
-            "version": 1,
-            "grid": grid,
-            "n": counts[-1],
-            "counts": counts,
-            "privacy": {
-                "epsilon": 1.0,
-                "delta": 0.0,
-                "neighbours": "replace-one",
-                "simulated": False,
-            },
-            "mechanism": {"name": "dyadic", "epsilon": 1.0, "base": 2, "sensitivity": "exact"},
-            "noise_deviation": [[2.0, 59], [0.0, 1]],
-            "processing": [],
-            **({} if said is None else {"integers": said}),
-        }
-    )
+    counts = np.r_[31, 19, np.ones(58, int)]
+    released = dp.cdf_from_counts(counts, grid, epsilon=1e6, isotonic=False, integers=said)
+    text = replace(released, counts=np.cumsum(counts)).to_json()
     curve = dp.CDF.from_json(text)
-    assert curve.counts.tolist() == counts
     assert json.loads(curve.to_json()) == json.loads(text)
-    assert curve(curve.thresholds).tolist() == [each / counts[-1] for each in counts]
+    assert curve(curve.thresholds).tolist() == (np.cumsum(counts) / counts.sum()).tolist()
     assert curve.quantile(1.0) == curve.thresholds[-1]
     whole = bool(np.all(curve.quantile(np.linspace(0.1, 0.9, 7)) % 1 == 0))
     assert whole is (said is True)

@@ -74,8 +74,6 @@ def test_an_unknown_place_is_between_its_known_neighbours():
 
 
 def test_pictures_have_a_band_where_something_is_known():
-    pyplot = pytest.importorskip("matplotlib.pyplot", reason="the extra plot")
-    pyplot.switch_backend("Agg")
     values = half_at_one_value(RNG(3))
     for mechanism in MECHANISMS:
         curve = dp.cdf(values, GRID, mechanism)
@@ -83,7 +81,6 @@ def test_pictures_have_a_band_where_something_is_known():
         roc = dp.roc_curve(values > 0.5, values, grid=GRID, mechanism=mechanism)
         known = isinstance(mechanism, HistogramQueries) and mechanism.bins % 2 == 0
         assert len(roc.plot().patches) == known
-    pyplot.close("all")
 
 
 def test_the_warning_of_too_much_noise_is_that_of_the_known_places():

@@ -20,11 +20,6 @@ import dpcore as dp
 RNG = np.random.default_rng
 DECILES = np.arange(1, 10) / 10
 EXACT = dp.mechanisms.NoNoise()
-SMOOTH = {
-    "normal": (lambda rng: rng.normal(50, 12, 20_000), 100),
-    "beta": (lambda rng: rng.beta(2, 5, 20_000), 1),
-    "exponential": (lambda rng: rng.exponential(1, 20_000), 8),
-}
 
 
 def curve_of(counts, grid, **others):
@@ -39,20 +34,6 @@ probabilities = st.lists(st.integers(0, 1000).map(lambda i: i / 1000), max_size=
 
 
 # --- places within cells
-
-
-@pytest.mark.parametrize("name", SMOOTH)
-@pytest.mark.parametrize("size", [64, 256])
-def test_deciles_of_smooth_data_are_much_nearer_than_thresholds(name, size):
-    draw, upper = SMOOTH[name]
-    grid, errors = dp.Grid.uniform(0, upper, size), []
-    for rng in RNG(1).spawn(6):
-        values = draw(rng)
-        curve, truth = dp.cdf(values, grid, epsilon=1.0, rng=rng), np.quantile(values, DECILES)
-        steps = curve.quantile(DECILES, method="inverted_cdf")
-        errors.append(np.abs([curve.quantile(DECILES) - truth, steps - truth]).mean(axis=1))
-    linear, steps = np.mean(errors, axis=0)
-    assert linear < steps / (4 if size == 64 else 2)
 
 
 @settings(max_examples=200)
@@ -90,6 +71,8 @@ def test_a_quantile_of_a_raw_curve_is_where_it_crosses_from_below(noisy, p):
     cell = np.searchsorted(ends, curve.quantile(p, method="inverted_cdf")) - 1
     assert ends[cell] <= at <= ends[cell + 1]
     before = 0 if cell == 0 else counts[cell - 1]
+    assert counts[cell] / 5 >= p
+    assert cell == 0 or before / 5 < p
     share = (at - ends[cell]) / 1.5
     assert before + share * (counts[cell] - before) == pytest.approx(5 * p) or p == 0.0
 
@@ -114,16 +97,6 @@ def test_the_first_cell_begins_where_the_grid_says():
             assert each.lower == (least if each.lower > -np.inf else -np.inf)
 
 
-def test_a_lower_end_is_not_above_the_thresholds():
-    for lower, error, words in (
-        (1.5, dp.ParameterError, "lower must not be above the first threshold, 1; got 1.5"),
-        (float("nan"), dp.ParameterError, "lower must be finite"),
-        ("0", dp.DtypeError, "lower must be a real number"),
-    ):
-        with pytest.raises(error, match=words):
-            dp.Grid([1.0, 2.0], lower=lower)
-
-
 def test_cells_that_are_wider_than_doubles_and_narrower_than_their_halves():
     wide = curve_of([1, 3, 4], dp.Grid([-1.5e308, 1.5e308, 1.7e308]))
     assert wide.quantile([0.25, 0.5, 0.75, 1.0]).tolist() == [-1.5e308, 0.0, 1.5e308, 1.7e308]
@@ -137,21 +110,6 @@ def test_cells_that_are_wider_than_doubles_and_narrower_than_their_halves():
 # --- whole numbers
 
 
-COLUMNS = {
-    "array": lambda v: v,
-    "small": lambda v: v.astype(np.uint8),
-    "list": lambda v: v.tolist(),
-    "objects": lambda v: v.astype(object),
-    "pandas": pd.Series,
-    "nullable": lambda v: pd.Series(v, dtype="Int64"),
-    "categories": lambda v: pd.Series(v).astype("category"),
-    "pandas on Arrow": lambda v: pd.Series(v, dtype="int64[pyarrow]"),
-    "polars": pl.Series,
-    "Arrow": pa.array,
-    "Arrow in chunks": lambda v: pa.chunked_array([v[:9], v[9:]]),
-    "Arrow's dictionary": lambda v: pa.array(v).dictionary_encode(),
-    "masked": lambda v: np.ma.array(v, mask=False),
-}
 WHOLE = RNG(3).poisson(9, 2001)
 GRIDS = [
     dp.Grid.integers(0, 40),
@@ -161,11 +119,10 @@ GRIDS = [
 ]
 
 
-@pytest.mark.parametrize("column", COLUMNS)
 @pytest.mark.parametrize("grid", GRIDS, ids=repr)
-def test_quantiles_of_whole_numbers_are_exact_in_any_column(column, grid):
+def test_quantiles_of_whole_numbers_are_exact(grid):
     values = WHOLE - WHOLE.min()  # some are 0
-    curve = dp.cdf(COLUMNS[column](values), grid, EXACT, integers=True)
+    curve = dp.cdf(values, grid, EXACT, integers=True)
     p = np.arange(1, 2001) / 2001
     exact = np.quantile(values, p, method="inverted_cdf")
     # NumPy rounds p n, which may be above the number of values that are at most so large
@@ -225,33 +182,26 @@ def test_integers_have_whole_quantiles_and_samples_on_any_grid(cells, seed, know
     assert np.all(drawn == np.rint(drawn))
 
 
-def test_values_do_not_tell_what_they_are():
-    grid = dp.Grid.uniform(0, 40, 40)
-    floats = pd.Series([*WHOLE, None]).to_numpy()
-    curve = dp.cdf(floats, grid, EXACT, nan_policy="omit")
-    assert curve.integers is None
-    assert not float(curve.quantile(0.5)).is_integer()
-    named = dp.cdf(floats, grid, EXACT, nan_policy="omit", integers=True)
-    exact = np.quantile(WHOLE, DECILES, method="inverted_cdf").tolist()
-    assert named.quantile(DECILES).tolist() == exact
-    assert curve.quantile(DECILES, method="inverted_cdf").tolist() == exact
+def test_values_do_not_tell_what_they_are_and_types_do():
+    def said(values):
+        return dp.cdf(values, dp.Grid.uniform(0, 9, 9), EXACT, nan_policy="omit").integers
+
     silent = [1, 2.0], [1, 2], [True, False], pd.Series([1, None], dtype="Int8"), pl.Series([2.0])
-    for values in silent:
-        assert dp.cdf(values, grid, EXACT, nan_policy="omit").integers is None
-    for values in (pl.Series([True]), pa.array([1, None]), np.array([1])):
-        assert dp.cdf(values, grid, EXACT, nan_policy="omit").integers is True
+    assert [said(values) for values in silent] == [None] * 5
+    told = pl.Series([True]), pa.array([1, None]), np.array([1])
+    assert [said(values) for values in told] == [True] * 3
+    with pytest.raises(dp.DtypeError, match="integers"):
+        dp.cdf([1], GRIDS[0], epsilon=1.0, integers="yes")
 
 
-def test_counts_are_of_whole_numbers_on_a_grid_of_them():
-    grid = GRIDS[0]
-    counts = grid.count(WHOLE)
-    assert dp.cdf_from_counts(counts, grid, EXACT).quantile(0.5) == np.median(WHOLE)
-    of_reals = dp.cdf_from_counts(counts, grid, EXACT, integers=False)
-    assert not float(of_reals.quantile(0.5)).is_integer()
-    counts = GRIDS[2].count(WHOLE)
-    assert dp.cdf_from_counts(counts, GRIDS[2], EXACT).quantile(0.5) < np.median(WHOLE)
-    of_integers = dp.cdf_from_counts(counts, GRIDS[2], EXACT, integers=True)
-    assert of_integers.quantile(0.5) == np.median(WHOLE)
+@pytest.mark.parametrize(
+    ("grid", "said", "whole"),
+    [(0, None, True), (0, False, False), (2, None, False), (2, True, True)],
+)
+def test_counts_are_of_whole_numbers_on_a_grid_of_them(grid, said, whole):
+    counts = GRIDS[grid].count(WHOLE)
+    curve = dp.cdf_from_counts(counts, GRIDS[grid], EXACT, integers=said)
+    assert (curve.quantile(0.5) == np.median(WHOLE)) == whole
 
 
 # --- samples
@@ -260,22 +210,13 @@ def test_counts_are_of_whole_numbers_on_a_grid_of_them():
 def test_samples_lie_evenly_within_cells():
     curve = curve_of([100, 500, 500, 1000], dp.Grid([1.0, 2.0, 4.0, 8.0], lower=0))
     drawn = curve.sample(20_000, RNG(1))
-    assert (
-        kstest(drawn, lambda t: np.interp(t, [0, 1, 2, 4, 8], [0, 0.1, 0.5, 0.5, 1])).pvalue > 0.01
-    )
+    linear = kstest(drawn, lambda t: np.interp(t, [0, 1, 2, 4, 8], [0, 0.1, 0.5, 0.5, 1]))
+    assert linear.pvalue > 0.01
     assert np.unique(drawn).size > 19_000
     whole = replace(curve, integers=True).sample(20_000, RNG(1))
     drawn, frequency = np.unique(whole, return_counts=True)
     assert drawn.tolist() == [0, 1, 2, 5, 6, 7, 8]
     assert frequency == pytest.approx([1000, 1000, 8000, *[2500] * 4], abs=400)
-
-
-def test_a_box_plot_of_a_curve_is_as_fine_as_its_samples():
-    values = RNG(1).normal(50, 12, 20_000)
-    curve = dp.cdf(values, dp.Grid.uniform(0, 100, 20), epsilon=1.0, rng=RNG(2))
-    box = dp.BoxPlot.from_curve(curve, 50_000, RNG(3))
-    found = [box.first_quartile, box.median, box.third_quartile]
-    assert found == pytest.approx(np.quantile(values, [0.25, 0.5, 0.75]), abs=0.5)
 
 
 # --- what is said travels
@@ -328,20 +269,3 @@ def test_clients_say_what_their_records_are():
         clients = np.arange(2001) % 1500
         curve = dp.trust.client_cdf(clients, values, grid, trust, clients=1500, integers=stated)
         assert curve.integers is said
-
-
-@pytest.mark.parametrize(
-    ("use", "error", "words"),
-    [
-        (lambda c: c.quantile(0.5, method="lower"), dp.ParameterError, "method must be one of"),
-        (lambda c: c.sample(3, method=None), dp.ParameterError, "method must be one of"),
-        (
-            lambda c: dp.cdf([1], c.grid, epsilon=1.0, integers="yes"),
-            dp.DtypeError,
-            "integers must be None or a bool; got str",
-        ),
-    ],
-)
-def test_bad_arguments(use, error, words):
-    with pytest.raises(error, match=words):
-        use(curve_of([1, 2], dp.Grid([1.0, 2.0])))

@@ -29,13 +29,6 @@ def test_it_is_scipys_clipped(values, least, most):
         assert projected[-1] <= most
 
 
-def test_what_is_monotone_stays_as_it_is():
-    row = np.array([[0.0, 0.0, 1.5, 1.5, 7.0]])
-    found = row.copy()
-    isotonic(found, 0.0, 7.0)
-    assert np.array_equal(found, row)
-
-
 def test_nothing_to_do():
     for shape in ((0, 4), (3, 0)):
         isotonic(np.empty(shape), 0.0, 1.0)

@@ -1,26 +1,26 @@
-"""Pictures of released curves: steps, bands, and what is asked for without matplotlib."""
+"""Pictures: steps and bands, names of axes and lines, colours that can be told apart."""
 
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 import dpcore as dp
+from dpcore.curves import colours
+from dpcore.curves.plots import shortly
+from dpcore.mechanisms import NoNoise
+from dpcore.statistics import reliability
 
 
 @pytest.fixture
 def curve():
     return dp.cdf(np.linspace(0, 1, 300), dp.Grid.uniform(0, 1, 20), epsilon=1.0)
-
-
-@pytest.fixture(autouse=True)
-def _no_windows():
-    plt.switch_backend("Agg")
-    yield
-    plt.close("all")
 
 
 def test_draws_the_curve_and_its_band(curve):
@@ -62,13 +62,6 @@ def test_a_picture_begins_at_the_lower_end(grid, begins):
     assert "<svg" in curve._repr_html_()
 
 
-def test_uses_the_axes_and_the_style_it_is_given(curve):
-    _, ax = plt.subplots()
-    assert curve.plot(ax, color="red", label="mine") is ax
-    assert ax.lines[0].get_color() == "red"
-    assert ax.lines[0].get_label() == "mine"
-
-
 def test_a_fine_grid_is_drawn_in_steps_that_can_be_seen(tmp_path):
     fine = dp.cdf([0.3, 0.6], dp.Grid.uniform(0, 1, 2**18), epsilon=1.0)
     ax = fine.plot()
@@ -83,3 +76,154 @@ def test_a_missing_extra_is_named(curve, monkeypatch):
         curve.plot()
     with pytest.raises(ImportError):
         curve.plot()
+
+
+# --- every picture stands alone: axes and lines have names, no two alike, and colours can be told
+
+
+RNG = np.random.default_rng(1)
+SCORES = RNG.beta(2, 2, 1000)
+LABELS = RNG.random(1000) < SCORES
+GRID = dp.Grid.uniform(0, 1, 32)
+SQUARE = dp.TableGrid(dp.Grid.uniform(0, 1, 4), dp.Grid.uniform(0, 1, 4))
+PRIVATE: dict[str, Any] = {"epsilon": 1.0}
+ROC = dp.roc_curve(LABELS, SCORES, grid=GRID, **PRIVATE)
+RESIDUALS = dp.residual_plot(SCORES, LABELS - SCORES, epsilon=5.0)
+CURVE = dp.cdf(SCORES, GRID, **PRIVATE)
+GROUPED = dp.cdf(SCORES, GRID, by=np.arange(1000) % 4, groups=[0, 1, 2, 3], **PRIVATE)
+
+PLOTTED: dict[str, Any] = {
+    "CDF": CURVE.plot,
+    "ROC": ROC.plot,
+    "Reliability": reliability(ROC.curves).plot,
+    "HosmerLemeshow": dp.hosmer_lemeshow(LABELS, SCORES, **PRIVATE).plot,
+    "BoxPlot": dp.box_plot(SCORES, GRID, **PRIVATE).plot,
+    "Table": dp.table(SCORES, SCORES, SQUARE, **PRIVATE).plot,
+    "ResidualPlot": RESIDUALS.plot,
+    "ResidualPlot, density": lambda ax=None: RESIDUALS.plot(ax, kind="density"),
+}
+
+
+def legend(ax):
+    found = ax.get_legend()
+    return [] if found is None else [text.get_text() for text in found.get_texts()]
+
+
+def test_all_public_plots_are_looked_at():
+    public = {name for name in dp.__all__ if isinstance(getattr(dp, name), type)}
+    public |= {name for name in dp.statistics.__all__ if hasattr(dp.statistics, name)}
+    found = {
+        name
+        for name in public
+        for home in (dp, dp.statistics)
+        if callable(getattr(getattr(home, name, None), "plot", None))
+    }
+    assert found - {"GroupedCDF"} == {name.partition(",")[0] for name in PLOTTED}
+
+
+@pytest.mark.parametrize("name", PLOTTED)
+def test_axes_have_names_and_no_two_lines_have_the_same_one(name):
+    ax = PLOTTED[name]()
+    PLOTTED[name](ax)  # the same once more
+    figure = ax.figure
+    shown = [each for each in [*figure.axes, *ax.child_axes] if each.axison]
+    for each in shown:
+        ticks = [text.get_text() for text in each.get_xticklabels()]
+        below = each in ax.child_axes or not ax.child_axes  # what hangs below has the axis across
+        is_colorbar = bool(each.get_label() == "<colorbar>")
+        assert each.get_ylabel()
+        assert is_colorbar or not below or each.get_xlabel() or (name == "BoxPlot" and all(ticks))
+        texts = legend(each)
+        assert len(set(texts)) == len(texts), texts
+    said = [*legend(ax), ax.get_title(), *(text.get_text() for text in ax.get_xticklabels())]
+    assert any("epsilon = " in text for text in said)
+
+
+def test_legends_say_what_it_cost_in_few_words():
+    assert legend(CURVE.plot(level=0.999)) == ["private, epsilon = 1", "99.9% band for the noise"]
+    assert legend(ROC.plot()) == [
+        "guessing",
+        f"private, epsilon = 1, AUC = {ROC.auc:.3f}",
+        "95% band for the noise",
+    ]
+    assert legend(PLOTTED["HosmerLemeshow"]()) == [
+        "all records of the group",
+        "95% interval for the noise",
+        "positives, expected",
+        "positives, private, epsilon = 1",
+    ]
+
+
+def test_what_is_not_private_does_not_say_that_it_is():
+    assert shortly(NoNoise().privacy) == "not private"
+    assert shortly(dp.Privacy(epsilon=0.5, delta=1e-6)) == "private, epsilon = 0.5, delta = 1e-06"
+    assert shortly(replace(CURVE.privacy, simulated=True)) == "SIMULATED, epsilon = 1"
+
+
+def test_curves_that_share_axes_are_told_apart():
+    ax = CURVE.plot()
+    for _ in range(5):
+        CURVE.plot(ax)
+    CURVE.plot(ax, label="mine")
+    assert legend(ax)[:3] == [
+        "private, epsilon = 1",
+        "95% band for the noise",
+        "private, epsilon = 1 (2)",
+    ]
+    assert legend(ax)[-1] == "mine"
+    assert [line.get_color() for line in ax.lines] == list(colours.TELLING)
+    assert len({str(line._dash_pattern) for line in ax.lines}) == len(colours.TELLING)
+
+
+def test_axes_that_are_given_keep_their_own_colours():
+    with plt.rc_context({"axes.prop_cycle": plt.cycler(color=["#123456"])}):
+        _, ax = plt.subplots()
+        assert CURVE.plot(ax).lines[0].get_color() == "#123456"
+
+
+def test_groups_share_the_names_of_axes_and_each_column_has_numbers_across():
+    axes = GROUPED.plot()
+    assert [bool(ax.get_xlabel()) for ax in axes] == [False, True, True, True]
+    assert [bool(ax.get_ylabel()) for ax in axes] == [True, False, False, True]
+    axes[0].figure.canvas.draw()
+    shown = [any(text.get_visible() for text in ax.get_xticklabels()) for ax in axes]
+    assert shown == [False, True, True, True]
+    assert {ax.lines[0].get_color() for ax in axes} == {colours.BLUE}
+    assert all(legend(ax) == ["private, epsilon = 1", "95% band for the noise"] for ax in axes)
+
+
+def test_groups_of_different_sizes_show_their_sizes():
+    test = dp.hosmer_lemeshow(LABELS, SCORES, **PRIVATE)
+    sizes, _ = test.plot().collections
+    heights = [path.vertices[0, 1] for path in sizes.get_paths()]
+    assert heights == pytest.approx(test.observed.sum(axis=1))
+    assert sizes.get_label() == "all records of the group"
+
+
+# --- colours, as the colour-blind see them
+
+
+SEEN = {  # Machado, Oliveira & Fernandes 2009, severity 1; of linear RGB
+    "as they are": [1, 0, 0, 0, 1, 0, 0, 0, 1],
+    "protanopia": [0.1523, 1.0526, -0.2049, 0.1145, 0.7863, 0.0992, -0.0039, -0.0481, 1.0520],
+    "deuteranopia": [0.3673, 0.8606, -0.2280, 0.2801, 0.6725, 0.0474, -0.0118, 0.0429, 0.9689],
+    "tritanopia": [1.2555, -0.0767, -0.1788, -0.0784, 0.9308, 0.1476, 0.0047, 0.6914, 0.3039],
+}
+XYZ = np.reshape(  # of linear sRGB, white at D65
+    [0.4125, 0.3576, 0.1804, 0.2127, 0.7152, 0.0722, 0.0193, 0.1192, 0.9503], (3, 3)
+)
+
+
+def lab(colour, seen):
+    """CIELAB of a colour, as it is seen: 100 from black to white, 2.3 are just noticed."""
+    parts = np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)]) / 255
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    x, y, z = XYZ @ np.clip(np.reshape(seen, (3, 3)) @ linear, 0, 1) / XYZ.sum(axis=1)
+    f = [np.cbrt(t) if t > 216 / 24389 else (24389 / 27 * t + 16) / 116 for t in (x, y, z)]
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+@pytest.mark.parametrize("seen", SEEN)
+def test_colours_are_far_apart_for_everyone(seen):
+    points = [lab(at, SEEN[seen]) for at in [*colours.TELLING, colours.GREY, colours.LIGHT]]
+    assert min(np.linalg.norm(a - b) for a, b in combinations(points, 2)) > 15

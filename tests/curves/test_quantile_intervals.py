@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -57,22 +58,19 @@ def test_without_noise_they_are_one_cell():
     assert high == pytest.approx([0.1, 0.6, 0.8])
 
 
+def test_scalars_give_floats_and_arrays_arrays():
+    curve = raw([2, 3, 0, 5], NoNoise())
+    interval = curve.quantile(0.5, level=0.9)
+    assert interval == curve.quantile_interval(0.5, 0.9)
+    assert type(interval.low) is type(interval.high) is float
+    assert curve.population_quantile_interval([[0.1, 0.2]]).low.shape == (1, 2)
+
+
 def test_whole_numbers_have_whole_ends():
     grid = dp.Grid([9.5, 19.5, 29.5], lower=-0.5)
     curve = dp.cdf([5, 15, 25], grid, NoNoise(), integers=True)
     assert curve.quantile_interval(0.5) == (10.0, 19.0)
     assert dp.cdf([5.0, 15.0, 25.0], grid, NoNoise()).quantile_interval(0.5) == (9.5, 19.5)
-
-
-def test_scalars_give_floats_and_arrays_arrays():
-    curve = raw([2, 3, 0, 5], NoNoise())
-    for found in (curve.quantile_interval(0.5), curve.quantile(0.5, level=0.9)):
-        assert isinstance(found, dp.Interval)
-        assert type(found.low) is type(found.high) is float
-    assert curve.population_quantile_interval([[0.1, 0.2]]).low.shape == (1, 2)
-    assert curve.quantile(P, level=0.9).high.tolist() == (
-        curve.quantile_interval(P, 0.9).high.tolist()
-    )
 
 
 def test_where_the_first_cell_begins_nowhere_they_do_too():
@@ -86,18 +84,6 @@ def test_where_nothing_is_known_of_the_noise_they_are_the_whole_grid():
     unknown = dp.mechanisms.PolynomialProjection(1.0, 1e-6)
     curve = dp.cdf(RNG(1).random(5000), GRID, unknown, rng=RNG(2))
     assert curve.quantile_interval(0.5) == (0.0, 1.0)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [((1.5,), "p must lie"), ((0.5, 1), "level must be"), ((0.5, 0.0), "level must be")],
-)
-def test_bad_arguments_are_named(arguments, message):
-    for ask in ("quantile_interval", "population_quantile_interval"):
-        with pytest.raises(dp.ParameterError, match=message):
-            getattr(raw([2, 3, 0, 5], NoNoise()), ask)(*arguments)
-    with pytest.raises(dp.ParameterError, match="level must be"):
-        raw([2, 3, 0, 5], NoNoise()).quantile(0.5, level=95)
 
 
 SHAPES = {
@@ -148,3 +134,58 @@ def test_they_cover(name, shape, isotonic):
         # quantiles of one release are not independent, but not one and the same either
         assert share.mean() >= 0.9 - 3 * math.sqrt(0.09 / releases)
         assert share.min() >= 0.9 - 5 * math.sqrt(0.09 / releases)
+
+
+# --- raw curves, whose cells may have shares below 0
+
+
+RNG = np.random.default_rng
+WIDE = dp.Grid([1.0, 2.0, 3.0, 1000.0, 1001.0, 1002.0], lower=0)
+
+
+@pytest.mark.parametrize("level", [0.05, 0.3, 0.95])
+def test_the_ends_for_the_mean_are_never_the_other_way_round(level):
+    rng, differences = RNG(1), []
+    for _ in range(100):
+        values = rng.choice([1.0, 1000.0], 50)
+        curve = dp.cdf(values, WIDE, Hierarchy(0.3), isotonic=False, rng=rng)
+        low, high = curve.mean_interval(level)
+        assert low <= curve.isotonic().mean() <= high
+        assert (low, high) == curve.isotonic().mean_interval(level)
+        differences.append(curve.isotonic().mean() - curve.mean())
+    assert np.any(differences)  # some were raw
+
+
+def test_bands_take_the_noise_of_a_released_number_at_its_worst():
+    made = Histogram(2.0, neighbours="add-or-remove-one")
+    values, grid = RNG(1).random(50), dp.Grid.uniform(0, 1, 4)
+    curve = dp.cdf(values, grid, made, rng=RNG(2))
+    reach = NormalDist().inv_cdf(0.9) * curve.noise_deviation
+    low, high = curve.band(0.8)
+    inner = (curve.counts - reach) / (curve.n + reach[-1])
+    outer = (curve.counts + reach) / (curve.n - reach[-1])
+    np.testing.assert_allclose(low[:-1], inner[:-1])
+    np.testing.assert_allclose(high[:-1], outer[:-1])
+    assert 0.0 < low[0] < high[-2] < 1.0
+    assert low[-1] == high[-1] == 1.0
+
+
+def test_where_the_number_of_records_may_be_noise_no_share_is_too_high():
+    made = Histogram(0.5, neighbours="add-or-remove-one")
+    grid, deviation = dp.Grid.uniform(0, 1, 4), made.noise_deviation(4)
+    counts = np.array([1, 2, 3, 4])
+    curve = dp.CDF(grid, counts, 4, made.privacy, made.describe(), deviation)
+    assert deviation[-1] * NormalDist().inv_cdf(0.975) > 4
+    low, high = curve.band()
+    assert high.tolist() == [1.0] * 4
+    assert low.tolist() == [0.0, 0.0, 0.0, 1.0]
+
+
+def test_intervals_are_of_the_method_that_is_asked_for_and_within_the_grid():
+    grid = dp.Grid.uniform(0, 1, 8)
+    curve = dp.cdf(RNG(1).random(900), grid, Hierarchy(1.0), rng=RNG(1))
+    steps = curve.quantile(0.4, level=0.9, method="inverted_cdf")
+    assert steps == curve.quantile_interval(0.4, 0.9, method="inverted_cdf")
+    assert steps != curve.quantile(0.4, level=0.9)
+    noisy = dp.CDF(grid, curve.counts, 900, curve.privacy, curve.mechanism, np.full(8, 1e4))
+    assert noisy.mean_interval() == (0.0, 1.0)

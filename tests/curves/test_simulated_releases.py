@@ -3,41 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 import dpcore as dp
 from dpcore.curves.simulated_releases import root_mean_square_errors
-from dpcore.mechanisms import Hierarchy, HistogramQueries, PolynomialProjection
+from dpcore.mechanisms import Hierarchy
 
 RNG = np.random.default_rng
 GRID = dp.Grid.uniform(0, 1, 512)
-
-
-def errors(mechanism, values, rng):
-    """Return the errors of a release at each threshold, and the simulated ones."""
-    curve = dp.cdf(values, GRID, mechanism, rng=rng)
-    found = root_mean_square_errors(curve, mechanism, lambda counts: counts, replicates=30)
-    return np.abs(curve.counts - np.cumsum(GRID.count(values))), found
-
-
-@pytest.mark.needs_jit
-@pytest.mark.parametrize(
-    "mechanism",
-    [
-        HistogramQueries(1.0),
-        HistogramQueries(1.0, between="linear"),
-        PolynomialProjection(1.0, 1e-6),
-    ],
-    ids=lambda each: each.describe()["name"],
-)
-def test_what_a_mechanism_has_lost_is_not_seen(mechanism):
-    """Half of the records at a few values, which it smooths: once more, it finds them smooth."""
-    rng = RNG(1)
-    values = np.where(rng.random(20_000) < 0.5, rng.integers(1, 8, 20_000) / 8, rng.random(20_000))
-    found, simulated = errors(mechanism, values, rng)
-    assert np.mean(found > 2 * simulated + 1) > 0.25
-    found, simulated = errors(Hierarchy(1.0), values, rng)
-    assert np.mean(found > 2 * simulated + 1) < 0.1
 
 
 def test_curves_of_any_size_are_simulated_in_blocks(monkeypatch):

@@ -29,28 +29,14 @@ def are_whole(numbers):
 
 @pytest.mark.parametrize("axis", ["x", "y"])
 def test_quantiles_of_reals_in_cells_that_are_one_whole_number_wide(axis):
-    table = dp.table(*REALS, UNIT, NoNoise())
-    assert table.integers == (None, None)
     column, other = REALS if axis == "x" else REALS[::-1]
-    inside = column[(other > -2) & (other <= 3)]
-    found = table.conditional(axis, -2, 3).quantile(QUARTERS)
-    assert found == pytest.approx(np.quantile(inside, QUARTERS), abs=0.1)
-    assert not np.any(found == np.rint(found))
-    of_cells = table.conditional_quantiles(axis, QUARTERS)
+    of_cells = dp.table(*REALS, UNIT, NoNoise()).conditional_quantiles(axis, QUARTERS)
     expected = [
         np.quantile(column[(other > start) & (other <= start + 1)], QUARTERS)
         for start in range(-8, 8)
     ]
     assert np.abs(of_cells - expected).mean() < 0.1
     assert np.abs((of_cells - expected).mean()) < 0.03  # whole ones are a half too high
-
-
-@pytest.mark.parametrize("axis", ["x", "y"])
-def test_quantiles_of_whole_numbers_in_wide_cells(axis):
-    table = dp.table(*WHOLE, WIDE, NoNoise())
-    assert table.integers == (True, True)
-    assert are_whole(table.marginal(axis).quantile(np.linspace(0, 1, 30)))
-    assert are_whole(table.conditional_quantiles(axis, [0.1, 0.33, 0.7]))
 
 
 def test_each_column_has_its_own():
@@ -61,9 +47,7 @@ def test_each_column_has_its_own():
     assert not are_whole(table.marginal("y").quantile(shares))
     curves = table.marginal("x"), table.conditional("y", 0, 20)
     assert [curve.integers for curve in curves] == [True, None]
-
-
-def test_isotonic_regression_keeps_it():
+    assert are_whole(table.conditional_quantiles("x", [0.1, 0.33, 0.7])[1:3])
     raw = dp.table(WHOLE[0], REALS[1], WIDE, epsilon=1.0, isotonic=False, rng=RNG(1))
     assert raw.isotonic().integers == raw.integers == (True, None)
 
@@ -124,61 +108,34 @@ def test_of_counts_nobody_knows_but_the_caller():
 def test_anything_else_is_refused_before_anything_is_drawn(wrong):
     rng, untouched = RNG(1), RNG(1)
     columns = {"grid": WIDE, "epsilon": 1.0, "integers": wrong, "rng": rng}
-    with pytest.raises(dp.DtypeError, match="integers must be None, a bool, or a tuple of two"):
+    with pytest.raises(dp.DtypeError, match="integers"):
         dp.table(*WHOLE, **columns)
-    with pytest.raises(dp.DtypeError, match="integers must be None, a bool, or a tuple of two"):
+    with pytest.raises(dp.DtypeError, match="integers"):
         dp.table_from_counts(WIDE.count(*WHOLE), **columns)
     assert rng.bit_generator.state == untouched.bit_generator.state
     row = dp.table(*WHOLE, WIDE, NoNoise()).row
-    with pytest.raises(dp.DtypeError, match="integers must be None, a bool, or a tuple of two"):
+    with pytest.raises(dp.DtypeError, match="integers"):
         dp.Table(WIDE, row, wrong)
-
-
-# --- residual plots
-
-
-def test_quartiles_of_residuals_that_are_reals():
-    """Bounds are powers of two, so that cells often end at whole numbers."""
-    x, y = REALS
-    ends = {"predicted_range": (-8, 8), "residual_range": (-8, 8)}
-    plot = dp.residual_plot(x, y, epsilon=1e9, cells=16, **ends)
-    assert plot.table.integers == (None, None)
-    expected = [np.quantile(y[(x > start) & (x <= start + 1)], QUARTERS) for start in range(-8, 8)]
-    assert np.abs((plot.quantiles(QUARTERS) - expected).mean()) < 0.03
-    again = dp.ResidualPlot.from_json(plot.to_json())
-    assert np.array_equal(again.quantiles(QUARTERS), plot.quantiles(QUARTERS))
-
-
-def test_residuals_that_are_whole_numbers():
-    plot = dp.residual_plot(REALS[0], WHOLE[1], epsilon=1e9, cells=4)
-    assert plot.table.integers == (None, True)
-    found = plot.quantiles(QUARTERS)
-    assert are_whole(found[np.isfinite(found)])
 
 
 # --- what is stored
 
 
-@pytest.mark.parametrize("integers", [True, (True, False), (None, False)])
-def test_is_stored(integers):
+@pytest.mark.parametrize("integers", [None, True, (True, False), (None, False)])
+def test_is_stored_if_it_is_said(integers):
     counts = WIDE.count(*WHOLE)
     table = dp.table_from_counts(counts, WIDE, epsilon=1.0, integers=integers, rng=RNG(1))
-    found = dp.Table.from_json(table.to_json())
-    assert found.integers == table.integers
-    assert found.to_json() == table.to_json()
-
-
-def test_is_left_out_where_nothing_is_said_as_in_files_of_earlier_versions():
-    stored = dp.table_from_counts(WIDE.count(*WHOLE), WIDE, epsilon=1.0, rng=RNG(1)).to_json()
-    assert "integers" not in json.loads(stored)
-    assert dp.Table.from_json(stored).integers == (None, None)
+    again = dp.Table.from_json(table.to_json())
+    assert again.integers == table.integers
+    assert again.to_json() == table.to_json()
+    assert ("integers" in json.loads(table.to_json())) == (integers is not None)
 
 
 @pytest.mark.parametrize("wrong", [True, None, "xy", [True], [1, 0], [True, False, None]])
 def test_what_is_not_two_answers_is_refused(wrong):
     stored = dp.table(*WHOLE, WIDE, epsilon=1.0, rng=RNG(1)).to_json()
     data = {**json.loads(stored), "integers": wrong}
-    with pytest.raises(dp.FormatError, match="integers must be"):
+    with pytest.raises(dp.FormatError, match="integers"):
         dp.Table.from_json(json.dumps(data))
 
 
@@ -210,3 +167,47 @@ def test_a_first_cell_of_one_value_is_drawn_as_wide_as_the_next():
     ].tolist() == [-2, 0, 2, 4]
     drawn = table.sample(50, RNG(1))
     assert set(drawn[drawn[:, 0] <= 2, 0]) == {0.0}
+
+
+# --- ranges and samples of a table read its records as its marginal curves do
+
+
+RNG = np.random.default_rng
+GRIDS = {
+    "wide cells": dp.Grid.uniform(0, 12, 4),
+    "cells of one whole number": dp.Grid.uniform(0, 12, 12),
+    "narrow cells": dp.Grid.uniform(0, 12, 48),
+    "whole numbers": dp.Grid.integers(0, 12),
+    "an end that is not known": dp.Grid([3.0, 6.0, 12.0]),
+}
+COLUMN = RNG(1).integers(0, 13, 500)
+
+
+@pytest.mark.parametrize("axis", ["x", "y"])
+@pytest.mark.parametrize("said", [None, True, False])
+@pytest.mark.parametrize("name", GRIDS)
+def test_a_range_holds_what_the_marginal_curve_says(name, said, axis):
+    other = dp.Grid.uniform(0, 1, 2)
+    grids, columns = [GRIDS[name], other], [COLUMN.tolist(), RNG(2).random(500)]
+    statement = (said, None)
+    if axis == "y":
+        grids, columns, statement = grids[::-1], columns[::-1], (None, said)
+    table = dp.table(*columns, dp.TableGrid(*grids), NoNoise(), integers=statement)
+    marginal = table.marginal(axis)
+    for low, high in [(0.5, 2.5), (1, 4), (2.2, 2.7), (-3, 1), (4, 20), (7.5, 11)]:
+        held = table.conditional("y" if axis == "x" else "x", low, high).n
+        expected = float(marginal.histogram([low, high])[0][0])
+        assert held == pytest.approx(max(1.0, expected), abs=0.51), (low, high)
+
+
+@pytest.mark.parametrize("said", [None, True, False])
+def test_samples_of_whole_numbers_with_cells_of_their_own(said):
+    grid = dp.TableGrid(dp.Grid.integers(0, 12), dp.Grid.uniform(0, 1, 2))
+    columns = COLUMN.tolist(), RNG(2).random(500)
+    table = dp.table(*columns, grid, NoNoise(), integers=(said, None))
+    drawn = table.sample(rng=RNG(3))
+    is_whole = bool((drawn[:, 0] == np.rint(drawn[:, 0])).all())
+    assert is_whole == (said is not False)
+    of_marginal = table.marginal("x").sample(50, RNG(3))
+    assert is_whole == bool((of_marginal == np.rint(of_marginal)).all())
+    assert np.array_equal(grid.count(*drawn.T), table.counts)
