@@ -49,67 +49,51 @@ def test_counted_chunks_make_the_same_release():
 
 def test_one_record_and_clamped_records():
     assert dp.cdf([3], GRID, epsilon=1.0).n == 1
+    assert dp.cdf([1.0, np.nan, 3.0], GRID, epsilon=1.0, nan_policy="omit").n == 2
     exact = dp.cdf([-99, 99, np.inf, -np.inf], GRID, epsilon=1e9)
     assert exact(0.5) == 0.5
     assert exact(9.99) == 0.5
 
 
-def test_omitted_values_are_not_in_n():
-    assert dp.cdf([1.0, np.nan, 3.0], GRID, epsilon=1.0, nan_policy="omit").n == 2
+MISSING = {"values": [np.nan]}
 
 
 @pytest.mark.parametrize(
-    ("arguments", "options", "error", "words"),
+    ("change", "error", "words"),
     [
-        ((VALUES, GRID), {}, dp.ParameterError, "epsilon or rho must be given"),
-        ((VALUES, GRID), {"epsilon": 0}, dp.ParameterError, "epsilon must be positive"),
-        ((VALUES, GRID), {"epsilon": -1}, dp.ParameterError, "epsilon must be positive"),
-        ((VALUES, GRID), {"epsilon": np.nan}, dp.ParameterError, "epsilon must be finite"),
-        ((VALUES, GRID), {"epsilon": np.inf}, dp.ParameterError, "epsilon must be finite"),
-        ((VALUES, GRID), {"epsilon": "1"}, dp.DtypeError, "epsilon must be a real number"),
-        ((VALUES, GRID), {"epsilon": 1e-15}, dp.ParameterError, "epsilon is too small"),
-        (
-            (VALUES, GRID),
-            {"epsilon": 1, "rho": 1},
-            dp.ParameterError,
-            "rho must not be given beside",
-        ),
-        ((VALUES, GRID), {"epsilon": 1, "isotonic": 1}, dp.DtypeError, "isotonic must be a bool"),
-        ((VALUES, [1, 2]), {"epsilon": 1.0}, dp.DtypeError, "grid must be a Grid: .*got list"),
-        ((VALUES, GRID, "dyadic"), {}, dp.DtypeError, "mechanism must be a mechanism, .*got str"),
-        ((VALUES, GRID), {"epsilon": 1.0, "rng": 5}, dp.DtypeError, "rng must be a generator"),
-        (
-            (VALUES, GRID, dp.mechanisms.Dyadic(1.0)),
-            {"epsilon": 1.0},
-            dp.ParameterError,
-            "epsilon must not be given with a mechanism",
-        ),
-        (([], GRID), {"epsilon": 1.0}, dp.ParameterError, "values must hold at least one record"),
-        (([np.nan], GRID), {"epsilon": 1.0}, dp.MissingValueError, "values has missing values"),
-        (
-            ([np.nan], GRID),
-            {"epsilon": 1.0, "nan_policy": "omit"},
-            dp.ParameterError,
-            "at least one record",
-        ),
-        ((["a"], GRID), {"epsilon": 1.0}, dp.DtypeError, "values must hold real numbers"),
+        ({"epsilon": None}, dp.ParameterError, "epsilon"),
+        ({"epsilon": 0}, dp.ParameterError, "epsilon"),
+        ({"epsilon": np.inf}, dp.ParameterError, "epsilon"),
+        ({"epsilon": "1"}, dp.DtypeError, "epsilon"),
+        ({"epsilon": 1e-15}, dp.ParameterError, "epsilon is too small"),
+        ({"rho": 1}, dp.ParameterError, "rho"),
+        ({"isotonic": 1}, dp.DtypeError, "isotonic"),
+        ({"grid": [1, 2]}, dp.DtypeError, "grid"),
+        ({"epsilon": None, "mechanism": "dyadic"}, dp.DtypeError, "mechanism"),
+        ({"mechanism": dp.mechanisms.Dyadic(1.0)}, dp.ParameterError, "epsilon"),
+        ({"rng": 5}, dp.DtypeError, "rng"),
+        ({"values": []}, dp.ParameterError, "values"),
+        (MISSING, dp.MissingValueError, "values"),
+        ({**MISSING, "nan_policy": "omit"}, dp.ParameterError, "at least one record"),
+        ({"values": ["a"]}, dp.DtypeError, "values"),
     ],
 )
-def test_nothing_is_drawn_for_a_call_that_is_refused(arguments, options, error, words, monkeypatch):
+def test_nothing_is_drawn_for_a_call_that_is_refused(change, error, words, monkeypatch):
     def spent(*_):
         raise AssertionError("noise was drawn")
 
     monkeypatch.setattr("dpcore.noise.DiscreteLaplace.fill", spent)
+    good = {"values": VALUES, "grid": GRID, "epsilon": 1.0}
     with pytest.raises(error, match=words):
-        dp.cdf(*arguments, **options)
+        dp.cdf(**{**good, **change})
     with pytest.raises(AssertionError, match="noise was drawn"):
-        dp.cdf(VALUES, GRID, epsilon=1.0)
+        dp.cdf(**good)
 
 
 @pytest.mark.parametrize("neighbours", ["", False, 0, (), "replace-client"])
 def test_none_alone_stands_for_the_default_relation(neighbours):
     for release in (dp.cdf, lambda _, *rest, **given: dp.cdf_from_counts(COUNTS, *rest, **given)):
-        with pytest.raises(dp.ParameterError, match="neighbours must be one of 'replace-one'"):
+        with pytest.raises(dp.ParameterError, match="neighbours"):
             release(VALUES, GRID, epsilon=1.0, neighbours=neighbours)
         assert release(VALUES, GRID, epsilon=1.0, neighbours=None).privacy == dp.Privacy(1.0)
 
@@ -117,10 +101,10 @@ def test_none_alone_stands_for_the_default_relation(neighbours):
 @pytest.mark.parametrize(
     ("counts", "words"),
     [
-        (np.ones(20), "counts must hold integers"),
+        (np.ones(20), "counts"),
         (np.ones(19, int), r"counts must have shape \(20,\)"),
-        (np.r_[np.ones(19, int), -1], "counts must not be negative"),
-        (np.zeros(20, int), "counts must hold at least one record"),
+        (np.r_[np.ones(19, int), -1], "counts"),
+        (np.zeros(20, int), "counts"),
     ],
 )
 def test_bad_counts(counts, words):
@@ -144,7 +128,7 @@ def test_counts_that_would_wrap_around_are_refused(counts):
         lambda c: dp.mechanisms.AdaptiveQuantiles(1.0).release_from_sites(c[:, None]),
         lambda c: dp.table_from_counts(c[None, :], dp.TableGrid(dp.Grid([1]), grid), epsilon=1.0),
     ):
-        with pytest.raises(dp.ParameterError, match="counts must sum to less than 2"):
+        with pytest.raises(dp.ParameterError, match=r"counts.*2"):
             release(counts)
 
 
@@ -156,25 +140,11 @@ def test_counts_that_are_large_but_do_not_wrap_around_are_taken():
 
 @pytest.mark.parametrize(
     "mechanism",
-    [
-        dp.mechanisms.Dyadic(1.0, np.int64(2)),
-        dp.mechanisms.Hierarchy(1.0, np.int64(2)),
-        dp.mechanisms.HistogramQueries(1.0, np.int8(3)),
-        dp.mechanisms.AdaptiveQuantiles(1.0, np.int8(3)),
-        dp.mechanisms.PolynomialProjection(rho=0.5, degree=np.int64(3)),
-    ],
+    [dp.mechanisms.Dyadic(1.0, np.int64(2)), dp.mechanisms.AdaptiveQuantiles(1.0, np.int8(3))],
 )
 def test_numpy_integers_are_parameters_like_others(mechanism):
     curve = dp.cdf([0.1, 0.9], dp.Grid.uniform(0, 1, 8), mechanism)
-    again = dp.CDF.from_json(curve.to_json())
-    assert np.array_equal(again.counts, curve.counts)
-    assert again.mechanism == curve.mechanism
-
-
-def test_exact_curves_are_not_kept():
-    curve = dp.cdf([0.1, 0.2], dp.Grid.uniform(0, 1, 4), dp.mechanisms.NoNoise())
-    with pytest.raises(dp.ParameterError, match="privacy must be finite: an exact curve is not"):
-        curve.to_json()
+    assert dp.CDF.from_json(curve.to_json()) == curve
 
 
 class Own:

