@@ -5,14 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 import dpcore as dp
-from dpcore.trust import (
-    Central,
-    DistributedNoise,
-    Local,
-    SecureAggregation,
-)
+from dpcore.trust import Central, DistributedNoise, Local, SecureAggregation
+from tests.trust.rounds import RNG
 
-RNG = np.random.default_rng
 GRID = dp.Grid.uniform(0, 1, 8)
 M, RECORDS = 400, 1000
 IDS = RNG(1).integers(M, size=RECORDS)
@@ -31,3 +26,8 @@ MODELS = [
 def capped(bound):
     """How many records count of each client."""
     return np.minimum(np.bincount(IDS, minlength=M), bound)
+
+
+def clients_of(model):
+    """The number of clients, where the model does not say it."""
+    return None if isinstance(model, DistributedNoise | Local) else M
