@@ -8,69 +8,7 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 import dpcore as dp
-from dpcore.curves.smoothing.osqp import noise_edges
-from dpcore.kernels.smoothing import elimination, obstacle
 from tests import reference
-
-
-@settings(max_examples=40)
-@given(st.integers(1, 40), st.integers(2, 7), st.data())
-def test_edges_are_the_tree_seen_from_the_chosen_thresholds(size, base, data):
-    at = np.array(sorted(data.draw(st.sets(st.integers(0, size - 1), min_size=1))))
-    edges = noise_edges(size, base, at)
-    columns = reference.tree_matrix(size, base)[at].T
-    columns = columns[columns.any(axis=1)]
-    expected, copies = np.unique(columns, axis=0, return_counts=True)
-    found = np.zeros((edges.start.size, at.size), int)
-    for row, (a, b) in enumerate(zip(edges.start, edges.end, strict=True)):
-        found[row, a:b] = 1
-    order = np.lexsort(found.T[::-1])
-    assert np.array_equal(found[order], expected)
-    assert np.array_equal(edges.copies[order], copies)
-
-
-@settings(max_examples=30)
-@given(st.integers(1, 60), st.integers(2, 7), st.integers(0, 2**32), st.data())
-def test_elimination_keeps_the_graph_and_its_solutions(size, base, seed, data):
-    at = np.array(sorted(data.draw(st.sets(st.integers(0, size - 1), min_size=1))))
-    levels = reference.levels(size, base) + 1
-    order, left, right, fill, conductances = elimination.plan(
-        elimination.separations(at, base, levels)
-    )
-    vertices = at.size + 1
-    laplacian = np.zeros((vertices, vertices))
-    edges = noise_edges(size, base, at)
-    for a, b, copies in zip(edges.start, edges.end, edges.copies, strict=True):
-        laplacian[np.ix_([a, b], [a, b])] += copies * np.array([[1, -1], [-1, 1]])
-    rng = np.random.default_rng(seed)
-    potentials = rng.normal(size=vertices)
-    flows = np.zeros(vertices)
-    short = conductances.astype(np.float32)
-    elimination.add_laplacian(left, right, short, potentials[order], flows)
-    assert flows == pytest.approx((laplacian @ potentials)[order], abs=1e-9)
-
-    free = rng.random(vertices) < 0.7
-    free[rng.integers(vertices)] = False
-    sources = rng.normal(size=vertices)
-    expected = np.zeros(vertices)
-    inner = laplacian[np.ix_(order, order)][np.ix_(free, free)]
-    expected[free] = np.linalg.solve(inner, sources[free])
-    first, second, direct = elimination.segments(fill, conductances)
-    joined, ends, turns = (
-        direct.astype(float),
-        np.zeros((vertices - 1, 4)),
-        np.empty((first.size, 2)),
-    )
-    found = np.empty(vertices)
-    stale, was_free = np.ones(vertices, bool), free.copy()
-    tree = left, right, first, second
-    work = joined, ends, turns
-    obstacle.eliminate(*tree, direct, free, -sources, stale, *work)
-    came = obstacle.substitute(*tree, *work, -sources, np.inf, free, stale, found)
-    assert came == 0
-    assert np.array_equal(free, was_free)
-    assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
-
 
 SOLVERS = [(1, "graph"), (1, "osqp"), (2, "graph"), (2, "osqp")]
 

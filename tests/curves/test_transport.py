@@ -148,18 +148,6 @@ def test_a_dent_between_two_neighbours_is_filled_along_the_cheapest_paths():
     assert figures[0, [0, 3, 4]] == pytest.approx([4.0, 4.0, 8.0])
 
 
-def test_rows_are_solved_each_on_its_own():
-    rng = np.random.default_rng(2)
-    c = rng.integers(-30, 34, (7, 18)).astype(float)
-    c[:, 0] += np.maximum(1.0 - c.sum(axis=1), 0.0)
-    c[3] = np.abs(c[3])
-    together = repair(c, 17)
-    for r in range(7):
-        alone = repair(c[r], 17)
-        for one, all_rows in zip(alone, together, strict=True):
-            assert np.array_equal(one[0], all_rows[r])
-
-
 def test_ties_found_one_after_the_other():
     # chains of parts whose increments add up to 0, each held by an edge without flow
     for seed in range(40):

@@ -153,16 +153,13 @@ def test_it_is_a_mapping_that_is_stored_and_shows_itself():
 
 
 def test_pictures_share_their_axes():
-    pyplot = pytest.importorskip("matplotlib.pyplot")
     rng = np.random.default_rng(1)
-    found = dp.cdf(VALUES, GRID, by=BY, groups=["a", "b", "c", "$d"], epsilon=50.0, rng=rng)
-    axes = found.plot()
-    assert [ax.get_title() for ax in axes] == ["a", "b", "c", "$d"]
+    groups = dp.cdf(VALUES, GRID, by=BY, groups=["a", "b", "$d"], epsilon=50.0, rng=rng)
+    axes = groups.plot()
+    assert [ax.get_title() for ax in axes] == ["a", "b", "$d"]
     axes[0].set_xlim(1, 2)
-    assert axes[3].get_xlim() == (1, 2)
-    assert len(axes[0].figure.axes) == 4
-    axes[0].figure.canvas.draw()
-    pyplot.close(axes[0].figure)
+    assert axes[2].get_xlim() == (1, 2)
+    axes[0].figure.canvas.draw()  # dollars are no formulas
 
 
 def test_groups_are_compared():

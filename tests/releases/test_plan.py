@@ -1,4 +1,4 @@
-"""``plan``: the least predicted error first, and what dp.cdf takes."""
+"""``plan``: the least predicted error first; and ``dp.cdf`` takes it, by a rule in n epsilon."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 
 import dpcore as dp
-from dpcore.mechanisms import Hierarchy, ToeplitzGaussian
+from dpcore.mechanisms import Dawa, Dyadic, Hierarchy, ToeplitzGaussian
+from dpcore.releases.most_accurate import most_accurate
+from dpcore.releases.plan_shapes import REFERENCE_SHAPES
 
-BUDGETS = [{"epsilon": 1.0}, {"rho": 0.5}]
+BOTH_KINDS = [{"epsilon": 1.0}, {"rho": 0.5}]
 
 
-@pytest.mark.parametrize("budget", BUDGETS)
+@pytest.mark.parametrize("budget", BOTH_KINDS)
 @pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove-one"])
-@pytest.mark.parametrize("size", [1, 2, 7, 100, 2**12])
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 17, 100, 1023, 2**12])
 def test_options_are_by_increasing_error(size, budget, neighbours):
     plan = dp.plan(size, **budget, neighbours=neighbours)
     errors = [option.error for option in plan]
@@ -104,3 +106,197 @@ def test_the_number_of_records_is_released_where_it_is_private():
 def test_bad_parameters(arguments, words):
     with pytest.raises(dp.ParameterError, match=words):
         dp.plan(**arguments)
+
+
+# --- what ``dp.cdf`` takes is what ``dp.plan`` puts first, and follows a rule in n epsilon
+
+
+SIZES = [*range(1, 24), 33, 64, 100, 300, 1000]
+BUDGETS = [
+    *({"epsilon": epsilon} for epsilon in (0.01, 0.5, 1.0, 2.0, 4.0, 10.0, 30.0)),
+    *({"rho": rho} for rho in (1e-4, 0.5, 2.0, 8.0, 50.0)),
+    *({"epsilon": epsilon, "delta": delta} for epsilon in (0.1, 1, 4) for delta in (1e-9, 0.01)),
+]
+BOTH = ["replace-one", "add-or-remove-one"]
+
+
+@pytest.mark.sample(6)
+@pytest.mark.needs_jit
+@pytest.mark.parametrize("neighbours", BOTH)
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+def test_the_default_is_the_first_of_the_plan(budget, neighbours):
+    given = {"epsilon": None, "rho": None, "delta": None, **budget}
+    for size in SIZES:
+        best = dp.plan(size, **budget, neighbours=neighbours).best
+        assert most_accurate(size, neighbours=neighbours, **given) == best
+        assert type(most_accurate(size, neighbours=neighbours, **given)) is type(best)
+
+
+def test_beyond_sixteen_cells_a_histogram_may_win():
+    grid = dp.Grid.uniform(0, 1, 17)
+    budget = {"epsilon": 4.0, "neighbours": "add-or-remove-one"}
+    curve = dp.cdf([0.5], grid, **budget)
+    assert curve.mechanism["name"] == "histogram"
+    assert np.sqrt(np.mean(curve.standard_error() ** 2)) * curve.n == pytest.approx(0.585, abs=5e-4)
+
+
+@pytest.mark.parametrize("neighbours", BOTH)
+@pytest.mark.parametrize("size", [17, 300, 2000])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+def test_delta_never_makes_a_release_worse(size, epsilon, neighbours):
+    def error(**budget):
+        return dp.plan(size, epsilon=epsilon, neighbours=neighbours, **budget).options[0].error
+
+    errors = [error(), *(error(delta=delta) for delta in (1e-12, 1e-9, 1e-6, 1e-3, 0.1))]
+    assert errors == sorted(errors, reverse=True)
+
+
+def test_what_spends_no_delta_says_so():
+    grid = dp.Grid.uniform(0, 1, 17)
+    values = [0.5] * 1000
+    pure = dp.cdf(values, grid, epsilon=1.0, delta=1e-9)
+    assert pure.privacy == dp.Privacy(1.0)
+    assert pure.mechanism == dp.cdf(values, grid, epsilon=1.0).mechanism
+    gaussian = dp.cdf(values, grid, epsilon=1.0, delta=1e-2)
+    assert gaussian.privacy == dp.Privacy(1.0, 1e-2)
+    assert pure.privacy + gaussian.privacy == dp.Privacy(2.0, 1e-2)
+    assert gaussian.privacy + pure.privacy == dp.Privacy(2.0, 1e-2)
+    assert pure.privacy + dp.Privacy(rho=0.5) == dp.Privacy(rho=1.0)
+
+
+def test_a_dyadic_tree_is_never_better_than_its_bound():
+    for size in [*range(1, 34), 100, 127, 128, 129, 1000, 2**12 + 1]:
+        for budget in BUDGETS:
+            tree = Dyadic(**budget)
+            assert 0.0 <= tree.least_variance(size) <= tree.variance(size)
+    assert Dyadic(1.0, base=3).least_variance(100) == 0.0
+
+
+def test_the_first_of_equals_spends_no_delta():
+    assert dp.plan(1, epsilon=1.0, delta=0.1).best == Hierarchy(1.0)
+
+
+# --- where n is public, the default follows a rule in n epsilon and the size of the grid
+
+
+KINDS = [
+    {"epsilon": 0.5},
+    {"epsilon": 4.0},
+    {"rho": 0.02},
+    {"epsilon": 0.5, "delta": 1e-6},
+    {"epsilon": 1.0, "delta": 0.01},
+]
+
+
+def signal(dawa, n):
+    """n epsilon, or n sqrt(8 rho) where noise is Gaussian."""
+    if dawa.delta is not None:
+        return n * np.sqrt(8 * dp.privacy.zcdp_rho(dawa.epsilon, dawa.delta))
+    return n * (dawa.epsilon if dawa.epsilon is not None else np.sqrt(8 * dawa.rho))
+
+
+@pytest.mark.parametrize("budget", KINDS, ids=str)
+@pytest.mark.parametrize("size", [16, 17, 100, 1000])
+def test_dawa_is_taken_up_to_a_power_of_the_cells(size, budget):
+    given = {"epsilon": None, "rho": None, "delta": None, **budget}
+    kinds = [Dawa(**budget)]
+    if "delta" in budget:  # what spends none of it keeps within it
+        kinds.insert(0, Dawa(budget["epsilon"]))
+    for kind in kinds:
+        most = size / 4 if "rho" in budget else size**1.5
+        edge = int(most / signal(kind, 1))
+        for n in (1, max(1, edge - 1), edge + 2, 100 * edge + 100):
+            chosen = most_accurate(size, neighbours="replace-one", **given, n=n)
+            dawa = min(kinds, key=lambda each: each._counting_error(size, n))
+            scarce = size > 16 and signal(dawa, n) <= most
+            best = dp.plan(size, **budget).best
+            assert chosen == (dawa if scarce else best)
+            assert chosen.privacy == (dawa if scarce else best).privacy
+
+
+@pytest.mark.needs_jit
+@pytest.mark.parametrize("budget", KINDS, ids=str)
+def test_what_the_plan_says_is_what_is_taken(budget):
+    grid, rng = dp.Grid.uniform(0, 1, 128), np.random.default_rng(1)
+    names = set()
+    for n in (10, 1000, 10**6):
+        plan = dp.plan(grid.size, **budget, n=n)
+        curve = dp.cdf_from_counts(rng.multinomial(n, np.full(128, 1 / 128)), grid, **budget)
+        assert curve.mechanism == plan.best.describe()
+        assert curve.privacy == plan.best.privacy
+        told = [option for option in plan if option.on_shapes]
+        assert len(told) == 2
+        assert plan.options[0] in told
+        for option in told:
+            assert tuple(option.on_shapes) == REFERENCE_SHAPES
+            assert all(0 <= error < n for error in option.on_shapes.values())
+        assert ("size / 4" if "rho" in budget else "size^1.5") in plan.why
+        assert str(plan).splitlines()[-1] == f"first: {plan.why}"
+        names.add(curve.mechanism["name"] == "dawa")
+    assert names == {True, False}
+
+
+@pytest.mark.parametrize("budget", KINDS, ids=str)
+def test_a_number_of_records_that_is_private_makes_no_difference(budget):
+    given = {"epsilon": None, "rho": None, "delta": None, **budget}
+    for size in (17, 1000):
+        relation = "add-or-remove-one"
+        plans = [dp.plan(size, **budget, neighbours=relation, n=n) for n in (1, 10**4, 10**9)]
+        assert all(each == dp.plan(size, **budget, neighbours=relation) for each in plans)
+        taken = {
+            str(most_accurate(size, neighbours=relation, **given, n=n)) for n in (1, 10**4, 10**9)
+        }
+        assert len(taken) == 1
+
+
+def test_classes_and_their_curves_follow_the_same_rule():
+    labels, scores = np.arange(400) % 2, np.linspace(0, 1, 400)
+    grid = dp.Grid.uniform(0, 1, 64)
+    best = dp.plan(128, epsilon=1.0, n=400).best
+    assert isinstance(best, Dawa)
+    for curves in (
+        dp.score_curves(labels, scores, grid, epsilon=1.0),
+        dp.roc_curve(labels, scores, grid=grid, epsilon=1.0).curves,
+    ):
+        assert curves.joint.mechanism == best.describe()
+        assert np.all(np.isfinite(curves.joint.noise_deviation))
+
+
+def test_a_bad_number_of_records_is_refused():
+    with pytest.raises(dp.ParameterError, match=r"\bn\b"):
+        dp.plan(64, epsilon=1.0, n=0)
+    with pytest.raises(dp.DtypeError, match=r"\bn\b"):
+        dp.plan(64, epsilon=1.0, n=10.5)
+
+
+# --- the default does not lose where its rules meet: classes in one row, delta beside epsilon
+
+
+RNG = np.random.default_rng
+
+
+@pytest.mark.needs_jit
+@pytest.mark.parametrize("size", [100, 101, 128, 1000])
+def test_positives_with_the_highest_scores_stay_positives(size):
+    """The classes meet in the row at their highest scores: no bucket may join them."""
+    negatives, positives = np.zeros(size, int), np.zeros(size, int)
+    negatives[: size // 2] = 7000 // (size // 2)
+    positives[size // 2 :] = 1500 // (size - size // 2)
+    positives[-1] += 1500
+    joint = np.concatenate([negatives, positives[::-1]])
+    grid, rng = dp.Grid.uniform(0, 1, size), RNG(1)
+    found = [dp.score_curves_from_counts(joint, grid, epsilon=0.03, rng=rng) for _ in range(100)]
+    assert {each.joint.mechanism["name"] for each in found} == {"dawa"}
+    total = positives.sum()
+    errors = np.array([each.positives[-1] - total for each in found])
+    stated = np.array([each.deviations[1][-1] for each in found])
+    assert abs(errors.mean()) < 0.1 * total
+    assert np.mean(np.abs(errors) <= 1.96 * stated) > 0.85
+
+
+def test_budgets_without_bounds_are_told_of_by_name():
+    """No OverflowError, whatever finite epsilon and n are given."""
+    counts = np.full(64, 10**6)
+    for budget in ({"epsilon": 1e306}, {"epsilon": 1.7e308}, {"rho": 1.7e308}):
+        assert Dawa(**budget).release(counts) == pytest.approx(np.cumsum(counts), abs=1)
+        dp.plan(64, n=int(counts.sum()), **budget)

@@ -32,14 +32,6 @@ def test_a_release_of_counts_is_that_of_their_records():
         found = score_curves_from_counts(counts, grid, mechanism, rng=RNG(8))
         expected = dp.score_curves(labels, scores, grid, mechanism, rng=RNG(8))
         assert np.array_equal(found.joint.counts, expected.joint.counts)
-    for bad, error, message in [
-        (counts[:-1], dp.ParameterError, r"counts must have shape \(40,\); got \(39,\)"),
-        (counts / 2, dp.DtypeError, "counts"),
-        (-counts, dp.ParameterError, "counts"),
-        (0 * counts, dp.ParameterError, "must hold at least one record"),
-    ]:
-        with pytest.raises(error, match=message):
-            score_curves_from_counts(bad, grid, epsilon=1.0)
 
 
 # --- what users see
@@ -107,12 +99,6 @@ def test_picture_shows_curve_band_and_diagonal(ax):
     labels, scores = binormal(500, RNG(11))
     roc = roc_curve(labels, scores, grid=dp.Grid.uniform(-3, 5, 64), epsilon=1.0)
     assert roc.plot(ax, level=0.8, color="k") is ax
-    texts = [text.get_text() for text in ax.legend().get_texts()]
-    assert texts == [
-        "guessing",
-        f"private, epsilon = 1, AUC = {roc.auc:.3f}",
-        "80% band for the noise",
-    ]
     diagonal, curve = ax.get_lines()
     assert np.array_equal(curve.get_xydata(), np.transpose([roc.fpr, roc.tpr]))
     assert curve.get_color() == "k"

@@ -95,42 +95,6 @@ def test_counts_add_up_and_labels_may_be_anything():
     assert np.array_equal(sum(parts), expected)
 
 
-def test_smoothing_uses_the_tree():
-    labels, scores = RNG(5).random(400) < 0.3, RNG(6).random(400)
-    raw = dp.score_curves(labels, scores, mechanism=Dyadic(1.0), isotonic=False, rng=RNG(7))
-    smooth = raw.smooth(2)
-    assert smooth.joint.is_monotone
-    assert not raw.joint.is_monotone
-
-
-def test_bad_input_is_refused_before_anything_is_spent():
-    grid = dp.Grid.uniform(0, 1, 4)
-    with pytest.raises(dp.MissingValueError, match="y_score"):
-        dp.score_curves([0, 1], [0.5, math.nan], grid, epsilon=1.0)
-    with pytest.raises(dp.MissingValueError, match="y_true"):
-        dp.score_curves([0.0, math.nan], [0.5, 0.5], grid, epsilon=1.0)
-    kept = dp.score_curves([0, 1], [0.5, math.nan], grid, epsilon=1.0, nan_policy="omit")
-    assert kept.n == 1
-    for arguments, message in [
-        (([0, 1], [0.5]), r"y_score must have the shape of y_true, \(2,\); got \(1,\)"),
-        (([[0, 1]], [[0.5, 0.5]]), "y_true"),
-        ((["a", "b"], [0.5, 0.5]), "pos_label"),
-        (([0, 1], [0.5, 0.5], grid, Hierarchy(1.0, neighbours="add-or-remove-one")), "replace-one"),
-        (([0, 1], [0.5, 0.5], grid, (Dyadic(1.0),)), "mechanism"),
-        (([], [], grid), "y_true"),
-    ]:
-        budget = {} if len(arguments) == 4 else {"epsilon": 1.0}
-        with pytest.raises(dp.ParameterError, match=message):
-            dp.score_curves(*arguments, **budget)
-    with pytest.raises(dp.DtypeError, match="y_true"):
-        dp.score_curves([1j, 2], [0.5, 0.5], grid, epsilon=1.0)
-    with pytest.raises(dp.DtypeError, match="grid"):
-        dp.score_curves([0, 1], [0.5, 0.5], [0.0, 1.0], epsilon=1.0)
-    curve = dp.cdf([0.5], grid, epsilon=1.0)
-    with pytest.raises(dp.ParameterError, match=r"negatives.*5"):
-        dp.ScoreCurves.from_classes(grid, curve, curve)
-
-
 GRID = dp.Grid.uniform(0, 1, 4)
 TALL = Hierarchy(1.0, branching=(3, 3))  # for up to 9 cells
 
@@ -157,18 +121,55 @@ def test_a_pair_is_refused_before_either_releases(monkeypatch, pair, budget, wor
         dp.score_curves([0, 1], [0.1, 0.6], grid, pair, **budget)
 
 
-def test_no_records_are_named_for_what_they_are():
-    with pytest.raises(dp.ParameterError, match="y_true"):
-        dp.score_curves([], [], epsilon=1.0)
-    with pytest.raises(dp.ParameterError, match="counts"):
-        dp.score_curves_from_counts(np.zeros(8, int), GRID, epsilon=1.0)
-    with pytest.raises(dp.DtypeError, match="counts"):
-        dp.score_curves_from_counts(
-            np.ma.masked_array(np.ones(8, int), mask=[1] + 7 * [0]), GRID, epsilon=1.0
-        )
-    with pytest.raises(dp.ParameterError, match="epsilon"):
-        dp.score_curves([0, 1], [0.1, 0.2], epsilon=10**400)
-    with pytest.raises(dp.ParameterError, match="y_score"):
-        dp.score_counts([0, 1, 0, 1], np.ma.masked_array(np.ones((2, 2))), GRID)
+CLOSED = Hierarchy(1.0, neighbours="add-or-remove-one")
+MASKED = np.ma.masked_array(np.ones(8, int), mask=[1] + 7 * [0])
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    [
+        ({"y_score": [0.5, math.nan]}, dp.MissingValueError, "y_score"),
+        ({"y_true": [0.0, math.nan]}, dp.MissingValueError, "y_true"),
+        ({"y_score": [0.5]}, dp.ParameterError, r"y_score .*\(2,\); got \(1,\)"),
+        ({"y_true": [[0, 1]], "y_score": [[0.5, 0.5]]}, dp.ParameterError, "y_true"),
+        ({"y_true": ["a", "b"]}, dp.ParameterError, "pos_label"),
+        ({"y_true": [], "y_score": []}, dp.ParameterError, "y_true"),
+        ({"y_true": [1j, 2]}, dp.DtypeError, "y_true"),
+        ({"mechanism": CLOSED, "epsilon": None}, dp.ParameterError, "replace-one"),
+        ({"mechanism": (Dyadic(1.0),), "epsilon": None}, dp.ParameterError, "mechanism"),
+        ({"grid": [0.0, 1.0]}, dp.DtypeError, "grid"),
+        ({"epsilon": 10**400}, dp.ParameterError, "epsilon"),
+    ],
+)
+def test_bad_input_is_refused(change, error, words):
+    good = {"y_true": [0, 1], "y_score": [0.5, 0.5], "grid": GRID, "epsilon": 1.0}
+    with pytest.raises(error, match=words):
+        dp.score_curves(**{**good, **change})
+
+
+@pytest.mark.parametrize(
+    ("counts", "error"),
+    [
+        (np.zeros(8, int), dp.ParameterError),
+        (np.ones(7, int), dp.ParameterError),
+        (-np.ones(8, int), dp.ParameterError),
+        (np.ones(8), dp.DtypeError),
+        (MASKED, dp.DtypeError),
+    ],
+)
+def test_bad_counts(counts, error):
+    with pytest.raises(error, match="counts"):
+        dp.score_curves_from_counts(counts, GRID, epsilon=1.0)
+
+
+def test_records_without_a_value_are_left_out():
+    curves = dp.score_curves([0, 1], [0.5, math.nan], GRID, epsilon=1.0, nan_policy="omit")
+    assert curves.n == 1
+
+
+def test_curves_of_classes_have_the_grid():
+    curve = dp.cdf([0.5], GRID, epsilon=1.0)
+    with pytest.raises(dp.ParameterError, match=r"negatives.*5"):
+        dp.ScoreCurves.from_classes(GRID, curve, curve)
     with pytest.raises(dp.DtypeError, match="negatives"):
         dp.ScoreCurves.from_classes(GRID, None, None)
