@@ -215,25 +215,6 @@ def in_a_pool(gate, work):
         yield future.result()
 
 
-def in_a_thread(gate, work):
-    results = []
-
-    def caught():
-        gate.wait()
-        try:
-            results.append(work())
-        except dp.DpcoreError as error:
-            results.append(error)
-
-    thread = threading.Thread(target=caught)
-    thread.start()
-    yield
-    thread.join()
-    if isinstance(results[0], dp.DpcoreError):
-        raise results[0]
-    yield results[0]
-
-
 def in_a_thread_of_a_thread(gate, work):
     """The thread that releases is started after the budget has ended."""
 
@@ -276,7 +257,7 @@ def in_a_fork_of_a_thread(gate, work):
     yield from in_a_pool(gate, forked)
 
 
-HANDED_OVER = [in_a_pool, in_a_thread, in_a_thread_of_a_thread, after_another_budget_has_begun]
+HANDED_OVER = [in_a_pool, in_a_thread_of_a_thread, after_another_budget_has_begun]
 FORKED = pytest.param(
     in_a_fork_of_a_thread,
     marks=[
@@ -305,7 +286,7 @@ def test_work_that_begins_after_its_budget_has_ended_is_refused(how, watch):
     assert budget.log == ()
 
 
-@pytest.mark.parametrize("how", HANDED_OVER[:3])
+@pytest.mark.parametrize("how", HANDED_OVER[:2])
 def test_work_that_enters_its_budget_is_charged_whenever_it_begins(how):
     gate, budget = threading.Event(), dp.Budget(epsilon=1.0)
 

@@ -47,9 +47,7 @@ def test_partitions_of_hive_are_read_through_all_levels(tmp_path):
     )
     assert (tmp_path / "year=2020" / "sex=0" / "part-0.parquet").exists()
     np.testing.assert_array_equal(counts_of(tmp_path), expected(VALUES))
-    with pytest.raises(
-        dp.ParameterError, match=r"^column must not be a key of partitions: .*'year'$"
-    ):
+    with pytest.raises(dp.ParameterError, match="column must not be a key of partitions"):
         counts_of(tmp_path, "year")
 
 
@@ -79,24 +77,18 @@ def test_the_order_is_the_same_every_time_and_rows_stay_together(tmp_path, monke
 
 
 @pytest.mark.parametrize(
-    ("arrays", "words"),
+    ("columns", "kind", "words"),
     [
-        ([[1.0], [1]], r"one type in all of '.*t'; got type double, and int64 in file 2 of 2$"),
-        ([[1], [1], ["a"]], r"^column 'x' must hold numbers; got type string$"),
+        ([{"x": [1.0]}, {"x": [1]}], dp.DtypeError, "type double, and int64 in file 2 of 2"),
+        ([{"x": [1]}, {"x": [1]}, {"x": ["a"]}], dp.DtypeError, "type string"),
+        ([{"x": [1]}, {"x": [1]}, {"z": [1]}], dp.ParameterError, r"file 3 of 3.*'z'; got 'x'"),
     ],
-)  # fmt: skip
-def test_types_that_differ_are_refused_before_anything_is_read(tmp_path, arrays, words):
-    folder = folder_of(tmp_path / "t", *map(pa.array, arrays))
-    with pytest.raises(dp.DtypeError, match=words):
-        next(column_batches(folder, "x"))
-
-
-def test_a_column_that_one_file_lacks_is_refused_before_anything_is_read(tmp_path):
-    folder = folder_of(tmp_path / "t", VALUES, VALUES)
-    pq.write_table(pa.table({"z": [1]}), folder / "part-9.parquet")
-    words = r"^column must be one of the columns of '.*t \(file 3 of 3\)': 'z'; got 'x'$"
-    with pytest.raises(dp.ParameterError, match=words):
-        next(column_batches(folder, "x"))
+)
+def test_files_that_differ_are_refused_before_anything_is_read(tmp_path, columns, kind, words):
+    for at, arrays in enumerate(columns):
+        pq.write_table(pa.table(arrays), tmp_path / f"{at}.parquet")
+    with pytest.raises(kind, match=f"^column .*{words}"):
+        next(column_batches(tmp_path, "x"))
 
 
 def test_other_columns_may_differ(tmp_path):
@@ -112,14 +104,12 @@ def test_errors_name_neither_files_nor_partitions(tmp_path):
     write_parquet(folder / "a.parquet", VALUES)
     damaged = write_parquet(folder / f"age={SECRET}" / f"{SECRET}.parquet", VALUES)
     damaged.write_bytes(damaged.read_bytes()[:-3000])
-    words = r"t \(file 2 of 2\)' is not a Parquet file, or is damaged$"
-    with pytest.raises(FileError, match=words) as caught:
+    with pytest.raises(FileError, match=r"file 2 of 2.*damaged$") as caught:
         counts_of(folder)
     assert SECRET not in str(caught.value)
     assert caught.value.__context__ is None
     damaged.rename(damaged.with_suffix(".csv"))
-    words = r"holds other files than Parquet \(1 not in .parquet or .pq\)$"
-    with pytest.raises(FileError, match=words) as caught:
+    with pytest.raises(FileError, match=r"other files than Parquet \(1 not") as caught:
         counts_of(folder)
     assert SECRET not in str(caught.value)
 
@@ -130,9 +120,7 @@ def test_pages_that_are_damaged_are_found_on_the_threads(tmp_path):
     content = bytearray(middle.read_bytes())
     content[-200_000:-150_000] = bytes(50_000)
     middle.write_bytes(content)
-    with pytest.raises(
-        FileError, match=r"t \(file 2 of 3\)' is not a Parquet file, or is damaged$"
-    ):
+    with pytest.raises(FileError, match=r"file 2 of 3.*damaged$"):
         counts_of(folder)
 
 
@@ -152,9 +140,7 @@ def test_folders_that_are_no_data_sets(tmp_path):
     with pytest.raises(FileError, match=r"t' holds no Parquet files$"):
         counts_of(folder_of(tmp_path / "t"))
     folder = folder_of(tmp_path / "u", VALUES)
-    with pytest.raises(
-        dp.ParameterError, match=r"^format must be 'parquet' for a folder; got 'csv'"
-    ):
+    with pytest.raises(dp.ParameterError, match="format"):
         column_batches(folder, "x", format="csv")
 
 

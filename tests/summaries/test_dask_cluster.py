@@ -18,16 +18,24 @@ from tests.summaries.dask_columns import GRID, X, Y, array, frame
 SECRET = 66321.75
 
 
-@pytest.fixture(scope="module")
-def client():
+@pytest.fixture
+def client(request):
+    """In processes or, where that does not matter, in threads, which begin at once."""
+    in_processes = getattr(request, "param", False)
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", processes=in_processes
+        ) as cluster,
         Client(cluster) as client,
     ):
         yield client
 
 
+IN_PROCESSES = pytest.mark.parametrize("client", [True], indirect=True)
+
+
 @pytest.mark.full
+@IN_PROCESSES
 def test_workers_count_what_is_counted_in_memory(client):
     np.testing.assert_array_equal(GRID.count(array(X)), GRID.count(X))
     uneven, table = dp.Grid(np.sort(X[:50])), frame(x=X, y=Y, divisions=False)
@@ -49,6 +57,8 @@ def test_a_refused_record_is_in_no_log(client):
     assert str(SECRET) not in logs
 
 
+@pytest.mark.full
+@IN_PROCESSES
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
 def test_a_worker_that_dies_while_it_counts_changes_nothing(client, tmp_path):
     values = np.tile(X, 2)

@@ -107,14 +107,6 @@ def test_little_is_left_to_search_on_regular_grids(name, most):
     assert best_guide(np.array(THRESHOLDS[name])).length <= most
 
 
-def test_a_guide_is_made_once_when_there_are_values_enough():
-    grid = dp.Grid.log(1, 9, 100)
-    assert grid._search_guide(99).length == grid.size
-    guide = grid._search_guide(100)
-    assert guide.length < 5
-    assert grid._search_guide(1) is guide
-
-
 @pytest.mark.parametrize("copied", [copy.copy, lambda grid: pickle.loads(pickle.dumps(grid))])
 @pytest.mark.parametrize("grid", [dp.Grid.log(1, 9, 1000), dp.Grid.uniform(1, 9, 1000)], ids=repr)
 def test_copies_of_a_grid_leave_the_guide_behind(grid, copied):

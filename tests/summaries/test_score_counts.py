@@ -11,8 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpcore as dp
-from dpcore.kernels.counting import score_counts as kernels
-from dpcore.summaries.guides import best_guide
 from tests import reference
 
 RNG = np.random.default_rng
@@ -63,16 +61,6 @@ def test_counts_on_threads_and_at_thresholds(monkeypatch, uniform):
         dp.score_counts(labels, scores, grid)
     left = dp.score_counts(labels, scores, grid, nan_policy="omit")
     assert left.sum() == scores.size - 2
-
-
-@pytest.mark.parametrize("kernel", [kernels.count_uniform, kernels.count_search])
-def test_kernels_add_and_tell_what_is_missing(kernel):
-    thresholds = np.array([1.0, 2.0, 3.0])
-    start = (0.0, 1.0, 1e-9) if kernel is kernels.count_uniform else best_guide(thresholds)
-    counts = np.full(6, 10)
-    scores, classes = np.array([0.5, np.nan, 2.5, 2.5]), np.array([True, True, False, True])
-    assert kernel(scores, classes, thresholds, *start, np.zeros(0, np.uint16), counts) == 1
-    assert counts.tolist() == [10, 10, 11, 11, 10, 11]
 
 
 MISSING = [0.1, None, 0.6, 0.9], [0, 1, 1, None]

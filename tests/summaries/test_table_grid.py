@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 import dpcore as dp
 from dpcore.kernels.counting import pairs as kernels
-from dpcore.summaries import guides
 from dpcore.summaries.guides import best_guide
 from dpcore.summaries.table_grid import complete_pairs, in_a_row
 from tests import reference
@@ -79,18 +78,6 @@ def test_threads_count_as_one_does(monkeypatch, uniform):
 def test_more_than_65535_records_in_a_cell():
     x = np.full(70_000, 0.9)
     assert UNIT.count(x, x).ravel().tolist() == [0] * 7 + [70_000]
-
-
-def test_a_grid_with_more_cells_than_a_block_has_records_gets_its_guide(monkeypatch):
-    """The guide is worth it for all records together, and searches without one are slow."""
-    monkeypatch.setattr("dpcore.summaries.table_grid._BLOCK", 8)
-    made = []
-    monkeypatch.setattr(
-        "dpcore.summaries.grid.best_guide", lambda t: made.append(t) or guides.best_guide(t)
-    )
-    x, y = RNG(5).random((2, 100))
-    searched(dp.TableGrid.uniform((0, 1), (0, 1), (50, 1))).count(x, y)
-    assert [each.size for each in made] == [50, 1]
 
 
 @pytest.mark.needs_jit
