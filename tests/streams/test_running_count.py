@@ -140,7 +140,7 @@ def test_privacy_is_that_of_all_steps():
     assert seeded().privacy == dp.Privacy(0.5, simulated=True)
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("horizon", [*range(1, 18), 25, 26, 39])
 @pytest.mark.parametrize("base", [2, 3, 5])
 def test_flows_that_do_not_look_ahead(horizon, base):

@@ -1,13 +1,15 @@
-"""Interrupts at any step of a call: a report is counted once or not at all, and rounds go on."""
+"""Once is once: forks, threads, signals, interrupts and copies make no second report or sum."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from dpcore.trust import (
@@ -16,24 +18,218 @@ from dpcore.trust import (
     FunctionSharing,
     Local,
     Protocol,
+    ReportError,
+    RoundError,
     SecureAggregation,
     Server,
     agree,
     combine,
-    opened,
 )
 from dpcore.trust.protocol import tally, wire
-from dpcore.trust.protocol.wire import ReportError, RoundError
-from tests.trust.rounds import server_of
+from tests.trust.rounds import (
+    ROUND,
+    closed,
+    counts_of,
+    reports_of,
+    resumed,
+    send,
+    server_of,
+    servers_of,
+)
 
-ROUND = bytes(range(16))
 SECURE = Protocol(SecureAggregation(), 4, ROUND)
 NOISY = Protocol(DistributedNoise(1.0, clients=6, dropout=0.5), 4, ROUND)
 LOCAL = Protocol(Local(4.0, clients=6, branching=(4,)), 4, ROUND)
 FUNCTIONS = Protocol(FunctionSharing(1.0), 4, ROUND)
-PROTOCOLS = pytest.mark.parametrize(
-    "protocol", [SECURE, NOISY, LOCAL, FUNCTIONS], ids=["sum", "noisy", "local", "functions"]
-)
+
+# In a process of its own: pytest's has threads, and a fork of such a process is warned of.
+FORKED = """
+import os, signal, threading, warnings
+from dpcore.trust import Client, Local, Protocol, SecureAggregation, Server, agree
+from dpcore.trust.protocol import clients
+from dpcore.trust.protocol.wire import RoundError
+
+warnings.simplefilter("ignore", DeprecationWarning)
+secure = Protocol(SecureAggregation(), 4, bytes(16))
+servers = [Server(secure), Server(secure)]
+rows = [Client(secure).report(cell) for cell in (0, 2, 2)]
+for row in rows[:2]:
+    for server, report in zip(servers, row):
+        server.add(report)
+agree(servers)
+(late,), local = [row[:1] for row in rows[2:]], Protocol(Local(1.0, clients=9), 4, bytes(16))
+counted = Server(local)
+counted.add(Client(local).report(1)[0])
+client, fresh, first = Client(secure), Server(secure), servers[0]
+USES = {
+    "report": lambda: client.report(1),
+    "vector": lambda: client.vector(1),
+    "add": lambda: first.add(late[0]),
+    "settle": lambda: first.settle([]),
+    "ids": lambda: first.ids,
+    "merge": lambda: fresh.merge(first),
+    "take over": lambda: Server(secure).merge(first),
+    "close": lambda: first.close(),
+    "close local": lambda: counted.close(),
+    "save": lambda: first.to_bytes(),
+    "agree": lambda: agree(servers),
+}
+
+
+def refused(use):
+    try:
+        use()
+    except RoundError as error:
+        return "made by a fork" in str(error)
+    return False
+
+
+def children(use, depth):
+    \"\"\"Whether two forks, and forks of these, refuse.\"\"\"
+    results = []
+    for _ in range(2):
+        child = os.fork()
+        if child == 0:
+            signal.alarm(60)
+            fine = refused(use) and (depth == 0 or children(use, depth - 1))
+            os._exit(0 if fine else 1)
+        results.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0)
+    return all(results)
+
+
+for name, use in USES.items():
+    print(name, children(use, depth=1))
+with first._turn():  # as another thread might hold it while this one forks
+    print("amid a call", children(USES["close"], depth=0))
+expand, child = clients.wire.expanded, []
+
+
+def handler_forks(*arguments):
+    child.append(os.fork())
+    return expand(*arguments)
+
+
+clients.wire.expanded = handler_forks  # a child comes back to the middle of the call
+late_fork = refused(lambda: Client(secure).report(1))
+if child == [0]:
+    os._exit(0 if late_fork else 1)
+code = os.waitstatus_to_exitcode(os.waitpid(child[0], 0)[1])
+print("amid a report", code == 0 and late_fork is False)
+clients.wire.expanded = expand
+client.report(1)  # the parent's own still work
+first.add(late[0])
+print("parent", first.close().reports)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_forked_copies_refuse():
+    root = str(Path(__file__).parents[2])
+    done = subprocess.run(
+        [sys.executable, "-c", FORKED], cwd=root, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    said = dict(line.rsplit(maxsplit=1) for line in done.stdout.splitlines())
+    assert said.pop("parent") == "2"
+    assert len(said) == 13
+    assert {name for name, fine in said.items() if fine != "True"} == set()
+
+
+def test_a_client_reports_once_whatever_the_threads():
+    """Two threads go through the same lines in step, so that each sees what the other one saw."""
+    client, both, results = Client(SECURE), threading.Barrier(2), []
+
+    def in_step(frame, event, _):
+        if frame.f_code is Client.report.__code__:
+            with contextlib.suppress(threading.BrokenBarrierError):
+                both.wait(5)
+            return in_step
+        return None
+
+    def attempt():
+        sys.settrace(in_step)
+        try:
+            results.append(len(client.report(1)))
+        except ReportError as error:
+            results.append(error.reason)
+        finally:
+            sys.settrace(None)
+            both.abort()  # the other one goes on alone
+
+    threads = [threading.Thread(target=attempt) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert sorted(map(str, results)) == ["2", "duplicate"]
+
+
+def server_with(settled, waiting=0):
+    server = Server(SECURE)
+    for number in range(settled + waiting):
+        if number == settled:
+            server.settle(server.ids)
+        server.add(Client(SECURE).report(1)[0])
+    if not waiting:
+        server.settle(server.ids)
+    return server
+
+
+def test_a_sum_that_is_given_away_does_not_change_amid_a_settle(monkeypatch):
+    """While one thread adds shares up, another one closes: before it or after it, not between."""
+    server = server_with(settled=1, waiting=1)
+    adding, settle = threading.Event(), tally.Tally.settle
+
+    def slowly(self, *arguments):
+        adding.set()
+        closing.join(0.2)  # the other one is given the time to go wrong
+        settle(self, *arguments)
+
+    sums = []
+    closing = threading.Thread(target=lambda: (adding.wait(60), sums.append(server.close())))
+    monkeypatch.setattr(tally.Tally, "settle", slowly)
+    closing.start()
+    server.settle(server.ids)
+    closing.join(60)
+    assert [part.reports for part in sums] == [2]
+    assert sums[0].to_bytes() == server.close().to_bytes()
+
+
+def test_merging_each_other_ends():
+    for _ in range(20):
+        first, second = server_with(settled=1), server_with(settled=1)
+
+        def merge(pair):
+            try:
+                pair[0].merge(pair[1])
+            except RoundError:
+                return 0
+            return 1
+
+        with ThreadPoolExecutor(2) as pool:
+            done = sum(pool.map(merge, [(first, second), (second, first)], timeout=60))
+        assert done == 1
+        assert {first.is_closed, second.is_closed} == {True, False}
+
+
+def test_a_call_amid_a_call_is_refused(monkeypatch):
+    """As from a signal handler: it neither waits for itself nor finds half of the work done."""
+    server = server_with(settled=1, waiting=1)
+    refused, settle = [], tally.Tally.settle
+
+    def interrupted(self, *arguments):
+        with pytest.raises(RoundError) as raised:
+            server.close()
+        refused.append(raised)
+        settle(self, *arguments)
+
+    monkeypatch.setattr(tally.Tally, "settle", interrupted)
+    server.settle(server.ids)
+    assert len(refused) == 1
+    assert server.close().reports == 2
+
+
+# --- interrupts at any step of a call
 
 
 class Interrupt(BaseException):
@@ -66,29 +262,19 @@ def interrupted(call, step):
     return False
 
 
-def servers_of(protocol):
-    return [server_of(protocol, place) for place in range(protocol.receivers)]
-
-
-def add_all(servers, rows):
-    for row in rows:
-        for server, report in zip(servers, row, strict=True):
-            server.add(report)
-
-
-def reports_of(protocol):
-    return [Client(protocol, np.random.default_rng(i)).report(i % 4) for i in range(4)]
+def several(protocol):
+    return reports_of(protocol, range(3))
 
 
 @pytest.mark.sample(1)
-@PROTOCOLS
+@pytest.mark.parametrize("protocol", [SECURE, NOISY, LOCAL, FUNCTIONS])
 def test_a_report_that_was_interrupted_is_sent_again(protocol):
-    first, *others = reports_of(protocol)
+    first, *others = several(protocol)
     first_id = wire.decode(first[0]).report_id
     whole = servers_of(protocol)
-    add_all(whole, [first, *others])
+    send(whole, first, *others)
     agree(whole)
-    expected = [server.close().to_bytes() for server in whole]
+    expected = [part.to_bytes() for part in closed(whole)]
     for step in range(10_000):
         servers = servers_of(protocol)
         more = interrupted(lambda server=servers[0]: server.add(first[0]), step)
@@ -96,51 +282,49 @@ def test_a_report_that_was_interrupted_is_sent_again(protocol):
             servers[0].add(first[0])
         with pytest.raises(ReportError, match="duplicate"):
             servers[0].add(first[0])
-        for server, report in zip(servers[1:], first[1:], strict=True):
-            server.add(report)
-        add_all(servers, others)
+        send(servers[1:], first[1:])
+        send(servers, *others)
         agree(servers)
-        assert servers[0].accepted == 4
-        assert [server.close().to_bytes() for server in servers] == expected
+        assert servers[0].accepted == 3
+        assert [part.to_bytes() for part in closed(servers)] == expected
         if not more:
             break
     assert step > 20
 
 
 @pytest.mark.sample(1)
-@pytest.mark.parametrize("protocol", [SECURE, NOISY, FUNCTIONS], ids=["sum", "noisy", "functions"])
+@pytest.mark.parametrize("protocol", [SECURE, NOISY, FUNCTIONS])
 def test_settling_again_adds_nothing_twice(protocol):
-    rows = reports_of(protocol)
+    rows = several(protocol)
     for step in range(10_000):
         servers = servers_of(protocol)
-        add_all(servers, rows)
+        send(servers, *rows)
         ids = servers[0].ids
         more = interrupted(lambda server=servers[0]: server.settle(ids), step)  # noqa: B023
         for server in servers:
             server.settle(ids)
-        sums = [server.close() for server in servers]
-        assert combine(sums)[0] == (1 if protocol is SECURE else 4)
+        assert combine(closed(servers))[0] == (1 if protocol is SECURE else 3)
         if not more:
             break
     assert step > 50
 
 
 @pytest.mark.sample(1)
-@PROTOCOLS
+@pytest.mark.parametrize("protocol", [SECURE, NOISY, LOCAL, FUNCTIONS])
 def test_no_report_is_on_two_servers_after_a_merge(protocol):
-    rows = reports_of(protocol)
+    rows = several(protocol)
     for step in range(10_000):
         servers, other = servers_of(protocol), server_of(protocol)
-        add_all(servers, rows[:2])
+        send(servers, *rows[:2])
         other.add(rows[2][0])
-        add_all(servers[1:], [row[1:] for row in rows[2:3]])
+        send(servers[1:], rows[2][1:])
         more = interrupted(lambda server=servers[0]: server.merge(other), step)  # noqa: B023
         assert not servers[0].ids & other.ids
         if not other.is_closed:
             servers[0].merge(other)
         agree(servers)
         if len(servers[0].ids) == 3:
-            assert combine([server.close() for server in servers]).size == protocol.words
+            assert combine(closed(servers)).size == protocol.words
         else:  # lost, between ending the one and changing the other
             assert other.is_closed
             assert not other.ids
@@ -151,56 +335,21 @@ def test_no_report_is_on_two_servers_after_a_merge(protocol):
     assert step > 20
 
 
-FORKS = """
-import os, sys
-from dpcore.trust import Client, Protocol, SecureAggregation
-from dpcore.trust.protocol import clients
-from dpcore.trust.protocol.wire import RoundError
-
-client = Client(Protocol(SecureAggregation(), 4, bytes(16)))
-expand, child = clients.wire.expanded, []
-
-def handler_forks(*arguments):
-    child.append(os.fork())
-    return expand(*arguments)
-
-clients.wire.expanded = handler_forks
-try:
-    found = len(client.report(1))
-except RoundError as error:
-    found = "made by a fork" in str(error)
-if child == [0]:
-    os._exit(0 if found is True else 1)
-print(found, os.waitstatus_to_exitcode(os.waitpid(child[0], 0)[1]))
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-def test_a_fork_amid_a_report_makes_no_second_one():
-    """As by a signal handler: the child comes back to the middle of the call."""
-    root = str(Path(__file__).parents[2])
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", FORKS], cwd=root, capture_output=True, text=True
-    )
-    assert done.stdout.split() == ["2", "0"], done.stderr
-
-
 def test_functions_that_are_added_up_are_added_once():
-    rows = reports_of(FUNCTIONS)
+    rows = several(FUNCTIONS)
     for step in range(10_000):
         servers = servers_of(FUNCTIONS)
-        add_all(servers, rows)
+        send(servers, *rows)
         agree(servers)
         more = interrupted(servers[0].add_up, step)
         if step % 2:
             servers[0].add_up()
-        found = opened([server.answer([0, 1, 2, 3]) for server in servers])
-        assert found.counts[-1] == 4
-        again = [Server.from_bytes(server.to_bytes(), FUNCTIONS) for server in servers]
+        counts = counts_of(servers, [0, 1, 2, 3])
+        assert counts[-1] == 3
+        again = resumed(servers)
         for server in again:
             server.add_up()
-        same = opened([server.answer([0, 1, 2, 3]) for server in again])
-        assert same.counts.tolist() == found.counts.tolist()
+        assert counts_of(again, [0, 1, 2, 3]).tolist() == counts.tolist()
         if not more:
             break
     assert step > 50

@@ -1,4 +1,4 @@
-"""Unary encodings: the exact q, and the sampler on the same words as a plain one."""
+"""Unary encodings: the exact q, the sampler on the words of a plain one, and totals of reports."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from scipy.stats import chi2
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom, chi2
 
+import dpcore as dp
 from dpcore.kernels.clients import unary as kernels
 from dpcore.noise import windows
 from dpcore.trust.models import blocks, unary_law
@@ -162,7 +165,7 @@ def sampled(words, ones, size, epsilon, window):
     return reports, begin
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("size", [*SIZES, 300])
 def test_the_kernel_does_what_the_plain_one_does(epsilon, size):
@@ -217,6 +220,7 @@ def test_reports_do_not_depend_on_threads_or_windows(epsilon, monkeypatch):
     assert not np.array_equal(first, encoding.perturb(values, 290))
 
 
+@pytest.mark.sample(7)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2**20), 1.0, 2.9, 5])
 @pytest.mark.parametrize("size", SIZES)
@@ -239,7 +243,7 @@ def test_each_bit_has_its_probability(epsilon, size):
 @pytest.mark.parametrize("epsilon", [0.5, 3.5])
 def test_bits_are_independent(epsilon):
     """All 2^9 reports of 9 positions (which lie in two symbols), with one of them a value."""
-    encoding, clients = UnaryEncoding(epsilon), 400_000
+    encoding, clients = UnaryEncoding(epsilon), 200_000
     reports = encoding.perturb(np.full(clients, 4), 9, np.random.default_rng(5))[:, 0]
     q = np.full(9, float(encoding.q))
     q[4] = 0.5
@@ -252,3 +256,115 @@ def test_a_value_out_of_range_is_none_and_no_error():
     for values in (np.array([2**64 - 1], np.uint64), np.array([5]), np.array([-(2**63)])):
         reports = UnaryEncoding(40).perturb(np.repeat(values, 100), 5, np.random.default_rng(1))
         assert not reports.any()  # a one has probability 10^-17
+
+
+# --- totals
+
+
+@given(st.integers(0, 700), st.integers(1, 200) | st.just(1000), st.integers(0, 2**32))
+@settings(max_examples=30)
+def test_totals_are_the_sums_of_bits(rows, size, seed):
+    rng = np.random.default_rng(seed)
+    reports = rng.integers(0, 2**64, (rows, -(-size // 64)), dtype=np.uint64)
+    totals = UnaryEncoding(1).totals(reports, size)
+    assert totals.dtype == np.int64
+    assert np.array_equal(totals, unpacked(reports, size).sum(axis=0, dtype=np.int64))
+    assert np.array_equal(UnaryEncoding(1).totals(np.asfortranarray(reports), size), totals)
+
+
+@pytest.mark.needs_jit
+def test_totals_of_more_reports_than_the_planes_hold():
+    reports = np.full((2**20 + 12345, 1), 2**64 - 1, np.uint64)
+    reports[::3] = 5
+    bits = unpacked(reports[:6])
+    thirds = -(-reports.shape[0] // 3)
+    true = np.where(bits[0], reports.shape[0], reports.shape[0] - thirds)
+    assert np.array_equal(UnaryEncoding(1).totals(reports, 64), true)
+
+
+@pytest.mark.needs_jit
+@pytest.mark.parametrize("epsilon", [1, 5])
+def test_estimates_are_unbiased_with_the_stated_variance(epsilon):
+    encoding, clients = UnaryEncoding(epsilon), 300
+    counts, rng = np.array([200, 60, 0, 0, 10]), np.random.default_rng(2)
+    made = [encoding.perturbed_totals(counts, clients, rng, workers=1) for _ in range(800)]
+    variances = np.array([encoding.variance(clients, int(count)) for count in counts])
+    for totals in (np.array(made), encoding.simulated_totals(counts, clients, rng, 30_000)):
+        estimates = encoding.estimates(totals, clients)
+        errors = np.sqrt(variances / len(totals))
+        assert np.all(np.abs(estimates.mean(axis=0) - counts) < 5 * errors)
+        relative = estimates.var(axis=0) / variances
+        assert np.all(np.abs(relative - 1) < 6 * np.sqrt(2 / len(totals)))
+
+
+@pytest.mark.needs_jit
+@pytest.mark.parametrize("epsilon", [0.7, 4])
+def test_totals_of_reports_and_simulated_ones_have_one_law(epsilon):
+    """Worked out for five clients: two have value 0, one has value 1, and two have none."""
+    encoding, counts, repeats = UnaryEncoding(epsilon), np.array([2, 1, 0]), 20000
+    q, rng = float(encoding.q), np.random.default_rng(4)
+    laws = [
+        np.convolve(binom.pmf(range(n + 1), n, 0.5), binom.pmf(range(6 - n), 5 - n, q))
+        for n in counts
+    ]
+    expected = repeats * np.einsum("i,j,k->ijk", *laws).reshape(-1)
+    reports = encoding.perturb(np.tile([0, 0, 1, -1, 7], repeats), 3, rng)
+    made = unpacked(reports, 3).reshape(repeats, 5, 3).sum(axis=1, dtype=np.int64)
+    simulated = encoding.simulated_totals(counts, 5, rng, repeats)
+    for totals in (made, simulated):
+        assert fits(np.bincount(totals @ [36, 6, 1], minlength=216), expected)
+    one_by_one = np.array([encoding.perturbed_totals(counts, 5, rng, 1) for _ in range(1500)])
+    assert fits(np.bincount(one_by_one @ [36, 6, 1], minlength=216), expected * 1500 / repeats)
+
+
+def test_estimates_are_not_clipped():
+    encoding = UnaryEncoding(1)
+    estimates = encoding.estimates([[0, 10], [5, 3]], 10)
+    assert estimates.shape == (2, 2)
+    assert estimates[0, 0] < 0
+    assert estimates[0, 1] > 10
+    q = float(encoding.q)
+    assert np.allclose(estimates, (np.array([[0, 10], [5, 3]]) - 10 * q) / (0.5 - q), rtol=1e-13)
+    assert encoding.variance(10) == pytest.approx(10 * q * (1 - q) / (0.5 - q) ** 2, rel=1e-13)
+    mixed = (6 * q * (1 - q) + 4 / 4) / (0.5 - q) ** 2
+    assert encoding.variance(10, 4) == pytest.approx(mixed, rel=1e-13)
+
+
+def test_shapes():
+    encoding = UnaryEncoding(2.5)
+    assert encoding.epsilon == Fraction(5, 2)
+    assert encoding == UnaryEncoding(Fraction(5, 2))
+    assert encoding.perturb(np.empty(0, np.int64), 65).shape == (0, 2)
+    assert encoding.perturb([3, -1], 65).dtype == np.uint64
+    assert encoding.perturbed_totals([0, 0], 0).tolist() == [0, 0]
+    rng = np.random.default_rng(1)
+    assert encoding.simulated_totals([1, 2], 9, rng).shape == (2,)
+    assert encoding.simulated_totals([1, 2], 9, rng, 4).shape == (4, 2)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda e: UnaryEncoding(0), dp.ParameterError, "epsilon"),
+        (lambda e: UnaryEncoding(41), dp.ParameterError, "epsilon .*got 41"),
+        (lambda e: UnaryEncoding(2.0**-21), dp.ParameterError, "epsilon"),
+        (lambda e: UnaryEncoding("1"), dp.DtypeError, "epsilon"),
+        (lambda e: e.perturb([1], 0), dp.ParameterError, "size"),
+        (lambda e: e.perturb([1.0], 3), dp.DtypeError, "values"),
+        (lambda e: e.perturb([[1]], 3), dp.ParameterError, "values"),
+        (lambda e: e.perturb([1], 3, 7), dp.DtypeError, "rng"),
+        (lambda e: e.perturb([1], 3, workers=0), dp.ParameterError, "workers"),
+        (lambda e: e.totals(np.zeros((2, 1), int), 3), dp.DtypeError, "reports"),
+        (lambda e: e.totals(np.zeros((2, 1), np.uint64), 65), dp.ParameterError, r"\(R, 2\)"),
+        (lambda e: e.estimates([0.5], 3), dp.DtypeError, "totals"),
+        (lambda e: e.estimates([1], -1), dp.ParameterError, "reports"),
+        (lambda e: e.variance(3, 4), dp.ParameterError, "count"),
+        (lambda e: e.simulated_totals([1], 3, None), dp.DtypeError, "rng"),
+        (lambda e: e.perturbed_totals([1, 3], 3), dp.ParameterError, "reports"),
+        (lambda e: e.perturbed_totals([[1]], 3), dp.ParameterError, "counts"),
+        (lambda e: e.perturbed_totals([1], 3, 7), dp.DtypeError, "rng"),
+    ],
+)
+def test_bad_arguments(call, error, words):
+    with pytest.raises(error, match=words):
+        call(UnaryEncoding(1))
