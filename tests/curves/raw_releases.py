@@ -16,3 +16,16 @@ def raw(counts, mechanism, rng=None):
 def same(first, second):
     """Whether two curves are the same, bit for bit."""
     return first.to_json() == second.to_json() and first.counts.dtype == second.counts.dtype
+
+
+def curve_of(counts, grid=None, **others):
+    """A curve without noise with these cumulative counts, of the grid 1, 2, ..., N by default."""
+    counts = np.asarray(counts)
+    return dp.CDF(
+        grid=dp.Grid.integers(1, counts.size) if grid is None else grid,
+        counts=counts,
+        n=int(counts[-1]),
+        privacy=dp.Privacy(1.0),
+        mechanism=dp.mechanisms.Dyadic(1.0).describe(),
+        **{"noise_deviation": np.zeros(counts.size), **others},
+    )

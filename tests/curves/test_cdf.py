@@ -10,21 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpcore as dp
+from tests.curves.raw_releases import curve_of
 
 GRID = dp.Grid([1.0, 2.0, 4.0, 8.0])
-
-
-def curve_of(counts, grid=None, n=None):
-    counts = np.asarray(counts)
-    grid = dp.Grid.integers(1, counts.size) if grid is None else grid
-    return dp.CDF(
-        grid=grid,
-        counts=counts,
-        n=int(counts[-1]) if n is None else n,
-        privacy=dp.Privacy(1.0),
-        mechanism=dp.mechanisms.Dyadic(1.0).describe(),
-        noise_deviation=dp.mechanisms.Dyadic(1.0).noise_deviation(counts.size),
-    )
 
 
 def test_evaluation_steps_at_thresholds():

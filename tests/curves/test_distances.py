@@ -16,19 +16,12 @@ from scipy import stats
 import dpcore as dp
 from dpcore.curves.distances import earth_mover, energy, kolmogorov_smirnov
 from tests import reference
+from tests.curves.raw_releases import curve_of
 
 DISTANCES = [kolmogorov_smirnov, earth_mover, energy]
 
 integers = st.lists(st.integers(-4, 4).map(float), min_size=1, max_size=12)
 reals = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=25)
-
-
-def curve_of(counts, thresholds):
-    counts = np.asarray(counts)
-    noise = np.zeros(counts.size)
-    return dp.CDF(
-        dp.Grid(thresholds), counts, int(counts[-1]), dp.Privacy(1.0), {"name": "none"}, noise
-    )
 
 
 @st.composite
@@ -38,7 +31,7 @@ def curves(draw, least=-9):
     steps = draw(st.lists(st.integers(least, 9), min_size=len(thresholds), max_size=400))
     counts = np.cumsum(steps[: len(thresholds)])
     counts[-1] = max(1, counts[-1])
-    return curve_of(counts, np.array(thresholds) / 8)
+    return curve_of(counts, dp.Grid(np.array(thresholds) / 8))
 
 
 either = st.one_of(curves(), integers)
@@ -76,7 +69,7 @@ def test_exact_for_raw_curves_and_samples(first, second):
 def test_a_curve_without_noise_is_its_records_rounded_up_to_thresholds():
     values = np.random.default_rng(1).normal(5, 2, 500)
     grid = dp.Grid.uniform(0, 10, 64)
-    curve = curve_of(np.cumsum(grid.count(values)), grid.thresholds)
+    curve = curve_of(np.cumsum(grid.count(values)), grid)
     at = np.minimum(np.searchsorted(grid.thresholds, values), 63)
     rounded = grid.thresholds[at]
     assert [distance(curve, rounded) for distance in DISTANCES] == [0.0] * 3

