@@ -12,8 +12,8 @@ import pytest
 import dpcore as dp
 from dpcore.errors import DtypeError, ParameterError
 from dpcore.trust import Central, DistributedNoise, FunctionSharing, Local, SecureAggregation
+from tests.trust.rounds import RNG
 
-RNG = np.random.default_rng
 N, SIZE = 5000, 40
 COUNTS = RNG(1).multinomial(N, RNG(2).dirichlet(np.ones(SIZE)))
 EXACT = np.cumsum(COUNTS)
@@ -34,18 +34,14 @@ def errors(model, replicates=400, seed=3):
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.describe()["name"])
-def test_releases_are_unbiased_and_their_total_is_public(model):
-    found = errors(model)
-    assert np.all(found[:, -1] == 0)
-    spread = np.maximum(found.std(axis=0), 1e-9)
-    assert np.all(np.abs(found.mean(axis=0)) <= 5 * spread / math.sqrt(len(found)))
-
-
-@pytest.mark.parametrize("model", MODELS[:-1], ids=lambda model: model.describe()["name"])
-def test_the_stated_error_is_the_error(model):
-    stated = model.noise_deviation(SIZE)[:-1]
-    found = errors(model)[:, :-1].std(axis=0)
-    assert np.all(np.abs(found - stated) <= 0.2 * stated)
+def test_releases_are_unbiased_with_the_stated_error_and_their_total_is_public(model):
+    made = errors(model)
+    assert np.all(made[:, -1] == 0)
+    spread = np.maximum(made.std(axis=0), 1e-9)
+    assert np.all(np.abs(made.mean(axis=0)) <= 5 * spread / math.sqrt(len(made)))
+    stated = model.noise_deviation(SIZE)
+    if not isinstance(model, Local):
+        assert np.all(np.abs(made.std(axis=0) - stated) <= 0.2 * stated)
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 5.0])
@@ -61,18 +57,8 @@ def test_numbers_of_numpy_are_made_pythons():
     third = Fraction(np.uint8(1), np.uint8(3))
     trust = DistributedNoise(np.float32(0.5), clients=np.uint8(200), dropout=third)
     assert trust.required == 134
-    assert DistributedNoise(1.0, clients=10_000, dropout=np.uint8(0)).required == 10_000
     assert type(trust.epsilon) is float
     assert Local(np.float32(0.5), clients=5).epsilon == 0.5
-    with pytest.raises(DtypeError, match="dropout"):
-        DistributedNoise(1.0, clients=5, dropout=False)
-
-
-def test_so_many_clients_are_not_dealt_out():
-    counts = np.zeros(SIZE, int)
-    counts[0] = 2 * 10**9
-    with pytest.raises(ParameterError, match=r"clients must be below 10\^9 on several levels"):
-        Local(1.0, clients=2 * 10**9).release(counts, rng=RNG(1))
 
 
 def test_distributed_noise_is_the_hierarchys():
@@ -95,10 +81,22 @@ def test_more_reports_than_required_make_more_noise():
     assert fewer.describe()["reporting"] == 3000
 
 
-def test_dropout_is_exact():
-    assert DistributedNoise(1.0, clients=10, dropout=0.25).required == 8
-    assert DistributedNoise(1.0, clients=1).required == 1
-    assert DistributedNoise(1.0, clients=10**6, dropout=1e-9).required == 10**6
+@pytest.mark.parametrize(
+    ("clients", "dropout", "required"),
+    [
+        (10, 0.25, 8),
+        (1, 0.0, 1),
+        (10**6, 1e-9, 10**6),
+        (10_000, np.uint8(0), 10_000),
+        (10, 0.3, 7),
+        (10, Fraction(3, 10), 7),
+        (10, 0.0, 10),
+        (3, 1e-3, 3),
+        (10**6, 1e-6, 999_999),
+    ],
+)
+def test_dropout_is_a_decimal_number(clients, dropout, required):
+    assert DistributedNoise(1.0, clients, dropout).required == required
 
 
 def test_levels_of_local_privacy_share_all_clients():
@@ -113,12 +111,11 @@ def test_levels_of_local_privacy_share_all_clients():
 def test_local_privacy_without_a_generator_makes_every_report():
     model = Local(5.0, clients=2000)
     counts = np.array([1500, 100, 300, 100])
-    found = np.array([model.release(counts) for _ in range(200)]) - np.cumsum(counts)
-    assert np.all(
-        np.abs(found.mean(axis=0)) <= 5 * model.noise_deviation(4) / math.sqrt(200) + 1e-9
-    )
-    assert np.all(found.std(axis=0)[:-1] <= 1.6 * model.noise_deviation(4)[:-1])
-    assert np.all(found.std(axis=0)[:-1] > 0)
+    made = np.array([model.release(counts) for _ in range(200)]) - np.cumsum(counts)
+    stated = model.noise_deviation(4)
+    assert np.all(np.abs(made.mean(axis=0)) <= 5 * stated / math.sqrt(200) + 1e-9)
+    assert np.all(made.std(axis=0)[:-1] <= 1.6 * stated[:-1])
+    assert np.all(made.std(axis=0)[:-1] > 0)
 
 
 def test_one_cell():
@@ -152,38 +149,36 @@ def test_exact_sums_have_no_guarantee():
     assert errors(SecureAggregation()).any() == np.False_
 
 
+def noisy(**options):
+    return lambda: DistributedNoise(**{"epsilon": 1.0, "clients": 5} | options)
+
+
+MANY = np.eye(SIZE, dtype=int)[0] * 2 * 10**9
+
+
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [
-        (lambda: DistributedNoise(0.0, clients=5), ParameterError, "epsilon must be"),
-        (lambda: DistributedNoise(1.0, clients=0), ParameterError, "clients must be between 1"),
-        (lambda: DistributedNoise(1.0, clients=2.5), DtypeError, "clients"),
-        (lambda: DistributedNoise(1.0, clients=5, dropout=1), ParameterError, "dropout must be 0"),
-        (lambda: DistributedNoise(1.0, clients=5, dropout=-0.1), ParameterError, "dropout"),
-        (lambda: DistributedNoise(1.0, clients=5, dropout="x"), DtypeError, "dropout"),
-        (
-            lambda: DistributedNoise(1.0, clients=10, dropout=0.2, reporting=7),
-            ParameterError,
-            "reporting must be between 8 and 10; got 7",
-        ),
-        (lambda: DistributedNoise(1.0, clients=5, reporting=6), ParameterError, "reporting"),
+        (noisy(epsilon=0.0), ParameterError, "epsilon"),
+        (noisy(clients=0), ParameterError, "clients"),
+        (noisy(clients=2.5), DtypeError, "clients"),
+        (noisy(dropout=1), ParameterError, "dropout"),
+        (noisy(dropout=-0.1), ParameterError, "dropout"),
+        (noisy(dropout="x"), DtypeError, "dropout"),
+        (noisy(dropout=False), DtypeError, "dropout"),
+        (noisy(clients=10, dropout=0.2, reporting=7), ParameterError, "reporting .*8 and 10"),
+        (noisy(reporting=6), ParameterError, "reporting"),
         (lambda: Local(0.0, clients=5), ParameterError, "epsilon"),
         (lambda: Local(1.0, clients=0), ParameterError, "clients"),
-        (lambda: SecureAggregation(1), ParameterError, "servers must be between 2 and 256; got 1"),
-        (lambda: Central(), ParameterError, "epsilon or rho must be given"),
+        (lambda: Local(1.0, clients=2 * 10**9).release(MANY), ParameterError, "clients .*10"),
+        (lambda: Local(1.0, 1, branching=2).noise_deviation(1000), ParameterError, "clients"),
+        (lambda: Local(1.0, N).release(COUNTS[:-1]), ParameterError, f"counts .* {N} "),
+        (lambda: MODELS[2].release(COUNTS[:-1]), ParameterError, f"counts .* {N} "),
+        (lambda: SecureAggregation(1), ParameterError, "servers .*got 1"),
+        (lambda: SecureAggregation(257), ParameterError, "servers .*got 257"),
+        (lambda: Central(), ParameterError, "epsilon"),
     ],
 )
 def test_bad_parameters(make, error, words):
     with pytest.raises(error, match=words):
         make()
-
-
-@pytest.mark.parametrize("model", [MODELS[2], MODELS[-1]], ids=["distributed", "local"])
-def test_the_number_of_reports_is_public_and_checked(model):
-    with pytest.raises(ParameterError, match=f"counts must sum to the {N} clients"):
-        model.release(COUNTS[:-1], rng=RNG(1))
-
-
-def test_fewer_clients_than_levels():
-    with pytest.raises(ParameterError, match="clients must be at least the number of levels"):
-        Local(1.0, clients=1, branching=2).noise_deviation(1000)

@@ -16,6 +16,7 @@ from dpcore.mechanisms import Hierarchy, Histogram
 from dpcore.mechanisms.tree import Tree
 from dpcore.noise.polya import PolyaShares
 from dpcore.privacy.allowance import Allowance
+from dpcore.trust import FunctionSharing
 from dpcore.trust.models.remembered_noise import RememberedNoise, prefix_deviation
 from dpcore.trust.models.tree_of_shares import shares_of
 from tests import reference
@@ -133,6 +134,14 @@ def test_neither_order_nor_company_nor_restarts_matter(tree, shares):
     np.testing.assert_array_equal(copy.of_prefixes(cells), whole[cells])
 
 
+def test_a_last_node_at_the_end_of_a_block_is_made_of_its_children_where_these_have_less_noise():
+    trust = FunctionSharing(0.05, branching=(1024, 4), budgets=(2, 3))
+    size = 1023 * 4 + 1  # the last of 1024 nodes has one cell
+    noise = RememberedNoise(trust.tree(size), trust.shares(size), KEY)
+    of_cells = noise.of_nodes()[-size:]
+    assert noise.of_prefixes(np.array([size - 2])).tolist() == [-of_cells[-1]]
+
+
 def test_nothing_is_drawn_that_is_not_asked_for():
     noise = RememberedNoise(*BIG, KEY)
     noise.of_prefixes(np.array([5]))
@@ -147,17 +156,22 @@ def test_bits_are_those_of_the_first_version():
     If this fails, samplers have changed: then the label in the noise's keys has to change, too.
     """
     noise = RememberedNoise(*of(Hierarchy(0.3, (3, 4, 5), "equal"), 57), KEY, count=2)
-    found = noise.of_prefixes(np.arange(0, 57, 4)).tolist()
-    assert found == [0, -20, -12, -24, 19, 13, 41, 45, -3, 16, 12, 8, -35, 90, 0]
+    prefixes = noise.of_prefixes(np.arange(0, 57, 4)).tolist()
+    assert prefixes == [0, -20, -12, -24, 19, 13, 41, 45, -3, 16, 12, 8, -35, 90, 0]
+    # The samplers' tables are different ones for few nodes and for whole blocks.
+    trust = FunctionSharing(0.3, branching=(3, 1000), budgets="equal")
+    noise = RememberedNoise(trust.tree(2500), trust.shares(2500), KEY)
+    prefixes = noise.of_prefixes(np.array([0, 999, 1023, 2048, 2498])).tolist()
+    assert prefixes == [9, -30, 71, 32, 3]
 
 
-def test_other_keys_trees_laws_and_numbers_have_other_noise():
+def test_other_keys_trees_laws_numbers_and_blocks_have_other_noise():
     tree, shares = of(Hierarchy(0.01, (8, 8), "equal"), 64)
     base = {"tree": tree, "shares": shares, "key": KEY, "count": 3}
     finer = of(Hierarchy(0.02, (8, 8), "equal"), 64)
     fewer = of(Hierarchy(0.01, (8, 8), "equal"), 63)
-    found = [
-        RememberedNoise(**{**base, **change}).of_nodes()[:64].astype(float)
+    several = [
+        RememberedNoise(**{**base, **change}).of_nodes()[:64]
         for change in (
             {},
             {"key": bytes(32)},
@@ -167,15 +181,10 @@ def test_other_keys_trees_laws_and_numbers_have_other_noise():
             {"tree": fewer[0], "shares": fewer[1]},
         )
     ]
-    correlations = np.corrcoef(found)[~np.eye(len(found), dtype=bool)]
-    assert np.abs(correlations).max() < 0.6  # five deviations of 63 pairs
-
-
-def test_blocks_and_levels_have_noise_of_their_own():
-    tree, shares = of(Histogram(0.01), 4_096)
-    nodes = RememberedNoise(tree, shares, KEY, count=3).of_nodes()[1:].reshape(4, 1024)
-    correlations = np.corrcoef(nodes)[~np.eye(4, dtype=bool)]
-    assert np.abs(correlations).max() < 0.2
+    blocks = RememberedNoise(*of(Histogram(0.01), 4_096), KEY, count=3).of_nodes()[1:]
+    for rows, most in ((several, 0.6), (blocks.reshape(4, 1024), 0.2)):  # five deviations
+        correlations = np.corrcoef(rows)[~np.eye(len(rows), dtype=bool)]
+        assert np.abs(correlations).max() < most
 
 
 @pytest.mark.parametrize("count", [1, 3, 30])
@@ -186,16 +195,16 @@ def test_nodes_have_the_law_of_shares_in_sum(count):
     one = nbinom.pmf(np.arange(200), count / 3, -np.expm1(-1 / float(shares[1].scale)))
     law = np.convolve(one, one[::-1])[200 - 1 - 12 : 200 + 12]
     law[[0, -1]] += (1 - law.sum()) / 2
-    found = np.bincount(np.clip(nodes, -12, 12) + 12, minlength=25)
+    counts = np.bincount(np.clip(nodes, -12, 12) + 12, minlength=25)
     assert law.min() * nodes.size > 5
-    assert chisquare(found, law * nodes.size).pvalue > 1e-6
+    assert chisquare(counts, law * nodes.size).pvalue > 1e-6
 
 
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("name", ["binary, ragged", "a level is not counted", "the default"])
 def test_noise_at_each_prefix_has_the_variance_that_is_told(name):
     tree, shares = TREES[name]
-    rng, rounds = np.random.default_rng(1), 3_000
+    rng, rounds = np.random.default_rng(1), 2_000
     cells = np.arange(tree.starts[-1] - tree.starts[-2])
     draws = np.array(
         [
@@ -221,12 +230,13 @@ def test_clients_go_the_same_way_where_ways_are_nearly_alike():
 
 def test_bad_arguments_are_refused_and_keys_are_not_shown():
     tree, shares = TREES["binary"]
-    with pytest.raises(DtypeError, match="key"):
-        RememberedNoise(tree, shares, "secret")
-    with pytest.raises(ParameterError, match="key must be 32 bytes; got 6"):
-        RememberedNoise(tree, shares, b"secret")
-    with pytest.raises(ParameterError, match="count"):
-        RememberedNoise(tree, shares, KEY, count=-1)
-    with pytest.raises(ParameterError, match="tree must have noise in whole counts; got 2"):
-        RememberedNoise(replace(tree, bits=2), shares, KEY)
+    good = {"tree": tree, "shares": shares, "key": KEY}
+    for wrong, error, words in (
+        ({"key": "secret"}, DtypeError, "key"),
+        ({"key": b"secret"}, ParameterError, "key .*got 6"),
+        ({"count": -1}, ParameterError, "count"),
+        ({"tree": replace(tree, bits=2)}, ParameterError, "tree .*got 2"),
+    ):
+        with pytest.raises(error, match=words):
+            RememberedNoise(**good | wrong)
     assert repr(RememberedNoise(tree, shares, KEY)) == "<RememberedNoise of 31 nodes>"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -133,14 +132,6 @@ def test_as_a_mechanism_it_takes_any_number_of_records():
     ):
         with pytest.raises(ParameterError, match=words):
             use()
-
-
-@pytest.mark.parametrize(
-    ("clients", "dropout", "required"),
-    [(10, 0.3, 7), (10, Fraction(3, 10), 7), (10, 0.0, 10), (3, 1e-3, 3), (10**6, 1e-6, 999_999)],
-)
-def test_dropout_is_a_decimal_number(clients, dropout, required):
-    assert DistributedNoise(1.0, clients, dropout).required == required
 
 
 # --- what is refused
