@@ -188,8 +188,8 @@ REFUSED = (
     "SimulatedSum",
 )
 OF_PUBLIC_PARAMETERS = """Advice Central Charge DiscreteGaussian DiscreteLaplace Enough
-FunctionSharing Grid Plan Privacy Protocol SecureAggregation SquareWave SquareWaveEncoding Study Suggestion
-TableGrid UnaryEncoding"""
+FunctionSharing Grid Plan Privacy Protocol SecureAggregation SquareWave SquareWaveEncoding Study
+Suggestion TableGrid UnaryEncoding"""
 COMPUTED_FROM_RELEASES = """BayesianBinning BinormalROC Confusion HistogramBinning
 HosmerLemeshowUnderNoise Interval IsotonicCalibration Reliability Results Smoothing"""
 MESSAGES = "Answer Keys Opened PartialSum VectorSum"  # which are sent, and have bytes of their own
