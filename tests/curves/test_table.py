@@ -21,18 +21,14 @@ from dpcore.mechanisms import Dawa, Hierarchy, Histogram, NoNoise
 from dpcore.releases.cdf import taken
 from dpcore.releases.table import raw_table
 from dpcore.summaries.table_grid import in_a_row
+from tests.curves.raw_releases import curve_of
 from tests.curves.small_tables import COUNTS, EXACT, GRID, NO_LOWER, RAW, RNG, X, Y, exact
 
 # --- counts
 
 
-def test_an_exact_table_has_the_counts():
-    assert np.array_equal(EXACT.counts, COUNTS)
-    assert np.array_equal(EXACT.whole_counts, COUNTS)
-    assert (EXACT.n, EXACT.outside) == (400, 0.0)
-
-
 def test_the_row_has_the_cells_along_hilberts_curve_and_those_outside_last():
+    assert (EXACT.n, EXACT.outside) == (400, 0.0)
     table = exact(COUNTS, outside=7)
     cells = np.diff(table.row.counts, prepend=0)
     assert cells.tolist() == [*COUNTS.ravel()[in_a_row((10, 5))], 7]
@@ -172,30 +168,15 @@ def test_conditional_quantiles_of_an_exact_table_are_numpys():
     assert EXACT.conditional_quantiles("x", 0.5).shape == (5,)
 
 
-def test_conditional_quantiles_where_the_lower_end_is_not_known():
-    """The first cell of the other column counts, too."""
-    table = exact([[3, 1], [0, 4], [5, 0]], NO_LOWER)
-    assert table.conditional_quantiles("y", 0.9).tolist() == [16.0, 19.0, 10.0]
-
-
-def test_conditional_quantiles_are_not_known_where_nothing_is_released():
-    table = exact([[3, 1], [0, 0], [5, 0]], NO_LOWER)
-    assert np.isnan(table.conditional_quantiles("y", [0.5, 0.9])).tolist() == [
-        [False] * 2,
-        [True] * 2,
-        [False] * 2,
-    ]
+def test_conditional_quantiles_of_a_column_whose_lower_end_is_not_known():
+    """Its first cell counts, too; nothing is known where nothing is released."""
+    table = exact([[3, 1], [0, 4], [5, 0], [0, 0]], dp.TableGrid(dp.Grid([1, 2, 4, 5]), NO_LOWER.y))
+    known = table.conditional_quantiles("y", [0.9, 0.9])
+    np.testing.assert_array_equal(known, [[16.0] * 2, [19.0] * 2, [10.0] * 2, [np.nan] * 2])
 
 
 def test_less_than_half_a_record_has_no_quantiles():
-    row = dp.CDF(
-        dp.Grid([1, 2]),
-        np.array([0.4, 1.0]),
-        1,
-        dp.Privacy(1.0),
-        {"name": "histogram"},
-        np.zeros(2),
-    )
+    row = curve_of([0.4, 1.0], dp.Grid([1, 2]))
     table = dp.Table(dp.TableGrid.uniform((0, 2), (0, 1), (2, 1)), row)
     assert np.isnan(table.conditional_quantiles("y", 0.5)).tolist() == [True, False]
 

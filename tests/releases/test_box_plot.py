@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -106,16 +105,6 @@ def test_draws_the_box_and_its_outliers():
     assert (box.third_quartile, box.upper_whisker) in shown
     assert [text.get_text() for text in ax.get_xticklabels()] == ["mine"]
     assert ax.get_xticks().tolist() == [3]
-
-
-def test_several_share_axes_and_say_what_they_cost(tmp_path):
-    _, ax = plt.subplots()
-    assert BoxPlot.from_sample(VALUES).plot(ax, 1) is ax
-    box_plot(VALUES, GRID, epsilon=0.5).plot(ax, 2, patch_artist=True)
-    box_plot(VALUES, GRID, epsilon=0.5, rng=np.random.default_rng(1)).plot(ax, 3, widths=0.1)
-    labels = [text.get_text() for text in ax.get_xticklabels()]
-    assert labels == ["", "private,\nepsilon = 0.5", "SIMULATED,\nepsilon = 0.5"]
-    ax.figure.savefig(tmp_path / "boxes.png")
 
 
 @pytest.mark.parametrize(

@@ -108,9 +108,7 @@ SERIES = {
     "list": list,
     "float32": partial(np.asarray, dtype=np.float32),
     "int16": partial(np.asarray, dtype=np.int16),
-    "fractions": lambda values: [Fraction(int(v)) for v in values],
     "pandas": pd.Series,
-    "nullable pandas": lambda values: pd.Series(values, dtype="Int64"),
     "polars": pl.Series,
 }
 
