@@ -30,13 +30,6 @@ def test_curves_as_they_come_are_combined_as_they_were_released(together):
     assert together([released(1, True), released(2, False)]) == of_raw
 
 
-def test_step_by_step_is_as_all_at_once():
-    parts = [released(seed, True) for seed in (1, 2, 3)]
-    at_once = dp.combine(parts)
-    assert dp.combine([dp.combine(parts[:2]), parts[2]]) == at_once
-    assert at_once.n == 6000
-
-
 def test_processed_curves_give_back_what_was_released():
     raw = released(1, False)
     assert raw.raw is None
@@ -72,16 +65,8 @@ def test_a_simulated_deviation_is_not_that_of_the_raw_counts():
     assert with_simulated_deviation(released(1, True), replicates=3).raw is None
 
 
-@pytest.mark.parametrize(
-    ("raw", "message"),
-    [
-        ([1.0], "raw, which has shape"),
-        ([1.0] * 64, "raw"),
-        ([np.nan] * 63 + [2000.0], "raw"),
-        (["1"], "raw .* must be an unmasked"),
-    ],
-)
-def test_bad_raw_counts_are_refused(raw, message):
+@pytest.mark.parametrize("raw", [[1.0], [1.0] * 64, [np.nan] * 63 + [2000.0], ["1"]])
+def test_bad_raw_counts_are_refused(raw):
     curve = released(1, True)
     fields = {name: getattr(curve, name) for name in dp.CDF.__dataclass_fields__}
     with pytest.raises(dp.DpcoreError, match="raw"):

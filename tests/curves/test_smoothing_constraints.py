@@ -76,11 +76,9 @@ def test_replicates_are_solved_one_by_one():
         ((["abcde"], [1], [2]), dp.DtypeError, "constraints"),
         ((sp.csr_array([[1j] * 5]), [1], [2]), dp.DtypeError, "matrix of real numbers; got dtype"),
         (([[1] * 4], [1], [2]), dp.ParameterError, "a column for each of the 5 thresholds"),
-        (([1] * 5, [1], [2]), dp.ParameterError, "a column for each of the 5 thresholds"),
         ((np.empty((0, 5)), [], []), dp.ParameterError, "a column for each of the 5 thresholds"),
         (([[np.nan] * 5], [1], [2]), dp.ParameterError, "constraints"),
         (([[1] * 5], [1, 2], [2]), dp.ParameterError, r"must have 1 lower bounds; got \(2,\)"),
-        (([[1] * 5], [1], 2), dp.ParameterError, r"must have 1 upper bounds; got \(\)"),
         (([[1] * 5], ["a"], [2]), dp.DtypeError, "must have real numbers as lower bounds"),
         (([[1] * 5], [np.nan], [2]), dp.ParameterError, "lower bounds that are not NaN"),
         (([[1] * 5], [3], [2]), dp.ParameterError, r"lower bound up to the upper one; got \(3.0"),
@@ -162,12 +160,11 @@ def test_only_the_general_solver_takes_them():
 
 
 def test_too_few_iterations_are_an_error():
-    with pytest.raises(dp.ConvergenceError, match="raise tolerance"):
-        dp.smooth(
-            np.cumsum(np.random.default_rng(1).integers(-8, 12, 200)),
-            300,
-            solver="osqp",
-            constraints=(np.eye(200)[[100]], [150], [150]),
-            tolerance=1e-9,
-            max_iterations=5,
-        )
+    noisy = np.cumsum(np.random.default_rng(1).integers(-8, 12, 200))
+    few = {
+        "constraints": (np.eye(200)[[100]], [150], [150]),
+        "tolerance": 1e-9,
+        "max_iterations": 5,
+    }
+    with pytest.raises(dp.ConvergenceError, match="tolerance"):
+        dp.smooth(noisy, 300, solver="osqp", **few)

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpcore as dp
 from dpcore import trust
-from dpcore.command_line.main import main
 from dpcore.mechanisms import NoNoise
 from dpcore.trust import Client, Protocol, SecureAggregation, Server, VectorSum
 
@@ -161,39 +156,6 @@ def test_without_a_statement_records_may_lie_anywhere_in_their_cells(grid):
     said = {None: curve, **{s: dp.cdf(values, cells, EXACT, integers=s) for s in (True, False)}}
     assert are_alike(curve, said[cells.of_integers])
     assert not are_alike(said[True], said[False])
-
-
-@pytest.mark.parametrize("name", ["int64", "float64", "CSV"])
-@pytest.mark.parametrize("said", [[], ["--integers"], ["--no-integers"]], ids=str)
-def test_the_command_believes_options_and_schemas(name, said, tmp_path):
-    values = RNG(1).integers(1, 101, 500)
-    path, flags = tmp_path / ("t.csv" if "CSV" in name else "t.parquet"), []
-    if "CSV" in name:
-        path.write_text("x\n" + "".join(f"{each}\n" for each in values))
-    else:
-        column = values.astype("float64" if name == "float64" else "int64")
-        pq.write_table(pa.table({"x": column}), path)
-    flags = ["--column", "x", "--lower", "0", "--upper", "100", "--size", "100"]
-    saved = tmp_path / "r.json"
-    command = ["cdf", str(path), *flags, *said, "--epsilon", "1e6", "--json", str(saved)]
-    assert main(command) == 0
-    found = dp.CDF.from_json(saved.read_text())
-    by_schema = True if name == "int64" else None
-    assert found.integers is (
-        {"--integers": True, "--no-integers": False}[said[0]] if said else by_schema
-    )
-    median = found.quantile(0.5)
-    assert (median == np.rint(median)) == bool(found.integers)
-
-
-@pytest.mark.parametrize("kind", ["int32", "float64"])
-def test_folders_have_the_schema_of_their_files(kind, tmp_path):
-    for part in range(2):
-        pq.write_table(pa.table({"x": np.arange(5).astype(kind)}), tmp_path / f"{part}.parquet")
-    flags = ["--column", "x", "--lower", "0", "--upper", "5", "--size", "5", "--epsilon", "1e6"]
-    saved = tmp_path.parent / f"{tmp_path.name}.json"
-    assert main(["cdf", str(tmp_path), *flags, "--json", str(saved)]) == 0
-    assert json.loads(saved.read_text()).get("integers") is (True if kind == "int32" else None)
 
 
 # --- the readings of columns that are not whole numbers, on cells of one unit
