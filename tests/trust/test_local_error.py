@@ -9,8 +9,8 @@ from scipy.stats import norm
 import dpcore as dp
 from dpcore.trust import Local
 from tests import reference
+from tests.trust.rounds import RNG
 
-RNG = np.random.default_rng
 CLIENTS = 5000
 TREES = [
     (1.0, 16, (4, 4)),

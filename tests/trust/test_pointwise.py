@@ -325,15 +325,3 @@ def test_threads_that_ask_at_once_are_told_the_same():
     with ThreadPoolExecutor(8) as pool:
         for points, found in zip(asked, pool.map(ask, asked), strict=True):
             assert found == alone[np.searchsorted(GRID.thresholds, points)].tolist()
-
-
-def test_what_another_thread_forgets_is_asked_again():
-    counts = np.arange(1, SIZE + 1)
-    curve = PointwiseCDF(SimulatedSum(counts, SecureAggregation()), GRID)
-    first = curve._open
-    before = curve(GRID.thresholds[7])
-    curve._open = first  # as a thread that has asked since before would leave it
-    assert curve(GRID.thresholds[[3, 7]])[1] == before
-    assert curve.quantile(0.5) == dp.cdf_from_counts(
-        counts, GRID, SecureAggregation(), isotonic=False
-    ).quantile(0.5)
