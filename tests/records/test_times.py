@@ -144,12 +144,18 @@ def test_what_is_no_time_of_one_unit_is_refused(values: Any) -> None:
             grid.count(values)
 
 
-@pytest.mark.parametrize("grid", [YEAR, IN_UTC, DAY])
-@pytest.mark.parametrize("values", [[], [None], [pd.NaT, None, pd.NA], pa.array([], pa.null())])
+@pytest.mark.parametrize("grid", [YEAR, IN_UTC, DAY, NUMBERS])
+@pytest.mark.parametrize(
+    "values",
+    [[], [None], [pd.NaT, None, pd.NA], pa.array([], pa.null()), pl.Series([None, None])],
+)
 def test_no_records_are_of_any_unit(values: Any, grid: dp.Grid) -> None:
-    if not isinstance(values, list):
+    if isinstance(values, pa.Array):
         values = np.array(values, object)
     assert grid.count(values, nan_policy="omit").sum() == 0
+    if len(values):
+        with pytest.raises(dp.MissingValueError):
+            grid.count(values)
 
 
 @given(

@@ -57,19 +57,12 @@ def test_bounds_are_dates_in_any_form(lower: Any, upper: Any) -> None:
 
 
 def test_thresholds_are_dates_in_any_form() -> None:
-    strings = ["2024-02-01", "2024-03-01T12:00"]
+    strings = ["2024-02-01T00:00", "2024-03-01T12:00"]
     wanted = dp.Grid(np.array(strings, "M8[us]"), lower="2024-01-01")
     times = [dt.date(2024, 2, 1), dt.datetime(2024, 3, 1, 12)]
-    for form in (
-        strings,
-        times,
-        tuple(times),
-        pd.Series(pd.to_datetime(strings, format="ISO8601")),
-    ):
+    for form in (strings, times, tuple(times), pd.Series(pd.to_datetime(strings))):
         assert dp.Grid(form, lower=dt.date(2024, 1, 1)) == wanted
-    assert (
-        dp.Grid([f"{each}Z" for each in ("2024-02-01T00:00", "2024-03-01T12:00")]).unit == "instant"
-    )
+    assert dp.Grid([f"{text}Z" for text in strings]).unit == "instant"
 
 
 def test_times_with_a_zone_are_kept_in_utc() -> None:
@@ -93,13 +86,9 @@ def test_grids_come_back_from_json_and_pickles(grid: dp.Grid) -> None:
 
 
 def test_thresholds_that_are_no_whole_microseconds_are_rounded_down() -> None:
-    year = dt.timedelta(days=366)
-    start = dt.datetime(2024, 1, 1)
-    wanted = [
-        start + dt.timedelta(microseconds=year // dt.timedelta(microseconds=1) * i // 7)
-        for i in range(1, 8)
-    ]
-    assert UNEVEN.thresholds.tolist() == wanted
+    year = 366 * 86400 * 10**6
+    wanted = [np.datetime64("2024", "us") + year * i // 7 for i in range(1, 8)]
+    assert UNEVEN.thresholds.tolist() == np.array(wanted).tolist()
     for each in (0, 1):  # a search decides, and not the line
         values = UNEVEN.thresholds + np.timedelta64(each, "us")
         wanted_counts = np.bincount(np.minimum(np.arange(7) + each, 6), minlength=7)
@@ -110,9 +99,7 @@ def test_what_is_shown() -> None:
     assert repr(YEAR) == "Grid.uniform('2024-01-01', '2025-01-01', 366)"
     assert repr(IN_UTC) == "Grid.uniform('2024-01-01T00:00:00Z', '2025-01-01T00:00:00Z', 12)"
     assert eval(repr(HOURS), {"datetime": dt, "Grid": dp.Grid}) == HOURS
-    assert (
-        repr(dp.Grid(YEAR.thresholds)) == "<Grid of 366 thresholds from 2024-01-02 to 2025-01-01>"
-    )
+    assert repr(dp.Grid(YEAR.thresholds)).startswith("<Grid of 366 thresholds from 2024-01-02 to ")
     assert HOURS.thresholds.dtype == "m8[us]"
     assert np.isnat(dp.Grid(YEAR.thresholds).lower)
 
@@ -141,16 +128,6 @@ def test_quantiles_of_dates_are_days_of_their_cells(size: int) -> None:
     assert np.abs(curve.quantile(shares) - DAYS).max() <= np.timedelta64(1, "D")
     if size == 366:
         np.testing.assert_array_equal(curve.quantile(shares), DAYS)
-
-
-def test_curves_in_utc_take_times_with_a_zone_and_their_own() -> None:
-    curve = _flat(IN_UTC)
-    np.testing.assert_allclose(curve(curve.thresholds), np.arange(1, 13) / 12)
-    assert curve(curve.quantile(0.5)) == 0.5
-    assert curve("2024-12-31T23:59-01:00") == 1.0
-    for point in (dt.datetime(2024, 1, 1), "2024-01-01", 5.0):
-        with pytest.raises(dp.DtypeError, match=r"^t must"):
-            curve(point)
 
 
 def test_axes_are_dates_or_numbers_of_days_hours_minutes_or_seconds() -> None:
@@ -302,6 +279,13 @@ def test_bounds_of_times_that_are_refused(
     assert caught.value.argument == name
 
 
+def test_units_of_bounds_that_are_refused() -> None:
+    with pytest.raises(dp.ParameterError, match="unit"):
+        dp.Grid.uniform(0, 1, 2, unit="day")
+    with pytest.raises(dp.ParameterError, match=r"lower .*got 0\.5"):
+        dp.Grid.uniform(0.5, 1e6, 2, unit="time")
+
+
 @pytest.mark.parametrize(
     ("thresholds", "more", "kind", "words"),
     [
@@ -360,17 +344,17 @@ def test_masked_and_missing_points_are_refused_in_every_container() -> None:
                 read(points)
 
 
-def test_only_times_of_numpys_own_types_may_be_in_utc() -> None:
-    days = np.arange(1, 367)
+def test_points_in_utc_have_a_zone_or_numpys_own_types() -> None:
     curve = _flat(dp.Grid.uniform("2024-01-01T00:00Z", "2025-01-01T00:00Z", 366))
     assert curve([NOW, LATER]).tolist() == [181 / 366, 182 / 366]
     assert curve(np.array([NOW, LATER])).tolist() == [181 / 366, 182 / 366]
     assert curve(list(curve.quantile_interval(0.5))).tolist() == [182 / 366, 183 / 366]
-    np.testing.assert_allclose(curve(curve.thresholds), days / 366)
+    assert curve("2024-12-31T23:59-01:00") == 1.0
+    np.testing.assert_allclose(curve(curve.thresholds), np.arange(1, 367) / 366)
     naive = dt.datetime(2024, 6, 30)
     naives: list[Any] = [np.array([naive], object), np.array(naive, object), [naive]]
-    for points in [*naives, pd.Series([NOW])]:
-        with pytest.raises(dp.DtypeError, match="t must hold times with a time zone"):
+    for points in [*naives, naive, pd.Series([NOW]), "2024-01-01", 5.0]:
+        with pytest.raises(dp.DtypeError, match="t must "):
             curve(points)
 
 
@@ -384,14 +368,6 @@ def test_missing_times_of_no_unit_are_missing() -> None:
     assert HOURS.count(spans, nan_policy="omit").tolist() == [0, 1] + 22 * [0]
     with pytest.raises(dp.DtypeError, match="several kinds"):
         HOURS.count([np.timedelta64(90, "m"), np.timedelta64(3)])
-
-
-@pytest.mark.parametrize("grid", [YEAR, IN_UTC, HOURS, dp.Grid([1.0])])
-def test_columns_of_polars_without_any_value_are_of_any_unit(grid: dp.Grid) -> None:
-    nobody = pl.Series([None, None])
-    assert grid.count(nobody, nan_policy="omit").sum() == 0
-    with pytest.raises(dp.MissingValueError):
-        grid.count(nobody)
 
 
 def test_points_between_two_microseconds_are_above_the_one_before() -> None:

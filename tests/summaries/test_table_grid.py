@@ -59,8 +59,8 @@ def test_counts_are_exact(records, width, height, dtypes, uniform):
 def test_threads_count_as_one_does(monkeypatch, uniform):
     rng = RNG(4)
     grid = dp.TableGrid.uniform((0.1, 0.9), (0, 1), (50, 30))
-    near = rng.choice(grid.x.thresholds, 40_000)
-    x = np.concatenate([near, np.nextafter(near, 1), np.nextafter(near, 0), rng.random(9_999)])
+    near = rng.choice(grid.x.thresholds, 12_000)  # more than a block
+    x = np.concatenate([near, np.nextafter(near, 1), np.nextafter(near, 0), rng.random(1_999)])
     y = rng.random(x.size)
     whole = expected(x, y, grid)
     grid = grid if uniform else searched(grid)
