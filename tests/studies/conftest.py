@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from dpcore import studies
+from dpcore.studies import keeping, plan
 
 
 @pytest.fixture(autouse=True)
@@ -16,3 +17,10 @@ def _warnings_of_studies_are_errors() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("error", studies.StudyWarning)
         yield
+
+
+@pytest.fixture
+def each_call_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each call is a task, and is written when it comes back."""
+    monkeypatch.setattr(keeping, "_KEPT", -1.0)
+    monkeypatch.setattr(plan, "_SECONDS", 0.0)

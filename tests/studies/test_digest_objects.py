@@ -9,6 +9,7 @@ from types import FunctionType
 import pytest
 
 import dpcore
+from dpcore import studies
 from dpcore.studies.digest import digest
 from dpcore.studies.named.cdf import cdf
 from dpcore.studies.named.quantiles import quantiles
@@ -68,7 +69,7 @@ class Pair(NamedTuple):
     def width(self):
         return 7
 
-class Lazy:
+class Lazy(Width):
     def __init__(self, base):
         self.base = base
     @functools.cached_property
@@ -89,35 +90,77 @@ def function(n, rng):
 def test_what_objects_hold_is_seen(tmp_path, holder):
     value, use, before, after = HOLDERS[holder]
     source = SOURCE.format(value=value, use=use)
-    found = module(tmp_path, source, "user_holder")
-    first = digest(found.function)
-    found.function(0, None) if holder != "a distribution" else found.VALUE.rvs()
-    assert digest(found.function) == first == digest(module(tmp_path, source, "user_h").function)
+    made = module(tmp_path, source, "user_holder")
+    first = digest(made.function)
+    made.function(0, None) if holder != "a distribution" else made.VALUE.rvs()
+    assert digest(made.function) == first == digest(module(tmp_path, source, "user_h").function)
     changed = module(tmp_path, source.replace(before, after), "user_holder")
     assert digest(changed.function)[0] != first[0]
 
 
-def test_a_set_that_its_elements_refer_to_has_an_end(tmp_path):
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("lambda e: e**2 / 2", "lambda e: e**2 / 3"),
+        ("functools.partial(helper, 1)", "functools.partial(helper, 2)"),
+        ("Lazy(1).width", "Lazy(2).width"),
+        ("[helper, Width]", "[Width, helper]"),
+        ("{1.5, 'a'}", "{1.5, 'b'}"),
+        ("np.float32(1)", "np.float64(1)"),
+        ("frozenset({'a', 'b'})", "{'a', 'c'}"),
+        ("Lazy(helper)", "Lazy(Width)"),
+        ("helper", "Width"),
+    ],
+)
+def test_values_are_seen(tmp_path, one, other):
+    source = SOURCE.format(value=f"[{one}, {one}, {other}]", use="VALUE")
+    first, again, changed = map(digest, module(tmp_path, source).VALUE)
+    assert first == again != changed
+
+
+def test_generators_and_what_cannot_be_pickled_are_their_types(tmp_path):
     source = textwrap.dedent("""
-        def helper(): return len(ALL)
-        ALL = {helper}
-        def function(n, rng): return {"x": helper()}
+        import threading
+        import numpy as np
+        LOCK, RNG = threading.Lock(), np.random.default_rng(1)
+        def function(n, rng):
+            with LOCK:
+                return {"x": RNG.random()}
     """)
-    assert of(tmp_path, source) == of(tmp_path, source)
-    assert of(tmp_path, source) != of(tmp_path, source.replace("len(ALL)", "len(ALL) + 1"))
+    function = module(tmp_path, source).function
+    before = digest(function)
+    function(1, None)
+    assert digest(function) == before
+
+
+def test_packages_are_named_and_not_read(tmp_path):
+    """Those of parameters too: their versions are kept beside those of the function's."""
+    source = textwrap.dedent("""
+        import numpy as np, pandas as pd
+        ALL = {np.mean}
+        def one(x): return np.sqrt(x)
+        def two(x): return pd.isna(x)
+        def function(f, rng): return {"x": f(1)}
+        def of_a_set(n, rng): return {"x": len(ALL)}
+    """)
+    made = module(tmp_path, source)
+    assert digest(made.one)[1] == {"numpy"}
+    assert "numpy" in digest(made.of_a_set)[1]
+    study = studies.Study(made.function, {"f": [made.one, made.two]})
+    assert study.code["packages"] == "numpy pandas"
 
 
 def test_folders_of_the_users_need_no_init_file(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "user_folder").mkdir()
     study = "import user_folder.helpers\ndef function(n, rng): return user_folder.helpers.f(n)\n"
-    found = []
+    digests = []
     for at in range(2):
         (tmp_path / "user_folder" / "helpers.py").write_text(f"def f(x):\n    return x + 1{at}\n")
-        found.append(of(tmp_path, study))
+        digests.append(of(tmp_path, study))
         for name in ("user_folder", "user_folder.helpers"):
             del sys.modules[name]
-    assert found[0] != found[1]
+    assert digests[0] != digests[1]
 
 
 def test_modules_of_the_users_are_seen_where_they_are_closed_over(tmp_path):
@@ -134,16 +177,11 @@ def test_modules_of_the_users_are_seen_where_they_are_closed_over(tmp_path):
     assert of(tmp_path, study.format(0)) != of(tmp_path, study.format(1))
 
 
-def test_packages_in_sets_are_named(tmp_path):
-    source = "import numpy as np\nALL = {np.mean}\ndef function(n, rng): return {'x': len(ALL)}\n"
-    assert "numpy" in digest(module(tmp_path, source).function)[1]
-
-
 def named(code, like):
     """A function of this code that is called like another one."""
-    found = FunctionType(code.__code__, like.__globals__)
-    found.__module__, found.__qualname__ = like.__module__, like.__qualname__
-    return found
+    function = FunctionType(code.__code__, like.__globals__)
+    function.__module__, function.__qualname__ = like.__module__, like.__qualname__
+    return function
 
 
 def test_studies_that_come_with_dpcore_are_seen_and_what_they_use_of_it_is_not():

@@ -1,11 +1,14 @@
-"""joblib's workers, whatever they are: the same table as one of them makes."""
+"""joblib's workers, whatever they are: the same table as one of them makes, and errors as there."""
 
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import threading
 import time
+import warnings
+from concurrent.futures.process import BrokenProcessPool
 
 import joblib
 import numpy as np
@@ -15,9 +18,11 @@ from distributed import Client, LocalCluster
 import dpcore as dp
 from dpcore import studies
 from dpcore.studies import plan
+from dpcore.studies.calls import Chunk, Shipped, make
 from tests.studies.alike import content, same
 
 GRID = dp.Grid.uniform(0, 1, 16)
+POSIX = pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
 
 
 def release(n, mechanism, rng):
@@ -55,19 +60,35 @@ def client():
         yield client
 
 
+@pytest.fixture
+def workers(request):
+    """Workers of a backend of joblib, as it is named."""
+    if request.param == "dask":
+        request.getfixturevalue("client")
+    with joblib.parallel_config(backend=request.param, n_jobs=2):
+        yield request.param
+
+
+of_all_workers = pytest.mark.parametrize("workers", ["loky", "threading", "dask"], indirect=True)
+
+
 def whereabouts(rng):
     return {"process": os.getpid(), "thread": threading.get_ident() % 2**53}
 
 
-WHEREABOUTS = studies.Study(whereabouts, {})
-
-
-def test_processes(once, tmp_path):
-    with joblib.parallel_config(backend="loky", n_jobs=2):
-        studies.run(STUDY, replicates=40, seed=3, out=tmp_path)
-        where = studies.run(WHEREABOUTS, replicates=2000, seed=1).array("process")
+@of_all_workers
+def test_workers_make_the_table_that_one_of_them_makes(workers, request, once, tmp_path):
+    studies.run(STUDY, replicates=40, seed=3, out=tmp_path)
     assert content(tmp_path) == content(once)
-    assert os.getpid() not in where
+    where = studies.run(studies.Study(whereabouts, {}), replicates=500, seed=1)
+    processes, threads = set(where.array("process")), set(where.array("thread"))
+    if workers == "dask":
+        assert processes <= set(request.getfixturevalue("client").run(os.getpid).values())
+    elif workers == "loky":
+        assert os.getpid() not in processes
+    else:
+        assert threading.get_ident() % 2**53 not in threads
+        assert processes == {os.getpid()}
 
 
 def test_workers_are_processes_without_a_word_about_it(once, tmp_path):
@@ -75,20 +96,14 @@ def test_workers_are_processes_without_a_word_about_it(once, tmp_path):
     assert content(tmp_path) == content(once)
 
 
-def test_threads(once, tmp_path):
-    with joblib.parallel_config(backend="threading", n_jobs=3):
-        studies.run(STUDY, replicates=40, seed=3, out=tmp_path)
-        where = studies.run(WHEREABOUTS, replicates=2000, seed=1).array("thread")
-    assert content(tmp_path) == content(once)
-    assert threading.get_ident() % 2**53 not in where
+def strays(n, rng):
+    return {"x": np.random.random() if n == 3 else rng.random()}  # noqa: NPY002
 
 
-def test_a_cluster(client, once, tmp_path):
-    with joblib.parallel_config(backend="dask"):
-        studies.run(STUDY, replicates=40, seed=3, out=tmp_path)
-        where = studies.run(WHEREABOUTS, replicates=10, seed=1).array("process")
-    assert content(tmp_path) == content(once)
-    assert set(where) <= set(client.run(os.getpid).values())
+@pytest.mark.parametrize("workers", ["loky", "threading"], indirect=True)
+def test_workers_tell_of_draws_from_the_global_generator(workers):
+    with pytest.warns(studies.StudyWarning, match=r"strays .* np\.random"):
+        studies.run(studies.Study(strays, {"n": range(10)}), replicates=3, seed=1)
 
 
 def waiting(at, folder, rng):
@@ -100,7 +115,8 @@ def waiting(at, folder, rng):
     return {"x": rng.random(at)}
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
+@pytest.mark.full
+@POSIX
 def test_a_worker_of_a_cluster_that_dies_changes_nothing(client, tmp_path, monkeypatch):
     monkeypatch.setattr(plan, "_SECONDS", 0.0)  # each call is a task
     (tmp_path / "told").mkdir()
@@ -125,13 +141,21 @@ def test_a_worker_of_a_cluster_that_dies_changes_nothing(client, tmp_path, monke
     assert results.array("x", at=3).shape == (10, 3)
 
 
-def test_workers_that_joblib_cannot_use_are_an_error_before_anything_is_written(tmp_path):
-    with (
-        joblib.parallel_config(backend="multiprocessing", n_jobs=2),
-        pytest.raises(studies.StudyError, match=r"cannot go on \(ValueError: Backend"),
-    ):
-        studies.run(STUDY, replicates=2, seed=1, out=tmp_path / "new")
-    assert not (tmp_path / "new").exists()
+def dies(n, rng):
+    if n == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return {"x": n}
+
+
+@POSIX
+@pytest.mark.parametrize("workers", ["loky"], indirect=True)
+def test_a_process_that_dies_is_an_error_and_the_run_goes_on_later(workers, tmp_path):
+    with pytest.raises(studies.StudyError, match="a worker of dies") as caught:
+        studies.run(studies.Study(dies, {"n": [1, 2]}), replicates=20, seed=5, out=tmp_path)
+    assert isinstance(caught.value.__cause__, BrokenProcessPool)
+    with joblib.parallel_config(backend="sequential"):
+        results = studies.run(studies.Study(dies, {"n": [1, 3]}), replicates=20, out=tmp_path)
+    assert np.array_equal(results.array("x"), np.full((2, 20), [[1], [3]]))
 
 
 def failing(n, rng):
@@ -140,17 +164,22 @@ def failing(n, rng):
     return {"x": n}
 
 
-@pytest.mark.parametrize("backend", ["loky", "threading", "dask"])
-def test_failures_come_from_wherever_they_are(backend, request, tmp_path):
-    if backend == "dask":
-        request.getfixturevalue("client")
+@of_all_workers
+def test_failures_come_from_wherever_they_are(workers, tmp_path):
     study = studies.Study(failing, {"n": [1, 2]})
-    with (
-        joblib.parallel_config(backend=backend, n_jobs=2),
-        pytest.raises(studies.StudyError, match=r"failing.replay\(\d+, 5, n=2\) repeats it"),
-    ):
+    with pytest.raises(studies.StudyError, match=r"failing.replay\(\d+, 5, n=2\)"):
         studies.run(study, replicates=20, seed=5, out=tmp_path)
     assert set(studies.load(tmp_path).table.column("n").to_pylist()) <= {1}
+
+
+def test_workers_with_other_versions_are_an_error(monkeypatch):
+    """The table says of each row which versions made it: those of the process that asks."""
+    study = studies.Study(whereabouts, {})
+    with monkeypatch.context() as patch:
+        patch.setattr("dpcore.studies.header.version", lambda name: "9.9")
+        sent = pickle.dumps(Shipped(study))
+    with pytest.raises(studies.StudyError, match=r"numpy 9\.9 -> \d"):
+        make(pickle.loads(sent), 1, [Chunk(study.cells[0].key, 0, 3)], 1e9)
 
 
 LOCK = threading.Lock()
@@ -161,33 +190,35 @@ def locked(rng):
         return {"x": rng.random()}
 
 
-def test_what_cannot_be_pickled_is_an_error_before_anything_is_written(tmp_path):
+def test_workers_that_cannot_be_used_are_an_error_before_anything_is_written(tmp_path):
     locked.__module__ = "__main__"  # so it goes by value, with its globals
     study = studies.Study(locked, {})
-    message = r"^locked cannot be sent to workers \(TypeError: "
-    with pytest.raises(studies.StudyError, match=message):
+    with pytest.raises(studies.StudyError, match=r"^locked .* \(TypeError: "):
         studies.run(study, replicates=2, workers=2, out=tmp_path / "new")
+    with (
+        joblib.parallel_config(backend="multiprocessing", n_jobs=2),
+        pytest.raises(studies.StudyError, match=r"\(ValueError: Backend"),
+    ):
+        studies.run(STUDY, replicates=2, seed=1, out=tmp_path / "new")
     assert not (tmp_path / "new").exists()
     alone = studies.run(study, replicates=2, seed=1, workers=1)
     with joblib.parallel_config(backend="threading", n_jobs=2):
         assert same(studies.run(study, replicates=2, seed=1), alone)
 
 
-def dies(n, rng):
-    if n == 2:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return {"x": n}
+def test_a_process_that_is_replaced_is_not_told_of_and_other_warnings_are(monkeypatch):
+    """Where a process has come to use much memory, joblib starts another, and warns."""
+    told = "A worker stopped while some jobs were given to the executor. This can be caused by"
 
+    class Replacing(joblib.Parallel):
+        def __call__(self, tasks):
+            for task in super().__call__(tasks):
+                warnings.warn(f"{told} a memory leak.", UserWarning, 1)
+                warnings.warn("something else", UserWarning, 1)
+                yield task
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
-def test_a_process_that_dies_is_an_error_and_the_run_goes_on_later(tmp_path):
-    study = studies.Study(dies, {"n": [1, 2]})
-    with (
-        joblib.parallel_config(backend="loky", n_jobs=2),
-        pytest.raises(studies.StudyError, match="a worker of dies has ended"),
-    ):
-        studies.run(study, replicates=20, seed=5, out=tmp_path)
-    study = studies.Study(dies, {"n": [1, 3]})
-    assert np.array_equal(
-        studies.run(study, replicates=20, out=tmp_path).array("x"), np.full((2, 20), [[1], [3]])
-    )
+    monkeypatch.setattr(joblib, "Parallel", Replacing)
+    study = studies.Study(lambda rng: {"x": rng.random()}, {})
+    with pytest.warns(UserWarning, match="something else") as caught:
+        studies.run(study, replicates=5, seed=1)
+    assert {str(warning.message) for warning in caught} == {"something else"}

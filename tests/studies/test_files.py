@@ -57,22 +57,23 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     yield tmp_path
-    for name in [each for each in sys.modules if each.startswith(("study_file_", "neighbour_of"))]:
-        del sys.modules[name]
+    for name in [*sys.modules]:
+        if name.startswith(("study_file_", "neighbour_of")):
+            del sys.modules[name]
 
 
 def test_studies_that_come_with_dpcore_have_the_names_of_their_files():
     assert {"cdf", "quantiles", "roc", "federated_auc", "coverage"} <= set(files.names())
     for name in files.names():
-        found = files.find(name)
-        assert isinstance(found, studies.Study)
-        assert found.name == name
-        assert len(found.function.__doc__.partition("\n")[0]) <= 72  # a line of a list
+        study = files.find(name)
+        assert isinstance(study, studies.Study)
+        assert study.name == name
+        assert len(study.function.__doc__.partition("\n")[0]) <= 72  # a line of a list
 
 
 @pytest.mark.parametrize("name", ["", "cfd", "_shapes", "named", "cdf.txt", "cdf:cdf"])
 def test_names_that_are_none(name):
-    with pytest.raises(ParameterError, match=r"study must be one of bounds, cdf, .*, or FILE.py"):
+    with pytest.raises(ParameterError, match="study must be one of bounds, cdf, "):
         files.find(name)
 
 
@@ -84,7 +85,7 @@ def test_the_studies_of_a_file(folder):
     assert list(files.in_file("two.py")) == ["one", "other"]  # once, and not what is hidden
     assert files.find("two.py:other").over(x=[5]).cells[0].labels == {"x": 5}
     for wrong in ("two.py", "two.py:", "two.py:three", "two.py:_hidden"):
-        with pytest.raises(ParameterError, match=r"must be one of two.py:one, two.py:other; got"):
+        with pytest.raises(ParameterError, match=r"two\.py:one, two\.py:other"):
             files.find(wrong)
 
 
@@ -102,50 +103,39 @@ def test_a_file_is_no_module_of_this_name(folder):
 def test_a_file_with_a_neighbour_and_a_dataclass(folder):
     (folder / "neighbour_of_a_study.py").write_text("def doubled(x):\n    return 2 * x\n")
     (folder / "spread.py").write_text(WITH_NEIGHBOUR)
-    found = files.find("spread.py")
-    results = studies.run(found, replicates=3, seed=1, workers=1, progress=False)
+    results = studies.run(files.find("spread.py"), replicates=3, seed=1, workers=1, progress=False)
     assert results.array("twice").tolist() == [[2.0] * 3, [6.0] * 3]
-
-
-def test_the_digest_is_that_of_the_code(folder):
-    digests = []
-    for text in (ONE, ONE + "\n# a comment\n", ONE.replace("x + rng", "x - rng")):
-        Path("one.py").write_text(text)
-        digests.append(files.find("one.py").digest)
-    assert digests[0] == digests[1] != digests[2]
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("import os\nx = 1 +\n", "'f.py' fails in line 2: SyntaxError: invalid syntax"),
-        ("x = 1\nimport nothing_of_this\n", "fails in line 2: ModuleNotFoundError: No module"),
-        ("import sys\n\nsys.exit(3)\n", "fails in line 3: SystemExit: 3"),
-        ("def f():\n    1 / 0\nf()\n", "fails in line 2: ZeroDivisionError: division by zero"),
-        ("import broken_neighbour_of_it\n", "fails in line 1 of broken_neighbour_of_it.py: Name"),
-        ("x = 1\n", "'f.py' has no study"),
-        ("from dpcore import studies\n\nstudies.study({})(max)\nf = 1\n", "has no study"),
-        ("\0", "'f.py' fails"),
-        (ONE.replace("def one(x", "def one(y"), "line 4: ParameterError: function must take x"),
+        ("import os\nx = 1 +\n", ["line 2", "SyntaxError: invalid syntax"]),
+        ("x = 1\nimport nothing_of_this\n", ["line 2", "ModuleNotFoundError: No module"]),
+        ("import sys\n\nsys.exit(3)\n", ["line 3", "SystemExit: 3"]),
+        ("def f():\n    1 / 0\nf()\n", ["line 2", "ZeroDivisionError: division by zero"]),
+        ("import broken_neighbour_of_it\n", ["line 1 of broken_neighbour_of_it.py", "Name"]),
+        ("x = 1\n", ["no study"]),
+        ("from dpcore import studies\n\nstudies.study({})(max)\nf = 1\n", ["no study"]),
+        ("\0", ["fails"]),
+        (ONE.replace("def one(x", "def one(y"), ["line 4", "ParameterError: function"]),
+        (None, []),  # a folder
     ],
 )
 def test_files_that_fail_say_where(folder, text, words):
-    Path("f.py").write_text(text)
+    if text is None:
+        Path("f.py").mkdir()
+    else:
+        Path("f.py").write_text(text)
     Path("broken_neighbour_of_it.py").write_text("nowhere\n")
-    with pytest.raises(FileError) as caught:
+    with pytest.raises(FileError, match=r"'f\.py'") as caught:
         files.find("f.py")
-    assert words in str(caught.value)
+    assert all(word in str(caught.value) for word in words)
 
 
-def test_files_that_cannot_be_read(folder):
-    folder_read = "Permission denied" if sys.platform == "win32" else "Is a directory"
-    for name, words in (("none.py", "No such file"), ("d.py", folder_read)):
-        Path("d.py").mkdir(exist_ok=True)
-        with pytest.raises(FileError, match=f"'{name}' cannot be read: {words}"):
-            files.find(name)
-
-
-def test_an_interrupt_is_no_failure_of_the_file(folder):
+def test_files_that_are_none_or_interrupt(folder):
+    with pytest.raises(FileError, match=r"'none\.py'"):
+        files.find("none.py")
     Path("f.py").write_text("raise KeyboardInterrupt\n")
     with pytest.raises(KeyboardInterrupt):
         files.find("f.py")

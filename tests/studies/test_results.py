@@ -1,4 +1,4 @@
-"""Results: arrays, summaries, and what reads their tables."""
+"""Results: arrays for parameters of all shapes, summaries, and what reads their tables."""
 
 from __future__ import annotations
 
@@ -38,14 +38,19 @@ def test_the_table_is_tidy():
     assert repr(RESULTS) == "Results(draw: 160 replicates of 4 cells)"
 
 
-def test_arrays_have_an_axis_for_each_parameter():
-    x = RESULTS.array("x")
-    assert x.shape == (2, 2, 40)
-    assert np.array_equal(x[1, 0], replayed("x", {"kind": "a", "n": 10}, 40))
-    at = RESULTS.array("at", kind="a")
-    assert at.shape == (2, 40, 3)
-    assert np.array_equal(at[1], replayed("at", {"kind": "a", "n": 5}, 40))
-    assert np.array_equal(RESULTS.array("at", n=np.float64(5), kind="a"), at[1])
+@pytest.mark.parametrize(
+    ("quantity", "selected", "match"),
+    [("y", {}, "'y'"), ("x", {"m": 1}, "m"), ("x", {"n": 7}, "7")],
+)
+def test_what_is_not_there_is_named(quantity, selected, match):
+    with pytest.raises(errors.ParameterError, match=match):
+        RESULTS.array(quantity, **selected)
+
+
+@pytest.mark.parametrize("table", [pa.table({"a": [1]}), 3])
+def test_other_tables_are_refused(table):
+    with pytest.raises(errors.DtypeError, match="table"):
+        studies.Results(table)
 
 
 def made_of(value, rng):
@@ -56,19 +61,6 @@ def test_functions_are_selected_as_they_are_called():
     study = studies.Study(made_of, {"value": [int, float]})
     results = studies.run(study, replicates=2, seed=1)
     assert np.array_equal(results.array("x", value=float), results.array("x", value="float"))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "selected", "message"),
-    [
-        ("y", {}, r"quantity must be one of \['at', 'x'\]; got 'y'"),
-        ("x", {"m": 1}, r"m must be one of a parameter, one of \['kind', 'n'\]"),
-        ("x", {"n": 7}, r"n must be one of \[10, 5\]; got 7"),
-    ],
-)
-def test_what_is_not_there_is_named(arguments, selected, message):
-    with pytest.raises(errors.ParameterError, match=message):
-        RESULTS.array(arguments, **selected)
 
 
 def by_kind(rng, n=0, kind="none"):
@@ -95,8 +87,8 @@ def test_summaries_are_what_numpy_and_scipy_say():
     assert row["mean"] == pytest.approx(x.mean())
     assert (row["mean_low"], row["mean_high"]) == pytest.approx(interval)
     assert row["deviation"] == pytest.approx(x.std(ddof=1))
-    found = row[["q0", "q0.5", "q0.125", "q1"]].tolist()
-    assert found == pytest.approx(np.quantile(x, [0, 0.5, 0.125, 1]))
+    quantiles = row[["q0", "q0.5", "q0.125", "q1"]].tolist()
+    assert quantiles == pytest.approx(np.quantile(x, [0, 0.5, 0.125, 1]))
     row = table[(table.quantity == "at") & (table.n == 5) & (table.position == 2)].iloc[1]
     assert row["mean"] == pytest.approx(RESULTS.array("at", n=5, kind="a")[:, 2].mean())
     assert len(table) == 4 + 3 * 4
@@ -108,15 +100,96 @@ def test_bad_levels_are_refused(bad):
         RESULTS.summary(**bad)
 
 
+def drawn(rng, **parameters):
+    return {"x": rng.random(), "at": rng.random(2)}
+
+
+def tuned(rng, n=1, **parameters):
+    return {"x": rng.random(n)}
+
+
+SHAPES = {
+    "none": ({}, ()),
+    "one value": ({"a": 1}, ()),
+    "one list": ({"a": [3, 1, 2]}, (3,)),
+    "one of one value": ({"a": [3, 1, 2], "b": "only"}, (3,)),
+    "three": ({"a": [2, 1], "b": ["y", "x", "z"], "c": [True, False]}, (2, 3, 2)),
+    "labels": ({"a": {"two": (1, 2), "none": None}, "b": [None, 0.5, np.mean]}, (2, 3)),
+    "a list of cells": ([{"a": a, "b": b} for a, b in ((1, 1), (2, 2), (1, 2), (2, 1))], (2, 2)),
+    "blocks that are a grid": ([{"b": [1, 2], "a": 1}, {"a": [2, 3], "b": [2, 1]}], (2, 3)),
+    "more than Python counts": ({"a": range(35), "b": range(3)}, (35, 3)),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_arrays_hold_what_calls_return_where_their_labels_are(shape):
+    parameters, expected = SHAPES[shape]
+    study = studies.Study(drawn, parameters)
+    results = studies.run(study, replicates=2, seed=1)
+    x, at = results.array("x"), results.array("at")
+    assert (x.shape, at.shape) == ((*expected, 2), (*expected, 2, 2))
+    axes = [labels for labels in results.parameters.values() if len(labels) > 1]
+    names = [name for name, labels in results.parameters.items() if len(labels) > 1]
+    for cell in study.cells:
+        place = tuple(axis.index(cell.labels[name]) for name, axis in zip(names, axes, strict=True))
+        for call in range(2):
+            replayed = study.replay(call, 1, **cell.labels)
+            assert x[place][call] == replayed["x"]
+            assert np.array_equal(at[place][call], replayed["at"])
+        assert np.array_equal(results.array("x", **cell.labels), x[place])
+
+
+def test_arrays_of_other_lengths_are_chosen_one_by_one():
+    results = studies.run(studies.Study(tuned, {"n": [1, 3]}), replicates=4, seed=1)
+    assert results.array("x", n=3).shape == (4, 3)
+    with pytest.raises(errors.ParameterError, match="must be known for all combinations"):
+        results.array("x")
+
+
+def test_cells_that_are_known_more_often_are_no_array(tmp_path):
+    study = studies.Study(drawn, {"a": [1, 2]})
+    studies.run(study, replicates=2, seed=1, out=tmp_path)
+    studies.run(study.over(a=2), replicates=3, out=tmp_path)
+    results = studies.load(tmp_path)
+    with pytest.raises(errors.ParameterError, match="equally often for each"):
+        results.array("x")
+    assert results.array("x", a=2).shape == (3,)
+
+
+def test_results_of_some_rows_of_a_table():
+    table = studies.run(studies.Study(drawn, {"a": [1, 2]}), replicates=3, seed=1).table
+    some = studies.Results(table.slice(0, 3))
+    assert some.array("x", a=1).tolist() == table.column("x").to_pylist()[:3]
+    with pytest.raises(errors.ParameterError, match="must be known for all combinations"):
+        some.array("x")
+    assert studies.Results(table.slice(0, 0)).summary().num_rows == 0
+
+
+@pytest.mark.parametrize("known", [1, 2, 5])
+def test_intervals_are_of_the_replicates_that_are_defined(known):
+    values = np.array([0.5, 0.1, 7.0, 2.0, -1.0, *([np.nan] * 6)])[[*range(known), *range(5, 11)]]
+    study = studies.Study(lambda rng, replicates: {"x": values}, {}, batch=len(values))
+    (row,) = studies.run(study, replicates=len(values), seed=1).summary(level=0.8).to_pylist()
+    interval = (np.nan, np.nan)  # of one number
+    if known > 1:
+        interval = tuple(scipy.stats.ttest_1samp(values[:known], 0).confidence_interval(0.8))
+    assert (row["mean_low"], row["mean_high"]) == pytest.approx(interval, nan_ok=True)
+    assert row["mean"] == pytest.approx(values[:known].mean())
+    assert (row["replicates"], row["undefined"]) == (known + 6, 6)
+
+
+def test_cells_without_a_parameter_are_not_those_where_it_is_none():
+    study = studies.Study(drawn, [{"a": 1}, {"a": 1, "b": [None, 2]}])
+    results = studies.run(study, replicates=2, seed=1)
+    replayed = [study.replay(call, 1, a=1, b=None)["x"] for call in range(2)]
+    assert results.array("x", b=None).tolist() == replayed
+
+
 def odd(rng):
     x = rng.random()
-    found = {"nan": np.nan if x < 0.5 else x, "at": np.array([x, np.nan if x < 0.5 else 1])}
-    found |= {"infinite": np.inf if x < 0.5 else x, "empty": [], "never": np.nan, "seldom": x}
-    if x < 0.5:
-        del found["seldom"]
-    else:
-        found["rare"] = [x, x]
-    return found
+    always = {"nan": np.nan if x < 0.5 else x, "at": np.array([x, np.nan if x < 0.5 else 1])}
+    always |= {"infinite": np.inf if x < 0.5 else x, "empty": [], "never": np.nan}
+    return always if x < 0.5 else {**always, "seldom": x, "rare": [x, x]}
 
 
 def test_undefined_infinite_and_missing_numbers_are_counted():
@@ -159,13 +232,7 @@ def test_quantiles_of_infinite_numbers_are_infinite(values, expected):
     assert [row["q0"], row["q0.5"], row["q1"]] == expected
 
 
-def test_one_replicate_has_no_interval():
-    (row,) = studies.run(studies.Study(by_kind, {}), replicates=1, seed=1).summary().to_pylist()
-    assert row["mean"] == row["q0.5"]
-    assert np.isnan([row["mean_low"], row["mean_high"], row["deviation"]]).all()
-
-
-@pytest.mark.parametrize("read", [pl.DataFrame, lambda found: pa.table(found).to_pandas()])
+@pytest.mark.parametrize("read", [pl.DataFrame, lambda results: pa.table(results).to_pandas()])
 def test_whatever_reads_arrow_reads_results(read):
     frame = read(RESULTS)
     assert list(frame["x"]) == RESULTS.table.column("x").to_pylist()
@@ -181,9 +248,3 @@ def test_files_are_read_by_themselves(read, tmp_path):
     assert np.array_equal(next(iter(frame["at"])), RESULTS.array("at")[0, 0, 0])
     assert list(frame["kind"]) == 4 * ["b"] + 4 * ["a"]
     assert "mean" in read(tmp_path / "summary.parquet").columns
-
-
-def test_other_tables_are_refused():
-    for table in (pa.table({"a": [1]}), 3):
-        with pytest.raises(errors.DtypeError, match="table must be that of a study"):
-            studies.Results(table)

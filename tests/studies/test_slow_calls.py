@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import pickle
-import signal
-import subprocess
-import sys
 import time
 
 import joblib
@@ -21,37 +17,6 @@ from dpcore.studies.folder import Folder
 from dpcore.studies.store import Store
 from tests.studies.alike import content, same
 
-SCRIPT = """
-import sys, time
-from pathlib import Path
-from dpcore import studies
-from dpcore.studies import keeping, plan
-
-@studies.study({"n": range(17)})
-def slow(n, rng):
-    with open("begun", "ab") as log:
-        log.write(b".")
-    time.sleep(0.1)
-    return {"x": rng.random()}
-
-plan._SECONDS = plan.LIMIT = keeping._KEPT = 0.05  # calls take longer, as those of two seconds do
-studies.run(slow, replicates=5, seed=3, out="out", workers=1)
-"""
-
-
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
-def test_a_killed_run_of_slow_calls_loses_the_call_in_hand(tmp_path):
-    """Cells whose calls have no known time are not packed together."""
-    (tmp_path / "script.py").write_text(SCRIPT)
-    running = subprocess.Popen([sys.executable, "script.py"], cwd=tmp_path)
-    begun = tmp_path / "begun"
-    while not begun.exists() or begun.stat().st_size < 10:
-        assert running.poll() is None
-        time.sleep(0.01)
-    running.kill()
-    assert running.wait() == -signal.SIGKILL
-    assert len(studies.load(tmp_path / "out")) >= begun.stat().st_size - 1
-
 
 def called(rng):
     return rng.bit_generator.seed_seq.spawn_key[-1]
@@ -62,8 +27,10 @@ class SpeechlessError(Exception):
         raise ValueError
 
 
-@pytest.mark.parametrize("error", [ZeroDivisionError, SystemExit, MemoryError, SpeechlessError])
-def test_an_error_keeps_all_calls_before_it(error, tmp_path):
+@pytest.mark.parametrize(
+    "error", [ZeroDivisionError, SystemExit, MemoryError, SpeechlessError, KeyboardInterrupt]
+)
+def test_an_error_or_an_interrupt_keeps_all_calls_before_it(error, tmp_path):
     made = []
 
     def fails(n, rng):
@@ -73,24 +40,29 @@ def test_an_error_keeps_all_calls_before_it(error, tmp_path):
         return {"x": rng.random()}
 
     study = studies.Study(fails, {"n": range(9)})
-    with pytest.raises(studies.StudyError, match=rf"in call \d+: {error.__name__}") as caught:
+    with pytest.raises((studies.StudyError, KeyboardInterrupt)) as caught:
         studies.run(study, replicates=50, seed=3, out=tmp_path)
     assert len(studies.load(tmp_path)) == 93
-    assert isinstance(caught.value.__cause__, error)
+    if error is not KeyboardInterrupt:
+        assert error.__name__ in str(caught.value)
+        assert isinstance(caught.value.__cause__, error)
 
 
-def test_an_interrupt_keeps_all_calls_before_it(tmp_path):
-    made = []
+@pytest.mark.usefixtures("each_call_a_part")
+def test_an_interrupt_while_a_part_is_written_loses_nothing(monkeypatch, tmp_path):
+    add, made = Store.add, []
 
-    def interrupted(n, rng):
-        if len(made) == 93:
+    def interrupted(self, done):
+        if len(made) == 5:
+            made.append(None)
             raise KeyboardInterrupt
-        made.append(n)
-        return {"x": rng.random()}
+        add(self, done)
 
+    monkeypatch.setattr(Store, "add", interrupted)
+    study = studies.Study(lambda rng: made.append(1) or {"x": rng.random()}, {})
     with pytest.raises(KeyboardInterrupt):
-        studies.run(studies.Study(interrupted, {"n": [1, 2]}), replicates=80, out=tmp_path)
-    assert len(studies.load(tmp_path)) == 93
+        studies.run(study, replicates=50, seed=1, out=tmp_path)
+    assert len(studies.load(tmp_path)) == 5
 
 
 def fails_at_94(rng):
@@ -106,7 +78,7 @@ def test_calls_before_a_failure_come_back_with_it_from_a_process():
     key = FAILING.cells[0].key
     there = pickle.loads(pickle.dumps(Shipped(FAILING)))
     made = make(there, 3, [Chunk(key, 90, 200), Chunk(key, 300, 301)], 1e9)
-    assert [(each.chunk, len(each.rows)) for each in made.done] == [(Chunk(key, 90, 94), 4)]
+    assert [(done.chunk, len(done.rows)) for done in made.done] == [(Chunk(key, 90, 94), 4)]
     assert made.left == [Chunk(key, 94, 200), Chunk(key, 300, 301)]
     error = pickle.loads(pickle.dumps(made)).error
     assert isinstance(error, studies.StudyError)
@@ -118,13 +90,13 @@ def test_a_task_ends_after_its_seconds():
     """Whatever was expected of it: calls that become slow do not wait for each other."""
     study = studies.Study(lambda n, rng: {"x": rng.random()}, {"n": [1, 2]})
     one, two = (cell.key for cell in study.cells)
-    made = make(Shipped(study), 3, [Chunk(one, 5, 9), Chunk(two, 0, 2)], 0.0)
-    assert [each.chunk for each in made.done] == [Chunk(one, 5, 6)]
+    chunks = [Chunk(one, 5, 9), Chunk(two, 0, 2)]
+    made = make(Shipped(study), 3, chunks, 0.0)
+    assert [done.chunk for done in made.done] == [Chunk(one, 5, 6)]
     assert made.left == [Chunk(one, 6, 9), Chunk(two, 0, 2)]
     assert made.error is None
-    made = make(Shipped(study), 3, [Chunk(one, 5, 9), Chunk(two, 0, 2)], 1e9)
-    assert [each.chunk for each in made.done] == [Chunk(one, 5, 9), Chunk(two, 0, 2)]
-    assert made.left == []
+    made = make(Shipped(study), 3, chunks, 1e9)
+    assert ([done.chunk for done in made.done], made.left) == (chunks, [])
 
 
 @pytest.mark.sample(1)
@@ -136,8 +108,8 @@ def test_tasks_that_end_early_are_made_whole_later(workers, monkeypatch, tmp_pat
     study = studies.Study(drawn, {"n": [1, 2]})
     expected = studies.run(study, replicates=30, seed=3, out=tmp_path / "once")
     monkeypatch.setattr(runner, "LIMIT", 0.0)
-    found = studies.run(study, replicates=30, seed=3, workers=workers, out=tmp_path / "early")
-    assert same(found, expected)
+    early = studies.run(study, replicates=30, seed=3, workers=workers, out=tmp_path / "early")
+    assert same(early, expected)
     assert content(tmp_path / "early") == content(tmp_path / "once")
 
 
@@ -176,6 +148,7 @@ def test_what_a_timer_could_not_write_is_an_error(monkeypatch, tmp_path):
     assert len(calls) <= 3
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("backend", ["loky", "threading"])
 def test_a_full_disk_ends_the_work_of_others(backend, monkeypatch, tmp_path):
     """Without a warning, and what was written before stays."""
@@ -196,21 +169,3 @@ def test_a_full_disk_ends_the_work_of_others(backend, monkeypatch, tmp_path):
     ):
         studies.run(study, replicates=3000, seed=1, out=tmp_path)
     assert len(studies.load(tmp_path)) >= sum(map(len, parts[:2]))
-
-
-def test_an_interrupt_while_a_part_is_written_loses_nothing(monkeypatch, tmp_path):
-    monkeypatch.setattr(keeping, "_KEPT", -1.0)
-    monkeypatch.setattr(plan, "_SECONDS", 0.0)
-    add, made = Store.add, []
-
-    def interrupted(self, done):
-        if len(made) == 5:
-            made.append(None)
-            raise KeyboardInterrupt
-        add(self, done)
-
-    monkeypatch.setattr(Store, "add", interrupted)
-    study = studies.Study(lambda rng: made.append(1) or {"x": rng.random()}, {})
-    with pytest.raises(KeyboardInterrupt):
-        studies.run(study, replicates=50, seed=1, out=tmp_path)
-    assert len(studies.load(tmp_path)) == 5
