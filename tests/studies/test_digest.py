@@ -9,155 +9,169 @@ import re
 import subprocess
 import sys
 import textwrap
+from types import FunctionType
 
 import numpy as np
 import pytest
 
+import dpcore
+from dpcore import studies
 from dpcore.studies.digest import digest
+from dpcore.studies.named.cdf import cdf
+from dpcore.studies.named.quantiles import quantiles
 
 NUMBERS = itertools.count()
 
 STUDY = """
-import functools
 import numpy as np
 import dpcore as dp
-from dataclasses import dataclass
 
-SCALE = 2.0
-POINTS = np.arange(3)
-GRID = dp.Grid.uniform(0, 1, 8)
-TABLE = {"a": 1.5}
-
-def deeper(x):
-    if x > 9:
-        x = -x
-    x = 3 - x
-    try:
-        x = 5 / x
-    except ZeroDivisionError:
-        pass
-    return x + 1
-
-def helper(x, power=2):
-    return deeper(x) ** power
+POINTS, GRID, NAMES = np.arange(3), dp.Grid.uniform(0, 1, 8), {"a", "b"}
 
 class Noise:
-    width = 3
     def __init__(self, sigma):
         self.sigma = sigma
     def draw(self, rng):
         return rng.normal(0, self.sigma)
 
-@dataclass
-class Settings:
-    size: int = 4
-
 NOISE = Noise(1.0)
-SETTINGS = Settings()
-LAST = functools.partial(helper, power=3)
 
-@functools.lru_cache
-def cached(x):
-    return 2 * x
-
-def inner():
-    bound = 5
-    def closed(x):
-        return x + bound
-    return closed
-
-CLOSED = inner()
+def helper(x):
+    return x + 1
 
 def function(n, rng):
-    values = [v for v in POINTS if v > 0]
-    if n > 1:
-        values.append(helper(SCALE))
-    table, grid, size = TABLE["a"], GRID.size, SETTINGS.size
-    return {"x": NOISE.draw(rng) + LAST(n) + cached(n) + CLOSED(n) + sum(values) + table + grid}
+    values = [v for v in POINTS if v > 0 and "a" in NAMES]
+    return {"x": NOISE.draw(rng) + helper(n) + sum(values) + GRID.size}
+"""
+FRAME = """
+import enum, functools, re
+from collections import defaultdict, deque
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import NamedTuple
+import numba
+import numpy as np
+import scipy.stats
+import dpcore as dp
+
+{}
+
+def function(n, rng):
+    return {{"x": h()}}
 """
 
-# What is written instead of what, and changes what the function returns.
-CHANGES = {
-    "the function": ("v > 0", "v > 1"),
-    "a name of another attribute": ("sum(values)", "min(values)"),
-    "a constant": ("SCALE = 2.0", "SCALE = 3.0"),
-    "an array": ("np.arange(3)", "np.arange(4)"),
-    "the type of an array": ("np.arange(3)", "np.arange(3.0)"),
-    "an object of a package": ("uniform(0, 1, 8)", "uniform(0, 1, 9)"),
-    "a value in a dict": ('"a": 1.5', '"a": 2.5'),
-    "what a helper calls": ("x + 1", "x + 2"),
-    "what a condition is for": ("    x = 3 - x", "        x = 3 - x"),
-    "what is tried": ("    x = 3 - x\n    try:\n", "    try:\n        x = 3 - x\n"),
-    "a default of a helper": ("power=2", "power=4"),
-    "an argument of a partial": ("power=3", "power=5"),
-    "a method": ("rng.normal(0", "rng.normal(1"),
-    "an attribute of a class": ("width = 3", "width = 4"),
-    "an attribute of an object": ("Noise(1.0)", "Noise(2.0)"),
-    "a field's default": ("size: int = 4", "size: int = 5"),
-    "a cached function": ("return 2 * x", "return 3 * x"),
-    "what is closed over": ("bound = 5", "bound = 6"),
-}
-
-# What is written instead of what, and changes nothing.
-LAYOUT = {
-    "comments": ("deeper(x) ** power", "deeper(x) ** power  # because\n    # of that"),
-    "docstrings": ("def helper(x, power=2):\n", 'def helper(x, power=2):\n    """Help."""\n'),
-    "a docstring of a class": ("class Noise:\n", 'class Noise:\n    """Draws."""\n\n'),
-    "empty lines": ("    values = [", "\n\n    values = ["),
-    "broken lines": ("values.append(helper(SCALE))", "values.append(\n    helper(\n  SCALE\n)\n)"),
-    "broken conditions": ("if v > 0]", "if (\n  v > 0\n)\n]"),
-    "parentheses": ("return 2 * x", "return (2 * x)"),
-    "annotations": ("def deeper(x):", "def deeper(x: float) -> float:"),
-    "what is not used": ("SCALE = 2.0", "SCALE = 2.0\nOTHER = 3\ndef unused(): return 1\n"),
-}
-
-
-# Sources of a function h, with what is changed in it: <before|after>.
-CODE = {
-    "a default of a keyword": "def h(*, k=<1|2>): return k",
-    "names of keywords": "def h(<k|i>=1, *, <i|k>=1): return 2 * i + k",
-    "the order of arguments": "def h(<a=1, b=2|b=2, a=1>): return 0",
-    "any number of arguments": "def h(<*a|a=()>): return len(str(a))",
-    "any keywords": "def h(<**|*>a): return len(str(a))",
-    "what an inner class reads": "K = <1|2>\ndef h():\n class A: x = K\n return A.x",
-    "what an inner function reads": "K = <1|2>\ndef h():\n def g(): return K\n return g()",
-    "a generator": "def h(): return sum(i for i in (1, <2|3>))",
-    "a set in the code": "def h(): return 1 in {1, <2|3>}",
-    "a number's type": "def h(): return 7 // <2|2.0>",
-    "a sign of zero": "def h(x=1): return x * <0.0|-0.0>",
-    "a truth": "def h(x=1): return x == <1|True>",
-    "a property": "class A:\n @property\n def x(self): return <7|8>\ndef h(): return A().x",
-    "a static method": "class A:\n @staticmethod\n def x(): return <7|8>\ndef h(): return A.x()",
-    "a class method": "class A:\n @classmethod\n def x(cls): return <7|8>\ndef h(): return A.x()",
-    "what is computed once": (
-        "import functools\nclass A:\n @functools.cached_property\n def x(self): return <7|8>\n"
-        "def h(): return A().x"
+# Sources of h, with what is changed: «before|after». These changes may change what h returns,
+SEEN = {
+    "the function": "def h(): return [v for v in (0, 1) if v > «0|1»]",
+    "the name of another": "def h(): return «sum|min»([1, 2])",
+    "a default of a keyword": "def h(*, k=«1|2»): return k",
+    "names of keywords": "def h(«k|i»=1, *, «i|k»=1): return 2 * i + k",
+    "the order of arguments": "def h(«a=1, b=2|b=2, a=1»): return 0",
+    "any number of arguments": "def h(«*a|a=()»): return len(str(a))",
+    "any keywords": "def h(«**|*»a): return len(str(a))",
+    "what a condition is for": "def h(x=1):\n if x > 9:\n  x = -x\n« |  »x = 3 - x\n return x",
+    "what is tried": (
+        "def h(x=1):\n« x = 3 - x\n try:\n| try:\n  x = 3 - x\n»  x = 5 / x\n"
+        " except ZeroDivisionError: pass\n return x"
     ),
-    "what a class is made of": (
-        "class A: x = 7\nclass B: x = 8\nclass C(<A|B>): pass\ndef h(): return C.x"
+    "a generator": "def h(): return sum(i for i in (1, «2|3»))",
+    "a set in the code": "def h(): return 1 in {1, «2|3»}",
+    "a number's type": "def h(): return 7 // «2|2.0»",
+    "a sign of zero": "def h(x=1): return x * «0.0|-0.0»",
+    "a truth": "def h(x=1): return x == «1|True»",
+    "what a helper calls": "def f(): return «1|2»\ndef g(): return f()\ndef h(): return g()",
+    "what an inner class reads": "K = «1|2»\ndef h():\n class A: x = K\n return A.x",
+    "what an inner function reads": "K = «1|2»\ndef h():\n def g(): return K\n return g()",
+    "what is closed over": "def m():\n k = «5|6»\n def g(): return k\n return g\nh = m()",
+    "a module that is closed over": (
+        "import «string|keyword» as s\ndef m(s):\n def g(): return s.__name__\n return g\nh = m(s)"
     ),
-    "one of some": (
-        "import enum\nclass E(enum.Enum):\n A = 1\n B = 2\nO = E.<A|B>\ndef h(): return O.value"
-    ),
-    "the value of one of some": (
-        "import enum\nclass E(enum.Enum):\n A = <1|2>\nO = E.A\ndef h(): return O.value"
-    ),
+    "a cached function": "@functools.lru_cache\ndef f(x): return «2|3» * x\ndef h(): return f(1)",
+    "a compiled function": "@numba.njit\ndef f(): return «1|2»\ndef h(): return f is None",
     "what decorators close over": (
-        "import functools\ndef times(k):\n def made(f):\n  @functools.wraps(f)\n"
-        "  def g(): return k * f()\n  return g\n return made\n@times(<3|4>)\ndef h(): return 1"
+        "def times(k):\n def made(f):\n  @functools.wraps(f)\n  def g(): return k * f()\n"
+        "  return g\n return made\n@times(«3|4»)\ndef h(): return 1"
     ),
     "what decorators wrap": (
-        "import functools\ndef twice(f):\n @functools.wraps(f)\n def g(): return 2 * f()\n"
-        " return g\n@twice\ndef h(): return <1|3>"
+        "def twice(f):\n @functools.wraps(f)\n def g(): return 2 * f()\n return g\n"
+        "@twice\ndef h(): return «1|3»"
     ),
-    "what a module holds, in what is closed over": (
-        "import <string|keyword> as s\ndef made(m):\n def g(): return len(m.digits)\n return g\n"
-        "h = made(s)"
+    "what calls itself": "def h(n=1): return n == «0|2» or k(n - 1)\ndef k(n): return h(n)",
+    "a constant": "V = «2.0|3.0»\ndef h(): return V",
+    "an array": "V = np.arange(«3|4»)\ndef h(): return V.sum()",
+    "the type of an array": "V = np.arange(«3|3.0»)\ndef h(): return V.sum()",
+    "a masked array": "V = np.ma.array([1, 2], mask=[0, «0|1»])\ndef h(): return V.sum()",
+    "the type of a number": "V = np.float«32|64»(1)\ndef h(): return V",
+    "an object of a package": "V = dp.Grid.uniform(0, 1, «8|9»)\ndef h(): return V.size",
+    "a value in a dict": "V = {'a': «1.5|2.5»}\ndef h(): return V['a']",
+    "the order of a list": "V = [«min, max|max, min»]\ndef h(): return V[0](1, 2)",
+    "a list that holds itself": "V = [«1|2»]\nV.append(V)\ndef h(): return len(V)",
+    "a set": "V = {1.5, '«a|b»'}\ndef h(): return len(V)",
+    "a frozen set": "V = frozenset({'a', '«b|c»'})\ndef h(): return len(V)",
+    "a function in a set": "def f(x): return x + «1|2»\nV = {f}\ndef h(): return len(V)",
+    "a set that its elements refer to": "def h(): return len(V) + «1|2»\nV = {h}",
+    "a function or a class": "def f(): pass\nclass A: pass\nV = «f|A»\ndef h(): return V is None",
+    "a lambda": "V = lambda e: e**2 / «2|3»\ndef h(): return V(1)",
+    "an argument of a partial": "V = functools.partial(max, «1|2»)\ndef h(): return V(0)",
+    "a vectorized function": "V = np.vectorize(lambda x: x + «1|2»)\ndef h(): return V(1)",
+    "a default that is made": "V = defaultdict(lambda: «1|2»)\ndef h(): return V.default_factory()",
+    "a queue": "V = deque([lambda: «1|2»])\ndef h(): return V[0]()",
+    "a namespace": "V = SimpleNamespace(f=lambda: «1|2»)\ndef h(): return V.f()",
+    "a pattern": "V = re.compile('«a|b»')\ndef h(): return bool(V.match('b'))",
+    "a distribution": "V = scipy.stats.norm(0, «2|3»)\ndef h(): return V.rvs()",
+    "a method": "class A:\n def f(self): return «7|8»\nV = A()\ndef h(): return V.f()",
+    "a property": "class A:\n @property\n def x(self): return «7|8»\ndef h(): return A().x",
+    "a static method": "class A:\n @staticmethod\n def x(): return «7|8»\ndef h(): return A.x()",
+    "a class method": "class A:\n @classmethod\n def x(cls): return «7|8»\ndef h(): return A.x()",
+    "a method with arguments": (
+        "class A: f = functools.partialmethod(lambda self, x: x + «1|2», 2)\nV = A()\n"
+        "def h(): return V.f()"
     ),
-    "what calls itself": "def h(n=1): return n == <0|2> or k(n - 1)\ndef k(n): return h(n)",
-    "what is compiled": "import numba\n@numba.njit\ndef h(): return <1|2>",
-    "a list that holds itself": "L = [<1|2>]\nL.append(L)\ndef h(): return len(L)",
-    "a set that its elements refer to": "def h(): return len(ALL) + <1|2>\nALL = {h}",
+    "what is computed once": (
+        "class A:\n def __init__(self, b): self.b = b\n"
+        " @functools.cached_property\n def x(self): return self.b\nV = A(«7|8»)\n"
+        "def h(): return V.x"
+    ),
+    "how it is computed once": (
+        "class A:\n @functools.cached_property\n def x(self): return «7|8»\ndef h(): return A().x"
+    ),
+    "an object that a method is bound to": (
+        "class A:\n def __init__(self, b): self.b = b\n def f(self): return self.b\n"
+        "V = A(«1|2»).f\ndef h(): return V()"
+    ),
+    "an attribute of a class": "class A: x = «7|8»\nV = A()\ndef h(): return V.x",
+    "what a class is made of": (
+        "class A: x = 7\nclass B: x = 8\nclass C(«A|B»): pass\ndef h(): return C.x"
+    ),
+    "a field's default": "@dataclass\nclass A: x: int = «4|5»\nV = A()\ndef h(): return V.x",
+    "slots": "class A: __slots__ = 'f',\nV = A()\nV.f = lambda: «1|2»\ndef h(): return V.f()",
+    "what is in a list of a class": "class A(list): pass\nV = A([«1|2»])\ndef h(): return V[0]",
+    "a method of a list": (
+        "class W:\n def f(self): return «7|8»\nclass A(W, list): pass\nV = A([1])\n"
+        "def h(): return V.f()"
+    ),
+    "a method of a set": "class A(set):\n def f(s): return «7|8»\nV = A()\ndef h(): return V.f()",
+    "a method of a named tuple": (
+        "class A(NamedTuple):\n x: int\n def f(self): return «7|8»\nV = A(1)\ndef h(): return V.f()"
+    ),
+    "a method of a metaclass": (
+        "class M(type):\n def f(cls): return «7|8»\nV = M('A', (), {})\ndef h(): return V.f()"
+    ),
+    "one of some": "class E(enum.Enum):\n A = 1\n B = 2\nO = E.«A|B»\ndef h(): return O.value",
+    "the value of one of some": "class E(enum.Enum):\n A = «1|2»\nO = E.A\ndef h(): return O.value",
+}
+
+# and these do not.
+LAYOUT = {
+    "comments": "def h():\n«|  # because\n # of that\n» return 1",
+    "docstrings": "def h():\n«| 'Help.'\n» return 1",
+    "a docstring of a class": "class A:\n«| 'Draws.'\n\n» x = 1\ndef h(): return A.x",
+    "empty lines": "def h():\n«|\n\n» return 1",
+    "broken lines": "def h(): return sum(«[1, 2]|\n [\n1,\n  2]\n»)",
+    "broken conditions": "def h(): return [v for v in (0, 1) if «v > 0|(\n  v > 0\n)\n»]",
+    "parentheses": "def h(x=1): return «2 * x|(2 * x)»",
+    "annotations": "def h(x«|: float»=1)«| -> float»: return x",
+    "what is not used": "def h(): return 1\n«|OTHER = 3\ndef unused(): return 1\n»",
 }
 
 
@@ -177,19 +191,25 @@ def of(folder, source):
     return digest(module(folder, source).function)[0]
 
 
-@pytest.mark.parametrize("change", [*CHANGES, *LAYOUT])
-def test_changes_of_what_runs_are_seen_and_of_layout_are_not(tmp_path, change):
-    before, after = (CHANGES | LAYOUT)[change]
-    assert STUDY.count(before) == 1
-    changed = of(tmp_path, STUDY) != of(tmp_path, STUDY.replace(before, after))
-    assert changed == (change in CHANGES)
+def sources(h):
+    return [FRAME.format(re.sub("«(.*?)\\|(.*?)»", kept, h, flags=re.S)) for kept in (r"\1", r"\2")]
 
 
-@pytest.mark.parametrize("what", CODE)
-def test_changes_of_code_are_seen_each_by_itself(tmp_path, what):
-    source = f"{CODE[what]}\ndef function(n, rng): return {{'x': h()}}\n"
-    before, after = (re.sub(r"<(.*?)\|(.*?)>", kept, source) for kept in (r"\1", r"\2"))
-    assert of(tmp_path, before) == of(tmp_path, before) != of(tmp_path, after)
+@pytest.mark.parametrize("what", SEEN)
+def test_changes_of_what_runs_are_seen(tmp_path, what):
+    before, after = sources(SEEN[what])
+    function = module(tmp_path, before).function
+    first = digest(function)
+    function(0, None)
+    assert digest(function) == first == digest(module(tmp_path, before).function)
+    assert of(tmp_path, after) != first[0]
+
+
+@pytest.mark.parametrize("what", LAYOUT)
+def test_changes_of_layout_are_not(tmp_path, what):
+    before, after = sources(LAYOUT[what])
+    assert before != after
+    assert of(tmp_path, before) == of(tmp_path, after)
 
 
 def test_a_name_that_is_not_yet_bound_is_none():
@@ -260,3 +280,78 @@ def test_other_files_of_the_users_are_seen(tmp_path):
         "from user_helpers_{} import f\ndef function(n, rng): return f(n)\n",
     ):
         assert of(tmp_path, study.format(0)) != of(tmp_path, study.format(1))
+
+
+def test_generators_and_what_cannot_be_pickled_are_their_types(tmp_path):
+    source = textwrap.dedent("""
+        import threading
+        import numpy as np
+        LOCK, RNG = threading.Lock(), np.random.default_rng(1)
+        def function(n, rng):
+            with LOCK:
+                return {"x": RNG.random()}
+    """)
+    function = module(tmp_path, source).function
+    before = digest(function)
+    function(1, None)
+    assert digest(function) == before
+
+
+def test_packages_are_named_and_not_read(tmp_path):
+    """Those of parameters too: their versions are kept beside those of the function's."""
+    source = textwrap.dedent("""
+        import numpy as np, pandas as pd
+        ALL = {np.mean}
+        def one(x): return np.sqrt(x)
+        def two(x): return pd.isna(x)
+        def function(f, rng): return {"x": f(1)}
+        def of_a_set(n, rng): return {"x": len(ALL)}
+    """)
+    made = module(tmp_path, source)
+    assert digest(made.one)[1] == {"numpy"}
+    assert "numpy" in digest(made.of_a_set)[1]
+    study = studies.Study(made.function, {"f": [made.one, made.two]})
+    assert study.code["packages"] == "numpy pandas"
+
+
+def test_folders_of_the_users_need_no_init_file(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "user_folder").mkdir()
+    study = "import user_folder.helpers\ndef function(n, rng): return user_folder.helpers.f(n)\n"
+    digests = []
+    for at in range(2):
+        (tmp_path / "user_folder" / "helpers.py").write_text(f"def f(x):\n    return x + 1{at}\n")
+        digests.append(of(tmp_path, study))
+        for name in ("user_folder", "user_folder.helpers"):
+            del sys.modules[name]
+    assert digests[0] != digests[1]
+
+
+def test_modules_of_the_users_are_seen_where_they_are_closed_over(tmp_path):
+    for at in range(2):
+        module(tmp_path, f"def f(x):\n    return x + 1{at}\n", f"user_closed_{at}")
+    study = textwrap.dedent("""
+        import user_closed_{} as helpers
+        def made(m):
+            def function(n, rng): return {{"x": m.f(n)}}
+            return function
+        function = made(helpers)
+        del helpers
+    """)
+    assert of(tmp_path, study.format(0)) != of(tmp_path, study.format(1))
+
+
+def named(code, like):
+    """A function of this code that is called like another one."""
+    function = FunctionType(code.__code__, like.__globals__)
+    function.__module__, function.__qualname__ = like.__module__, like.__qualname__
+    return function
+
+
+def test_studies_that_come_with_dpcore_are_seen_and_what_they_use_of_it_is_not():
+    """They are copied and changed; of the rest there is the version."""
+    one, two = cdf.function, quantiles.function
+    assert digest(named(one, like=one))[0] != digest(named(two, like=one))[0]
+    one, two = dpcore.cdf, dpcore.quantiles
+    assert digest(named(one, like=one)) == digest(named(two, like=one))
+    assert digest(one)[1] == {"dpcore"}
