@@ -307,22 +307,3 @@ def test_what_is_no_column_of_numbers_is_refused_by_its_type(values):
         with pytest.raises(dp.DtypeError, match="values must ") as caught:
             GRID.count(values, nan_policy=nan_policy)
         assert "secret" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("call", "name"),
-    [
-        (GRID.count, "values"),
-        (lambda deep: dp.score_counts(deep, [0.5], GRID), "y_true"),
-        (dp.Grid, "thresholds"),
-    ],
-)
-def test_deep_lists_are_refused(call, name):
-    values = [1.0]
-    for _ in range(20_000):
-        values = [values]
-    endless = []
-    endless.append(endless)
-    for deep in (values, endless):
-        with pytest.raises(dp.DpcoreError, match=name):
-            call(deep)

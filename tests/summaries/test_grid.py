@@ -33,15 +33,6 @@ def test_largest_grid():
     assert np.flatnonzero(counts).tolist() == [0, 1, 2**23 - 1, 2**24 - 1]
 
 
-def test_thresholds_are_read_only_and_copied():
-    given_thresholds = np.array([1.0, 2.0])
-    grid = dp.Grid(given_thresholds)
-    given_thresholds[0] = 5
-    assert grid.thresholds[0] == 1
-    with pytest.raises(ValueError, match="read-only"):
-        grid.thresholds[0] = 0
-
-
 def test_equality_and_description():
     grids = [dp.Grid.uniform(0, 1, 4), dp.Grid([0.25, 0.5, 0.75, 1.0]), dp.Grid.log(1, 9, 4)]
     assert grids[0] == grids[1] != grids[2]
