@@ -41,5 +41,17 @@ def script(monkeypatch):
 
 
 @pytest.fixture
+def paper(script):
+    """Import a part of the papers' figures by its name."""
+    return lambda name: script(f"papers.{name}")
+
+
+@pytest.fixture
+def study(script):
+    """Import a study behind a page by its name."""
+    return lambda name: script(f"studies.{name}")
+
+
+@pytest.fixture
 def rng():
     return np.random.default_rng(1)

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
 import pickle
-from pathlib import Path
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from scipy.special import expit
 
-SCRIPTS = Path(__file__).parents[2] / "scripts"
+import dpcore as dp
+from dpcore import studies
+from dpcore.mechanisms import Histogram
+from dpcore.trust import FunctionSharing, comparison
+from dpcore.trust.models.remembered_noise import prefix_deviation
 
-
-@pytest.fixture
-def study(monkeypatch):
-    """Import a study by name."""
-    monkeypatch.syspath_prepend(str(SCRIPTS))
-    return lambda name: importlib.import_module(f"studies.{name}")
-
-
-@pytest.fixture
-def rng():
-    return np.random.default_rng(1)
+# --- quantiles, bounds, tables, models and intervals
 
 
 def test_deciles_of_whole_numbers_are_exact_without_noise_where_cells_are_theirs(study, rng):
@@ -154,6 +147,7 @@ def test_fitted_models_are_likeliest_and_a_wrong_slope_is_rejected(study, rng):
     assert fitted.rejected(list(fitted.CASES)[-1], rng)["exact"]
 
 
+@pytest.mark.full
 def test_models_of_the_study_of_fits_draw_nothing_from_the_global_generator(study, rng):
     fitted = study("fitted_models")
     records = fitted.drawn(3, 500, False, rng)
@@ -170,3 +164,269 @@ def test_what_is_far_apart_is_told_apart_in_the_study_of_comparisons(study, rng)
         width = apart.pop("width")
         assert apart == dict.fromkeys(apart, True)
         assert width >= 2.0  # a cell of each curve
+
+
+# --- Hosmer-Lemeshow tests
+
+
+@pytest.fixture
+def hosmer_lemeshow(study):
+    return study("hosmer_lemeshow")
+
+
+@pytest.mark.needs_jit
+def test_a_wrong_model_is_rejected_and_a_right_one_is_not(hosmer_lemeshow, monkeypatch, rng):
+    monkeypatch.setattr(hosmer_lemeshow, "REPLICATES", 1)
+
+    def share(model):
+        found = [hosmer_lemeshow.rejections(model, np.inf, rng)["chi-squared"] for _ in range(12)]
+        return np.mean(found)
+
+    assert share(hosmer_lemeshow.RIGHT) < 0.4
+    assert share(hosmer_lemeshow.OWN) < 0.4
+    assert share(hosmer_lemeshow.WRONG) > 0.6
+
+
+def test_labels_go_with_the_probabilities(hosmer_lemeshow, rng):
+    labels, p = hosmer_lemeshow.drawn(hosmer_lemeshow.RIGHT, rng)
+    assert abs(np.sum(labels - p)) < 6 * np.sqrt(np.sum(p * (1 - p)))
+    steeper, _ = hosmer_lemeshow.drawn(hosmer_lemeshow.WRONG, rng)
+    low = p < 0.1
+    assert steeper[low].sum() < labels[low].sum()
+
+
+@pytest.mark.needs_jit
+def test_errors_of_the_statistic_shrink_with_the_noise(hosmer_lemeshow, monkeypatch, rng):
+    monkeypatch.setattr(hosmer_lemeshow, "REPLICATES", 9)
+    much, little = (hosmer_lemeshow.errors_of_fit("Bank", epsilon, rng) for epsilon in (0.05, 1e4))
+    for way in hosmer_lemeshow.WAYS:
+        assert abs(little[way]) < 0.5 * abs(much[way])
+
+
+@pytest.mark.needs_jit
+def test_scores_of_few_values_do_not_reject_a_right_model(hosmer_lemeshow, monkeypatch, rng):
+    monkeypatch.setattr(hosmer_lemeshow, "REPLICATES", 19)
+    found = [hosmer_lemeshow.discrete_scores("ten values", 500_000, 3.0, rng) for _ in range(6)]
+    assert set(found[0]) == {"default", hosmer_lemeshow.COARSE}
+    assert all(np.mean([test[grid] for test in found]) < 0.5 for grid in found[0])
+
+
+@pytest.mark.parametrize("name", ["smooth", "spiky", "ten values", "rare"])
+def test_shapes_are_probabilities(hosmer_lemeshow, name, rng):
+    p = hosmer_lemeshow.SHAPES[name](5000, rng)
+    assert p.shape == (5000,)
+    assert np.all((p > 0) & (p < 1))
+    if name == "spiky":
+        assert 0.3 < np.isin(p, np.arange(1, 100) / 100).mean() < 0.7
+
+
+# --- ROC curves
+
+
+@pytest.fixture
+def roc(study):
+    return study("roc")
+
+
+def test_areas_are_told_apart_by_their_spread(roc):
+
+    def areas(spread, auc, rng):
+        return {"area": auc + spread * rng.normal()}
+
+    made = studies.Study(areas, {"spread": (1e-4, 0.02, 10.0), "auc": roc.AUCS})
+    results = studies.run(made, replicates=20, seed=1)
+    found = [roc.told_apart(results, spread=d).split()[0] for d in (1e-4, 0.02, 10.0)]
+    assert found[0] == "0.025"
+    assert float(found[1]) in (0.025, 0.05)
+    assert found[2] == "none"
+
+
+@pytest.mark.needs_jit
+def test_thresholds_are_as_uneven_as_the_budget_makes_them(roc, rng):
+    good, bad = (roc.thresholds("exponential", epsilon, rng) for epsilon in (10.0, 1e-4))
+    assert good["first"] < 500 < bad["first"]
+    assert good["uneven"] < 0.05 < bad["uneven"]
+
+
+@pytest.mark.needs_jit
+def test_ways_are_ordered_by_what_they_know(roc):
+    mean = {
+        way: np.mean(
+            [
+                roc.errors_of_curves(way, 0.2, np.random.default_rng(seed))["error"]
+                for seed in range(15)
+            ]
+        )
+        for way in (roc.PUBLISHED, roc.SIZES, roc.OURS)
+    }
+    assert mean[roc.OURS] < mean[roc.SIZES] / 2 < mean[roc.PUBLISHED] / 2
+
+
+def test_verdicts_name_where_half_is_missed(roc):
+    assert roc.verdict([3.0] * 7).endswith("at every epsilon")
+    assert roc.verdict([3.0] * 6 + [1.5]).endswith("but for epsilon = 2")
+
+
+# --- residual plots
+
+
+@pytest.mark.parametrize(("n", "epsilon"), [(300, 0.25), (2000, 1.0), (8000, 1.0)])
+def test_the_first_of_its_ways_is_the_default(study, paper, n, epsilon):
+    records = paper("_regression").drawn(n, np.random.default_rng(1))
+    residuals = study("residuals")
+    way = residuals.WAYS[residuals.DEFAULT]
+    expected = dp.residual_plot(*records, epsilon=epsilon, rng=np.random.default_rng(2))
+    found = way(records, epsilon, np.random.default_rng(2))
+    np.testing.assert_array_equal(found, expected.points)
+
+
+def test_cells_are_clipped_as_in_the_paper(study, paper, rng):
+    choices = study("_residual_choices")
+    records = paper("_regression").drawn(400, rng)
+    ends, edges = [(0.0, 40.0), (-2.0, 2.0)], [np.linspace(0, 40, 5), np.linspace(-2, 2, 5)]
+    expected = np.histogram2d(*records, edges)[0]
+    assert 0 < expected.sum() < 400
+    found = choices.clipped(records, ends, 4, Histogram(Fraction(50)), rng)
+    np.testing.assert_array_equal(np.histogram2d(*found.T, edges)[0], expected)
+    noisy = choices.clipped(records, ends, 40, Histogram(Fraction(1, 2)), rng)
+    assert len(noisy) > 500  # noise that is cut at 0 adds points
+
+
+def test_a_run_has_all_ways_and_known_bounds_are_better(study, rng):
+    residuals = study("residuals")
+    found = residuals.choices(n_epsilon=100, rng=rng)
+    assert list(found) == list(residuals.WAYS)
+    assert all(0.0 < each < 1.0 for each in found.values())
+    assert found["bounds: where the records end, free"] < found["PriRP, as published"]
+
+
+# --- clients and models of trust
+
+
+@pytest.mark.needs_jit
+def test_clients_of_one_record_lose_nothing_to_the_bound(study, rng):
+    clients = study("clients")
+    found = clients.bounded("one record each", "bound alone", 4000, rng)
+    assert found["counting"] == [1.0] * len(clients.BOUNDS)
+    assert found["share"] == [0.0] * len(clients.BOUNDS)
+    assert max(found["area"]) < 1e-3  # of cells
+    noisy = clients.bounded("one record each", "local, epsilon = 5", 4000, rng)
+    assert noisy["area"][-1] > max(found["area"])
+
+
+@pytest.mark.needs_jit
+def test_clients_who_differ_are_missed_by_a_small_bound(study, rng):
+    clients = study("clients")
+    records = clients.drawn("dependent", rng, 4000)
+    numbers = np.bincount(records.client_ids)
+    expected = [np.minimum(numbers, c).sum() / numbers.sum() for c in clients.BOUNDS]
+    assert [records.counting(c) for c in clients.BOUNDS] == pytest.approx(expected)
+    found = clients.bounded("dependent", "bound alone", 4000, rng)
+    assert found["share"][0] > 2 * found["share"][-1] > 0
+
+
+@pytest.mark.needs_jit
+def test_noise_has_the_errors_that_advice_counts_on(study, rng):
+    experiments = study("_trust_experiments")
+    settings = {"model": "distributed-noise", "epsilon": 1.0, "clients": 10**4, "height": 6}
+    found = [experiments.constants(**settings, rng=rng) for _ in range(20)]
+    assert set(found[0]) == {"recall", "area", "rate, 4", "rate, 8", "rate, 16"}
+    assert 1 < np.mean([each["recall"] for each in found]) < 2  # 1.45 is taken
+    errors = experiments.predicted("distributed-noise", 1.0, 10**6, "uniform", rng)
+    assert set(errors) == set(experiments.PURPOSES)
+    assert errors["auc"] < 0.001 < errors["calibration"] < 0.02
+
+
+@pytest.mark.needs_jit
+def test_areas_of_exact_counts_are_as_far_off_as_buckets_of_equal_depth(study, rng):
+    experiments = study("_trust_experiments")
+    found = experiments.areas("uniform", rng)
+    expected = 1 / (3 * np.array(experiments.BUCKETS[:2]) ** 2.0)
+    np.testing.assert_allclose(found["exact"][:2], expected, rtol=0.2)
+    assert np.all(np.array(found["exact, corrected"]) < found["exact"][0])
+    assert all(found["exact, covered, worst-case"])
+
+
+# --- shared functions; a server's memory does not grow with n
+
+
+@pytest.mark.full
+def test_what_is_allocated_is_told_from_what_was_there_and_what_is_kept(study):
+    there = bytearray(10**7)
+    found = study("_server_memory").allocated(lambda: bytearray(len(bytearray(2 * 10**6)) // 2))
+    assert 10**6 <= found.end < 1.1 * 10**6
+    assert 2 * 10**6 < found.most < 3.3 * 10**6 < len(there)
+
+
+@pytest.mark.full
+def test_memory_of_sums_over_a_file_does_not_grow(study, rng):
+    of_arrays = study("_function_costs").of_arrays
+    few, many = (of_arrays(clients, 50, 8, 5, rng) for clients in (100, 1000))
+    assert few > 50 * comparison.key_bytes(8)
+    assert many - few < 100 * comparison.key_bytes(8)  # of 900 more keys
+
+
+@pytest.mark.full
+def test_memory_of_a_server_grows_by_ids_alone(study, rng):
+    of_server = study("_function_costs").of_server
+    few, many = (of_server(clients, 50, 16, rng) for clients in (100, 1000))
+    ids, keys = many.ids - few.ids, 900 * comparison.key_bytes(4)
+    assert ids > 900 * 16
+    assert many.end - few.end - ids < keys / 2  # sets of ids have room to spare
+
+
+@pytest.mark.full
+def test_a_server_of_shares_forgets_those_that_it_has_settled(study, rng):
+    found = study("_server_memory").memory(200, 100, 50, 64, rng)
+    assert found.share > 8 * found.nodes > found.seed > 48
+    assert found.most > 50 * 8 * found.nodes > found.settled > 200 * 16
+
+
+def test_errors_are_those_of_the_law(study):
+    functions = study("functions")
+    model = functions.MODELS["3 servers, 1 honest"]
+    found = functions.deviations(model, 64)
+    np.testing.assert_array_equal(found["whole"], model.noise_deviation(64))
+    expected = prefix_deviation(model.tree(64), model.shares(64), 3)
+    np.testing.assert_allclose(found["pointwise"], expected)
+    assert [*functions.deviations(functions.MODELS["curator"], 64)] == ["whole"]
+
+
+@pytest.mark.needs_jit
+@pytest.mark.parametrize("model", ["2 servers, 1 honest", "distributed noise"])
+def test_quantiles_are_as_far_off_as_counts(study, model, rng):
+    """The axis is in shares of the records, which are spread evenly."""
+    functions = study("functions")
+    model = functions.MODELS[model]
+    found = [functions.quantiles(model, 64, rng) for _ in range(100)]
+    for kind, of_counts in functions.deviations(model, 64).items():
+        ratio = np.mean(np.square([each[kind] for each in found])) / np.mean(of_counts**2)
+        assert 0.7 < np.sqrt(ratio) < 1.5
+
+
+@pytest.mark.needs_jit
+def test_tables_of_errors_have_all_models_and_nothing_pointwise_of_a_curator(study):
+    functions = study("functions")
+    chosen = {name: functions.MODELS[name] for name in ("curator", "2 servers, 1 honest")}
+    small = functions.quantiles.over(model=chosen, size=[16, 64])
+    results = studies.run(small, replicates=2, seed=1, workers=1)
+    counts, quantiles = (part for part in functions.errors(results) if isinstance(part, list))
+    for table in (counts, quantiles):
+        head, _, curator, servers = ([cell.strip() for cell in s.split("|")[1:-1]] for s in table)
+        sizes = [f"N = {size}, {kind}" for size in (16, 64) for kind in functions.KINDS]
+        assert head == ["model", *sizes]
+        assert [cell == "" for cell in curator] == [False, False, True, False, True]
+        assert all(float(cell) > 0 for cell in [*curator[1::2], *servers[1:]])
+    law = functions.deviations(chosen["curator"], 64)["whole"]
+    assert counts[2].endswith(f"|  | {np.sqrt(np.mean(law**2)):.1f} |  |")
+
+
+@pytest.mark.parametrize("servers", [2, 3])
+def test_what_a_client_sends(study, servers, rng):
+    found = study("_function_costs").of_client(FunctionSharing(1.0, servers), 64, 3, 4, rng)
+    assert len(found.sent) == servers
+    assert all(each > 0 for each in found[:4])
+    if servers == 2:
+        assert found.sent[0] - comparison.key_bytes(6) == found.sent[1] - comparison.key_bytes(6)
+    else:
+        assert found.sent[2] - found.sent[0] == 64 * 8 - 32

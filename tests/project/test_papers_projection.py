@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import itertools
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,17 +10,7 @@ import pytest
 from dpcore import BoxPlot, studies
 from dpcore.privacy.gaussian import gaussian_sigma
 
-SCRIPTS = Path(__file__).parents[2] / "scripts"
-FIGURES = ["01", "02", "03", "04", "d1", "d2", "d3", "d4"]
-
 pytestmark = pytest.mark.needs_jit
-
-
-@pytest.fixture
-def paper(monkeypatch):
-    """Import a file of the paper by the end of its name."""
-    monkeypatch.syspath_prepend(str(SCRIPTS))
-    return lambda name: importlib.import_module(f"papers.{name}")
 
 
 @pytest.fixture
@@ -114,8 +102,7 @@ def test_curves_are_judged_by_themselves(paper):
     assert list(noisy.values()) == [True, False, True, False]
 
 
-def test_without_the_data_synthetic_weights_stand_in(paper, monkeypatch):
-    monkeypatch.delenv("DPCORE_DATA", raising=False)
+def test_without_the_data_synthetic_weights_stand_in(paper):
     paper("_data").weights.cache_clear()
     task = paper("projection_figure_03").dealt_out(1.0, np.random.default_rng(1))
     assert task.parts.sum(axis=1).tolist() == [2500] * 10
@@ -128,25 +115,3 @@ def test_box_plots_are_compared_by_their_parts(paper):
     assert figure.off(moved, true, "minimum", "median") == 2
     released = figure.boxes(1.0, np.random.default_rng(1)).released
     assert released[figure.FIVE].outliers.size == 0 < released[figure.OURS].outliers.size
-
-
-@pytest.mark.sample(1)
-@pytest.mark.parametrize("name", FIGURES)
-def test_figures_are_drawn(paper, name, tmp_path, monkeypatch):
-    monkeypatch.delenv("DPCORE_DATA", raising=False)
-    figure = paper(f"projection_figure_{name}").FIGURE
-    found = {}
-    for run in figure.runs:
-        populations = [each["population"] for each in run.study.blocks if "population" in each]
-        few = {"population": list(populations[0])[:2]} if populations else {}
-        study = run.study.over(**run.quickly, **few)
-        found[study.name] = studies.run(study, replicates=1, seed=1)
-    made = paper("_figure").Made(found, tmp_path / "figure.png", True)
-    outcome = figure.draw(made)
-    assert made.path.stat().st_size > 5_000
-    assert outcome.paper
-    assert outcome.ours
-    rivals = name != "04"  # which use the public n, unlike those of the paper
-    assert ("public n" in outcome.paper) == rivals
-    assert ("not use n" in outcome.why) == rivals
-    assert all("nan" not in each for each in (*outcome[:4], *outcome.table))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,20 +13,18 @@ import dpcore as dp
 from dpcore import studies
 from dpcore.mechanisms import NoNoise
 
-SCRIPTS = Path(__file__).parents[2] / "scripts"
 SIZE, EPSILON = 24, 1.0
 
 
 @pytest.fixture
-def study(monkeypatch):
+def regret(study):
     """Import a part of the study by name."""
-    monkeypatch.syspath_prepend(str(SCRIPTS))
-    return lambda name: importlib.import_module(f"studies._regret_{name}")
+    return lambda name: study(f"_regret_{name}")
 
 
-def some(study, *kinds, count=5):
+def some(regret, *kinds, count=5):
     """Outcomes of a shape of either group."""
-    experiments = study("experiments")
+    experiments = regret("experiments")
     cases = {
         "epsilon": EPSILON,
         "cells": SIZE,
@@ -36,12 +33,12 @@ def some(study, *kinds, count=5):
     }
     blocks = [{"kind": kind, **cases} for kind in kinds or ("epsilon",)]
     study_of = replace(experiments.errors, parameters=blocks, batch=count)
-    return study("outcomes").outcomes(studies.run(study_of, replicates=count, seed=1))
+    return regret("outcomes").outcomes(studies.run(study_of, replicates=count, seed=1))
 
 
 @pytest.mark.parametrize("size", [24, 64, 1024])
-def test_every_shape_is_a_distribution(study, size):
-    shapes = study("shapes").SYNTHETIC
+def test_every_shape_is_a_distribution(regret, size):
+    shapes = regret("shapes").SYNTHETIC
     assert len({each.name for each in shapes}) == len(shapes)
     for shape in shapes:
         weights = shape.weights(size)
@@ -50,32 +47,32 @@ def test_every_shape_is_a_distribution(study, size):
         assert 0 < weights.sum() < np.inf, shape.name
 
 
-def test_half_of_the_shapes_are_held_out_and_stay_so(study):
-    shapes = study("shapes")
+def test_half_of_the_shapes_are_held_out_and_stay_so(regret):
+    shapes = regret("shapes")
     held = [each.name for each in shapes.SYNTHETIC if each.group == "held-out"]
     assert held[0] == "beta(2, 5)"
     assert (len(held), len(shapes.SYNTHETIC)) == (12, 24)
     assert shapes.HISTOGRAMS["MEDCOST"] == "held-out"
 
 
-def test_histograms_are_put_together_and_not_cut_finer(study, tmp_path):
+def test_histograms_are_put_together_and_not_cut_finer(regret, tmp_path):
     (tmp_path / "dpbench").mkdir()
     np.save(tmp_path / "dpbench" / "HEPTH.n8.npy", np.arange(8))
-    (shape,) = study("shapes").of_files(tmp_path)
+    (shape,) = regret("shapes").of_files(tmp_path)
     assert (shape.name, shape.group) == ("HEPTH", "held-out")
     assert shape.weights(4).tolist() == [1, 5, 9, 13]
     assert shape.weights(16) is None
 
 
-def test_columns_are_counted_within_public_bounds(study):
-    weights = study("shapes").column([-5.0, 0.0, 2.4, 2.5, 9.9, 10.0, 99.0], 0, 10)
+def test_columns_are_counted_within_public_bounds(regret):
+    weights = regret("shapes").column([-5.0, 0.0, 2.4, 2.5, 9.9, 10.0, 99.0], 0, 10)
     assert weights(4).tolist() == [3, 1, 0, 3]
 
 
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("kind", ["epsilon", "delta", "rho"])
-def test_all_contenders_have_errors_and_the_tables_show_them(study, kind):
-    found = some(study, kind)
+def test_all_contenders_have_errors_and_the_tables_show_them(regret, kind):
+    found = some(regret, kind)
     cases = found.cases
     assert list(zip(cases["shape"], cases["group"], cases["ratio"], strict=True)) == [
         ("uniform", "tuning", 0.5),
@@ -83,12 +80,12 @@ def test_all_contenders_have_errors_and_the_tables_show_them(study, kind):
         ("3 spikes", "held-out", 0.5),
         ("3 spikes", "held-out", 10.0),
     ]
-    contenders = study("contenders").contenders(kind, SIZE)
+    contenders = regret("contenders").contenders(kind, SIZE)
     assert set(found.regret) == set(contenders)
     assert (found.regret > 0).all(axis=None)
     assert cases["covered"].between(0, 1).all()
     assert cases["best"].isin(contenders).all()
-    tables = study("outcomes")
+    tables = regret("outcomes")
     lines = tables.by_mechanism(found)
     assert [line.split(" | ")[0][2:] for line in lines[2:]] == list(found.regret)
     for make in (tables.summary, tables.by_setting, tables.by_shape, tables.bands, tables.winners):
@@ -97,33 +94,33 @@ def test_all_contenders_have_errors_and_the_tables_show_them(study, kind):
         assert len(lines) == 2 + len(cases)
 
 
-def test_the_contenders_are_in_one_order_whoever_takes_part(study):
-    found = some(study, "rho", "delta")
-    whole = list(study("contenders").contenders("delta", SIZE))
-    assert [name for name in found.regret if name in whole] == study("outcomes")._names(whole)
+def test_the_contenders_are_in_one_order_whoever_takes_part(regret):
+    found = some(regret, "rho", "delta")
+    whole = list(regret("contenders").contenders("delta", SIZE))
+    assert [name for name in found.regret if name in whole] == regret("outcomes")._names(whole)
     of_rho = dict(found.by("kind"))[("rho",)]
-    assert set(of_rho.regret) == set(study("contenders").contenders("rho", SIZE))
+    assert set(of_rho.regret) == set(regret("contenders").contenders("rho", SIZE))
 
 
-def test_gains_are_against_the_best_tree_and_regrets_against_the_best(study):
-    found = some(study)
+def test_gains_are_against_the_best_tree_and_regrets_against_the_best(regret):
+    found = some(regret)
     ratio = found.regret["best tree"] / found.regret["dp.cdf"]
     np.testing.assert_allclose(found.cases["gain"], ratio**2)
     only = found.where(found.cases["shape"] == "uniform")
-    line = study("outcomes").summary(only)[-1].split(" | ")
+    line = regret("outcomes").summary(only)[-1].split(" | ")
     assert line[:3] == ["| tuning", "all", "2"]
     assert float(line[3]) == pytest.approx(np.sqrt(np.prod(only.cases["gain"])), abs=0.006)
 
 
-def test_errors_are_those_of_f(study):
-    experiments = study("experiments")
+def test_errors_are_those_of_f(regret):
+    experiments = regret("experiments")
     curves, truth = np.array([[0.5, 0.5, 1, 1], [0.75, 0.75, 1, 1]]), np.array([0.75, 0.75, 1, 1])
     np.testing.assert_allclose(experiments.squared(curves, truth), [2 * 0.25**2 / 4, 0])
 
 
-def test_bands_are_counted_at_all_thresholds_and_where_f_is_inside(study):
+def test_bands_are_counted_at_all_thresholds_and_where_f_is_inside(regret):
     released = [dp.cdf_from_counts([0, 3, 0, 5, 0], dp.Grid(range(5)), NoNoise())]
-    coverage = study("experiments").coverage
+    coverage = regret("experiments").coverage
     whole, inside = coverage(released, np.array([0, 3 / 8, 3 / 8, 1, 1]))
     assert (whole.tolist(), inside.tolist()) == ([1.0], [1.0])
     whole, inside = coverage(released, np.array([0, 3 / 8, 4 / 8, 1, 1]))
@@ -131,30 +128,30 @@ def test_bands_are_counted_at_all_thresholds_and_where_f_is_inside(study):
     assert np.isnan(coverage(released, np.array([0, 0, 0, 0, 1.0]))[1])
 
 
-def test_the_best_in_hindsight_is_not_the_luckiest(study):
+def test_the_best_in_hindsight_is_not_the_luckiest(regret):
     first = pd.DataFrame({"dp.cdf": [4.0], "best tree": [1.0], "lucky": [9.0], "away": [np.nan]})
     second = pd.DataFrame({"dp.cdf": [8.0], "best tree": [6.0], "lucky": [2.0], "away": [np.nan]})
-    assert study("outcomes").in_hindsight(first, second).tolist() == [(6.0 + 9.0) / 2]
+    assert regret("outcomes").in_hindsight(first, second).tolist() == [(6.0 + 9.0) / 2]
 
 
-def test_a_coarser_grid_has_straight_lines_between_its_thresholds(study):
-    contenders = study("contenders")
+def test_a_coarser_grid_has_straight_lines_between_its_thresholds(regret):
+    contenders = regret("contenders")
     curve = contenders.coarse(2)(
         np.array([4, 0, 0, 2]) * 10**6, {"epsilon": 1e6}, np.random.default_rng(1), 1
     )
     assert curve[0] == pytest.approx(np.array([2, 4, 5, 6]) * 10**6)
 
 
-def test_medians_part_the_records_in_halves(study):
-    curves = study("contenders").medians(2)(
+def test_medians_part_the_records_in_halves(regret):
+    curves = regret("contenders").medians(2)(
         np.full(64, 1000), {"epsilon": 100.0}, np.random.default_rng(1), 2
     )
     assert curves == pytest.approx(np.tile(1000.0 * np.arange(1, 65), (2, 1)), abs=1500)
     assert (curves[:, -1] == 64000).all()
 
 
-def test_roc_curves_are_measured_beside_their_records(study, monkeypatch):
-    roc = study("roc")
+def test_roc_curves_are_measured_beside_their_records(regret, monkeypatch):
+    roc = regret("roc")
     labels = np.arange(400) % 4 == 0
     scores = np.where(labels, 0.4, 0.2) + np.arange(400) / 1000
     monkeypatch.setattr(roc, "bank", lambda: (labels, scores, "none"))
@@ -169,8 +166,8 @@ def test_roc_curves_are_measured_beside_their_records(study, monkeypatch):
     roc.exact.cache_clear()
 
 
-def test_the_default_is_compared_with_the_best_grid(study, monkeypatch):
-    roc = study("roc")
+def test_the_default_is_compared_with_the_best_grid(regret, monkeypatch):
+    roc = regret("roc")
 
     def known(cells, epsilon, rng):
         best = {64: 0.2, None: 0.5}.get(cells, 0.4)
@@ -183,10 +180,10 @@ def test_the_default_is_compared_with_the_best_grid(study, monkeypatch):
     assert "75.0% (width 0.750)" in roc.of_intervals(results)[2]
 
 
-def test_the_page_keeps_lines_short_and_counts_shapes(study, monkeypatch):
-    page, experiments = study("page"), study("experiments")
+def test_the_page_keeps_lines_short_and_counts_shapes(regret, monkeypatch):
+    page, experiments = regret("page"), regret("experiments")
     monkeypatch.setattr(page, "_LISTED", experiments.Setting("epsilon", EPSILON, SIZE))
-    lines = page.of_curves(some(study), some(study, "delta", "rho"), 3)
+    lines = page.of_curves(some(regret), some(regret, "delta", "rho"), 3)
     assert max(len(line) for line in lines if not line.startswith("|")) <= 100
     first = (
         "- There are 2 shapes of data. Rules may be tuned on 1 of them. The other 1 are held out"
@@ -195,8 +192,8 @@ def test_the_page_keeps_lines_short_and_counts_shapes(study, monkeypatch):
     assert "## With delta = 10^-9" in lines
 
 
-def test_it_is_drawn(study, tmp_path):
-    picture = study("page").drawn(some(study))
+def test_it_is_drawn(regret, tmp_path):
+    picture = regret("page").drawn(some(regret))
     assert list(importlib.import_module("_pictures").lacks(picture)) == []
     picture.savefig(tmp_path / "regret.png")
     assert (tmp_path / "regret.png").stat().st_size > 10_000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 
 import pytest
@@ -11,13 +10,6 @@ import dpcore
 from dpcore import studies
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
-
-
-@pytest.fixture
-def script(monkeypatch):
-    """Import a module of scripts/ by name."""
-    monkeypatch.syspath_prepend(str(SCRIPTS))
-    return importlib.import_module
 
 
 @studies.study({"data": ["a", "b"], "n": [1000, 2], "epsilon": [0.1, 1.0]}, batch=4)
@@ -122,3 +114,32 @@ def test_each_study_has_a_main_and_no_arguments_of_its_own(script):
         text = (SCRIPTS / "studies" / f"{name}.py").read_text("utf-8")
         assert "\ndef main() -> None:" in text, name
         assert "argparse" not in text, name
+
+
+def test_a_page_may_have_several_places(script, monkeypatch, tmp_path):
+    pages = script("_pages")
+    (tmp_path / "docs").mkdir()
+    place = f"{pages.START}\nold\n{pages.END}"
+    (tmp_path / "docs" / "some.md").write_text(f"a\n{place}\nb\n{place}\nc\n", "utf-8")
+    monkeypatch.setattr(pages, "ROOT", tmp_path)
+    monkeypatch.setattr(pages, "where", tmp_path / "docs")
+    with pytest.raises(SystemExit, match="must have 1 places"):
+        pages.fill("some.md", ["new"])
+    text = pages.fill("some.md", ["1"], ["2"]).read_text("utf-8").split("\n")
+    start, end = pages.START, pages.END
+    assert text == ["a", start, "1", end, "b", start, "2", end, "c", ""]
+
+
+def test_several_scripts_may_fill_a_page(script, monkeypatch, tmp_path):
+    pages = script("_pages")
+    (tmp_path / "docs").mkdir()
+    page = tmp_path / "docs" / "some.md"
+    kept = f"{pages.START}\nold\n{pages.END}\n"
+    other = ("<!-- study of trust: start -->", "<!-- study of trust: end -->")
+    page.write_text(f"{other[0]}\nold\n{other[1]}\n{kept}", "utf-8")
+    monkeypatch.setattr(pages, "ROOT", tmp_path)
+    monkeypatch.setattr(pages, "where", tmp_path / "docs")
+    with pytest.raises(SystemExit, match="must have 1 places"):
+        pages.fill("some.md", ["new"], of="clients")
+    assert pages.fill("some.md", ["new"], of="trust") == page
+    assert page.read_text("utf-8") == f"{other[0]}\nnew\n{other[1]}\n{kept}"
