@@ -161,10 +161,6 @@ def test_only_the_general_solver_takes_them():
 
 def test_too_few_iterations_are_an_error():
     noisy = np.cumsum(np.random.default_rng(1).integers(-8, 12, 200))
-    few = {
-        "constraints": (np.eye(200)[[100]], [150], [150]),
-        "tolerance": 1e-9,
-        "max_iterations": 5,
-    }
+    own, few = (np.eye(200)[[100]], [150], [150]), {"tolerance": 1e-9, "max_iterations": 5}
     with pytest.raises(dp.ConvergenceError, match="tolerance"):
-        dp.smooth(noisy, 300, solver="osqp", **few)
+        dp.smooth(noisy, 300, solver="osqp", constraints=own, **few)
