@@ -8,19 +8,67 @@ inputs.
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.stats import beta
 
+from dpcore.noise import DiscreteGaussian
 
-def neighbouring_counts(cells: int):
-    """All pairs of cell counts that differ by one replaced record (up to the other records)."""
-    for a, b in itertools.permutations(range(cells), 2):
-        first, second = np.full(cells, 3), np.full(cells, 3)
-        first[a] += 1
-        second[b] += 1
-        yield first, second
+
+def unit_changes(cells: int, relation: str = "replace-one"):
+    """What neighbours can differ by, in cell counts."""
+    unit = np.eye(cells, dtype=np.int64)
+    if relation == "add-or-remove-one":
+        return list(unit)
+    return [unit[a] - unit[b] for a, b in itertools.permutations(range(cells), 2)]
+
+
+def tables(cells: int, records: int):
+    """All ways to put so many records into cells."""
+    for cuts in itertools.combinations(range(records + cells - 1), cells - 1):
+        yield tuple((np.diff([-1, *cuts, records + cells - 1]) - 1).tolist())
+
+
+def replaced(counts):
+    """The neighbours of a table: one of its records is in another cell."""
+    for a, b in itertools.permutations(range(len(counts)), 2):
+        if counts[a] > 0:
+            moved = list(counts)
+            moved[a] -= 1
+            moved[b] += 1
+            yield tuple(moved)
+
+
+def thinner(law, factor=Fraction(4, 5)):
+    """The same law with noise that is a fifth too small."""
+    if isinstance(law, DiscreteGaussian):
+        return DiscreteGaussian(law.sigma_squared * factor**2)
+    return replace(law, scale=law.scale * factor)
+
+
+def cost(law, shift) -> Fraction:
+    """The exact cost of a shift of integer noise: over its scale, or half its square."""
+    if isinstance(law, DiscreteGaussian):
+        return Fraction(int((shift**2).sum())) / (2 * law.sigma_squared)
+    return Fraction(int(np.abs(shift).sum())) / law.scale
+
+
+def cost_of_levels(laws, starts, shift, free=(0,)) -> Fraction:
+    """The sum over the levels of a tree; what has no noise must not move, but on ``free`` levels.
+
+    The shift is that of all nodes, in the unit of the noise.
+    """
+    total = Fraction(0)
+    for level, law in enumerate(laws):
+        part = shift[starts[level] : starts[level + 1]]
+        if law is not None:
+            total += cost(law, part)
+        elif level in free:
+            assert not part.any()
+    return total
 
 
 def least_shift(noise_matrix, change) -> int:
@@ -54,6 +102,12 @@ def epsilon_lower_bound(first, second, failure: float = 1e-6) -> float:
     low = _lower(np.isin(test_first, event).sum(), len(test_first), failure / 2)
     high = _upper(np.isin(test_second, event).sum(), len(test_second), failure / 2)
     return float(np.log(low / high)) if low > 0 else -np.inf
+
+
+def both_ways(first, second, failure: float = 1e-6) -> float:
+    """The larger of the bounds for the two directions."""
+    outputs = [np.asarray(each).reshape(len(each), -1) for each in (first, second)]
+    return max(epsilon_lower_bound(*outputs, failure), epsilon_lower_bound(*outputs[::-1], failure))
 
 
 def delta_lower_bound(first, second, epsilon: float, failure: float = 1e-6) -> float:

@@ -10,7 +10,7 @@ import pytest
 from dpcore.noise.polya import PolyaShares
 from dpcore.noise.sources import source
 from dpcore.trust import FunctionSharing
-from tests.audit.harness import epsilon_lower_bound, neighbouring_counts
+from tests.audit.harness import both_ways, cost_of_levels, unit_changes
 
 RELEASES = 400_000
 TREES = [(2, "auto"), (5, "auto"), (6, 2), (8, (2, 4)), (9, (3, 3)), (12, (3, 2, 2))]
@@ -20,22 +20,15 @@ BROKEN = {
 }
 
 
-def spent(trust, size, first, second, servers):
-    """The exact log ratio of two laws, at the worst, of all nodes with the noise of ``servers``.
+def spent(trust, size, change):
+    """The exact log ratio of two laws, at the worst, of all nodes with the honest servers' noise.
 
     Nodes are independent, and as many shares as it takes are discrete Laplace noise.
     """
     tree, shares = trust.tree(size), trust.shares(size)
-    moved = np.abs(tree.node_sums(first) - tree.node_sums(second))
-    cost = Fraction(0)
-    for level, share in enumerate(shares):
-        part = moved[tree.starts[level] : tree.starts[level + 1]]
-        if share is not None:
-            assert servers >= share.shares
-            cost += Fraction(int(part.sum())) / share.scale
-        elif level == 0:
-            assert part.sum() == 0  # the root is public, and is n
-    return cost
+    assert all(share is None or trust.honest >= share.shares for share in shares)
+    moved = tree.node_sums(np.maximum(change, 0)) - tree.node_sums(np.maximum(-change, 0))
+    return cost_of_levels(shares, tree.starts, moved)  # the root is public, and is n
 
 
 @pytest.mark.parametrize(("size", "branching"), TREES)
@@ -43,9 +36,7 @@ def spent(trust, size, first, second, servers):
 def test_honest_servers_noise_costs_epsilon_exactly(size, branching, servers, honest):
     """By brute force: all records, replaced by all others."""
     trust = FunctionSharing(0.7, servers=servers, honest=honest, branching=branching)
-    worst = max(
-        spent(trust, size, first, second, honest) for first, second in neighbouring_counts(size)
-    )
+    worst = max(spent(trust, size, change) for change in unit_changes(size))
     assert 0.999 * 0.7 < worst <= Fraction(0.7)
 
 
@@ -68,8 +59,7 @@ def view(trust, counts, servers, seed):
 
 def audited(trust, servers):
     first, second = np.array([6, 5]), np.array([5, 6])
-    views = view(trust, first, servers, 1), view(trust, second, servers, 2)
-    return max(epsilon_lower_bound(*views), epsilon_lower_bound(*views[::-1]))
+    return both_ways(view(trust, first, servers, 1), view(trust, second, servers, 2))
 
 
 @pytest.mark.sample(2)

@@ -6,14 +6,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy.stats import beta
 
 import dpcore as dp
 from dpcore.privacy import discrete_gaussian_delta
+from tests.audit.harness import delta_lower_bound
 
 pytestmark = pytest.mark.needs_jit
 
-FAILURE = 1e-6
 RELEASES = 4_000_000
 CASES = [(Fraction(1), 1.0), (Fraction(25, 4), 0.5), (Fraction(25), 0.1), (Fraction(1, 3), 2.0)]
 
@@ -21,26 +20,6 @@ CASES = [(Fraction(1), 1.0), (Fraction(25, 4), 0.5), (Fraction(25), 0.1), (Fract
 def released(count, sigma_squared, seed):
     rng = np.random.default_rng(seed)
     return count + dp.noise.discrete_gaussian(sigma_squared, RELEASES, rng)
-
-
-def delta_lower_bound(first, second, epsilon):
-    """A lower bound on delta at epsilon, wrong with probability at most FAILURE.
-
-    The event is {output > c}, with c chosen on the first halves, and its two probabilities bounded
-    on the second halves by Clopper & Pearson.
-    """
-    half = len(first) // 2
-    edges = np.unique(np.r_[first[:half], second[:half]])
-
-    def exceeding(outputs):
-        return len(outputs) - np.searchsorted(np.sort(outputs), edges, side="right")
-
-    hits_first, hits_second = exceeding(first[:half]), exceeding(second[:half])
-    best = int(np.argmax(hits_first - np.exp(epsilon) * hits_second))
-    hits_first, hits_second = exceeding(first[half:])[best], exceeding(second[half:])[best]
-    low = beta.ppf(FAILURE / 2, hits_first, half - hits_first + 1)
-    high = beta.ppf(1 - FAILURE / 2, hits_second + 1, half - hits_second)
-    return low - np.exp(epsilon) * high
 
 
 def audited(sigma_squared, epsilon):

@@ -10,68 +10,60 @@ import pytest
 
 from dpcore.mechanisms import Hierarchy, Histogram
 from dpcore.mechanisms.tree import noisy_nodes
-from dpcore.noise import DiscreteLaplace
 from dpcore.noise.sources import CryptographicSource
+from dpcore.privacy import gaussian_sigma
 from tests import reference
-from tests.audit.harness import epsilon_lower_bound
+from tests.audit.harness import both_ways, cost_of_levels, thinner, unit_changes
 
-MECHANISMS = [
-    lambda **budget: Hierarchy(**budget),
-    lambda **budget: Hierarchy(**budget, branching=2, budgets="equal"),
-    lambda **budget: Hierarchy(**budget, branching=3),
-    lambda **budget: Histogram(**budget),
+SHAPES = [
+    (Hierarchy, {}),
+    (Hierarchy, {"branching": 2, "budgets": "equal"}),
+    (Hierarchy, {"branching": 3}),
+    (Histogram, {}),
 ]
-
-
-def changes(cells, neighbours):
-    """What neighbours can differ by, in cell counts."""
-    unit = np.eye(cells, dtype=np.int64)
-    if neighbours == "add-or-remove-one":
-        return list(unit)
-    return [unit[a] - unit[b] for a in range(cells) for b in range(cells) if a != b]
 
 
 def spent(mechanism, change):
     """The exact cost of a change: each node's change over its scale, or half its square."""
     tree = mechanism.tree(change.size)
-    moved = reference.hierarchy_matrix(change.size, tree.branching).astype(int) @ change
-    cost = Fraction(0)
-    for level, law in enumerate(tree.laws):
-        part = moved[tree.starts[level] : tree.starts[level + 1]]
-        if law is None:
-            assert tree.variances[level] == np.inf or not part.any()
-        elif isinstance(law, DiscreteLaplace):
-            cost += Fraction(int(np.abs(part).sum())) / law.scale
-        else:
-            cost += Fraction(int((part**2).sum())) / (2 * law.sigma_squared)
-    return cost
+    matrix = reference.hierarchy_matrix(change.size, tree.branching).astype(int) << tree.bits
+    public = [level for level in range(tree.variances.size) if tree.variances[level] == 0]
+    return cost_of_levels(tree.laws, tree.starts, matrix @ change, public)
 
 
-@pytest.mark.parametrize("make", MECHANISMS)
+@pytest.mark.parametrize(("kind", "shape"), SHAPES)
 @pytest.mark.parametrize("cells", [2, 3, 4, 7, 10])
-@pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove-one"])
-@pytest.mark.parametrize("kind", ["epsilon", "rho"])
-def test_the_costliest_neighbours_spend_the_budget_exactly(make, cells, neighbours, kind):
-    mechanism = make(**{kind: 0.7}, neighbours=neighbours)
-    most = max(spent(mechanism, change) for change in changes(cells, neighbours))
-    assert Fraction(0.7) * (1 - Fraction(1, 2**28)) < most <= Fraction(0.7)
+@pytest.mark.parametrize("relation", ["replace-one", "add-or-remove-one"])
+@pytest.mark.parametrize(
+    ("budget", "whole", "used"),
+    [
+        ({"epsilon": 0.7}, Fraction(0.7), 1 - 2.0**-28),
+        ({"rho": 0.7}, Fraction(0.7), 1 - 2.0**-28),
+        *(
+            # half the square of the distance in standard deviations
+            ({"epsilon": e, "delta": d}, Fraction(gaussian_sigma(e, d)) ** -2 / 2, 0.98)
+            for e, d in [(0.1, 1e-6), (1.0, 1e-9), (4.0, 1e-3)]
+        ),
+    ],
+)
+def test_the_costliest_neighbours_spend_the_budget(
+    kind, shape, cells, relation, budget, whole, used
+):
+    mechanism = kind(**budget, **shape, neighbours=relation)
+    most = max(spent(mechanism, change) for change in unit_changes(cells, relation))
+    assert used * whole < most <= whole
 
 
-def thin(tree):
-    """A tree whose noise is a fifth too small."""
-    laws = tuple(law and DiscreteLaplace(law.scale * Fraction(4, 5)) for law in tree.laws)
-    return replace(tree, laws=laws)
-
-
-def lower_bound(tree, nodes, rounds):
-    """The larger of the lower bounds for two directions; nodes: the counts of two inputs."""
-    first, second = (noisy_nodes(tree, each, rounds, CryptographicSource()) for each in nodes)
-    return max(epsilon_lower_bound(first, second), epsilon_lower_bound(second, first))
+def test_a_histogram_is_the_tree_without_levels():
+    one = Histogram(1.0, delta=0.04).tree(5)
+    other = Hierarchy(1.0, 5, "equal", delta=0.04).tree(5)
+    assert one.laws == other.laws
+    assert one.bits == other.bits
 
 
 CASES = [
-    (Hierarchy(2.0, 2, "equal"), (9, 9), (8, 10)),
     (Hierarchy(5.0, 2, (2, 1)), (3, 3, 3), (2, 3, 4)),
+    (Hierarchy(2.0, 2, "equal"), (9, 9), (8, 10)),
     (Histogram(3.0, neighbours="add-or-remove-one"), (3, 3), (3, 4)),
     (Hierarchy(5.0, (2, 2), "equal", neighbours="add-or-remove-one"), (3, 3, 3), (3, 3, 4)),
 ]
@@ -83,7 +75,13 @@ CASES = [
 def test_claim_holds_and_a_fifth_less_noise_is_caught(mechanism, first, second):
     tree = mechanism.tree(len(first))
     matrix = reference.hierarchy_matrix(len(first), tree.branching).astype(np.int64)
-    nodes = [matrix @ np.array(counts) for counts in (first, second)]
+
+    def bound(noisy):
+        nodes = (matrix @ np.array(counts) for counts in (first, second))
+        source = CryptographicSource()
+        return both_ways(*(noisy_nodes(noisy, exact, 500_000, source) for exact in nodes))
+
     epsilon = mechanism.epsilon
-    assert 0.7 * epsilon < lower_bound(tree, nodes, 1_000_000) <= epsilon
-    assert lower_bound(thin(tree), nodes, 1_000_000) > epsilon
+    assert 0.7 * epsilon < bound(tree) <= epsilon
+    thin = replace(tree, laws=tuple(law and thinner(law) for law in tree.laws))
+    assert bound(thin) > epsilon

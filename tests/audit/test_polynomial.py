@@ -18,7 +18,7 @@ from dpcore.mechanisms import PolynomialProjection
 from dpcore.noise.sources import GeneratorSource
 from dpcore.privacy import gaussian_delta
 from tests.audit.harness import delta_lower_bound
-from tests.audit.test_concentrated import EPSILON, RELEASES
+from tests.audit.test_gaussian_mechanisms import EPSILON, RELEASES
 
 DELTA = 1e-2
 MECHANISMS = [

@@ -12,7 +12,7 @@ import pytest
 import dpcore as dp
 from dpcore.noise.sources import source
 from dpcore.trust import Client, DistributedNoise, Protocol
-from tests.audit.harness import epsilon_lower_bound
+from tests.audit.harness import cost_of_levels, epsilon_lower_bound
 
 CELLS = 4
 SITES = 3
@@ -46,20 +46,11 @@ def neighbours(held):
             yield changed
 
 
-def losses(protocol, held):
-    """The privacy loss of each neighbour: noise on nodes is independent, so losses add up."""
-    before = exact(protocol, held)
-    for other in neighbours(held):
-        shift = np.abs(exact(protocol, other) - before)
-        assert shift[0] == 0  # the root has no noise
-        total = Fraction(0)
-        for level, share in enumerate(protocol.noise):
-            part = shift[protocol.starts[level] : protocol.starts[level + 1]]
-            if share is not None:
-                total += Fraction(int(part.sum())) / share.scale
-            elif level > 0:
-                assert not part.any()
-        yield total
+def spent(protocol, before, after):
+    """The privacy loss: noise on nodes is independent, so losses add up."""
+    shift = exact(protocol, after) - exact(protocol, before)
+    assert shift[0] == 0  # the root has no noise
+    return cost_of_levels(protocol.noise, protocol.starts, shift, range(len(protocol.noise)))
 
 
 @pytest.mark.parametrize("branching", ["auto", 2, CELLS])
@@ -68,27 +59,20 @@ def test_one_record_of_a_site_costs_epsilon_and_no_more(branching, held):
     trust = DistributedNoise(
         Fraction(1, 2), clients=SITES, dropout=0.3, records=None, branching=branching
     )
-    worst = max(losses(Protocol(trust, CELLS, bytes(16)), held))
+    protocol = Protocol(trust, CELLS, bytes(16))
+    worst = max(spent(protocol, held, other) for other in neighbours(held))
     assert Fraction(99, 200) < worst <= Fraction(1, 2)
 
 
 @pytest.mark.parametrize("held", HOLDINGS)
 def test_a_record_that_counts_twice_is_noticed(held):
     """A broken client, which puts each record into the sum a second time."""
-    trust = DistributedNoise(1.0, clients=SITES, records=None)
-    protocol = Protocol(trust, CELLS, bytes(16))
+    protocol = Protocol(DistributedNoise(1.0, clients=SITES, records=None), CELLS, bytes(16))
     twice = [list(cells) * 2 for cells in held]
     for other in neighbours(held):
-        if other == list(map(list, held)):
-            continue
-        moved = exact(protocol, [cells * 2 for cells in other]) - exact(protocol, twice)
-        cost = sum(
-            np.abs(moved[protocol.starts[level] : protocol.starts[level + 1]]).sum()
-            / float(share.scale)
-            for level, share in enumerate(protocol.noise)
-            if share is not None
-        )
-        assert cost == pytest.approx(2.0, abs=0.1)
+        if other != list(map(list, held)):
+            cost = spent(protocol, twice, [cells * 2 for cells in other])
+            assert cost == pytest.approx(2.0, abs=0.1)
 
 
 REPLICATES = 200_000
@@ -108,12 +92,8 @@ def bound(trust):
     """A lower bound on what the leaves show about one record, of a site with six."""
     first, second = [[], [0, 0, 1, 2, 3, 3], [3] * 5], [[], [3, 0, 1, 2, 3, 3], [3] * 5]
     low, high = [1, 7], [2, 8]  # of the exact counts; beyond, the likelihood ratio is constant
-    return epsilon_lower_bound(
-        *(
-            np.clip(sampled(trust, held, 5 + at), low, high)
-            for at, held in enumerate((first, second))
-        )
-    )
+    samples = (sampled(trust, held, 5 + at) for at, held in enumerate((first, second)))
+    return epsilon_lower_bound(*(np.clip(sample, low, high) for sample in samples))
 
 
 @pytest.mark.full

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -11,26 +10,20 @@ import pytest
 from dpcore.mechanisms import smooth_auc
 from dpcore.mechanisms.smooth_auc import SmoothS, area_units
 from tests import reference
-from tests.audit.harness import epsilon_lower_bound
+from tests.audit import harness
+from tests.audit.harness import epsilon_lower_bound, replaced
 
 CELLS = 3  # of scores: ties, and scores between any two others
 
 
 def tables(records: int):
     """All ways to put so many records into the cells of both classes."""
-    size = 2 * CELLS
-    for cuts in itertools.combinations(range(records + size - 1), size - 1):
-        yield np.diff([-1, *cuts, records + size - 1]) - 1
+    return map(np.array, harness.tables(2 * CELLS, records))
 
 
 def neighbours(counts):
     """All inputs with one record replaced: its score, its label, or both."""
-    for a, b in itertools.permutations(range(counts.size), 2):
-        if counts[a]:
-            other = counts.copy()
-            other[a] -= 1
-            other[b] += 1
-            yield other
+    return map(np.array, replaced(counts))
 
 
 def records_of(counts):
