@@ -69,7 +69,7 @@ def test_of_many_that_resume_one_does(tmp_path):
                 return RunningCount.resume(path)
 
         with ThreadPoolExecutor(8) as pool:
-            assert sum(found is not None for found in pool.map(attempt, range(8))) == 1
+            assert sum(counter is not None for counter in pool.map(attempt, range(8))) == 1
     assert os.listdir(tmp_path) == []
 
 

@@ -44,7 +44,7 @@ def measured(model, epsilon, clients, heights, population="uniform", replicates=
     """
     weights = POPULATIONS[population] / POPULATIONS[population].sum()
     rng, thresholds = RNG(seed), np.arange(1, 11) / 11
-    found = {purpose: defaultdict(float) for purpose in PURPOSES}
+    errors = {purpose: defaultdict(float) for purpose in PURPOSES}
     for _ in range(replicates):
         counts = rng.multinomial(clients, weights)
         positives = rng.binomial(counts, CENTRES)
@@ -54,24 +54,24 @@ def measured(model, epsilon, clients, heights, population="uniform", replicates=
         for height, buckets in heights.items():
             grid = dp.Grid.uniform(0, 1, 2**height)
             cells = [
-                each.reshape(2**height, -1).sum(axis=1) for each in (negatives, positives[::-1])
+                part.reshape(2**height, -1).sum(axis=1) for part in (negatives, positives[::-1])
             ]
             curves = dp.score_curves_from_counts(
                 np.concatenate(cells), grid, mechanism(model, epsilon, clients), rng=rng
             )
             for size in buckets["auc"]:
                 error = abs(ScoreHistogram.quantile(curves, size).auc - truth)
-                found["auc"][height, size] += error / replicates
+                errors["auc"][height, size] += error / replicates
             everything = ScoreHistogram.uniform(curves, 2**height)
             recall = classifier.recall(curves, everything.nearest(thresholds))
             error = np.mean(np.abs(recall - above))
-            found["metrics"][height, 2**height] += error / replicates
+            errors["metrics"][height, 2**height] += error / replicates
             for size in buckets["calibration"]:
                 bins = ScoreHistogram.quantile(curves, size).bins
                 rates = bins.positive_rate[np.searchsorted(bins.edges[1:], CENTRES)]
                 error = weights @ np.abs(np.where(np.isnan(rates), 0.5, rates) - CENTRES)
-                found["calibration"][height, size] += error / replicates
-    return found
+                errors["calibration"][height, size] += error / replicates
+    return errors
 
 
 def check(model, epsilon, clients, population, replicates):
@@ -84,13 +84,13 @@ def check(model, epsilon, clients, population, replicates):
             factors = (0.1, 0.3, 1.0, 3.0, 10.0) if other == height else (1.0,)
             sizes = {min(2**other, math.ceil(buckets * factor)) for factor in factors}
             heights[other][purpose] = sorted(sizes)
-    found = measured(model, epsilon, clients, heights, population, replicates)
+    errors = measured(model, epsilon, clients, heights, population, replicates)
     advised = {
-        purpose: found[purpose][advice.heights[purpose], advice.buckets[purpose]]
+        purpose: errors[purpose][advice.heights[purpose], advice.buckets[purpose]]
         for purpose in PURPOSES
     }
     for purpose in PURPOSES:
-        assert advised[purpose] <= 2.0 * min(found[purpose].values()), (purpose, found[purpose])
+        assert advised[purpose] <= 2.0 * min(errors[purpose].values()), (purpose, errors[purpose])
     return advice, advised
 
 
@@ -124,10 +124,10 @@ def test_exact_sums_have_the_errors_predicted(clients):
     advice = advise(clients, None, "secure-aggregation")
     assert advice.heights["auc"] == advice.heights["metrics"]
     sizes = {purpose: [size] for purpose, size in advice.buckets.items()}
-    found = measured("secure-aggregation", None, clients, {advice.heights["auc"]: sizes})
+    measurements = measured("secure-aggregation", None, clients, {advice.heights["auc"]: sizes})
     ratio = {
         purpose: sum(errors.values()) / advice.expected_errors[purpose]
-        for purpose, errors in found.items()
+        for purpose, errors in measurements.items()
     }
     assert ratio["auc"] <= 1.6
     if clients in (129, 513):
@@ -184,11 +184,11 @@ def test_advice_can_be_followed_and_says_why(model):
 @pytest.mark.needs_jit
 def test_theorems_are_those_of_the_paper():
     """Table 1, by hand, at 10^6 clients."""
-    found = advise(10**6, 0.125, "distributed-noise").theorem_errors
+    theorems = advise(10**6, 0.125, "distributed-noise").theorem_errors
     buckets = advise(10**6, 0.125, "distributed-noise").buckets
-    assert found["metrics"] == pytest.approx(4e-4)
-    assert found["calibration"] == pytest.approx(0.01 + 8e-4)
-    assert found["auc"] == pytest.approx((8 + 1 / buckets["auc"]) * 1e-6)
+    assert theorems["metrics"] == pytest.approx(4e-4)
+    assert theorems["calibration"] == pytest.approx(0.01 + 8e-4)
+    assert theorems["auc"] == pytest.approx((8 + 1 / buckets["auc"]) * 1e-6)
     local = advise(10**6, 8.0, "local")
     assert local.theorem_errors["metrics"] == pytest.approx(0.0025)
     assert local.theorem_errors["auc"] == pytest.approx(local.heights["auc"] / 8000)
@@ -203,20 +203,20 @@ def test_theorems_are_those_of_the_paper():
 @pytest.mark.parametrize("purpose", PURPOSES)
 def test_enough_finds_how_many_clients_it_takes(model, purpose):
     for error in (0.05, 0.02):
-        found = enough(10_000, 2.0, model, error, purpose)
-        assert found.expected_error == advise(10_000, 2.0, model).expected_errors[purpose]
-        assert found.enough == (found.expected_error <= error)
-        assert found.enough == (found.clients <= 10_000)
-        assert enough(found.clients, 2.0, model, error, purpose).enough
-        fewer = int(found.clients * 0.98) - 1
+        answer = enough(10_000, 2.0, model, error, purpose)
+        assert answer.expected_error == advise(10_000, 2.0, model).expected_errors[purpose]
+        assert answer.enough == (answer.expected_error <= error)
+        assert answer.enough == (answer.clients <= 10_000)
+        assert enough(answer.clients, 2.0, model, error, purpose).enough
+        fewer = int(answer.clients * 0.98) - 1
         assert fewer < 1 or not enough(fewer, 2.0, model, error, purpose).enough
 
 
 @pytest.mark.needs_jit
 def test_no_population_is_enough_for_some_errors():
-    found = enough(10_000, 2.0, "local", 1e-9)
-    assert not found.enough
-    assert found.clients is None
+    answer = enough(10_000, 2.0, "local", 1e-9)
+    assert not answer.enough
+    assert answer.clients is None
 
 
 @pytest.mark.parametrize("call", [advise, lambda *arguments: enough(*arguments, 0.01)])

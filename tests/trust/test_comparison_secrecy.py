@@ -184,32 +184,32 @@ class Chosen(Ciphers):
         keep = self.value >> (BITS - 1 - self.level) & 1
         lose = 1 - keep
         corrections = [low % 2, self.words[CONTROL] >> self.level & 1]
-        found, numbers_found = [self.random(), self.random()], [0, 0]
-        found[lose] = blocks[lose] ^ (low + WORD * high)
+        made, numbers_made = [self.random(), self.random()], [0, 0]
+        made[lose] = blocks[lose] ^ (low + WORD * high)
         controls = [corrections[0] ^ keep ^ 1, corrections[1] ^ keep]
         for side in (0, 1):
-            found[side] -= found[side] % 2
-            found[side] += blocks[side] % 2 ^ controls[side]
-        numbers_found[keep] = self.random() % WORD
+            made[side] -= made[side] % 2
+            made[side] += blocks[side] % 2 ^ controls[side]
+        numbers_made[keep] = self.random() % WORD
         jump = int(lose == 1)
-        numbers_found[lose] = (self.signed(number) + numbers[lose] + self.gap - jump) % WORD
-        self.gap += numbers[keep] - numbers_found[keep] + self.signed(number)
-        self.control = found[keep] % 2 ^ self.control * corrections[keep]
+        numbers_made[lose] = (self.signed(number) + numbers[lose] + self.gap - jump) % WORD
+        self.gap += numbers[keep] - numbers_made[keep] + self.signed(number)
+        self.control = made[keep] % 2 ^ self.control * corrections[keep]
         return {
-            LEFT: found[0],
-            RIGHT: found[1],
-            NUMBERS: numbers_found[0] + WORD * numbers_found[1],
+            LEFT: made[0],
+            RIGHT: made[1],
+            NUMBERS: numbers_made[0] + WORD * numbers_made[1],
         }
 
     def leaf(self, which, states):
         """The block of party 1 that makes two words of a leaf."""
         own = reference.comparison_outputs(states[0], 8)
-        found = [
+        numbers = [
             (self.signed(self.words[CONTROL + 1 + j]) + own[j] + self.gap - (j >= self.value % 8))
             % WORD
             for j in (2 * which, 2 * which + 1)
         ]
-        return found[0] + WORD * found[1]
+        return numbers[0] + WORD * numbers[1]
 
 
 @pytest.mark.parametrize("value", [0, 1, 12345, 2**15, 2**16 - 1])

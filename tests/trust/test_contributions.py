@@ -64,12 +64,12 @@ def test_a_bound_that_cuts_nothing_counts_every_record():
     assert curves.has_empty
     assert not plain.has_empty
     for statistic in (
-        lambda each: ROC.from_curves(each).auc,
-        lambda each: classifier.accuracy(each, 0.5),
-        lambda each: classifier.precision(each, 0.5),
-        lambda each: expected_calibration_error(each, 4),
-        lambda each: ScoreHistogram.uniform(each, 4).auc,
-        lambda each: HosmerLemeshow.from_curves(each, 4).statistic,
+        lambda some: ROC.from_curves(some).auc,
+        lambda some: classifier.accuracy(some, 0.5),
+        lambda some: classifier.precision(some, 0.5),
+        lambda some: expected_calibration_error(some, 4),
+        lambda some: ScoreHistogram.uniform(some, 4).auc,
+        lambda some: HosmerLemeshow.from_curves(some, 4).statistic,
     ):
         assert statistic(curves) == pytest.approx(statistic(plain), rel=1e-12)
 
@@ -229,8 +229,8 @@ def test_simulated_releases_of_few_records_do_not_stop_the_test():
         grid = dp.Grid.uniform(0, 1, 64)
         curves = client_score_curves(np.arange(1000), labels, scores, grid, trust, rng=rng)
         if curves.n >= 10:
-            found = HosmerLemeshow.from_curves(curves, **options).under_noise(49, rng)
-            assert 0.02 <= found.pvalue <= 1
+            tested = HosmerLemeshow.from_curves(curves, **options).under_noise(49, rng)
+            assert 0.02 <= tested.pvalue <= 1
 
 
 def odd(kind):

@@ -71,7 +71,7 @@ def test_windows_do_not_matter(monkeypatch):
 def tables(counts, asked):
     """All ways to divide counts, with their probabilities: multivariate hypergeometric."""
     columns = [
-        [each for each in product(range(n + 1), repeat=len(asked)) if sum(each) == n]
+        [column for column in product(range(n + 1), repeat=len(asked)) if sum(column) == n]
         for n in counts
     ]
     whole = factorial(sum(asked)) // prod(map(factorial, asked))

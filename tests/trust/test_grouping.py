@@ -19,7 +19,7 @@ def plain_choice(groups, most, words):
     """Return which records are chosen, (n,): draws without replacement, group by group."""
     words, chosen = iter(words), np.zeros(len(groups), bool)
     for group in range(max(groups, default=-1) + 1):
-        own = [i for i, each in enumerate(groups) if each == group]
+        own = [i for i, other in enumerate(groups) if other == group]
         if len(own) > most:
             for place in range(most):
                 drawn = place + int(next(words)) % (len(own) - place)

@@ -20,7 +20,7 @@ DOMAIN = ROWS * COLUMNS
 def coefficients(servers, prime, total):
     """All vectors whose sum is this."""
     every = product(range(prime), repeat=servers)
-    return [each for each in every if sum(each) % prime == total]
+    return [one for one in every if sum(one) % prime == total]
 
 
 def expanded(seed, prime):
@@ -33,13 +33,13 @@ def keys_of(value, servers, prime, rng):
     """Each server's coefficients and seeds, row by row, and the corrections, the same for all."""
     row, column = divmod(value, COLUMNS)
     seeds = [[rng.getrandbits(128) for _ in range(prime ** (servers - 1))] for _ in range(ROWS)]
-    dealt = [coefficients(servers, prime, int(each == row)) for each in range(ROWS)]
-    for each in dealt:
-        rng.shuffle(each)
-    wanted = [int(each >= column) for each in range(COLUMNS)] + [1]
+    dealt = [coefficients(servers, prime, int(one == row)) for one in range(ROWS)]
+    for one in dealt:
+        rng.shuffle(one)
+    wanted = [int(one >= column) for one in range(COLUMNS)] + [1]
     words = [[rng.randrange(prime) for _ in wanted] for _ in seeds[row][1:]]
     made = [expanded(seed, prime) for seed in seeds[row]]
-    totals = [sum(each) for each in zip(*made, *words, strict=True)]
+    totals = [sum(one) for one in zip(*made, *words, strict=True)]
     words.append([(want - total) % prime for want, total in zip(wanted, totals, strict=True)])
     keys = [
         [
@@ -53,16 +53,16 @@ def keys_of(value, servers, prime, rng):
 
 def shares(key, words, prime):
     """A server's shares at all thresholds."""
-    found, before = [], 0
+    held, before = [], 0
     for row in key:
         total = [0] * (COLUMNS + 1)
         for (c, seed), word in zip(row, words, strict=True):
             if c:
                 made = expanded(seed, prime)
                 total = [t + c * (g + w) for t, g, w in zip(total, made, word, strict=True)]
-        found += [before + each for each in total[:-1]]
+        held += [before + one for one in total[:-1]]
         before += total[-1]
-    return found
+    return held
 
 
 @pytest.mark.parametrize(("servers", "prime"), [(2, 5), (3, 2), (3, 3), (3, 5), (4, 3)])
@@ -88,10 +88,10 @@ def test_counts_are_made_of_what_they_are_modulo_primes(servers):
             keys, words = keys_of(value, servers, prime, rng)
             for key in keys:
                 sums = [a + b for a, b in zip(sums, shares(key, words, prime), strict=True)]
-        remainders.append([each % prime for each in sums])
+        remainders.append([one % prime for one in sums])
     exact = [sum(value <= threshold for value in values) for threshold in range(DOMAIN)]
     of_counts = {tuple(n % prime for prime in primes): n for n in range(prod(primes))}
-    assert [of_counts[each] for each in zip(*remainders, strict=True)] == exact
+    assert [of_counts[one] for one in zip(*remainders, strict=True)] == exact
 
 
 @pytest.mark.parametrize(

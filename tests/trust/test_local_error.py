@@ -29,8 +29,8 @@ class Dense:
 
     def __init__(self, epsilon, size, branching):
         self.model = Local(epsilon, clients=CLIENTS, branching=branching)
-        self.size, (found, asked) = size, self.model.levels(size)
-        assert found == branching
+        self.size, (chosen, asked) = size, self.model.levels(size)
+        assert chosen == branching
         self.shares = asked / CLIENTS
         variance = self.model.encoding.variance(CLIENTS)
         variances = [0.0, *(variance * (CLIENTS / asked) ** 2 * asked / CLIENTS)]
@@ -84,17 +84,17 @@ def test_some_records_have_nearly_that_error(tree):
 def test_the_estimated_error_of_the_true_counts_is_exact(tree):
     dense, rng = Dense(*tree), RNG(2)
     for density in [*rng.dirichlet(np.full(tree[1], 0.2), 20), np.eye(tree[1])[-1]]:
-        found = dense.model.estimated_deviation(CLIENTS * np.cumsum(density))
-        assert np.allclose(found[:-1], dense.deviation(density)[:-1], rtol=1e-6)
-        assert found[-1] == 0.0
+        estimated = dense.model.estimated_deviation(CLIENTS * np.cumsum(density))
+        assert np.allclose(estimated[:-1], dense.deviation(density)[:-1], rtol=1e-6)
+        assert estimated[-1] == 0.0
 
 
 def test_the_mean_error_is_that_of_records_that_are_spread():
     for tree in TREES:
         dense, size = Dense(*tree), tree[1]
-        found = np.mean(dense.deviation(np.full(size, 1 / size)) ** 2)
-        assert 0.6 * dense.model.mean_squared_error(size) < found
-        assert found < 1.1 * dense.model.mean_squared_error(size)
+        mean = np.mean(dense.deviation(np.full(size, 1 / size)) ** 2)
+        assert 0.6 * dense.model.mean_squared_error(size) < mean
+        assert mean < 1.1 * dense.model.mean_squared_error(size)
 
 
 def test_one_client_and_one_cell():
@@ -144,9 +144,9 @@ def errors(model, density, replicates):
 @pytest.mark.parametrize("epsilon", [1.0, 5.0])
 def test_the_stated_error_is_a_bound_for_any_shape(epsilon, shape):
     model = Local(epsilon, clients=20_000)
-    found = errors(model, SHAPES[shape], 400).std(axis=0)
+    deviation = errors(model, SHAPES[shape], 400).std(axis=0)
     stated = model.noise_deviation(SIZE)[:-1]
-    assert np.all(found <= 1.17 * stated)  # five standard deviations of what is found
+    assert np.all(deviation <= 1.17 * stated)  # five standard deviations of what is deviation
 
 
 @pytest.mark.sample(1)
@@ -158,10 +158,10 @@ def test_the_estimated_error_is_that_of_the_records(epsilon, clients, shape):
     model = Local(epsilon, clients)
     counts = RNG(1).multinomial(clients, SHAPES[shape])
     released = model.release(counts, rng=RNG(2), replicates=400)
-    found = (released - np.cumsum(counts)).std(axis=0)[:-1]
-    estimated = np.mean([model.estimated_deviation(each) for each in released[:50]], axis=0)[:-1]
-    assert found.mean() == pytest.approx(estimated.mean(), rel=0.1)
-    assert np.all(found <= 1.2 * estimated + 0.02 * estimated.mean())
+    deviation = (released - np.cumsum(counts)).std(axis=0)[:-1]
+    estimated = np.mean([model.estimated_deviation(row) for row in released[:50]], axis=0)[:-1]
+    assert deviation.mean() == pytest.approx(estimated.mean(), rel=0.1)
+    assert np.all(deviation <= 1.2 * estimated + 0.02 * estimated.mean())
 
 
 @pytest.mark.sample(1)

@@ -48,9 +48,9 @@ def test_releases_are_unbiased_with_the_stated_error_and_their_total_is_public(m
 def test_the_stated_error_of_local_privacy_is_a_bound(epsilon):
     model = Local(epsilon, clients=N)
     stated = model.noise_deviation(SIZE)[:-1]
-    found = errors(model)[:, :-1].std(axis=0)
-    assert np.all(found <= 1.15 * stated)
-    assert found.mean() >= 0.45 * stated.mean()
+    spread = errors(model)[:, :-1].std(axis=0)
+    assert np.all(spread <= 1.15 * stated)
+    assert spread.mean() >= 0.45 * stated.mean()
 
 
 def test_numbers_of_numpy_are_made_pythons():
@@ -65,8 +65,8 @@ def test_distributed_noise_is_the_hierarchys():
     hierarchy, model = dp.mechanisms.Hierarchy(1.0), DistributedNoise(1.0, clients=N)
     assert np.array_equal(model.noise_deviation(SIZE), hierarchy.noise_deviation(SIZE))
     assert np.array_equal(Central(1.0).noise_deviation(SIZE), hierarchy.noise_deviation(SIZE))
-    released = [each.release(COUNTS, rng=RNG(4), replicates=2000) for each in (hierarchy, model)]
-    first, second = (each[:, :-1].var(axis=0) for each in released)
+    released = [one.release(COUNTS, rng=RNG(4), replicates=2000) for one in (hierarchy, model)]
+    first, second = (one[:, :-1].var(axis=0) for one in released)
     assert np.all(np.abs(first - second) <= 0.25 * first)
 
 

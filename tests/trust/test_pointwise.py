@@ -66,12 +66,12 @@ def test_all_points_are_the_sum_and_no_point_is_asked_twice(trust):
 def test_values_between_before_and_behind_thresholds_are_as_on_a_curve():
     curve = PointwiseCDF(simulated(), GRID)
     points = np.array([-np.inf, -1.0, 0.005, 0.01, 0.234, 0.999, 1.0, 2.0, np.inf])
-    found = curve(points)
+    shares = curve(points)
     whole = PointwiseCDF(simulated(), GRID)
     whole(GRID.thresholds)
-    np.testing.assert_array_equal(found, whole.to_cdf()(points))
-    assert found[:3].tolist() == [0.0, 0.0, 0.0]
-    assert found[-2:].tolist() == [1.0, 1.0]
+    np.testing.assert_array_equal(shares, whole.to_cdf()(points))
+    assert shares[:3].tolist() == [0.0, 0.0, 0.0]
+    assert shares[-2:].tolist() == [1.0, 1.0]
     assert curve.asked.size == 4
 
 
@@ -116,13 +116,13 @@ def test_quantiles_are_those_of_the_whole_raw_curve(trust, method, integers, see
     p = np.array([[0.0, 1.0, 0.5], [0.999, 0.001, 0.25]])
     for grid in grids:
         curve = PointwiseCDF(simulated(trust, seed=seed), grid, integers=integers)
-        found = curve.quantile(p, method=method)
+        quantiles = curve.quantile(p, method=method)
         whole = PointwiseCDF(simulated(trust, seed=seed), grid, integers=integers)
         whole(grid.thresholds)
         cdf = whole.to_cdf()
         assert (trust is NOISY) <= (not cdf.is_monotone)
-        np.testing.assert_array_equal(found, cdf.quantile(p, method=method))
-        np.testing.assert_array_equal(curve.quantile(p, method=method), found)
+        np.testing.assert_array_equal(quantiles, cdf.quantile(p, method=method))
+        np.testing.assert_array_equal(curve.quantile(p, method=method), quantiles)
 
 
 def test_a_quantile_takes_log2_n_sums_and_many_take_no_more():
@@ -323,5 +323,5 @@ def test_threads_that_ask_at_once_are_told_the_same():
         return [float(curve(point)) for point in points]
 
     with ThreadPoolExecutor(8) as pool:
-        for points, found in zip(asked, pool.map(ask, asked), strict=True):
-            assert found == alone[np.searchsorted(GRID.thresholds, points)].tolist()
+        for points, told in zip(asked, pool.map(ask, asked), strict=True):
+            assert told == alone[np.searchsorted(GRID.thresholds, points)].tolist()

@@ -32,8 +32,8 @@ def test_shares_are_those_of_the_reference(size, epsilon, steps, tolerance, smoo
     totals = RNG(size).integers(0, 50, len(matrix))
     weight = smoothing * min(1.0, (size / 20) ** 2)
     expected = reference.smoothed_likelihood(totals, matrix, weight, tolerance, steps)
-    found = SquareWaveEncoding(epsilon, size).reconstruct(totals, smoothing, tolerance)
-    assert np.allclose(found, expected, rtol=1e-9, atol=1e-13)
+    shares = SquareWaveEncoding(epsilon, size).reconstruct(totals, smoothing, tolerance)
+    assert np.allclose(shares, expected, rtol=1e-9, atol=1e-13)
     likelihood = np.sum(totals * np.log(matrix @ expected))
     assert wave.log_likelihood(totals, expected) == pytest.approx(likelihood, rel=1e-12)
 
@@ -91,9 +91,9 @@ def test_a_smooth_column_is_smoothed_and_spikes_are_not(epsilon):
     spikes[[100, 101, 350]] = 2, 1, 1
     for density, smoothing in ((bell, 1.0), (spikes, 0.0)):
         totals = encoding.simulated_totals(rng.multinomial(clients, density / density.sum()), rng)
-        found = encoding.reconstruct(totals)
-        fits = {each: encoding.reconstruct(totals, each) for each in (0.0, 1.0)}
-        distances = {each: np.abs(np.cumsum(found - fit)).max() for each, fit in fits.items()}
+        fitted = encoding.reconstruct(totals)
+        fits = {weight: encoding.reconstruct(totals, weight) for weight in (0.0, 1.0)}
+        distances = {weight: np.abs(np.cumsum(fitted - fit)).max() for weight, fit in fits.items()}
         assert distances[smoothing] < 0.5 * distances[1.0 - smoothing]
 
 

@@ -164,7 +164,7 @@ def test_an_answer_that_was_not_sent_stays_what_it_was(a_round):
         settled = second_file.read_bytes()
         said = a_round.said(second)
         ended = second_file.read_bytes()
-    assert [_is_closed(each, a_round) for each in (settled, ended)] == [False, True]
+    assert [_is_closed(file, a_round) for file in (settled, ended)] == [False, True]
     for file in (settled, ended):
         second_file.write_bytes(file)
         with a_round.listens(second_file) as second:
@@ -201,10 +201,10 @@ def test_an_analyst_notices_that_all_servers_have_other_clients(a_round, tmp_pat
     with ExitStack() as ends:
         for start in (0, 40):
             files = [tmp_path / f"{start} of {place}" for place in range(2)]
-            found = [ends.enter_context(a_round.listens(*each[::-1])) for each in enumerate(files)]
-            a_round.report(start, start + 40, found)
-            assert a_round.processes.settle(found) == 40
-            ports.append(found)
+            servers = [ends.enter_context(a_round.listens(*one[::-1])) for one in enumerate(files)]
+            a_round.report(start, start + 40, servers)
+            assert a_round.processes.settle(servers) == 40
+            ports.append(servers)
         now = list(ports[0])
         servers = a_round.analyst.NetworkServers(a_round.protocol, now)
         curve = PointwiseCDF(servers)

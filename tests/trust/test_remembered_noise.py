@@ -59,8 +59,8 @@ several = pytest.mark.parametrize("name", TREES)
 
 def node_variances(tree, shares):
     """(nodes,) infinite where there is no noise."""
-    each = [share.variance if share else np.inf for share in shares]
-    return np.repeat(each, np.diff(tree.starts))
+    variances = [share.variance if share else np.inf for share in shares]
+    return np.repeat(variances, np.diff(tree.starts))
 
 
 def least_variances(tree, shares):
@@ -96,8 +96,8 @@ def test_prefixes_of_counts_are_those_sums_of_nodes_for_all_cells(name):
 def test_no_other_sums_of_nodes_have_less_noise(name):
     tree, shares = TREES[name]
     expected = np.sqrt(5 * least_variances(tree, shares))
-    found = prefix_deviation(tree, shares, 5)
-    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    deviation = prefix_deviation(tree, shares, 5)
+    np.testing.assert_allclose(deviation, expected, rtol=1e-9)
     variances = np.where(np.isinf(node_variances(tree, shares)), 0, node_variances(tree, shares))
     np.testing.assert_allclose(5 * prefix_matrix(tree, shares) ** 2 @ variances, expected**2)
 

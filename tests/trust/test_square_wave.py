@@ -81,8 +81,8 @@ def test_coarser_cells_are_smoothed_over_the_same_width():
     """Smoothing every step as on the paper's 1,024 cells would blur 64 of them."""
     fine = RNG(1).multinomial(10**6, np.repeat(BELL / BELL.sum(), 4) / 4)
     coarse = fine.reshape(64, 16).sum(axis=1)
-    found = rmse(SquareWave(5.0, 10**6), coarse)
-    assert found <= 2 * rmse(SquareWave(5.0, 10**6), fine)
+    error = rmse(SquareWave(5.0, 10**6), coarse)
+    assert error <= 2 * rmse(SquareWave(5.0, 10**6), fine)
 
 
 def test_without_a_generator_every_report_is_made():
@@ -97,7 +97,7 @@ def test_a_curve_is_monotone_has_no_bands_and_is_written():
     curve = dp.cdf_from_counts(SMOOTH, grid, SquareWave(4.0, clients=N), rng=RNG(1))
     assert np.isinf(curve.noise_deviation[:-1]).all()
     assert curve.noise_deviation[-1] == 0.0
-    assert [each[:-1].tolist() for each in curve.band()] == [[0.0] * 255, [1.0] * 255]
+    assert [side[:-1].tolist() for side in curve.band()] == [[0.0] * 255, [1.0] * 255]
     assert abs(curve.quantile(0.5) - 0.5) < 0.02
     assert curve.privacy == dp.Privacy(4.0, simulated=True)
     again = dp.CDF.from_json(curve.to_json())

@@ -53,11 +53,11 @@ class Plain:
 
     def digits(self, edge):
         """Return its whole part, and its digits in base 2^64."""
-        found = [int(edge)]
+        digits = [int(edge)]
         for _ in range(255 if self.is_sparse else 8):
             edge = (edge - int(edge)) * 2**64
-            found.append(int(edge))
-        return found
+            digits.append(int(edge))
+        return digits
 
     def uncertain(self, over):
         low, high, read = 0, 255, 0

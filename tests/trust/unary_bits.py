@@ -14,11 +14,11 @@ def unpacked(reports, size=None):
     return bits[:, :size]
 
 
-def fits(found, expected):
+def fits(counts, expected):
     """Chi-squared, with rare outcomes taken together."""
     rare = expected < 8
-    found = np.r_[found[~rare], found[rare].sum()]
+    counts = np.r_[counts[~rare], counts[rare].sum()]
     expected = np.r_[expected[~rare], expected[rare].sum()]
     kept = expected > 0
-    statistic = np.sum((found[kept] - expected[kept]) ** 2 / expected[kept])
-    return chi2.sf(statistic, kept.sum() - 1) > SIGNIFICANCE and not found[~kept].any()
+    statistic = np.sum((counts[kept] - expected[kept]) ** 2 / expected[kept])
+    return chi2.sf(statistic, kept.sum() - 1) > SIGNIFICANCE and not counts[~kept].any()
