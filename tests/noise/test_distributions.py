@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import cycle, product
 from math import isqrt
 
 import mpmath
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpcore.noise import distributions
 from dpcore.noise.distributions import (
     Geometric,
     HalfGaussian,
@@ -18,6 +20,8 @@ from dpcore.noise.distributions import (
     TwoSidedGeometric,
     floors,
 )
+from dpcore.noise.exponential import ERROR
+from dpcore.noise.tables import value
 from tests import reference
 
 LARGE = 2**53 - 1
@@ -117,24 +121,6 @@ def test_too_little_precision_is_told_and_not_rounded(monkeypatch):
     assert sorted(asked) == asked
 
 
-@settings(max_examples=25)
-@given(rates, st.integers(2, 50))
-def test_bounds_hold_at_any_precision(rate, size):
-    """Short precisions make the errors large: they are to cover what was rounded away."""
-    for law in (
-        TwoSidedGeometric(max(rate, Fraction(1, 40)), 1),
-        Geometric(rate, size),
-        TwoSidedGaussian(max(rate, Fraction(1, 100))),
-        HalfGaussian(max(rate, Fraction(1, 100))),
-    ):
-        for precision in (12, 20, 40):
-            least, bounds, error = law.lower_bounds(6, precision)
-            with mpmath.workdps(300):
-                exact = [value * 2**precision for value in values(law, least, len(bounds))]
-            # less than the sum, but 300 digits may not show it
-            assert all(b <= v <= b + error for b, v in zip(bounds, exact, strict=True))
-
-
 def test_errors_are_small():
     """Or else tables would need more precision than they start with."""
     for law in (
@@ -145,3 +131,114 @@ def test_errors_are_small():
     ):
         _, _, error = law.lower_bounds(32, 96)
         assert np.log2(error) < 50
+
+
+# --- values of F that agree with a number of 32 bits in two hundred
+
+BITS, FINE, ONES = 32, 2**200, 2**32 - 1
+
+
+def neighbours(function, low, high):
+    """The multiples of 2^-200 on both sides of a zero, low and high real numbers around it."""
+    with mpmath.workdps(120):
+        rising = function(mpmath.mpf(low)) < 0
+        below, above = int(low * FINE), int(high * FINE)
+        while above - below > 1:
+            middle = (below + above) // 2
+            if (function(mpmath.mpf(middle) / FINE) < 0) == rising:
+                below = middle
+            else:
+                above = middle
+    return Fraction(below, FINE), Fraction(above, FINE)
+
+
+def bell(rate, k, two_sided):
+    """F(k) of the Gaussian laws, rate a real number."""
+    least = -30 if two_sided else 0
+    weights = [mpmath.exp(-rate * j * j) for j in range(least, 31)]
+    return mpmath.fsum(weights[: k - least + 1]) / mpmath.fsum(weights)
+
+
+def two_sided(rate, k, width):
+    q = mpmath.exp(-rate)
+    return q ** (1 - width * (k + 1)) / (1 + q) if k < 0 else 1 - q ** (width * (k + 1)) / (1 + q)
+
+
+def geometric(rate, k, size):
+    r = mpmath.exp(-rate)
+    return (1 - r ** (k + 1)) / (1 - r**size)
+
+
+TIES = {
+    "two-sided": (TwoSidedGeometric, 1, -1, 12345678),
+    "two-sided, above": (TwoSidedGeometric, 3, 2, 2**32 - 5),
+    "two-sided, first": (TwoSidedGeometric, 1, -2, 1),
+    "two-sided, last": (TwoSidedGeometric, 1, 3, ONES),
+    "geometric": (Geometric, 4, 1, 3 * 2**30 + 1),
+    "geometric, last": (Geometric, 4, 1, ONES),
+    "bell": (TwoSidedGaussian, None, -1, 987654321),
+    "bell, first": (TwoSidedGaussian, None, -2, 1),
+    "bell, last": (TwoSidedGaussian, None, 2, ONES),
+    "half a bell": (HalfGaussian, None, 0, 2**31 + 7),
+    "half a bell, last": (HalfGaussian, None, 2, ONES),
+}
+
+
+@pytest.mark.parametrize("name", TIES)
+def test_values_next_to_a_number_of_32_bits(name):
+    """The first precision cannot tell on which side they are: it is raised until one can."""
+    kind, size, k, numerator = TIES[name]
+
+    def off(rate):
+        match kind.__name__:
+            case "TwoSidedGeometric":
+                found = two_sided(rate, k, size)
+            case "Geometric":
+                found = geometric(rate, k, size)
+            case _:
+                found = bell(rate, k, kind is TwoSidedGaussian)
+        return found * 2**BITS - numerator
+
+    sides = set()
+    for rate in neighbours(off, 0.25, 25):
+        law = kind(rate) if size is None else kind(rate, size)
+        with mpmath.workdps(150):
+            above = off(mpmath.mpf(rate.numerator) / rate.denominator)
+            assert 0 < abs(above) < 2.0**-150
+        least, boundaries = check(law, BITS)
+        assert boundaries[k - least] == (numerator if above > 0 else numerator - 1)
+        sides.add(above > 0)
+        if above > 0:  # U is numerator / 2^32 for 160 bits, and below that F
+            assert value(law, iter([numerator, *[0] * 9]), BITS) == k
+        else:
+            assert value(law, iter([numerator - 1, *[ONES] * 9]), BITS) == k + 1
+    assert sides == {True, False}
+
+
+@pytest.mark.parametrize("choice", list(product([0, 1], repeat=2)))
+def test_bounds_hold_for_all_exponentials_that_keep_their_promise(choice, monkeypatch):
+    calls = cycle(choice)
+
+    def least_or_greatest(x, precision):
+        with mpmath.workdps(80):
+            exact = mpmath.exp(-mpmath.mpf(x.numerator) / x.denominator) * 2**precision
+            n = int(mpmath.floor(exact))
+            n = n if next(calls) else max(int(mpmath.ceil(exact)) - ERROR, 0)
+            assert n <= exact <= n + ERROR
+            return n
+
+    monkeypatch.setattr(distributions, "exponential", least_or_greatest)
+    for step in range(1, 25):
+        rate = Fraction(step * step, 97)
+        for law in (
+            TwoSidedGeometric(rate, 1),
+            TwoSidedGeometric(rate, 3),
+            Geometric(rate, 2 + step),
+            TwoSidedGaussian(rate),
+            HalfGaussian(rate),
+        ):
+            for precision in (10, 14, 24):
+                least, bounds, error = law.lower_bounds(6, precision)
+                with mpmath.workdps(150):
+                    exact = [v * 2**precision for v in values(law, least, len(bounds))]
+                    assert all(b <= v <= b + error for b, v in zip(bounds, exact, strict=True))

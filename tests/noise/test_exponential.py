@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from dpcore.noise.exponential import ERROR, exponential, is_below_exponential
 from tests import reference
+from tests.noise.test_distributions import neighbours
 
 fractions = st.fractions(0, 300) | st.builds(
     Fraction, st.integers(0, 2**53), st.integers(1, 2**63 - 1)
@@ -63,3 +64,16 @@ def test_uniform_reals_that_agree_with_the_bound_in_some_digits(x, bits, ties, o
 
 def test_certainty_needs_words_too_and_never_ends_in_a_no():
     assert is_below_exponential(Fraction(0), repeat(2**32 - 2), 32)
+
+
+@pytest.mark.parametrize("bits", [7, 32])
+@pytest.mark.parametrize("digit", [1, 3, 2**7 - 1])
+def test_trials_with_a_probability_next_to_a_digit(bits, digit):
+    above, below = neighbours(lambda x: mpmath.exp(-x) - mpmath.mpf(digit) / 2**bits, 0, 30)
+    ends = 60  # words: more than 200 bits
+    assert is_below_exponential(above, iter([digit, *[0] * ends]), bits)
+    assert not is_below_exponential(above, iter([digit, 1]), bits)
+    assert not is_below_exponential(below, iter([digit, *[0] * ends]), bits)
+    last = 2**bits - 1
+    assert not is_below_exponential(below, iter([digit - 1, *[last] * ends]), bits)
+    assert is_below_exponential(below, iter([digit - 1, last - 1]), bits)

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcore.errors import DtypeError, ParameterError
+from dpcore.errors import ParameterError
 from dpcore.kernels.noise import polya as kernels
 from dpcore.noise import windows
 from dpcore.noise.polya import PolyaShares
+from tests.mechanisms.refusals import refusals
 from tests.noise.plain_polya import (
     LARGE,
     THIRD,
@@ -205,7 +206,7 @@ def test_saturation_is_out_of_reach(scale, shares):
     most = int(2**61 * shares / scale)
     bound = log(2) + Fraction(most, shares) * Fraction(log(4 / 3)) - Fraction(2**61) / scale
     assert bound < -180
-    with pytest.raises(ParameterError, match=f"count must be between 0 and {most}"):
+    with pytest.raises(ParameterError, match=f"count .* {most}"):
         PolyaShares(scale, shares).sum_of(most + 1, 1, seeded(1))
 
 
@@ -213,51 +214,24 @@ def test_saturation_is_out_of_reach(scale, shares):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error", "words"),
-    [
-        ((0, 5), ParameterError, "scale must be positive"),
-        ((Fraction(2**53), 5), ParameterError, "scale must have"),
-        (("a", 5), DtypeError, "scale"),
-        ((15, 0), ParameterError, "shares must be between 1 and"),
-        ((15, 2**40 + 1), ParameterError, "shares must be between 1 and"),
-        ((15, 2.5), DtypeError, "shares 2.5 of type float|shares must be an integer"),
-        ((15, True), DtypeError, "shares"),
-    ],
+    ("change", "error", "words"),
+    refusals(
+        {"scale": [0, Fraction(2**53)], "shares": [0, 2**40 + 1]},
+        {"scale": ["a"], "shares": [2.5, True]},
+    ),
 )
-def test_bad_parameters(arguments, error, words):
+def test_bad_parameters(change, error, words):
     with pytest.raises(error, match=words):
-        PolyaShares(*arguments)
+        PolyaShares(**{"scale": 15, "shares": 5, **change})
 
 
 @pytest.mark.parametrize(
-    ("count", "size", "error", "words"),
-    [
-        (-1, 5, ParameterError, "count must be between 0"),
-        (1.5, 5, DtypeError, "count"),
-        (2**62, 5, ParameterError, "count must be between 0"),
-        (1, -1, ParameterError, "size must be between 0"),
-        (1, 2.0, DtypeError, "size"),
-    ],
+    ("change", "error", "words"),
+    refusals({"count": [-1, 2**62], "size": [-1]}, {"count": [1.5], "size": [2.0]}),
 )
-def test_bad_sums(count, size, error, words):
+def test_bad_sums(change, error, words):
     with pytest.raises(error, match=words):
-        PolyaShares(15, 2).sum_of(count, size, seeded(1))
-
-
-@pytest.mark.parametrize(
-    ("out", "error"),
-    [
-        (np.zeros(4), DtypeError),
-        (np.zeros(4, np.int32), DtypeError),
-        ([0, 0], DtypeError),
-        (np.zeros((4, 4), np.int64)[:, ::2], ParameterError),
-        (np.zeros((4, 4), np.int64).T[:2], ParameterError),
-        (np.frombuffer(bytes(32), np.int64), ParameterError),
-    ],
-)
-def test_what_cannot_be_filled(out, error):
-    with pytest.raises(error, match="out must be"):
-        PolyaShares(15, 2).fill(out, seeded(1))
+        PolyaShares(15, 2).sum_of(**{"count": 1, "size": 5, "stream": seeded(1), **change})
 
 
 def test_a_float_is_the_fraction_it_is():

@@ -1,9 +1,9 @@
-"""Polya shares: what the proofs say, in fractions; the law of a share; the law of their sums."""
+"""Polya shares: the law of a share, and the law of their sums."""
 
 from __future__ import annotations
 
 from fractions import Fraction
-from math import comb, exp
+from math import exp
 
 import numpy as np
 import pytest
@@ -12,13 +12,10 @@ from dpcore.noise import DiscreteLaplace, polya
 from dpcore.noise.polya import PolyaShares
 from dpcore.noise.sources import source
 from tests import reference
+from tests.noise.goodness import laplace_p_value, p_value
 from tests.noise.plain_polya import LARGE, THIRD, seeded
-from tests.noise.test_samplers import laplace_p_value, p_value
 
 LAW_SCALES = [THIRD, Fraction(1), Fraction(15), LARGE]
-
-
-# --- what the proofs say, in fractions
 
 
 def negative_binomial_terms(shape, ratio, size):
@@ -27,62 +24,6 @@ def negative_binomial_terms(shape, ratio, size):
     for k in range(1, size):
         terms.append(terms[-1] * (k - 1 + shape) / k * ratio)
     return terms
-
-
-@pytest.mark.parametrize("shape", [Fraction(1), Fraction(1, 2), Fraction(1, 1000), Fraction(7, 3)])
-def test_negative_binomial_is_compound_poisson(shape):
-    """k p_k = r sum_j a^j p_(k - j): the power series of exp(r sum a^k z^k / k)."""
-    ratio = Fraction(5, 7)
-    terms = negative_binomial_terms(shape, ratio, 30)
-    for k in range(1, 30):
-        assert k * terms[k] == shape * sum(ratio**j * terms[k - j] for j in range(1, k + 1))
-    if shape == 1:
-        assert terms == [ratio**k for k in range(30)]
-
-
-@pytest.mark.parametrize("shares", [1, 2, 10])
-def test_shares_add_up_to_a_geometric_variable(shares):
-    ratio = Fraction(2, 3)
-    one = negative_binomial_terms(Fraction(1, shares), ratio, 12)
-    total = [Fraction(1)] + [Fraction(0)] * 11
-    for _ in range(shares):
-        total = [sum(total[j] * one[k - j] for j in range(k + 1)) for k in range(12)]
-    assert total == [ratio**k for k in range(12)]
-
-
-def acceptance(k, shares):
-    """Of a geometric proposal k: product of (j m + 1) / ((j + 1) m), each at most 1."""
-    product = Fraction(1)
-    for j in range(k):
-        product *= Fraction(j * shares + 1, (j + 1) * shares)
-    return product
-
-
-def plain_polya(words, scale, shares):
-    """NB(1 / m, a) by rejection.
-
-    P(k) = (1 - a)^r binomial(k - 1 + r, k) a^k, r = 1 / m, and binomial(k - 1 + r, k) is the
-    product of (j + r) / (j + 1) over j < k, which is (j m + 1) / ((j + 1) m) <= 1. So a geometric
-    variable k, (1 - a) a^k, is kept with that probability. (A geometric variable is the magnitude
-    of Algorithm 2 of Canonne, Kamath & Steinke 2020 before it has a sign.)
-    """
-    while True:
-        part = reference.uniform(words, scale.numerator)
-        if not reference.bernoulli_exp(words, part, scale.numerator):
-            continue
-        while reference.bernoulli_exp_one(words):
-            part += scale.numerator
-        k = part // scale.denominator
-        if all(reference.uniform(words, (j + 1) * shares) < j * shares + 1 for j in range(k)):
-            return k
-
-
-@pytest.mark.parametrize("shares", [1, 2, 1000])
-def test_rejection_keeps_the_negative_binomial(shares):
-    terms = negative_binomial_terms(Fraction(1, shares), Fraction(1, 2), 20)
-    assert terms == [acceptance(k, shares) / 2**k for k in range(20)]
-    assert acceptance(5, 1) == 1
-    assert acceptance(4, 2) == Fraction(comb(8, 4), 4**4)
 
 
 # --- laws
@@ -137,16 +78,6 @@ def test_the_law_test_would_notice_a_slightly_wrong_law(wrong):
     draws = np.empty(600_000, np.int64)
     PolyaShares(*wrong).fill(draws, seeded(11))
     assert share_p_value(draws, Fraction(15), Fraction(1, 10)) < 1e-6
-
-
-@pytest.mark.needs_jit
-@pytest.mark.parametrize(("scale", "shares"), [(Fraction(3), 2), (THIRD, 5), (Fraction(4), 1)])
-def test_law_of_the_plain_rejection_sampler(scale, shares):
-    words = iter(np.random.default_rng(5).integers(0, 2**32, 600_000).tolist())
-    plain = np.array(
-        [plain_polya(words, scale, shares) - plain_polya(words, scale, shares) for _ in range(8000)]
-    )
-    assert share_p_value(plain, scale, Fraction(1, shares)) > 1e-6
 
 
 @pytest.mark.needs_jit
@@ -205,12 +136,6 @@ def test_clients_at_once_have_the_law_of_one_vector():
     law.fill(flat, seeded(4))
     law.fill(rows, seeded(4))
     assert rows.reshape(-1).tolist() == flat.tolist()
-
-
-def test_moment_generating_function_of_the_chernoff_bound():
-    """E exp(|y| / (2 s)) of a shape r is at most (4 / 3)^r on either side."""
-    for b in np.linspace(1e-6, 1 - 1e-6, 999):  # b = sqrt(a)
-        assert (1 - b**2) ** 2 / ((1 - b) * (1 - b**3)) <= 4 / 3 + 1e-9
 
 
 @pytest.mark.parametrize("scale", LAW_SCALES, ids=str)

@@ -112,13 +112,6 @@ def beside_zero_scores(values, ends, gain):
     return beside_zero_inside(values, ends) - np.array(prices)
 
 
-def difference_tail(a, scale):
-    """P(X - Y >= a) for independent discrete Laplace variables, a >= 0, by a sum."""
-    edge = int(45 * scale) + a + 5
-    x = np.arange(-edge, edge + 1)
-    return discrete_laplace_pmf(x, scale) @ discrete_laplace_tail(a - x, scale)
-
-
 # --- medians of intervals, and their smooth sensitivities
 
 
