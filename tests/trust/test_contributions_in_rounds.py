@@ -136,7 +136,10 @@ def test_cells_are_those_that_there_are(cells):
 NO_CELLS = [[[1]], ["a"], 1.0, [True], True, "1", "", b"\x01", b"", bytearray(b"1"), {1}, None]
 
 
-@pytest.mark.parametrize("cells", [*NO_CELLS, np.zeros((0, 3), int), np.zeros((1, 1), int)])
+NO_ARRAYS = [np.array([True]), np.array([1.0]), np.zeros((0, 3), int), np.zeros((1, 1), int)]
+
+
+@pytest.mark.parametrize("cells", [*NO_CELLS, *NO_ARRAYS])
 def test_cells_are_integers(cells):
     with pytest.raises(DtypeError, match="cells"):
         Client(SEVERAL).report(cells)

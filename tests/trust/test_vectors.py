@@ -157,7 +157,7 @@ def test_other_trust_models_have_no_vectors(protocol):
         VectorSum(protocol, np.zeros(protocol.words, int), 50)
 
 
-@pytest.mark.parametrize("cells", [[20], "1", None, np.zeros((2, 2), int)])
+@pytest.mark.parametrize("cells", [[20], "1", None, np.array([True]), np.zeros((2, 2), int)])
 def test_a_refused_record_does_not_use_the_client_up(cells):
     client = Client(ALL)
     with pytest.raises((DtypeError, ParameterError), match="cells"):
