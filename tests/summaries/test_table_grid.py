@@ -153,16 +153,16 @@ def test_no_records_are_none():
 
 
 @pytest.mark.parametrize(
-    ("x", "y", "name"),
+    ("x", "y", "words"),
     [
-        ([1, 2], [1], "y"),
-        ([[1], [2]], [1, 2], "x"),
-        ([1, 2], ["a", "b"], "y"),
-        (pd.DataFrame({"a": [1]}), [1], "x"),
+        ([1, 2], [1], "y must have the shape of x"),
+        ([[1], [2]], [1, 2], "x must"),
+        ([1, 2], ["a", "b"], "y must"),
+        (pd.DataFrame({"a": [1]}), [1], "x must"),
     ],
 )
-def test_columns_that_are_none_are_refused_by_name(x, y, name):
-    with pytest.raises(dp.DpcoreError, match=f"^{name} must"):
+def test_columns_that_are_none_are_refused_by_name(x, y, words):
+    with pytest.raises(dp.DpcoreError, match=f"^{words}"):
         UNIT.count(x, y)
 
 
