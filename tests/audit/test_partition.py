@@ -139,3 +139,29 @@ def test_gaussian_costs_hold_the_claim_and_show_a_fifth_less_noise():
 
     assert 0.8 * claim < bound(1) < claim
     assert bound(Fraction(4, 5)) > 1.2 * claim
+
+
+def test_around_the_mean_one_record_pulls_two_ways_at_once():
+    """docs/proofs/dawa.md: one more record in the cell of 5 costs its left bucket more."""
+
+    def deviation(counts):
+        return np.abs(np.subtract(counts, np.mean(counts))).sum()
+
+    assert deviation([0, 0, 0, 6]) - deviation([0, 0, 0, 5]) == 2 * (1 - 1 / 4)
+    assert deviation([6, 10, 10, 10]) - deviation([5, 10, 10, 10]) == -2 * (1 - 1 / 4)
+
+
+def test_single_cells_without_noise_overspend_when_buckets_overlap():
+    """docs/proofs/dawa.md: three cells, buckets of one or two, noise on the buckets of two only."""
+    rng = np.random.default_rng(1)
+    epsilon, bucket_cost = 2.0, 1.0
+    scale = (2 - 1 / 2 - 1 / 3) / epsilon
+
+    def chosen(left, right):
+        pairs = np.array([left, right]) + rng.laplace(0.0, scale, (400_000, 2))
+        excess = np.maximum(pairs, 0.0)
+        split = np.all(excess > bucket_cost, axis=1)
+        return np.where(split, 2, np.argmin(excess, axis=1)).reshape(-1, 1)
+
+    equal, raised = chosen(0.0, 0.0), chosen(1.0, 1.0)  # counts 3 3 3 and 3 4 3
+    assert both_ways(raised, equal) > 1.5 * epsilon

@@ -133,6 +133,17 @@ def test_rank_scores(counts, target):
     assert scores.tolist() == (-np.abs(4 * np.cumsum(counts) - target)).tolist()
 
 
+def test_trials_are_few_whatever_the_scores():
+    """Slots over the sum of weights: largest with one class beside the best, and no fractions.
+
+    It is a ratio of functions that are linear in how many candidates each class has, up to one
+    slot a class, so that its largest value is at a corner.
+    """
+    size, last = 2**24, 24
+    worst = max((last + 1 + size / 2**c) / (1 + size * np.exp(-(c + 1.0))) for c in range(last + 1))
+    assert 100 < worst < 200
+
+
 def p_value(drawn, law):
     observed = np.bincount(drawn, minlength=len(law))
     return p_value_of_counts(observed, np.asarray(law) * len(drawn))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import lru_cache
-from math import factorial
+from math import factorial, isqrt
 
 import mpmath
 import numpy as np
@@ -109,7 +109,7 @@ def below_exponential(words: Iterator[int], bits: int, gamma: Fraction) -> bool:
                 return False
 
 
-# --- parts of samplers: Canonne, Kamath & Steinke (2020), on a stream of 32-bit words
+# --- another way to the laws: Canonne, Kamath & Steinke (2020), on a stream of 32-bit words
 
 
 def uniform(words: Iterator[int], bound: int) -> int:
@@ -144,6 +144,22 @@ def bernoulli_exp_one(words: Iterator[int]) -> bool:
     return k % 2 == 1
 
 
+def discrete_laplace_proposal(words: Iterator[int], scale: Fraction) -> int | None:
+    """One round of Algorithm 2 with t = numerator and s = denominator, or a rejection."""
+    t, s = scale.numerator, scale.denominator
+    part = uniform(words, t)
+    if not bernoulli_exp(words, part, t):
+        return None
+    periods = 0
+    while bernoulli_exp_one(words):
+        periods += 1
+    magnitude = (part + t * periods) // s
+    negative = next(words) % 2 == 1
+    if negative and magnitude == 0:
+        return None
+    return -magnitude if negative else magnitude
+
+
 def discrete_laplace_pmf(y, scale):
     """(e^(1/s) - 1) / (e^(1/s) + 1) e^(-|y| / s)."""
     q = np.exp(-1.0 / float(scale))
@@ -155,6 +171,40 @@ def discrete_laplace_tail(k, scale):
     q, k = np.exp(-1 / float(scale)), np.asarray(k, float)
     half = q ** np.where(k > 0, k, 1 - k) / (1 + q)
     return np.where(k > 0, half, 1 - half)
+
+
+# --- the discrete Gaussian: Canonne, Kamath & Steinke (2020), on a stream of 32-bit words
+
+
+def bernoulli(words: Iterator[int], probability: Fraction) -> bool:
+    """A uniform real, its base-2^32 digits the words, is below a probability < 1."""
+    while True:
+        digit, probability = divmod(probability * 2**32, 1)
+        word = next(words)
+        if word != digit:
+            return word < digit
+
+
+def bernoulli_exp_fraction(words: Iterator[int], gamma: Fraction) -> bool:
+    """Bernoulli(exp(-gamma)), any gamma >= 0: Algorithm 1."""
+    whole, rest = divmod(gamma, 1)
+    for _ in range(whole):
+        if not bernoulli_exp_one(words):
+            return False
+    k = 1
+    while (k == 1 or uniform(words, k) == 0) and bernoulli(words, rest):
+        k += 1
+    return k % 2 == 1
+
+
+def discrete_gaussian_proposal(words: Iterator[int], sigma_squared: Fraction) -> int | None:
+    """One round of Algorithm 3: discrete Laplace of scale t = floor(sigma) + 1, or a rejection."""
+    t = isqrt(int(sigma_squared)) + 1
+    y = discrete_laplace_proposal(words, Fraction(t))
+    if y is None:
+        return None
+    gamma = (abs(y) - sigma_squared / t) ** 2 / 2 / sigma_squared
+    return y if bernoulli_exp_fraction(words, gamma) else None
 
 
 def discrete_gaussian_pmf(y, sigma_squared):
