@@ -153,10 +153,10 @@ def test_no_number_is_an_error(capsys, column):
 
 
 def test_options_are_those_of_python(ran, monkeypatch):
-    found = []
+    calls = []
 
     def spy(predicted, residuals, *, rng=None, **options):
-        found.append(options)
+        calls.append(options)
         return dp.releases.residual_plot.residual_plot(predicted, residuals, rng=rng, **options)
 
     monkeypatch.setattr(dp, "residual_plot", spy)
@@ -165,11 +165,11 @@ def test_options_are_those_of_python(ran, monkeypatch):
     given = ["--unit", "2", "--unit", "0.5", "--cells", "8", "--cells", "4", "--search"]
     ranges = ["--mechanism", "dawa", "--predicted-range", "-1e2", "1e2"]
     ran("residuals", *argv, *given, "sparse-vector", *ranges)
-    assert found[1] == {
+    assert calls[1] == {
         **{"epsilon": 1.0, "unit": 1.0, "cells": None, "search": "compact", "mechanism": None},
         **{"predicted_range": None, "residual_range": None, "integers": (None, None)},
     }
-    assert found[3] == {
+    assert calls[3] == {
         **{"epsilon": 1.0, "unit": (2.0, 0.5), "cells": (8, 4), "search": "sparse-vector"},
         **{"mechanism": dp.mechanisms.Dawa, "predicted_range": [-100.0, 100.0]},
         **{"residual_range": None, "integers": (None, None)},
@@ -183,7 +183,7 @@ def test_a_schema_states_whole_numbers_and_text_does_not(kinds, other):
     values = np.arange(1, 101)
     table = pa.table({"p": values.astype(first), "r": values.astype(second)})
     pq.write_table(table, "w.parquet")
-    Path("w.csv").write_text("p,r\n" + "".join(f"{each},{each}\n" for each in values))
+    Path("w.csv").write_text("p,r\n" + "".join(f"{value},{value}\n" for value in values))
     whole = [kind.startswith(("int", "uint")) or None for kind in (first, second)]
     if other == "--actual":  # residuals are differences of both
         whole[1] = True if all(whole) else None

@@ -124,10 +124,10 @@ def test_values_are_set(ran):
         words = [word for setting in settings for word in ("--set", setting)]
         ran(study, *words, "--out", "o", "--seed", "1", "--replicates", "30")
         table = pq.read_table("o/replicates.parquet")
-        found = json.loads(table.schema.metadata[b"dpcore.study"])["cells"].values()
+        labels = json.loads(table.schema.metadata[b"dpcore.study"])["cells"].values()
         for path in Path("o").glob("*.parquet"):
             path.unlink()
-        return list(found)
+        return list(labels)
 
     assert cells("x=3,0.5", "kind=any text") == [
         {"x": 3, "kind": "any text", "on": True},

@@ -34,7 +34,7 @@ def name(kernel):
 def all_kernels():
     for module in pkgutil.walk_packages(kernels.__path__, "dpcore.kernels."):
         importlib.import_module(module.name)
-    ours = [each for each in _compile.KERNELS if each.__module__.startswith("dpcore.kernels.")]
+    ours = [one for one in _compile.KERNELS if one.__module__.startswith("dpcore.kernels.")]
     assert len(ours) > 50
     return ours
 
@@ -85,7 +85,7 @@ def check_uses():
     And studies that come with dpcore: they call what releases call.
     """
     uses, called = recorded(USES.values())
-    assert {name(each) for each in all_kernels()} - called == ONLY_TESTED
+    assert {name(kernel) for kernel in all_kernels()} - called == ONLY_TESTED
     releases, _ = recorded([*RELEASES.values(), run_named_studies])
     forgotten = {kernel: types - uses[kernel] for kernel, types in releases.items()}
     assert not any(forgotten.values()), forgotten

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import re
 import subprocess
 import sys
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -14,6 +17,7 @@ import pytest
 import dpcore as dp
 from dpcore.models import LinearRegression, LogisticRegression
 from tests.models.estimators import model, of_each_method, records
+from tests.project.bad_values import BAD
 
 
 @of_each_method
@@ -163,6 +167,59 @@ ONES, NULLABLE = np.ones((2, 3)), pd.DataFrame({"a": pd.array([None, 1], "Int64"
 )
 def test_records_that_are_refused(kind, X, y, error, match):
     check_refused(kind, {}, X, y, error, match)
+
+
+UNREADABLE = {"an Arrow union", "polars' Int128"}  # as an array, says their own library
+
+
+@of_each_method
+@pytest.mark.filterwarnings("ignore")
+def test_whatever_arguments_are_errors_can_be_shown(kind, method):
+    given = dict(zip("Xy", records(kind, 6), strict=True))
+    for name, what in itertools.product([*model(kind).get_params(), *given], BAD):
+        if name in given and what in UNREADABLE:
+            continue
+        bad = {name: (i for i in [1]) if what == "a generator" else BAD[what]}
+        try:
+            if name in given:
+                model(kind, method=method).fit(**{**given, **bad})
+            else:
+                model(kind, **{"method": method, **bad}).fit(**given)
+        except dp.DpcoreError as error:
+            assert 0 < len(str(error)) < 1000  # noqa: PT017  # it need not be raised
+        except Exception as error:
+            if name in given and isinstance(error, ValueError | TypeError):
+                continue  # of scikit-learn
+            error.add_note(f"{name} was {what}")
+            raise
+
+
+SECRETS, X, Y = np.full(6, 7654321.5), np.eye(6), np.array([0, 1, 0, 1, 1, 0])
+QUOTING = {
+    "one dimension": (SECRETS, Y),
+    "complex features": (SECRETS[:, None] + 0j, Y),
+    "complex responses": (X, SECRETS + 0j),
+    "text": (SECRETS[:, None].astype(str), Y),
+    "bytes": (SECRETS[:, None].astype(bytes), Y),
+    "text in a list": ([[str(value)] for value in SECRETS], Y),
+    "text for responses": (X, SECRETS.astype(str)),
+    "objects": ([[{value: value}] for value in SECRETS], Y),
+    "text for predictions": ([["7654321.5 or so"]] * 6, None),
+}
+
+
+@pytest.mark.parametrize("what", QUOTING)
+@pytest.mark.parametrize("kind", [LogisticRegression, LinearRegression])
+def test_errors_quote_no_record_nor_the_length_of_a_text(kind, what):
+    features, responses = QUOTING[what]
+    fails = partial(model(kind).fit, features, responses)
+    if responses is None:
+        fails = partial(model(kind).fit(X, Y).predict, features)
+    with pytest.raises((TypeError, ValueError)) as caught:
+        fails()
+    error = caught.value
+    assert "7654321" not in f"{error} {vars(error)} {error.__context__}"
+    assert not re.search(r"[US]\d", str(error))
 
 
 # --- the room, without scikit-learn

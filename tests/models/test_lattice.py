@@ -48,7 +48,7 @@ def test_noise_is_enough_for_all_vectors_of_a_ball(noted, size, distance):
         away *= distance / np.linalg.norm(away, axis=1)[:, None] * rng.choice([0.5, 1.0])
         if k % 2 == 0:
             away = np.vstack([away, -away])
-        first, second = (covered(center + each, distance, BUDGET, source(None)) for each in away)
+        first, second = (covered(center + off, distance, BUDGET, source(None)) for off in away)
         pitch = math.ldexp(1.0, math.frexp(distance)[1] - 4)
         most = max(most, np.abs(first - second).sum() / pitch)
     assert distance / 16 <= pitch <= distance / 8
@@ -63,7 +63,7 @@ def test_rounding_alone_may_take_a_unit_a_coordinate(noted):
     )
     assert np.abs(first - second).sum() == 0.0  # the pitch is 1/4
     halves = (np.full(3, 1 / 8 + side) for side in (-1e-9, 1e-9))
-    first, second = (covered(each, 2.0, BUDGET, source(None)) for each in halves)
+    first, second = (covered(half, 2.0, BUDGET, source(None)) for half in halves)
     assert np.abs(first - second).sum() == 3 * 0.25
 
 

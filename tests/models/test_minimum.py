@@ -54,11 +54,11 @@ def test_minima_are_as_near_as_is_said():
     shares = []
     for _ in range(25):
         objective = hard_objective(rng, records=8)
-        found = objective.minimum()
-        exact = reference.exact_minimum(objective, found)
+        minimiser = objective.minimum()
+        exact = reference.exact_minimum(objective, minimiser)
         with mp.workdps(40):
             apart = mp.sqrt(
-                sum((mp.mpf(f) - e) ** 2 for f, e in zip(found.tolist(), exact, strict=True))
+                sum((mp.mpf(f) - e) ** 2 for f, e in zip(minimiser.tolist(), exact, strict=True))
             )
         shares.append(float(apart) / objective.distance)
     assert max(shares) < 1.0
@@ -70,8 +70,8 @@ def test_there_is_always_a_minimum():
     rng = np.random.default_rng(2)
     for _ in range(1500):
         objective = hard_objective(rng, records=60)
-        found = objective.minimum()
-        assert np.linalg.norm(found) <= objective.longest * (1 + 1e-9) + objective.distance
+        minimiser = objective.minimum()
+        assert np.linalg.norm(minimiser) <= objective.longest * (1 + 1e-9) + objective.distance
 
 
 @pytest.mark.parametrize("tilted", [False, True])
@@ -82,13 +82,13 @@ def test_the_gradient_is_as_near_as_is_said(tilted):
     tilt = rng.normal(size=4) if tilted else None
     objective = Objective(columns, Logistic(), 1e-5, tilt, 5.0 if tilted else 0.0)
     w = rng.normal(size=4) * objective.longest / 4
-    found = objective.gradient(w, objective.margins(w))
+    gradient = objective.gradient(w, objective.margins(w))
     exact = columns.astype(np.longdouble)
     if np.finfo(np.longdouble).eps > 1e-18:
         pytest.skip("no numbers longer than doubles here")
     margins = w.astype(np.longdouble) @ exact
     sums = exact @ ((np.tanh(margins / 2) - 1) / 2) / margins.size + np.longdouble(1e-5) * w
-    off = np.linalg.norm(found - sums - (0 if tilt is None else tilt))
+    off = np.linalg.norm(gradient - sums - (0 if tilt is None else tilt))
     assert 0.0 < off < objective.rounding
 
 
@@ -96,9 +96,9 @@ def test_the_gradient_is_as_near_as_is_said(tilted):
 def test_ridge_regression_is_solved(penalty):
     rng = np.random.default_rng(4)
     columns, responses = unit_records(rng.uniform(-1, 1, (4, 300)), True), rng.uniform(-1, 1, 300)
-    found = Objective(columns, Squares(responses), penalty).minimum()
+    minimiser = Objective(columns, Squares(responses), penalty).minimum()
     expected = reference.ridge_minimum(columns, responses, penalty)
-    assert found == pytest.approx(expected, rel=1e-8, abs=1e-10)
+    assert minimiser == pytest.approx(expected, rel=1e-8, abs=1e-10)
 
 
 def test_the_order_of_records_hardly_matters():

@@ -26,16 +26,16 @@ LOSSES = [Logistic(), Squares(np.random.default_rng(2).uniform(-1, 1, 40))]
 @pytest.fixture
 def ends(monkeypatch):
     """What is covered: vectors and distances, with noise of length 3 in one direction."""
-    found = []
+    seen = []
 
     def covered(vector, distance, budget, stream):
         assert budget is BUDGET
-        found.append((vector, distance))
+        seen.append((vector, distance))
         return vector
 
     monkeypatch.setattr(perturbation, "spherical", lambda size, stream: 3.0 * DIRECTION)
     monkeypatch.setattr(perturbation, "covered", covered)
-    return found
+    return seen
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -96,7 +96,7 @@ def test_long_minima_of_many_features_are_found(monkeypatch):
     tilt = rng.normal(size=101)
     tilt *= 0.02 / np.linalg.norm(tilt)
     objective = Objective(columns, Logistic(), minimum.LEAST_PENALTY, tilt, 0.1)
-    found = objective.minimum()
-    gradient = objective.gradient(found, objective.margins(found))
+    minimiser = objective.minimum()
+    gradient = objective.gradient(minimiser, objective.margins(minimiser))
     assert math.hypot(*gradient) <= objective.enough
-    assert np.linalg.norm(found) > 1000.0
+    assert np.linalg.norm(minimiser) > 1000.0

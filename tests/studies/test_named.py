@@ -88,9 +88,9 @@ def test_errors_of_deciles_fall_with_n():
 def test_errors_of_roc_curves_fall_with_n_and_epsilon():
     results = ran("roc", 10, n=[300, 30_000], epsilon=[0.2, 2.0], cells=64)
     for quantity in ("distance", "area_error"):
-        found = means(results, quantity)
-        assert (found[1] < found[0] / 5).all()
-        assert (found[:, 1] < found[:, 0]).all()
+        errors = means(results, quantity)
+        assert (errors[1] < errors[0] / 5).all()
+        assert (errors[:, 1] < errors[:, 0]).all()
     assert (results.array("distance") >= results.array("area_error") - 1e-12).all()
 
 
@@ -112,9 +112,9 @@ def test_clients_in_aggregate_have_the_area_that_is_asked_for():
 
     rng, area, clients = np.random.default_rng(1), 0.73, 10**5
     counts = rng.multinomial(clients, shares(1024, area), size=20)
-    found = [auc(each, dp.mechanisms.NoNoise(), rng) for each in counts]
+    areas = [auc(of_one, dp.mechanisms.NoNoise(), rng) for of_one in counts]
     deviation = (area * (1 - area) / clients) ** 0.5  # about twice that of such an area
-    assert abs(np.mean(found) - area) < 5 * deviation / 20**0.5
+    assert abs(np.mean(areas) - area) < 5 * deviation / 20**0.5
 
 
 def test_bands_cover_about_as_often_as_they_say():
@@ -165,8 +165,8 @@ def test_real_reports_take_little_memory(name):
     make = getattr(real_reports, name)
     make(counts, 1.0, True, rng)
     tracemalloc.start()
-    found = make(counts, 1.0, True, rng)
+    made = make(counts, 1.0, True, rng)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert found.sum() == pytest.approx(counts.sum(), rel=0.2)
+    assert made.sum() == pytest.approx(counts.sum(), rel=0.2)
     assert peak < 16 * 2**20  # a byte for each bit would take 20 MB, a share 164 MB
