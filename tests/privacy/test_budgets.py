@@ -90,17 +90,22 @@ def test_a_charge_is_of_the_release_that_was_called_in_another_thread_too():
 
 
 @pytest.mark.parametrize(
-    ("call", "kind"),
+    ("call", "kind", "words"),
     [
-        (lambda: dp.cdf(X, GRID, epsilon=-1.0), dp.ParameterError),
-        (lambda: dp.cdf([np.nan], GRID, epsilon=1.0), dp.MissingValueError),
-        (lambda: dp.quantiles(["a"], [0.5], GRID, epsilon=1.0), dp.DtypeError),
-        (lambda: dp.cdf(X, GRID, dp.mechanisms.NoNoise()), dp.BudgetError),
-        (lambda: dp.cdf(X, GRID, rho=0.1), dp.BudgetError),
+        (lambda: dp.cdf(X, GRID, epsilon=-1.0), dp.ParameterError, "epsilon"),
+        (lambda: dp.cdf([np.nan], GRID, epsilon=1.0), dp.MissingValueError, "values"),
+        (lambda: dp.quantiles(["a"], [0.5], GRID, epsilon=1.0), dp.DtypeError, "values"),
+        (lambda: dp.cdf(X, GRID, dp.mechanisms.NoNoise()), dp.BudgetError, "without noise"),
+        (lambda: dp.cdf(X, GRID, rho=0.1), dp.BudgetError, "a budget with rho"),
+        (
+            lambda: dp.project(X, 0, 1, epsilon=0.5, delta=1e-4),
+            dp.BudgetError,
+            "a budget with at least that delta",
+        ),
     ],
 )
-def test_wrong_arguments_and_what_this_budget_cannot_pay_cost_nothing(call, kind):
-    with budget() as watching, pytest.raises(kind):
+def test_wrong_arguments_and_what_this_budget_cannot_pay_cost_nothing(call, kind, words):
+    with budget() as watching, pytest.raises(kind, match=words):
         call()
     assert watching.log == ()
 
