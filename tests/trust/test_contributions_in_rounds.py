@@ -134,8 +134,6 @@ def test_cells_are_those_that_there_are(cells):
 
 
 NO_CELLS = [[[1]], ["a"], 1.0, [True], True, "1", "", b"\x01", b"", bytearray(b"1"), {1}, None]
-
-
 NO_ARRAYS = [np.array([True]), np.array([1.0]), np.zeros((0, 3), int), np.zeros((1, 1), int)]
 
 

@@ -114,6 +114,9 @@ def test_rounds_with_fewer_reports_than_levels_stay_open():
     assert not server.is_closed
     server.add(next(row[0] for row in rows if decode(row[0]).payload[0] == 1))
     assert release(server.close()).n == 3
+    (server,) = filled(protocol, [row for row in rows if decode(row[0]).payload[0] < 3])
+    with pytest.raises(RoundError, match="cells"):
+        server.close()
 
 
 def test_levels_without_noise_are_not_told():

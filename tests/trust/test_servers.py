@@ -257,6 +257,9 @@ def test_what_must_not_be_merged():
         with pytest.raises(error, match=words):
             first.merge(other)
     assert first.to_bytes() == before
+    most, _ = filled(NOISY, reports_of(NOISY, np.zeros(20), seed=9))
+    first.merge(most)
+    assert first.accepted == 50
 
 
 def test_a_server_that_was_taken_over_gives_nothing_away():
