@@ -1,4 +1,4 @@
-"""Labels of a model that is right."""
+"""Labels of a model that is right, or has another slope."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from scipy.special import expit
 RNG = np.random.default_rng
 
 
-def calibrated(n, seed, base=-2.0):
-    """Labels of a model that is right, and its probabilities."""
+def calibrated(n, seed, base=-2.0, slope=1.0):
+    """Labels, and the model's probabilities."""
     rng = RNG(seed)
-    probabilities = expit(base + rng.normal(0, 1.2, n))
-    return rng.random(n) < probabilities, probabilities
+    logits = base + rng.normal(0, 1.2, n)
+    probabilities = expit(logits)
+    truth = probabilities if slope == 1.0 else expit(slope * (logits - base) + base)
+    return rng.random(n) < truth, probabilities

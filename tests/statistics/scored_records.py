@@ -36,3 +36,17 @@ def records(draw):
     at = draw(st.lists(st.integers(0, cells - 1), min_size=1, max_size=60))
     labels = draw(st.lists(st.booleans(), min_size=len(at), max_size=len(at)))
     return np.array(labels), (np.array(at) + 0.5) / cells, dp.Grid.uniform(0, 1, cells)
+
+
+def ranked(n, rng):
+    """Labels that are positive with the probability of their score: the area is about 5 / 6."""
+    scores = rng.random(n)
+    return rng.random(n) < scores, scores
+
+
+def area_of_ranks(labels, scores):
+    """The share of pairs whose positive has the higher score, ties counting half."""
+    labels, scores = np.asarray(labels, bool), np.asarray(scores)
+    negatives, positives = np.sort(scores[~labels]), scores[labels]
+    sides = [np.searchsorted(negatives, positives, side) for side in ("left", "right")]
+    return float(np.sum(sides) / (2 * positives.size * negatives.size))

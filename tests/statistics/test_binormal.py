@@ -39,7 +39,7 @@ def test_binormal_curve_of_binormal_scores():
     truth = exact(labels, scores)
     assert symmetric_difference(truth, released) < 0.02
     assert released([[0.0, 0.5, 1.0]]).shape == (1, 3)
-    with pytest.raises(dp.ParameterError, match=r"fpr must lie within \[0, 1\]"):
+    with pytest.raises(dp.ParameterError, match="fpr"):
         released(1.5)
-    with pytest.raises(dp.ParameterError, match=r"auc must be within \[0, 1\]; got 1.5"):
+    with pytest.raises(dp.ParameterError, match="auc"):
         BinormalROC(1.5, 10, dp.Privacy(1.0), {})

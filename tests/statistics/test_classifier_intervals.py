@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 import dpcore as dp
-from dpcore.mechanisms import Hierarchy, Histogram, NoNoise, PolynomialProjection
+from dpcore.mechanisms import Hierarchy, Histogram, NoNoise
 from dpcore.statistics import ROC, classifier
 
 RNG = np.random.default_rng
@@ -97,15 +97,3 @@ def test_without_noise_intervals_are_what_they_are_of_and_wilsons():
         low, high = getattr(classifier, f"population_{name}_interval")(curves, AT)
         assert low == pytest.approx(middle - half)
         assert high == pytest.approx(middle + half)
-
-
-def test_nothing_is_said_where_nothing_is_known():
-    records = drawn(500, RNG(1))
-    unknown = dp.score_curves(*records, GRID, PolynomialProjection(1.0, 1e-6), rng=RNG(1))
-    tiny = dp.score_curves(*records, GRID, Hierarchy(0.001), rng=RNG(1), isotonic=False)
-    for curves, t in ((unknown, 1.0), (tiny, 1.0), (exact(*records), 9.0)):
-        for name in ("precision", "population_precision"):
-            assert getattr(classifier, f"{name}_interval")(curves, t) == (0.0, 1.0)
-    for name in ("recall", "population_recall"):
-        assert getattr(classifier, f"{name}_interval")(unknown, 1.0) == (0.0, 1.0)
-        assert getattr(classifier, f"{name}_interval")(tiny, 1.0) == (0.0, 1.0)

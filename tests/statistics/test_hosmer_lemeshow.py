@@ -6,7 +6,6 @@ import math
 import sys
 from dataclasses import replace
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,7 +14,6 @@ from scipy.stats import chi2
 
 import dpcore as dp
 from dpcore.mechanisms import NoNoise
-from dpcore.releases import hosmer_lemeshow as goodness_of_fit
 from dpcore.releases.hosmer_lemeshow import arcsine_grid, hosmer_lemeshow
 from dpcore.releases.hosmer_lemeshow_by_groups import (
     hosmer_lemeshow_by_groups,
@@ -46,7 +44,7 @@ def exact(labels, probabilities, grid, groups=10, **options):
 # --- exact curves: the textbook
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.booleans(), st.integers(0, 11)), min_size=6, max_size=60),
     st.sampled_from(list(GRIDS)),
@@ -69,7 +67,7 @@ def test_the_textbook_where_scores_are_in_the_middles_of_cells(records, name, gr
     assert test.expected[:, 1] == pytest.approx((inside * p).sum(axis=1), rel=1e-12)
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.booleans(), st.floats(0, 1)), min_size=4, max_size=80),
     st.integers(3, 8),
@@ -77,20 +75,16 @@ def test_the_textbook_where_scores_are_in_the_middles_of_cells(records, name, gr
 )
 def test_small_groups_are_merged_with_the_next(records, groups, minimum):
     labels, p = (np.array(column) for column in zip(*records, strict=True))
-    groups = min(groups, p.size)
-    plain = exact(labels, p, GRIDS["uniform"], groups, minimum_expected=0)
-    test = exact(labels, p, GRIDS["uniform"], groups, minimum_expected=minimum)
+    tested = labels, p, GRIDS["uniform"], min(groups, p.size)
+    plain = exact(*tested, minimum_expected=0)
+    test = exact(*tested, minimum_expected=minimum)
     merged = reference.merged_groups(plain.expected.tolist(), minimum)
-    assert test.observed == pytest.approx(
-        np.array([plain.observed[own].sum(axis=0) for own in merged]), abs=1e-9
-    )
-    assert test.expected == pytest.approx(
-        np.array([plain.expected[own].sum(axis=0) for own in merged]), abs=1e-9
-    )
+    for numbers, summed in ((plain.observed, test.observed), (plain.expected, test.expected)):
+        expected = np.array([numbers[own].sum(axis=0) for own in merged])
+        assert summed == pytest.approx(expected, abs=1e-9)
     assert test.merged.tolist() == [int(plain.merged[own].sum()) for own in merged]
-    five = exact(labels, p, GRIDS["uniform"], groups, minimum_expected=5)
-    default = exact(labels, p, GRIDS["uniform"], groups)
-    assert default.merged.tolist() == five.merged.tolist()
+    five = exact(*tested, minimum_expected=5)
+    assert exact(*tested).merged.tolist() == five.merged.tolist()
     assert plain.is_small.tolist() == (plain.expected.min(axis=1) < 5).tolist()
 
 
@@ -113,7 +107,7 @@ def test_the_arcsine_grid_is_as_fine_everywhere_as_labels_vary():
     deviation = np.sqrt(middles(grid) * (1 - middles(grid)))
     inner = slice(3, -3)
     assert (cells / deviation)[inner] == pytest.approx(np.pi / 128, rel=0.02)
-    with pytest.raises(dp.ParameterError, match="size must be between 1 and"):
+    with pytest.raises(dp.ParameterError, match="size"):
         arcsine_grid(0)
 
 
@@ -135,7 +129,7 @@ def test_the_pvalue_is_the_chi_squared_tail():
 # --- degenerate records: defined, and never an error
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     st.lists(
         st.tuples(st.booleans(), st.floats(allow_nan=False) | st.sampled_from([0.0, 1.0])),
@@ -167,9 +161,11 @@ def test_constant_scores_are_one_group(fitted):
 
 
 def test_a_probability_of_0_with_positives_and_without():
-    grid = dp.Grid([0.0, 1.0])
-    assert exact([0] * 9, [0.0] * 9, grid, 3).statistic == 0.0
-    assert exact([0] * 8 + [1], [0.0] * 9, grid, 3).statistic == math.inf
+    options = {"groups": 3, "grid": dp.Grid([0.0, 1.0]), "mechanism": NoNoise(), "fitted": False}
+    assert hosmer_lemeshow([0] * 9, [0.0] * 9, **options).statistic == 0.0
+    some = hosmer_lemeshow([0] * 8 + [1], [0.0] * 9, **options)
+    assert some.statistic == math.inf
+    assert some.under_noise(99).pvalue == 0.01
 
 
 def test_all_of_one_class():
@@ -188,13 +184,6 @@ def test_ties_are_not_torn_apart():
 
 
 # --- the picture
-
-
-@pytest.fixture
-def _no_windows():
-    plt.switch_backend("Agg")
-    yield
-    plt.close("all")
 
 
 @pytest.mark.usefixtures("_no_windows")
@@ -216,14 +205,5 @@ def test_draws_observed_and_expected_positives(tmp_path):
 def test_a_missing_extra_is_named(monkeypatch):
     test = exact(*calibrated(100, 14), arcsine_grid(16))
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(dp.MissingExtraError, match=r'pip install "dpcore\[plot\]"'):
+    with pytest.raises(dp.MissingExtraError, match="plot"):
         test.plot()
-
-
-def test_positives_where_none_can_be_are_as_far_out_as_can_be():
-    grid = dp.Grid([0.0, 0.3, 0.6, 1.0])
-    options = {"groups": 3, "grid": grid, "mechanism": dp.mechanisms.NoNoise(), "fitted": False}
-    some = goodness_of_fit.hosmer_lemeshow([0, 0, 0, 0, 1], [0.0] * 5, **options)
-    assert some.statistic == math.inf
-    assert some.under_noise(99).pvalue == 0.01
-    assert goodness_of_fit.hosmer_lemeshow([0] * 5, [0.0] * 5, **options).statistic == 0.0

@@ -66,6 +66,7 @@ def test_published_groups_do_not_reject_it():
     assert rejected(few_values, 50_000, 8, **options) <= 3
 
 
+@pytest.mark.sample(2)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("mechanism", [Hierarchy(1.0), Dyadic(5.0)])
 @pytest.mark.parametrize("grid", [arcsine_grid(), dp.Grid.uniform(0, 1, 100)])
@@ -98,7 +99,7 @@ def test_without_noise_either(fitted):
 # --- what the width of cells can do
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.booleans(), st.floats(0, 1)), min_size=3, max_size=60),
     st.sampled_from([arcsine_grid(7), dp.Grid.uniform(0, 1, 5), dp.Grid([0.1, 0.7, 1.0])]),
@@ -190,5 +191,5 @@ def test_a_budget_too_small_for_the_finest_grid_is_enough_for_a_coarser_one():
 
     counts = np.full(2 * FINEST, 1000)
     assert suited(counts, 10, variance)[0].size == 256
-    with pytest.raises(dp.ParameterError, match="epsilon is too small"):
+    with pytest.raises(dp.ParameterError, match="epsilon"):
         suited(counts, 10, lambda cells: variance(cells + FINEST))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import pickle
 from dataclasses import FrozenInstanceError, replace
@@ -21,15 +20,10 @@ from dpcore.statistics.hosmer_lemeshow import HosmerLemeshow
 from dpcore.statistics.hosmer_lemeshow_noise import _normal_scores
 from dpcore.statistics.right_labels import RightLabels
 from dpcore.trust import DistributedNoise
+from tests.mechanisms.refusals import refusals
+from tests.statistics.right_models import calibrated
 
 RNG = np.random.default_rng
-
-
-def calibrated(n, seed, base=-2.0, slope=1.0):
-    """Labels of a model that is right, or has another slope, and its probabilities."""
-    rng = RNG(seed)
-    logits = base + rng.normal(0, 1.2, n)
-    return rng.random(n) < expit(slope * (logits - base) + base), expit(logits)
 
 
 def fit(n, seed, features=5, penalty=0.0):
@@ -110,18 +104,17 @@ def test_without_noise_it_is_the_textbooks(fitted):
 
 @pytest.mark.needs_jit
 def test_the_same_release_has_the_same_pvalue():
-    labels, p = calibrated(3000, 1)
-    grid, mechanism = arcsine_grid(32), Hierarchy(0.5)
-    curves = dp.score_curves(labels, p, grid, mechanism, isotonic=False)
+    mechanism = Hierarchy(0.5)
+    curves = dp.score_curves(*calibrated(3000, 1), arcsine_grid(32), mechanism, isotonic=False)
     again = dp.ScoreCurves.from_json(curves.to_json())
     tests = [
-        HosmerLemeshow.from_curves(each, mechanism=dp.mechanisms.from_curve(each.joint))
+        HosmerLemeshow.from_curves(each, 4, mechanism=dp.mechanisms.from_curve(each.joint))
         for each in (curves, again, curves.isotonic())
     ]
     first = tests[0].pvalue
     assert [test.pvalue for test in tests] == [first] * 3
     assert tests[0].under_noise().pvalue == first
-    assert len({tests[0].under_noise(rng=RNG(seed)).pvalue for seed in range(5)}) > 1
+    assert len({tests[0].under_noise(99, RNG(seed)).pvalue for seed in range(5)}) > 1
 
 
 def test_it_is_kept():
@@ -136,18 +129,10 @@ def test_it_is_kept():
     assert not calls  # nothing is simulated before it is asked for
     assert watched.pvalue == watched.pvalue == test.pvalue
     assert len(calls) == 999
-    for copied in (copy.copy(test), copy.deepcopy(test), pickle.loads(pickle.dumps(test))):
-        assert copied.pvalue == test.pvalue
+    assert pickle.loads(pickle.dumps(test)).pvalue == test.pvalue
     with pytest.raises(FrozenInstanceError):
         test.pvalue = 1.0
     assert replace(test, observed=test.observed + 300.0).pvalue != test.pvalue
-
-
-def test_the_repr_fits_a_line():
-    test = hosmer_lemeshow(*calibrated(1000, 3), mechanism=NoNoise())
-    assert repr(test).startswith("<HosmerLemeshow: ")
-    assert f"statistic {test.statistic:.4g}, n = " in repr(test)
-    assert len(repr(replace(test, fitted=False))) < 100
 
 
 # --- what released the curves
@@ -157,7 +142,7 @@ def test_it_must_be_known_what_released_the_curves():
     curves = dp.score_curves(*calibrated(500, 4), arcsine_grid(16), epsilon=1.0)
     test = HosmerLemeshow.from_curves(curves, 4)
     for ask in (lambda: test.pvalue, test.under_noise):
-        with pytest.raises(dp.ParameterError, match=r"mechanism must be known.*from_curve"):
+        with pytest.raises(dp.ParameterError, match="mechanism"):
             ask()
     assert 0 <= test.pvalue_ignoring_noise <= 1
     exact = dp.score_curves(*calibrated(500, 4), arcsine_grid(16), NoNoise())
@@ -184,27 +169,33 @@ def test_any_mechanism_can_be_simulated(mechanism):
     assert 1 / 21 <= first.pvalue <= 1
 
 
-def test_bad_arguments_after_a_release():
-    labels, p = calibrated(400, 12)
-    mechanism = Dyadic(1.0)
-    curves = dp.score_curves(labels, p, arcsine_grid(16), mechanism, isotonic=False)
-    with pytest.raises(dp.DtypeError, match="curves must be ScoreCurves; got CDF"):
-        HosmerLemeshow.from_curves(curves.joint)
-    scores = dp.score_curves(labels, 2 * p, dp.Grid.uniform(0, 2, 4), epsilon=1.0)
-    with pytest.raises(dp.ParameterError, match=r"curves must have thresholds within \[0, 1\]"):
-        HosmerLemeshow.from_curves(scores)
-    for wrong, error, message in [
-        ({"mechanism": Dyadic(2.0)}, dp.ParameterError, "mechanism must be the curves' own"),
-        ({"mechanism": "dyadic"}, dp.DtypeError, "mechanism must be a mechanism, .*got str"),
-        ({"curves": curves.smooth()}, dp.ParameterError, r"curves must be raw, or isotonic\(\)"),
-        ({"groups": 2}, dp.ParameterError, "groups must be between 3"),
-    ]:
-        with pytest.raises(error, match=message):
-            HosmerLemeshow.from_curves(**{"curves": curves, "mechanism": mechanism, **wrong})
-    test = HosmerLemeshow.from_curves(curves, mechanism=mechanism)
-    with pytest.raises(dp.ParameterError, match="replicates must be between 1 and"):
+CURVES = dp.score_curves(*calibrated(20_000, 12), arcsine_grid(16), Dyadic(1.0), isotonic=False)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    refusals(
+        {
+            "curves": [
+                CURVES.smooth(),
+                dp.score_curves([0, 1] * 9, [0.1, 1.9] * 9, dp.Grid.uniform(0, 2, 4), NoNoise()),
+            ],
+            "mechanism": [Dyadic(2.0)],
+            "groups": [2],
+        },
+        {"curves": [CURVES.joint], "mechanism": ["dyadic"]},
+    ),
+)
+def test_bad_arguments_after_a_release(change, error, words):
+    with pytest.raises(error, match=words):
+        HosmerLemeshow.from_curves(**{"curves": CURVES, "mechanism": Dyadic(1.0), **change})
+
+
+def test_bad_arguments_of_a_simulation():
+    test = HosmerLemeshow.from_curves(CURVES, mechanism=Dyadic(1.0))
+    with pytest.raises(dp.ParameterError, match="replicates"):
         test.under_noise(0)
-    with pytest.raises(dp.DtypeError, match="rng must be a generator"):
+    with pytest.raises(dp.DtypeError, match="rng"):
         test.under_noise(9, 7)
 
 

@@ -65,34 +65,30 @@ def ours(labels, scores=SCORES, **options):
     return dp.roc_curve(labels, scores, grid=GRID, mechanism=EXACT, **options)
 
 
-def check(labels, theirs, **options):
-    fpr, tpr, _ = ours(labels, **options)
-    # There is a point for each cell here.
-    assert set(zip(fpr.tolist(), tpr.tolist(), strict=True)) == set(zip(*theirs, strict=True))
+@pytest.mark.parametrize(
+    ("labels", "options"),
+    [
+        *((each, {}) for each in (*NUMBERS.values(), *OURS_ALONE.values())),
+        *((each, {"pos_label": "yes"}) for each in TEXT.values()),
+    ],
+    ids=[*NUMBERS, *OURS_ALONE, *(f"text: {name}" for name in TEXT)],
+)
+def test_labels_of_any_kind(labels, options):
+    fpr, tpr, thresholds = ours(labels, **options)
+    for found, expected in zip((fpr, tpr, thresholds), ours(LABELS), strict=True):
+        assert np.array_equal(found, expected)
     test = dp.hosmer_lemeshow(labels, SCORES, groups=3, grid=GRID, mechanism=EXACT, **options)
     assert test.observed.sum(axis=0).tolist() == [3, 3]
 
 
-@pytest.mark.parametrize("name", NUMBERS)
-def test_labels_that_are_numbers(name):
+@pytest.mark.parametrize("name", ["list", "signs", "column of bools", "nullable", "categories"])
+def test_scikit_learn_takes_labels_for_the_same(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a column where one dimension was expected
-        fpr, tpr, _ = roc_curve(NUMBERS[name], SCORES, drop_intermediate=False)
-    check(NUMBERS[name], (fpr.tolist(), tpr.tolist()))
-
-
-@pytest.mark.parametrize("name", TEXT)
-def test_labels_that_are_text(name):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        fpr, tpr, _ = roc_curve(TEXT[name], SCORES, pos_label="yes", drop_intermediate=False)
-    check(TEXT[name], (fpr.tolist(), tpr.tolist()), pos_label="yes")
-
-
-@pytest.mark.parametrize("name", OURS_ALONE)
-def test_more_than_scikit_learn_takes(name):
-    fpr, tpr, _ = ours(LABELS)
-    check(OURS_ALONE[name], (fpr.tolist(), tpr.tolist()))
+        theirs = roc_curve(NUMBERS[name], SCORES, drop_intermediate=False)[:2]
+    fpr, tpr, _ = ours(NUMBERS[name])
+    # There is a point for each cell here.
+    assert {*zip(fpr, tpr, strict=True)} == {*zip(*theirs, strict=True)}
 
 
 @pytest.mark.parametrize(
@@ -106,10 +102,10 @@ def test_scores_may_be_a_column(scores):
 
 def test_columns_have_one_shape_whatever_is_in_them():
     for wrong in (np.column_stack([LABELS, LABELS]), LABELS[np.newaxis], [[0, 1]] * 6):
-        with pytest.raises(dp.ParameterError, match="y_true must be one-dimensional"):
+        with pytest.raises(dp.ParameterError, match="y_true"):
             ours(wrong)
     for of_nobody in (np.empty((0, 1), int), [], pd.DataFrame({"y": np.empty(0)})):
-        with pytest.raises(dp.ParameterError, match="y_true must hold at least one record"):
+        with pytest.raises(dp.ParameterError, match="y_true"):
             ours(of_nobody, of_nobody)
 
 
@@ -141,9 +137,7 @@ def test_scikit_learn_displays_the_curve_and_the_diagram():
 def test_weights_are_refused_by_name_before_anything_else(verb):
     release = getattr(dp, verb)
     for weights in (np.ones(6), [2, 1, 1, 1, 1, 7], 1.0, object()):
-        with pytest.raises(
-            dp.DtypeError, match="sample_weight must be None: the noise hides"
-        ) as told:
+        with pytest.raises(dp.DtypeError, match="sample_weight") as told:
             release(LABELS, SCORES, epsilon=1.0, sample_weight=weights)
         assert type(weights).__name__ in str(told.value)
         assert "7" not in str(told.value)
@@ -151,11 +145,15 @@ def test_weights_are_refused_by_name_before_anything_else(verb):
     assert release(*many, mechanism=EXACT, grid=GRID, sample_weight=None).n == 54
 
 
-def test_weights_of_values_are_refused_by_name():
-    with pytest.raises(dp.DtypeError, match="weights must be None: the noise hides"):
-        dp.cdf(SCORES, GRID, epsilon=1.0, weights=SCORES)
-    with pytest.raises(dp.DtypeError, match="weights must be None: the noise hides"):
-        GRID.count(SCORES, weights=SCORES)
-    with pytest.raises(dp.DtypeError, match="weights must be None: the noise hides"):
-        dp.quantiles(SCORES, 0.5, GRID, epsilon=1.0, weights=SCORES)
-    assert GRID.count(SCORES, weights=None).sum() == 6
+@pytest.mark.parametrize(
+    "release",
+    [
+        lambda weights: dp.cdf(SCORES, GRID, epsilon=1.0, weights=weights),
+        lambda weights: GRID.count(SCORES, weights=weights),
+        lambda weights: dp.quantiles(SCORES, 0.5, GRID, epsilon=1.0, weights=weights),
+    ],
+)
+def test_weights_of_values_are_refused_by_name(release):
+    with pytest.raises(dp.DtypeError, match="weights"):
+        release(SCORES)
+    release(None)

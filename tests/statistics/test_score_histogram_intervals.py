@@ -12,7 +12,7 @@ import dpcore as dp
 from dpcore.curves.scores import numbered
 from dpcore.mechanisms import Hierarchy, NoNoise
 from dpcore.statistics.score_histograms import ScoreHistogram
-from tests.statistics.ranked_records import area_of_ranks, calibrated, exact
+from tests.statistics.scored_records import area_of_ranks, exact, ranked
 
 RNG = np.random.default_rng
 
@@ -66,7 +66,7 @@ def test_the_well_behaved_interval_fails_where_its_assumption_does():
 @pytest.mark.parametrize("make", [ScoreHistogram.uniform, ScoreHistogram.quantile])
 @pytest.mark.parametrize("empty", [[], [500]])  # records that clients do not have
 def test_the_noise_deviation_is_the_sum_of_derivatives(make, tie, empty):
-    labels, scores = calibrated(3000, RNG(5))
+    labels, scores = ranked(3000, RNG(5))
     grid, buckets = dp.Grid.uniform(0, 1, 64), 7
     counts = np.insert(dp.score_counts(labels, scores, grid), 64, empty)
     joint = dp.cdf_from_counts(counts, numbered(counts.size), NoNoise())
@@ -94,7 +94,7 @@ def test_the_noise_deviation_is_the_sum_of_derivatives(make, tie, empty):
 @pytest.mark.needs_jit
 def test_intervals_cover_under_noise_and_the_deviation_is_a_bound():
     rng = RNG(7)
-    labels, scores = calibrated(20_000, rng)
+    labels, scores = ranked(20_000, rng)
     grid = dp.Grid.uniform(0, 1, 512)
     truth = area_of_ranks(labels, scores)
     inside, errors, stated = dict.fromkeys(("worst-case", "well-behaved"), 0), [], []
