@@ -169,17 +169,16 @@ def test_any_mechanism_can_be_simulated(mechanism):
     assert 1 / 21 <= first.pvalue <= 1
 
 
-CURVES = dp.score_curves(*calibrated(20_000, 12), arcsine_grid(16), Dyadic(1.0), isotonic=False)
+LABELS, P = calibrated(20_000, 12)
+CURVES = dp.score_curves(LABELS, P, arcsine_grid(16), Dyadic(1.0), isotonic=False)
+WIDE = dp.score_curves(LABELS, 2 * P, dp.Grid.uniform(0, 2, 4), Dyadic(1.0))
 
 
 @pytest.mark.parametrize(
     ("change", "error", "words"),
     refusals(
         {
-            "curves": [
-                CURVES.smooth(),
-                dp.score_curves([0, 1] * 9, [0.1, 1.9] * 9, dp.Grid.uniform(0, 2, 4), NoNoise()),
-            ],
+            "curves": [CURVES.smooth(), WIDE],
             "mechanism": [Dyadic(2.0)],
             "groups": [2],
         },
