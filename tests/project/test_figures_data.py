@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SCRIPTS = ROOT / "scripts"
 QUICKEST = "federated_figure_01"  # no replicates, no data
 TEXT = b"a,TenYearCHD\n1,0\n2,1\n"
 
 
 @pytest.fixture
-def papers(monkeypatch):
-    """Import a part of the papers' figures by name, without a folder of data."""
-    monkeypatch.syspath_prepend(str(SCRIPTS))
-    monkeypatch.delenv("DPCORE_DATA", raising=False)
-    return lambda name: importlib.import_module(f"papers.{name}")
-
-
-@pytest.fixture
-def clone(papers, monkeypatch, tmp_path):
+def clone(paper, monkeypatch, tmp_path):
     """A clone with a committed page, in which figures are made."""
-    root, every = tmp_path / "clone", papers("_all")
+    root, every = tmp_path / "clone", paper("_all")
     (root / "docs" / "measured" / "figures").mkdir(parents=True)
     (root / "docs" / "measured" / "figures.md").write_text("committed", "utf-8")
     (root / "docs" / "measured" / "figures" / "outcomes.json").write_text("{}", "utf-8")
@@ -37,9 +27,9 @@ def clone(papers, monkeypatch, tmp_path):
 
 
 @pytest.fixture
-def given(papers, monkeypatch, tmp_path):
+def given(paper, monkeypatch, tmp_path):
     """A folder of data with one file, which is the only one that figures want."""
-    files, folder = papers("_files"), tmp_path / "data"
+    files, folder = paper("_files"), tmp_path / "data"
     folder.mkdir()
     digest = hashlib.sha256(TEXT).hexdigest()
     one = files.DataFile("framingham.csv", "Framingham", len(TEXT), digest)
@@ -53,8 +43,8 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def make(papers, **how: bool) -> None:
-    papers("_all").make([QUICKEST], quick=how.get("quick", False), workers=1)
+def make(paper, **how: bool) -> None:
+    paper("_all").make([QUICKEST], quick=how.get("quick", False), workers=1)
 
 
 @pytest.mark.sample(1)
@@ -63,9 +53,9 @@ def make(papers, **how: bool) -> None:
     ("quick", "folder"),
     [(False, "figures-without-data"), (True, "figures-quick-without-data")],
 )
-def test_without_data_nothing_that_is_committed_is_touched(papers, clone, capsys, quick, folder):
+def test_without_data_nothing_that_is_committed_is_touched(paper, clone, capsys, quick, folder):
     committed = contents(clone / "docs")
-    make(papers, quick=quick)
+    make(paper, quick=quick)
     assert contents(clone / "docs") == committed
     page = (clone / folder / "figures.md").read_text("utf-8")
     assert "**Made without the papers' data.**" in page
@@ -74,8 +64,8 @@ def test_without_data_nothing_that_is_committed_is_touched(papers, clone, capsys
 
 
 @pytest.mark.needs_jit
-def test_with_the_right_data_the_page_of_docs_is_written(papers, clone, given):
-    make(papers)
+def test_with_the_right_data_the_page_of_docs_is_written(paper, clone, given):
+    make(paper)
     page = (clone / "docs" / "measured" / "figures.md").read_text("utf-8")
     assert "without the papers" not in page
     assert hashlib.sha256(TEXT).hexdigest() in page
@@ -83,15 +73,15 @@ def test_with_the_right_data_the_page_of_docs_is_written(papers, clone, given):
 
 
 @pytest.mark.needs_jit
-def test_a_quick_run_with_data_goes_elsewhere(papers, clone, given):
+def test_a_quick_run_with_data_goes_elsewhere(paper, clone, given):
     committed = contents(clone / "docs")
-    make(papers, quick=True)
+    make(paper, quick=True)
     assert contents(clone / "docs") == committed
     assert (clone / "figures-quick" / "figures.md").exists()
 
 
 @pytest.mark.parametrize("how", ["missing", "other bytes", "a folder"])
-def test_missing_and_other_files_are_refused_before_anything_is_written(papers, clone, given, how):
+def test_missing_and_other_files_are_refused_before_anything_is_written(paper, clone, given, how):
     committed = contents(clone)
     given.unlink()
     if how == "other bytes":
@@ -100,13 +90,13 @@ def test_missing_and_other_files_are_refused_before_anything_is_written(papers, 
         given.mkdir()
     said = hashlib.sha256(TEXT).hexdigest() if how == "other bytes" else "there is no framingham"
     with pytest.raises(SystemExit, match=r"(?s)framingham\.csv.*Nothing was written") as refused:
-        make(papers)
+        make(paper)
     assert said in str(refused.value)
     assert contents(clone) == committed
 
 
-def test_digests_are_checked_when_a_file_is_read(papers, given):
-    data, files = papers("_data"), papers("_files")
+def test_digests_are_checked_when_a_file_is_read(paper, given):
+    data, files = paper("_data"), paper("_files")
     assert data.features("heart")[1].tolist() == [False, True]
     given.write_bytes(TEXT + b"3,1\n")
     with pytest.raises(files.WrongDataError, match="25 bytes"):
@@ -115,14 +105,14 @@ def test_digests_are_checked_when_a_file_is_read(papers, given):
         data.heart(0.25)
 
 
-def test_an_empty_name_of_a_folder_is_none(papers, monkeypatch):
+def test_an_empty_name_of_a_folder_is_none(paper, monkeypatch):
     monkeypatch.setenv("DPCORE_DATA", "")
-    assert papers("_files").check() is False
+    assert paper("_files").check() is False
 
 
-def test_only_docs_are_committed(papers):
+def test_only_docs_are_committed(paper):
     ignored = (ROOT / ".gitignore").read_text("utf-8").splitlines()
-    place = papers("_all").place
+    place = paper("_all").place
     for quick, with_data in ((False, False), (True, False), (True, True)):
         name = place(quick=quick, with_data=with_data).name
         assert name.startswith("figures-")
@@ -130,9 +120,9 @@ def test_only_docs_are_committed(papers):
     assert place(quick=False, with_data=True) == ROOT / "docs" / "measured"
 
 
-def test_the_committed_page_lists_the_files_and_shows_no_stand_in_for_them(papers):
+def test_the_committed_page_lists_the_files_and_shows_no_stand_in_for_them(paper):
     page = (ROOT / "docs" / "measured" / "figures.md").read_text("utf-8")
-    files = papers("_files").FILES.values()
+    files = paper("_files").FILES.values()
     assert len(files) == 5
     for each in files:
         assert f"| `{each.name}` | {each.public} | {each.size:,} | `{each.digest}` |" in page
@@ -150,11 +140,11 @@ def test_the_committed_page_lists_the_files_and_shows_no_stand_in_for_them(paper
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_studies_without_their_data_write_elsewhere(papers, monkeypatch, tmp_path, there, capsys):
-    study, pages = importlib.import_module("study"), importlib.import_module("_pages")
+def test_studies_without_their_data_write_elsewhere(script, monkeypatch, tmp_path, there, capsys):
+    study, pages = script("study"), script("_pages")
     (tmp_path / "dpbench").mkdir()
     written = []
-    module = importlib.import_module("studies.tables")
+    module = script("studies.tables")
     monkeypatch.setattr(module, "main", lambda: written.append(pages.where))
     monkeypatch.setattr(pages, "where", ROOT / "docs")
     monkeypatch.setattr(study, "ensure", lambda *extras: None)

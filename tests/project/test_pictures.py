@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from pathlib import Path
 
@@ -12,11 +11,10 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture
-def script(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+@pytest.fixture(autouse=True)
+def closed():
     plt.switch_backend("Agg")
-    yield importlib.import_module
+    yield
     plt.close("all")
 
 
@@ -61,7 +59,6 @@ def test_no_two_entries_of_a_legend_are_alike(lacks, whose):
 
 
 def test_pages_and_papers_refuse_such_pictures(script, tmp_path, monkeypatch):
-    monkeypatch.delenv("DPCORE_DATA", raising=False)
     monkeypatch.setattr(script("_pages"), "where", tmp_path)
     made = script("papers._figure").Made({}, tmp_path / "figure.png", quick=True)
     for save in (made.save, lambda picture: script("_pages").save(picture, "page.png")):

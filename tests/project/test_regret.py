@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import replace
 
 import numpy as np
@@ -192,8 +191,8 @@ def test_the_page_keeps_lines_short_and_counts_shapes(regret, monkeypatch):
     assert "## With delta = 10^-9" in lines
 
 
-def test_it_is_drawn(regret, tmp_path):
+def test_it_is_drawn(regret, script, tmp_path):
     picture = regret("page").drawn(some(regret))
-    assert list(importlib.import_module("_pictures").lacks(picture)) == []
+    assert list(script("_pictures").lacks(picture)) == []
     picture.savefig(tmp_path / "regret.png")
     assert (tmp_path / "regret.png").stat().st_size > 10_000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 import runpy
 import sys
@@ -16,17 +15,6 @@ import dpcore as dp
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 WORKFLOWS = ROOT / ".github" / "workflows"
-
-
-@pytest.fixture
-def script(monkeypatch):
-    """Load a module of scripts/ by its name."""
-    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
-    before = set(sys.modules)
-    yield importlib.import_module
-    for name in set(sys.modules) - before:
-        if name.startswith(("_release", "_environment")):
-            del sys.modules[name]
 
 
 def test_the_version_is_the_same_everywhere(script):
