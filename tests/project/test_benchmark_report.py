@@ -14,6 +14,7 @@ from benchmarks.reasons import explained
 from benchmarks.registry import Contender, Job
 from benchmarks.results import Results, Row
 from benchmarks.wording import seconds_text, share_text, size_text
+from tests.project.test_benchmarks import toy
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results.json"
 REASONS = """
@@ -24,20 +25,8 @@ faster.sloppy = "It rounds."
 
 
 def job(name: str, *contenders: Contender) -> Job:
-    return Job(
-        name=name,
-        title=f"Count to three, {name}",
-        unit="steps",
-        sizes=(3, 1024),
-        quick=(3,),
-        small=1,
-        memory=3,
-        make=lambda size: size,
-        outcome=lambda given, answer: answer,
-        disagreements=lambda given, outcomes: {},
-        agreement="they say three",
-        contenders=contenders,
-    )
+    title = f"Count to three, {name}"
+    return replace(toy(*contenders), name=name, title=title, sizes=(3, 1024))
 
 
 def does_nothing(size):
@@ -276,14 +265,6 @@ def test_links_lead_to_headings():
     links = {part.partition(")")[0] for part in text.split("](#")[1:]}
     assert links == headings
     assert tables.anchor("Smoothing (Eq. 3), 2^10 cells: a-b_c") == "smoothing-eq-3-210-cells-a-b_c"
-
-
-@pytest.mark.parametrize("rows", [CANNED.rows[:8], CANNED.rows[10:]])
-def test_plain_table_is_aligned(rows):
-    lines = tables.plain(rows).splitlines()
-    assert len(lines) == len(rows) + 1
-    kinds = [each.kind for each in rows]
-    assert len({line.index(kind) for line, kind in zip(lines[1:], kinds, strict=True)}) == 1
 
 
 # --- files

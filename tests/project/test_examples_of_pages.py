@@ -1,7 +1,8 @@
-"""The examples of docs/guides/backend.md run, and its tables are true to the functions."""
+"""The examples of the README and of the guides run as they stand, and their tables are true."""
 
 from __future__ import annotations
 
+import doctest
 import re
 from pathlib import Path
 
@@ -12,41 +13,85 @@ import pytest
 import dpcore as dp
 
 ROOT = Path(__file__).parents[2]
-TEXT = (ROOT / "docs" / "guides" / "backend.md").read_text("utf-8")
+BACKEND = (ROOT / "docs" / "guides" / "backend.md").read_text("utf-8")
 TOUR, CALLERS = (
     re.findall(r"```python\n(.*?)```", part, re.DOTALL)
-    for part in TEXT.split("\n## Counts that you have\n")
+    for part in BACKEND.split("\n## Counts that you have\n")
 )
 
 
-def run(example):
-    """Run an example, and return its names and the value of its last line."""
+def run(*examples):
+    """Run examples one after the other, and return their names."""
     names: dict = {}
-    *_, last = example.strip().splitlines()
-    exec(example, names)
-    return names, eval(last, names)
+    for example in examples:
+        exec(example, names)
+    plt.close("all")
+    return names
+
+
+def last_line(example):
+    """Run an example, and return its names and the value of its last line."""
+    names = run(example)
+    return names, eval(example.strip().splitlines()[-1], names)
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    plt.switch_backend("Agg")
+
+
+def test_the_output_in_the_readme():
+    results = doctest.testfile(str(ROOT / "README.md"), module_relative=False)
+    assert results.attempted == 10
+    assert results.failed == 0
 
 
 @pytest.mark.needs_jit
-def test_the_main_functions(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    plt.switch_backend("Agg")
+def test_the_script_of_a_newcomer(tmp_path, capsys):
+    readme = (ROOT / "README.md").read_text("utf-8")
+    names = run(re.search(r"```python\n(.*?)```", readme, re.DOTALL)[1])
+    said = capsys.readouterr().out
+    assert "Budget(epsilon=2.0): spent 2 in 2 releases, remaining 0" in said
+    days, day, airline = names["days"], names["day"], names["airline"]
+    for name, curve in days.items():
+        true = np.quantile(day[airline == name].astype("datetime64[D]").astype(int), 0.5)
+        low, high = curve.quantile(0.5, level=0.95)
+        assert low <= curve.quantile(0.5) <= high
+        assert abs(curve.quantile(0.5).astype("datetime64[D]").astype(int) - true) <= 3
+        assert f"{name} {curve.quantile(0.5)}" in said
+    assert names["again"] == days
+    assert (tmp_path / "roc.png").stat().st_size > 10_000
+    low, high = names["roc"].auc_interval()
+    assert low < names["roc"].auc < high
+    assert dp.compare(days["A"], days["B"], rng=np.random.default_rng(1)).p_value < 0.01
+
+
+def test_the_guide_to_tables():
+    page = (ROOT / "docs" / "guides" / "table.md").read_text("utf-8")
+    (block,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    names = run(block)
+    lines = [line for line in block.splitlines() if line.startswith("released.")]
+    shapes = [np.shape(eval(line, names)) for line in lines]
+    assert shapes == [(25, 40), (), (), (25, 2), (50_000, 2)]
+    assert abs(names["released"].conditional("y", 40, 50).quantile(0.5) - 40) < 1
+
+
+# --- the guide to backends
+
+
+@pytest.mark.needs_jit
+def test_the_main_functions():
     assert len(TOUR) == 2
-    names: dict = {}
-    for block in TOUR:
-        exec(block, names)
-    plt.close("all")
+    names = run(*TOUR)
     assert names["again"].is_monotone
     assert names["roc"].auc == pytest.approx(0.720, abs=0.015)  # of the whole population
     assert 0 < names["test"].pvalue <= 1
 
 
-def test_there_are_three_callers():
-    assert len(CALLERS) == 3
-
-
 def test_a_library_that_has_counts_already():
-    names, ranks = run(CALLERS[0])
+    assert len(CALLERS) == 3
+    names, ranks = last_line(CALLERS[0])
     incomes, thresholds = names["incomes"], names["ranks"].thresholds
     counts = np.bincount(
         np.digitize(incomes, thresholds[:-1], right=True), minlength=thresholds.size
@@ -65,7 +110,7 @@ def test_what_the_page_says_of_histogram():
 
 @pytest.mark.needs_jit
 def test_a_server_that_adds_the_counts_of_shards():
-    names, (median, high) = run(CALLERS[1])
+    names, (median, high) = last_line(CALLERS[1])
     curve = names["curve"]
     assert curve.n == 400_000
     assert curve.privacy == dp.Privacy(0.5)
@@ -76,7 +121,7 @@ def test_a_server_that_adds_the_counts_of_shards():
 
 @pytest.mark.needs_jit
 def test_a_simulation_with_thousands_of_replicates():
-    names, deviations = run(CALLERS[2])
+    names, deviations = last_line(CALLERS[2])
     assert names["noisy"].shape == (5_000, 256)
     stated = names["mechanism"].noise_deviation(256)
     np.testing.assert_allclose(deviations[:-1], stated[:-1], rtol=0.06)  # four standard errors
@@ -91,7 +136,7 @@ def test_a_simulation_with_thousands_of_replicates():
 
 
 def test_all_functions_that_the_tables_name_are_there():
-    rows = re.findall(r"^\| (`.*?) \|", TEXT, re.MULTILINE)
+    rows = re.findall(r"^\| (`.*?) \|", BACKEND, re.MULTILINE)
     names = [name for row in rows for name in re.findall(r"`([A-Za-z_.]+)`", row)]
     assert len(rows) >= 30
     for name in names:
