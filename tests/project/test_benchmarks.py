@@ -80,13 +80,11 @@ def test_all_say_whether_their_noise_is_exact(job):
     assert not any("exact" in each.name for each in job.contenders)
 
 
-def test_names_are_unique():
-    assert len({job.name for job in JOBS}) == len(JOBS)
-
-
-def test_the_readme_has_ten_of_the_jobs_at_most():
+def test_names_are_unique_and_the_readme_has_ten_of_them_at_most():
+    names = {job.name for job in JOBS}
+    assert len(names) == len(JOBS)
     assert len(set(README)) == len(README) <= 10
-    assert set(README) <= {job.name for job in JOBS}
+    assert set(README) <= names
 
 
 # --- reasons
