@@ -14,7 +14,7 @@ import dpcore as dp
 from dpcore.trust import Central, Client, DistributedNoise, Local, Protocol
 from dpcore.trust.models.unary import UnaryEncoding
 from tests.audit.harness import cost_of_levels, epsilon_lower_bound
-from tests.audit.test_unary import law
+from tests.audit.test_reports import law
 
 CELLS = 4
 EMPTY = CELLS  # behind the values

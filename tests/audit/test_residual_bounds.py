@@ -1,4 +1,4 @@
-"""Bounds of residual plots: the exact laws of both axes on all small neighbours, and a bound."""
+"""Bounds of residual plots: the exact laws of both axes on all small neighbours."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpcore.mechanisms.selection import exponential_mechanism
 from dpcore.releases import compact_bounds
 from dpcore.releases import residual_bounds as module
 from dpcore.releases.residual_bounds import residual_bounds
 from tests import reference
-from tests.audit.harness import both_ways
 
 TOLERANCE = 1e-9  # of sums in doubles
 FIFTH = Fraction(4, 5)
@@ -64,40 +62,3 @@ def test_a_fifth_too_much_is_noticed(monkeypatch):
     epsilon = Fraction(24)
     assert dearest(monkeypatch, 2, epsilon) <= epsilon + TOLERANCE
     assert dearest(monkeypatch, 2, epsilon, thin=FIFTH) > 1.1 * epsilon
-
-
-# --- empirical: the real mechanism, with cryptographic noise
-
-
-def asked_of_predicted(monkeypatch, predicted, epsilon):
-    """The scores of its intervals, and the epsilon that the mechanism is told."""
-    made = []
-
-    def recorded(scores, *, epsilon, rng):
-        made.append((scores, epsilon))
-        return 0
-
-    with monkeypatch.context() as patched:
-        patched.setattr(module, "exponential_mechanism", recorded)
-        x = np.array(predicted)
-        residual_bounds(x, x, UNITS, (None, (-5.0, 5.0)), epsilon, None)
-    (once,) = made
-    return once
-
-
-@pytest.mark.needs_jit
-def test_predicted_values_hold_the_claim_and_show_a_fifth_too_much(monkeypatch):
-    """One record of a hundred moves from far on the left to near on the right."""
-    tables = [[-(2.0**24)] * far + [0.5] * (100 - far) for far in (97, 96)]
-    asked = [asked_of_predicted(monkeypatch, predicted, Fraction(2)) for predicted in tables]
-
-    def bound(thin):
-        return both_ways(
-            *(
-                exponential_mechanism(scores, epsilon=spent / thin, replicates=500_000)
-                for scores, spent in asked
-            )
-        )
-
-    assert 1.6 < bound(1) <= 2
-    assert bound(FIFTH) > 2.1
