@@ -138,16 +138,16 @@ def test_as_many_records_as_fit_with_the_noise_are_allowed(exact, clients):
     this = protocol(clients)
     most = exact.ExactSums.of(this, 0).bound - exact.most_noise(this)
     assert exact.ExactSums.of(this, most).bound == most + exact.most_noise(this)
-    with pytest.raises(ParameterError, match=f"most_records must leave room .*; got {most + 1}$"):
+    with pytest.raises(ParameterError, match=f"^most_records .*got {most + 1}$"):
         exact.ExactSums.of(this, most + 1)
 
 
 def test_rounds_that_secure_aggregation_cannot_protect_are_refused(exact):
-    with pytest.raises(ParameterError, match=r"clients must be 2 or more: .*; got 1$"):
+    with pytest.raises(ParameterError, match=r"^clients .*got 1$"):
         exact.ExactSums.of(protocol(1), 10)
-    with pytest.raises(ParameterError, match=r"dropout must be below 1/2: .*; got 0\.5$"):
+    with pytest.raises(ParameterError, match=r"^dropout .*got 0\.5$"):
         exact.ExactSums.of(protocol(10, 0.5), 10)
-    with pytest.raises(ParameterError, match=r"trust must be distributed-noise; got .?local"):
+    with pytest.raises(ParameterError, match=r"^trust .*local"):
         exact.ExactSums.of(Protocol(Local(4.0, 100), CELLS, bytes(16)), 10)
-    with pytest.raises(ParameterError, match="most_records must leave room"):
+    with pytest.raises(ParameterError, match="^most_records"):
         exact.ExactSums.of(protocol(10**6), 2000)

@@ -84,7 +84,7 @@ def test_records(app):
     assert 0 < scores.min() < scores.max() < 1
     assert np.unique(values).size > 500
     for wrong in (-1, 5):
-        with pytest.raises(ValueError, match=f"partition_id = {wrong}: must be 0 to 4"):
+        with pytest.raises(ValueError, match=f"partition_id = {wrong}"):
             app.data.site(wrong, 5)
 
 
@@ -120,7 +120,7 @@ def test_wrong_settings(app, wrong, error, message):
 
 
 def test_an_unknown_round(app):
-    with pytest.raises(ParameterError, match="must be one of cdf, roc"):
+    with pytest.raises(ParameterError, match="cdf, roc"):
         app.rounds.planned(SETTINGS, 100, "histogram", bytes(16))
 
 
