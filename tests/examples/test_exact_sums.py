@@ -149,5 +149,5 @@ def test_rounds_that_secure_aggregation_cannot_protect_are_refused(exact):
         exact.ExactSums.of(protocol(10, 0.5), 10)
     with pytest.raises(ParameterError, match=r"^trust .*local"):
         exact.ExactSums.of(Protocol(Local(4.0, 100), CELLS, bytes(16)), 10)
-    with pytest.raises(ParameterError, match="^most_records"):
+    with pytest.raises(ParameterError, match=r"^most_records"):
         exact.ExactSums.of(protocol(10**6), 2000)
