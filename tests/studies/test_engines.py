@@ -54,7 +54,7 @@ def once(tmp_path_factory):
 @pytest.fixture(scope="module")
 def client():
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
+        LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
         yield client

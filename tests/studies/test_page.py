@@ -14,6 +14,7 @@ from dpcore import studies
 PAGE = (Path(__file__).parents[2] / "docs" / "guides" / "studies.md").read_text("utf-8")
 
 
+@pytest.mark.full  # 1200 releases; exact numbers of seeds are tested elsewhere, too
 @pytest.mark.needs_jit
 def test_examples(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
