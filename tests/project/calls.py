@@ -518,8 +518,9 @@ def decorated(parameters, batch=None):
     return studies.study(parameters, batch=batch)(lambda n, rng: {"x": n})
 
 
-def ran(study=STUDY, replicates=1, seed=1, workers=1, progress=False):
-    return studies.run(study, replicates=replicates, seed=seed, workers=workers, progress=progress)
+def ran(study=STUDY, replicates=1, seed=1, workers=1, progress=False, out=None):
+    how = {"workers": workers, "progress": progress, "out": out}
+    return studies.run(study, replicates=replicates, seed=seed, **how)
 
 
 def loaded(out):
