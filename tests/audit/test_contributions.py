@@ -176,7 +176,7 @@ def test_a_client_reports_the_slots_of_the_law():
         ([0, 2, 2, 3], {0: 1 / 4, 2: 1 / 2, 3: 1 / 4}),
     ):
         seen = [0] * (CELLS + 1)
-        for child in rng.spawn(2000):
+        for child in rng.spawn(800):
             (report,) = Client(protocol, child).report(held)
             bits = report[-1]
             if bits:  # a one is kept with probability 1/2

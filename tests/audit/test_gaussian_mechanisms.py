@@ -19,15 +19,15 @@ CELLS, RHO, EPSILON, DELTA, RELEASES = 5, 0.5, 1.0, 0.04, 400_000
 OTHER_RELATION = {"neighbours": "add-or-remove-one"}
 BINARY = {"branching": 2, "budgets": "equal"}
 MECHANISMS = [
+    (Dyadic, {}),
+    (ToeplitzGaussian, {}),
+    (ToeplitzGaussian, OTHER_RELATION),
     (Hierarchy, {}),
     (Hierarchy, OTHER_RELATION),
     (Hierarchy, BINARY),
-    (Hierarchy, {**BINARY, **OTHER_RELATION}),
     (Histogram, {}),
-    (Dyadic, {}),
     (Dyadic, {"base": 3}),
-    (ToeplitzGaussian, {}),
-    (ToeplitzGaussian, OTHER_RELATION),
+    (Hierarchy, {**BINARY, **OTHER_RELATION}),
 ]
 
 
@@ -51,7 +51,7 @@ def audited(mechanism):
     return squares[worst], delta_lower_bound(first, second, EPSILON)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.needs_jit
 @pytest.mark.parametrize(("kind", "shape"), MECHANISMS)
 def test_rho_holds_and_a_fifth_less_noise_is_caught(kind, shape):
@@ -66,7 +66,7 @@ def test_rho_holds_and_a_fifth_less_noise_is_caught(kind, shape):
 
 @pytest.mark.sample(1)
 @pytest.mark.needs_jit
-@pytest.mark.parametrize(("kind", "shape"), [(Histogram, OTHER_RELATION), *MECHANISMS])
+@pytest.mark.parametrize(("kind", "shape"), [(Histogram, OTHER_RELATION), *MECHANISMS[::-1]])
 def test_delta_holds_and_a_fifth_less_noise_is_caught(kind, shape):
     mechanism = kind(epsilon=EPSILON, delta=DELTA, **shape)
     assert (mechanism.privacy.epsilon, mechanism.privacy.delta) == (EPSILON, DELTA)

@@ -228,7 +228,7 @@ def test_bounds_hold_for_all_exponentials_that_keep_their_promise(choice, monkey
             return n
 
     monkeypatch.setattr(distributions, "exponential", least_or_greatest)
-    for step in range(1, 25):
+    for step in range(1, 25, 2):
         rate = Fraction(step * step, 97)
         for law in (
             TwoSidedGeometric(rate, 1),
