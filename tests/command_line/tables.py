@@ -8,8 +8,6 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 SECRET = "66321.75"  # in records that no error may quote
 VALUES = np.arange(1, 1001) / 10  # p percent of them are at most p
@@ -19,6 +17,9 @@ ROOT = Path(__file__).parents[2]
 
 
 def write_tables(folder: Path) -> None:
+    import pyarrow as pa  # not with this file, which a test without it imports
+    import pyarrow.parquet as pq
+
     rows = "".join(f"{at},{value}\n" for at, value in enumerate(VALUES))
     (folder / "t.csv").write_text(f"id,x\n{rows}")
     pq.write_table(pa.table({"x": VALUES}), folder / "t.parquet")
