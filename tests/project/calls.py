@@ -491,19 +491,19 @@ for mechanism in ALL:
 X, Y = [[0.1], [0.4], [0.9]] * 40, [0, 1, 1] * 40
 
 
-def linear(epsilon=9.0, x_bounds=(0, 1), y_bounds=(0, 1), X=X, y=Y, method="moments", alpha=1.0):
-    how = {"x_bounds": x_bounds, "y_bounds": y_bounds, "method": method, "alpha": alpha}
-    return models.LinearRegression(epsilon, **how, rng=rng()).fit(X, y)
+def linear(epsilon=9.0, X=X, y=Y, x_bounds=(0, 1), y_bounds=(0, 1), alpha=1.0, **how):
+    bounds = {"x_bounds": x_bounds, "y_bounds": y_bounds}
+    return models.LinearRegression(epsilon, **bounds, alpha=alpha, rng=rng(), **how).fit(X, y)
 
 
-def logistic(epsilon=9.0, x_bounds=(0, 1), classes=(0, 1), X=X, y=Y, method="objective", C=1.0):
-    how = {"x_bounds": x_bounds, "classes": classes, "method": method, "C": C}
-    return models.LogisticRegression(epsilon, **how, rng=rng()).fit(X, y)
+def logistic(epsilon=9.0, X=X, y=Y, x_bounds=(0, 1), classes=(0, 1), C=1.0, **how):
+    bounds = {"x_bounds": x_bounds, "classes": classes}
+    return models.LogisticRegression(epsilon, **bounds, C=C, rng=rng(), **how).fit(X, y)
 
 
-call(linear)
+call(linear, fit_intercept=True, method="moments")
 call(linear().predict, X=X)
-call(logistic)
+call(logistic, fit_intercept=True, method="objective")
 call(logistic().predict, X=X)
 call(logistic().predict_proba, X=X)
 call(logistic().decision_function, X=X)

@@ -16,7 +16,7 @@ import dpcore as dp
 from dpcore import _check, _instead, mechanisms, studies
 from dpcore.errors import shown
 from dpcore.privacy.allowance import Allowance
-from dpcore.records.files import FileError
+from dpcore.records.files import Column, FileError, column_batches, record_batches
 
 GRID = dp.Grid.uniform(0, 1, 16)
 CELLS = dp.TableGrid.uniform((0, 1), (0, 1), (4, 4))
@@ -134,6 +134,15 @@ def test_as_many_replicates_as_no_machine_holds():
     with pytest.raises(dp.ParameterError, match=r"TiB of memory, and .* years") as raised:
         studies.run(STUDY, replicates=2**53, seed=1)
     assert raised.value.argument == "replicates"
+
+
+def test_a_column_of_another_kind(tmp_path):
+    for wrong in ("x", Column("x", "colours"), Column(3)):
+        with pytest.raises(dp.DpcoreError):
+            record_batches(tmp_path / "t.csv", [wrong])
+    for wrong in (None, 3, memoryview(b"x\n1\n")):
+        with pytest.raises(dp.DtypeError, match=r"^source"):
+            column_batches(wrong, "x", format="csv")
 
 
 # --- what newcomers write, and the code that they are told to write instead
