@@ -17,7 +17,7 @@ from distributed import Client, LocalCluster
 
 import dpcore as dp
 from dpcore import studies
-from dpcore.studies import plan
+from dpcore.studies import plan, runner
 from dpcore.studies.calls import Chunk, Shipped, make
 from tests.studies.alike import content, same
 
@@ -180,6 +180,13 @@ def test_workers_with_other_versions_are_an_error(monkeypatch):
         sent = pickle.dumps(Shipped(study))
     with pytest.raises(studies.StudyError, match=r"numpy 9\.9 -> \d"):
         make(pickle.loads(sent), 1, [Chunk(study.cells[0].key, 0, 3)], 1e9)
+
+    def raises(*_):
+        raise studies.StudyError("other versions")
+
+    monkeypatch.setattr(runner, "make", raises)
+    with pytest.raises(studies.StudyError, match=r"^other versions$"):
+        studies.run(study, replicates=3, seed=1)
 
 
 LOCK = threading.Lock()

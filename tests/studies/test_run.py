@@ -203,6 +203,8 @@ def test_a_bar_says_how_much_is_left(capsys):
     ("arguments", "error"),
     [
         ({"replicates": 0}, errors.ParameterError),
+        ({"replicates": 2**31 + 1}, errors.ParameterError),  # of 4 cells: more than 2^33 rows
+        ({"progress": 1}, errors.DtypeError),
         ({"seed": -1}, errors.ParameterError),
         ({"seed": 2**128}, errors.ParameterError),
         ({"workers": 0}, errors.ParameterError),
