@@ -260,6 +260,7 @@ def test_scores_and_projections_are_checked_whoever_builds_them():
         ({"upper": 0.0}, "upper"),
         ({"n": 0}, r"\bn\b"),
         ({"variance": np.inf}, "variance"),
+        ({"variance": -1.0}, "variance"),
         ({"basis": "fourier"}, "basis"),
         ({"privacy": None}, "privacy"),
     ):

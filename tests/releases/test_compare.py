@@ -149,6 +149,7 @@ def test_scalars_are_floats_and_it_shows_itself():
         assert type(number) is float
     assert repr(comparison).startswith("<Comparison of 300 and 300 records: KS ")
     assert len(repr(comparison)) < 88
+    assert "95% interval" in str(comparison)
 
 
 OTHER_GRID = dp.Grid.uniform(0, 1, 32)
