@@ -108,7 +108,8 @@ def places(
     for part in parts(labels, argument):
         if has_type:
             compare.check_can_hold(part.present.dtype)
-        place, is_missing = compare.part(part.present)
+        present = part.present if has_type else _untyped(labels, part.present)
+        place, is_missing = compare.part(present)
         if part.absent is not None:
             is_present, is_missing_here = ~part.absent, part.absent.copy()
             is_missing_here[is_present] = is_missing
@@ -211,7 +212,7 @@ class _Comparison:
         if wrong := [cls for cls in types if object_kinds.kind_of(cls) == "other"]:
             raise DtypeError(self._argument, object_kinds.name_of(wrong), _REQUIREMENT)
         are_text = all(isinstance(label, str | bytes) for label in self._labels)
-        if are_text and all(issubclass(cls, float) for cls in types):
+        if are_text and all(issubclass(cls, float | np.floating) for cls in types):
             # Other parts of the column may hold text.
             return np.full(labels.size, none, np.int32), is_missing
         decisive = {cls for cls in types if not issubclass(cls, float | np.floating)} or types
@@ -239,6 +240,17 @@ def stated_categories(labels: Any) -> list[str] | None:
     if library == "polars" and type(dtype).__name__ == "Enum":
         return list(dtype.categories)
     return None
+
+
+def _untyped(labels: Any, array: NDArray[Any]) -> NDArray[Any]:
+    """Return the labels of a sequence, as objects if their array is one of floats.
+
+    All of them may be missing labels of text, and a single record with a text would change the
+    array's dtype.
+    """
+    if array.dtype.kind != "f" or array.ndim != 1 or hasattr(type(labels), "__array__"):
+        return array
+    return np.fromiter(labels, object, array.size)
 
 
 def _can_hold(dtype: np.dtype[Any], label: float) -> bool:

@@ -206,6 +206,15 @@ def test_floats_may_stand_among_text():
         positives(["yes", math.nan, 1.0], 1.0)
 
 
+@pytest.mark.parametrize("column", [list, tuple, lambda v: np.array(v, object)])
+@pytest.mark.parametrize(
+    "floats", [[math.nan] * 3, [math.nan, np.float32("nan"), None], [0.5, 1.0]]
+)
+def test_one_label_of_text_decides_no_refusal_of_floats(column, floats):
+    assert positives(column([*floats, "yes"]), "yes") == 1
+    assert positives(column(floats), "yes") == 0
+
+
 @pytest.mark.parametrize(
     "labels",
     [
