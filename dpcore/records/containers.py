@@ -175,8 +175,9 @@ def _check_arrow(kind: Any, argument: str) -> None:
         types.is_fixed_size_binary,
     )
     if not any(is_one(kind) for is_one in known):
+        name = str(kind).partition("<")[0]  # fields may be named after keys in records
         raise DtypeError(
-            argument, f"a column of {kind}", "must be one column of numbers, dates or text"
+            argument, f"a column of {name}", "must be one column of numbers, dates or text"
         )
 
 

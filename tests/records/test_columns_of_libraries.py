@@ -226,3 +226,11 @@ def test_the_ends_of_doubles_are_counted_without_warnings(dtype: str) -> None:
                 wanted = [1, 0, 2, 1, 1]
     with np.errstate(all="raise"):
         assert WIDEST.count(values).tolist() == wanted
+
+
+@pytest.mark.parametrize("of_pandas", [False, True])
+def test_errors_do_not_quote_the_keys_of_records(of_pandas):
+    column = pa.array([{"1": {"Jones": 2.0}}])  # Arrow takes the names of fields from the records
+    values = pd.Series(column, dtype=pd.ArrowDtype(column.type)) if of_pandas else column
+    with pytest.raises(dp.DtypeError, match=r"got a column of struct$"):
+        dp.cdf(values, dp.Grid([1.0]), epsilon=1.0)
