@@ -75,7 +75,10 @@ class FileLedger:
                 self.cap, self._seen = ledger_tables.read(connection, self.path)
             ledger_tables.check_rows(connection, self.path, self.cap, self._seen)
         if cap is not None and cap != self.cap:
-            raise ParameterError("path", str(path), f"must have the cap {cap}, but has {self.cap}")
+            wanted, found = str(cap), str(self.cap)
+            if wanted == found:  # the two differ only in later digits
+                wanted, found = repr(cap), repr(self.cap)
+            raise ParameterError("path", str(path), f"must have the cap {wanted}, but has {found}")
 
     @property
     def key(self) -> tuple[str, str]:

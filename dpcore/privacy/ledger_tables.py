@@ -113,7 +113,9 @@ def read(connection: sqlite3.Connection, path: Path) -> tuple[Privacy, State | N
     if version not in _TABLES:
         raise FormatError(f"{path} has format {version}, and this version reads 1 to {_FORMAT}")
     with _undamaged(path):
-        asked = "SELECT sql FROM sqlite_master WHERE name NOT LIKE 'sqlite%' ORDER BY name"
+        # SQLite's own names begin so, and no others can. In LIKE, an underscore is any character.
+        own = "substr(name, 1, 7) = 'sqlite_'"
+        asked = f"SELECT sql FROM sqlite_master WHERE NOT {own} ORDER BY name"
         tables = [text and text.decode() for (text,) in connection.execute(asked)]
         if tables != _TABLES[version]:
             raise ValueError("it has other tables or triggers than a budget")

@@ -170,6 +170,8 @@ DAMAGES = [
     "CREATE TABLE other (x)",
     "CREATE TRIGGER t BEFORE INSERT ON charges BEGIN SELECT RAISE(IGNORE); END",
     "CREATE TRIGGER t BEFORE UPDATE ON spent BEGIN SELECT RAISE(IGNORE); END",
+    "CREATE TRIGGER sqlitex AFTER INSERT ON charges BEGIN DELETE FROM cap; END",
+    "CREATE TABLE SQLite2 (x)",
     "PRAGMA user_version = 1",
     "PRAGMA user_version = 2",
     "PRAGMA user_version = 0",
