@@ -47,6 +47,9 @@ if _TYPE_CHECKING:
         MissingValueError,
         ParameterError,
     )
+    from .planning.compare import Comparison, compare
+    from .planning.plan import Plan, plan
+    from .planning.suggest import Suggestion, suggest
     from .privacy.budgets import Budget, BudgetError
     from .privacy.guarantees import Privacy
     from .records import files
@@ -54,15 +57,12 @@ if _TYPE_CHECKING:
     from .releases.box_plot import BoxPlot, box_plot
     from .releases.cdf import cdf, cdf_from_counts
     from .releases.compact_bounds import compact_bounds
-    from .releases.compare import Comparison, compare
     from .releases.hosmer_lemeshow import hosmer_lemeshow
-    from .releases.plan import Plan, plan
     from .releases.project import project, project_sums
     from .releases.quantiles import Quantiles, quantiles
     from .releases.residual_plot import residual_plot
     from .releases.roc_curve import roc_curve
     from .releases.score_curves import score_curves, score_curves_from_counts
-    from .releases.suggest import Suggestion, suggest
     from .releases.symmetric_bounds import symmetric_bounds
     from .releases.table import table, table_from_counts
     from .summaries.grid import Grid
@@ -193,15 +193,15 @@ _HOMES = {
     "releases.box_plot": ("BoxPlot", "box_plot"),
     "releases.cdf": ("cdf", "cdf_from_counts"),
     "releases.compact_bounds": ("compact_bounds",),
-    "releases.compare": ("Comparison", "compare"),
+    "planning.compare": ("Comparison", "compare"),
     "releases.hosmer_lemeshow": ("hosmer_lemeshow",),
-    "releases.plan": ("Plan", "plan"),
+    "planning.plan": ("Plan", "plan"),
     "releases.project": ("project", "project_sums"),
     "releases.quantiles": ("Quantiles", "quantiles"),
     "releases.residual_plot": ("residual_plot",),
     "releases.roc_curve": ("roc_curve",),
     "releases.score_curves": ("score_curves", "score_curves_from_counts"),
-    "releases.suggest": ("Suggestion", "suggest"),
+    "planning.suggest": ("Suggestion", "suggest"),
     "releases.symmetric_bounds": ("symmetric_bounds",),
     "releases.table": ("table", "table_from_counts"),
     "summaries.grid": ("Grid",),

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 import dpcore as dp
+from dpcore.papers.hosmer_lemeshow_by_groups import hosmer_lemeshow_by_groups
+from dpcore.papers.smooth_roc_curve import smooth_roc_curve
 from dpcore.releases.hosmer_lemeshow import hosmer_lemeshow
-from dpcore.releases.hosmer_lemeshow_by_groups import hosmer_lemeshow_by_groups
-from dpcore.releases.roc_curve import smooth_roc_curve
 
 from ..registry import Contender, Job
 from .roc import Inputs, memory_pass, records

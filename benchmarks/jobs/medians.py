@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 import dpcore as dp
-from dpcore.mechanisms.medians import recursive_medians
+from dpcore.papers.medians import recursive_medians
 
 from ..registry import Contender, Job
 

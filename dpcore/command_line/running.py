@@ -14,10 +14,10 @@ from typing import BinaryIO
 import dpcore
 
 from .. import _check
+from ..planning.most_accurate import most_accurate
 from ..records.atomic import check_writable, write_together
 from ..records.files import FileError, Format, Progress
 from ..releases.cdf import taken
-from ..releases.most_accurate import most_accurate
 from .arguments import TAKE_VALUES, UsageError
 from .options import PICTURES
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import dpcore
 
-from ..releases.suggest import FINEST, suggested_size
+from ..planning.suggest import FINEST, suggested_size
 from .arguments import UsageError
 from .reports import lines
 

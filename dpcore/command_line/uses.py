@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 import dpcore as dp
 
 from ..kernels.counting import rows
-from ..mechanisms import medians
-from ..mechanisms.median_finders import FINDERS
-from ..releases.roc_curve import smooth_roc_curve
+from ..papers import medians
+from ..papers.median_finders import FINDERS
+from ..papers.smooth_roc_curve import smooth_roc_curve
 
 __all__ = ["USES"]
 

@@ -21,6 +21,7 @@ from ..errors import DtypeError, ParameterError
 from ..mechanisms import Mechanism
 from ..mechanisms.base import check_mechanism, release_with_deviation
 from ..noise.sources import source
+from ..planning.most_accurate import most_accurate
 from ..privacy.guarantees import Neighbours, Privacy, of_clients, of_public_size, within_group
 from ..privacy.spending import spending
 from ..records.integers import stated
@@ -29,7 +30,6 @@ from ..records.names import name_of
 from ..summaries.grid import Grid, check_grid
 from ..summaries.group_counts import group_counts, public_groups
 from ..summaries.totals import NanPolicy
-from .most_accurate import most_accurate
 
 __all__ = [
     "cdf",

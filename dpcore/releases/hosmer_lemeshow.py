@@ -16,6 +16,7 @@ from ..curves.scores import check_score_grid
 from ..errors import DtypeError, MissingValueError, ParameterError
 from ..mechanisms import Mechanism
 from ..mechanisms.base import check_mechanism
+from ..planning.most_accurate import most_accurate
 from ..privacy.spending import called
 from ..records import columns
 from ..records.columns import Chunk
@@ -27,7 +28,6 @@ from ..statistics.risk_groups import check_groups, check_minimum
 from ..summaries.grid import MOST_CELLS, Grid, check_grid
 from ..summaries.score_counts import Label, score_counts
 from ..summaries.totals import NanPolicy
-from .most_accurate import most_accurate
 from .released_by import released_by
 from .score_curves import labelled_score_curves, named
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -10,21 +9,16 @@ import numpy as np
 
 from .. import _check
 from .._documentation import documented
-from ..errors import ParameterError
 from ..mechanisms import Mechanism
-from ..mechanisms.smooth_auc import SmoothS
-from ..noise.sources import source
-from ..privacy.spending import called, spending
-from ..statistics.binormal import BinormalROC
+from ..privacy.spending import called
 from ..statistics.roc import ROC
 from ..summaries.grid import Grid
-from ..summaries.ranked_pairs import ranked_pairs
 from ..summaries.score_counts import Label
 from ..summaries.totals import NanPolicy
 from .released_by import released_by
 from .score_curves import score_curves
 
-__all__ = ["roc_curve", "smooth_roc_curve"]
+__all__ = ["roc_curve"]
 
 
 @documented
@@ -123,71 +117,3 @@ def roc_curve(
             nan_policy=nan_policy,
         )
     return ROC(curves, released_by(curves, mechanism))
-
-
-@documented
-def smooth_roc_curve(
-    y_true: Any,
-    y_score: Any,
-    *,
-    epsilon: float | Fraction,
-    delta: float | None = None,
-    pos_label: Label | None = None,
-    rng: np.random.Generator | None = None,
-    nan_policy: NanPolicy = "raise",
-) -> BinormalROC:
-    """Release the area under a ROC curve, and the symmetric binormal curve with that area.
-
-    This is SmoothS of the regression-diagnostics paper, after Boyd, Lantz & Page (2015). It is a
-    baseline for comparison.
-
-    Parameters
-    ----------
-    y_true
-        {labels}
-    y_score
-        (n,) real numbers; a higher score means more likely positive. No grid is needed, because
-        the scores are compared with each other.
-    pos_label
-        {pos_label}
-    rng
-        {rng}
-    nan_policy
-        {nan_policy}
-    epsilon, delta
-        As in ``mechanisms.smooth_auc.SmoothS``.
-
-    Returns
-    -------
-    BinormalROC
-
-    Raises
-    ------
-    DtypeError, ParameterError, MissingValueError
-        As in ``roc_curve``.
-
-    Notes
-    -----
-    docs/proofs/selection.md, section 13, explains the method. The cost is O(n log n).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dpcore.releases.roc_curve import smooth_roc_curve
-    >>> rng = np.random.default_rng(1)
-    >>> y_true = rng.random(5000) < 0.3
-    >>> y_score = rng.normal(np.where(y_true, 0.6, 0.4), 0.15)
-    >>> round(smooth_roc_curve(y_true, y_score, epsilon=10.0, rng=rng).auc, 2)
-    0.83
-    """
-    area = SmoothS(epsilon, delta)
-    source(rng)  # refuses anything but a generator or None
-    pairs = ranked_pairs(y_true, y_score, pos_label=pos_label, nan_policy=nan_policy)
-    n = pairs.negatives + pairs.positives
-    if n < 1:
-        raise ParameterError("y_true", 0, "must hold at least one record")
-    privacy = replace(area.privacy, simulated=rng is not None)
-    with spending(privacy, "smooth_roc_curve"):
-        released = area.release_pairs(pairs, rng=rng)
-    assert isinstance(released, float)
-    return BinormalROC(released, n, privacy, area.describe())

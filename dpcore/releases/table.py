@@ -18,6 +18,7 @@ from ..curves.table import Integers, Table, of_both_columns
 from ..curves.table_mistakes import warn_of_table
 from ..errors import ParameterError
 from ..mechanisms import Histogram, Mechanism
+from ..planning.most_accurate import data_aware
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Neighbours
 from ..records.integers import stated
@@ -25,7 +26,6 @@ from ..records.names import name_of
 from ..summaries.table_grid import TableGrid, check_table_grid, in_a_row
 from ..summaries.totals import NanPolicy
 from .cdf import checked, raw_release, refuse_one_row_only
-from .most_accurate import data_aware
 
 __all__ = ["raw_table", "table", "table_from_counts", "table_mechanism"]
 

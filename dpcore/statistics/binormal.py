@@ -31,7 +31,7 @@ class BinormalROC(EqualByValue):
     """The ROC curve of normal scores with one variance in both classes, and a given area.
 
     The curve is TPR = Phi(a + Phi^-1(FPR)) with a = sqrt(2) Phi^-1(area). Made by
-    ``dpcore.releases.roc_curve.smooth_roc_curve``. Only the area comes from the records.
+    ``dpcore.papers.smooth_roc_curve.smooth_roc_curve``. Only the area comes from the records.
 
     Parameters
     ----------

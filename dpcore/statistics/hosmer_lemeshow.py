@@ -38,7 +38,7 @@ class HosmerLemeshow:
     """Observed and expected records by groups of predicted probability, and the test's statistic.
 
     Made by ``from_curves``, ``dpcore.hosmer_lemeshow``, or ``hosmer_lemeshow_by_groups`` of the
-    module ``dpcore.releases.hosmer_lemeshow_by_groups``. Arrays (G, 2) have negatives first and
+    module ``dpcore.papers.hosmer_lemeshow_by_groups``. Arrays (G, 2) have negatives first and
     positives second.
 
     Parameters

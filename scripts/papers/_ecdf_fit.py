@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcore.mechanisms import NoNoise
+from dpcore.papers.hosmer_lemeshow_by_groups import hosmer_lemeshow_by_groups
 from dpcore.releases.hosmer_lemeshow import arcsine_grid, hosmer_lemeshow
-from dpcore.releases.hosmer_lemeshow_by_groups import hosmer_lemeshow_by_groups
 from dpcore.studies import Results
 
 from ._data import Scored, bank, diabetes

@@ -17,8 +17,8 @@ from scipy.stats import norm, ttest_ind
 import dpcore as dp
 from dpcore import studies
 from dpcore.mechanisms import Dawa
-from dpcore.mechanisms.medians import recursive_medians
-from dpcore.releases.roc_curve import smooth_roc_curve
+from dpcore.papers.medians import recursive_medians
+from dpcore.papers.smooth_roc_curve import smooth_roc_curve
 from dpcore.statistics.between_curves import Rates, symmetric_difference
 
 from ._data import Scored

@@ -21,7 +21,7 @@ from dpcore.mechanisms import (
     PolynomialProjection,
     ToeplitzGaussian,
 )
-from dpcore.mechanisms.median_finders import FINDERS, Records
+from dpcore.papers.median_finders import FINDERS, Records
 
 Counts = NDArray[np.int64]
 Curves = NDArray[np.float64]

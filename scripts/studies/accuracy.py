@@ -17,8 +17,8 @@ from papers._figure import BLUE, GREY, LIGHT, VERMILION, panels
 import dpcore as dp
 from dpcore import studies
 from dpcore.mechanisms import Dawa, Dyadic, Hierarchy, ToeplitzGaussian
-from dpcore.releases.most_accurate import most_accurate
-from dpcore.releases.plan_shapes import REFERENCE_SHAPES
+from dpcore.planning.most_accurate import most_accurate
+from dpcore.planning.plan_shapes import REFERENCE_SHAPES
 from dpcore.studies import Results
 
 from ._regret_contenders import Counts, Curves, monotone

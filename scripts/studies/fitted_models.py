@@ -18,8 +18,8 @@ from sklearn.linear_model import LogisticRegression
 
 from dpcore import studies
 from dpcore.mechanisms import NoNoise
+from dpcore.papers.hosmer_lemeshow_by_groups import hosmer_lemeshow_by_groups
 from dpcore.releases.hosmer_lemeshow import FINEST, hosmer_lemeshow
-from dpcore.releases.hosmer_lemeshow_by_groups import hosmer_lemeshow_by_groups
 
 Values = NDArray[np.float64]
 Rng = np.random.Generator

@@ -20,8 +20,8 @@ from scipy.special import expit, logit
 
 from dpcore import studies
 from dpcore.mechanisms import NoNoise
+from dpcore.papers.hosmer_lemeshow_by_groups import hosmer_lemeshow_by_groups
 from dpcore.releases.hosmer_lemeshow import arcsine_grid, hosmer_lemeshow
-from dpcore.releases.hosmer_lemeshow_by_groups import hosmer_lemeshow_by_groups
 from dpcore.studies import Results
 
 Rng = np.random.Generator

@@ -22,8 +22,8 @@ from scipy.stats import sem
 import dpcore as dp
 from dpcore import studies
 from dpcore.curves.colours import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
-from dpcore.mechanisms.medians import RecursiveMedians
-from dpcore.releases.priroc import priroc, priroc_fix, score_curves_at_medians
+from dpcore.papers.medians import RecursiveMedians
+from dpcore.papers.priroc import priroc, priroc_fix, score_curves_at_medians
 from dpcore.statistics.between_curves import Rates, symmetric_difference
 from dpcore.statistics.roc import ROC
 from dpcore.studies import Results

@@ -8,8 +8,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from dpcore.mechanisms import median_finders
-from dpcore.mechanisms.medians import RecursiveMedians
+from dpcore.papers import median_finders
+from dpcore.papers.medians import RecursiveMedians
 from tests import reference
 from tests.audit.harness import both_ways, replaced, tables
 

@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpcore.mechanisms import smooth_auc
-from dpcore.mechanisms.smooth_auc import SmoothS, area_units
+from dpcore.papers import smooth_auc
+from dpcore.papers.smooth_auc import SmoothS, area_units
 from tests import reference
 from tests.audit import harness
 from tests.audit.harness import epsilon_lower_bound, replaced

@@ -15,7 +15,7 @@ import pytest
 
 import dpcore as dp
 from dpcore import trust
-from dpcore.releases.priroc import score_curves_at_medians
+from dpcore.papers.priroc import score_curves_at_medians
 from dpcore.releases.symmetric_bounds import symmetric_bounds
 
 RNG = np.random.default_rng

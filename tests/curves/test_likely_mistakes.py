@@ -10,8 +10,8 @@ import pytest
 
 import dpcore as dp
 from dpcore.mechanisms import Dawa, Hierarchy, NoNoise
+from dpcore.papers.priroc import score_curves_at_medians
 from dpcore.releases.hosmer_lemeshow import arcsine_grid
-from dpcore.releases.priroc import score_curves_at_medians
 from dpcore.trust import Central, Local
 from dpcore.trust.protocol.clients import Client
 from dpcore.trust.protocol.curves import release, release_scores

@@ -11,19 +11,19 @@ import pytest
 
 import dpcore
 import dpcore as dp
-from dpcore.mechanisms.medians import RecursiveMedians, recursive_medians
-from dpcore.mechanisms.smooth_auc import SmoothS
 from dpcore.noise import sources
+from dpcore.papers.hosmer_lemeshow_by_groups import hosmer_lemeshow_by_groups
+from dpcore.papers.medians import RecursiveMedians, recursive_medians
+from dpcore.papers.priroc import priroc, priroc_fix, score_curves_at_medians
+from dpcore.papers.ranked_pairs import ranked_pairs
+from dpcore.papers.smooth_auc import SmoothS
+from dpcore.papers.smooth_roc_curve import smooth_roc_curve
 from dpcore.privacy import spending
-from dpcore.releases.hosmer_lemeshow_by_groups import hosmer_lemeshow_by_groups
-from dpcore.releases.priroc import priroc, priroc_fix, score_curves_at_medians
 from dpcore.releases.quantiles import quantiles_from_counts
-from dpcore.releases.roc_curve import smooth_roc_curve
 from dpcore.statistics import (
     expected_calibration_error_interval,
     population_expected_calibration_error_interval,
 )
-from dpcore.summaries.ranked_pairs import ranked_pairs
 from dpcore.trust import (
     Central,
     Local,

@@ -11,12 +11,12 @@ import numpy as np
 import dpcore as dp
 from dpcore import files, mechanisms, models, noise, privacy, studies, trust
 from dpcore import statistics as st
-from dpcore.mechanisms.medians import RecursiveMedians, recursive_medians, smooth_sensitivity
-from dpcore.mechanisms.smooth_auc import SmoothS
-from dpcore.releases.hosmer_lemeshow_by_groups import hosmer_lemeshow_by_groups
-from dpcore.releases.priroc import score_curves_at_medians
+from dpcore.papers.hosmer_lemeshow_by_groups import hosmer_lemeshow_by_groups
+from dpcore.papers.medians import RecursiveMedians, recursive_medians, smooth_sensitivity
+from dpcore.papers.priroc import score_curves_at_medians
+from dpcore.papers.smooth_auc import SmoothS
+from dpcore.papers.smooth_roc_curve import smooth_roc_curve
 from dpcore.releases.quantiles import quantiles_from_counts
-from dpcore.releases.roc_curve import smooth_roc_curve
 from dpcore.statistics import classifier
 from dpcore.streams import RunningCount
 from dpcore.trust import comparison

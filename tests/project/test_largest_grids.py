@@ -7,7 +7,7 @@ import pytest
 
 import dpcore as dp
 from dpcore import statistics
-from dpcore.summaries.ranked_pairs import ranked_pairs
+from dpcore.papers.ranked_pairs import ranked_pairs
 
 N = 2**24
 RECORDS = 100_000

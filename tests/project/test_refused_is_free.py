@@ -14,14 +14,14 @@ import pytest
 
 import dpcore as dp
 from dpcore import mechanisms, trust
-from dpcore.mechanisms.medians import RecursiveMedians, recursive_medians
-from dpcore.mechanisms.smooth_auc import SmoothS
-from dpcore.releases.hosmer_lemeshow_by_groups import hosmer_lemeshow_by_groups
-from dpcore.releases.priroc import priroc, score_curves_at_medians
+from dpcore.papers.hosmer_lemeshow_by_groups import hosmer_lemeshow_by_groups
+from dpcore.papers.medians import RecursiveMedians, recursive_medians
+from dpcore.papers.priroc import priroc, score_curves_at_medians
+from dpcore.papers.ranked_pairs import RankedPairs
+from dpcore.papers.smooth_auc import SmoothS
+from dpcore.papers.smooth_roc_curve import smooth_roc_curve
 from dpcore.releases.quantiles import quantiles_from_counts
-from dpcore.releases.roc_curve import smooth_roc_curve
 from dpcore.streams import RunningCount
-from dpcore.summaries.ranked_pairs import RankedPairs
 
 pytestmark = pytest.mark.needs_jit  # many releases: a minute and more where kernels are interpreted
 

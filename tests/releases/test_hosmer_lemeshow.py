@@ -10,13 +10,13 @@ import pytest
 
 import dpcore as dp
 from dpcore.mechanisms import Dyadic, Hierarchy, NoNoise
-from dpcore.releases.hosmer_lemeshow import arcsine_grid, hosmer_lemeshow
-from dpcore.releases.hosmer_lemeshow_by_groups import (
+from dpcore.papers.hosmer_lemeshow_by_groups import (
     _UNIT,
     _Noise,
     _sums,
     hosmer_lemeshow_by_groups,
 )
+from dpcore.releases.hosmer_lemeshow import arcsine_grid, hosmer_lemeshow
 from dpcore.statistics.hosmer_lemeshow import HosmerLemeshow
 from tests import reference
 from tests.statistics.right_models import calibrated

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 import dpcore as dp
-from dpcore.releases.hosmer_lemeshow_by_groups import hosmer_lemeshow_by_groups
-from dpcore.releases.priroc import score_curves_at_medians
-from dpcore.releases.roc_curve import smooth_roc_curve
+from dpcore.papers.hosmer_lemeshow_by_groups import hosmer_lemeshow_by_groups
+from dpcore.papers.priroc import score_curves_at_medians
+from dpcore.papers.smooth_roc_curve import smooth_roc_curve
 
 N = 400
 RNG = np.random.default_rng(1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dpcore as dp
-from dpcore.releases.roc_curve import smooth_roc_curve
+from dpcore.papers.smooth_roc_curve import smooth_roc_curve
 from dpcore.statistics.between_curves import symmetric_difference
 from dpcore.statistics.binormal import BinormalROC
 from tests.statistics.binormal_scores import Points, binormal, exact

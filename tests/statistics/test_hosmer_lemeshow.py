@@ -14,10 +14,10 @@ from scipy.stats import chi2
 
 import dpcore as dp
 from dpcore.mechanisms import NoNoise
-from dpcore.releases.hosmer_lemeshow import arcsine_grid, hosmer_lemeshow
-from dpcore.releases.hosmer_lemeshow_by_groups import (
+from dpcore.papers.hosmer_lemeshow_by_groups import (
     hosmer_lemeshow_by_groups,
 )
+from dpcore.releases.hosmer_lemeshow import arcsine_grid, hosmer_lemeshow
 from dpcore.statistics.hosmer_lemeshow import HosmerLemeshow
 from tests import reference
 from tests.statistics.right_models import calibrated

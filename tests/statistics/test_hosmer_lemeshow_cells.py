@@ -11,8 +11,8 @@ from scipy.stats import ncx2
 
 import dpcore as dp
 from dpcore.mechanisms import Dawa, Dyadic, Hierarchy, NoNoise
+from dpcore.papers.hosmer_lemeshow_by_groups import hosmer_lemeshow_by_groups
 from dpcore.releases.hosmer_lemeshow import FINEST, arcsine_grid, suited
-from dpcore.releases.hosmer_lemeshow_by_groups import hosmer_lemeshow_by_groups
 from dpcore.statistics.hosmer_lemeshow import HosmerLemeshow
 
 RNG = np.random.default_rng

@@ -13,8 +13,8 @@ from scipy.stats import chi2, norm
 
 import dpcore as dp
 from dpcore.mechanisms import Dawa, Dyadic, Hierarchy, NoNoise, ToeplitzGaussian
+from dpcore.papers.hosmer_lemeshow_by_groups import hosmer_lemeshow_by_groups
 from dpcore.releases.hosmer_lemeshow import arcsine_grid, hosmer_lemeshow
-from dpcore.releases.hosmer_lemeshow_by_groups import hosmer_lemeshow_by_groups
 from dpcore.statistics.binning import Cells
 from dpcore.statistics.hosmer_lemeshow import HosmerLemeshow
 from dpcore.statistics.hosmer_lemeshow_noise import _normal_scores

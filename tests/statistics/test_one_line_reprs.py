@@ -7,7 +7,7 @@ import pytest
 
 import dpcore as dp
 from dpcore import statistics as st
-from dpcore.releases.roc_curve import smooth_roc_curve
+from dpcore.papers.smooth_roc_curve import smooth_roc_curve
 
 RNG = np.random.default_rng(1)
 SCORES = RNG.random(20_000)

@@ -14,7 +14,7 @@ import pytest
 
 import dpcore as dp
 from dpcore._threads import checked_workers
-from dpcore.releases.priroc import priroc
+from dpcore.papers.priroc import priroc
 from dpcore.streams import RunningCount
 from dpcore.summaries.partitions import sum_of_parts
 from dpcore.summaries.rungs import Rungs

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dpcore.errors import DtypeError, MissingValueError, ParameterError
 from dpcore.kernels.selection import medians as kernels
-from dpcore.mechanisms.medians import smooth_sensitivity
+from dpcore.papers.medians import smooth_sensitivity
 from tests import reference
 
 RNG = np.random.default_rng

@@ -7,8 +7,8 @@ import pytest
 
 import dpcore as dp
 from dpcore.mechanisms import Dawa, Dyadic, Hierarchy, Histogram, ToeplitzGaussian
-from dpcore.releases.most_accurate import most_accurate
-from dpcore.releases.plan_shapes import REFERENCE_SHAPES
+from dpcore.planning.most_accurate import most_accurate
+from dpcore.planning.plan_shapes import REFERENCE_SHAPES
 
 BOTH_KINDS = [{"epsilon": 1.0}, {"rho": 0.5}]
 

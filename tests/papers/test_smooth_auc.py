@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpcore as dp
-from dpcore.mechanisms.smooth_auc import SmoothS, area_units
-from dpcore.noise.cauchy import CauchyNoise
-from dpcore.releases.roc_curve import smooth_roc_curve
+from dpcore.papers.cauchy import CauchyNoise
+from dpcore.papers.ranked_pairs import RankedPairs, ranked_pairs
+from dpcore.papers.smooth_auc import SmoothS, area_units
+from dpcore.papers.smooth_roc_curve import smooth_roc_curve
 from dpcore.releases.score_curves import score_curves_from_counts
 from dpcore.statistics.roc import ROC
-from dpcore.summaries.ranked_pairs import RankedPairs, ranked_pairs
 from tests import reference
 from tests.mechanisms.refusals import refusals
 

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from .. import _check
 from ..errors import ParameterError
-from ..noise.cauchy import CauchyNoise, rounded_cauchy
 from ..noise.laws import DiscreteLaplace
 from ..noise.sources import Source, source
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Privacy, double_above
 from ..privacy.spending import spending
-from ..summaries.ranked_pairs import RankedPairs
+from .cauchy import CauchyNoise, rounded_cauchy
+from .ranked_pairs import RankedPairs
 
 __all__ = ["SmoothS", "area_units"]
 
@@ -63,7 +63,7 @@ class SmoothS:
     Examples
     --------
     >>> import numpy as np
-    >>> from dpcore.mechanisms.smooth_auc import SmoothS
+    >>> from dpcore.papers.smooth_auc import SmoothS
     >>> counts = np.array([300, 200, 100, 600, 500, 100])  # negatives rise, positives fall
     >>> round(SmoothS(5.0).release(counts, rng=np.random.default_rng(1)), 2)
     0.76
@@ -170,7 +170,7 @@ class SmoothS:
         Parameters
         ----------
         pairs
-            The result of ``summaries.ranked_pairs``, of 1 to 2^31 records.
+            The result of ``papers.ranked_pairs``, of 1 to 2^31 records.
         rng, replicates
             As in ``release``.
 

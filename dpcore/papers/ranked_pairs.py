@@ -9,8 +9,8 @@ import numpy as np
 from .._threads import on_threads
 from ..kernels.counting import ranks as kernels
 from ..records.labels import Label
-from .score_counts import records
-from .totals import NanPolicy
+from ..summaries.score_counts import records
+from ..summaries.totals import NanPolicy
 
 __all__ = ["RankedPairs", "ranked_pairs"]
 

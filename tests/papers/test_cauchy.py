@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcore.noise.cauchy import CauchyNoise, rounded_cauchy
 from dpcore.noise.sources import CryptographicSource, GeneratorSource
+from dpcore.papers.cauchy import CauchyNoise, rounded_cauchy
 from tests import reference
 from tests.noise.goodness import p_value_of_counts
 

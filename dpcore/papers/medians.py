@@ -14,6 +14,8 @@ from .. import _check
 from .._documentation import documented
 from ..errors import MissingValueError, ParameterError
 from ..kernels.selection import medians as kernels
+from ..mechanisms.budgeted import MOST_RECORDS, cell_counts
+from ..mechanisms.hierarchy import Hierarchy
 from ..noise.sources import source
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Privacy
@@ -21,8 +23,6 @@ from ..privacy.spending import spending
 from ..records import columns
 from ..summaries.grid import Grid, check_grid
 from ..summaries.totals import NanPolicy
-from .budgeted import MOST_RECORDS, cell_counts
-from .hierarchy import Hierarchy
 from .median_finders import FINDERS, Method, Records
 
 __all__ = ["RecursiveMedians", "recursive_medians", "smooth_sensitivity"]
@@ -66,7 +66,7 @@ class RecursiveMedians:
     Examples
     --------
     >>> import numpy as np
-    >>> from dpcore.mechanisms.medians import RecursiveMedians
+    >>> from dpcore.papers.medians import RecursiveMedians
     >>> counts = np.array([3000, 900, 100, 1000, 1000, 1000, 1000, 0])
     >>> RecursiveMedians(epsilon=100.0, depth=2).choose(counts)
     array([0, 2, 4, 7])
@@ -214,7 +214,7 @@ def recursive_medians(
     --------
     >>> import numpy as np
     >>> import dpcore as dp
-    >>> from dpcore.mechanisms.medians import recursive_medians
+    >>> from dpcore.papers.medians import recursive_medians
     >>> rng, fine = np.random.default_rng(1), dp.Grid.uniform(0, 1, 2**10)
     >>> scores = rng.beta(2, 40, 10_000)
     >>> grid, privacy = recursive_medians(scores, fine, epsilon=1.0, depth=2, rng=rng)

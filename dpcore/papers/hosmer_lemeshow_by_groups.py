@@ -16,15 +16,15 @@ from ..noise.sources import Source, source
 from ..privacy.allowance import Allowance, Law
 from ..privacy.guarantees import Privacy
 from ..privacy.spending import spending
+from ..releases.cdf import cdf
+from ..releases.hosmer_lemeshow import checked_probabilities, grid_of_probabilities
+from ..releases.score_curves import named
 from ..statistics.hosmer_lemeshow import HosmerLemeshow
 from ..statistics.right_labels import RightLabels
 from ..statistics.risk_groups import check_groups
 from ..summaries.grid import Grid
 from ..summaries.score_counts import Label, records
 from ..summaries.totals import NanPolicy
-from .cdf import cdf
-from .hosmer_lemeshow import checked_probabilities, grid_of_probabilities
-from .score_curves import named
 
 __all__ = ["hosmer_lemeshow_by_groups"]
 

@@ -14,16 +14,16 @@ from ..curves.likely_mistakes import warn_of_scores
 from ..curves.scores import ScoreCurves, check_score_grid, numbered
 from ..errors import DtypeError, ParameterError
 from ..mechanisms import Dawa, Hierarchy, Mechanism
-from ..mechanisms.median_finders import Method
-from ..mechanisms.medians import RecursiveMedians
 from ..noise.sources import source
 from ..privacy.allowance import Allowance
 from ..privacy.spending import spending
+from ..releases.cdf import raw_release, taken
+from ..releases.score_curves import named, score_curves
 from ..summaries.grid import Grid
 from ..summaries.score_counts import Label, score_counts
 from ..summaries.totals import NanPolicy
-from .cdf import raw_release, taken
-from .score_curves import named, score_curves
+from .median_finders import Method
+from .medians import RecursiveMedians
 
 __all__ = ["priroc", "priroc_fix", "score_curves_at_medians"]
 
@@ -75,7 +75,7 @@ def score_curves_at_medians(
         The budget of thresholds and counts together, a positive number (a Fraction is taken
         exactly).
     depth, method
-        As in ``mechanisms.medians.RecursiveMedians``: there are 2^depth thresholds, and ``method``
+        As in ``papers.medians.RecursiveMedians``: there are 2^depth thresholds, and ``method``
         is how they are found.
     counter
         The mechanism that releases the counts: "hb", which is ``mechanisms.Hierarchy`` with the

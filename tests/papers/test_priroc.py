@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 import dpcore as dp
 from dpcore.errors import DtypeError, MissingValueError, ParameterError
 from dpcore.mechanisms import Dawa, Hierarchy
-from dpcore.mechanisms.medians import RecursiveMedians
 from dpcore.mechanisms.no_noise import NoNoise
-from dpcore.releases import priroc as recipes
-from dpcore.releases.priroc import priroc, priroc_fix, score_curves_at_medians
+from dpcore.papers import priroc as recipes
+from dpcore.papers.medians import RecursiveMedians
+from dpcore.papers.priroc import priroc, priroc_fix, score_curves_at_medians
 
 RNG = np.random.default_rng
 

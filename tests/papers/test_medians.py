@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 import dpcore as dp
 from dpcore.errors import DtypeError, MissingValueError, ParameterError
-from dpcore.mechanisms import median_finders
-from dpcore.mechanisms.medians import RecursiveMedians, recursive_medians
 from dpcore.mechanisms.selection import exponential_mechanism
-from dpcore.noise.cauchy import CauchyNoise
+from dpcore.papers import median_finders
+from dpcore.papers.cauchy import CauchyNoise
+from dpcore.papers.medians import RecursiveMedians, recursive_medians
 from tests import reference
 
 METHODS = ("exponential", "smooth", "paper", "curve")

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from ..kernels.selection.medians import RATIO_UNIT
-from .sources import Source
+from ..noise.sources import Source
 
 __all__ = ["CauchyNoise", "rounded_cauchy"]
 

@@ -16,7 +16,7 @@ from ..curves.confidence import Interval
 from ..curves.shapes import float_or_array
 from ..curves.shown import short
 from ..errors import DtypeError, ParameterError
-from ._simulated_pairs import Released, largest_gaps, populations
+from .simulated_pairs import Released, largest_gaps, populations
 
 __all__ = ["Comparison", "compare"]
 

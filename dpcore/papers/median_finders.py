@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from ..kernels.selection import medians as kernels
 from ..kernels.selection import selection
 from ..kernels.smoothing.isotonic import isotonic
-from ..noise.cauchy import CauchyNoise, rounded_cauchy
+from ..mechanisms._classes import last_class
+from ..mechanisms.hierarchy import Hierarchy
 from ..noise.laws import DiscreteLaplace
 from ..noise.sources import source
 from ..noise.windows import fill
 from ..privacy.allowance import Allowance
 from ..summaries.grid import MOST_CELLS
-from ._classes import last_class
-from .hierarchy import Hierarchy
+from .cauchy import CauchyNoise, rounded_cauchy
 
 __all__ = ["FINDERS", "Median", "Method", "Records"]
 
