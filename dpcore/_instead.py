@@ -4,23 +4,12 @@ from __future__ import annotations
 
 import inspect
 import numbers
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any
 
 from .errors import shown
 
-__all__ = ["MECHANISMS", "generator", "grid", "mechanism", "table_grid"]
-
-MECHANISMS: Final = (
-    "AdaptiveQuantiles",
-    "Dawa",
-    "Dyadic",
-    "Hierarchy",
-    "Histogram",
-    "HistogramQueries",
-    "NoNoise",
-    "PolynomialProjection",
-    "ToeplitzGaussian",
-)
+__all__ = ["generator", "grid", "mechanism", "table_grid"]
 
 
 def generator(value: object, otherwise: str = "") -> str:
@@ -65,16 +54,17 @@ def table_grid(value: object) -> str:
     return f"{wanted}, or dp.TableGrid(x, y) of two grids" if is_grid else wanted
 
 
-def mechanism(value: object, kind: str = "mechanism") -> str:
+def mechanism(value: object, kind: str = "mechanism", classes: Sequence[str] = ()) -> str:
     """Return the requirement on an argument that must be a mechanism.
 
-    ``kind`` is the name of a class if the mechanism must be of that class.
+    ``kind`` is the name of a class if the mechanism must be of that class. ``classes`` are the
+    names of the classes in ``dpcore.mechanisms``.
 
     Examples
     --------
     >>> mechanism(1.0)
     'must be a mechanism: for a budget, write epsilon=1.0'
-    >>> mechanism("dyadic")
+    >>> mechanism("dyadic", classes=["Dyadic"])
     'must be a mechanism, not a name: write dp.mechanisms.Dyadic(epsilon=...)'
     """
     if isinstance(value, type) and hasattr(value, "release"):
@@ -84,11 +74,12 @@ def mechanism(value: object, kind: str = "mechanism") -> str:
     if kind != "mechanism":
         return f"must be a {kind}"
     if isinstance(value, str):
-        named = [name for name in MECHANISMS if name.lower() == value.lower().replace("_", "")]
+        named = [name for name in classes if name.lower() == value.lower().replace("_", "")]
         if named:
             budget = "" if named[0] == "NoNoise" else "epsilon=..."
             return f"must be a mechanism, not a name: write dp.mechanisms.{named[0]}({budget})"
-        return f"must be a mechanism, of dp.mechanisms: {', '.join(MECHANISMS)}"
+        if classes:
+            return f"must be a mechanism, of dp.mechanisms: {', '.join(classes)}"
     return "must be a mechanism, as dp.mechanisms.Dyadic(epsilon=1.0) is"
 
 

@@ -25,7 +25,6 @@ __all__ = [
     "REPLICATES",
     "Releases",
     "check_released",
-    "loses_records",
     "processed",
     "root_mean_square_errors",
 ]
@@ -39,6 +38,11 @@ _PROCESSINGS: Final = ((), ("isotonic()",))  # steps that simulated curves also 
 @runtime_checkable
 class Releases(Protocol):
     """The methods that a simulation needs, of a mechanism or of a protocol of several parties."""
+
+    @property
+    def loses_records(self) -> bool:
+        """Whether a release loses detail besides noise, which a simulation does not show."""
+        ...
 
     def release(
         self,
@@ -66,14 +70,6 @@ def check_released(argument: str, curve: CDF, mechanism: object) -> Releases:
         own = curve.mechanism
         raise ParameterError("mechanism", mechanism.describe(), f"must be the curves' own, {own}")
     return mechanism
-
-
-def loses_records(mechanism: Releases) -> bool:
-    """Return whether a mechanism loses detail besides noise, and states so with each release.
-
-    A simulation around a release does not cover all of this loss.
-    """
-    return hasattr(mechanism, "release_with_deviation")
 
 
 def root_mean_square_errors(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from ..privacy.allowance import Allowance, Law
 from ..privacy.guarantees import Privacy, within_group
 from ..privacy.spending import called
 from ..summaries.grid import MOST_CELLS
-from .budgeted import Releases, Work
+from .base import Mechanism, Work
 from .queries import CELLS_PER_DRAW, THROUGH, Between, in_units, noise_of, variance_of
 
 __all__ = ["AdaptiveQuantiles"]
@@ -30,7 +30,7 @@ _MOST_STEPS: Final = 2**12
 
 @documented
 @dataclass(frozen=True, slots=True)
-class AdaptiveQuantiles(Releases):
+class AdaptiveQuantiles(Mechanism):
     """Step by step, the threshold in the middle of the largest gap gets a noisy cumulative count.
 
     This is the strongest rival of polynomial projection in Tao & Sarwate, *Differentially Private
@@ -73,6 +73,8 @@ class AdaptiveQuantiles(Releases):
     array([ 0.,  9.,  9., 10., 10., 10., 10., 10.])
     """
 
+    name: ClassVar[str] = "adaptive-quantiles"
+
     epsilon: float | Fraction | None = None
     steps: int = 50
     _: KW_ONLY
@@ -84,9 +86,6 @@ class AdaptiveQuantiles(Releases):
         self._budget()
         object.__setattr__(self, "steps", _check.integer("steps", self.steps, 1, _MOST_STEPS))
         _check.choice("between", self.between, Between)
-
-    def _budget(self) -> Allowance:
-        return Allowance.checked(self.epsilon, self.rho, "replace-one", self.delta)
 
     def questions(self, size: int) -> int:
         """Return the number of thresholds of ``size`` cells that get a noisy count.
@@ -146,22 +145,6 @@ class AdaptiveQuantiles(Releases):
         errors = np.full(size, np.inf)
         errors[-1] = 0.0
         return errors
-
-    def describe(self) -> dict[str, str | int | float]:
-        """Return the name and the parameters, as a release records them.
-
-        Examples
-        --------
-        >>> from dpcore.mechanisms import AdaptiveQuantiles
-        >>> AdaptiveQuantiles(epsilon=1.0, steps=20).describe()
-        {'name': 'adaptive-quantiles', 'epsilon': 1.0, 'steps': 20, 'between': 'step'}
-        """
-        return {
-            "name": "adaptive-quantiles",
-            **self._budget().describe(),
-            "steps": self.steps,
-            "between": self.between,
-        }
 
     def release_from_sites(
         self,
@@ -259,7 +242,7 @@ def _noise(mechanism: AdaptiveQuantiles, asked: int) -> tuple[Law | None, int]:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _Server(Releases):
+class _Server(Mechanism):
     """The same questions to several sites."""
 
     mechanism: AdaptiveQuantiles

@@ -1,25 +1,87 @@
-"""The methods of every mechanism, and the functions by which other rooms use mechanisms."""
+"""What every mechanism is: a budget, releases of counts, a deviation, and a description.
+
+A mechanism is whole in its own file. It enters the registry by being defined, and other code asks
+it, instead of asking which one it is.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass, replace
+from fractions import Fraction
+from functools import cache, partial
+from typing import Any, ClassVar, Final, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _instead
-from ..errors import DtypeError
-from ..privacy.guarantees import Privacy
+from .. import _check, _instead
+from .._threads import checked_workers, on_threads
+from ..errors import DtypeError, ParameterError
+from ..noise.sources import Source, source
+from ..privacy.allowance import Allowance
+from ..privacy.guarantees import Privacy, Relation, of_public_size
+from ..privacy.spending import spending
+from ..summaries.grid import MOST_CELLS
 
-__all__ = ["Mechanism", "check_mechanism", "deviation_of", "release_with_deviation"]
+__all__ = [
+    "MOST_RECORDS",
+    "Mechanism",
+    "Work",
+    "cell_counts",
+    "check_mechanism",
+    "names",
+    "registered",
+]
+
+MOST_RECORDS: Final = 2**46  # sums in fine units fit 64 bits; larger sums would wrap around
+_BLOCK_DRAWS: Final = 2**16  # threads get replicates in blocks of about this many draws
+_OF_BUDGETS: Final = ("epsilon", "rho", "neighbours", "delta")  # fields that state the allowance
+_registry: Final[dict[str, type[Mechanism]]] = {}
 
 
-@runtime_checkable
-class Mechanism(Protocol):
-    """A way to release cumulative counts over a grid of N cells.
+class Work(NamedTuple):
+    """How releases of some counts are made.
+
+    Parameters
+    ----------
+    fill
+        A function that overwrites an array (rows, N) with independent releases, given a noise
+        stream.
+    draws
+        About how many noise variates a release takes. The blocks, and so the results, depend on it.
+    dtype
+        The type of the releases.
+    """
+
+    fill: Callable[[NDArray[Any], Source], None]
+    draws: int
+    dtype: type[np.int64] | type[np.float64]
+
+
+class Mechanism(ABC):
+    """A way to release cumulative counts over a grid of N cells; the base of all mechanisms.
+
+    A subclass is a frozen dataclass with a ``name``. It defines ``fill`` and ``noise_deviation``.
+    Everything else is there: the guarantee follows from the fields epsilon, rho, delta and
+    neighbours, ``release`` checks, charges and draws, and a description makes the mechanism again
+    (docs/guides/extending.md).
 
     If ``privacy.neighbours`` is "replace-one", the number of records n is public, and the last
     cumulative count is n. Otherwise the last count has noise, too.
+
+    Attributes
+    ----------
+    name
+        The name in descriptions. A class that states one is in the registry.
+    one_row_only
+        Whether the mechanism assumes that neighbouring cells hold neighbouring values. Then it is
+        not for tables, nor for the scores of two classes.
+    is_additive
+        Whether a release is the exact counts plus noise whose law does not depend on them.
+    loses_records
+        Whether a release loses detail besides noise, and ``release_with_deviation`` says how much.
 
     Examples
     --------
@@ -31,10 +93,69 @@ class Mechanism(Protocol):
     array([2.42, 2.8 , 2.42, 0.  ])
     """
 
+    __slots__ = ()
+
+    name: ClassVar[str]
+    one_row_only: ClassVar[bool] = False
+    is_additive: ClassVar[bool] = False
+    loses_records: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        name = cls.__dict__.get("name")
+        if isinstance(name, str):
+            known = _registry.get(name)  # a dataclass with slots is defined twice
+            if known is not None and _place(known) != _place(cls):
+                raise ParameterError("name", name, f"is the name of {known.__qualname__}")
+            _registry[name] = cls
+
+    @abstractmethod
+    def noise_deviation(self, size: int) -> NDArray[np.float64]:
+        """Return the standard deviation of the noise in each cumulative count, (N,).
+
+        It is infinite where the error depends on the records in a way that is not known.
+
+        Examples
+        --------
+        >>> import dpcore as dp
+        >>> dp.mechanisms.Dyadic(epsilon=1.0).noise_deviation(4).round(2)
+        array([4.85, 4.85, 4.85, 0.  ])
+        """
+
+    def fill(self, counts: NDArray[np.int64], out: NDArray[np.float64], stream: Source) -> None:
+        """Overwrite ``out``, (rows, N), with independent releases of the counts of N cells, (N,).
+
+        ``release`` calls this, with checked counts. Draw all noise from ``stream``, by ``fill`` of
+        a law of ``dpcore.noise``. If n is public, ``release`` writes the last count.
+
+        Examples
+        --------
+        >>> import inspect
+        >>> from dpcore.mechanisms import Mechanism
+        >>> list(inspect.signature(Mechanism.fill).parameters)
+        ['self', 'counts', 'out', 'stream']
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define fill")
+
     @property
     def privacy(self) -> Privacy:
         """The guarantee of one release with cryptographic noise."""
-        ...
+        return self._budget().privacy
+
+    def mean_squared_error(self, size: int) -> float:
+        """Return the mean squared error of a cumulative count over the N thresholds, in counts^2.
+
+        It is a closed form. The mean includes the last threshold, whose error is 0 if n is public.
+
+        Examples
+        --------
+        >>> from dpcore.mechanisms import Hierarchy, Histogram
+        >>> round(Histogram(epsilon=1.0).mean_squared_error(1024), 1)
+        1337.2
+        >>> round(Hierarchy(epsilon=1.0).mean_squared_error(1024), 1)
+        314.4
+        """
+        return float(np.mean(self.noise_deviation(size) ** 2))
 
     def release(
         self,
@@ -44,28 +165,102 @@ class Mechanism(Protocol):
         replicates: int | None = None,
         workers: int | None = None,
     ) -> NDArray[np.int64] | NDArray[np.float64]:
-        """Return noisy cumulative counts, (N,), or (replicates, N) independent ones.
+        """Return cumulative counts with noise.
+
+        Parameters
+        ----------
+        counts
+            (N,) integers, the exact counts of the cells, from ``Grid.count``.
+        rng
+            None for a release: noise from a cryptographic source. A generator is for studies. The
+            noise comes from its children, so results do not depend on the number of threads.
+        replicates
+            None for one release, or the number of independent releases. Each spends the budget.
+        workers
+            The number of threads for replicates; None for all processors.
+
+        Returns
+        -------
+        numpy.ndarray
+            (N,) or (replicates, N): int64 from ``Dyadic`` with Laplace noise, float64 otherwise.
+            Under replace-one the last entry is n.
+
+        Raises
+        ------
+        DtypeError, ParameterError
+            counts is not a non-empty array of integers that are 0 or more, their public sum is
+            above 2^46, or another argument is not as above.
+
+        Notes
+        -----
+        Each replicate takes O(N) draws and memory, and O(N) additions. ``ToeplitzGaussian`` takes
+        O(N log N) operations. ``Dawa`` takes O(N) for each of some fifty partitions that it tries.
 
         Examples
         --------
         >>> import numpy as np
-        >>> import dpcore as dp
-        >>> rng = np.random.default_rng(1)
-        >>> dp.mechanisms.Dyadic(epsilon=1.0).release(np.array([40, 30, 20, 10]), rng=rng)
+        >>> from dpcore.mechanisms import Dyadic
+        >>> counts = np.array([40, 30, 20, 10])
+        >>> mechanism, rng = Dyadic(epsilon=1.0), np.random.default_rng(1)
+        >>> mechanism.release(counts, rng=rng)
         array([ 32,  70,  95, 100])
+        >>> mechanism.release(counts, rng=rng, replicates=2)
+        array([[ 43,  69,  91, 100],
+               [ 33,  66,  87, 100]])
         """
-        ...
+        exact = self._checked(counts)
+        repeat = 1 if replicates is None else _check.integer("replicates", replicates, 1, 2**40)
+        threads = checked_workers(workers)
+        stream, work = source(rng), self._prepared(exact)
+        out: NDArray[Any] = np.empty((repeat, exact.size), work.dtype)
+        rows = max(1, _BLOCK_DRAWS // max(1, work.draws))
+        starts = range(0, repeat, rows)
 
-    def noise_deviation(self, size: int) -> NDArray[np.float64]:
-        """Return the standard deviation of the noise in each cumulative count, (N,).
+        def fill(block: tuple[int, Source]) -> None:
+            start, own = block
+            work.fill(out[start : start + rows], own)
+
+        def cost() -> Privacy:
+            return repeat * replace(self.privacy, simulated=rng is not None)
+
+        with spending(cost, f"{type(self).__name__}.release"):
+            on_threads(fill, list(zip(starts, stream.spawn(len(starts)), strict=True)), threads)
+        return out if replicates is not None else out[0]
+
+    def estimated_deviation(self, released: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the standard deviation of the noise in each count of a release, (N,).
+
+        This is ``noise_deviation``, which holds for all records, unless the mechanism knows more
+        from the release.
 
         Examples
         --------
-        >>> import dpcore as dp
-        >>> dp.mechanisms.Dyadic(epsilon=1.0).noise_deviation(4).round(2)
+        >>> import numpy as np
+        >>> from dpcore.mechanisms import Dyadic
+        >>> mechanism = Dyadic(epsilon=1.0)
+        >>> mechanism.estimated_deviation(mechanism.release(np.array([40, 30, 20, 10]))).round(2)
         array([4.85, 4.85, 4.85, 0.  ])
         """
-        ...
+        return np.asarray(self.noise_deviation(released.size), np.float64)
+
+    def release_with_deviation(
+        self, counts: NDArray[np.integer[Any]], *, rng: np.random.Generator | None = None
+    ) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return a release, and the standard deviation of the noise in its counts, both (N,).
+
+        A mechanism that finds out its error during the release says here how large it is.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpcore.mechanisms import Dyadic
+        >>> counts, rng = np.array([40, 30, 20, 10]), np.random.default_rng(1)
+        >>> released, deviation = Dyadic(epsilon=1.0).release_with_deviation(counts, rng=rng)
+        >>> released, deviation.round(2)
+        (array([ 32,  70,  95, 100]), array([4.85, 4.85, 4.85, 0.  ]))
+        """
+        released = self.release(counts, rng=rng)
+        return released, self.estimated_deviation(released)
 
     def describe(self) -> dict[str, str | int | float]:
         """Return the name and the parameters, as a release records them.
@@ -73,43 +268,126 @@ class Mechanism(Protocol):
         Examples
         --------
         >>> import dpcore as dp
-        >>> dp.mechanisms.Histogram(epsilon=1.0).describe()
-        {'name': 'histogram', 'epsilon': 1.0}
+        >>> dp.mechanisms.Hierarchy(epsilon=0.5, branching=4).describe()
+        {'name': 'hierarchy', 'epsilon': 0.5, 'branching': '4', 'budgets': 'auto'}
+        >>> dp.mechanisms.Histogram(rho=0.5).describe()
+        {'name': 'histogram', 'rho': 0.5}
         """
-        ...
+        return {
+            "name": self.name,
+            **self._budget().describe(),
+            **{name: _plain(getattr(self, name)) for name in _parameters(type(self))},
+        }
+
+    @classmethod
+    def from_description(cls, description: Mapping[str, Any], relation: Relation) -> Self:
+        """Return the mechanism with a description, whose releases protect a relation.
+
+        Raises
+        ------
+        TypeError, DpcoreError
+            The description is of another version.
+
+        Examples
+        --------
+        >>> from dpcore.mechanisms import Dyadic
+        >>> Dyadic.from_description({"epsilon": 0.5, "base": 3}, "replace-one").noise_scale(9)
+        Fraction(8, 1)
+        """
+        parameters = {name: value for name, value in description.items() if name != "name"}
+        if "neighbours" in _names(cls):  # within a group, it is a release of the group
+            public = of_public_size(relation)
+            parameters["neighbours"] = "replace-one" if public else relation
+        return cls(**parameters)
+
+    def _budget(self) -> Allowance:
+        """Return the allowance of one release, as the fields state it."""
+        stated = {name: getattr(self, name) for name in _OF_BUDGETS if name in _names(type(self))}
+        return Allowance.checked(
+            stated.get("epsilon"),
+            stated.get("rho"),
+            stated.get("neighbours", "replace-one"),
+            stated.get("delta"),
+        )
+
+    def _prepared(self, exact: NDArray[np.int64]) -> Work:
+        """Return the work of releasing the counts of N cells, (N,)."""
+        total = int(exact.sum()) if of_public_size(self.privacy.neighbours) else None
+        return Work(partial(_filled, self, exact, total), exact.size, np.float64)
+
+    def _checked(self, counts: object) -> NDArray[np.int64]:
+        """Return the counts of the cells, (N,), checked."""
+        exact = cell_counts(counts)
+        total = int(exact.sum())
+        if self._budget().total_is_public and total > MOST_RECORDS:
+            raise ParameterError("counts", total, f"must sum to at most {MOST_RECORDS}")
+        return exact
+
+
+def registered(name: str) -> type[Mechanism] | None:
+    """Return the class with this name, or None."""
+    return _registry.get(name)
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all mechanisms that are defined, in alphabetical order."""
+    return tuple(sorted(_registry))
 
 
 def check_mechanism(argument: str, value: object, kind: type = Mechanism) -> None:
     """Refuse a value that is not a mechanism of this kind, or is its class; say what to write."""
-    what = _instead.mechanism(value, "mechanism" if kind is Mechanism else kind.__name__)
+    own = [made.__name__ for made in _registry.values() if made.__module__.startswith("dpcore.")]
+    what = _instead.mechanism(value, "mechanism" if kind is Mechanism else kind.__name__, own)
     if isinstance(value, type):
         raise DtypeError(argument, f"the class {value.__name__}", what)
     if not isinstance(value, kind):
         raise DtypeError(argument, type(value).__name__, what)
 
 
-def deviation_of(mechanism: Mechanism, released: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the standard deviation of the noise in each count of a release, (N,).
-
-    This is ``noise_deviation``, which holds for all records. If the error of a mechanism depends on
-    the records, it has ``estimated_deviation`` instead, which uses the release.
-    """
-    estimated = getattr(mechanism, "estimated_deviation", None)
-    if estimated is None:
-        return np.asarray(mechanism.noise_deviation(released.size), np.float64)
-    return np.asarray(estimated(released), np.float64)
+def cell_counts(counts: object) -> NDArray[np.int64]:
+    """Return the counts of the cells of a grid, (N,), checked."""
+    array = _check.counts("counts", counts)
+    if array.ndim != 1 or not 1 <= array.size <= MOST_CELLS:
+        raise ParameterError(
+            "counts", array.shape, f"must be one-dimensional, with 1 to {MOST_CELLS} cells"
+        )
+    return array
 
 
-def release_with_deviation(
-    mechanism: Mechanism, counts: NDArray[np.integer[Any]], rng: np.random.Generator | None
-) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Return one release, and the standard deviation of the noise in each of its counts, both (N,).
+def _filled(
+    mechanism: Mechanism,
+    exact: NDArray[np.int64],
+    total: int | None,
+    out: NDArray[np.float64],
+    stream: Source,
+) -> None:
+    mechanism.fill(exact, out, stream)
+    if total is not None:
+        out[:, -1] = total
 
-    A mechanism that finds out its error during the release has a method of this name.
-    """
-    own = getattr(mechanism, "release_with_deviation", None)
-    if own is None:
-        released = np.asarray(mechanism.release(counts, rng=rng))
-        return released, deviation_of(mechanism, released)
-    released, deviation = own(counts, rng=rng)
-    return np.asarray(released), np.asarray(deviation, np.float64)
+
+def _place(cls: type) -> tuple[str, str]:
+    return cls.__module__, cls.__qualname__
+
+
+@cache
+def _names(cls: type[Mechanism]) -> frozenset[str]:
+    """Return the names of a mechanism's fields."""
+    own = fields(cls) if is_dataclass(cls) else ()
+    return frozenset(member.name for member in own)
+
+
+@cache
+def _parameters(cls: type[Mechanism]) -> tuple[str, ...]:
+    """Return the names of the fields, in order, that are no part of the budget."""
+    own = fields(cls) if is_dataclass(cls) else ()
+    return tuple(member.name for member in own if member.name not in _OF_BUDGETS)
+
+
+def _plain(value: Any) -> str | int | float:
+    """Return a parameter as a release records it."""
+    if isinstance(value, str | int):
+        return value
+    if isinstance(value, float | Fraction):
+        return float(value)
+    return ",".join(f"{number:g}" for number in value)

@@ -6,7 +6,7 @@ import math
 from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,9 @@ from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Neighbours
 from ..privacy.spending import spending
 from ..summaries.grid import MOST_CELLS
+from .base import Mechanism, Work
 from .bucket_counts import Records, Stages, deviation, line
 from .buckets import scales
-from .budgeted import Releases, Work
 from .hierarchy import Hierarchy
 
 __all__ = ["Dawa"]
@@ -34,7 +34,7 @@ _SHARES: Final = Fraction(1, 6), Fraction(1, 10)
 
 @documented
 @dataclass(frozen=True, slots=True)
-class Dawa(Releases):
+class Dawa(Mechanism):
     """Data-aware cumulative counts: cells are put in buckets and taken as equal inside a bucket.
 
     The mechanism follows Li, Hay, Miklau & Wang, *A data- and workload-aware algorithm for range
@@ -75,6 +75,9 @@ class Dawa(Releases):
     169.6
     """
 
+    name: ClassVar[str] = "dawa"
+    loses_records: ClassVar[bool] = True
+
     epsilon: float | Fraction | None = None
     split: Literal["auto"] | float | Fraction = "auto"
     _: KW_ONLY
@@ -88,9 +91,6 @@ class Dawa(Releases):
             _check.choice("split", self.split, Literal["auto"])
         elif not 0 < _check.fraction("split", self.split) < 1:
             raise ParameterError("split", self.split, "must be above 0 and below 1")
-
-    def _budget(self) -> Allowance:
-        return Allowance.checked(self.epsilon, self.rho, self.neighbours, self.delta)
 
     def _pays(self, size: int, n: int) -> bool:
         """Return whether buckets are usually better for this number of records and this budget.
@@ -151,18 +151,6 @@ class Dawa(Releases):
             stages = _kept_stages(self, size, signal)
             stages.hierarchy.tree(size)  # with the largest possible number of buckets
         return np.full(size, np.inf)
-
-    def describe(self) -> dict[str, str | int | float]:
-        """Return the name and the parameters, as a release records them.
-
-        Examples
-        --------
-        >>> from dpcore.mechanisms import Dawa
-        >>> Dawa(epsilon=1.0, split=0.25).describe()
-        {'name': 'dawa', 'epsilon': 1.0, 'split': 0.25}
-        """
-        split = self.split if isinstance(self.split, str) else float(self.split)
-        return {"name": "dawa", **self._budget().describe(), "split": split}
 
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
         records = Records.of(exact, self._stages(exact.size, int(exact.sum())))

@@ -2,38 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import fields
-from typing import Any, Final
 
 from ..curves.cdf import CDF
 from ..errors import DtypeError, ParameterError
-from ..privacy.guarantees import of_public_size
-from .adaptive import AdaptiveQuantiles
-from .base import Mechanism
-from .dawa import Dawa
-from .dyadic import Dyadic
-from .hierarchy import Hierarchy, Histogram
-from .no_noise import NoNoise
-from .polynomial import PolynomialProjection
-from .queries import HistogramQueries
-from .toeplitz import ToeplitzGaussian
+from .base import Mechanism, names, registered
 
 __all__ = ["from_curve"]
-
-_KINDS: Final[Mapping[str, type[Any]]] = {
-    "adaptive-quantiles": AdaptiveQuantiles,
-    "dawa": Dawa,
-    "dyadic": Dyadic,
-    "hierarchy": Hierarchy,
-    "histogram": Histogram,
-    "histogram-queries": HistogramQueries,
-    "no-noise": NoNoise,
-    "polynomial": PolynomialProjection,
-    "toeplitz": ToeplitzGaussian,
-}
-_SEQUENCES: Final[Mapping[str, Callable[[str], float]]] = {"branching": int, "budgets": float}
 
 
 def from_curve(curve: CDF) -> Mechanism:
@@ -69,23 +44,12 @@ def from_curve(curve: CDF) -> Mechanism:
     """
     if not isinstance(curve, CDF):
         raise DtypeError("curve", type(curve).__name__, "must be a CDF")
-    parameters: dict[str, Any] = dict(curve.mechanism)
-    kind = _KINDS.get(str(parameters.pop("name", None)))
+    kind = registered(str(curve.mechanism.get("name")))
     if kind is None:
-        raise ParameterError(
-            "curve", curve.mechanism, f"must be released by one of {', '.join(_KINDS)}"
-        )
-    for name, number in _SEQUENCES.items():
-        if isinstance(text := parameters.get(name), str) and text[:1].isdigit():
-            parameters[name] = tuple(map(number, text.split(",")))
-    if isinstance(parameters.get("branching"), tuple) and len(parameters["branching"]) == 1:
-        # All levels have the same branching, and the text is the same.
-        (parameters["branching"],) = parameters["branching"]
-    if "neighbours" in {field.name for field in fields(kind)}:
-        relation = curve.privacy.neighbours  # within a group, it is a release of the group
-        parameters["neighbours"] = "replace-one" if of_public_size(relation) else relation
+        what = f"must be released by one of {', '.join(names())}"
+        raise ParameterError("curve", curve.mechanism, what)
     with suppress(TypeError):  # the parameters are others, or too few
-        made: Mechanism = kind(**parameters)
+        made = kind.from_description(curve.mechanism, curve.privacy.neighbours)
         if made.describe() == curve.mechanism:
             return made
     raise ParameterError(

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,10 @@ from ..kernels.trees import dyadic as kernels
 from ..kernels.trees.resistance import largest_resistance
 from ..noise.laws import DiscreteGaussian
 from ..noise.sources import Source
-from ..privacy.allowance import Allowance, Law
+from ..privacy.allowance import Law
 from ..privacy.lattice import integer_noise, least_deviation
 from ..summaries.grid import MOST_CELLS
-from .budgeted import Releases, Work
+from .base import Mechanism, Work
 
 __all__ = ["Dyadic"]
 
@@ -34,7 +34,7 @@ _LESS: Final = 1.0 - 2.0**-29  # a factor below 1, because laws are rounded up
 
 @documented
 @dataclass(frozen=True, slots=True)
-class Dyadic(Releases):
+class Dyadic(Mechanism):
     """Every cumulative count gets the noise of the tree nodes that cover its threshold.
 
     Barczewski, Mawass & Ramon, *Differentially private empirical cumulative distribution
@@ -72,6 +72,9 @@ class Dyadic(Releases):
     Fraction(16, 1)
     """
 
+    name: ClassVar[str] = "dyadic"
+    is_additive: ClassVar[bool] = True
+
     epsilon: float | Fraction | None = None
     base: int = 2
     sensitivity: Sensitivity = "exact"
@@ -86,9 +89,6 @@ class Dyadic(Releases):
             raise ParameterError("base", self.base, 'must be 2 with sensitivity="paper"')
         if self.sensitivity == "paper" and self._is_gaussian:
             raise ParameterError("sensitivity", "paper", "must be 'exact' for Gaussian noise")
-
-    def _budget(self) -> Allowance:
-        return Allowance.checked(self.epsilon, self.rho, "replace-one", self.delta)
 
     @property
     def _is_gaussian(self) -> bool:
@@ -209,22 +209,6 @@ class Dyadic(Releases):
         errors = np.full(size, self.variance(size) ** 0.5)
         errors[-1] = 0.0
         return errors
-
-    def describe(self) -> dict[str, str | int | float]:
-        """Return the name and the parameters, as a release records them.
-
-        Examples
-        --------
-        >>> from dpcore.mechanisms import Dyadic
-        >>> Dyadic(epsilon=0.5).describe()
-        {'name': 'dyadic', 'epsilon': 0.5, 'base': 2, 'sensitivity': 'exact'}
-        """
-        return {
-            "name": "dyadic",
-            **self._budget().describe(),
-            "base": self.base,
-            "sensitivity": self.sensitivity,
-        }
 
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
         law, unit = self.noise(exact.size)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import Literal
+from typing import Any, ClassVar, Final, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from .. import _check
 from .._documentation import documented
 from ..errors import DtypeError, ParameterError
-from ..privacy.allowance import Allowance
-from ..privacy.guarantees import Neighbours
+from ..privacy.guarantees import Neighbours, Relation
 from ..summaries.grid import MOST_CELLS
+from .base import Mechanism, Work
 from .branching import (
     Branching,
     best_branching,
@@ -26,15 +26,16 @@ from .branching import (
     trimmed,
     uniform_branching,
 )
-from .budgeted import Releases, Work
 from .tree import Tree, release_nodes
 
 __all__ = ["Hierarchy", "Histogram"]
 
+_SEQUENCES: Final[Mapping[str, Callable[[str], float]]] = {"branching": int, "budgets": float}
+
 
 @documented
 @dataclass(frozen=True, slots=True)
-class Hierarchy(Releases):
+class Hierarchy(Mechanism):
     """Cumulative counts by least squares from noisy counts on all levels of a tree over the cells.
 
     The mechanism is that of Hay, Rastogi, Miklau & Suciu, *Boosting the accuracy of differentially
@@ -84,6 +85,9 @@ class Hierarchy(Releases):
     32.9
     """
 
+    name: ClassVar[str] = "hierarchy"
+    is_additive: ClassVar[bool] = True
+
     epsilon: float | Fraction | None = None
     branching: Literal["auto", "hb"] | int | Sequence[int] = "auto"
     budgets: Literal["auto", "equal"] | Sequence[float] = "auto"
@@ -114,9 +118,6 @@ class Hierarchy(Releases):
             object.__setattr__(self, "budgets", weights)
         else:
             raise DtypeError("budgets", type(self.budgets).__name__, "must be a string or numbers")
-
-    def _budget(self) -> Allowance:
-        return Allowance.checked(self.epsilon, self.rho, self.neighbours, self.delta)
 
     def branching_for(self, size: int) -> Branching:
         """Return the number of children on each level, from the root down, for ``size`` cells.
@@ -228,7 +229,7 @@ class Hierarchy(Releases):
         return self.tree(size).mean_prefix_variance()
 
     def describe(self) -> dict[str, str | int | float]:
-        """Return the name and the parameters, as a release records them.
+        """Return the name and the parameters, as a release records them; branchings are a text.
 
         Examples
         --------
@@ -236,12 +237,28 @@ class Hierarchy(Releases):
         >>> Hierarchy(epsilon=0.5, branching=4).describe()
         {'name': 'hierarchy', 'epsilon': 0.5, 'branching': '4', 'budgets': 'auto'}
         """
-        return {
-            "name": "hierarchy",
-            **self._budget().describe(),
-            "branching": _text(self.branching),
-            "budgets": _text(self.budgets),
-        }
+        described = Mechanism.describe(self)
+        return described | {"branching": str(described["branching"])}
+
+    @classmethod
+    def from_description(cls, description: Mapping[str, Any], relation: Relation) -> Self:
+        """Return the mechanism with a description; numbers for each level are a text there.
+
+        Examples
+        --------
+        >>> from dpcore.mechanisms import Hierarchy
+        >>> description = {"epsilon": 1.0, "branching": "16,16", "budgets": "0.25,0.75"}
+        >>> Hierarchy.from_description(description, "replace-one").shares_for(256)
+        (0.0, 0.25, 0.75)
+        """
+        parameters = dict(description)
+        for name, number in _SEQUENCES.items():
+            if isinstance(text := parameters.get(name), str) and text[:1].isdigit():
+                parameters[name] = tuple(map(number, text.split(",")))
+        branching = parameters.get("branching")
+        if isinstance(branching, tuple) and len(branching) == 1:
+            (parameters["branching"],) = branching  # one for all levels: the text is the same
+        return super(Hierarchy, cls).from_description(parameters, relation)
 
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
         tree = self.tree(exact.size)
@@ -271,6 +288,7 @@ class Histogram(Hierarchy):
     """
 
     __slots__ = ()
+    name: ClassVar[str] = "histogram"
 
     def __init__(
         self,
@@ -314,7 +332,7 @@ class Histogram(Hierarchy):
         >>> Histogram(rho=0.5).describe()
         {'name': 'histogram', 'rho': 0.5}
         """
-        return {"name": "histogram", **self._budget().describe()}
+        return {"name": self.name, **self._budget().describe()}
 
 
 @lru_cache(maxsize=64)
@@ -322,10 +340,3 @@ def _tree(mechanism: Hierarchy, size: int) -> Tree:
     return Tree.of(
         size, mechanism.branching_for(size), mechanism.shares_for(size), mechanism._budget()
     )
-
-
-def _text(parameter: str | int | Sequence[float]) -> str:
-    """Return a parameter as one word."""
-    if isinstance(parameter, str | int):
-        return str(parameter)
-    return ",".join(f"{number:g}" for number in parameter)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +14,13 @@ from ..noise.sources import Source
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Privacy
 from ..summaries.grid import MOST_CELLS
-from .budgeted import Releases, Work
+from .base import Mechanism, Work
 
 __all__ = ["NoNoise"]
 
 
 @dataclass(frozen=True, slots=True)
-class NoNoise(Releases):
+class NoNoise(Mechanism):
     """The exact cumulative counts, **without any privacy**: ``privacy.epsilon`` is infinite.
 
     Statistics of its curves are those of the records themselves. The curves cannot be written as
@@ -32,6 +33,9 @@ class NoNoise(Releases):
     >>> dp.cdf([0.1, 0.3, 0.35, 0.9], grid, dp.mechanisms.NoNoise()).counts
     array([1., 3., 3., 4.])
     """
+
+    name: ClassVar[str] = "no-noise"
+    is_additive: ClassVar[bool] = True
 
     @property
     def privacy(self) -> Privacy:
@@ -62,7 +66,7 @@ class NoNoise(Releases):
         >>> exact.n, exact.mechanism
         (2, {'name': 'no-noise'})
         """
-        return {"name": "no-noise"}
+        return {"name": self.name}
 
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
         cumulative = np.cumsum(exact)

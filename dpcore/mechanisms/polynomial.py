@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,6 @@ from .. import _check
 from ..errors import ParameterError
 from ..kernels.polynomials import legendre as kernels
 from ..noise.sources import Source, source
-from ..privacy.allowance import Allowance
 from ..privacy.lattice import LatticeNoise, lattice_noise
 from ..privacy.spending import spending
 from ..summaries.grid import MOST_CELLS
@@ -28,7 +27,7 @@ from ..summaries.polynomials import (
     exact_sums,
     scheme,
 )
-from .budgeted import Releases, Work
+from .base import Mechanism, Work
 
 __all__ = ["Budgets", "PolynomialProjection"]
 
@@ -36,7 +35,7 @@ _AUTO: Final = {"legendre": 32, "moments": 6}
 
 
 @dataclass(frozen=True, slots=True)
-class PolynomialProjection(Releases):
+class PolynomialProjection(Mechanism):
     """The curve's nearest polynomial, from noisy sums over the records of Legendre polynomials.
 
     The mechanism follows Tao & Sarwate, *Differentially Private Distribution Estimation Using
@@ -94,6 +93,8 @@ class PolynomialProjection(Releases):
     169.9
     """
 
+    name: ClassVar[str] = "polynomial"
+
     epsilon: float | Fraction | None = None
     delta: float | None = None
     degree: int | str = "auto"
@@ -118,9 +119,6 @@ class PolynomialProjection(Releases):
             object.__setattr__(self, "budgets", "equal")
         if self._budget().rho is None:
             raise ParameterError("delta", None, "must be given beside epsilon: noise is Gaussian")
-
-    def _budget(self) -> Allowance:
-        return Allowance.checked(self.epsilon, self.rho, "replace-one", self.delta)
 
     @property
     def scheme(self) -> Scheme:
@@ -195,7 +193,7 @@ class PolynomialProjection(Releases):
         sensitivity exact
         """
         return {
-            "name": "polynomial",
+            "name": self.name,
             **self._budget().describe(),
             "degree": self.scheme.degree,
             "basis": self.basis,

@@ -6,7 +6,7 @@ import math
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from ..noise.sources import Source
 from ..privacy.allowance import Allowance, Law
 from ..privacy.lattice import lattice_noise
 from ..summaries.grid import MOST_CELLS
-from .budgeted import Releases, Work
+from .base import Mechanism, Work
 
 __all__ = ["Between", "HistogramQueries"]
 
@@ -31,7 +31,7 @@ _MOST_BITS: Final = 16  # 2^46 records in units of 2^-16 stay inside 64 bits
 
 @documented
 @dataclass(frozen=True, slots=True)
-class HistogramQueries(Releases):
+class HistogramQueries(Mechanism):
     """Noisy counts of the records in a few bins, added up to cumulative counts.
 
     Tao & Sarwate, *Differentially Private Distribution Estimation Using Functional Approximation*
@@ -73,6 +73,8 @@ class HistogramQueries(Releases):
     array([ 2,  5,  7, 10])
     """
 
+    name: ClassVar[str] = "histogram-queries"
+
     epsilon: float | Fraction | None = None
     bins: int = 30
     _: KW_ONLY
@@ -85,9 +87,6 @@ class HistogramQueries(Releases):
         bins = _check.integer("bins", self.bins, 1, MOST_CELLS)
         object.__setattr__(self, "bins", bins)
         _check.choice("between", self.between, Between)
-
-    def _budget(self) -> Allowance:
-        return Allowance.checked(self.epsilon, self.rho, "replace-one", self.delta)
 
     def ends(self, size: int) -> NDArray[np.int64]:
         """Return the number of cells before the end of each bin, (bins,), for ``size`` cells.
@@ -138,22 +137,6 @@ class HistogramQueries(Releases):
         variances = before * (ends.size - before) / ends.size * variance_of(*self.noise(size))
         deviations[ends - 1] = np.sqrt(variances)
         return deviations
-
-    def describe(self) -> dict[str, str | int | float]:
-        """Return the name and the parameters, as a release records them.
-
-        Examples
-        --------
-        >>> from dpcore.mechanisms import HistogramQueries
-        >>> HistogramQueries(epsilon=1.0, bins=3).describe()
-        {'name': 'histogram-queries', 'epsilon': 1.0, 'bins': 3, 'between': 'step'}
-        """
-        return {
-            "name": "histogram-queries",
-            **self._budget().describe(),
-            "bins": self.bins,
-            "between": self.between,
-        }
 
     def _noisy_counts(
         self, exact: NDArray[np.int64], rows: int, stream: Source

@@ -12,7 +12,6 @@ from ..curves.simulated_releases import (
     REPLICATES,
     Releases,
     check_released,
-    loses_records,
     root_mean_square_errors,
 )
 from ..errors import DtypeError, ParameterError
@@ -84,7 +83,7 @@ def with_simulated_deviation(
         why = "must be about records: the curve does not say which clients lack some"
         raise ParameterError("curve", "replace-client", why)
     own = check_released("curve", curve, from_curve(curve) if mechanism is None else mechanism)
-    if loses_records(own):  # its estimate includes errors that simulations do not show
+    if own.loses_records:  # its estimate includes errors that simulations do not show
         raise ParameterError("curve", curve.mechanism["name"], what)
     deviation = root_mean_square_errors(
         curve, own, lambda counts: counts, replicates=replicates, rng=rng

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,10 @@ from .. import _check
 from ..errors import ParameterError
 from ..noise.laws import DiscreteGaussian
 from ..noise.sources import Source
-from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Neighbours
 from ..privacy.lattice import integer_noise
 from ..summaries.grid import MOST_CELLS
-from .budgeted import Releases, Work
+from .base import Mechanism, Work
 
 __all__ = ["ToeplitzGaussian"]
 
@@ -57,7 +56,7 @@ class Factors:
 
 
 @dataclass(frozen=True, slots=True)
-class ToeplitzGaussian(Releases):
+class ToeplitzGaussian(Mechanism):
     """Cumulative counts by a square-root factorisation of the prefix sum, with Gaussian noise.
 
     The N x N matrix of ones on and below the diagonal is the square of the Toeplitz matrix with
@@ -100,6 +99,9 @@ class ToeplitzGaussian(Releases):
     4096 4.66
     """
 
+    name: ClassVar[str] = "toeplitz"
+    is_additive: ClassVar[bool] = True
+
     rho: float | Fraction | None = None
     neighbours: Neighbours = "replace-one"
     epsilon: float | Fraction | None = None
@@ -108,9 +110,6 @@ class ToeplitzGaussian(Releases):
     def __post_init__(self) -> None:
         if self._budget().rho is None:
             raise ParameterError("delta", None, "must be given beside epsilon")
-
-    def _budget(self) -> Allowance:
-        return Allowance.checked(self.epsilon, self.rho, self.neighbours, self.delta)
 
     def noise(self, size: int) -> DiscreteGaussian:
         """Return the noise of each convolved count, in units of 2^-12 counts.
@@ -143,17 +142,6 @@ class ToeplitzGaussian(Releases):
         if self._budget().total_is_public:
             variances[-1] = 0.0
         return np.asarray(np.sqrt(unit * np.maximum(variances, 0.0)))
-
-    def describe(self) -> dict[str, str | int | float]:
-        """Return the name and the parameters, as a release records them.
-
-        Examples
-        --------
-        >>> from dpcore.mechanisms import ToeplitzGaussian
-        >>> ToeplitzGaussian(rho=0.5).describe()
-        {'name': 'toeplitz', 'rho': 0.5}
-        """
-        return {"name": "toeplitz", **self._budget().describe()}
 
     def _prepared(self, exact: NDArray[np.int64]) -> Work:
         law, factors = self.noise(exact.size), self._factors(exact.size)

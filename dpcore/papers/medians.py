@@ -14,7 +14,7 @@ from .. import _check
 from .._documentation import documented
 from ..errors import MissingValueError, ParameterError
 from ..kernels.selection import medians as kernels
-from ..mechanisms.budgeted import MOST_RECORDS, cell_counts
+from ..mechanisms.base import MOST_RECORDS, cell_counts
 from ..mechanisms.hierarchy import Hierarchy
 from ..noise.sources import source
 from ..privacy.allowance import Allowance

@@ -11,7 +11,7 @@ from functools import lru_cache
 from .. import _check
 from ..errors import ParameterError
 from ..mechanisms import Dawa, Mechanism
-from ..mechanisms.budgeted import MOST_RECORDS
+from ..mechanisms.base import MOST_RECORDS
 from ..privacy.allowance import Allowance
 from ..privacy.guarantees import Neighbours
 from ..summaries.grid import MOST_CELLS

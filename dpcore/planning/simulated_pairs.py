@@ -13,14 +13,13 @@ from ..curves.cdf import CDF
 from ..curves.inversion import crossings, places
 from ..curves.simulated_releases import check_released, processed
 from ..errors import ParameterError
-from ..mechanisms import Dyadic, Hierarchy, Mechanism, NoNoise, ToeplitzGaussian, from_curve
+from ..mechanisms import Mechanism, from_curve
 from ..privacy.guarantees import of_clients
 from ..privacy.spending import unwatched
 
 __all__ = ["Released", "largest_gaps", "populations"]
 
 _BLOCK: Final = 32  # how many releases a thread makes one after the other
-_ADDITIVE: Final = (Dyadic, Hierarchy, NoNoise, ToeplitzGaussian)
 # The variance of the indicator that a uniform value is below a threshold, averaged over thresholds
 _MEAN_VARIANCE: Final = 1 / 6
 
@@ -92,8 +91,7 @@ class Released:
     ) -> NDArray[np.float64]:
         cells = rng.multinomial(self.curve.n, shares, simulations)
         released: NDArray[np.float64] = np.empty(cells.shape)
-        # For these, the noise does not depend on the counts.
-        if isinstance(self.mechanism, _ADDITIVE):
+        if self.mechanism.is_additive:
             nothing = np.zeros(shares.size, np.int64)
             noise = self.mechanism.release(nothing, rng=rng, replicates=simulations)
             np.add(np.cumsum(cells, axis=1), noise, out=released)
@@ -153,7 +151,7 @@ def populations(first: Released, second: Released) -> list[NDArray[np.float64]]:
     few values in truth, and releases of these lose more.
     """
     pooled = _pooled(first, second)
-    if all(isinstance(released.mechanism, _ADDITIVE) for released in (first, second)):
+    if first.mechanism.is_additive and second.mechanism.is_additive:
         return [pooled]
     one_value = np.zeros(pooled.size)
     one_value[np.searchsorted(np.cumsum(pooled), 0.5)] = 1.0

@@ -15,7 +15,7 @@ from ..curves.shapes import float_or_array
 from ..curves.shown import short
 from ..errors import DtypeError, ParameterError
 from ..mechanisms import Mechanism
-from ..mechanisms.budgeted import MOST_RECORDS
+from ..mechanisms.base import MOST_RECORDS
 from ..privacy.guarantees import Neighbours
 from ..records.times import scalar
 from ..summaries.grid import Grid

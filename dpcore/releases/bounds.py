@@ -15,7 +15,7 @@ from .._documentation import documented
 from ..curves.shapes import float_or_array
 from ..curves.shown import cost, line, short
 from ..errors import ParameterError
-from ..mechanisms.budgeted import MOST_RECORDS
+from ..mechanisms.base import MOST_RECORDS
 from ..mechanisms.selection import above_threshold
 from ..noise.laws import DiscreteLaplace
 from ..noise.sources import source

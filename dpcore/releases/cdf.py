@@ -19,7 +19,7 @@ from ..curves.groups import GroupedCDF
 from ..curves.likely_mistakes import warn_of_curve, warn_of_group
 from ..errors import DtypeError, ParameterError
 from ..mechanisms import Mechanism
-from ..mechanisms.base import check_mechanism, release_with_deviation
+from ..mechanisms.base import check_mechanism
 from ..noise.sources import source
 from ..planning.most_accurate import most_accurate
 from ..privacy.guarantees import Neighbours, Privacy, of_clients, of_public_size, within_group
@@ -345,7 +345,7 @@ def _of_each(neighbours: object, by_groups: bool) -> Neighbours | None:
 
 def refuse_one_row_only(mechanism: object, why: str) -> None:
     """Refuse a mechanism that assumes that neighbouring cells hold neighbouring values."""
-    if getattr(mechanism, "one_row_only", False):
+    if isinstance(mechanism, Mechanism) and mechanism.one_row_only:
         what = f"must not treat all cells as one row, because {why}: use Local instead"
         raise ParameterError("mechanism", type(mechanism).__name__, what)
 
@@ -415,7 +415,7 @@ def _release(
     }
     CDF(counts=np.ones(grid.size, np.int64), n=1, **described)  # as in ``check_description``
     with spending(described["privacy"], what):
-        released, described["noise_deviation"] = release_with_deviation(mechanism, counts, rng)
+        released, described["noise_deviation"] = mechanism.release_with_deviation(counts, rng=rng)
     released = released.astype(np.float64 if released.dtype.kind == "f" else np.int64, copy=False)
     # If n is public, the last count is n, but the sum of floating-point counts has rounding
     # errors. Under add-or-remove-one, the last count is noisy like the others.

@@ -17,7 +17,7 @@ from ..curves.shapes import float_or_array
 from ..curves.shown import cost, line, short
 from ..errors import DtypeError, ParameterError
 from ..kernels.selection import selection
-from ..mechanisms.budgeted import MOST_RECORDS, cell_counts
+from ..mechanisms.base import MOST_RECORDS, cell_counts
 from ..mechanisms.selection import exponential_mechanism
 from ..noise.sources import source
 from ..privacy.allowance import Allowance

@@ -43,6 +43,7 @@ class _ClassByClass(NamedTuple):
     mechanisms: tuple[Mechanism, Mechanism]
     grid: Grid
     description: Mapping[str, str | int | float]
+    loses_records: bool = False
 
     def release(
         self,

@@ -16,7 +16,7 @@ from ..curves.table import Integers, of_both_columns
 from ..curves.table_mistakes import warn_of_residual_plot
 from ..errors import ParameterError
 from ..mechanisms import Mechanism
-from ..mechanisms.budgeted import MOST_RECORDS
+from ..mechanisms.base import MOST_RECORDS
 from ..noise.sources import source
 from ..privacy.allowance import Allowance
 from ..privacy.spending import spending

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .. import _check
 from .._documentation import documented
 from ..errors import ParameterError
-from ..mechanisms.budgeted import MOST_RECORDS
+from ..mechanisms.base import MOST_RECORDS
 from ..mechanisms.selection import above_threshold
 from ..noise.sources import source
 from ..privacy.allowance import Allowance

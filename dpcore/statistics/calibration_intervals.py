@@ -18,7 +18,6 @@ from ..curves.simulated_releases import (
     REPLICATES,
     Releases,
     check_released,
-    loses_records,
     processed,
 )
 from ..privacy.spending import unwatched
@@ -242,7 +241,7 @@ def _reaches(
         classes = zip(curves.classes(change), zero, strict=True)
         moved[some] = gaps.least(*(counts - none for counts, none in classes))
     lost = 0.0
-    if mechanism is not None and loses_records(mechanism):
+    if mechanism is not None and mechanism.loses_records:
         unseen = np.sqrt(np.maximum(joint.noise_deviation**2 - squares / REPLICATES, 0.0))
         unseen_curves = replace(curves, joint=replace(joint, noise_deviation=unseen))
         lost = UNSEEN * gaps.bound(*unseen_curves.deviations)

@@ -218,7 +218,7 @@ def test_predicted_and_simulated_errors_agree(mechanism):
 def test_releases_are_independent_and_the_same_on_any_number_of_threads(
     mechanism, size, monkeypatch
 ):
-    monkeypatch.setattr("dpcore.mechanisms.budgeted._BLOCK_DRAWS", 1000)
+    monkeypatch.setattr("dpcore.mechanisms.base._BLOCK_DRAWS", 1000)
     counts = RNG(1).poisson(9, size)
     before = counts.copy()
     first, *others = (

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import _check
-from ...mechanisms.budgeted import Releases, Work
+from ...mechanisms.base import Mechanism, Work
 from ...mechanisms.hierarchy import Hierarchy
 from ...mechanisms.no_noise import NoNoise
 from ...privacy.allowance import Allowance
@@ -23,7 +23,7 @@ _MOST_SERVERS = 2**8
 
 
 @dataclass(frozen=True, slots=True)
-class Central(Releases):
+class Central(Mechanism):
     """A curator sees the records, and adds the noise: ``mechanisms.Hierarchy``.
 
     All mechanisms of ``dpcore.mechanisms`` stand for this trust model. This class serves to compare
@@ -127,7 +127,7 @@ class Central(Releases):
 
 
 @dataclass(frozen=True, slots=True)
-class SecureAggregation(Releases):
+class SecureAggregation(Mechanism):
     """The exact sum of all reports, and nothing else about them: **no differential privacy**.
 
     Each client splits its report into shares for servers that do not collude. Each server alone

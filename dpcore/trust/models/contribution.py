@@ -12,7 +12,6 @@ from ... import _check
 from ...curves.cdf import CDF
 from ...curves.scores import numbered
 from ...mechanisms import Mechanism
-from ...mechanisms.base import deviation_of
 from ...privacy.guarantees import Privacy
 from ...summaries.grid import Grid
 
@@ -49,7 +48,7 @@ def raw_curve(
         n=n,
         privacy=replace(trust.privacy, simulated=simulated),
         mechanism=trust.describe(),
-        noise_deviation=deviation_of(trust, counts),
+        noise_deviation=trust.estimated_deviation(counts),
     )
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ... import _check
 from ...errors import ParameterError
-from ...mechanisms.budgeted import Work
+from ...mechanisms.base import Work
 from ...mechanisms.hierarchy import Hierarchy
 from ...privacy.allowance import Allowance
 from ...privacy.guarantees import Privacy

@@ -17,8 +17,8 @@ from ...errors import ParameterError
 from ...kernels.smoothing.isotonic import isotonic
 from ...kernels.trees import hierarchy as kernels
 from ...kernels.trees import hierarchy_errors, record_variances, worst_records
+from ...mechanisms.base import Mechanism, Work
 from ...mechanisms.branching import Branching, uniform_branching
-from ...mechanisms.budgeted import Releases, Work
 from ...mechanisms.hierarchy import Hierarchy
 from ...noise.sources import Source
 from ...privacy.allowance import Allowance
@@ -35,7 +35,7 @@ _ROUNDING = Fraction(1, 2**48)  # more than the rounding error of a few operatio
 
 
 @dataclass(frozen=True, slots=True)
-class Local(Releases):
+class Local(Mechanism):
     """Differential privacy for every single report: optimised unary encoding on a tree.
 
     Each client is asked for one level of a tree, which is chosen at random and without its data. It

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ... import _check
 from ...errors import ParameterError
-from ...mechanisms.budgeted import Releases, Work
+from ...mechanisms.base import Mechanism, Work
 from ...noise.sources import Source
 from ...privacy.allowance import Allowance
 from ...summaries.grid import MOST_CELLS
@@ -27,7 +27,7 @@ _MOST_RESOLUTION: Final = 2**16
 
 
 @dataclass(frozen=True, slots=True)
-class SquareWave(Releases):
+class SquareWave(Mechanism):
     """Differential privacy for every single report: a cell near the client's own, and smoothing.
 
     Each client reports one cell, most likely one near its own (``SquareWaveEncoding``). The server

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels.trees import hierarchy as kernels
-from ...mechanisms.budgeted import Releases, Work
+from ...mechanisms.base import Mechanism, Work
 from ...mechanisms.hierarchy import Hierarchy
 from ...mechanisms.tree import Tree
 from ...noise.laws import DiscreteLaplace
@@ -21,7 +21,7 @@ from ...noise.sources import Source
 __all__ = ["TreeOfShares", "shares_of"]
 
 
-class TreeOfShares(Releases):
+class TreeOfShares(Mechanism):
     """A trust model in which each of several parties adds a share of a hierarchy's noise."""
 
     __slots__ = ()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import ParameterError
-from ...mechanisms.budgeted import MOST_RECORDS
+from ...mechanisms.base import MOST_RECORDS
 from ...noise.polya import PolyaShares
 from ..models.central import SecureAggregation
 from ..models.contribution import MOST_CLIENTS
