@@ -26,7 +26,7 @@ if not _os.path.isdir(_os.path.join(__path__[0], "kernels")):
     __path__.append(_os.path.dirname(__path__[0]))
 
 if _TYPE_CHECKING:
-    from . import mechanisms, models, noise, privacy, statistics, streams, studies, trust
+    from . import mechanisms, models, noise, privacy, statistics, streams, studies, testing, trust
     from .curves import distances
     from .curves.cdf import CDF
     from .curves.combination import average, combine
@@ -134,6 +134,7 @@ __all__ = [
     "symmetric_bounds",
     "table",
     "table_from_counts",
+    "testing",
     "trust",
 ]
 
@@ -165,6 +166,7 @@ _MODULES = {
     "streams": "streams",
     "studies": "studies",
     "summaries": "summaries",
+    "testing": "testing",
     "trust": "trust",
 }
 _HOMES = {

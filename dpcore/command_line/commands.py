@@ -29,7 +29,7 @@ from .counting import counts_of, score_counts_of
 from .reports import picture, summary
 from .residual_columns import residual_columns
 from .residual_reports import residual_picture, residual_summary
-from .running import check_outputs, mechanism_of, written
+from .running import check_outputs, class_of, mechanism_of, written
 from .score_reports import (
     calibration_picture,
     calibration_summary,
@@ -172,11 +172,7 @@ def _released(
 
 def _residual_plot(options: argparse.Namespace) -> Callable[..., dpcore.ResidualPlot]:
     """Return a function that releases a plot of two columns, with checked arguments."""
-    mechanism: Mapping[str, Callable[..., dpcore.mechanisms.Mechanism]] = {
-        "hierarchy": dpcore.mechanisms.Hierarchy,
-        "histogram": dpcore.mechanisms.Histogram,
-        "dawa": dpcore.mechanisms.Dawa,
-    }
+    own = None if options.mechanism == "best" else class_of(options.mechanism)
     release = partial(
         dpcore.residual_plot,
         epsilon=options.epsilon,
@@ -185,7 +181,7 @@ def _residual_plot(options: argparse.Namespace) -> Callable[..., dpcore.Residual
         residual_range=options.residual_range,
         search=options.search,
         cells=options.cells and _one_or_two(options.cells),
-        mechanism=mechanism.get(options.mechanism),
+        mechanism=own,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -14,9 +14,8 @@ from .study_options import add_study
 __all__ = ["PICTURES", "add_commands"]
 
 PICTURES: Final = (".png", ".pdf", ".svg")
-_MECHANISMS: Final = ("best", "hierarchy", "histogram", "dawa", "dyadic", "dyadic-paper")
-_OF_TABLES: Final = ("best", "hierarchy", "histogram", "dawa")
 _FILE: Final = "a CSV or Parquet file, a folder of Parquet files, or - for CSV on standard input"
+_NAMES: Final = "the mechanism: best, the name of one, or module:Class of your own"
 _SMOOTH: Final[dict[str, Any]] = {
     "type": int,
     "choices": (1, 2),
@@ -173,9 +172,9 @@ def _add_residuals(command: _Command) -> None:
     )
     add(
         "--mechanism",
-        choices=_OF_TABLES,
+        metavar="M",
         default="best",
-        help="the mechanism (best: chosen by n, epsilon and cells)",
+        help=f"{_NAMES} (best: chosen by n, epsilon and cells)",
     )
     _add_files(residuals)
 
@@ -264,9 +263,9 @@ def _add_budget(parser: argparse.ArgumentParser) -> None:
     add("--delta", metavar="D", type=float, help="delta to spend, together with --epsilon")
     add(
         "--mechanism",
-        choices=_MECHANISMS,
+        metavar="M",
         default="best",
-        help="the mechanism (best: the most accurate one)",
+        help=f"{_NAMES} (best: the most accurate one)",
     )
     add("--base", metavar="K", type=int, help="children of each node of a dyadic tree (2)")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from typing import BinaryIO
 import dpcore
 
 from .. import _check
+from ..mechanisms.base import names, registered
 from ..planning.most_accurate import most_accurate
 from ..records.atomic import check_writable, write_together
 from ..records.files import FileError, Format, Progress
@@ -25,6 +27,7 @@ __all__ = [
     "as_flag",
     "as_typed",
     "check_outputs",
+    "class_of",
     "input_of",
     "mechanism_of",
     "missing_values",
@@ -40,31 +43,51 @@ def mechanism_of(
 
     None stands for any n.
     """
-    name, epsilon, rho, base = options.mechanism, options.epsilon, options.rho, options.base
+    name, epsilon, rho, delta = options.mechanism, options.epsilon, options.rho, options.delta
     if not name.startswith("dyadic"):
-        for flag, value in (("--base", base), ("--smooth", options.smooth)):
+        for flag, value in (("--base", options.base), ("--smooth", options.smooth)):
             if value is not None:
                 raise UsageError(f"{flag} needs --mechanism dyadic; got {name}")
-    delta = options.delta
-    for flag, value in (("--rho", rho), ("--delta", delta)):
-        if value is not None and name == "dyadic-paper":
-            raise UsageError(f"{flag} must not be given with --mechanism {name}")
     if name == "best":
         most_accurate(size, epsilon, rho, "replace-one", delta)  # refuses wrong arguments
         return partial(most_accurate, size, epsilon, rho, "replace-one", delta)
-    if name == "dyadic-paper" and base not in (None, 2):
-        raise UsageError(f"--base must be 2 with --mechanism dyadic-paper; got {base}")
-    known, tree_base = dpcore.mechanisms, 2 if base is None else base
-    make: dict[str, Callable[[], dpcore.mechanisms.Mechanism]] = {
-        "hierarchy": lambda: known.Hierarchy(epsilon, rho=rho, delta=delta),
-        "histogram": lambda: known.Histogram(epsilon, rho=rho, delta=delta),
-        "dawa": lambda: known.Dawa(epsilon, rho=rho, delta=delta),
-        "dyadic": lambda: known.Dyadic(epsilon, tree_base, rho=rho, delta=delta),
-        "dyadic-paper": lambda: known.Dyadic(epsilon, sensitivity="paper"),
-    }
-    mechanism = make[name]()
+    given = {"epsilon": epsilon, "rho": rho, "delta": delta, "base": options.base}
+    given = {parameter: value for parameter, value in given.items() if value is not None}
+    if name == "dyadic-paper":
+        for parameter in ("rho", "delta"):
+            if parameter in given:
+                raise UsageError(f"--{parameter} must not be given with --mechanism {name}")
+        if options.base not in (None, 2):
+            raise UsageError(f"--base must be 2 with --mechanism {name}; got {options.base}")
+        name, given = "dyadic", {"epsilon": epsilon, "sensitivity": "paper"}
+    made = class_of(name)
+    try:
+        mechanism = made(**given)
+    except TypeError as error:
+        if isinstance(error, dpcore.DpcoreError):
+            raise
+        what = f"--mechanism {name} does not take {' and '.join(map(as_flag, given))} alone"
+        raise UsageError(what) from error
     mechanism.noise_deviation(size)  # refuses a budget too small for this grid
     return taken(mechanism)
+
+
+def class_of(name: str) -> type[dpcore.mechanisms.Mechanism]:
+    """Return the class of mechanisms with a name, or the one at ``module:Class``."""
+    chosen = registered(name)
+    module, colon, member = name.partition(":")
+    if chosen is None and colon:
+        sys.path.insert(0, os.getcwd())  # as Python does for ``-m``
+        try:
+            chosen = getattr(importlib.import_module(module), member)
+        except (ImportError, AttributeError) as error:
+            raise UsageError(f"--mechanism: there is no {name}") from error
+        finally:
+            sys.path.remove(os.getcwd())
+    if not isinstance(chosen, type) or not issubclass(chosen, dpcore.mechanisms.Mechanism):
+        known = ", ".join(("best", *names(), "dyadic-paper"))
+        raise UsageError(f"--mechanism must be one of {known}, or module:Class; got {name!r}")
+    return chosen
 
 
 def check_outputs(options: argparse.Namespace) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import Field, fields, is_dataclass, replace
 from fractions import Fraction
 from functools import cache, partial
 from typing import Any, ClassVar, Final, NamedTuple, Self
@@ -336,12 +336,12 @@ def names() -> tuple[str, ...]:
 
 def check_mechanism(argument: str, value: object, kind: type = Mechanism) -> None:
     """Refuse a value that is not a mechanism of this kind, or is its class; say what to write."""
+    if isinstance(value, kind) and not isinstance(value, type):
+        return
     own = [made.__name__ for made in _registry.values() if made.__module__.startswith("dpcore.")]
     what = _instead.mechanism(value, "mechanism" if kind is Mechanism else kind.__name__, own)
-    if isinstance(value, type):
-        raise DtypeError(argument, f"the class {value.__name__}", what)
-    if not isinstance(value, kind):
-        raise DtypeError(argument, type(value).__name__, what)
+    given = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
+    raise DtypeError(argument, given, what)
 
 
 def cell_counts(counts: object) -> NDArray[np.int64]:
@@ -373,14 +373,14 @@ def _place(cls: type) -> tuple[str, str]:
 @cache
 def _names(cls: type[Mechanism]) -> frozenset[str]:
     """Return the names of a mechanism's fields."""
-    own = fields(cls) if is_dataclass(cls) else ()
+    own: tuple[Field[Any], ...] = fields(cls) if is_dataclass(cls) else ()
     return frozenset(member.name for member in own)
 
 
 @cache
 def _parameters(cls: type[Mechanism]) -> tuple[str, ...]:
     """Return the names of the fields, in order, that are no part of the budget."""
-    own = fields(cls) if is_dataclass(cls) else ()
+    own: tuple[Field[Any], ...] = fields(cls) if is_dataclass(cls) else ()
     return tuple(member.name for member in own if member.name not in _OF_BUDGETS)
 
 

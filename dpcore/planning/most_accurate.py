@@ -144,7 +144,7 @@ def _of_one_kind(
     return mechanisms
 
 
-def error_of(mechanism: _Tree, size: int) -> float:
+def error_of(mechanism: Mechanism, size: int) -> float:
     """Return the root mean square of the noise over the thresholds, in counts."""
     return math.sqrt(mechanism.mean_squared_error(size))
 

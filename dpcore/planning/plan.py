@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -11,9 +11,9 @@ from functools import lru_cache
 from .. import _check
 from ..errors import ParameterError
 from ..mechanisms import Dawa, Mechanism
-from ..mechanisms.base import MOST_RECORDS
+from ..mechanisms.base import MOST_RECORDS, check_mechanism
 from ..privacy.allowance import Allowance
-from ..privacy.guarantees import Neighbours
+from ..privacy.guarantees import Neighbours, Privacy
 from ..summaries.grid import MOST_CELLS
 from .most_accurate import candidates, data_aware, error_of, rank
 from .plan_shapes import expected_errors
@@ -101,6 +101,7 @@ def plan(
     neighbours: Neighbours = "replace-one",
     delta: float | None = None,
     n: int | None = None,
+    also: Sequence[Mechanism] = (),
 ) -> Plan:
     """Compare mechanisms by their errors in closed form, and recommend one.
 
@@ -122,6 +123,8 @@ def plan(
         n epsilon is at most size^1.5, or with rho if n sqrt(8 rho) is at most size / 4,
         ``mechanisms.Dawa`` comes first. Its error depends on the records; a study shows for which
         sizes and budgets it is the better choice (docs/measured/regret.md).
+    also
+        Further mechanisms to compare, such as your own. Each must spend at most the budget.
 
     Returns
     -------
@@ -157,12 +160,28 @@ def plan(
     first: the least error
     """
     size = _check.integer("size", size, 1, MOST_CELLS)
-    Allowance.checked(epsilon, rho, neighbours, delta)
+    budget = Allowance.checked(epsilon, rho, neighbours, delta).privacy
     planned = _plan(size, epsilon, rho, neighbours, delta)
+    if also:
+        planned = _with_others(planned, also, budget)
     if n is None:
         return planned
     n = _check.integer("n", n, 1, MOST_RECORDS)
     return _with_records(planned, data_aware(size, epsilon, rho, neighbours, delta, n), n)
+
+
+def _with_others(planned: Plan, also: Sequence[Mechanism], budget: Privacy) -> Plan:
+    """Return the plan with further mechanisms. The first option stays: ``dpcore.cdf`` takes it."""
+    options = list(planned.options[1:])
+    for mechanism in also:
+        check_mechanism("also", mechanism)
+        if not mechanism.privacy <= budget:
+            raise ParameterError("also", mechanism.privacy, f"must spend at most {budget}")
+        largest = float(mechanism.noise_deviation(planned.size).max())
+        name = str(mechanism.describe()["name"])
+        options.append(Option(name, mechanism, error_of(mechanism, planned.size), largest))
+    options.sort(key=lambda option: rank(option.error))
+    return replace(planned, options=(planned.options[0], *options))
 
 
 def _with_records(planned: Plan, buckets: Dawa | None, n: int) -> Plan:

@@ -1,0 +1,130 @@
+"""Checks that every mechanism passes, for those who write one (docs/guides/extending.md).
+
+The checks are about what other code relies on. They are no proof of privacy, and no audit.
+"""
+
+from __future__ import annotations
+
+import math
+import pickle
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .curves.cdf import CDF
+from .errors import DpcoreError
+from .mechanisms.base import Mechanism
+from .mechanisms.base import check_mechanism as _check
+from .privacy.budgets import Budget
+from .privacy.guarantees import of_public_size
+from .privacy.spending import unwatched
+from .summaries.grid import Grid
+
+__all__ = ["check_mechanism"]
+
+_REPLICATES = 2_000
+_TOLERANCE = 8.0  # in standard errors of a standard deviation; heavy tails make these larger
+_WRONG_COUNTS: tuple[Any, ...] = ([1.5, 2.0], [[1, 2]], [], [-1, 2], ["a"])
+
+
+def check_mechanism(mechanism: Mechanism, size: int = 12, records: int = 600) -> None:
+    """Check that a mechanism is what other code takes it for.
+
+    Parameters
+    ----------
+    mechanism
+        The mechanism. It is used for ``size`` cells and ``records`` records.
+    size, records
+        Small numbers: the check makes some thousand releases.
+
+    Raises
+    ------
+    AssertionError
+        A check fails; the message says which.
+    DtypeError, ParameterError
+        The argument is no mechanism, or refuses these sizes.
+
+    Examples
+    --------
+    >>> import dpcore as dp
+    >>> dp.testing.check_mechanism(dp.mechanisms.Hierarchy(epsilon=1.0))
+    """
+    _check("mechanism", mechanism)
+    counts = np.full(size, records // size, np.int64)
+    with unwatched():
+        _check_releases(mechanism, counts)
+        _check_deviation(mechanism, counts)
+        _check_description(mechanism, counts)
+    _check_budget(mechanism, counts)
+    assert pickle.loads(pickle.dumps(mechanism)) == mechanism, "a copy of it is another one"
+
+
+def _check_releases(mechanism: Mechanism, counts: NDArray[np.int64]) -> None:
+    rng, exact = np.random.default_rng, counts.copy()
+    one = mechanism.release(counts, rng=rng(1))
+    many = mechanism.release(counts, rng=rng(1), replicates=50)
+    assert one.shape == counts.shape, f"a release has shape {one.shape}, not {counts.shape}"
+    assert many.shape == (50, counts.size), f"50 releases have shape {many.shape}"
+    assert one.dtype.kind in "if", f"a release has dtype {one.dtype}"
+    assert np.array_equal(counts, exact), "a release changes the counts that it is given"
+    for workers in (1, 2):
+        same = mechanism.release(counts, rng=rng(1), replicates=50, workers=workers)
+        assert np.array_equal(many, same), "releases depend on the number of threads"
+    assert np.isfinite(many).all(), "a released count is not finite"
+    if of_public_size(mechanism.privacy.neighbours):
+        assert (many[:, -1] == counts.sum()).all(), "n is public, and the last count is another"
+    deviation = mechanism.noise_deviation(counts.size)
+    if np.any(deviation > 1e-3):
+        first, second = (mechanism.release(counts) for _ in range(2))
+        assert not np.array_equal(first, second), "two releases have the same noise"
+
+
+def _check_deviation(mechanism: Mechanism, counts: NDArray[np.int64]) -> None:
+    deviation = np.asarray(mechanism.noise_deviation(counts.size), np.float64)
+    assert deviation.shape == counts.shape, f"noise_deviation has shape {deviation.shape}"
+    assert (deviation >= 0.0).all(), "a deviation is below 0, or is no number"
+    released = mechanism.release(counts, rng=np.random.default_rng(2), replicates=_REPLICATES)
+    errors = np.sqrt(np.mean((released - np.cumsum(counts)) ** 2, axis=0))
+    most = deviation * (1.0 + _TOLERANCE / math.sqrt(_REPLICATES)) + 1e-9
+    assert (errors <= most).all(), "errors are larger than noise_deviation says"
+    if mechanism.is_additive:
+        nothing = np.zeros_like(counts)
+        noise = mechanism.release(nothing, rng=np.random.default_rng(3))
+        with_records = mechanism.release(counts, rng=np.random.default_rng(3))
+        near = np.allclose(with_records - noise, np.cumsum(counts), atol=1e-6)
+        assert near, "is_additive is true, and the noise depends on the counts"
+
+
+def _check_description(mechanism: Mechanism, counts: NDArray[np.int64]) -> None:
+    grid, description = Grid.uniform(0.0, 1.0, counts.size), mechanism.describe()
+    assert description["name"] == mechanism.name, "describe and name differ"
+    deviation = np.asarray(mechanism.noise_deviation(counts.size), np.float64)
+    ones = np.ones(counts.size, np.int64)
+    try:
+        CDF(grid, ones, 1, mechanism.privacy, description, deviation)
+    except DpcoreError as error:
+        raise AssertionError(f"a release cannot record it: {error}") from error
+    again = type(mechanism).from_description(description, mechanism.privacy.neighbours)
+    assert again.describe() == description, "from_description makes another mechanism"
+
+
+def _check_budget(mechanism: Mechanism, counts: NDArray[np.int64]) -> None:
+    cost = mechanism.privacy
+    if cost.epsilon == math.inf:
+        return  # it promises nothing, so no budget takes it
+    kind, spent = ("epsilon", cost.epsilon) if cost.rho is None else ("rho", cost.rho)
+    cap: dict[str, Any] = {kind: 4.0 * float(spent or 0.0), "delta": 4.0 * cost.delta}
+    budget = Budget(neighbours=cost.neighbours, **cap)
+    with budget:
+        for wrong in _WRONG_COUNTS:
+            try:
+                mechanism.release(wrong)
+            except DpcoreError:
+                continue
+            raise AssertionError(f"it releases {wrong}")
+        assert len(budget.log) == 0, "a release that is refused is charged"
+        mechanism.release(counts)
+        assert len(budget.log) == 1, "a release is not charged once"
+        mechanism.release(counts, replicates=3)
+        assert budget.log[1].privacy == 3 * cost, "three releases are not charged three times"

@@ -1,0 +1,103 @@
+"""Strangers extend dpcore without touching it: only public names, and nothing is registered."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+
+import dpcore as dp
+from dpcore import studies
+
+from .own_mechanism import EachCell
+
+RNG = np.random.default_rng
+GRID = dp.Grid.uniform(0, 1, 16)
+N = 4_000
+SCORES = RNG(1).random(N)
+LABELS = RNG(2).random(N) < SCORES
+OWN = EachCell(2.0)
+
+
+def test_it_is_short():
+    lines = [line for line in inspect.getsource(EachCell).splitlines() if line.strip()]
+    assert len(lines) <= 20
+
+
+def test_a_curve_its_json_and_its_mechanism():
+    curve = dp.cdf(SCORES, GRID, OWN)
+    assert abs(curve.quantile(0.5) - 0.5) < 0.05
+    assert curve.privacy == dp.Privacy(2.0)
+    again = dp.CDF.from_json(curve.to_json())
+    assert again == curve
+    assert dp.mechanisms.from_curve(again) == OWN
+    low, high = curve.quantile_interval(0.5)
+    assert low < curve.quantile(0.5) < high
+    assert dp.cdf_from_counts(GRID.count(SCORES), GRID, OWN).n > 0
+
+
+def test_groups_tables_and_classes():
+    groups = np.arange(N) % 2
+    assert set(
+        dp.cdf(SCORES, GRID, EachCell(2.0, "add-or-remove-one"), by=groups, groups=[0, 1])
+    ) == {0, 1}
+    cells = dp.TableGrid(GRID, GRID)
+    assert dp.table(SCORES, SCORES, cells, OWN).n > 0
+    curves = dp.score_curves(LABELS, SCORES, GRID, mechanism=OWN)
+    assert curves.positives[-1] > 0
+    roc = dp.roc_curve(LABELS, SCORES, GRID, mechanism=OWN)
+    low, high = roc.auc_interval()
+    assert low < roc.auc < high
+    test = dp.hosmer_lemeshow(LABELS, SCORES, mechanism=OWN, fitted=False)
+    assert 0 < test.pvalue <= 1
+
+
+def test_two_curves_are_compared():
+    first, second = (dp.cdf(SCORES[part::2], GRID, OWN) for part in range(2))
+    assert dp.compare(first, second).p_value > 0.001
+
+
+def test_plans():
+    plan = dp.plan(GRID.size, epsilon=2.0, also=[OWN])
+    assert OWN in [option.mechanism for option in plan]
+    assert plan.best != OWN  # noise on cells adds up
+    with pytest.raises(dp.ParameterError, match="also"):
+        dp.plan(GRID.size, epsilon=1.0, also=[OWN])  # it spends more
+
+
+def test_budgets():
+    with dp.Budget(epsilon=5.0) as budget:
+        OWN.release(GRID.count(SCORES))
+        dp.cdf(SCORES, GRID, OWN)
+        with pytest.raises(dp.BudgetError):
+            OWN.release(GRID.count(SCORES))
+    assert budget.spent.epsilon == 4.0
+    assert [charge.what for charge in budget.log] == ["EachCell.release", "cdf"]
+
+
+def test_studies():
+    @studies.study({"mechanism": {"own": EachCell}})
+    def error(rng, mechanism):
+        curve = dp.cdf(SCORES, GRID, mechanism(2.0), rng=rng)
+        return {"error": curve.quantile(0.5) - 0.5}
+
+    results = studies.run(error, replicates=3, seed=1)
+    assert np.abs(results.array("error")).max() < 0.1
+
+
+def test_the_command_line(tmp_path, capsys):
+    from dpcore.command_line.main import main
+
+    file = tmp_path / "scores.csv"
+    file.write_text("x\n" + "\n".join(map(str, SCORES)))
+    path = tmp_path / "curve.json"
+    arguments = ["cdf", str(file), "--column", "x", "--lower", "0", "--upper", "1", "--size", "16"]
+    own = f"{EachCell.__module__}:EachCell"
+    main([*arguments, "--epsilon", "2", "--mechanism", own, "--json", str(path), "--quiet"])
+    assert dp.CDF.from_json(path.read_text()).mechanism["name"] == "each-cell"
+    capsys.readouterr()
+
+
+def test_all_checks_of_mechanisms():
+    dp.testing.check_mechanism(OWN)
