@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import inspect
 import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import dpcore
 
@@ -84,10 +85,17 @@ def class_of(name: str) -> type[dpcore.mechanisms.Mechanism]:
             raise UsageError(f"--mechanism: there is no {name}") from error
         finally:
             sys.path.remove(os.getcwd())
-    if not isinstance(chosen, type) or not issubclass(chosen, dpcore.mechanisms.Mechanism):
-        known = ", ".join(("best", *names(), "dyadic-paper"))
-        raise UsageError(f"--mechanism must be one of {known}, or module:Class; got {name!r}")
+    if chosen is None or not _takes_a_budget(chosen):
+        known = [name for name in names() if _takes_a_budget(registered(name))]
+        what = f"must be best, {', '.join(known)}, dyadic-paper, or module:Class"
+        raise UsageError(f"--mechanism {what}; got {name!r}")
     return chosen
+
+
+def _takes_a_budget(chosen: Any) -> bool:
+    """Return whether this is a class of mechanisms that take an epsilon."""
+    is_one = isinstance(chosen, type) and issubclass(chosen, dpcore.mechanisms.Mechanism)
+    return is_one and "epsilon" in inspect.signature(chosen).parameters
 
 
 def check_outputs(options: argparse.Namespace) -> None:

@@ -130,10 +130,16 @@ class Mechanism(ABC):
 
         Examples
         --------
-        >>> import inspect
-        >>> from dpcore.mechanisms import Mechanism
-        >>> list(inspect.signature(Mechanism.fill).parameters)
-        ['self', 'counts', 'out', 'stream']
+        >>> import numpy as np
+        >>> import dpcore as dp
+        >>> class Doubled(dp.mechanisms.Mechanism):  # no noise, and the counts twice
+        ...     privacy = dp.Privacy(float("inf"), neighbours="add-or-remove-one")
+        ...     def noise_deviation(self, size):
+        ...         return np.full(size, np.inf)
+        ...     def fill(self, counts, out, stream):
+        ...         out[:] = 2 * np.cumsum(counts)
+        >>> Doubled().release(np.array([1, 0, 3]))
+        array([2., 2., 8.])
         """
         raise NotImplementedError(f"{type(self).__name__} must define fill")
 
@@ -319,7 +325,7 @@ class Mechanism(ABC):
         """Return the counts of the cells, (N,), checked."""
         exact = cell_counts(counts)
         total = int(exact.sum())
-        if self._budget().total_is_public and total > MOST_RECORDS:
+        if self.privacy.neighbours != "add-or-remove-one" and total > MOST_RECORDS:
             raise ParameterError("counts", total, f"must sum to at most {MOST_RECORDS}")
         return exact
 
@@ -338,7 +344,9 @@ def check_mechanism(argument: str, value: object, kind: type = Mechanism) -> Non
     """Refuse a value that is not a mechanism of this kind, or is its class; say what to write."""
     if isinstance(value, kind) and not isinstance(value, type):
         return
-    own = [made.__name__ for made in _registry.values() if made.__module__.startswith("dpcore.")]
+    own = sorted(
+        made.__name__ for made in _registry.values() if made.__module__.startswith("dpcore.")
+    )
     what = _instead.mechanism(value, "mechanism" if kind is Mechanism else kind.__name__, own)
     given = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
     raise DtypeError(argument, given, what)

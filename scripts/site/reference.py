@@ -103,6 +103,13 @@ PAGES: Final = (
         " with_simulated_deviation",
     ),
     _page(
+        "testing",
+        "dpcore.testing",
+        "For those who write a mechanism of their own.",
+        "dpcore.testing",
+        "check_mechanism",
+    ),
+    _page(
         "statistics",
         "dpcore.statistics",
         "What is read off released curves: ROC curves, calibration, tests.",

@@ -12,6 +12,7 @@ ROOMS = (
     "dpcore.statistics.classifier",
     "dpcore.streams",
     "dpcore.studies",
+    "dpcore.testing",
     "dpcore.trust",
     "dpcore.trust.comparison",
 )

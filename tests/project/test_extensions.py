@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,14 +12,23 @@ import pytest
 import dpcore as dp
 from dpcore import studies
 
+from . import own_mechanism
 from .own_mechanism import EachCell
 
+ROOT = Path(__file__).parents[2]
 RNG = np.random.default_rng
 GRID = dp.Grid.uniform(0, 1, 16)
 N = 4_000
 SCORES = RNG(1).random(N)
 LABELS = RNG(2).random(N) < SCORES
 OWN = EachCell(2.0)
+
+
+def test_it_is_that_of_the_page():
+    page = (ROOT / "docs" / "guides" / "extending.md").read_text("utf-8")
+    first, second = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert first.strip() in inspect.getsource(own_mechanism)
+    exec(second, {"dp": dp, "EachCell": EachCell, "values": SCORES, "grid": GRID})
 
 
 def test_it_is_short():

@@ -144,7 +144,7 @@ def test_numpy_integers_are_parameters_like_others(mechanism):
     assert dp.CDF.from_json(curve.to_json()) == curve
 
 
-class Own:
+class Own(dp.mechanisms.Mechanism):
     """A user's mechanism: no noise, and whatever it says of itself."""
 
     privacy = dp.Privacy(1.0)
