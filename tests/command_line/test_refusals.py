@@ -119,7 +119,7 @@ ARGUMENTS = {
         "--cells 8 --cells -1",
         "--cells 5000 --cells 5000",
         "--cells 1 --cells 1 --cells 1",
-        "--mechanism dyadic",
+        "--mechanism no-noise",
         "--actual y",
         "--residual x",
         "--json none/o.json",
